@@ -1,0 +1,20 @@
+/* What every public header needs: linkage and visibility. */
+#ifndef BREAKGRAPH_EXPORT_H
+#define BREAKGRAPH_EXPORT_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BG_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+#define BG_BEGIN_C_ extern "C" {
+#define BG_END_C_ }
+#else
+#define BG_BEGIN_C_
+#define BG_END_C_
+#endif
+
+#endif
