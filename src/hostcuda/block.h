@@ -1,0 +1,23 @@
+/* Runs the thread blocks of one grid on the calling OS thread. */
+#ifndef HOSTCUDA_BLOCK_H
+#define HOSTCUDA_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <vector_types.h>
+
+enum { HC_BLOCK_THREADS_MAX = 1024, HC_SHARED_BYTES_MAX = 227 << 10 };
+
+struct hc_grid {
+    const void *function;
+    void (*invoke)(const void *function, void **arguments); /* one thread */
+    void **arguments;
+    const char *name; /* for messages */
+    uint3 grid, block;
+    size_t shared_bytes;
+};
+
+/* False when a block can never finish, or there was no memory for its threads; a sentence is on stderr then. */
+bool hc_grid_run(const struct hc_grid *grid);
+
+#endif
