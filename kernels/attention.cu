@@ -1,0 +1,79 @@
+#include "kernels.h"
+#include "launch.h"
+
+namespace
+{
+constexpr int tile = 64;          /* keys scored at a time, one a thread */
+constexpr int max_head_dim = 256; /* so that a thread keeps a fixed number of outputs */
+constexpr int outputs_per_thread = max_head_dim / tile;
+
+__device__ float dot(const float4 *a, const float4 *b, int fours)
+{
+    float sum = 0.0f;
+    for (int i = 0; i < fours; i++)
+        sum += a[i].x * b[i].x + a[i].y * b[i].y + a[i].z * b[i].z + a[i].w * b[i].w;
+    return sum;
+}
+
+__device__ float largest(const float *values, int count, float so_far)
+{
+    for (int i = 0; i < count; i++)
+        so_far = fmaxf(so_far, values[i]);
+    return so_far;
+}
+
+/* Block (h, r): query head h of row r. The keys come in tiles: first each thread scores one key, then each thread sums
+ * its columns of the output over the tile. Scores and weights lie apart, so that two barriers a tile are enough: who
+ * writes the next scores knows that all have read the last, and likewise for the weights. */
+__global__ void attention(float *y, const float *q, const float *keys, const float *values, const int *position,
+                          int kv_heads, int head_dim, int capacity)
+{
+    __shared__ float scores[tile], weights[tile];
+    const int thread = (int)threadIdx.x, heads = (int)gridDim.x;
+    const size_t row = ((size_t)blockIdx.y * heads + blockIdx.x) * head_dim, stride = (size_t)kv_heads * head_dim;
+    const size_t head = (size_t)((int)blockIdx.x / (heads / kv_heads)) * head_dim;
+    const int length = *position + (int)blockIdx.y + 1;
+    const float scale = 1.0f / sqrtf((float)head_dim);
+    float out[outputs_per_thread] = {}, highest = -INFINITY, sum = 0.0f;
+    const bool inside = length >= 1 && length <= capacity;
+
+    for (int start = 0; inside && start < length; start += tile) {
+        const int count = min(tile, length - start);
+        if (thread < count)
+            scores[thread] =
+                scale * dot(reinterpret_cast<const float4 *>(q + row),
+                            reinterpret_cast<const float4 *>(keys + (start + thread) * stride + head), head_dim / 4);
+        __syncthreads();
+        const float now = largest(scores, count, highest), shrink = expf(highest - now);
+        highest = now;
+        if (thread < count)
+            weights[thread] = expf(scores[thread] - now);
+        __syncthreads();
+        sum *= shrink;
+        for (int i = 0; i < count; i++)
+            sum += weights[i];
+        for (int o = 0; o < outputs_per_thread; o++) {
+            const int column = o * tile + thread;
+            if (column >= head_dim)
+                break;
+            out[o] *= shrink;
+            for (int i = 0; i < count; i++)
+                out[o] += weights[i] * values[(start + i) * stride + head + column];
+        }
+    }
+    for (int o = 0; o < outputs_per_thread; o++)
+        if (o * tile + thread < head_dim)
+            y[row + o * tile + thread] = inside ? out[o] / sum : nanf("");
+}
+} // namespace
+
+extern "C" cudaError_t bgk_attention(float *y, const float *q, const float *keys, const float *values,
+                                     const int *position, int rows, int heads, int kv_heads, int head_dim, int capacity,
+                                     cudaStream_t stream)
+{
+    if (rows < 1 || rows > 65535 || heads < 1 || kv_heads < 1 || heads % kv_heads || capacity < 1 || head_dim < 4 ||
+        head_dim % 4 || head_dim > max_head_dim)
+        return cudaErrorInvalidValue;
+    return bgk::launch(attention, dim3((unsigned)heads, (unsigned)rows), dim3(tile), 0, stream, y, q, keys, values,
+                       position, kv_heads, head_dim, capacity);
+}

@@ -1,0 +1,71 @@
+/* The device kernels, callable from C. Each function queues one kernel on `stream` and returns what the launch
+ * returned; cudaErrorInvalidValue for a size that it does not take. All pointers are device memory, aligned to 16 bytes
+ * unless said otherwise; numbers are fp32, matrices row-major. Sizes count elements.
+ *
+ * `position` is read from device memory when the kernel runs, so that a captured graph sees the value of each replay:
+ * row r of the call stands at position *position + r of the text, counted from 0.
+ *
+ * Threads: all functions may be called from any thread. */
+#ifndef BG_KERNELS_H
+#define BG_KERNELS_H
+#include <cuda_runtime_api.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* y[r] = table[token[r]]; table: vocabulary x width, token: rows, y: rows x width. A token outside the vocabulary gives
+ * a row of NaN. */
+cudaError_t bgk_embedding(float *y, const float *table, const int *token, int rows, int width, int vocabulary,
+                          cudaStream_t stream);
+
+/* y = x / sqrt(mean(x^2) + epsilon) * weight, for each row; x, y: rows x width, weight: width. y may be x.
+ * Zhang and Sennrich 2019, "Root Mean Square Layer Normalization". */
+cudaError_t bgk_rms_norm(float *y, const float *x, const float *weight, int rows, int width, float epsilon,
+                         cudaStream_t stream);
+
+/* Turns each pair (x[2i], x[2i+1]) of each head by the angle p * base^(-2i / head_dim), p the row's position, in place;
+ * x: rows x heads x head_dim, head_dim even. Su et al. 2021, "RoFormer", section 3.4.2. The pairs are neighbours, as in
+ * the paper: GGUF files of architecture "llama" store the rows of their query and key matrices in the order that this
+ * needs (the converter permutes those of models that pair i with i + head_dim / 2). */
+cudaError_t bgk_rope(float *x, const int *position, int rows, int heads, int head_dim, float base, cudaStream_t stream);
+
+/* cache[position + r] = x[r]; x: rows x width, cache: capacity x width. Rows at capacity or beyond, or before 0, are
+ * not stored. */
+cudaError_t bgk_kv_append(float *cache, const float *x, const int *position, int rows, int width, int capacity,
+                          cudaStream_t stream);
+
+/* y = softmax(q k^T / sqrt(head_dim)) v, for each row and query head, over the cache's entries 0 to the row's own
+ * position (causal); query head h reads key head h / (heads / kv_heads). q, y: rows x heads x head_dim; keys, values:
+ * capacity x kv_heads x head_dim. heads is a multiple of kv_heads, head_dim of 4 and at most 256. Serves decoding (rows
+ * = 1) and prefill. A row that stands outside the cache gives NaN. Softmax in one pass: Milakov and Gimelshein 2018,
+ * "Online normalizer calculation for softmax"; grouped heads: Ainslie et al. 2023, "GQA". */
+cudaError_t bgk_attention(float *y, const float *q, const float *keys, const float *values, const int *position,
+                          int rows, int heads, int kv_heads, int head_dim, int capacity, cudaStream_t stream);
+
+/* y = silu(gate) * up, silu(g) = g / (1 + exp(-g)); n elements each. y may be gate or up. Shazeer 2020, "GLU Variants
+ * Improve Transformer". */
+cudaError_t bgk_silu_gate(float *y, const float *gate, const float *up, size_t n, cudaStream_t stream);
+
+/* y = a + b; n elements each. y may be a or b. */
+cudaError_t bgk_add(float *y, const float *a, const float *b, size_t n, cudaStream_t stream);
+
+/* y = x * factor; n elements each. y may be x. */
+cudaError_t bgk_scale(float *y, const float *x, float factor, size_t n, cudaStream_t stream);
+
+/* x = value; n elements. */
+cudaError_t bgk_fill(float *x, float value, size_t n, cudaStream_t stream);
+
+/* index[r] = the place of the largest element of x[r], of equal ones the first; x: rows x n, index: rows. NaN counts as
+ * less than any number; a row of nothing else gives 0. */
+cudaError_t bgk_argmax(int *index, const float *x, int rows, int n, cudaStream_t stream);
+
+/* *counter += step. */
+cudaError_t bgk_increment(int *counter, int step, cudaStream_t stream);
+
+/* *counter = value, which a captured graph keeps from its capture. */
+cudaError_t bgk_set_counter(int *counter, int value, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
