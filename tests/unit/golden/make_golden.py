@@ -15,8 +15,8 @@ import llama_cpp
 import numpy
 
 PROMPTS = [
-    "The capital of France is",
-    "Once upon a time, there was a little girl named",
+    "The first ten prime numbers are",
+    "def fibonacci(n):\n",
     "Q: What is 12 + 30?\nA:",
 ]
 TOKENS = 32

@@ -11,14 +11,14 @@ static const struct golden {
     int tokens[GOLDEN_TOKENS];
     const char *text;
 } goldens[] = {
-    {"The capital of France is", 5,
-     {504, 3575, 282, 4649, 314},
-     {7042, 30, 198, 198, 504, 1797, 1918, 553, 253, 2155, 282, 4723, 216, 35, 33, 33, 2215, 701, 30, 198, 198, 504, 1797, 1918, 553, 253, 2155, 282, 4723, 216, 35, 33},
-     " Paris.\n\nThe United States has a population of approximately 311 million people.\n\nThe United States has a population of approximately 31"},
-    {"Once upon a time, there was a little girl named", 11,
-     {6403, 1980, 253, 655, 28, 665, 436, 253, 1838, 8180, 3365},
-     {20391, 617, 5732, 288, 1238, 281, 260, 2388, 30, 2306, 736, 1129, 685, 288, 260, 10724, 284, 1238, 351, 874, 2428, 30, 1963, 1194, 28, 1041, 4041, 288, 685, 288, 260, 10724},
-     " Emma who loved to play in the sun. She would often go to the beach and play with her friends. One day, she decided to go to the beach"},
+    {"The first ten prime numbers are", 6,
+     {504, 808, 3772, 9552, 2966, 359},
+     {216, 34, 28, 216, 35, 28, 216, 37, 28, 216, 39, 28, 216, 33, 33, 28, 216, 33, 35, 28, 216, 33, 39, 28, 216, 33, 41, 28, 216, 34, 33, 28},
+     " 2, 3, 5, 7, 11, 13, 17, 19, 21,"},
+    {"def fibonacci(n):\n", 7,
+     {1604, 3987, 46477, 24, 94, 727, 198},
+     {198, 1604, 3987, 46477, 24, 94, 727, 472, 585, 304, 10204, 216, 33, 42, 448, 1003, 304, 472, 1745, 42, 448, 1003, 3987, 46477, 24, 94, 731, 216, 33, 25, 1232, 3987},
+     "\ndef fibonacci(n):\n    if n <= 1:\n        return n\n    else:\n        return fibonacci(n - 1) + fib"},
     {"Q: What is 12 + 30?\nA:", 15,
      {65, 42, 1812, 314, 216, 33, 34, 1232, 216, 35, 32, 47, 198, 49, 42},
      {216, 33, 34, 1232, 216, 35, 32, 446, 216, 36, 34, 198, 198, 504, 2988, 314, 42, 216, 36, 34, 2, 198, 2, 1, 9690, 198, 2, 198, 1, 4093, 198, 57},
