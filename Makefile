@@ -1,83 +1,189 @@
-# breakgraph: see `make help`.
+# breakgraph. `make help` lists targets and variables.
 VERSION := 0.1.0
-CUDA_HOME ?= /usr/local/cuda
-BUILD ?= build
-DEVICE ?= host
-OUT := $(BUILD)/$(DEVICE)
-V ?= 0
-Q := $(if $(filter 1,$(V)),,@)
-say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(patsubst $(OUT)/%,%,$@)';)
+SOVERSION := 0
 
-CC ?= gcc
-CXX ?= g++
-NVCC ?= $(CUDA_HOME)/bin/nvcc
-CUDA_ARCH ?= 90
-WARN := -Wall -Wextra -Wpedantic -Werror
+BUILD ?= build
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+BINDIR ?= $(PREFIX)/bin
+DESTDIR ?=
+V ?= 0
+MODEL ?=
+PART ?=
+MODEL_FILE := model/SmolLM2-135M-Instruct.Q4_1.gguf
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
 OPT ?= -O2 -g
 SAN ?=
-CPPFLAGS += -Iinclude -Isrc -Ikernels -isystem $(CUDA_HOME)/include -D_GNU_SOURCE -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"'
-CFLAGS += -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN)
-LDLIBS += -lm -lpthread
+VARIANT ?=
 
-all:
-
-.PHONY: all test clean
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
 .SECONDARY:
+MAKEFLAGS += --no-builtin-rules
+GOALS := $(or $(MAKECMDGOALS),all)
+JOBS := $(shell nproc 2>/dev/null || echo 2)
+ifeq ($(MAKELEVEL)$(findstring -j,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(JOBS)
+endif
 
-# ---- sources -------------------------------------------------------------------------------------
-LIB_OBJ := $(patsubst %.c,$(OUT)/%.o,$(wildcard src/base/*.c src/op/*.c src/capture/*.c))
-HOSTCUDA_OBJ := $(patsubst %.c,$(OUT)/%.o,$(wildcard src/hostcuda/*.c))
-KERNEL_OBJ := $(patsubst %.cu,$(OUT)/%.cu.o,$(wildcard kernels/*.cu))
-TEST_KERNEL_OBJ := $(patsubst %.cu,$(OUT)/%.cu.o,$(wildcard tests/unit/*.cu tests/conformance/*.cu tests/bench/*.cu))
-LLAMA_OBJ := $(patsubst %.c,$(OUT)/%.o,$(filter-out examples/llama/main.c,$(wildcard examples/llama/*.c)))
-TESTS := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/test_*.c tests/conformance/test_*.c))
-TEST_SUPPORT_OBJ := $(patsubst %.c,$(OUT)/%.o,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
+# ---- what is there: GPU, toolkit, packages -----------------------------------------------------------
+# Goals that build nothing look for nothing.
+BUILDS := $(filter-out help clean model format format-check gpu-check,$(GOALS))
+
+ifneq ($(BUILDS),)
+ifneq ($(DEVICE),host)
+GPU := $(shell [ debug/cli/gpu.c -ot $(BUILD)/find_gpu ] || { mkdir -p $(BUILD) && $(CC) -O1 -o $(BUILD)/find_gpu tools/find_gpu.c debug/cli/gpu.c; } && timeout 30 $(BUILD)/find_gpu || { [ $$? -lt 124 ] || echo the driver hangs; })
+GPU_PARTS := $(subst |, ,$(subst $() ,_,$(GPU)))
+GPU_FOUND := $(findstring |,$(GPU))
+endif
+DEVICE ?= $(if $(GPU_FOUND),cuda,host)
+ifeq ($(filter cuda host,$(DEVICE)),)
+$(error DEVICE=$(DEVICE) is unknown; allowed: cuda, host)
+endif
+CUDA_FOUND := $(subst |, ,$(shell tools/find_cuda $(DEVICE) "$(CUDA_HOME)" $(if $(filter command,$(origin CUDA_HOME)),only)))
+ifneq ($(filter !%,$(CUDA_FOUND)),)
+$(error $(patsubst !%,%,$(CUDA_FOUND)))
+endif
+override CUDA_HOME := $(word 1,$(CUDA_FOUND))
+CUDA_VERSION := $(word 2,$(CUDA_FOUND))
+CUDA_LIB := $(word 3,$(CUDA_FOUND))
+endif
+
+DEVICE ?= host
+NVCC ?= $(CUDA_HOME)/bin/nvcc
+CUDA_ARCH ?= $(if $(GPU_FOUND),$(word 2,$(GPU_PARTS)),90)
+OUT := $(BUILD)/$(DEVICE)$(VARIANT)
+PACKAGES := $(if $(filter host,$(DEVICE)),openblas) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench benches,$(GOALS)),cmocka)
+
+# ---- flags -----------------------------------------------------------------------------------------------
+WARN := -Wall -Wextra -Wpedantic -Werror
+ALL_CPPFLAGS := -Iinclude -Isrc -Ikernels -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(CPPFLAGS)
+DEFINES := -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"'
+ALL_CFLAGS := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN) $(CFLAGS)
+ALL_CXXFLAGS := -std=c++17 $(OPT) -Wall -Wextra -Werror -Wno-unknown-pragmas -fPIC -pthread $(SAN) $(CXXFLAGS)
+SHIM := -x c++ -include src/hostcuda/kernel_shim.h -ffp-contract=off
+NVCCFLAGS := -std=c++17 -O2 -lineinfo -gencode arch=compute_$(CUDA_ARCH),code=[sm_$(CUDA_ARCH),compute_$(CUDA_ARCH)] \
+             -Xcompiler -fPIC,-Wall,-Wextra
+ALL_LDFLAGS := -Wl,--as-needed $(LDFLAGS)
 
 ifeq ($(DEVICE),host)
 DEVICE_LIB := $(OUT)/libhostcuda.a
-DEVICE_LINK := $(DEVICE_LIB) -lopenblas
+DEVICE_SO := $(OUT)/libhostcuda.so
+DEVICE_LDLIBS := -lopenblas -lstdc++
+SO_LINK := -L$(OUT) -lhostcuda -Wl,-rpath,'$$ORIGIN'
 else
-DEVICE_LIB :=
-DEVICE_LINK := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcublas -lcudart
+DEVICE_LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcublas -lcudart -lstdc++
+SO_LINK := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart
 endif
 
-# ---- rules ---------------------------------------------------------------------------------------
-$(OUT)/%.o: %.c
-	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
-ifeq ($(DEVICE),host)
-$(OUT)/%.cu.o: %.cu
-	@mkdir -p $(@D)
-	$(call say,CXX)$(CXX) -x c++ $(CPPFLAGS) -include src/hostcuda/kernel_shim.h -std=c++17 $(OPT) -ffp-contract=off -Wall -Wextra -Werror -fPIC -pthread $(SAN) -MMD -MP -c $< -o $@
-else
-$(OUT)/%.cu.o: %.cu
-	@mkdir -p $(@D)
-	$(call say,NVCC)$(NVCC) $(CPPFLAGS:-isystem=-I) -std=c++17 -O2 -lineinfo -arch=sm_$(CUDA_ARCH) -Xcompiler -fPIC,-Wall,-Wextra -MMD -MP -c $< -o $@
+# ---- files -----------------------------------------------------------------------------------------------
+objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
+LIB_OBJ := $(call objects,$(wildcard src/base/*.c src/op/*.c src/capture/*.c src/memory/*.c src/runner/*.c debug/*.c))
+HOSTCUDA_OBJ := $(call objects,$(wildcard src/hostcuda/*.c src/hostcuda/*.cpp src/hostcuda/*.S))
+KERNEL_OBJ := $(call objects,$(wildcard kernels/*.cu))
+LLAMA_OBJ := $(call objects,$(filter-out examples/llama/main.c,$(wildcard examples/llama/*.c)))
+TEST_SUPPORT_OBJ := $(call objects,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
+TEST_KERNEL_OBJ := $(call objects,$(wildcard tests/*/*.cu))
+EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c))
+UNIT := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/test_*.c))
+CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(wildcard tests/conformance/test_*.c))
+BENCH := $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/*.c))
+CLI_TESTS := $(wildcard tests/cli/test_*.sh)
+COMMAND := $(OUT)/breakgraph
+LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(DEVICE_LIB) $(DEVICE_SO)
+C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* examples examples/* tests/*) tools/*.c))
+ALL_SOURCES = $(C_SOURCES) $(sort $(wildcard include/*/*.h src/*/*.h src/*/*.cpp debug/*.h debug/*/*.h examples/*/*.h kernels/*.h kernels/*.cu tests/*/*.h tests/*/*.cu))
+
+# ---- rules -----------------------------------------------------------------------------------------------
+SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
+say = $(if $(filter 1,$(V)),,@$(if $(SILENT),,printf '  %-6s %s\n' '$(1)' '$(patsubst $(OUT)/%,%,$@)';))
+READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() ,-,$(strip $(PACKAGES))))
+
+.PHONY: all tests benches FORCE
+all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
+tests: $(UNIT) $(CONFORMANCE)
+benches: $(BENCH)
+
+# Files that hold what the outputs were made with; they change only when that does.
+stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
+$(OUT)/flags.c: FORCE
+	$(call stamp,$(CC) $(ALL_CPPFLAGS) $(DEFINES) $(ALL_CFLAGS))
+$(OUT)/flags.cu: FORCE
+	$(call stamp,$(if $(filter host,$(DEVICE)),$(CXX) $(ALL_CXXFLAGS),$(NVCC) $(NVCCFLAGS)) $(ALL_CPPFLAGS))
+$(OUT)/flags.link: FORCE
+	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
+
+# What was found, said once.
+define FOUND
+breakgraph $(VERSION), DEVICE=$(DEVICE), in $(OUT)
+✓ $(CC) $(shell $(CC) -dumpfullversion 2>&1)
+✓ CUDA toolkit $(CUDA_VERSION) in $(CUDA_HOME)
+$(GPU_SAID)
+endef
+ifneq ($(GPU_FOUND),)
+GPU_SAID = ✓ GPU: $(subst _, ,$(word 1,$(GPU_PARTS))), driver for CUDA $(word 3,$(GPU_PARTS))
+else ifneq ($(GPU),)
+GPU_SAID = ✗ GPU: $(GPU)$(if $(filter host,$(DEVICE)),; host device,; what is built here starts and says so)
 endif
-$(OUT)/libbreakgraph.a: $(LIB_OBJ)
-$(OUT)/libhostcuda.a: $(HOSTCUDA_OBJ)
+$(OUT)/found.device: $(OUT)/flags.c
+	@mkdir -p $(@D)
+	$(if $(SILENT),,$(info $(FOUND)))@touch $@
+$(OUT)/found.%: tools/packages $(OUT)/found.device
+	@CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' tools/packages $(if $(SILENT),-q) $(PACKAGES)
+	@touch $@
+
+$(OUT)/%.o: %.c $(OUT)/flags.c | $(READY)
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(DEFINES) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+$(OUT)/%.o: %.cpp $(OUT)/flags.cu | $(READY)
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) $(ALL_CPPFLAGS) $(DEFINES) $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
+$(OUT)/%.o: %.S $(OUT)/flags.c | $(READY)
+	@mkdir -p $(@D)
+	$(call say,AS)$(CC) $(ALL_CPPFLAGS) -fPIC -MMD -MP -c $< -o $@
+$(OUT)/%.cu.o: %.cu $(OUT)/flags.cu | $(READY)
+	@mkdir -p $(@D)
+ifeq ($(DEVICE),host)
+	$(call say,CXX)$(CXX) $(ALL_CPPFLAGS) $(SHIM) $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
+else
+	$(call say,NVCC)$(NVCC) $(ALL_CPPFLAGS) $(NVCCFLAGS) -MMD -MP -c $< -o $@
+endif
+# CUDA's headers carry no visibility: the host device exports all that is not static.
+$(HOSTCUDA_OBJ): ALL_CFLAGS += -fvisibility=default
+
+$(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so: $(LIB_OBJ)
+$(OUT)/libhostcuda.a $(OUT)/libhostcuda.so: $(HOSTCUDA_OBJ)
 $(OUT)/libbreakgraph_kernels.a: $(KERNEL_OBJ)
-$(OUT)/libtest_kernels.a: $(TEST_KERNEL_OBJ)
 $(OUT)/libllama.a: $(LLAMA_OBJ)
 $(OUT)/libtest_support.a: $(TEST_SUPPORT_OBJ)
-$(OUT)/%.a:
-	@mkdir -p $(@D)
-	$(call say,AR)rm -f $@ && ar rcs $@ $^
+$(OUT)/libtest_kernels.a: $(TEST_KERNEL_OBJ)
+$(OUT)/%.a: $(OUT)/flags.link | $(READY)
+	$(call say,AR)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+$(OUT)/libbreakgraph.so: $(DEVICE_SO)
+$(OUT)/libbreakgraph.so: SHARED = $(SO_LINK)
+$(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++
+$(OUT)/%.so: $(OUT)/flags.link
+	$(call say,LINK)$(CC) -shared -Wl,-soname,$(@F).$(SOVERSION) $(if $(SAN),$(SAN),-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(SHARED) -lm -lpthread
+	@ln -sf $(@F) $@.$(SOVERSION)
 
-PROGRAM_LIBS = $(OUT)/libllama.a $(OUT)/libtest_support.a $(OUT)/libbreakgraph.a $(OUT)/libtest_kernels.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
-PROGRAM_LINK = $(PROGRAM_LIBS) $(DEVICE_LINK) $(LDLIBS) -lstdc++
-$(OUT)/tests/%: $(OUT)/tests/%.o $(PROGRAM_LIBS)
-	$(call say,LINK)$(CC) $(CFLAGS) -o $@ $< $(PROGRAM_LINK) -lcmocka
-$(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(PROGRAM_LIBS)
-	$(call say,LINK)$(CC) $(CFLAGS) -o $@ $< $(PROGRAM_LINK)
-$(OUT)/examples/quickstart: $(OUT)/examples/quickstart.o $(PROGRAM_LIBS)
-	$(call say,LINK)$(CC) $(CFLAGS) -o $@ $< $(PROGRAM_LINK)
+EXAMPLE_LIBS := $(OUT)/libllama.a $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
+TEST_LIBS := $(OUT)/libtest_support.a $(OUT)/libtest_kernels.a $(EXAMPLE_LIBS)
+link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEVICE_LDLIBS) -lm -lpthread
+$(COMMAND): $(patsubst %.c,$(OUT)/%.o,$(wildcard debug/cli/*.c)) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
+	$(link)
+$(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(EXAMPLE_LIBS) $(OUT)/flags.link
+	$(link)
+$(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
+	$(link)
+$(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
+	$(link) -lcmocka
 
-all: $(OUT)/libbreakgraph.a $(OUT)/examples/quickstart $(OUT)/examples/llama/llama
-tests: $(TESTS)
-test: $(TESTS)
-	@for t in $(TESTS); do ./$$t || exit 1; done
-clean:
-	rm -rf $(BUILD)
-
--include $(shell find $(OUT) -name '*.d' 2>/dev/null)
+-include $(shell [ ! -d $(OUT) ] || find $(OUT) -name '*.d')
+include mk/check.mk mk/install.mk

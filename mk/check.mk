@@ -1,0 +1,54 @@
+# Running and checking what the Makefile builds.
+.PHONY: demo test run-tests model gpu-check bench sanitize valgrind format format-check lint clean help
+
+demo: $(EXAMPLES)
+	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
+
+# The installed tree and the command are what tests/cli tests.
+test: run-tests
+run-tests: tests all
+	@tools/gpu-record stale
+	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(MAKE)' \
+	  tests/run --results $(OUT)/test-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS))
+
+model:
+	@tools/fetch-model $(MODEL_FILE)
+
+gpu-check:
+	@MAKE='$(MAKE)' BUILD='$(BUILD)' tools/gpu-record check $(PART)
+
+bench: $(BENCH)
+	@$(if $(filter host,$(DEVICE)),echo "note: DEVICE=host measures the host device, not a GPU";) \
+	  $(if $(BENCH),for program in $(BENCH); do $$program || exit 1; done,echo "there is no benchmark yet")
+
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+sanitize:
+	@UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=0 \
+	  $(MAKE) --no-print-directory DEVICE=host VARIANT=-sanitize OPT='-O1 -g' SAN='$(SANITIZERS)' RUN_FLAGS='--timeout 600' run-tests
+
+# BREAKGRAPH_TEST_SMALL asks the tests for their small workload; OpenBLAS's kernels for Haswell are those that valgrind can run.
+VALGRIND := valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect,possible \
+            --show-leak-kinds=definite,indirect,possible
+valgrind: $(UNIT)
+	@command -v valgrind >/dev/null || { echo "valgrind is missing. Type: apt-get install -y valgrind" >&2; exit 1; }
+	@BREAKGRAPH_TEST_SMALL=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
+	  tests/run --results $(OUT)/valgrind-results.tsv --timeout 1200 --under '$(VALGRIND)' $(UNIT)
+
+format:
+	@command -v clang-format >/dev/null || { echo "clang-format is missing. Type: apt-get install -y clang-format" >&2; exit 1; }
+	@clang-format -i $(ALL_SOURCES)
+format-check:
+	@command -v clang-format >/dev/null || { echo "clang-format is missing. Type: apt-get install -y clang-format" >&2; exit 1; }
+	@clang-format --dry-run -Werror $(ALL_SOURCES)
+
+lint: format-check
+	@command -v clang-tidy >/dev/null || { echo "clang-tidy is missing. Type: apt-get install -y clang-tidy" >&2; exit 1; }
+	@printf '%s\n' $(C_SOURCES) | xargs -P $(JOBS) -n 4 sh -c 'for file; do echo "  TIDY   $$file"; \
+	  clang-tidy --quiet "$$file" -- $(subst ",\",$(ALL_CPPFLAGS) $(DEFINES)) -std=c11 2>&1 | grep -v "warnings generated" >$(BUILD)/tidy.$$$$; \
+	  ! grep -E "(warning|error):" -A 4 $(BUILD)/tidy.$$$$ || bad=1; rm -f $(BUILD)/tidy.$$$$; done; exit $${bad:-0}' tidy
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@cat mk/help.txt

@@ -1,0 +1,29 @@
+# make install: libraries, headers, the command, pkg-config files and a CMake package.
+.PHONY: install
+comma := ,
+INSTALLED := $(if $(filter host,$(DEVICE)),breakgraph hostcuda,breakgraph)
+fill = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@VERSION@|$(VERSION)|g' \
+  -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_HOME@|$(CUDA_HOME)|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \
+  -e 's|@REQUIRES@|$(if $(filter host,$(DEVICE)),hostcuda)|g' \
+  -e 's|@DEVICE_LIBS@|$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart)|g'
+to = $(DESTDIR)$(1)
+
+install: $(LIBRARIES) $(COMMAND)
+	@install -d $(call to,$(BINDIR)) $(call to,$(LIBDIR))/pkgconfig $(call to,$(LIBDIR))/cmake/breakgraph $(call to,$(INCLUDEDIR))/breakgraph
+	@install -m 755 $(COMMAND) $(call to,$(BINDIR))/breakgraph
+	@install -m 644 include/breakgraph/*.h $(call to,$(INCLUDEDIR))/breakgraph
+	@for name in $(INSTALLED); do \
+	  install -m 644 $(OUT)/lib$$name.a $(call to,$(LIBDIR)) && \
+	  install -m 755 $(OUT)/lib$$name.so $(call to,$(LIBDIR))/lib$$name.so.$(VERSION) && \
+	  ln -sf lib$$name.so.$(VERSION) $(call to,$(LIBDIR))/lib$$name.so.$(SOVERSION) && \
+	  ln -sf lib$$name.so.$(SOVERSION) $(call to,$(LIBDIR))/lib$$name.so && \
+	  $(fill) packaging/$$name.pc.in >$(call to,$(LIBDIR))/pkgconfig/$$name.pc || exit 1; done
+	@for name in breakgraphConfig breakgraphConfigVersion; do \
+	  $(fill) packaging/$$name.cmake.in >$(call to,$(LIBDIR))/cmake/breakgraph/$$name.cmake || exit 1; done
+ifeq ($(DEVICE),host)
+	@install -d $(call to,$(INCLUDEDIR))/hostcuda
+	@install -m 644 $(SHIM_HEADERS) $(call to,$(INCLUDEDIR))/hostcuda
+endif
+	$(if $(SILENT),,@echo "installed breakgraph $(VERSION), DEVICE=$(DEVICE), in $(DESTDIR)$(PREFIX)")
+
+SHIM_HEADERS := $(wildcard src/hostcuda/kernel_shim.h)
