@@ -4,21 +4,8 @@
 #define BREAKGRAPH_CUBLAS_H
 
 #include <breakgraph/capture.h>
+#include <breakgraph/workspace.h>
 #include <cublas_v2.h>
-
-BG_BEGIN_C_
-
-/* What bg_cublas_bind stands on: the workspace that belongs to owner, bytes at *ptr on the current device, made at the first
- * call and the same from then on. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, CUDA. */
-BG_API bg_status bg_workspace(const void *owner, size_t bytes, void **ptr);
-
-/* Gives back the workspace of an owner that is about to go; not while a graph that uses it is replayed again. */
-BG_API void bg_workspace_release(const void *owner);
-
-/* Reports a failure of a call that the library does not make itself, for bg_last_error(). Returns status. */
-BG_API bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice);
-
-BG_END_C_
 
 /* 32 MiB: what cuBLAS recommends on Hopper (cuBLAS documentation, cublasSetWorkspace); it also serves older GPUs. */
 #define BG_CUBLAS_WORKSPACE_BYTES ((size_t)32 << 20)

@@ -1,0 +1,23 @@
+/* Device memory that belongs to an owner known by its address; what inline helpers for other libraries stand on.
+ * Threads: callable from any thread. */
+#ifndef BREAKGRAPH_WORKSPACE_H
+#define BREAKGRAPH_WORKSPACE_H
+
+#include <breakgraph/status.h>
+
+BG_BEGIN_C_
+
+/* The workspace that belongs to owner on the current device: bytes at *ptr, made at the first call, the same from then on, so
+ * that captured graphs may hold it. The library owns it. Errors: INVALID_ARGUMENT (a NULL, 0 bytes, more than at the first
+ * call), OUT_OF_MEMORY, CUDA. */
+BG_API bg_status bg_workspace(const void *owner, size_t bytes, void **ptr);
+
+/* Gives back the workspaces of an owner that is about to go. Graphs that use them must not be replayed again. */
+BG_API void bg_workspace_release(const void *owner);
+
+/* Makes bg_last_error() tell of a call that failed outside the library. Returns status. */
+BG_API bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice);
+
+BG_END_C_
+
+#endif

@@ -1,0 +1,86 @@
+/* What every folder may call: failures, logging, the environment, device memory, the calling thread. */
+#ifndef BG_BASE_H
+#define BG_BASE_H
+
+#include <breakgraph/status.h>
+
+/* ---- failures (error.c) --------------------------------------------------------------------------------------------
+ */
+
+/* Sets this thread's bg_last_error() and returns status. */
+bg_status bg__fail(bg_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for a CUDA call that returned error: the text gives the call's name, the error's name, and what to do; the
+ * status follows from the error. The error is taken out of CUDA's last error, unless the caller had one pending there.
+ */
+bg_status bg__fail_cuda(cudaError_t error, const char *call);
+
+/* Puts words before what bg_last_error() says: where it happened. */
+void bg__fail_where(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Empties the sentence, so that one can tell whether a body sets its own; after a success unhide brings it back. */
+char bg__fail_hide(void);
+void bg__fail_unhide(char hidden);
+/* Sets the sentence to one that was kept. */
+void bg__fail_restore(const char *text);
+
+/* Notes whether a CUDA error is pending that is not ours. Every public function that may fail begins with it, but for
+ * bg_replay, which cannot afford it. */
+void bg__pending_note(void);
+void bg__pending_forget(void);
+
+/* A line on standard error. */
+void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define BG__TRY(expression)    \
+    do {                       \
+        status = (expression); \
+        if (status != BG_OK)   \
+            goto done;         \
+    } while (0)
+#define BG__TRY_CUDA(expression)                         \
+    do {                                                 \
+        cudaError_t error_ = (expression);               \
+        if (error_ != cudaSuccess) {                     \
+            status = bg__fail_cuda(error_, #expression); \
+            goto done;                                   \
+        }                                                \
+    } while (0)
+/* A NULL argument, by its name. */
+#define BG__NEED(argument)                                                                     \
+    do {                                                                                       \
+        if ((argument) == NULL)                                                                \
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", __func__, #argument); \
+    } while (0)
+
+/* ---- environment (env.c) -------------------------------------------------------------------------------------------
+ */
+
+/* The value of variable as an index into choices (NULL ends them); fallback where it is unset or empty. Another value
+ * is INVALID_ARGUMENT with the list of what is allowed. */
+bg_status bg__env_choice(const char *variable, const char *const *choices, int fallback, int *index);
+
+/* "0" or "1". */
+bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
+
+/* ---- device memory (memory.c) --------------------------------------------------------------------------------------
+ */
+
+/* cudaMalloc and cudaFree that do no harm to a capture of this thread. bytes > 0; free takes NULL. */
+bg_status bg__device_alloc(size_t bytes, void **ptr);
+void bg__device_free(void *ptr);
+
+/* Between the two, calls that a capture forbids are allowed in this thread. */
+enum cudaStreamCaptureMode bg__relax_begin(void);
+void bg__relax_end(enum cudaStreamCaptureMode before);
+
+/* INVALID_ARGUMENT unless stream (named argument in function's call) is of the current device. */
+bg_status bg__stream_check(cudaStream_t stream, const char *function, const char *argument);
+
+/* Milliseconds of a clock that only goes forward. */
+double bg__now_ms(void);
+
+/* The calling thread's number, never used twice in a process. */
+uint64_t bg__thread_id(void);
+
+#endif

@@ -1,0 +1,64 @@
+/* Device memory and streams, without harm to captures. */
+#include "base/base.h"
+
+enum cudaStreamCaptureMode bg__relax_begin(void)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    if (cudaThreadExchangeStreamCaptureMode(&mode) != cudaSuccess)
+        mode = cudaStreamCaptureModeGlobal; /* what a thread starts with */
+    return mode;
+}
+
+void bg__relax_end(enum cudaStreamCaptureMode before)
+{
+    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&before);
+    if (error != cudaSuccess)
+        bg__warn("cudaThreadExchangeStreamCaptureMode failed with %s; this thread's captures are relaxed from now on",
+                 cudaGetErrorName(error));
+}
+
+bg_status bg__device_alloc(size_t bytes, void **ptr)
+{
+    enum cudaStreamCaptureMode before = bg__relax_begin();
+    cudaError_t error = cudaMalloc(ptr, bytes);
+    bg_status status = BG_OK;
+    if (error != cudaSuccess) {
+        *ptr = NULL;
+        status = bg__fail_cuda(error, "cudaMalloc");
+        bg__fail_where("%zu bytes of device memory", bytes);
+    }
+    bg__relax_end(before);
+    return status;
+}
+
+void bg__device_free(void *ptr)
+{
+    enum cudaStreamCaptureMode before;
+    cudaError_t error;
+    if (ptr == NULL)
+        return;
+    before = bg__relax_begin();
+    error = cudaFree(ptr);
+    /* At exit the runtime may be gone, and the memory with it. */
+    if (error != cudaSuccess && error != cudaErrorCudartUnloading)
+        bg__warn("cudaFree failed with %s; the memory may be lost", cudaGetErrorName(error));
+    bg__relax_end(before);
+}
+
+bg_status bg__stream_check(cudaStream_t stream, const char *function, const char *argument)
+{
+    bg_status status = BG_OK;
+    int current, own;
+    if (stream == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s is NULL; create a stream and use that", function, argument);
+    BG__TRY_CUDA(cudaGetDevice(&current));
+    if (stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+        goto done;
+    BG__TRY_CUDA(cudaStreamGetDevice(stream, &own));
+    if (own != current)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "%s: %s belongs to device %d, the current device is %d; call cudaSetDevice(%d) first",
+                          function, argument, own, current, own);
+done:
+    return status;
+}

@@ -1,0 +1,131 @@
+/* A failure is a sentence, kept for each thread. */
+#include "base/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 1024 };
+
+static _Thread_local char text[TEXT_BYTES];
+static _Thread_local cudaError_t pending = cudaSuccess;
+
+const char *bg_last_error(void)
+{
+    return text;
+}
+
+bg_status bg__fail(bg_status status, const char *format, ...)
+{
+    /* Formatted apart, since the arguments may hold the old text. */
+    char fresh[TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fresh, sizeof fresh, format, arguments);
+    va_end(arguments);
+    memcpy(text, fresh, sizeof text);
+    return status;
+}
+
+void bg__fail_where(const char *format, ...)
+{
+    char fresh[TEXT_BYTES];
+    va_list arguments;
+    int used;
+    va_start(arguments, format);
+    used = vsnprintf(fresh, sizeof fresh, format, arguments);
+    va_end(arguments);
+    if (used < 0 || used >= TEXT_BYTES - 3)
+        return;
+    snprintf(fresh + used, sizeof fresh - (size_t)used, ": %.*s", TEXT_BYTES - 3 - used, text);
+    memcpy(text, fresh, sizeof text);
+}
+
+char bg__fail_hide(void)
+{
+    char hidden = text[0];
+    text[0] = '\0';
+    return hidden;
+}
+
+void bg__fail_unhide(char hidden)
+{
+    if (text[0] == '\0')
+        text[0] = hidden;
+}
+
+void bg__fail_restore(const char *saved)
+{
+    snprintf(text, sizeof text, "%s", saved);
+}
+
+void bg__pending_note(void)
+{
+    pending = cudaPeekAtLastError();
+}
+
+void bg__pending_forget(void)
+{
+    pending = cudaSuccess;
+}
+
+static bg_status status_of(cudaError_t error)
+{
+    switch (error) {
+    case cudaErrorMemoryAllocation: return BG_ERROR_OUT_OF_MEMORY;
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureMerge:
+    case cudaErrorStreamCaptureUnmatched:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorCapturedEvent: return BG_ERROR_CAPTURE_INVALID;
+    case cudaErrorStreamCaptureUnjoined: return BG_ERROR_UNJOINED_STREAM;
+    case cudaErrorStreamCaptureIsolation: return BG_ERROR_ISOLATION;
+    case cudaErrorStreamCaptureWrongThread: return BG_ERROR_WRONG_THREAD;
+    default: return BG_ERROR_CUDA;
+    }
+}
+
+static const char *advice_for(cudaError_t error)
+{
+    switch (error) {
+    case cudaErrorMemoryAllocation: return "free device memory, or capture smaller sizes";
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorSystemDriverMismatch:
+        return "there is no usable GPU: check the driver (nvidia-smi), or build with DEVICE=host";
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+        return "a call that a capture forbids ran in it (an allocation, a synchronisation, a query): make that op "
+               "eager, or move the call before the capture";
+    case cudaErrorStreamCaptureUnjoined: return "let the origin wait for every forked stream: bg_stream_wait_stream";
+    case cudaErrorStreamCaptureIsolation: return "fork streams from the capture's own with bg_stream_wait_stream";
+    case cudaErrorStreamCaptureImplicit: return "keep the legacy stream out of it, or capture on a non-blocking stream";
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorLaunchFailure:
+    case cudaErrorAssert: return "replay with BG_DEBUG=sync to find the place; the CUDA context is lost";
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorNoKernelImageForDevice: return "build the kernels for this GPU's architecture";
+    default: return "see CUDA's documentation of this error";
+    }
+}
+
+bg_status bg__fail_cuda(cudaError_t error, const char *call)
+{
+    int length = (int)strcspn(call, "(");
+    if (pending == cudaSuccess)
+        (void)cudaGetLastError(); /* ours: reported by the status */
+    return bg__fail(status_of(error), "%.*s failed with %s (%s); %s", length, call, cudaGetErrorName(error),
+                    cudaGetErrorString(error), advice_for(error));
+}
+
+void bg__warn(const char *format, ...)
+{
+    char line[TEXT_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "breakgraph: %s\n", line);
+}

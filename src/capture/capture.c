@@ -1,0 +1,304 @@
+/* A capture's life: begin, end, abort, failure. */
+#include "capture/capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static bg_status copy_options(bg_capture_options *to, const bg_capture_options *from)
+{
+    *to = (bg_capture_options)BG_CAPTURE_OPTIONS_INIT;
+    if (from == NULL)
+        return BG_OK;
+    if (from->struct_size < offsetof(bg_capture_options, mode) || from->struct_size > 4096)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "options.struct_size is %zu; start options with BG_CAPTURE_OPTIONS_INIT", from->struct_size);
+    memcpy(to, from, from->struct_size < sizeof *to ? from->struct_size : sizeof *to);
+    return BG_OK;
+}
+
+static bg_status check_options(const bg_capture_options *options)
+{
+    if (options->mode != cudaStreamCaptureModeGlobal && options->mode != cudaStreamCaptureModeThreadLocal &&
+        options->mode != cudaStreamCaptureModeRelaxed)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.mode is %d, no cudaStreamCaptureMode", (int)options->mode);
+    if ((int)options->debug < BG_DEBUG_FROM_ENV || options->debug > BG_DEBUG_STEP)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.debug is %d, no bg_debug", (int)options->debug);
+    if (options->debug == BG_DEBUG_STEP)
+        return bg__fail(BG_ERROR_UNSUPPORTED, "options.debug: BG_DEBUG_STEP is not in this version; use BG_DEBUG_SYNC");
+    if (options->worker_threads != 0)
+        return bg__fail(options->worker_threads < 0 ? BG_ERROR_INVALID_ARGUMENT : BG_ERROR_UNSUPPORTED,
+                        "options.worker_threads is %d; this version instantiates in the calling thread: 0",
+                        options->worker_threads);
+    if (options->pool != NULL)
+        return bg__fail(BG_ERROR_UNSUPPORTED,
+                        "options.pool is set; in this version each graph has its own memory: NULL");
+    if (options->state == NULL && options->state_count > 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, options.state_count %zu",
+                        options->state_count);
+    return BG_OK;
+}
+
+static bg_status resolve_debug(bg_capture *capture, bool whole)
+{
+    static const char *const names[] = {"off", "forward", "ops", "sync", NULL};
+    static const bg_debug values[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC};
+    bg_status status = BG_OK;
+    int index = 0;
+
+    capture->debug = capture->options.debug;
+    if (capture->debug == BG_DEBUG_FROM_ENV) {
+        BG__TRY(bg__env_choice("BG_DEBUG", names, 0, &index));
+        capture->debug = values[index];
+    }
+    if (!bg__override_breakable(capture->override) &&
+        (capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_OPS)) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "BG_BREAKABLE=0 captures everything, the debug mode %s runs "
+                          "everything eagerly; unset one of them",
+                          capture->debug == BG_DEBUG_OPS ? "ops" : "forward");
+        goto done;
+    }
+    if (capture->debug == BG_DEBUG_FORWARD && !whole) {
+        bg__warn("the debug mode forward needs bg_capture_forward; between begin and end every op is a break instead");
+        capture->debug = BG_DEBUG_OPS;
+    }
+done:
+    return status;
+}
+
+static bg_status check_place(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capturing;
+    bg_phase phase = bg_current_phase();
+    bg_status status;
+
+    BG__TRY(bg__stream_check(stream, "bg_capture_begin", "stream"));
+    if (stream == cudaStreamLegacy)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_capture_begin: stream is the legacy stream, which CUDA cannot "
+                                                   "capture; create a stream and use that");
+    if (phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY)
+        return bg__fail(BG_ERROR_BUSY, "bg_capture_begin: an eager body runs in this thread; capture outside it");
+    if (bg__live_mine() != NULL || bg__captured_has(stream))
+        return bg__fail(BG_ERROR_ALREADY_CAPTURING, "bg_capture_begin: %s; end or abort that capture first",
+                        bg__live_mine() ? "this thread has a capture already" : "stream takes part in a capture");
+    BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+        return bg__fail(BG_ERROR_FOREIGN_CAPTURE,
+                        "bg_capture_begin: stream is captured by a capture that breakgraph did "
+                        "not begin; end that one first");
+done:
+    return status;
+}
+
+/* ---- begin ---- */
+
+/* Gives back all that a capture holds, but not the graph once it has been handed out. */
+static void dispose(bg_capture *capture)
+{
+    if (capture == NULL)
+        return;
+    bg__live_remove(capture);
+    bg__segment_discard(capture);
+    for (int i = 0; i < capture->member_count; i++)
+        (void)cudaEventDestroy(capture->members[i].event);
+    if (capture->event != NULL)
+        (void)cudaEventDestroy(capture->event);
+    if (capture->thread == bg__thread_id())
+        bg__thread_self()->phase = BG_PHASE_PLAIN;
+    bg__state_free(capture);
+    bg__override_free(capture->override);
+    bg_graph_destroy(capture->graph);
+    free(capture->members);
+    free(capture);
+}
+
+static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
+{
+    bg_capture *capture = NULL;
+    bg_capture_options checked;
+    size_t total;
+    bg_status status;
+
+    BG__TRY(copy_options(&checked, options));
+    BG__TRY(check_options(&checked));
+    BG__TRY(check_place(stream));
+    capture = calloc(1, sizeof *capture);
+    if (capture == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a capture");
+        goto done;
+    }
+    capture->began_ms = bg__now_ms();
+    capture->options = checked;
+    capture->origin = stream;
+    BG__TRY(bg__override_get(&capture->override));
+    BG__TRY(resolve_debug(capture, whole));
+    BG__TRY(bg__graph_create(&capture->graph, checked.name));
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
+    BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
+    BG__TRY(bg__state_save(capture));
+    if (capture->debug != BG_DEBUG_FORWARD)
+        BG__TRY(bg__segment_open(capture));
+    capture->thread = bg__thread_id();
+    bg__live_add(capture);
+    bg__op_set_capture_hook(bg__capture_op);
+    bg__thread_self()->phase = BG_PHASE_CAPTURE;
+    *result = capture;
+    capture = NULL;
+done:
+    dispose(capture);
+    return status;
+}
+
+bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_capture_options *options)
+{
+    BG__NEED(capture);
+    *capture = NULL;
+    bg__pending_note();
+    return begin(capture, stream, options, false);
+}
+
+/* ---- failure ---- */
+
+bg_status bg__capture_fail(bg_capture *capture, bg_status status)
+{
+    if (capture->status == BG_OK) {
+        capture->status = status;
+        snprintf(capture->message, sizeof capture->message, "%s", bg_last_error());
+    }
+    if (!capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
+        bg__warn("%s: after the failure the stream could not be captured again; what the program launches before "
+                 "bg_capture_end runs",
+                 capture->graph->name);
+    bg__fail_restore(capture->message);
+    return capture->status;
+}
+
+bool bg__capture_was_aborted(bg_capture *capture, bg_status *status)
+{
+    if (!capture->aborted)
+        return false;
+    dispose(capture);
+    *status = bg__fail(BG_ERROR_NOT_CAPTURING, "the capture was ended inside an eager body");
+    return true;
+}
+
+/* ---- end ---- */
+
+static void measure(bg_capture *capture)
+{
+    bg_graph *graph = capture->graph;
+    size_t free_bytes, total, bridges = 0;
+
+    graph->capture_ms = bg__now_ms() - capture->began_ms;
+    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
+        bridges += bg__memory_bytes(&call->own);
+    if (cudaMemGetInfo(&free_bytes, &total) == cudaSuccess && capture->free_bytes > free_bytes + bridges)
+        graph->graph_bytes = capture->free_bytes - free_bytes - bridges;
+}
+
+static bg_status end(bg_capture *capture, bg_graph **graph)
+{
+    bg_status status = capture->status;
+
+    if (status == BG_OK && capture->open)
+        status = bg__segment_close(capture, capture->options.join_at_end);
+    if (status != BG_OK) {
+        bg__capture_fail(capture, status);
+        bg__segment_discard(capture);
+    }
+    if ((status != BG_OK || !capture->options.launch_segments) && capture->saved_count > 0) {
+        bg_status restored = bg__state_restore(capture);
+        if (status == BG_OK)
+            status = restored;
+        else
+            bg__fail_restore(capture->message);
+    }
+    if (status != BG_OK)
+        goto done;
+    /* The first replay may come on another stream, when this one is long gone. */
+    BG__TRY_CUDA(cudaEventRecord(capture->graph->order_event, capture->origin));
+    capture->graph->ordered = true;
+    measure(capture);
+    *graph = capture->graph;
+    capture->graph = NULL;
+done:
+    dispose(capture);
+    return status;
+}
+
+bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
+{
+    if (graph != NULL)
+        *graph = NULL;
+    BG__NEED(capture);
+    bg__pending_note();
+    if (graph == NULL) {
+        bg_capture_abort(capture);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_capture_end: graph is NULL; the capture was thrown away");
+    }
+    if (capture->thread != bg__thread_id()) {
+        bg_capture_abort(capture);
+        return bg__fail(BG_ERROR_WRONG_THREAD,
+                        "bg_capture_end: another thread began this capture, and had to end it; it was thrown away");
+    }
+    if (capture->in_body) {
+        capture->aborted = true;
+        return bg__fail(BG_ERROR_BUSY,
+                        "bg_capture_end inside an eager body of the capture; it is thrown away when the body "
+                        "returns");
+    }
+    return end(capture, graph);
+}
+
+void bg_capture_abort(bg_capture *capture)
+{
+    if (capture == NULL)
+        return;
+    if (capture->in_body) {
+        capture->aborted = true;
+        return;
+    }
+    bg__segment_discard(capture);
+    if (bg__state_restore(capture) != BG_OK)
+        bg__warn("bg_capture_abort: options.state could not be restored: %s", bg_last_error());
+    dispose(capture);
+}
+
+bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
+                             const bg_capture_options *options)
+{
+    bg_capture *capture = NULL;
+    bg_status status;
+
+    BG__NEED(graph);
+    *graph = NULL;
+    BG__NEED(forward);
+    bg__pending_note();
+    status = begin(&capture, stream, options, true);
+    if (status != BG_OK)
+        return status;
+    if (capture->debug == BG_DEBUG_FORWARD) {
+        status = bg__capture_run_forward(capture, forward, user);
+    } else {
+        char hidden = bg__fail_hide();
+        status = forward(user, stream);
+        if (status != BG_OK && bg_last_error()[0] == '\0')
+            bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
+        bg__fail_unhide(hidden);
+    }
+    if (status != BG_OK)
+        bg__capture_fail(capture, status);
+    return end(capture, graph);
+}
+
+bg_phase bg_current_phase(void)
+{
+    bg__thread *self = bg__thread_self();
+    /* Another thread may have ended the capture. */
+    if (self->phase == BG_PHASE_CAPTURE && bg__live_mine() == NULL)
+        self->phase = BG_PHASE_PLAIN;
+    return self->phase;
+}

@@ -1,0 +1,177 @@
+/* Captures and graphs. A graph is a flat list of steps: replay walks it, and debug modes are edits of it. */
+#ifndef BG_CAPTURE_CAPTURE_H
+#define BG_CAPTURE_CAPTURE_H
+
+#include <breakgraph/capture.h>
+#include <breakgraph/stream.h>
+
+#include "op/op.h"
+
+/* ---- graphs (graph.c) ----------------------------------------------------------------------------------------------
+ */
+
+typedef struct bg__segment {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    size_t nodes;
+} bg__segment;
+
+/* A write-back: an output that the body leaves elsewhere. */
+typedef struct bg__copy {
+    const void *source; /* of this replay; NULL: the body wrote in place */
+    void *target;
+    size_t bytes;
+} bg__copy;
+
+/* An eager call: what a CALL step runs. */
+typedef struct bg__eager {
+    bg__call *call;
+    bg_op_body body;
+    void *args;                 /* stored; what bg_graph_args gives */
+    void *work;                 /* what the body gets: a copy, since it may change it */
+    bg__copy **copies;          /* for each output its COPY step's, or NULL */
+    struct bg__eager *previous; /* all of a graph's, to be freed */
+} bg__eager;
+
+typedef enum bg__step_kind {
+    BG__LAUNCH,  /* a segment */
+    BG__CALL,    /* an eager op */
+    BG__FORWARD, /* the whole pass as one eager call */
+    BG__COPY,    /* a write-back */
+    BG__SYNC     /* wait and check (BG_DEBUG=sync) */
+} bg__step_kind;
+
+typedef struct bg__step {
+    bg__step_kind kind;
+    int place; /* LAUNCH: the segment's number; SYNC: the step that it checks */
+    union {
+        cudaGraphExec_t exec;
+        bg__eager *eager;
+        bg__copy *copy;
+    } of;
+} bg__step;
+
+struct bg_graph {
+    bg__step *steps;
+    int step_count, step_capacity;
+
+    /* Replays. */
+    cudaStream_t stream; /* of the last one; NULL: none since the capture */
+    bool replaying;
+    bool ordered; /* order_event stands for work before the next replay */
+    cudaEvent_t order_event;
+    uint64_t replays;
+
+    bg__segment *segments;
+    int segment_count, segment_capacity;
+    bg__eager *eagers;
+    bg__call root;
+    bg_forward forward;
+    void *forward_user;
+    char *name;
+    int device;
+    int breaks;
+    size_t graph_bytes;
+    double capture_ms, instantiate_ms;
+};
+
+bg_status bg__graph_create(bg_graph **graph, const char *name);
+bg_status bg__graph_add_step(bg_graph *graph, bg__step step);
+bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment);
+/* An eager call's record, with args copied. The graph owns it. */
+bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
+/* Where a step is, for messages: "segment 2", "call attention#0". */
+const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes);
+
+/* ---- captures (capture.c) ------------------------------------------------------------------------------------------
+ */
+
+typedef struct bg__member {
+    cudaStream_t stream;
+    cudaEvent_t event; /* for forks to it and joins from it */
+    bg_site site;      /* where it was forked */
+} bg__member;
+
+/* A tensor of options.state, and what it held at begin. */
+typedef struct bg__saved {
+    void *data, *copy;
+    size_t bytes;
+} bg__saved;
+
+struct bg_capture {
+    struct bg_capture *next; /* in the list of live captures */
+    uint64_t thread;
+    cudaStream_t origin;
+    cudaEvent_t event; /* recorded on the origin, for forks */
+    bg_capture_options options;
+    bg_debug debug;
+    bg__override *override;
+    bg_graph *graph;
+    bg__member *members;
+    int member_count, member_capacity;
+    bg__saved *saved;
+    size_t saved_count;
+    bool open;        /* the origin captures */
+    bool in_body;     /* a body runs at a break */
+    bool aborted;     /* in that body */
+    bg_status status; /* the first failure */
+    char message[1024];
+    double began_ms;
+    size_t free_bytes; /* at begin */
+};
+
+/* Notes the first failure; what the program launches from here on falls into a capture that is thrown away. */
+bg_status bg__capture_fail(bg_capture *capture, bg_status status);
+
+/* Ends the segment that is open: joins the members, instantiates, launches. */
+bg_status bg__segment_close(bg_capture *capture, bool join);
+/* Begins the next one and forks the members into it. */
+bg_status bg__segment_open(bg_capture *capture);
+/* BG_DEBUG=sync: waits for the last step, here and in replays. */
+bg_status bg__step_sync(bg_capture *capture);
+/* Ends a capture whose work nobody wants. */
+void bg__segment_discard(bg_capture *capture);
+
+/* A break around body work: close, run (NULL: nothing), open. */
+typedef bg_status (*bg__at_break)(bg_capture *capture, void *user);
+bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user);
+
+/* The op calls of a capture (ops.c), and its hook for bg_op_call. */
+bool bg__capture_op(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status);
+/* Runs the whole pass as one eager call, and makes it the graph's only step. */
+bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user);
+
+/* options.state (state.c). */
+bg_status bg__state_save(bg_capture *capture);
+bg_status bg__state_restore(bg_capture *capture);
+void bg__state_free(bg_capture *capture);
+
+/* After a body that may have aborted the capture: then it is freed, and the answer is the error. */
+bool bg__capture_was_aborted(bg_capture *capture, bg_status *status);
+
+/* Streams (streams.c). The origin counts as a member. */
+bool bg__capture_has(const bg_capture *capture, cudaStream_t stream);
+bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__member **member);
+/* The origin waits for all members. */
+bg_status bg__capture_join(bg_capture *capture);
+
+/* Live captures (live.c). */
+void bg__live_add(bg_capture *capture);
+void bg__live_remove(bg_capture *capture);
+/* The capture that the calling thread began, NULL without one. */
+bg_capture *bg__live_mine(void);
+/* Streams that capture right now: looked at by replays, without a lock. */
+bg_status bg__captured_add(cudaStream_t stream);
+void bg__captured_remove(cudaStream_t stream);
+bool bg__captured_any(void);
+bool bg__captured_has(cudaStream_t stream);
+
+/* Puts a body's record in place for the calling thread, and back. */
+typedef struct bg__body_scope {
+    bg_phase phase;
+    bg__call *call;
+} bg__body_scope;
+bg__body_scope bg__body_enter(bg_phase phase, bg__call *call);
+void bg__body_leave(bg__body_scope scope);
+
+#endif

@@ -1,0 +1,257 @@
+#include "capture/capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making ---- */
+
+bg_status bg__graph_create(bg_graph **result, const char *name)
+{
+    bg_status status = BG_OK;
+    bg_graph *graph = calloc(1, sizeof *graph);
+    if (graph != NULL)
+        graph->name = strdup(name ? name : "graph");
+    if (graph == NULL || graph->name == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a graph");
+        goto done;
+    }
+    graph->root.recorded = true;
+    graph->root.memory = &graph->root.own;
+    BG__TRY_CUDA(cudaGetDevice(&graph->device));
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&graph->order_event, cudaEventDisableTiming));
+    *result = graph;
+    graph = NULL;
+done:
+    bg_graph_destroy(graph);
+    return status;
+}
+
+/* Room for one more in an array that doubles. */
+static bg_status grow(void **array, int count, int *capacity, size_t element)
+{
+    int wanted = *capacity ? 2 * *capacity : 16;
+    void *larger;
+    if (count < *capacity)
+        return BG_OK;
+    larger = realloc(*array, (size_t)wanted * element);
+    if (larger == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d parts of a graph", wanted);
+    *array = larger;
+    *capacity = wanted;
+    return BG_OK;
+}
+
+bg_status bg__graph_add_step(bg_graph *graph, bg__step step)
+{
+    bg_status status = grow((void **)&graph->steps, graph->step_count, &graph->step_capacity, sizeof step);
+    if (status == BG_OK)
+        graph->steps[graph->step_count++] = step;
+    return status;
+}
+
+bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment)
+{
+    bg_status status = grow((void **)&graph->segments, graph->segment_count, &graph->segment_capacity, sizeof segment);
+    if (status == BG_OK)
+        graph->segments[graph->segment_count++] = segment;
+    return status;
+}
+
+static void free_eager(bg__eager *eager)
+{
+    int outputs = eager->call->op != NULL ? bg__output_count(eager->call->op) : 0;
+    for (int i = 0; eager->copies != NULL && i < outputs; i++)
+        free(eager->copies[i]);
+    free(eager->copies);
+    free(eager->args);
+    free(eager->work);
+    free(eager);
+}
+
+bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **result)
+{
+    size_t outputs = (size_t)bg__output_count(call->op);
+    bg__eager *eager = calloc(1, sizeof *eager);
+    if (eager == NULL)
+        goto out_of_memory;
+    eager->call = call;
+    eager->body = call->op->body;
+    eager->args = malloc(call->op->args_size);
+    eager->work = malloc(call->op->args_size);
+    eager->copies = calloc(outputs + 1, sizeof(bg__copy *));
+    if (eager->args == NULL || eager->work == NULL || eager->copies == NULL)
+        goto out_of_memory;
+    memcpy(eager->args, args, call->op->args_size);
+    eager->previous = graph->eagers;
+    graph->eagers = eager;
+    *result = eager;
+    return BG_OK;
+out_of_memory:
+    if (eager != NULL)
+        free_eager(eager);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", call->op->name);
+}
+
+void bg_graph_destroy(bg_graph *graph)
+{
+    enum cudaStreamCaptureMode before;
+    bg__eager *previous;
+
+    if (graph == NULL)
+        return;
+    before = bg__relax_begin();
+    for (int i = 0; i < graph->segment_count; i++) {
+        /* CUDA keeps what a launch in flight needs. */
+        cudaError_t error = cudaSuccess;
+        if (graph->segments[i].exec != NULL)
+            error = cudaGraphExecDestroy(graph->segments[i].exec);
+        if (graph->segments[i].graph != NULL && error == cudaSuccess)
+            error = cudaGraphDestroy(graph->segments[i].graph);
+        if (error != cudaSuccess && error != cudaErrorCudartUnloading)
+            bg__warn("destroying segment %d of %s failed with %s", i, graph->name, cudaGetErrorName(error));
+    }
+    if (graph->order_event != NULL)
+        (void)cudaEventDestroy(graph->order_event);
+    bg__relax_end(before);
+    for (bg__eager *eager = graph->eagers; eager != NULL; eager = previous) {
+        previous = eager->previous;
+        free_eager(eager);
+    }
+    /* cudaFree waits for the work that uses the memory. */
+    bg__call_clear(&graph->root);
+    free(graph->steps);
+    free(graph->segments);
+    free(graph->name);
+    free(graph);
+}
+
+/* ---- asking ---- */
+
+const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes)
+{
+    const bg__step *s = &graph->steps[step];
+    switch (s->kind) {
+    case BG__LAUNCH: snprintf(text, bytes, "segment %d of %s", s->place, graph->name); break;
+    case BG__CALL:
+        snprintf(text, bytes, "call %s at %s:%d", s->of.eager->call->name,
+                 s->of.eager->call->site.file ? s->of.eager->call->site.file : "unknown file",
+                 s->of.eager->call->site.line);
+        break;
+    case BG__FORWARD: snprintf(text, bytes, "the forward pass of %s", graph->name); break;
+    case BG__COPY: snprintf(text, bytes, "a write-back of %s", graph->name); break;
+    case BG__SYNC: return bg__step_text(graph, s->place, text, bytes);
+    }
+    return text;
+}
+
+static bg_status count_kernels(cudaGraph_t graph, size_t nodes, size_t *kernels)
+{
+    bg_status status = BG_OK;
+    enum cudaGraphNodeType type;
+    cudaGraphNode_t *list = calloc(nodes + 1, sizeof *list);
+    if (list == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", nodes);
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &nodes));
+    for (size_t i = 0; i < nodes; i++) {
+        BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &type));
+        *kernels += type == cudaGraphNodeTypeKernel;
+    }
+done:
+    free(list);
+    return status;
+}
+
+/* Copies a struct that the caller may know in an older, shorter form. */
+static bg_status give(void *target, const void *source, size_t size, const char *function)
+{
+    size_t wanted = *(const size_t *)target;
+    if (wanted < sizeof(size_t) || wanted > 4096)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: info.struct_size is %zu; start info with its _INIT macro",
+                        function, wanted);
+    memcpy((char *)target + sizeof(size_t), (const char *)source + sizeof(size_t),
+           (wanted < size ? wanted : size) - sizeof(size_t));
+    return BG_OK;
+}
+
+bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
+{
+    bg_graph_info full = BG_GRAPH_INFO_INIT;
+    bg_status status = BG_OK;
+
+    BG__NEED(graph);
+    BG__NEED(info);
+    bg__pending_note();
+    full.name = graph->name;
+    full.segments = graph->segment_count;
+    full.breaks = graph->breaks;
+    full.steps = graph->step_count;
+    full.graph_bytes = graph->graph_bytes;
+    full.capture_ms = graph->capture_ms;
+    full.instantiate_ms = graph->instantiate_ms;
+    full.replays = graph->replays;
+    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call)) {
+        full.calls += call->op != NULL;
+        full.bridge_bytes += bg__memory_bytes(&call->own);
+    }
+    for (int i = 0; i < graph->segment_count; i++) {
+        full.nodes += graph->segments[i].nodes;
+        BG__TRY(count_kernels(graph->segments[i].graph, graph->segments[i].nodes, &full.kernel_nodes));
+    }
+    status = give(info, &full, sizeof full, __func__);
+done:
+    return status;
+}
+
+bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_info *info)
+{
+    bg_call_info full = BG_CALL_INFO_INIT;
+    const bg__call *call;
+
+    BG__NEED(graph);
+    BG__NEED(info);
+    call = bg__call_next(&graph->root);
+    for (int i = 0; call != NULL && i < index; i++)
+        call = bg__call_next(call);
+    if (call == NULL || index < 0)
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_get_call: graph %s has no call %d", graph->name, index);
+    full.name = call->name;
+    full.op = call->op->name;
+    full.file = call->site.file ? call->site.file : "";
+    full.line = call->site.line;
+    full.eager = call->eager;
+    full.segment = call->eager ? -1 : call->segment;
+    return give(info, &full, sizeof full, __func__);
+}
+
+void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
+{
+    if (graph == NULL || name == NULL) {
+        bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_graph_args: %s is NULL", graph ? "call" : "graph");
+        return NULL;
+    }
+    for (bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous) {
+        if (strcmp(eager->call->name, name) != 0)
+            continue;
+        if (eager->call->op->args_size == size)
+            return eager->args;
+        bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                 "bg_graph_args: the arguments of %s have %u bytes, not %zu; pass sizeof(%s_args)", name,
+                 eager->call->op->args_size, size, eager->call->op->name);
+        return NULL;
+    }
+    bg__fail(BG_ERROR_NOT_FOUND,
+             "bg_graph_args: graph %s has no eager call \"%s\" at a break; bg_graph_get_call lists the calls",
+             graph->name, name);
+    return NULL;
+}
+
+cudaGraph_t bg_graph_segment(const bg_graph *graph, int index)
+{
+    if (graph == NULL || index < 0 || index >= graph->segment_count) {
+        bg__fail(graph ? BG_ERROR_NOT_FOUND : BG_ERROR_INVALID_ARGUMENT, "bg_graph_segment: %s",
+                 graph ? "there is no such segment" : "graph is NULL");
+        return NULL;
+    }
+    return graph->segments[index].graph;
+}

@@ -1,0 +1,96 @@
+/* Who captures: the live captures, by thread, and the streams that capture at this moment. */
+#include "capture/capture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { STREAMS_MAX = 256 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bg_capture *first;
+static _Atomic int live_count;
+
+/* Written under the mutex, read without. */
+static _Atomic(cudaStream_t) captured[STREAMS_MAX];
+static _Atomic int captured_count;
+
+void bg__live_add(bg_capture *capture)
+{
+    pthread_mutex_lock(&mutex);
+    capture->next = first;
+    first = capture;
+    atomic_fetch_add(&live_count, 1);
+    pthread_mutex_unlock(&mutex);
+}
+
+void bg__live_remove(bg_capture *capture)
+{
+    pthread_mutex_lock(&mutex);
+    for (bg_capture **link = &first; *link != NULL; link = &(*link)->next) {
+        if (*link == capture) {
+            *link = capture->next;
+            atomic_fetch_sub(&live_count, 1);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+bg_capture *bg__live_mine(void)
+{
+    uint64_t thread = bg__thread_id();
+    bg_capture *capture;
+    if (atomic_load_explicit(&live_count, memory_order_acquire) == 0)
+        return NULL;
+    pthread_mutex_lock(&mutex);
+    capture = first;
+    while (capture != NULL && capture->thread != thread)
+        capture = capture->next;
+    pthread_mutex_unlock(&mutex);
+    return capture;
+}
+
+bg_status bg__captured_add(cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    int slot = 0;
+    pthread_mutex_lock(&mutex);
+    while (slot < STREAMS_MAX && atomic_load(&captured[slot]) != NULL)
+        slot++;
+    if (slot < STREAMS_MAX) {
+        atomic_store(&captured[slot], stream);
+        atomic_fetch_add(&captured_count, 1);
+    } else {
+        status = bg__fail(BG_ERROR_UNSUPPORTED, "more than %d streams take part in captures at once", STREAMS_MAX);
+    }
+    pthread_mutex_unlock(&mutex);
+    return status;
+}
+
+void bg__captured_remove(cudaStream_t stream)
+{
+    pthread_mutex_lock(&mutex);
+    for (int slot = 0; slot < STREAMS_MAX; slot++) {
+        if (atomic_load(&captured[slot]) == stream) {
+            atomic_store(&captured[slot], NULL);
+            atomic_fetch_sub(&captured_count, 1);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+bool bg__captured_any(void)
+{
+    return atomic_load_explicit(&captured_count, memory_order_acquire) != 0;
+}
+
+bool bg__captured_has(cudaStream_t stream)
+{
+    if (!bg__captured_any())
+        return false;
+    for (int slot = 0; slot < STREAMS_MAX; slot++)
+        if (atomic_load_explicit(&captured[slot], memory_order_acquire) == stream)
+            return true;
+    return false;
+}

@@ -1,0 +1,159 @@
+/* Replay: a walk over the steps. Nothing here may lock, allocate, look up or read the environment. */
+#include "capture/capture.h"
+
+#include <string.h>
+
+/* ---- what a replay on the stream of the last one need not do ---- */
+
+static bg_status order_after_last(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    if (graph->stream != NULL) {
+        BG__TRY_CUDA(cudaEventRecord(graph->order_event, graph->stream));
+        graph->ordered = true;
+        graph->stream = NULL;
+    }
+    if (graph->ordered)
+        BG__TRY_CUDA(cudaStreamWaitEvent(stream, graph->order_event, 0));
+    graph->ordered = false;
+    graph->stream = stream;
+done:
+    return status;
+}
+
+static bg_status prepare(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+
+    BG__NEED(graph);
+    if (stream != graph->stream || stream == NULL)
+        BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
+    if (graph->replaying)
+        return bg__fail(BG_ERROR_BUSY,
+                        "bg_replay: %s is being replayed already, by one of its own bodies or another thread",
+                        graph->name);
+    if (bg__captured_has(stream))
+        return bg__fail(BG_ERROR_ALREADY_CAPTURING,
+                        "bg_replay: a capture runs on stream; replay %s before it, after it, or in an eager op",
+                        graph->name);
+    if (stream != graph->stream)
+        BG__TRY(order_after_last(graph, stream));
+done:
+    return status;
+}
+
+/* ---- steps ---- */
+
+static inline bg_status cuda_status(cudaError_t error, const char *call)
+{
+    if (error == cudaSuccess)
+        return BG_OK;
+    bg__pending_forget();
+    return bg__fail_cuda(error, call);
+}
+
+static inline bg_status write_back(void *target, const void *source, size_t bytes, cudaStream_t stream)
+{
+    return cuda_status(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+}
+
+static bg_status settle(bg__eager *eager, cudaStream_t stream)
+{
+    bg__output output = {0};
+    bg_status status = BG_OK;
+
+    while (bg__output_next(eager->call->op, &output)) {
+        bg_tensor *want = bg__output_tensor(&output, eager->args);
+        bg__copy *copy = eager->copies[output.ordinal];
+        const void *source;
+        size_t bytes;
+        BG__TRY(
+            bg__output_settle(eager->call, &output, want, bg__output_tensor(&output, eager->work), &source, &bytes));
+        if (copy != NULL)
+            *copy = (bg__copy){source, want->data, bytes};
+        else if (source != NULL)
+            BG__TRY(write_back(want->data, source, bytes, stream));
+    }
+done:
+    return status;
+}
+
+static bg_status run_call(bg__eager *eager, cudaStream_t stream)
+{
+    char hidden = bg__fail_hide();
+    bg__body_scope scope;
+    bg_status status;
+
+    memcpy(eager->work, eager->args, eager->call->op->args_size);
+    scope = bg__body_enter(BG_PHASE_REPLAY, eager->call);
+    status = bg__call_body(eager->call, eager->body, eager->work, stream);
+    bg__body_leave(scope);
+    if (status == BG_OK)
+        status = settle(eager, stream);
+    if (status == BG_OK)
+        bg__fail_unhide(hidden);
+    else
+        bg__call_blame(eager->call, status);
+    return status;
+}
+
+static bg_status run_forward(bg_graph *graph, cudaStream_t stream)
+{
+    char hidden = bg__fail_hide();
+    bg__body_scope scope = bg__body_enter(BG_PHASE_REPLAY, &graph->root);
+    bg_status status = graph->forward(graph->forward_user, stream);
+    bg__body_leave(scope);
+    if (status != BG_OK && bg_last_error()[0] == '\0')
+        bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
+    bg__fail_unhide(hidden);
+    return status;
+}
+
+static bg_status run_step(bg_graph *graph, const bg__step *step, cudaStream_t stream)
+{
+    switch (step->kind) {
+    case BG__LAUNCH: return cuda_status(cudaGraphLaunch(step->of.exec, stream), "cudaGraphLaunch");
+    case BG__CALL: return run_call(step->of.eager, stream);
+    case BG__FORWARD: return run_forward(graph, stream);
+    case BG__COPY:
+        if (step->of.copy->source == NULL)
+            return BG_OK;
+        return write_back(step->of.copy->target, step->of.copy->source, step->of.copy->bytes, stream);
+    case BG__SYNC: return cuda_status(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    }
+    return BG_OK;
+}
+
+static void blame_step(const bg_graph *graph, const bg__step *step)
+{
+    char text[256];
+    if (step->kind == BG__CALL)
+        return; /* said already, with op and site */
+    bg__fail_where("replay, %s%s", step->kind == BG__SYNC ? "after " : "",
+                   bg__step_text(graph, (int)(step - graph->steps), text, sizeof text));
+}
+
+bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
+{
+    const bg__step *step, *end;
+    bg_status status = BG_OK;
+
+    if (__builtin_expect(
+            graph == NULL || stream == NULL || stream != graph->stream || graph->replaying || bg__captured_any(), 0)) {
+        bg__pending_note();
+        status = prepare(graph, stream);
+        if (status != BG_OK)
+            return status;
+    }
+    graph->replaying = true;
+    for (step = graph->steps, end = step + graph->step_count; step < end; step++) {
+        status = run_step(graph, step, stream);
+        if (__builtin_expect(status != BG_OK, 0)) {
+            blame_step(graph, step);
+            break;
+        }
+    }
+    graph->replaying = false;
+    graph->replays += status == BG_OK;
+    return status;
+}

@@ -1,0 +1,168 @@
+/* Segments: where a CUDA capture begins and ends. */
+#include "capture/capture.h"
+
+#include <stdlib.h>
+
+static bg_status fork_members(bg_capture *capture)
+{
+    bg_status status = BG_OK;
+    if (capture->member_count > 0)
+        BG__TRY_CUDA(cudaEventRecord(capture->event, capture->origin));
+    /* A fork that stays idle adds no node, and need not be joined. */
+    for (int i = 0; i < capture->member_count; i++)
+        BG__TRY_CUDA(cudaStreamWaitEvent(capture->members[i].stream, capture->event, 0));
+done:
+    return status;
+}
+
+/* Replays look at these marks. */
+static void mark_closed(bg_capture *capture)
+{
+    bg__captured_remove(capture->origin);
+    for (int i = 0; i < capture->member_count; i++)
+        bg__captured_remove(capture->members[i].stream);
+    capture->open = false;
+}
+
+static bg_status mark_open(bg_capture *capture)
+{
+    bg_status status;
+    BG__TRY(bg__captured_add(capture->origin));
+    for (int i = 0; i < capture->member_count; i++)
+        BG__TRY(bg__captured_add(capture->members[i].stream));
+    capture->open = true;
+done:
+    if (status != BG_OK)
+        mark_closed(capture);
+    return status;
+}
+
+bg_status bg__segment_open(bg_capture *capture)
+{
+    cudaError_t error;
+    bg_status status;
+
+    BG__TRY(mark_open(capture));
+    error = cudaStreamBeginCapture(capture->origin, capture->options.mode);
+    if (error != cudaSuccess) {
+        mark_closed(capture);
+        status = bg__fail_cuda(error, "cudaStreamBeginCapture");
+        goto done;
+    }
+    BG__TRY(fork_members(capture));
+done:
+    return status;
+}
+
+void bg__segment_discard(bg_capture *capture)
+{
+    cudaGraph_t graph = NULL;
+    if (!capture->open)
+        return;
+    /* Whatever it answers, the capture is over. */
+    if (cudaStreamEndCapture(capture->origin, &graph) != cudaSuccess)
+        (void)cudaGetLastError();
+    if (graph != NULL)
+        (void)cudaGraphDestroy(graph);
+    mark_closed(capture);
+}
+
+static bg_status instantiate(bg_capture *capture, bg__segment *segment)
+{
+    double began = bg__now_ms();
+    bg_status status = BG_OK;
+    /* Memory that a segment allocates and no segment frees is freed by its next launch. */
+    BG__TRY_CUDA(cudaGraphInstantiate(&segment->exec, segment->graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    capture->graph->instantiate_ms += bg__now_ms() - began;
+done:
+    return status;
+}
+
+bg_status bg__step_sync(bg_capture *capture)
+{
+    bg_graph *graph = capture->graph;
+    bg_status status = BG_OK;
+    char text[256];
+
+    if (capture->debug != BG_DEBUG_SYNC || graph->step_count == 0)
+        return BG_OK;
+    if (capture->options.launch_segments) {
+        cudaError_t error = cudaStreamSynchronize(capture->origin);
+        if (error != cudaSuccess) {
+            status = bg__fail_cuda(error, "cudaStreamSynchronize");
+            bg__fail_where("after %s", bg__step_text(graph, graph->step_count - 1, text, sizeof text));
+            goto done;
+        }
+    }
+    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__SYNC, .place = graph->step_count - 1}));
+done:
+    return status;
+}
+
+static bg_status keep(bg_capture *capture, bg__segment *segment)
+{
+    bg_graph *graph = capture->graph;
+    bg_status status;
+
+    BG__TRY(instantiate(capture, segment));
+    BG__TRY(bg__graph_add_segment(graph, *segment));
+    *segment = (bg__segment){NULL, NULL, 0};
+    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__LAUNCH,
+                                                 .place = graph->segment_count - 1,
+                                                 .of.exec = graph->segments[graph->segment_count - 1].exec}));
+    if (capture->options.launch_segments)
+        BG__TRY_CUDA(cudaGraphLaunch(graph->segments[graph->segment_count - 1].exec, capture->origin));
+    BG__TRY(bg__step_sync(capture));
+done:
+    return status;
+}
+
+bg_status bg__segment_close(bg_capture *capture, bool join)
+{
+    bg__segment segment = {NULL, NULL, 0};
+    bg_status status = BG_OK;
+    cudaError_t error;
+
+    if (join)
+        BG__TRY(bg__capture_join(capture));
+    error = cudaStreamEndCapture(capture->origin, &segment.graph);
+    mark_closed(capture);
+    if (error != cudaSuccess) {
+        status = bg__fail_cuda(error, "cudaStreamEndCapture");
+        if (status == BG_ERROR_UNJOINED_STREAM && join) {
+            status = BG_ERROR_UNTRACKED_STREAM; /* all known streams were joined */
+            bg__fail_where("a stream was forked from the capture without bg_stream_wait_stream, and has unjoined work");
+        }
+        goto done;
+    }
+    BG__TRY_CUDA(cudaGraphGetNodes(segment.graph, NULL, &segment.nodes));
+    if (segment.nodes > 0)
+        BG__TRY(keep(capture, &segment));
+    if (capture->options.barrier != NULL) {
+        status = capture->options.barrier(capture->options.barrier_user);
+        if (status != BG_OK)
+            bg__fail(status, "options.barrier returned %s", bg_status_name(status));
+    }
+done:
+    if (segment.exec != NULL)
+        (void)cudaGraphExecDestroy(segment.exec);
+    if (segment.graph != NULL)
+        (void)cudaGraphDestroy(segment.graph);
+    if (status != BG_OK)
+        bg__fail_where("segment %d of %s", capture->graph->segment_count, capture->graph->name);
+    return status;
+}
+
+bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user)
+{
+    bg_status status;
+
+    capture->graph->breaks++;
+    BG__TRY(bg__segment_close(capture, true));
+    if (run != NULL)
+        BG__TRY(run(capture, user));
+    if (!capture->aborted)
+        BG__TRY(bg__segment_open(capture));
+done:
+    return status;
+}

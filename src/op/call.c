@@ -1,0 +1,134 @@
+/* Calls and their names. Siblings are numbered by op, "rope#3", so that making one op eager renumbers no other. */
+#include "op/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often op was called in this pass of parent's body, before now. */
+static bg_status count(bg__call *parent, const bg_op *op, unsigned *index)
+{
+    for (int i = 0; i < parent->count_used; i++) {
+        if (parent->counts[i].op == op) {
+            *index = parent->counts[i].count++;
+            return BG_OK;
+        }
+    }
+    if (parent->count_used == parent->count_capacity) {
+        int capacity = parent->count_capacity ? 2 * parent->count_capacity : 4;
+        bg__op_count *counts = realloc(parent->counts, (size_t)capacity * sizeof *counts);
+        if (counts == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", op->name);
+        parent->counts = counts;
+        parent->count_capacity = capacity;
+    }
+    parent->counts[parent->count_used++] = (bg__op_count){op, 1};
+    *index = 0;
+    return BG_OK;
+}
+
+static bg__call *find(bg__call *parent, const bg_op *op, unsigned index)
+{
+    bg__call *start = parent->cursor ? parent->cursor : parent->child;
+    for (bg__call *call = start; call != NULL; call = call->next)
+        if (call->op == op && call->index == index)
+            return call;
+    for (bg__call *call = parent->child; call != start; call = call->next)
+        if (call->op == op && call->index == index)
+            return call;
+    return NULL;
+}
+
+static char *make_name(const bg__call *parent, const bg_op *op, unsigned index)
+{
+    const char *path = parent->name ? parent->name : "";
+    size_t bytes = strlen(path) + strlen(op->name) + 16;
+    char *name = malloc(bytes);
+    if (name != NULL)
+        snprintf(name, bytes, "%s%s%s#%u", path, path[0] ? "/" : "", op->name, index);
+    return name;
+}
+
+static bg_status add(bg__call *parent, const bg_op *op, unsigned index, const bg_site *site, bg__call **result)
+{
+    bg__call *call = calloc(1, sizeof *call);
+    char *name = make_name(parent, op, index);
+    if (call == NULL || name == NULL) {
+        free(call);
+        free(name);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", op->name);
+    }
+    call->op = op;
+    call->name = name;
+    call->index = index;
+    call->parent = parent;
+    call->memory = &call->own;
+    call->recorded = true;
+    call->segment = -1;
+    if (site != NULL)
+        call->site = *site;
+    if (parent->last_child != NULL)
+        parent->last_child->next = call;
+    else
+        parent->child = call;
+    parent->last_child = call;
+    *result = call;
+    return BG_OK;
+}
+
+bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **result)
+{
+    bg_status status;
+    unsigned index = 0;
+
+    BG__TRY(count(parent, op, &index));
+    *result = find(parent, op, index);
+    if (*result == NULL)
+        BG__TRY(add(parent, op, index, site, result));
+    parent->cursor = (*result)->next;
+done:
+    return status;
+}
+
+void bg__call_rewind(bg__call *call)
+{
+    call->count_used = 0;
+    call->cursor = NULL;
+    call->scratch_used = 0;
+}
+
+void bg__call_clear(bg__call *call)
+{
+    bg__call *next;
+    for (bg__call *child = call->child; child != NULL; child = next) {
+        next = child->next;
+        bg__call_clear(child);
+        free(child);
+    }
+    bg__memory_free(&call->own);
+    free(call->counts);
+    free(call->name);
+    call->child = call->last_child = NULL;
+    call->counts = NULL;
+    call->name = NULL;
+}
+
+bg__call *bg__call_next(const bg__call *call)
+{
+    if (call->child != NULL)
+        return call->child;
+    while (call != NULL && call->next == NULL)
+        call = call->parent;
+    return call ? call->next : NULL;
+}
+
+void bg__call_blame(const bg__call *call, bg_status status)
+{
+    const char *file = call->site.file ? call->site.file : "unknown file";
+    if (bg_last_error()[0] == '\0')
+        bg__fail(status, "the body returned %s (%s)", bg_status_name(status), bg_status_text(status));
+    if (call->name != NULL)
+        bg__fail_where("op %s, call %s at %s:%d", call->op->name, call->name, file, call->site.line);
+    else
+        bg__fail_where("op %s, called at %s:%d", call->op->name, file, call->site.line);
+}

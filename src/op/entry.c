@@ -1,0 +1,124 @@
+/* The one entry of every op call. */
+#include "op/op.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static _Atomic(bg__capture_hook) capture_hook;
+
+bg__thread *bg__thread_self(void)
+{
+    static _Thread_local bg__thread self;
+    return &self;
+}
+
+void bg__op_set_capture_hook(bg__capture_hook hook)
+{
+    atomic_store(&capture_hook, hook);
+}
+
+static bg_status check(const bg_op *op, cudaStream_t stream, const void *args)
+{
+    if (op == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_op_call: op is NULL");
+    if (args == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_op_call of %s: args is NULL", op->name);
+    if (stream == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_op_call of %s: stream is NULL; create a stream and use that",
+                        op->name);
+    if (op->twin_ != NULL)
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT, "there are two ops of the name %s, at %s:%d and at %s:%d; rename one", op->name,
+            op->defined_at.file, op->defined_at.line, op->twin_->defined_at.file, op->twin_->defined_at.line);
+    return BG_OK;
+}
+
+/* A capture that nobody here began cannot be cut in two. */
+static bg_status refuse_foreign_capture(const bg__call *call, cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    bg_status status = BG_OK;
+    bool inlined = false;
+
+    /* The legacy stream answers with an error while another stream captures; it is not captured itself. */
+    if (stream == cudaStreamLegacy)
+        return BG_OK;
+    BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capture));
+    if (capture == cudaStreamCaptureStatusNone)
+        return BG_OK;
+    BG__TRY(bg__env_flag("BG_FOREIGN_INLINE", false, &inlined));
+    if (!inlined) {
+        status =
+            bg__fail(BG_ERROR_FOREIGN_CAPTURE,
+                     "the op is eager, but its stream is captured by a capture that breakgraph did not begin; begin "
+                     "it with bg_capture_begin, or set BG_FOREIGN_INLINE=1 to capture the op inline");
+        bg__call_blame(call, status);
+    }
+done:
+    return status;
+}
+
+bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline)
+{
+    bg__thread *self = bg__thread_self();
+    bg__call call = {.op = op, .parent = self->call, .stream = stream, .segment = -1};
+    bg_status status;
+
+    if (site != NULL)
+        call.site = *site;
+    if (op->eager && !foreign_inline)
+        BG__TRY(refuse_foreign_capture(&call, stream));
+    BG__TRY(bg__call_run(&call, op->body, args, stream));
+done:
+    return status;
+}
+
+/* In a body that runs at a break, or in a replay: inline, but named. */
+static bg_status run_nested(bg__call *parent, const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
+{
+    bg__call *call;
+    bg_status status;
+
+    BG__TRY(bg__call_enter(parent, op, site, &call));
+    call->eager = true;
+    bg__call_rewind(call);
+    BG__TRY(bg__call_run(call, op->body, args, stream));
+done:
+    return status;
+}
+
+bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
+{
+    bg__thread *self = bg__thread_self();
+    bg__capture_hook hook = atomic_load_explicit(&capture_hook, memory_order_acquire);
+    bg_status status = check(op, stream, args);
+
+    if (status != BG_OK)
+        return status;
+    bg__pending_note();
+    if (self->phase != BG_PHASE_CAPTURE && self->call != NULL && self->call->recorded)
+        return run_nested(self->call, op, stream, args, site);
+    if (hook != NULL && hook(op, stream, args, site, &status))
+        return status;
+    return bg__call_plain(op, stream, args, site, false);
+}
+
+bg_status bg_scratch(void *args, size_t bytes, void **ptr)
+{
+    bg__call *call = bg__thread_self()->call;
+    bg_status status = BG_OK;
+
+    BG__NEED(args);
+    BG__NEED(ptr);
+    *ptr = NULL;
+    if (call == NULL || call->args != args)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_scratch: args is not the argument pointer of the body that runs in this thread");
+    if (bytes == 0)
+        return BG_OK;
+    if (call->memory == NULL)
+        BG__TRY(bg__plain_memory(call));
+    BG__TRY(bg__memory_get(call->memory, BG__SCRATCH, call->scratch_used++, bytes, ptr));
+done:
+    return status;
+}

@@ -1,0 +1,61 @@
+#include "op/op.h"
+
+#include <stdlib.h>
+
+static bg__block *find(bg__memory *memory, bg__block_kind kind, int slot)
+{
+    for (int i = 0; i < memory->count; i++)
+        if (memory->blocks[i].kind == kind && memory->blocks[i].slot == slot)
+            return &memory->blocks[i];
+    return NULL;
+}
+
+static bg_status reserve(bg__memory *memory)
+{
+    int capacity = memory->capacity ? 2 * memory->capacity : 4;
+    bg__block *blocks;
+    if (memory->count < memory->capacity)
+        return BG_OK;
+    blocks = realloc(memory->blocks, (size_t)capacity * sizeof *blocks);
+    if (blocks == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d blocks", capacity);
+    memory->blocks = blocks;
+    memory->capacity = capacity;
+    return BG_OK;
+}
+
+bg_status bg__memory_get(bg__memory *memory, bg__block_kind kind, int slot, size_t bytes, void **ptr)
+{
+    bg_status status = BG_OK;
+    bg__block *block = find(memory, kind, slot);
+
+    if (block != NULL && block->bytes >= bytes) {
+        *ptr = block->ptr;
+        return BG_OK;
+    }
+    *ptr = NULL;
+    BG__TRY(reserve(memory));
+    BG__TRY(bg__device_alloc(bytes, ptr));
+    block = find(memory, kind, slot); /* reserve may have moved it */
+    if (block != NULL)
+        block->slot = -1;
+    memory->blocks[memory->count++] = (bg__block){kind, slot, *ptr, bytes};
+done:
+    return status;
+}
+
+size_t bg__memory_bytes(const bg__memory *memory)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < memory->count; i++)
+        bytes += memory->blocks[i].bytes;
+    return bytes;
+}
+
+void bg__memory_free(bg__memory *memory)
+{
+    for (int i = 0; i < memory->count; i++)
+        bg__device_free(memory->blocks[i].ptr);
+    free(memory->blocks);
+    *memory = (bg__memory){NULL, 0, 0};
+}

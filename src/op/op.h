@@ -1,0 +1,155 @@
+/* Ops and their calls, for the capture layer.
+ *
+ * A call runs in one of three ways: plain (no graph knows of it), captured (its work goes into a segment), or at a
+ * break (at capture and in every replay). All three fill and read the arguments by the rules in outputs.c. */
+#ifndef BG_OP_OP_H
+#define BG_OP_OP_H
+
+#include <breakgraph/capture.h>
+#include <breakgraph/op.h>
+
+#include "base/base.h"
+
+/* ---- memory of a call (memory.c) -----------------------------------------------------------------------------------
+ */
+
+typedef enum bg__block_kind { BG__SCRATCH, BG__BRIDGE } bg__block_kind;
+
+typedef struct bg__block {
+    bg__block_kind kind;
+    int slot; /* the how-manieth of its kind; -1: outgrown, kept for work in flight */
+    void *ptr;
+    size_t bytes;
+} bg__block;
+
+typedef struct bg__memory {
+    bg__block *blocks;
+    int count, capacity;
+} bg__memory;
+
+/* The block (kind, slot), made or remade where it is smaller than bytes. bytes > 0. */
+bg_status bg__memory_get(bg__memory *memory, bg__block_kind kind, int slot, size_t bytes, void **ptr);
+size_t bg__memory_bytes(const bg__memory *memory);
+void bg__memory_free(bg__memory *memory);
+
+/* Gives a plain call the memory that its place in the program has in this thread (plain.c). */
+struct bg__call;
+bg_status bg__plain_memory(struct bg__call *call);
+
+/* ---- calls (call.c) ------------------------------------------------------------------------------------------------
+ */
+
+typedef struct bg__op_count {
+    const bg_op *op;
+    unsigned count;
+} bg__op_count;
+
+/* One use of an op. Calls of a graph form a tree: a call's children are the calls made in its body. */
+typedef struct bg__call {
+    const bg_op *op; /* NULL: the root of a pass */
+    bg_site site;
+    struct bg__call *parent;
+    bg__memory *memory; /* NULL: a plain call that has not asked for any */
+
+    /* While its body runs. */
+    void *args;
+    cudaStream_t stream;
+    int scratch_used;
+
+    /* In a graph. */
+    bool recorded;
+    bool eager;
+    int segment;
+    unsigned index; /* among the calls of this op with the same parent */
+    char *name;
+    struct bg__call *child, *last_child, *next; /* in order of first use */
+    struct bg__call *cursor;                    /* the child that comes next, if this pass is like the last */
+    bg__op_count *counts;                       /* the children of this pass so far */
+    int count_used, count_capacity;
+    bg__memory own;
+} bg__call;
+
+/* The next call of op in parent's body: the one of an earlier pass, or a new one. */
+bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **call);
+/* Before a body runs: none of its children have been called. */
+void bg__call_rewind(bg__call *call);
+/* Frees the children of call, and what call holds; call itself is the caller's. */
+void bg__call_clear(bg__call *call);
+/* The call after call in order of the pass, a call before its children; NULL after the last. */
+bg__call *bg__call_next(const bg__call *call);
+
+/* Puts op, call and site before bg_last_error(); sets the sentence where the body set none. */
+void bg__call_blame(const bg__call *call, bg_status status);
+
+/* ---- outputs (outputs.c) -------------------------------------------------------------------------------------------
+ */
+
+/* Walks over the output tensors of an op: BG_OUT, BG_INOUT, and each element of BG_OUTS. Starts zeroed. */
+typedef struct bg__output {
+    int ordinal; /* from 0 */
+    const bg_field *field;
+    int element;
+    uint32_t offset;
+    uint32_t next_field, next_element;
+} bg__output;
+bool bg__output_next(const bg_op *op, bg__output *output);
+int bg__output_count(const bg_op *op);
+static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
+{
+    return (bg_tensor *)((char *)args + output->offset);
+}
+
+/* Checks every tensor of args, and gives bridge buffers to outputs without memory whose shape is known. */
+bg_status bg__outputs_prepare(bg__call *call, void *args);
+
+/* Compares what the body left (got) with what was expected (want, completed where the shape was left to the body).
+ * *source is NULL where the result is in place, else where it must be copied from, *bytes long. */
+bg_status bg__output_settle(bg__call *call, const bg__output *output, bg_tensor *want, const bg_tensor *got,
+                            const void **source, size_t *bytes);
+
+/* Runs body on the caller's args as a plain or captured call; on return args holds what the caller gets. */
+bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
+
+/* Only the body, with args as those that bg_scratch takes. */
+bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
+
+/* ---- the calling thread (entry.c) ----------------------------------------------------------------------------------
+ */
+
+typedef struct bg__thread {
+    bg_phase phase;
+    bg__call *call; /* whose body runs now; NULL: none */
+} bg__thread;
+bg__thread *bg__thread_self(void);
+
+/* The capture layer's part of bg_op_call: it takes a call that belongs to a capture (true), or leaves it (false). */
+typedef bool (*bg__capture_hook)(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site,
+                                 bg_status *status);
+void bg__op_set_capture_hook(bg__capture_hook hook);
+
+/* A call that no graph knows of. An eager op refuses a stream that someone else captures, unless foreign_inline. */
+bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline);
+
+/* ---- overrides (override.c) ----------------------------------------------------------------------------------------
+ */
+
+typedef struct bg__override bg__override;
+
+/* What is set now, by the program and by the environment. */
+bg_status bg__override_get(bg__override **override);
+void bg__override_free(bg__override *override);
+/* false: BG_BREAKABLE=0, everything is captured. */
+bool bg__override_breakable(const bg__override *override);
+/* Whether call is eager: fallback unless a pattern says otherwise. */
+bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback);
+
+/* ---- registry (registry.c) -----------------------------------------------------------------------------------------
+ */
+
+/* The stub that runs at capture in place of op's body, or that body. */
+bg_op_body bg__op_capture_body(const bg_op *op);
+/* Whether any op's name matches the pattern (override.c's '*'). */
+bool bg__op_any_matches(const char *pattern, size_t length);
+bool bg__glob(const char *pattern, size_t length, const char *text);
+
+#endif

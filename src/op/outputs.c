@@ -1,0 +1,264 @@
+/* How a call's outputs reach the caller. A body may leave a result where it likes; the caller finds it in its own
+ * memory, or in a bridge buffer where it gave none. */
+#include "op/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_output(const bg_field *field)
+{
+    return field->role == BG_ROLE_OUT || field->role == BG_ROLE_INOUT || field->role == BG_ROLE_OUTS;
+}
+
+bool bg__output_next(const bg_op *op, bg__output *output)
+{
+    while (output->next_field < op->field_count) {
+        const bg_field *field = &op->fields[output->next_field];
+        uint32_t at = output->next_element * (uint32_t)sizeof(bg_tensor);
+        if (!is_output(field) || at >= field->size) {
+            output->next_field++;
+            output->next_element = 0;
+            continue;
+        }
+        output->ordinal = output->field == NULL ? 0 : output->ordinal + 1;
+        output->field = field;
+        output->element = (int)output->next_element++;
+        output->offset = field->offset + at;
+        return true;
+    }
+    return false;
+}
+
+int bg__output_count(const bg_op *op)
+{
+    bg__output output = {0};
+    int count = 0;
+    while (bg__output_next(op, &output))
+        count++;
+    return count;
+}
+
+/* "token", or "parts[2]" for an element of BG_OUTS. */
+static const char *output_name(const bg__output *output, char *name, size_t bytes)
+{
+    if (output->field->role != BG_ROLE_OUTS)
+        return output->field->name;
+    snprintf(name, bytes, "%s[%d]", output->field->name, output->element);
+    return name;
+}
+
+static const char *shape_text(const bg_tensor *tensor, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "%s [", bg_dtype_name(tensor->dtype));
+    for (int i = 0; i < tensor->rank && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%lld", i ? ", " : "", (long long)tensor->dim[i]);
+    if (used < bytes)
+        snprintf(text + used, bytes - used, "]");
+    return text;
+}
+
+static bool is_valid(const bg_tensor *tensor)
+{
+    size_t bytes = bg_dtype_bytes(tensor->dtype);
+    if (tensor->rank < 0 || tensor->rank > BG_MAX_RANK || bytes == 0)
+        return false;
+    for (int i = 0; i < tensor->rank; i++)
+        if (tensor->dim[i] < 0 || __builtin_mul_overflow(bytes, (size_t)tensor->dim[i], &bytes))
+            return false;
+    return true;
+}
+
+static bg_status check_tensors(const bg_op *op, const void *args)
+{
+    for (uint32_t f = 0; f < op->field_count; f++) {
+        const bg_field *field = &op->fields[f];
+        const bg_tensor *tensors = (const bg_tensor *)((const char *)args + field->offset);
+        size_t count = field->role == BG_ROLE_VALUE ? 0 : field->size / sizeof(bg_tensor);
+        for (size_t i = 0; i < count; i++) {
+            if (!is_valid(&tensors[i]))
+                return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                                "%s is no valid tensor: its dtype is %d, its rank %d (0 to %d); dimensions must not be "
+                                "negative",
+                                field->name, (int)tensors[i].dtype, tensors[i].rank, BG_MAX_RANK);
+            if (field->role == BG_ROLE_INOUT && tensors[i].data == NULL && bg_tensor_bytes(&tensors[i]) > 0)
+                return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s has no memory, but the op reads it", field->name);
+        }
+    }
+    return BG_OK;
+}
+
+/* An output of which nothing is known before the body has run. */
+static bool is_open(const bg_tensor *tensor)
+{
+    return tensor->data == NULL && tensor->rank == 0;
+}
+
+static bg_status bridge(bg__call *call, int ordinal, bg_tensor *tensor)
+{
+    size_t bytes = bg_tensor_bytes(tensor);
+    bg_status status = BG_OK;
+    if (bytes == 0)
+        return BG_OK;
+    if (call->memory == NULL)
+        BG__TRY(bg__plain_memory(call));
+    BG__TRY(bg__memory_get(call->memory, BG__BRIDGE, ordinal, bytes, &tensor->data));
+done:
+    return status;
+}
+
+/* Lets the op's shape function say what the body would; a copy, since only open outputs may change. */
+static bg_status ask_for_shapes(bg__call *call, void *args)
+{
+    const bg_op *op = call->op;
+    bg__output output = {0};
+    bg_status status = BG_OK;
+    bool any_open = false;
+    void *copy = NULL;
+
+    while (bg__output_next(op, &output))
+        any_open |= is_open(bg__output_tensor(&output, args));
+    if (!any_open || op->shape_ == NULL)
+        return BG_OK;
+    copy = malloc(op->args_size);
+    if (copy == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", op->args_size);
+    memcpy(copy, args, op->args_size);
+    BG__TRY(op->shape_(copy));
+    BG__TRY(check_tensors(op, copy));
+    output = (bg__output){0};
+    while (bg__output_next(op, &output)) {
+        bg_tensor *tensor = bg__output_tensor(&output, args);
+        if (is_open(tensor)) {
+            *tensor = *bg__output_tensor(&output, copy);
+            tensor->data = NULL;
+        }
+    }
+done:
+    free(copy);
+    return status;
+}
+
+bg_status bg__outputs_prepare(bg__call *call, void *args)
+{
+    bg__output output = {0};
+    bg_status status;
+
+    BG__TRY(check_tensors(call->op, args));
+    BG__TRY(ask_for_shapes(call, args));
+    while (bg__output_next(call->op, &output)) {
+        bg_tensor *tensor = bg__output_tensor(&output, args);
+        if (tensor->data == NULL && tensor->rank > 0)
+            BG__TRY(bridge(call, output.ordinal, tensor));
+    }
+done:
+    return status;
+}
+
+static bg_status compare_shapes(const bg__output *output, const bg_tensor *want, const bg_tensor *got)
+{
+    char name[80], expected[200], found[200];
+    bool same = want->rank == got->rank;
+    if (want->dtype != got->dtype || !same)
+        goto differ;
+    for (int i = 0; i < want->rank; i++)
+        same = same && want->dim[i] == got->dim[i];
+    if (same)
+        return BG_OK;
+differ:
+    return bg__fail(want->dtype != got->dtype ? BG_ERROR_DTYPE : BG_ERROR_SHAPE,
+                    "output %s is %s where %s is expected; a call's outputs keep dtype and shape",
+                    output_name(output, name, sizeof name), shape_text(got, found, sizeof found),
+                    shape_text(want, expected, sizeof expected));
+}
+
+bg_status bg__output_settle(bg__call *call, const bg__output *output, bg_tensor *want, const bg_tensor *got,
+                            const void **source, size_t *bytes)
+{
+    bg_status status = BG_OK;
+    char name[80];
+
+    *source = NULL;
+    *bytes = 0;
+    if (is_open(want)) {
+        if (!is_valid(got))
+            return bg__fail(BG_ERROR_SHAPE, "the body left output %s with dtype %d and rank %d",
+                            output_name(output, name, sizeof name), (int)got->dtype, got->rank);
+        *want = *got;
+        want->data = NULL;
+        BG__TRY(bridge(call, output->ordinal, want));
+    } else {
+        BG__TRY(compare_shapes(output, want, got));
+    }
+    if (got->data == want->data)
+        goto done;
+    *bytes = bg_tensor_bytes(want);
+    if (*bytes == 0)
+        goto done;
+    *source = got->data;
+    if (got->data == NULL)
+        status = bg__fail(BG_ERROR_OP,
+                          "the body left output %s without memory; write where its data points, or use "
+                          "bg_scratch",
+                          output_name(output, name, sizeof name));
+done:
+    return status;
+}
+
+static bg_status settle_all(bg__call *call, void *want, void *got, cudaStream_t stream)
+{
+    bg__output output = {0};
+    bg_status status = BG_OK;
+    const void *source;
+    size_t bytes;
+
+    while (bg__output_next(call->op, &output)) {
+        bg_tensor *expected = bg__output_tensor(&output, want);
+        BG__TRY(bg__output_settle(call, &output, expected, bg__output_tensor(&output, got), &source, &bytes));
+        if (source != NULL)
+            BG__TRY_CUDA(cudaMemcpyAsync(expected->data, source, bytes, cudaMemcpyDefault, stream));
+    }
+done:
+    return status;
+}
+
+bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream)
+{
+    bg_status status;
+    call->args = args;
+    call->stream = stream;
+    status = body(args, stream);
+    call->args = NULL;
+    return status;
+}
+
+bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream)
+{
+    uint32_t bytes = call->op->args_size;
+    char few[1024];
+    bg__thread *self = bg__thread_self();
+    bg__call *outer = self->call;
+    void *want = bytes <= sizeof few ? few : malloc(bytes);
+    bg_status status;
+    char hidden;
+
+    if (want == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", bytes);
+    hidden = bg__fail_hide();
+    memcpy(want, args, bytes);
+    self->call = call;
+    BG__TRY(bg__outputs_prepare(call, want));
+    memcpy(args, want, bytes);
+    BG__TRY(bg__call_body(call, body, args, stream));
+    BG__TRY(settle_all(call, want, args, stream));
+done:
+    memcpy(args, want, bytes);
+    self->call = outer;
+    if (want != few)
+        free(want);
+    if (status != BG_OK)
+        bg__call_blame(call, status);
+    else
+        bg__fail_unhide(hidden);
+    return status;
+}

@@ -1,0 +1,280 @@
+/* Which ops are eager, by pattern: "attention,moe_*,rope#3,!sample_*". */
+#include "op/op.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pattern {
+    const char *text; /* into override.text, ended by a comma or the end */
+    size_t length;
+    bool negate;
+} pattern;
+
+struct bg__override {
+    bool breakable;
+    char *text;
+    pattern *patterns;
+    int count;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static char *programmed; /* bg_override_eager's, or NULL */
+
+bool bg__glob(const char *pattern, size_t length, const char *text)
+{
+    const char *end = pattern + length, *star = NULL, *resume = NULL;
+    while (*text != '\0') {
+        if (pattern < end && *pattern == '*') {
+            star = ++pattern;
+            resume = text;
+        } else if (pattern < end && *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (pattern < end && *pattern == '*')
+        pattern++;
+    return pattern == end;
+}
+
+/* ---- parsing ---- */
+
+/* One part of a path: a name with '*', then perhaps '#' and a number or '*'. */
+static bool part_is_valid(const char *part, size_t length)
+{
+    const char *hash = memchr(part, '#', length);
+    size_t name = hash ? (size_t)(hash - part) : length;
+    if (name == 0)
+        return false;
+    for (size_t i = 0; i < name; i++)
+        if (!isalnum((unsigned char)part[i]) && part[i] != '_' && part[i] != '*')
+            return false;
+    if (hash == NULL)
+        return true;
+    if (name + 1 == length)
+        return false;
+    for (size_t i = name + 1; i < length; i++)
+        if (!isdigit((unsigned char)part[i]) && part[i] != '*')
+            return false;
+    return true;
+}
+
+static bool pattern_is_valid(const pattern *p)
+{
+    const char *part = p->text, *end = p->text + p->length;
+    for (;;) {
+        const char *slash = memchr(part, '/', (size_t)(end - part));
+        if (!part_is_valid(part, (size_t)((slash ? slash : end) - part)))
+            return false;
+        if (slash == NULL)
+            return true;
+        part = slash + 1;
+    }
+}
+
+static bg_status add_pattern(bg__override *override, const char *text, size_t length, const char *from)
+{
+    pattern *p = &override->patterns[override->count];
+    while (length > 0 && isspace((unsigned char)*text)) {
+        text++;
+        length--;
+    }
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        length--;
+    p->negate = length > 0 && *text == '!';
+    p->text = text + p->negate;
+    p->length = length - p->negate;
+    if (!pattern_is_valid(p))
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "%s: \"%.*s\" is not a pattern; write an op's name, a path like attention#0/rope#1, '*' for any "
+            "characters, '!' before it to capture, commas between",
+            from, (int)length, text);
+    override->count++;
+    return BG_OK;
+}
+
+static bg_status add_list(bg__override *override, const char *list, const char *from)
+{
+    for (;;) {
+        const char *comma = strchr(list, ',');
+        size_t length = comma ? (size_t)(comma - list) : strlen(list);
+        bg_status status = add_pattern(override, list, length, from);
+        if (status != BG_OK || comma == NULL)
+            return status;
+        list = comma + 1;
+    }
+}
+
+static size_t count_commas(const char *text)
+{
+    size_t commas = 0;
+    for (; *text; text++)
+        commas += *text == ',';
+    return commas;
+}
+
+/* An override of both lists, either of which may be NULL or empty. */
+static bg_status make(bg__override **result, const char *program, const char *environment)
+{
+    bg_status status = BG_OK;
+    bg__override *override = calloc(1, sizeof *override);
+    size_t length[2];
+
+    program = program ? program : "";
+    environment = environment ? environment : "";
+    length[0] = strlen(program) + 1;
+    length[1] = strlen(environment) + 1;
+    if (override != NULL) {
+        override->breakable = true;
+        override->text = malloc(length[0] + length[1]);
+        override->patterns = calloc(count_commas(program) + count_commas(environment) + 2, sizeof *override->patterns);
+    }
+    if (override == NULL || override->text == NULL || override->patterns == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for eager patterns");
+        goto done;
+    }
+    memcpy(override->text, program, length[0]);
+    memcpy(override->text + length[0], environment, length[1]);
+    if (length[0] > 1)
+        BG__TRY(add_list(override, override->text, "bg_override_eager"));
+    if (length[1] > 1)
+        BG__TRY(add_list(override, override->text + length[0], "BG_EAGER_OPS"));
+    *result = override;
+    override = NULL;
+done:
+    bg__override_free(override);
+    return status;
+}
+
+bg_status bg_override_eager(const char *list)
+{
+    bg_status status = BG_OK;
+    bg__override *checked = NULL;
+    char *copy = NULL;
+
+    if (list != NULL && list[0] != '\0') {
+        BG__TRY(make(&checked, list, NULL));
+        copy = strdup(list);
+        if (copy == NULL) {
+            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_override_eager: no host memory");
+            goto done;
+        }
+    }
+    pthread_mutex_lock(&mutex);
+    free(programmed);
+    programmed = copy;
+    pthread_mutex_unlock(&mutex);
+done:
+    bg__override_free(checked);
+    return status;
+}
+
+/* ---- use ---- */
+
+/* A misspelt name in the environment would do nothing, silently. */
+static void warn_of_strangers(const bg__override *override, const char *environment)
+{
+    for (int i = 0; i < override->count; i++) {
+        const pattern *p = &override->patterns[i];
+        const char *part = p->text + p->length, *hash;
+        size_t length;
+        if (environment == NULL || p->text < environment)
+            continue;
+        while (part > p->text && part[-1] != '/')
+            part--;
+        length = p->length - (size_t)(part - p->text);
+        hash = memchr(part, '#', length);
+        if (!bg__op_any_matches(part, hash ? (size_t)(hash - part) : length))
+            bg__warn("BG_EAGER_OPS: no op of this program matches \"%.*s\"", (int)p->length, p->text);
+    }
+}
+
+bg_status bg__override_get(bg__override **override)
+{
+    const char *environment = getenv("BG_EAGER_OPS");
+    bg_status status;
+    bool breakable;
+
+    *override = NULL;
+    BG__TRY(bg__env_flag("BG_BREAKABLE", true, &breakable));
+    pthread_mutex_lock(&mutex);
+    status = make(override, programmed, environment);
+    if (status == BG_OK) {
+        (*override)->breakable = breakable;
+        if (environment != NULL)
+            warn_of_strangers(*override, (*override)->text + (programmed ? strlen(programmed) : 0) + 1);
+    }
+    pthread_mutex_unlock(&mutex);
+done:
+    return status;
+}
+
+void bg__override_free(bg__override *override)
+{
+    if (override == NULL)
+        return;
+    free(override->patterns);
+    free(override->text);
+    free(override);
+}
+
+bool bg__override_breakable(const bg__override *override)
+{
+    return override->breakable;
+}
+
+static bool part_matches(const char *part, size_t length, const bg__call *call)
+{
+    const char *hash = memchr(part, '#', length);
+    char index[16];
+    size_t digits = sizeof index;
+
+    if (!bg__glob(part, hash ? (size_t)(hash - part) : length, call->op->name))
+        return false;
+    if (hash == NULL)
+        return true;
+    index[--digits] = '\0';
+    for (unsigned rest = call->index; digits == sizeof index - 1 || rest > 0; rest /= 10)
+        index[--digits] = (char)('0' + rest % 10);
+    return bg__glob(hash + 1, length - (size_t)(hash + 1 - part), index + digits);
+}
+
+static bool pattern_matches(const pattern *p, const bg__call *call)
+{
+    const char *end = p->text + p->length;
+    bool bare = memchr(p->text, '/', p->length) == NULL && memchr(p->text, '#', p->length) == NULL;
+
+    if (bare)
+        return part_matches(p->text, p->length, call);
+    /* From the last part up to the root, which has no op. */
+    for (;;) {
+        const char *part = end;
+        while (part > p->text && part[-1] != '/')
+            part--;
+        if (call->op == NULL || !part_matches(part, (size_t)(end - part), call))
+            return false;
+        call = call->parent;
+        if (part == p->text)
+            return call->op == NULL;
+        end = part - 1;
+    }
+}
+
+bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback)
+{
+    bool eager = fallback;
+    if (!override->breakable)
+        return false;
+    for (int i = 0; i < override->count; i++)
+        if (pattern_matches(&override->patterns[i], call))
+            eager = !override->patterns[i].negate;
+    return eager;
+}

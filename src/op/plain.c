@@ -1,0 +1,73 @@
+/* Memory of plain calls: for each thread, and there for each place that calls an op, what it last needed. Work on one
+ * stream runs in order, so that the next call from the same place on the same stream may use it again. */
+#include "op/op.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct place {
+    struct place *next;
+    const bg_op *op;
+    bg_site site;
+    cudaStream_t stream;
+    int depth; /* calls around it: a body may call its own op */
+    bg__memory memory;
+} place;
+
+static _Thread_local place *places;
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool have_key;
+
+static void free_places(void *first)
+{
+    place *next;
+    for (place *p = first; p != NULL; p = next) {
+        next = p->next;
+        bg__memory_free(&p->memory);
+        free(p);
+    }
+}
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&key, free_places) == 0;
+}
+
+static int depth_of(const bg__call *call)
+{
+    int depth = 0;
+    for (; call->parent != NULL; call = call->parent)
+        depth++;
+    return depth;
+}
+
+bg_status bg__plain_memory(bg__call *call)
+{
+    const char *file = call->site.file ? call->site.file : "";
+    int depth = depth_of(call);
+    place *p;
+
+    for (p = places; p != NULL; p = p->next)
+        if (p->op == call->op && p->stream == call->stream && p->site.line == call->site.line && p->depth == depth &&
+            strcmp(p->site.file, file) == 0)
+            goto found;
+    pthread_once(&once, make_key);
+    p = calloc(1, sizeof *p);
+    if (p == NULL || !have_key) {
+        free(p);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a plain call of %s", call->op->name);
+    }
+    p->op = call->op;
+    p->site = (bg_site){file, call->site.line};
+    p->stream = call->stream;
+    p->depth = depth;
+    p->next = places;
+    places = p;
+    /* The thread's end frees what the key holds; where that fails it is kept to the end of the process. */
+    (void)pthread_setspecific(key, places);
+found:
+    call->memory = &p->memory;
+    return BG_OK;
+}

@@ -1,0 +1,121 @@
+/* All ops of the program, in a list that constructors fill. */
+#include "op/op.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bg_op *first;
+
+static bg_op *find_locked(const char *name)
+{
+    bg_op *op = first;
+    while (op != NULL && strcmp(op->name, name) != 0)
+        op = op->next_;
+    return op;
+}
+
+void bg_op_register(bg_op *op)
+{
+    bg_op *twin;
+    pthread_mutex_lock(&mutex);
+    twin = find_locked(op->name);
+    if (twin != NULL) {
+        op->twin_ = twin;
+        twin->twin_ = op;
+    }
+    op->next_ = first;
+    first = op;
+    pthread_mutex_unlock(&mutex);
+}
+
+void bg_op_unregister(bg_op *op)
+{
+    bg_op **link = &first;
+    pthread_mutex_lock(&mutex);
+    while (*link != NULL && *link != op)
+        link = &(*link)->next_;
+    if (*link != NULL)
+        *link = op->next_;
+    for (bg_op *other = first; other != NULL; other = other->next_)
+        if (other->twin_ == op)
+            other->twin_ = NULL;
+    pthread_mutex_unlock(&mutex);
+}
+
+const bg_op *bg_op_find(const char *name)
+{
+    const bg_op *op = NULL;
+    if (name == NULL)
+        return NULL;
+    pthread_mutex_lock(&mutex);
+    op = find_locked(name);
+    pthread_mutex_unlock(&mutex);
+    return op;
+}
+
+/* The op to be changed, with the mutex held; NULL, without, after a failure. */
+static bg_op *find_for(const char *function, const char *name, bg_status *status)
+{
+    bg_op *op;
+    if (name == NULL) {
+        *status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
+        return NULL;
+    }
+    pthread_mutex_lock(&mutex);
+    op = find_locked(name);
+    *status = BG_OK;
+    if (op == NULL) {
+        pthread_mutex_unlock(&mutex);
+        *status = bg__fail(BG_ERROR_NOT_FOUND, "%s: there is no op \"%s\"; is its source file linked?", function, name);
+    }
+    return op;
+}
+
+bg_status bg_op_set_capture_stub(const char *name, bg_op_body body)
+{
+    bg_status status;
+    bg_op *op = find_for(__func__, name, &status);
+    if (op != NULL) {
+        op->capture_stub_ = body;
+        pthread_mutex_unlock(&mutex);
+    }
+    return status;
+}
+
+bg_status bg_op_set_reference(const char *name, bg_op_body body)
+{
+    bg_status status;
+    bg_op *op = find_for(__func__, name, &status);
+    if (op != NULL) {
+        op->reference_ = body;
+        pthread_mutex_unlock(&mutex);
+    }
+    return status;
+}
+
+bg_status bg_op_set_shape(const char *name, bg_op_shape shape)
+{
+    bg_status status;
+    bg_op *op = find_for(__func__, name, &status);
+    if (op != NULL) {
+        op->shape_ = shape;
+        pthread_mutex_unlock(&mutex);
+    }
+    return status;
+}
+
+bg_op_body bg__op_capture_body(const bg_op *op)
+{
+    return op->capture_stub_ != NULL ? op->capture_stub_ : op->body;
+}
+
+bool bg__op_any_matches(const char *pattern, size_t length)
+{
+    bool matches = false;
+    pthread_mutex_lock(&mutex);
+    for (const bg_op *op = first; op != NULL && !matches; op = op->next_)
+        matches = bg__glob(pattern, length, op->name);
+    pthread_mutex_unlock(&mutex);
+    return matches;
+}
