@@ -43,52 +43,52 @@ typedef enum bg_debug {
 typedef enum bg_phase { BG_PHASE_PLAIN, BG_PHASE_WARMUP, BG_PHASE_CAPTURE, BG_PHASE_EAGER, BG_PHASE_REPLAY } bg_phase;
 
 typedef struct bg_capture_options {
-    size_t struct_size;               /* set by BG_CAPTURE_OPTIONS_INIT */
-    const char *name;                 /* of the graph, for messages; copied; NULL: "graph" */
-    enum cudaStreamCaptureMode mode;  /* CUDA's capture mode; thread-local */
-    bg_debug debug;                   /* FROM_ENV */
-    bool launch_segments;             /* true: the capture is one real pass. false: no segment is launched; an eager op runs
-                                       * its capture stub if it has one, and its body only where an output's shape cannot be
-                                       * known without it (see bg_op_set_shape) */
-    bool join_at_end;                 /* true: work left on forked streams is joined at the end; false: an error */
-    bool foreign_inline;              /* true: an eager op on a stream that someone else captures runs inline */
-    bool zero_tail;                   /* rows beyond a smaller write-back are zeroed. Outputs keep their extent in this
-                                       * version, so that there are no such rows */
-    int worker_threads;               /* 0: instantiate in the calling thread; others are BG_ERROR_UNSUPPORTED here */
-    bg_pool *pool;                    /* NULL: the graph has its own memory */
-    const bg_tensor *state;           /* tensors that a pass changes; put back as they were where the pass does not count: */
-    size_t state_count;               /* where segments are not launched, and where the capture fails or is aborted */
+    size_t struct_size;              /* set by BG_CAPTURE_OPTIONS_INIT */
+    const char *name;                /* of the graph, for messages; copied; NULL: "graph" */
+    enum cudaStreamCaptureMode mode; /* CUDA's capture mode; thread-local */
+    bg_debug debug;                  /* FROM_ENV */
+    bool launch_segments;   /* true: the capture is one real pass. false: no segment is launched; an eager op runs
+                             * its capture stub if it has one, and its body only where an output's shape cannot be
+                             * known without it (see bg_op_set_shape) */
+    bool join_at_end;       /* true: work left on forked streams is joined at the end; false: an error */
+    bool foreign_inline;    /* true: an eager op on a stream that someone else captures runs inline */
+    bool zero_tail;         /* rows beyond a smaller write-back are zeroed. Outputs keep their extent in this
+                             * version, so that there are no such rows */
+    int worker_threads;     /* 0: instantiate in the calling thread; others are BG_ERROR_UNSUPPORTED here */
+    bg_pool *pool;          /* NULL: the graph has its own memory */
+    const bg_tensor *state; /* tensors that a pass changes; put back as they were where the pass does not count: */
+    size_t state_count;     /* where segments are not launched, and where the capture fails or is aborted */
     bg_status (*barrier)(void *user); /* called after each segment's end, at capture; an error ends the capture */
     void *barrier_user;
 } bg_capture_options;
 
-#define BG_CAPTURE_OPTIONS_INIT                                                                                        \
-    {                                                                                                                  \
-        sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false,     \
-            false, 0, NULL, NULL, 0, NULL, NULL                                                                        \
+#define BG_CAPTURE_OPTIONS_INIT                                                                                    \
+    {                                                                                                              \
+        sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false, \
+            false, 0, NULL, NULL, 0, NULL, NULL                                                                    \
     }
 
 typedef struct bg_graph_info {
-    size_t struct_size;   /* set by BG_GRAPH_INFO_INIT */
-    const char *name;     /* lives as long as the graph */
-    int segments;         /* CUDA graphs; empty ones are dropped and not counted */
-    int breaks;           /* eager calls and bare breaks, even beside a segment that was dropped as empty */
-    int calls;            /* op calls, eager or not, nested ones too */
-    int steps;            /* what a replay walks over */
-    size_t nodes;         /* of all segments */
+    size_t struct_size; /* set by BG_GRAPH_INFO_INIT */
+    const char *name;   /* lives as long as the graph */
+    int segments;       /* CUDA graphs; empty ones are dropped and not counted */
+    int breaks;         /* eager calls and bare breaks, even beside a segment that was dropped as empty */
+    int calls;          /* op calls, eager or not, nested ones too */
+    int steps;          /* what a replay walks over */
+    size_t nodes;       /* of all segments */
     size_t kernel_nodes;
-    size_t pool_bytes;    /* held by the pool for this graph; 0 without a pool */
-    size_t bridge_bytes;  /* bridge buffers and scratch that the graph owns */
-    size_t graph_bytes;   /* device memory that went away during the capture beside bridge_bytes, by the driver's count: the
-                           * instantiated graphs, and what the program itself allocated meanwhile */
-    double capture_ms;    /* from begin to end, bodies and instantiation included */
+    size_t pool_bytes;   /* held by the pool for this graph; 0 without a pool */
+    size_t bridge_bytes; /* bridge buffers and scratch that the graph owns */
+    size_t graph_bytes;  /* device memory that went away during the capture beside bridge_bytes, by the driver's count:
+                          * the  instantiated graphs, and what the program itself allocated meanwhile */
+    double capture_ms;   /* from begin to end, bodies and instantiation included */
     double instantiate_ms;
-    uint64_t replays;     /* that succeeded */
+    uint64_t replays; /* that succeeded */
 } bg_graph_info;
 
-#define BG_GRAPH_INFO_INIT                                                                                             \
-    {                                                                                                                  \
-        sizeof(bg_graph_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0                                            \
+#define BG_GRAPH_INFO_INIT                                                  \
+    {                                                                       \
+        sizeof(bg_graph_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0 \
     }
 
 typedef struct bg_call_info {
@@ -97,26 +97,26 @@ typedef struct bg_call_info {
     const char *op;     /* "rope" */
     const char *file;   /* of the call; "" where unknown */
     int line;
-    bool eager;         /* runs in replays; false: it is in a segment */
-    int segment;        /* the first segment that may hold its nodes, from 0; -1 for an eager call */
+    bool eager;  /* runs in replays; false: it is in a segment */
+    int segment; /* the first segment that may hold its nodes, from 0; -1 for an eager call */
 } bg_call_info;
 
-#define BG_CALL_INFO_INIT                                                                                              \
-    {                                                                                                                  \
-        sizeof(bg_call_info), NULL, NULL, NULL, 0, false, 0                                                            \
+#define BG_CALL_INFO_INIT                                   \
+    {                                                       \
+        sizeof(bg_call_info), NULL, NULL, NULL, 0, false, 0 \
     }
 
-/* Begins a capture on stream, the origin: until the end, the stream's work goes into CUDA graphs, and eager ops run between
- * them. options may be NULL (BG_CAPTURE_OPTIONS_INIT). *capture is to be ended or aborted by the same thread; it is NULL
- * after an error. Errors: INVALID_ARGUMENT (a NULL, the legacy stream, a stream of another device, a bad environment
- * variable), ALREADY_CAPTURING (this thread, or that stream), FOREIGN_CAPTURE (someone else captures stream), BUSY (inside
- * an eager body), UNSUPPORTED, OUT_OF_MEMORY, CUDA. */
+/* Begins a capture on stream, the origin: until the end, the stream's work goes into CUDA graphs, and eager ops run
+ * between them. options may be NULL (BG_CAPTURE_OPTIONS_INIT). *capture is to be ended or aborted by the same thread;
+ * it is NULL after an error. Errors: INVALID_ARGUMENT (a NULL, the legacy stream, a stream of another device, a bad
+ * environment variable), ALREADY_CAPTURING (this thread, or that stream), FOREIGN_CAPTURE (someone else captures
+ * stream), BUSY (inside an eager body), UNSUPPORTED, OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_capture_options *options);
 
-/* Ends the capture and makes *graph, which the caller owns. It consumes the capture, whatever it returns; after an error
- * *graph is NULL and the streams are out of capture and usable. Returns the capture's first error, an op's failure as the
- * body's own status. WRONG_THREAD where another thread began it (the capture is gone all the same); UNJOINED_STREAM where a
- * forked stream has work that the origin does not wait for. */
+/* Ends the capture and makes *graph, which the caller owns. It consumes the capture, whatever it returns; after an
+ * error *graph is NULL and the streams are out of capture and usable. Returns the capture's first error, an op's
+ * failure as the body's own status. WRONG_THREAD where another thread began it (the capture is gone all the same);
+ * UNJOINED_STREAM where a forked stream has work that the origin does not wait for. */
 BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
 
 /* Ends the capture without a graph. NULL is fine. Inside an eager body it takes effect when the body returns. */
@@ -127,13 +127,13 @@ BG_API void bg_capture_abort(bg_capture *capture);
 BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                                     const bg_capture_options *options);
 
-/* Replays the graph on stream: launches each segment and runs each eager call, in order; it returns when all is queued, as
- * the bodies do. Replays of one graph on several streams run one after the other; a stream on which the graph was replayed
- * must live until the graph is replayed on another one or destroyed. After an error the outputs are undefined, and the
- * graph may be replayed again. Errors: INVALID_ARGUMENT (a NULL, a stream of another device), ALREADY_CAPTURING (a
- * breakgraph capture runs on stream; it goes on unharmed), BUSY (the graph is being replayed), a body's own status, SHAPE
- * and DTYPE (an output changed), CUDA. It takes no lock, allocates nothing and reads no environment, unless an eager body
- * does, or asks for more memory than before. */
+/* Replays the graph on stream: launches each segment and runs each eager call, in order; it returns when all is queued,
+ * as the bodies do. Replays of one graph on several streams run one after the other; a stream on which the graph was
+ * replayed must live until the graph is replayed on another one or destroyed. After an error the outputs are undefined,
+ * and the graph may be replayed again. Errors: INVALID_ARGUMENT (a NULL, a stream of another device), ALREADY_CAPTURING
+ * (a breakgraph capture runs on stream; it goes on unharmed), BUSY (the graph is being replayed), a body's own status,
+ * SHAPE and DTYPE (an output changed), CUDA. It takes no lock, allocates nothing and reads no environment, unless an
+ * eager body does, or asks for more memory than before. */
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
 /* Gives back all that the graph owns. NULL is fine, a replay in flight too. Not inside one of the graph's bodies. */
@@ -141,13 +141,14 @@ BG_API void bg_graph_destroy(bg_graph *graph);
 
 BG_API bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info);
 
-/* The index-th op call of the pass, 0 <= index < calls, a call before the calls nested in it. NOT_FOUND beyond. The strings
- * live as long as the graph. */
+/* The index-th op call of the pass, 0 <= index < calls, a call before the calls nested in it. NOT_FOUND beyond. The
+ * strings live as long as the graph. */
 BG_API bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_info *info);
 
-/* The stored arguments of an eager call, by its name ("sample_top_k#0"); size is sizeof(NAME_args). To be changed between
- * replays: the next replay runs with them. NULL, with bg_last_error(), where no eager call of the pass has that name, or
- * its arguments another size. Outputs without memory hold their bridge buffers here. They live as long as the graph. */
+/* The stored arguments of an eager call, by its name ("sample_top_k#0"); size is sizeof(NAME_args). To be changed
+ * between replays: the next replay runs with them. NULL, with bg_last_error(), where no eager call of the pass has that
+ * name, or its arguments another size. Outputs without memory hold their bridge buffers here. They live as long as the
+ * graph. */
 BG_API void *bg_graph_args(bg_graph *graph, const char *call, size_t size);
 
 /* The captured CUDA graph of a segment, 0 <= index < segments, still owned by graph; NULL beyond. */
@@ -156,8 +157,8 @@ BG_API cudaGraph_t bg_graph_segment(const bg_graph *graph, int index);
 /* Where the calling thread is. */
 BG_API bg_phase bg_current_phase(void);
 
-/* A break without an op: what comes before and after it lie in different segments. Outside a capture, and inside a body:
- * BG_OK, nothing happens. Errors as for bg_op_call. */
+/* A break without an op: what comes before and after it lie in different segments. Outside a capture, and inside a
+ * body: BG_OK, nothing happens. Errors as for bg_op_call. */
 BG_API bg_status bg_break_at(cudaStream_t stream, const bg_site *site);
 #define bg_break(stream) bg_break_at(stream, BG_SITE)
 

@@ -10,11 +10,11 @@
 /* 32 MiB: what cuBLAS recommends on Hopper (cuBLAS documentation, cublasSetWorkspace); it also serves older GPUs. */
 #define BG_CUBLAS_WORKSPACE_BYTES ((size_t)32 << 20)
 
-/* Sets the handle's stream, and a workspace that no other handle uses. With its default workspace cuBLAS adds memory nodes
- * to a capture, and such a graph can be neither cloned nor instantiated twice. pool NULL: the workspace is the handle's own,
- * the same at every call, and goes with bg_workspace_release(handle) before cublasDestroy. Call it again whenever the handle
- * changes streams: cublasSetStream resets the workspace. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, CUBLAS, and UNSUPPORTED
- * for a pool, which this version has not. */
+/* Sets the handle's stream, and a workspace that no other handle uses. With its default workspace cuBLAS adds memory
+ * nodes to a capture, and such a graph can be neither cloned nor instantiated twice. pool NULL: the workspace is the
+ * handle's own, the same at every call, and goes with bg_workspace_release(handle) before cublasDestroy. Call it again
+ * whenever the handle changes streams: cublasSetStream resets the workspace. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY,
+ * CUBLAS, and UNSUPPORTED for a pool, which this version has not. */
 static inline bg_status bg_cublas_bind(cublasHandle_t handle, cudaStream_t stream, bg_pool *pool)
 {
     void *workspace = NULL;
@@ -22,16 +22,19 @@ static inline bg_status bg_cublas_bind(cublasHandle_t handle, cudaStream_t strea
     bg_status status;
 
     if (pool != NULL)
-        return bg_report_failure(BG_ERROR_UNSUPPORTED, "bg_cublas_bind", "pool is not NULL", "pass NULL for a workspace of the handle's own");
+        return bg_report_failure(BG_ERROR_UNSUPPORTED, "bg_cublas_bind", "pool is not NULL",
+                                 "pass NULL for a workspace of the handle's own");
     status = bg_workspace((const void *)handle, BG_CUBLAS_WORKSPACE_BYTES, &workspace);
     if (status != BG_OK)
         return status;
     result = cublasSetStream(handle, stream);
     if (result != CUBLAS_STATUS_SUCCESS)
-        return bg_report_failure(BG_ERROR_CUBLAS, "cublasSetStream", cublasGetStatusName(result), "check the handle and its stream");
+        return bg_report_failure(BG_ERROR_CUBLAS, "cublasSetStream", cublasGetStatusName(result),
+                                 "check the handle and its stream");
     result = cublasSetWorkspace(handle, workspace, BG_CUBLAS_WORKSPACE_BYTES);
     if (result != CUBLAS_STATUS_SUCCESS)
-        return bg_report_failure(BG_ERROR_CUBLAS, "cublasSetWorkspace", cublasGetStatusName(result), "check the handle");
+        return bg_report_failure(BG_ERROR_CUBLAS, "cublasSetWorkspace", cublasGetStatusName(result),
+                                 "check the handle");
     return BG_OK;
 }
 

@@ -11,7 +11,7 @@
 
 #ifdef __cplusplus
 #define BG_BEGIN_C_ extern "C" {
-#define BG_END_C_ }
+#define BG_END_C_   }
 #else
 #define BG_BEGIN_C_
 #define BG_END_C_

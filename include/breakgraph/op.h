@@ -6,11 +6,11 @@
  *     }
  *     BG_CALL(sample_top_k, stream, .logits = logits, .token = token, .k = 50);
  *
- * Outside a capture a call is a plain function call. Inside one, a BG_OP is captured and a BG_EAGER_OP is a break: it runs
- * between two CUDA graphs, at capture and in every replay.
+ * Outside a capture a call is a plain function call. Inside one, a BG_OP is captured and a BG_EAGER_OP is a break: it
+ * runs between two CUDA graphs, at capture and in every replay.
  *
- * Threads: calls may come from any thread; what is set for an op (stub, reference, shape, overrides) is set before captures
- * that use it. C99 to C23, C++11 and later, nvcc; gcc or clang. */
+ * Threads: calls may come from any thread; what is set for an op (stub, reference, shape, overrides) is set before
+ * captures that use it. C99 to C23, C++11 and later, nvcc; gcc or clang. */
 #ifndef BREAKGRAPH_OP_H
 #define BREAKGRAPH_OP_H
 
@@ -25,10 +25,10 @@ typedef struct bg_site {
     int line;
 } bg_site;
 
-/* An op's body: issues its work on stream, or on streams of its own that it joins to stream, and returns the first error.
- * args points to its NAME_args. It may leave a BG_OUT tensor pointing elsewhere: the result is then copied to where the
- * caller expects it, so that memory from anywhere but bg_scratch must stay as it is until that call runs again. An eager
- * body may also synchronise, allocate and compile. */
+/* An op's body: issues its work on stream, or on streams of its own that it joins to stream, and returns the first
+ * error. args points to its NAME_args. It may leave a BG_OUT tensor pointing elsewhere: the result is then copied to
+ * where the caller expects it, so that memory from anywhere but bg_scratch must stay as it is until that call runs
+ * again. An eager body may also synchronise, allocate and compile. */
 typedef bg_status (*bg_op_body)(void *args, cudaStream_t stream);
 
 /* Fills shape and dtype of the outputs in args from its inputs, without running anything. */
@@ -66,48 +66,48 @@ BG_API void bg_op_unregister(bg_op *op);
 /* The op of that name, NULL where there is none. */
 BG_API const bg_op *bg_op_find(const char *name);
 
-/* A body that runs instead of the op's own where the op is a break, at capture only; NULL takes it back. Replays run the
- * op's own. Errors: INVALID_ARGUMENT, NOT_FOUND. */
+/* A body that runs instead of the op's own where the op is a break, at capture only; NULL takes it back. Replays run
+ * the op's own. Errors: INVALID_ARGUMENT, NOT_FOUND. */
 BG_API bg_status bg_op_set_capture_stub(const char *name, bg_op_body body);
 
 /* A slow and right body, for the debugging tools; NULL takes it back. Errors: INVALID_ARGUMENT, NOT_FOUND. */
 BG_API bg_status bg_op_set_reference(const char *name, bg_op_body body);
 
-/* How to know the outputs' shapes without running the op: used for an output without memory and with rank 0, and where a
- * capture launches nothing. NULL takes it back. Errors: INVALID_ARGUMENT, NOT_FOUND. */
+/* How to know the outputs' shapes without running the op: used for an output without memory and with rank 0, and where
+ * a capture launches nothing. NULL takes it back. Errors: INVALID_ARGUMENT, NOT_FOUND. */
 BG_API bg_status bg_op_set_shape(const char *name, bg_op_shape shape);
 
-/* Which ops are eager, in captures that begin after this call, in place of how they are declared: a list of patterns with
- * commas between, "attention,moe_*,rope#3,!sample_*". A bare name matches that op at any depth; name#k the k-th call of it
- * at the top level, from 0; a path with '/' what it says, a part without '#' standing for every call of that op. '*' matches
- * any characters but '/', '!' makes what it matches captured; the last pattern that matches a call decides. It replaces
- * what was set before; NULL or "" clears it. The environment variable BG_EAGER_OPS has the same form and comes after it.
- * BG_BREAKABLE=0 in the environment captures everything inline. Errors: INVALID_ARGUMENT, with the pattern that is wrong;
- * OUT_OF_MEMORY. */
+/* Which ops are eager, in captures that begin after this call, in place of how they are declared: a list of patterns
+ * with commas between, "attention,moe_*,rope#3,!sample_*". A bare name matches that op at any depth; name#k the k-th
+ * call of it at the top level, from 0; a path with '/' what it says, a part without '#' standing for every call of that
+ * op. '*' matches any characters but '/', '!' makes what it matches captured; the last pattern that matches a call
+ * decides. It replaces what was set before; NULL or "" clears it. The environment variable BG_EAGER_OPS has the same
+ * form and comes after it. BG_BREAKABLE=0 in the environment captures everything inline. Errors: INVALID_ARGUMENT, with
+ * the pattern that is wrong; OUT_OF_MEMORY. */
 BG_API bg_status bg_override_eager(const char *pattern);
 
-/* The one entry: every call comes through here. args is a NAME_args. On return each BG_OUT and BG_INOUT tensor in args is the
- * caller's own, or, where the caller gave no memory, a bridge buffer of the shape that the caller gave or, with rank 0, the
- * body: in a capture the graph owns it; outside it belongs to the library, and lasts until the same line calls the op
- * again in the same thread. The other members are the caller's, unchanged.
- * Inside a capture an error sticks: later calls return it without running, and the end returns it. Errors: INVALID_ARGUMENT
- * (a NULL, an invalid tensor, two ops of one name), the body's own status, SHAPE and DTYPE (the body changed an output's),
- * OP (it left an output without memory), WRONG_THREAD, FOREIGN_CAPTURE (an eager op on a stream that someone else captures;
+/* The one entry: every call comes through here. args is a NAME_args. On return each BG_OUT and BG_INOUT tensor in args
+ * is the caller's own, or, where the caller gave no memory, a bridge buffer of the shape that the caller gave or, with
+ * rank 0, the body: in a capture the graph owns it; outside it belongs to the library, and lasts until the same line
+ * calls the op again in the same thread. The other members are the caller's, unchanged. Inside a capture an error
+ * sticks: later calls return it without running, and the end returns it. Errors: INVALID_ARGUMENT (a NULL, an invalid
+ * tensor, two ops of one name), the body's own status, SHAPE and DTYPE (the body changed an output's), OP (it left an
+ * output without memory), WRONG_THREAD, FOREIGN_CAPTURE (an eager op on a stream that someone else captures;
  * BG_FOREIGN_INLINE=1 in the environment runs it inline), CAPTURE_INVALID, UNTRACKED_STREAM, OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site);
 
-/* Device memory for a body, captured or not: args is the body's own argument pointer. Each call in a body gives a block of
- * its own, aligned to 256 bytes, the same one in every replay as long as it is large enough; the library owns it. In a
- * capture it lives as long as the graph; in a plain call until the work queued on the body's stream is done. bytes 0 gives
- * NULL. Errors: INVALID_ARGUMENT (not inside the body of args), OUT_OF_MEMORY. */
+/* Device memory for a body, captured or not: args is the body's own argument pointer. Each call in a body gives a block
+ * of its own, aligned to 256 bytes, the same one in every replay as long as it is large enough; the library owns it. In
+ * a capture it lives as long as the graph; in a plain call until the work queued on the body's stream is done. bytes 0
+ * gives NULL. Errors: INVALID_ARGUMENT (not inside the body of args), OUT_OF_MEMORY. */
 BG_API bg_status bg_scratch(void *args, size_t bytes, void **ptr);
 
 BG_END_C_
 
-/* ---- the macros ---------------------------------------------------------------------------------------------------- */
+/* ---- the macros ---------------------------------------------------------------------------------------------- */
 
-/* Fields. BG_OUTS is an array of n output tensors; BG_VALUE any trivially copyable type (one with a comma wants a typedef).
- * At most 32. */
+/* Fields. BG_OUTS is an array of n output tensors; BG_VALUE any trivially copyable type (one with a comma wants a
+ * typedef). At most 32. */
 #define BG_IN(name)          (IN, bg_tensor, name)
 #define BG_OUT(name)         (OUT, bg_tensor, name)
 #define BG_INOUT(name)       (INOUT, bg_tensor, name)
@@ -119,125 +119,127 @@ BG_END_C_
 #define BG_EAGER_OP(...) BG_ARGS_(__VA_ARGS__) BG_BODY_(static, BG_FIRST_(__VA_ARGS__), true)
 
 /* The same across files: the declaration, with the fields, in a header; the definition, without, in one source file. */
-#define BG_DECLARE_OP(...)        BG_ARGS_(__VA_ARGS__) BG_DECLARE_(BG_FIRST_(__VA_ARGS__))
+#define BG_DECLARE_OP(...)       BG_ARGS_(__VA_ARGS__) BG_DECLARE_(BG_FIRST_(__VA_ARGS__))
 #define BG_DEFINE_OP(name)       BG_BODY_(, name, false)
 #define BG_DEFINE_EAGER_OP(name) BG_BODY_(, name, true)
 
 /* BG_CALL(name, stream, .field = value, ...): an expression of type bg_status. Fields not named are zero.
  * BG_CALL_ARGS(name, stream, &args): the same with a NAME_args of the caller's, in which the outputs come back. */
-#define BG_CALL(...) BG_CALL_(__VA_ARGS__, .bg_reserved_ = 0)
+#define BG_CALL(...)                     BG_CALL_(__VA_ARGS__, .bg_reserved_ = 0)
 #define BG_CALL_ARGS(name, stream, args) bg_op_call(&name##_bg_op_, stream, true ? (args) : (name##_args *)0, BG_SITE)
 
 #ifdef __cplusplus
-#define BG_SITE                                                                                                        \
-    ([]() -> const bg_site * {                                                                                         \
-        static const bg_site bg_site_ = {__FILE__, __LINE__};                                                          \
-        return &bg_site_;                                                                                              \
+#define BG_SITE                                               \
+    ([]() -> const bg_site * {                                \
+        static const bg_site bg_site_ = {__FILE__, __LINE__}; \
+        return &bg_site_;                                     \
     }())
 #define BG_ASSIGN_(name, assignment) bg_args_ assignment;
-#define BG_CALL_(name, stream, ...)                                                                                    \
-    __extension__({                                                                                                    \
-        static const bg_site bg_site_ = {__FILE__, __LINE__};                                                          \
-        name##_args bg_args_ = name##_args();                                                                          \
-        BG_EACH_(BG_ASSIGN_, name, __VA_ARGS__)                                                                        \
-        bg_op_call(&name##_bg_op_, stream, &bg_args_, &bg_site_);                                                      \
+#define BG_CALL_(name, stream, ...)                               \
+    __extension__({                                               \
+        static const bg_site bg_site_ = {__FILE__, __LINE__};     \
+        name##_args bg_args_ = name##_args();                     \
+        BG_EACH_(BG_ASSIGN_, name, __VA_ARGS__)                   \
+        bg_op_call(&name##_bg_op_, stream, &bg_args_, &bg_site_); \
     })
 #define BG_EXTERN_ extern "C"
-#define BG_CHECK_COPYABLE_(type, name)                                                                                 \
-    static_assert(__is_trivially_copyable(__typeof__(type)), "BG_VALUE(" #name "): the type must be trivially copyable");
+#define BG_CHECK_COPYABLE_(type, name)                       \
+    static_assert(__is_trivially_copyable(__typeof__(type)), \
+                  "BG_VALUE(" #name "): the type must be trivially copyable");
 #else
 #define BG_SITE (&(const bg_site){__FILE__, __LINE__})
-#define BG_CALL_(name, stream, ...)                                                                                    \
+#define BG_CALL_(name, stream, ...) \
     bg_op_call(&name##_bg_op_, stream, &(name##_args){__VA_ARGS__}, &(const bg_site){__FILE__, __LINE__})
 #define BG_EXTERN_ extern
 #define BG_CHECK_COPYABLE_(type, name)
 #endif
 
-#define BG_UNUSED_ __attribute__((unused))
+#define BG_UNUSED_         __attribute__((unused))
 #define BG_FIRST_(...)     BG_FIRST__(__VA_ARGS__, ~)
 #define BG_FIRST__(a, ...) a
 #define BG_UNPAREN_(...)   __VA_ARGS__
 
 /* struct NAME_args, and the table of its fields. The last member keeps an op without fields legal. */
-#define BG_ARGS_(...)         BG_ARGS__(BG_FIRST_(__VA_ARGS__), __VA_ARGS__)
-#define BG_ARGS__(name, ...)  BG_ARGS___(name, __VA_ARGS__)
-#define BG_ARGS___(name, ...)                                                                                          \
-    typedef struct name##_args {                                                                                       \
-        BG_EACH_(BG_MEMBER_, __VA_ARGS__)                                                                              \
-        int bg_reserved_;                                                                                              \
-    } name##_args;                                                                                                     \
-    static const bg_field name##_bg_fields_[] BG_UNUSED_ = {                                                           \
-        BG_EACH_(BG_FIELD_, __VA_ARGS__){"", BG_ROLE_VALUE, 0, 0}};                                                    \
-    typedef char name##_bg_has_at_most_32_fields_                                                                      \
-        [sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] <= 33 ? 1 : -1] BG_UNUSED_;
+#define BG_ARGS_(...)        BG_ARGS__(BG_FIRST_(__VA_ARGS__), __VA_ARGS__)
+#define BG_ARGS__(name, ...) BG_ARGS___(name, __VA_ARGS__)
+#define BG_ARGS___(name, ...)                                                                                  \
+    typedef struct name##_args {                                                                               \
+        BG_EACH_(BG_MEMBER_, __VA_ARGS__)                                                                      \
+        int bg_reserved_;                                                                                      \
+    } name##_args;                                                                                             \
+    static const bg_field name##_bg_fields_[] BG_UNUSED_ = {                                                   \
+        BG_EACH_(BG_FIELD_, __VA_ARGS__){"", BG_ROLE_VALUE, 0, 0}};                                            \
+    typedef char name##_bg_has_at_most_32_fields_[sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] <= 33 \
+                                                      ? 1                                                      \
+                                                      : -1] BG_UNUSED_;
 #define BG_MEMBER_(name, field) BG_MEMBER__ field
-#define BG_MEMBER__(role, type, member)                                                                                \
-    BG_CHECK_COPYABLE_(type, member)                                                                                   \
+#define BG_MEMBER__(role, type, member) \
+    BG_CHECK_COPYABLE_(type, member)    \
     __typeof__(type) member;
 #define BG_FIELD_(name, field) BG_FIELD__(name, BG_UNPAREN_ field)
 #define BG_FIELD__(...)        BG_FIELD___(__VA_ARGS__)
-#define BG_FIELD___(name, role, type, member)                                                                          \
-    {#member, BG_ROLE_##role, (uint32_t)offsetof(struct name##_args, member),                                          \
+#define BG_FIELD___(name, role, type, member)                                 \
+    {#member, BG_ROLE_##role, (uint32_t)offsetof(struct name##_args, member), \
      (uint32_t)sizeof(((struct name##_args *)0)->member)},
 
 /* The op's entry in the registry, and the opening of its body. */
-#define BG_DECLARE_(name)  BG_DECLARE__(name)
-#define BG_DECLARE__(name) BG_EXTERN_ bg_op name##_bg_op_;
-#define BG_BODY_(linkage, name, eager)  BG_BODY__(linkage, name, eager)
-#define BG_BODY__(linkage, name, eager)                                                                                \
-    static bg_status name##_bg_body_(name##_args *args, cudaStream_t stream);                                          \
-    static bg_status name##_bg_entry_(void *args, cudaStream_t stream)                                                 \
-    {                                                                                                                  \
-        return name##_bg_body_((name##_args *)args, stream);                                                           \
-    }                                                                                                                  \
-    linkage bg_op name##_bg_op_ = {sizeof(bg_op),                                                                      \
-                                   #name,                                                                              \
-                                   name##_bg_entry_,                                                                   \
-                                   name##_bg_fields_,                                                                  \
-                                   (uint32_t)(sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] - 1),             \
-                                   (uint32_t)sizeof(name##_args),                                                      \
-                                   eager,                                                                              \
-                                   {__FILE__, __LINE__},                                                               \
-                                   NULL,                                                                               \
-                                   NULL,                                                                               \
-                                   NULL,                                                                               \
-                                   NULL,                                                                               \
-                                   NULL};                                                                              \
-    __attribute__((constructor)) static void name##_bg_register_(void)                                                 \
-    {                                                                                                                  \
-        bg_op_register(&name##_bg_op_);                                                                                \
-    }                                                                                                                  \
-    __attribute__((destructor)) static void name##_bg_unregister_(void)                                                \
-    {                                                                                                                  \
-        bg_op_unregister(&name##_bg_op_);                                                                              \
-    }                                                                                                                  \
+#define BG_DECLARE_(name)              BG_DECLARE__(name)
+#define BG_DECLARE__(name)             BG_EXTERN_ bg_op name##_bg_op_;
+#define BG_BODY_(linkage, name, eager) BG_BODY__(linkage, name, eager)
+#define BG_BODY__(linkage, name, eager)                                                                    \
+    static bg_status name##_bg_body_(name##_args *args, cudaStream_t stream);                              \
+    static bg_status name##_bg_entry_(void *args, cudaStream_t stream)                                     \
+    {                                                                                                      \
+        return name##_bg_body_((name##_args *)args, stream);                                               \
+    }                                                                                                      \
+    linkage bg_op name##_bg_op_ = {sizeof(bg_op),                                                          \
+                                   #name,                                                                  \
+                                   name##_bg_entry_,                                                       \
+                                   name##_bg_fields_,                                                      \
+                                   (uint32_t)(sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] - 1), \
+                                   (uint32_t)sizeof(name##_args),                                          \
+                                   eager,                                                                  \
+                                   {__FILE__, __LINE__},                                                   \
+                                   NULL,                                                                   \
+                                   NULL,                                                                   \
+                                   NULL,                                                                   \
+                                   NULL,                                                                   \
+                                   NULL};                                                                  \
+    __attribute__((constructor)) static void name##_bg_register_(void)                                     \
+    {                                                                                                      \
+        bg_op_register(&name##_bg_op_);                                                                    \
+    }                                                                                                      \
+    __attribute__((destructor)) static void name##_bg_unregister_(void)                                    \
+    {                                                                                                      \
+        bg_op_unregister(&name##_bg_op_);                                                                  \
+    }                                                                                                      \
     static bg_status name##_bg_body_(name##_args *args BG_UNUSED_, cudaStream_t stream BG_UNUSED_)
 
 /* BG_EACH_(M, first, a, b, ...): M(first, a) M(first, b) ... */
-#define BG_CAT_(a, b)  BG_CAT__(a, b)
-#define BG_CAT__(a, b) a##b
+#define BG_CAT_(a, b)    BG_CAT__(a, b)
+#define BG_CAT__(a, b)   a##b
 #define BG_EACH_(M, ...) BG_CAT_(BG_EACH_, BG_COUNT_(__VA_ARGS__))(M, __VA_ARGS__)
-#define BG_COUNT_(...) \
-    BG_COUNT__(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
-    MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, \
-    MANY, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, \
-    9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
-#define BG_COUNT__( \
-    first, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20, _21, \
-    _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, _33, _34, _35, _36, _37, _38, _39, _40, _41, \
-    _42, _43, _44, _45, _46, _47, _48, _49, _50, _51, _52, _53, _54, _55, _56, _57, _58, _59, _60, _61, \
-    _62, _63, _64, n, ...) n
+#define BG_COUNT_(...)                                                                                                 \
+    BG_COUNT__(__VA_ARGS__, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY,  \
+               MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, MANY, 33, 32, \
+               31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5,  \
+               4, 3, 2, 1, 0, ~)
+#define BG_COUNT__(first, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20,   \
+                   _21, _22, _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, _33, _34, _35, _36, _37, _38, _39, _40, \
+                   _41, _42, _43, _44, _45, _46, _47, _48, _49, _50, _51, _52, _53, _54, _55, _56, _57, _58, _59, _60, \
+                   _61, _62, _63, _64, n, ...)                                                                         \
+    n
 #define BG_EACH_MANY(M, ...) BG_TOO_MANY_FIELDS_at_most_32_are_allowed
 #define BG_EACH_0(M, o)
-#define BG_EACH_1(M, o, a) M(o, a)
-#define BG_EACH_2(M, o, a, ...) M(o, a) BG_EACH_1(M, o, __VA_ARGS__)
-#define BG_EACH_3(M, o, a, ...) M(o, a) BG_EACH_2(M, o, __VA_ARGS__)
-#define BG_EACH_4(M, o, a, ...) M(o, a) BG_EACH_3(M, o, __VA_ARGS__)
-#define BG_EACH_5(M, o, a, ...) M(o, a) BG_EACH_4(M, o, __VA_ARGS__)
-#define BG_EACH_6(M, o, a, ...) M(o, a) BG_EACH_5(M, o, __VA_ARGS__)
-#define BG_EACH_7(M, o, a, ...) M(o, a) BG_EACH_6(M, o, __VA_ARGS__)
-#define BG_EACH_8(M, o, a, ...) M(o, a) BG_EACH_7(M, o, __VA_ARGS__)
-#define BG_EACH_9(M, o, a, ...) M(o, a) BG_EACH_8(M, o, __VA_ARGS__)
+#define BG_EACH_1(M, o, a)       M(o, a)
+#define BG_EACH_2(M, o, a, ...)  M(o, a) BG_EACH_1(M, o, __VA_ARGS__)
+#define BG_EACH_3(M, o, a, ...)  M(o, a) BG_EACH_2(M, o, __VA_ARGS__)
+#define BG_EACH_4(M, o, a, ...)  M(o, a) BG_EACH_3(M, o, __VA_ARGS__)
+#define BG_EACH_5(M, o, a, ...)  M(o, a) BG_EACH_4(M, o, __VA_ARGS__)
+#define BG_EACH_6(M, o, a, ...)  M(o, a) BG_EACH_5(M, o, __VA_ARGS__)
+#define BG_EACH_7(M, o, a, ...)  M(o, a) BG_EACH_6(M, o, __VA_ARGS__)
+#define BG_EACH_8(M, o, a, ...)  M(o, a) BG_EACH_7(M, o, __VA_ARGS__)
+#define BG_EACH_9(M, o, a, ...)  M(o, a) BG_EACH_8(M, o, __VA_ARGS__)
 #define BG_EACH_10(M, o, a, ...) M(o, a) BG_EACH_9(M, o, __VA_ARGS__)
 #define BG_EACH_11(M, o, a, ...) M(o, a) BG_EACH_10(M, o, __VA_ARGS__)
 #define BG_EACH_12(M, o, a, ...) M(o, a) BG_EACH_11(M, o, __VA_ARGS__)

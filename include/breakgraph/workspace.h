@@ -7,9 +7,9 @@
 
 BG_BEGIN_C_
 
-/* The workspace that belongs to owner on the current device: bytes at *ptr, made at the first call, the same from then on, so
- * that captured graphs may hold it. The library owns it. Errors: INVALID_ARGUMENT (a NULL, 0 bytes, more than at the first
- * call), OUT_OF_MEMORY, CUDA. */
+/* The workspace that belongs to owner on the current device: bytes at *ptr, made at the first call, the same from then
+ * on, so that captured graphs may hold it. The library owns it. Errors: INVALID_ARGUMENT (a NULL, 0 bytes, more than at
+ * the first call), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_workspace(const void *owner, size_t bytes, void **ptr);
 
 /* Gives back the workspaces of an owner that is about to go. Graphs that use them must not be replayed again. */

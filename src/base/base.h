@@ -4,8 +4,7 @@
 
 #include <breakgraph/status.h>
 
-/* ---- failures (error.c) --------------------------------------------------------------------------------------------
- */
+/* ---- failures (error.c) -------------------------------------------------------------------------------------- */
 
 /* Sets this thread's bg_last_error() and returns status. */
 bg_status bg__fail(bg_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -53,8 +52,7 @@ void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
             return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", __func__, #argument); \
     } while (0)
 
-/* ---- environment (env.c) -------------------------------------------------------------------------------------------
- */
+/* ---- environment (env.c) ------------------------------------------------------------------------------------- */
 
 /* The value of variable as an index into choices (NULL ends them); fallback where it is unset or empty. Another value
  * is INVALID_ARGUMENT with the list of what is allowed. */
@@ -63,8 +61,7 @@ bg_status bg__env_choice(const char *variable, const char *const *choices, int f
 /* "0" or "1". */
 bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
 
-/* ---- device memory (memory.c) --------------------------------------------------------------------------------------
- */
+/* ---- device memory (memory.c) -------------------------------------------------------------------------------- */
 
 /* cudaMalloc and cudaFree that do no harm to a capture of this thread. bytes > 0; free takes NULL. */
 bg_status bg__device_alloc(size_t bytes, void **ptr);

@@ -7,8 +7,7 @@
 
 #include "op/op.h"
 
-/* ---- graphs (graph.c) ----------------------------------------------------------------------------------------------
- */
+/* ---- graphs (graph.c) ---------------------------------------------------------------------------------------- */
 
 typedef struct bg__segment {
     cudaGraph_t graph;
@@ -83,8 +82,7 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
 /* Where a step is, for messages: "segment 2", "call attention#0". */
 const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes);
 
-/* ---- captures (capture.c) ------------------------------------------------------------------------------------------
- */
+/* ---- captures (capture.c) ------------------------------------------------------------------------------------ */
 
 typedef struct bg__member {
     cudaStream_t stream;

@@ -10,8 +10,7 @@
 
 #include "base/base.h"
 
-/* ---- memory of a call (memory.c) -----------------------------------------------------------------------------------
- */
+/* ---- memory of a call (memory.c) ----------------------------------------------------------------------------- */
 
 typedef enum bg__block_kind { BG__SCRATCH, BG__BRIDGE } bg__block_kind;
 
@@ -36,8 +35,7 @@ void bg__memory_free(bg__memory *memory);
 struct bg__call;
 bg_status bg__plain_memory(struct bg__call *call);
 
-/* ---- calls (call.c) ------------------------------------------------------------------------------------------------
- */
+/* ---- calls (call.c) ------------------------------------------------------------------------------------------ */
 
 typedef struct bg__op_count {
     const bg_op *op;
@@ -81,8 +79,7 @@ bg__call *bg__call_next(const bg__call *call);
 /* Puts op, call and site before bg_last_error(); sets the sentence where the body set none. */
 void bg__call_blame(const bg__call *call, bg_status status);
 
-/* ---- outputs (outputs.c) -------------------------------------------------------------------------------------------
- */
+/* ---- outputs (outputs.c) ------------------------------------------------------------------------------------- */
 
 /* Walks over the output tensors of an op: BG_OUT, BG_INOUT, and each element of BG_OUTS. Starts zeroed. */
 typedef struct bg__output {
@@ -113,8 +110,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
 /* Only the body, with args as those that bg_scratch takes. */
 bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
-/* ---- the calling thread (entry.c) ----------------------------------------------------------------------------------
- */
+/* ---- the calling thread (entry.c) ---------------------------------------------------------------------------- */
 
 typedef struct bg__thread {
     bg_phase phase;
@@ -130,8 +126,7 @@ void bg__op_set_capture_hook(bg__capture_hook hook);
 /* A call that no graph knows of. An eager op refuses a stream that someone else captures, unless foreign_inline. */
 bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline);
 
-/* ---- overrides (override.c) ----------------------------------------------------------------------------------------
- */
+/* ---- overrides (override.c) ---------------------------------------------------------------------------------- */
 
 typedef struct bg__override bg__override;
 
@@ -143,8 +138,7 @@ bool bg__override_breakable(const bg__override *override);
 /* Whether call is eager: fallback unless a pattern says otherwise. */
 bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback);
 
-/* ---- registry (registry.c) -----------------------------------------------------------------------------------------
- */
+/* ---- registry (registry.c) ----------------------------------------------------------------------------------- */
 
 /* The stub that runs at capture in place of op's body, or that body. */
 bg_op_body bg__op_capture_body(const bg_op *op);

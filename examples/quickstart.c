@@ -1,0 +1,81 @@
+/* One eager op between two graph segments: shares of a total, in percent. Build with `make`, run
+ * build/host/examples/quickstart. */
+#include <breakgraph/breakgraph.h>
+#include <kernels.h>
+#include <stdio.h>
+
+enum { N = 4 };
+
+static bg_status checked(cudaError_t error)
+{
+    return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
+}
+
+/* Captured: its kernel goes into a CUDA graph. */
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return checked(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+/* Eager: it waits and decides on the CPU, which no CUDA graph can. */
+BG_EAGER_OP(normalize, BG_INOUT(x))
+{
+    float host[N], sum = 0;
+    bg_status status = checked(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream));
+    if (status == BG_OK)
+        status = checked(cudaStreamSynchronize(stream));
+    for (int i = 0; status == BG_OK && i < N; i++)
+        sum += host[i];
+    if (status == BG_OK && sum == 0)
+        return BG_ERROR_OP;
+    return status != BG_OK ? status : checked(bgk_scale(args->x.data, args->x.data, 1 / sum, N, stream));
+}
+
+typedef struct model {
+    bg_tensor x, y;
+} model;
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    BG_CALL(scale, stream, .x = m->x, .y = m->y, .factor = 0.5f);       /* segment 0; errors stick in a capture */
+    BG_CALL(normalize, stream, .x = m->y);                              /* break */
+    return BG_CALL(scale, stream, .x = m->y, .y = m->y, .factor = 100); /* segment 1 */
+}
+
+int main(void)
+{
+    const float inputs[2][N] = {{1, 2, 3, 4}, {1, 1, 1, 5}};
+    bg_graph_info info = BG_GRAPH_INFO_INIT;
+    cudaStream_t stream = NULL;
+    bg_graph *graph = NULL;
+    float *memory = NULL, y[N];
+    model m;
+    bg_status status = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+
+    if (status == BG_OK)
+        status = checked(cudaMalloc((void **)&memory, 2 * N * sizeof(float)));
+    m.x = bg_tensor_1d(memory, BG_F32, N);
+    m.y = bg_tensor_1d(memory + N, BG_F32, N);
+    if (status == BG_OK)
+        status = checked(cudaMemcpy(memory, inputs[0], sizeof inputs[0], cudaMemcpyHostToDevice));
+    if (status == BG_OK)
+        status = bg_capture_forward(&graph, forward, &m, stream, NULL);
+    if (status == BG_OK && (status = bg_graph_get_info(graph, &info)) == BG_OK)
+        printf("%d segments, %d break, %d steps\n", info.segments, info.breaks, info.steps);
+    for (int i = 0; status == BG_OK && i < 2; i++) {
+        status = checked(cudaMemcpy(memory, inputs[i], sizeof inputs[i], cudaMemcpyHostToDevice));
+        if (status == BG_OK && (status = bg_replay(graph, stream)) == BG_OK)
+            status = checked(cudaMemcpyAsync(y, m.y.data, sizeof y, cudaMemcpyDeviceToHost, stream));
+        if (status == BG_OK && (status = checked(cudaStreamSynchronize(stream))) == BG_OK)
+            printf("replay %d: %.1f %.1f %.1f %.1f %%\n", i, y[0], y[1], y[2], y[3]);
+    }
+    if (status != BG_OK)
+        fprintf(stderr, "%s: %s %s\n", bg_status_name(status), bg_last_error(),
+                cudaGetErrorString(cudaPeekAtLastError()));
+    bg_graph_destroy(graph);
+    cudaFree(memory);
+    if (stream != NULL)
+        cudaStreamDestroy(stream);
+    return status != BG_OK;
+}
