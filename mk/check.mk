@@ -1,4 +1,6 @@
 # Running and checking what the Makefile builds.
+# For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
+AGAIN := $(MAKE) $(MAKEOVERRIDES)
 .PHONY: demo test run-tests model gpu-check bench sanitize valgrind format format-check lint clean help
 
 demo: $(EXAMPLES)
@@ -8,14 +10,14 @@ demo: $(EXAMPLES)
 test: run-tests
 run-tests: tests all
 	@tools/gpu-record stale
-	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(MAKE)' \
+	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' \
 	  tests/run --results $(OUT)/test-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS))
 
 model:
 	@tools/fetch-model $(MODEL_FILE)
 
 gpu-check:
-	@MAKE='$(MAKE)' BUILD='$(BUILD)' tools/gpu-record check $(PART)
+	@MAKE='$(AGAIN)' CC='$(CC)' BUILD='$(BUILD)' tools/gpu-record check $(PART)
 
 bench: $(BENCH)
 	@$(if $(filter host,$(DEVICE)),echo "note: DEVICE=host measures the host device, not a GPU";) \

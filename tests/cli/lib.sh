@@ -1,0 +1,29 @@
+# What the shell tests share. Sourced from the top of the tree; the environment gives OUT, BUILD, DEVICE, MAKE, CC, CXX, NVCC.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+: "${BUILD:=build}" "${DEVICE:=host}" "${OUT:=$BUILD/$DEVICE}" "${MAKE:=make}" "${CC:=gcc}" "${CXX:=g++}" "${NVCC:=nvcc}"
+unset BG_DEBUG BG_EAGER_OPS BG_BREAKABLE BG_FOREIGN_INLINE
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+
+pass() { echo "ok $1"; }
+fail() { bad=1; echo "not ok $1: ${2:-}"; [ ! -s "$work/log" ] || sed 's/^/  /' "$work/log"; }
+skip() { echo "skip $1: $2"; }
+run_make() { eval "$MAKE --no-print-directory BUILD='$BUILD' \"\$@\""; }
+
+# expect NAME STATUS PATTERN COMMAND...: the command exits so, and what it prints holds the extended regular expression.
+expect()
+{
+    local name=$1 want=$2 pattern=$3 status
+    shift 3
+    "$@" >"$work/log" 2>&1 </dev/null
+    status=$?
+    if [ "$status" -ne "$want" ]; then
+        fail "$name" "exit status $status, expected $want"
+    elif ! grep -Eq -e "$pattern" "$work/log"; then
+        fail "$name" "'$pattern' is not in its output"
+    else
+        pass "$name"
+    fi
+}
