@@ -1,5 +1,4 @@
-/* One eager op between two graph segments: shares of a total, in percent. Build with `make`, run
- * build/host/examples/quickstart. */
+/* One eager op between two graph segments: shares of a total, in percent. */
 #include <breakgraph/breakgraph.h>
 #include <kernels.h>
 #include <stdio.h>

@@ -1,0 +1,110 @@
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void expect_status(bg_status found, bg_status expected, const char *expression, const char *file, int line)
+{
+    if (found == expected)
+        return;
+    print_error("%s is %s, expected %s; bg_last_error(): \"%s\"\n", expression, bg_status_name(found),
+                bg_status_name(expected), bg_last_error());
+    _fail(file, line);
+}
+
+void expect_cuda(cudaError_t found, const char *expression, const char *file, int line)
+{
+    if (found == cudaSuccess)
+        return;
+    print_error("%s is %s: %s\n", expression, cudaGetErrorName(found), cudaGetErrorString(found));
+    _fail(file, line);
+}
+
+void expect_error(const char *text, const char *file, int line)
+{
+    if (strstr(bg_last_error(), text) != NULL)
+        return;
+    print_error("bg_last_error() is \"%s\", expected in it: \"%s\"\n", bg_last_error(), text);
+    _fail(file, line);
+}
+
+bg_status from_cuda(cudaError_t error)
+{
+    return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
+}
+
+int fixture_setup(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return 1;
+    *state = f;
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&f->stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&f->other, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaMalloc((void **)&f->memory, 3 * N * sizeof(float)));
+    EXPECT_CUDA(cudaMemset(f->memory, 0, 3 * N * sizeof(float)));
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    f->x = bg_tensor_1d(f->memory, BG_F32, N);
+    f->y = bg_tensor_1d(f->memory + N, BG_F32, N);
+    f->z = bg_tensor_1d(f->memory + 2 * N, BG_F32, N);
+    return 0;
+}
+
+int fixture_teardown(void **state)
+{
+    fixture *f = *state;
+    unsetenv("BG_DEBUG");
+    unsetenv("BG_BREAKABLE");
+    unsetenv("BG_EAGER_OPS");
+    unsetenv("BG_FOREIGN_INLINE");
+    EXPECT_OK(bg_override_eager(NULL));
+    expect_usable(f, f->stream);
+    expect_usable(f, f->other);
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaGetLastError()); /* none is left behind */
+    EXPECT_CUDA(cudaStreamDestroy(f->stream));
+    EXPECT_CUDA(cudaStreamDestroy(f->other));
+    EXPECT_CUDA(cudaFree(f->memory));
+    assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+    free(f);
+    return 0;
+}
+
+void put(const bg_tensor *tensor, float value)
+{
+    float host[N];
+    for (int i = 0; i < N; i++)
+        host[i] = value;
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(tensor->data, host, sizeof host, cudaMemcpyHostToDevice));
+    EXPECT_CUDA(cudaDeviceSynchronize());
+}
+
+float get(const bg_tensor *tensor)
+{
+    float host[N];
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(host, tensor->data, sizeof host, cudaMemcpyDeviceToHost));
+    for (int i = 1; i < N; i++) {
+        if (host[i] != host[0])
+            fail_msg("element %d is %g, element 0 %g", i, host[i], host[0]);
+    }
+    return host[0];
+}
+
+void expect_usable(fixture *f, cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capturing;
+    EXPECT_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    assert_int_equal(capturing, cudaStreamCaptureStatusNone);
+    EXPECT_CUDA(bgk_fill(f->z.data, 77, N, stream));
+    assert_true(get(&f->z) == 77);
+}
+
+bg_graph_info info_of(const bg_graph *graph)
+{
+    bg_graph_info info = BG_GRAPH_INFO_INIT;
+    EXPECT_OK(bg_graph_get_info(graph, &info));
+    return info;
+}

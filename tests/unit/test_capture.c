@@ -1,0 +1,447 @@
+/* Captures and replays: with no break, one, many; counts; inputs that change. */
+#include "support.h"
+
+#include <stdlib.h>
+
+/* y = factor * x, captured; and the same, eager. */
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+static int bodies; /* how often the eager body ran */
+BG_EAGER_OP(eager_scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bodies++;
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+/* Adds value to x by itself: x is what it holds, plus 1. Shows how often it ran. */
+BG_OP(add_to, BG_IN(a), BG_INOUT(x))
+{
+    return from_cuda(bgk_add(args->x.data, args->x.data, args->a.data, N, stream));
+}
+
+static bg_graph *capture(fixture *f, bg_forward forward)
+{
+    bg_graph *graph;
+    bodies = 0;
+    EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
+    return graph;
+}
+
+static float replay(fixture *f, bg_graph *graph, float x)
+{
+    put(&f->x, x);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    return get(&f->y);
+}
+
+static bg_status no_break(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
+}
+
+static void test_no_break(void **state)
+{
+    fixture *f = *state;
+    put(&f->x, 1);
+    bg_graph *graph = capture(f, no_break);
+    bg_graph_info info = info_of(graph);
+    assert_true(get(&f->y) == 6); /* the capture is a real pass */
+    assert_int_equal(info.segments, 1);
+    assert_int_equal(info.breaks, 0);
+    assert_int_equal(info.steps, 1);
+    assert_int_equal(info.calls, 2);
+    assert_int_equal(info.nodes, 2);
+    assert_int_equal(info.kernel_nodes, 2);
+    assert_int_equal(info.replays, 0);
+    assert_true(info.capture_ms > 0 && info.instantiate_ms > 0 && info.instantiate_ms < info.capture_ms);
+    assert_true(replay(f, graph, 5) == 30);
+    assert_true(replay(f, graph, -1) == -6);
+    assert_int_equal(info_of(graph).replays, 2);
+    bg_graph_destroy(graph);
+}
+
+static bg_status one_break(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 5);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
+}
+
+static void test_one_break(void **state)
+{
+    fixture *f = *state;
+    put(&f->x, 1);
+    bg_graph *graph = capture(f, one_break);
+    bg_graph_info info = info_of(graph);
+    assert_true(get(&f->y) == 30);
+    assert_int_equal(bodies, 1);
+    assert_int_equal(info.segments, 2);
+    assert_int_equal(info.breaks, 1);
+    assert_int_equal(info.steps, 3);
+    assert_int_equal(info.calls, 3);
+    for (int i = 2; i < 6; i++)
+        assert_true(replay(f, graph, (float)i) == 30 * (float)i);
+    assert_int_equal(bodies, 5);
+    bg_graph_destroy(graph);
+}
+
+static bg_status many_breaks(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
+    for (int i = 0; i < 20; i++) {
+        BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 2);
+        BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 0.5f);
+    }
+    return BG_OK;
+}
+
+static void test_many_breaks(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, many_breaks);
+    bg_graph_info info = info_of(graph);
+    assert_int_equal(info.segments, 21);
+    assert_int_equal(info.breaks, 20);
+    assert_int_equal(info.steps, 41);
+    assert_true(replay(f, graph, 7) == 7);
+    bg_graph_destroy(graph);
+}
+
+static bg_status break_at_both_ends(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(eager_scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
+    return BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 4);
+}
+
+static void test_break_at_both_ends(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, break_at_both_ends);
+    bg_graph_info info = info_of(graph);
+    assert_int_equal(info.segments, 1); /* empty segments are dropped */
+    assert_int_equal(info.breaks, 2);
+    assert_int_equal(info.steps, 3);
+    assert_true(replay(f, graph, 1) == 24);
+    bg_graph_destroy(graph);
+}
+
+static bg_status doubled_breaks(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    bg_break(stream);
+    bg_break(stream);
+    BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 3);
+    BG_CALL(eager_scale, stream, .x = f->y, .y = f->y, .factor = 5);
+    bg_break(stream);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 7);
+}
+
+static void test_doubled_breaks(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, doubled_breaks);
+    bg_graph_info info = info_of(graph);
+    assert_int_equal(info.segments, 2);
+    assert_int_equal(info.breaks, 5);
+    assert_int_equal(info.steps, 4);
+    assert_true(replay(f, graph, 1) == 210);
+    bg_graph_destroy(graph);
+}
+
+static bg_status nothing(void *user, cudaStream_t stream)
+{
+    (void)user;
+    (void)stream;
+    return BG_OK;
+}
+
+static void test_empty_pass(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, nothing);
+    assert_int_equal(info_of(graph).segments, 0);
+    assert_int_equal(info_of(graph).steps, 0);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_null(bg_graph_segment(graph, 0));
+    bg_graph_destroy(graph);
+}
+
+static bg_status accumulate(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(add_to, stream, .a = f->x, .x = f->y);
+    bg_break(stream);
+    return BG_CALL(add_to, stream, .a = f->x, .x = f->y);
+}
+
+static void test_a_capture_is_one_pass(void **state)
+{
+    fixture *f = *state;
+    put(&f->x, 1);
+    put(&f->y, 0);
+    bg_graph *graph = capture(f, accumulate);
+    assert_true(get(&f->y) == 2);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == 4);
+    bg_graph_destroy(graph);
+}
+
+static void test_without_launching(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.launch_segments = false;
+    put(&f->x, 1);
+    put(&f->y, 9);
+    bodies = 0;
+    EXPECT_OK(bg_capture_forward(&graph, one_break, f, f->stream, &options));
+    assert_true(get(&f->y) == 9);
+    assert_int_equal(bodies, 0);
+    assert_true(replay(f, graph, 2) == 60);
+    assert_int_equal(info_of(graph).steps, 3);
+    bg_graph_destroy(graph);
+}
+
+static bg_status append(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(add_to, stream, .a = f->x, .x = f->y);
+    return bg_break(stream) == BG_OK ? BG_ERROR_IO : BG_ERROR_CUDA;
+}
+
+static void test_state_is_put_back_after_a_failure(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.state = &f->y;
+    options.state_count = 1;
+    put(&f->x, 1);
+    put(&f->y, 5);
+    EXPECT_STATUS(bg_capture_forward(&graph, append, f, f->stream, &options), BG_ERROR_IO);
+    assert_null(graph);
+    assert_true(get(&f->y) == 5); /* 6 without options.state: the first segment ran */
+    options.state_count = 0;
+    EXPECT_STATUS(bg_capture_forward(&graph, append, f, f->stream, &options), BG_ERROR_IO);
+    assert_true(get(&f->y) == 6);
+}
+
+static void test_state_stays_after_a_pass_that_counts(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.state = &f->y;
+    options.state_count = 1;
+    put(&f->x, 1);
+    put(&f->y, 5);
+    EXPECT_OK(bg_capture_forward(&graph, accumulate, f, f->stream, &options));
+    assert_true(get(&f->y) == 7);
+    bg_graph_destroy(graph);
+}
+
+static bg_status state_of_bodies(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    add_to_args a = {.a = f->x, .x = f->y};
+    return BG_CALL_ARGS(add_to, stream, &a);
+}
+
+static bg_status stub_that_writes(void *args, cudaStream_t stream)
+{
+    add_to_args *a = args;
+    return from_cuda(bgk_fill(a->x.data, 100, N, stream));
+}
+
+static void test_state_is_put_back_without_launching(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.state = &f->y;
+    options.state_count = 1;
+    options.launch_segments = false;
+    put(&f->x, 1);
+    put(&f->y, 5);
+    EXPECT_OK(bg_override_eager("add_to"));
+    EXPECT_OK(bg_op_set_capture_stub("add_to", stub_that_writes));
+    EXPECT_OK(bg_capture_forward(&graph, state_of_bodies, f, f->stream, &options));
+    assert_true(get(&f->y) == 5);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == 6);
+    EXPECT_OK(bg_op_set_capture_stub("add_to", NULL));
+    bg_graph_destroy(graph);
+}
+
+static void test_a_stub_runs_at_capture_only(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    put(&f->x, 1);
+    put(&f->y, 5);
+    EXPECT_OK(bg_override_eager("add_to"));
+    EXPECT_OK(bg_op_set_capture_stub("add_to", stub_that_writes));
+    EXPECT_OK(bg_capture_forward(&graph, state_of_bodies, f, f->stream, NULL));
+    assert_true(get(&f->y) == 100);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == 101);
+    EXPECT_OK(bg_op_set_capture_stub("add_to", NULL));
+    bg_graph_destroy(graph);
+}
+
+static int barriers;
+static bg_status barrier(void *user)
+{
+    barriers++;
+    return *(bg_status *)user;
+}
+
+static void test_barrier(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_status answer = BG_OK;
+    bg_graph *graph;
+    options.barrier = barrier;
+    options.barrier_user = &answer;
+    barriers = 0;
+    EXPECT_OK(bg_capture_forward(&graph, one_break, f, f->stream, &options));
+    assert_int_equal(barriers, 2);
+    bg_graph_destroy(graph);
+    answer = BG_ERROR_TIMEOUT;
+    EXPECT_STATUS(bg_capture_forward(&graph, one_break, f, f->stream, &options), BG_ERROR_TIMEOUT);
+    EXPECT_ERROR("options.barrier returned BG_ERROR_TIMEOUT");
+}
+
+static void test_begin_and_end(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture;
+    bg_graph *graph;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
+    EXPECT_OK(BG_CALL(eager_scale, f->stream, .x = f->y, .y = f->y, .factor = 2));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+    assert_true(replay(f, graph, 3) == 12);
+    assert_non_null(bg_graph_segment(graph, 0));
+    assert_null(bg_graph_segment(graph, 1));
+    assert_null(bg_graph_segment(graph, -1));
+    bg_graph_destroy(graph);
+}
+
+static void test_replay_on_other_streams(void **state)
+{
+    fixture *f = *state;
+    cudaStream_t gone;
+    bg_graph *graph;
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&gone, cudaStreamNonBlocking));
+    EXPECT_OK(bg_capture_forward(&graph, accumulate, f, gone, NULL));
+    EXPECT_CUDA(cudaStreamDestroy(gone)); /* the capture's stream need not outlive it */
+    put(&f->x, 1);
+    put(&f->y, 0);
+    for (int i = 0; i < 10; i++)
+        EXPECT_OK(bg_replay(graph, i % 2 ? f->stream : f->other));
+    assert_true(get(&f->y) == 20); /* in order, though on two streams */
+    EXPECT_OK(bg_replay(graph, cudaStreamPerThread));
+    assert_true(get(&f->y) == 22);
+    bg_graph_destroy(graph);
+}
+
+static void test_capture_on_the_per_thread_stream(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    EXPECT_OK(bg_capture_forward(&graph, one_break, f, cudaStreamPerThread, NULL));
+    assert_true(replay(f, graph, 2) == 60);
+    bg_graph_destroy(graph);
+}
+
+static void test_destroy_with_a_replay_in_flight(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, many_breaks);
+    put(&f->x, 3);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    bg_graph_destroy(graph);
+    assert_true(get(&f->y) == 3);
+    bg_graph_destroy(NULL);
+}
+
+static void test_destroy_during_another_capture(void **state)
+{
+    fixture *f = *state;
+    bg_graph *first = capture(f, one_break), *second;
+    bg_capture *running;
+    EXPECT_OK(bg_capture_begin(&running, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
+    bg_graph_destroy(first);
+    EXPECT_OK(bg_capture_end(running, &second));
+    assert_true(replay(f, second, 4) == 8);
+    bg_graph_destroy(second);
+}
+
+static bg_phase phase_in_body;
+BG_EAGER_OP(tell_phase)
+{
+    phase_in_body = bg_current_phase();
+    return BG_OK;
+}
+
+static bg_status phases(void *user, cudaStream_t stream)
+{
+    (void)user;
+    assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
+    return BG_CALL(tell_phase, stream);
+}
+
+static void test_phases(void **state)
+{
+    fixture *f = *state;
+    EXPECT_OK(BG_CALL(tell_phase, f->stream));
+    assert_int_equal(phase_in_body, BG_PHASE_PLAIN);
+    bg_graph *graph = capture(f, phases);
+    assert_int_equal(phase_in_body, BG_PHASE_EAGER);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(phase_in_body, BG_PHASE_REPLAY);
+    bg_graph_destroy(graph);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_break),
+        TEST(test_one_break),
+        TEST(test_many_breaks),
+        TEST(test_break_at_both_ends),
+        TEST(test_doubled_breaks),
+        TEST(test_empty_pass),
+        TEST(test_a_capture_is_one_pass),
+        TEST(test_without_launching),
+        TEST(test_state_is_put_back_after_a_failure),
+        TEST(test_state_stays_after_a_pass_that_counts),
+        TEST(test_state_is_put_back_without_launching),
+        TEST(test_a_stub_runs_at_capture_only),
+        TEST(test_barrier),
+        TEST(test_begin_and_end),
+        TEST(test_replay_on_other_streams),
+        TEST(test_capture_on_the_per_thread_stream),
+        TEST(test_destroy_with_a_replay_in_flight),
+        TEST(test_destroy_during_another_capture),
+        TEST(test_phases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
