@@ -27,16 +27,16 @@ inline __half2 __hfma2(__half2 a, __half2 b, __half2 c)
                           __hfma(__high2half(a), __high2half(b), __high2half(c)));
 }
 
-#define HOSTCUDA_HALF_MATH(name, value)        \
-    inline __nv_bfloat16 name(__nv_bfloat16 h) \
-    {                                          \
-        float x = __bfloat162float(h);         \
-        return __float2bfloat16(value);        \
-    }                                          \
-    inline __half name(__half h)               \
-    {                                          \
-        float x = __half2float(h);             \
-        return __float2half(value);            \
+#define HOSTCUDA_HALF_MATH(name, value)                                                                                \
+    inline __nv_bfloat16 name(__nv_bfloat16 h)                                                                         \
+    {                                                                                                                  \
+        float x = __bfloat162float(h);                                                                                 \
+        return __float2bfloat16(value);                                                                                \
+    }                                                                                                                  \
+    inline __half name(__half h)                                                                                       \
+    {                                                                                                                  \
+        float x = __half2float(h);                                                                                     \
+        return __float2half(value);                                                                                    \
     }
 HOSTCUDA_HALF_MATH(hexp, std::exp(x))
 HOSTCUDA_HALF_MATH(hexp2, std::exp2(x))

@@ -27,15 +27,15 @@ constexpr std::common_type_t<A, B> min(A a, B b)
         return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
 }
 
-#define HOSTCUDA_MATH_1(type, name, x, value) \
-    inline type name(type x)                  \
-    {                                         \
-        return value;                         \
+#define HOSTCUDA_MATH_1(type, name, x, value)                                                                          \
+    inline type name(type x)                                                                                           \
+    {                                                                                                                  \
+        return value;                                                                                                  \
     }
-#define HOSTCUDA_MATH_2(type, name, x, y, value) \
-    inline type name(type x, type y)             \
-    {                                            \
-        return value;                            \
+#define HOSTCUDA_MATH_2(type, name, x, y, value)                                                                       \
+    inline type name(type x, type y)                                                                                   \
+    {                                                                                                                  \
+        return value;                                                                                                  \
     }
 HOSTCUDA_MATH_1(float, rsqrtf, x, 1.0f / std::sqrt(x))
 HOSTCUDA_MATH_1(double, rsqrt, x, 1.0 / std::sqrt(x))
@@ -128,22 +128,22 @@ inline double __longlong_as_double(long long x)
 {
     return hostcuda::bits<double>(x);
 }
-#define HOSTCUDA_ROUND(from, type, name)                 \
-    inline type name##_rn(from x)                        \
-    {                                                    \
-        return hostcuda::clamp<type>(std::nearbyint(x)); \
-    }                                                    \
-    inline type name##_rz(from x)                        \
-    {                                                    \
-        return hostcuda::clamp<type>(std::trunc(x));     \
-    }                                                    \
-    inline type name##_rd(from x)                        \
-    {                                                    \
-        return hostcuda::clamp<type>(std::floor(x));     \
-    }                                                    \
-    inline type name##_ru(from x)                        \
-    {                                                    \
-        return hostcuda::clamp<type>(std::ceil(x));      \
+#define HOSTCUDA_ROUND(from, type, name)                                                                               \
+    inline type name##_rn(from x)                                                                                      \
+    {                                                                                                                  \
+        return hostcuda::clamp<type>(std::nearbyint(x));                                                               \
+    }                                                                                                                  \
+    inline type name##_rz(from x)                                                                                      \
+    {                                                                                                                  \
+        return hostcuda::clamp<type>(std::trunc(x));                                                                   \
+    }                                                                                                                  \
+    inline type name##_rd(from x)                                                                                      \
+    {                                                                                                                  \
+        return hostcuda::clamp<type>(std::floor(x));                                                                   \
+    }                                                                                                                  \
+    inline type name##_ru(from x)                                                                                      \
+    {                                                                                                                  \
+        return hostcuda::clamp<type>(std::ceil(x));                                                                    \
     }
 HOSTCUDA_ROUND(float, int, __float2int)
 HOSTCUDA_ROUND(float, unsigned, __float2uint)
@@ -225,17 +225,17 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
 
 /* ---- loads and stores with a cache hint ---------------------------------------------------------------------- */
 
-#define HOSTCUDA_LOAD(name)  \
-    template <class T>       \
-    T name(const T *address) \
-    {                        \
-        return *address;     \
+#define HOSTCUDA_LOAD(name)                                                                                            \
+    template <class T>                                                                                                 \
+    T name(const T *address)                                                                                           \
+    {                                                                                                                  \
+        return *address;                                                                                               \
     }
-#define HOSTCUDA_STORE(name)                                         \
-    template <class T>                                               \
-    void name(T *address, typename std::remove_const<T>::type value) \
-    {                                                                \
-        *address = value;                                            \
+#define HOSTCUDA_STORE(name)                                                                                           \
+    template <class T>                                                                                                 \
+    void name(T *address, typename std::remove_const<T>::type value)                                                   \
+    {                                                                                                                  \
+        *address = value;                                                                                              \
     }
 HOSTCUDA_LOAD(__ldg)
 HOSTCUDA_LOAD(__ldca)

@@ -1,0 +1,172 @@
+#include "hostcuda/copy.h"
+
+#include "hostcuda/capture.h"
+#include "hostcuda/stream.h"
+
+enum side { SIDE_ANY, SIDE_HOST, SIDE_DEVICE };
+
+/* ---- checks -------------------------------------------------------------------------------------------------- */
+
+/* The bytes from the first to the last that a side touches. */
+static size_t span(size_t pitch, size_t width, size_t height)
+{
+    return (height - 1) * pitch + width;
+}
+
+/* A device side must be memory that the device knows; pinned host memory is. */
+static cudaError_t check_side(const void *address, size_t bytes, enum side side)
+{
+    if (!address || (side == SIDE_DEVICE && !hc_block_find(address)))
+        return cudaErrorInvalidValue;
+    return hc_block_overrun(address, bytes) ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t hc_copy_check(const struct hc_copy *copy)
+{
+    static const struct {
+        enum side from, to;
+    } sides[] = {
+        [cudaMemcpyHostToHost] = {SIDE_HOST, SIDE_HOST},     [cudaMemcpyHostToDevice] = {SIDE_HOST, SIDE_DEVICE},
+        [cudaMemcpyDeviceToHost] = {SIDE_DEVICE, SIDE_HOST}, [cudaMemcpyDeviceToDevice] = {SIDE_DEVICE, SIDE_DEVICE},
+        [cudaMemcpyDefault] = {SIDE_ANY, SIDE_ANY},
+    };
+    if ((int)copy->kind < cudaMemcpyHostToHost || copy->kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (copy->height > 1 && (copy->width > copy->to_pitch || copy->width > copy->from_pitch))
+        return cudaErrorInvalidPitchValue;
+    cudaError_t error = check_side(copy->to, span(copy->to_pitch, copy->width, copy->height), sides[copy->kind].to);
+    if (!error)
+        error = check_side(copy->from, span(copy->from_pitch, copy->width, copy->height), sides[copy->kind].from);
+    return error;
+}
+
+cudaError_t hc_fill_check(const struct cudaMemsetParams *fill)
+{
+    unsigned size = fill->elementSize;
+    if ((size != 1 && size != 2 && size != 4) || !fill->width || !fill->height)
+        return cudaErrorInvalidValue;
+    if (fill->width > SIZE_MAX / size || (fill->height > 1 && fill->pitch < fill->width * size))
+        return cudaErrorInvalidValue;
+    return check_side(fill->dst, span(fill->pitch, fill->width * size, fill->height), SIDE_DEVICE);
+}
+
+/* ---- issuing ------------------------------------------------------------------------------------------------- */
+
+static bool pageable(const void *address)
+{
+    return !hc_block_find(address);
+}
+
+static bool empty(const struct hc_copy *copy)
+{
+    return !copy->width || !copy->height;
+}
+
+/* Pageable sources are read now, unless a graph will read them at each launch. */
+static cudaError_t issue(const struct hc_copy *copy, cudaStream_t stream)
+{
+    bool snapshot = !stream->capture && pageable(copy->from);
+    struct hc_op *op = hc_op_copy(copy, snapshot);
+    return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t copy_async(const struct hc_copy *copy, cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error || empty(copy))
+        return error;
+    error = hc_copy_check(copy);
+    if (!error)
+        error = issue(copy, stream);
+    /* CUDA, too, returns from a copy to pageable memory when it is there */
+    if (!error && !stream->capture && pageable(copy->to))
+        error = hc_run_stream(stream);
+    return error;
+}
+
+/* Between device memories it need not be over when it returns. */
+static cudaError_t copy_sync(const struct hc_copy *copy)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(cudaStreamLegacy, &stream);
+    if (error || empty(copy))
+        return error;
+    error = hc_copy_check(copy);
+    if (error)
+        return error;
+    const struct hc_block *from = hc_block_find(copy->from), *to = hc_block_find(copy->to);
+    bool on_device = from && to && from->kind == HC_MEMORY_DEVICE && to->kind == HC_MEMORY_DEVICE;
+    error = issue(copy, stream);
+    return error || on_device ? error : hc_run_stream(stream);
+}
+
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
+{
+    const struct hc_copy copy = {dst, src, count, count, count, 1, kind};
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = copy_sync(&copy);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const struct hc_copy copy = {dst, src, count, count, count, 1, kind};
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = copy_async(&copy, stream);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                         enum cudaMemcpyKind kind)
+{
+    const struct hc_copy copy = {dst, src, dpitch, spitch, width, height, kind};
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = copy_sync(&copy);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const struct hc_copy copy = {dst, src, dpitch, spitch, width, height, kind};
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = copy_async(&copy, stream);
+    return hc_end(error);
+}
+
+static cudaError_t fill(void *address, int value, size_t count, cudaStream_t handle, bool wait)
+{
+    const struct cudaMemsetParams params = {address, count, (unsigned)value & 255u, 1, count, 1};
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error || !count)
+        return error;
+    error = hc_fill_check(&params);
+    if (error)
+        return error;
+    bool on_device = hc_block_find(address)->kind == HC_MEMORY_DEVICE;
+    struct hc_op *op = hc_op_fill(&params);
+    error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+    return error || !wait || on_device ? error : hc_run_stream(stream);
+}
+
+cudaError_t cudaMemset(void *devPtr, int value, size_t count)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = fill(devPtr, value, count, cudaStreamLegacy, true);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = fill(devPtr, value, count, stream, false);
+    return hc_end(error);
+}

@@ -1,0 +1,29 @@
+/* The kernels that the program has shown to the host device. */
+#ifndef HOSTCUDA_KERNELS_H
+#define HOSTCUDA_KERNELS_H
+
+#include "hostcuda/kernel_abi.h"
+#include "hostcuda/state.h"
+
+struct hc_kernel {
+    struct hc_kernel *next;
+    const void *function;
+    const struct hostcuda_kernel_type *type;
+    const char *name; /* NULL until asked for */
+    char *name_storage;
+    bool native; /* a library's: called once for the whole grid, on the OS thread's stack */
+    int shared_limit;
+};
+
+/* NULL: the function was never registered. */
+struct hc_kernel *hc_kernel_find(const void *function);
+/* A library's kernel, implemented in C: registered at first use. NULL: no memory. */
+struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_kernel_type *type, const char *name);
+const char *hc_kernel_name(struct hc_kernel *kernel);
+size_t hc_kernel_parameter_bytes(const struct hc_kernel *kernel);
+/* What CUDA says of a launch of this shape. */
+cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes);
+/* Runs the whole grid on the calling thread; without the lock. False: the launch failed. */
+bool hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
+
+#endif

@@ -1,0 +1,296 @@
+#include "hostcuda/memory.h"
+
+#include "hostcuda/capture.h"
+#include "hostcuda/ops.h"
+#include "hostcuda/queue.h"
+#include "hostcuda/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 256 };
+
+static struct hc_block **blocks; /* by address */
+static size_t block_count, block_capacity, live_bytes[HC_DEVICES_MAX];
+static uint64_t block_ids;
+
+__attribute__((destructor)) static void free_table(void)
+{
+    free(blocks);
+    blocks = NULL;
+    block_count = block_capacity = 0;
+}
+
+/* The first block that begins after the address. */
+static size_t upper_bound(const void *address)
+{
+    size_t low = 0, high = block_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((uintptr_t)blocks[middle]->base <= (uintptr_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool reserve_slot(void)
+{
+    if (block_count < block_capacity)
+        return true;
+    size_t wanted = block_capacity ? block_capacity * 2 : 64;
+    struct hc_block **grown = realloc(blocks, wanted * sizeof(*grown));
+    if (!grown)
+        return false;
+    blocks = grown;
+    block_capacity = wanted;
+    return true;
+}
+
+static size_t device_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 32;
+}
+
+struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
+{
+    void *base = NULL;
+    if (kind == HC_MEMORY_DEVICE && bytes > device_bytes() - live_bytes[device])
+        return NULL;
+    struct hc_block *block = calloc(1, sizeof *block);
+    if (!block || !reserve_slot() || posix_memalign(&base, ALIGNMENT, bytes) != 0) {
+        free(block);
+        return NULL;
+    }
+    *block = (struct hc_block){base, bytes, kind, device, 1, true, false, ++block_ids};
+    size_t at = upper_bound(base);
+    memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof(struct hc_block *));
+    blocks[at] = block;
+    block_count++;
+    if (kind == HC_MEMORY_DEVICE)
+        live_bytes[device] += bytes;
+    return block;
+}
+
+void hc_block_retain(struct hc_block *block)
+{
+    block->references++;
+}
+
+void hc_block_release(struct hc_block *block)
+{
+    if (--block->references)
+        return;
+    size_t at = upper_bound(block->base) - 1;
+    if (blocks) {
+        memmove(blocks + at, blocks + at + 1, (block_count - at - 1) * sizeof(struct hc_block *));
+        block_count--;
+    }
+    if (block->kind == HC_MEMORY_DEVICE)
+        live_bytes[block->device] -= block->bytes;
+    free(block->base);
+    free(block);
+}
+
+struct hc_block *hc_block_find(const void *address)
+{
+    size_t at = upper_bound(address);
+    if (!at)
+        return NULL;
+    struct hc_block *block = blocks[at - 1];
+    bool inside = (uintptr_t)address - (uintptr_t)block->base < block->bytes;
+    return inside && (block->live || block->graphs) ? block : NULL;
+}
+
+bool hc_block_overrun(const void *address, size_t bytes)
+{
+    struct hc_block *block = hc_block_find(address);
+    return block && bytes > block->bytes - ((uintptr_t)address - (uintptr_t)block->base);
+}
+
+/* ---- allocation ---------------------------------------------------------------------------------------------- */
+
+static cudaError_t allocate(void **address, size_t bytes, enum hc_memory kind)
+{
+    if (!address)
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_capture_unsafe_call();
+    if (error)
+        return error;
+    *address = NULL;
+    if (!bytes)
+        return cudaSuccess;
+    struct hc_block *block = hc_block_make(kind, bytes, hc_thread()->device);
+    if (!block)
+        return cudaErrorMemoryAllocation;
+    *address = block->base;
+    return cudaSuccess;
+}
+
+static cudaError_t allocate_entry(void **address, size_t bytes, enum hc_memory kind)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = allocate(address, bytes, kind);
+    return hc_end(error);
+}
+
+cudaError_t cudaMalloc(void **devPtr, size_t size)
+{
+    return allocate_entry(devPtr, size, HC_MEMORY_DEVICE);
+}
+
+cudaError_t cudaMallocHost(void **ptr, size_t size)
+{
+    return allocate_entry(ptr, size, HC_MEMORY_PINNED);
+}
+
+cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
+{
+    const unsigned allowed = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    if (flags & ~allowed) {
+        cudaError_t error = hc_begin();
+        return hc_end(error ? error : cudaErrorInvalidValue);
+    }
+    return allocate_entry(pHost, size, HC_MEMORY_PINNED);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
+{
+    cudaError_t error = hc_begin();
+    struct hc_block *block = hc_block_find(pHost);
+    if (!error && (!pDevice || flags || !block || block->kind != HC_MEMORY_PINNED))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *pDevice = pHost;
+    return hc_end(error);
+}
+
+/* Waits for the whole device first: queued work may still use the memory. */
+static cudaError_t free_now(void *address, enum hc_memory kind)
+{
+    cudaError_t error = hc_capture_unsafe_call();
+    if (error || !address)
+        return error;
+    struct hc_block *block = hc_block_find(address);
+    if (!block || block->base != address || block->kind != kind || !block->live)
+        return cudaErrorInvalidValue;
+    block->live = false;
+    error = hc_run_device(hc_thread()->device);
+    hc_block_release(block);
+    return error;
+}
+
+cudaError_t cudaFree(void *devPtr)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = free_now(devPtr, HC_MEMORY_DEVICE);
+    return hc_end(error);
+}
+
+cudaError_t cudaFreeHost(void *ptr)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = free_now(ptr, HC_MEMORY_PINNED);
+    return hc_end(error);
+}
+
+/* ---- stream-ordered allocation ------------------------------------------------------------------------------- */
+
+static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = address ? hc_stream_for_work(handle, &stream) : cudaErrorInvalidValue;
+    if (error)
+        return error;
+    *address = NULL;
+    if (!bytes)
+        return cudaSuccess;
+    struct hc_block *block = hc_block_make(HC_MEMORY_DEVICE, bytes, stream->device);
+    if (!block)
+        return cudaErrorMemoryAllocation;
+    void *base = block->base;
+    if (stream->capture) {
+        /* the node refers to the block from now on; it is live once a launch of the graph has been issued */
+        block->live = false;
+        block->graphs = true;
+        struct hc_op *op = hc_op_memory(HC_OP_ALLOC, block);
+        hc_block_release(block);
+        error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+    }
+    if (!error)
+        *address = base;
+    return error;
+}
+
+cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = allocate_ordered(devPtr, size, hStream);
+    return hc_end(error);
+}
+
+static cudaError_t free_ordered(void *address, cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error)
+        return error;
+    struct hc_block *block = hc_block_find(address);
+    if (!block || block->base != address || block->kind != HC_MEMORY_DEVICE)
+        return cudaErrorInvalidValue;
+    if (!block->live && !stream->capture)
+        return cudaErrorInvalidValue;
+    struct hc_op *op = hc_op_memory(HC_OP_FREE, block);
+    if (!op)
+        return cudaErrorMemoryAllocation;
+    if (!stream->capture)
+        block->live = false; /* a captured free counts when its graph is launched */
+    return hc_stream_submit(stream, op);
+}
+
+cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = free_ordered(devPtr, hStream);
+    return hc_end(error);
+}
+
+/* ---- questions ----------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    cudaError_t error = hc_begin();
+    if (!error && (!free || !total))
+        error = cudaErrorInvalidValue;
+    if (!error) {
+        *total = device_bytes();
+        *free = *total - live_bytes[hc_thread()->device];
+    }
+    return hc_end(error);
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
+{
+    cudaError_t error = hc_begin();
+    if (!error && !attributes)
+        error = cudaErrorInvalidValue;
+    if (error)
+        return hc_end(error);
+    const struct hc_block *block = hc_block_find(ptr);
+    memset(attributes, 0, sizeof *attributes);
+    attributes->type = !block                            ? cudaMemoryTypeUnregistered
+                       : block->kind == HC_MEMORY_DEVICE ? cudaMemoryTypeDevice
+                                                         : cudaMemoryTypeHost;
+    attributes->device = block ? block->device : cudaInvalidDeviceId;
+    attributes->devicePointer = block ? (void *)(uintptr_t)ptr : NULL;
+    attributes->hostPointer = block && block->kind == HC_MEMORY_DEVICE ? NULL : (void *)(uintptr_t)ptr;
+    return hc_end(cudaSuccess);
+}

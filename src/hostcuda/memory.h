@@ -1,0 +1,30 @@
+/* Device, pinned and stream-ordered memory: which addresses the program may use, and since when. */
+#ifndef HOSTCUDA_MEMORY_H
+#define HOSTCUDA_MEMORY_H
+
+#include "hostcuda/state.h"
+
+enum hc_memory { HC_MEMORY_DEVICE, HC_MEMORY_PINNED };
+
+/* An allocation. It is registered and backed while anything refers to it: the program (live), or a graph's nodes. */
+struct hc_block {
+    unsigned char *base;
+    size_t bytes;
+    enum hc_memory kind;
+    int device;
+    unsigned references;
+    bool live;   /* allocated and not freed, in order of issue */
+    bool graphs; /* the address belongs to an allocation node */
+    uint64_t id;
+};
+
+/* Live, with one reference. NULL: no memory. */
+struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device);
+void hc_block_retain(struct hc_block *block);
+void hc_block_release(struct hc_block *block);
+/* The block that contains the address; NULL: pageable host memory, or freed. */
+struct hc_block *hc_block_find(const void *address);
+/* Whether [address, address + bytes) leaves the block that address lies in. */
+bool hc_block_overrun(const void *address, size_t bytes);
+
+#endif

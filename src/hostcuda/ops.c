@@ -1,0 +1,210 @@
+#include "hostcuda/ops.h"
+
+#include "hostcuda/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct hc_op *make(enum hc_op_kind kind, size_t storage_bytes)
+{
+    struct hc_op *op = calloc(1, sizeof *op + storage_bytes);
+    if (op) {
+        op->references = 1;
+        op->kind = kind;
+    }
+    return op;
+}
+
+struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
+{
+    size_t count = kernel->type->count;
+    /* 15 bytes more: parameters may be aligned to 16, behind the pointers */
+    size_t pointers = (count * sizeof(void *) + 15) / 16 * 16;
+    struct hc_op *op = make(HC_OP_KERNEL, pointers + hc_kernel_parameter_bytes(kernel));
+    if (!op)
+        return NULL;
+    op->launch.kernel = kernel;
+    op->launch.grid = grid;
+    op->launch.block = block;
+    op->launch.shared_bytes = shared_bytes;
+    op->launch.arguments = (void **)(void *)op->storage;
+    for (size_t i = 0; i < count; i++) {
+        op->launch.arguments[i] = op->storage + pointers + kernel->type->offsets[i];
+        memcpy(op->launch.arguments[i], arguments[i], kernel->type->sizes[i]);
+    }
+    return op;
+}
+
+static void copy_rows(const struct hc_copy *copy, const void *from, size_t from_pitch)
+{
+    if (copy->to_pitch == copy->width && from_pitch == copy->width) {
+        memmove(copy->to, from, copy->width * copy->height);
+        return;
+    }
+    for (size_t row = 0; row < copy->height; row++)
+        memmove((char *)copy->to + row * copy->to_pitch, (const char *)from + row * from_pitch, copy->width);
+}
+
+struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot)
+{
+    struct hc_op *op = make(HC_OP_COPY, snapshot ? copy->width * copy->height : 0);
+    if (!op)
+        return NULL;
+    op->copy = *copy;
+    if (snapshot) {
+        struct hc_copy packed = *copy;
+        packed.to = op->storage;
+        packed.to_pitch = copy->width;
+        copy_rows(&packed, copy->from, copy->from_pitch);
+        op->copy.from = op->storage;
+        op->copy.from_pitch = copy->width;
+    }
+    return op;
+}
+
+struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill)
+{
+    struct hc_op *op = make(HC_OP_FILL, 0);
+    if (op)
+        op->fill = *fill;
+    return op;
+}
+
+struct hc_op *hc_op_host(cudaHostFn_t function, void *user)
+{
+    struct hc_op *op = make(HC_OP_HOST, 0);
+    if (op)
+        op->host = (struct cudaHostNodeParams){function, user};
+    return op;
+}
+
+struct callback {
+    cudaStreamCallback_t function;
+    cudaStream_t stream;
+    void *user;
+};
+
+static void call_back(void *data)
+{
+    const struct callback *callback = data;
+    callback->function(callback->stream, cudaSuccess, callback->user);
+}
+
+struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user)
+{
+    struct hc_op *op = make(HC_OP_HOST, sizeof(struct callback));
+    if (op) {
+        const struct callback contents = {callback, stream, user};
+        memcpy(op->storage, &contents, sizeof contents);
+        op->host = (struct cudaHostNodeParams){call_back, op->storage};
+    }
+    return op;
+}
+
+struct hc_op *hc_op_empty(void)
+{
+    return make(HC_OP_EMPTY, 0);
+}
+
+struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event)
+{
+    struct hc_op *op = make(kind, 0);
+    if (op) {
+        op->event = event;
+        hc_event_retain(event);
+    }
+    return op;
+}
+
+struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block)
+{
+    struct hc_op *op = make(kind, 0);
+    if (op) {
+        op->block = block;
+        hc_block_retain(block);
+    }
+    return op;
+}
+
+struct hc_op *hc_op_retain(struct hc_op *op)
+{
+    op->references++;
+    return op;
+}
+
+void hc_op_release(struct hc_op *op)
+{
+    if (!op || --op->references)
+        return;
+    if (op->kind == HC_OP_RECORD || op->kind == HC_OP_WAIT)
+        hc_event_release(op->event);
+    if (op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE)
+        hc_block_release(op->block);
+    free(op);
+}
+
+static void fill_row(unsigned char *row, const struct cudaMemsetParams *fill)
+{
+    if (fill->elementSize == 1) {
+        memset(row, (int)fill->value, fill->width);
+        return;
+    }
+    uint16_t half = (uint16_t)fill->value;
+    uint32_t word = fill->value;
+    const void *element = fill->elementSize == 2 ? (const void *)&half : (const void *)&word;
+    for (size_t i = 0; i < fill->width; i++)
+        memcpy(row + i * fill->elementSize, element, fill->elementSize);
+}
+
+static void run_host(const struct cudaHostNodeParams *host)
+{
+    struct hc_thread *thread = hc_thread();
+    thread->in_host_function = true; /* calls of the API are not permitted there */
+    host->fn(host->userData);
+    thread->in_host_function = false;
+}
+
+cudaError_t hc_op_run(const struct hc_op *op)
+{
+    switch (op->kind) {
+    case HC_OP_KERNEL: {
+        bool ok = hc_kernel_run(op->launch.kernel, op->launch.grid, op->launch.block, op->launch.shared_bytes,
+                                op->launch.arguments);
+        return ok ? cudaSuccess : cudaErrorLaunchFailure;
+    }
+    case HC_OP_COPY: copy_rows(&op->copy, op->copy.from, op->copy.from_pitch); break;
+    case HC_OP_FILL:
+        for (size_t row = 0; row < op->fill.height; row++)
+            fill_row((unsigned char *)op->fill.dst + row * op->fill.pitch, &op->fill);
+        break;
+    case HC_OP_HOST: run_host(&op->host); break;
+    case HC_OP_EMPTY:
+    case HC_OP_RECORD:
+    case HC_OP_WAIT:
+    case HC_OP_ALLOC:
+    case HC_OP_FREE: break;
+    }
+    return cudaSuccess;
+}
+
+void hc_op_finish(const struct hc_op *op)
+{
+    if (op->kind == HC_OP_FREE)
+        hc_block_release(op->block); /* the program's reference; the op keeps its own */
+}
+
+cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op)
+{
+    struct hc_kernel *kernel = hc_kernel_find(params->func);
+    cudaError_t error = hc_kernel_check(kernel, params->gridDim, params->blockDim, params->sharedMemBytes);
+    if (error)
+        return error;
+    if (params->extra || (kernel->type->count && !params->kernelParams))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < kernel->type->count; i++)
+        if (!params->kernelParams[i])
+            return cudaErrorInvalidValue;
+    hc_kernel_name(kernel); /* while the lock is held: messages need it later */
+    *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, params->kernelParams);
+    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
+}

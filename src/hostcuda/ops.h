@@ -1,0 +1,70 @@
+/* Operations: what a stream queues and a graph's nodes hold. They never change after they were made, so that queues,
+ * graphs, clones and executable graphs can share them; all fields are guarded by the lock, except while one runs. */
+#ifndef HOSTCUDA_OPS_H
+#define HOSTCUDA_OPS_H
+
+#include "hostcuda/kernels.h"
+#include "hostcuda/memory.h"
+#include "hostcuda/state.h"
+
+enum hc_op_kind {
+    HC_OP_KERNEL,
+    HC_OP_COPY,
+    HC_OP_FILL,
+    HC_OP_HOST,
+    HC_OP_EMPTY,
+    HC_OP_RECORD, /* an event; in graphs only: a stream queues a token */
+    HC_OP_WAIT,
+    HC_OP_ALLOC,
+    HC_OP_FREE,
+};
+
+/* Rows of `width` bytes; one row is a plain copy. */
+struct hc_copy {
+    void *to;
+    const void *from;
+    size_t to_pitch, from_pitch, width, height;
+    enum cudaMemcpyKind kind;
+};
+
+struct hc_op {
+    unsigned references;
+    enum hc_op_kind kind;
+    union {
+        struct {
+            struct hc_kernel *kernel;
+            dim3 grid, block;
+            size_t shared_bytes;
+            void **arguments; /* into this op's own storage */
+        } launch;
+        struct hc_copy copy;
+        struct cudaMemsetParams fill;
+        struct cudaHostNodeParams host;
+        cudaEvent_t event;
+        struct hc_block *block;
+    };
+    _Alignas(16) unsigned char storage[];
+};
+
+/* Each gives an op with one reference; NULL: no memory. */
+struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
+struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot);
+struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill);
+struct hc_op *hc_op_host(cudaHostFn_t function, void *user);
+struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user);
+struct hc_op *hc_op_empty(void);
+struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event);
+struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block);
+
+struct hc_op *hc_op_retain(struct hc_op *op);
+void hc_op_release(struct hc_op *op);
+
+/* Does the op's work; without the lock. */
+cudaError_t hc_op_run(const struct hc_op *op);
+/* Bookkeeping once it ran (or was skipped, after an error); with the lock. */
+void hc_op_finish(const struct hc_op *op);
+
+/* A kernel launch of the API's parameters, checked. */
+cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op);
+
+#endif
