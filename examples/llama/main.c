@@ -1,0 +1,173 @@
+/* llama: continues a text with a Llama-architecture model. See options.c, or --help. */
+#include "demo.h"
+#include "generate.h"
+#include "ops.h"
+#include "options.h"
+#include "text.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct program {
+    llama_options options;
+    gguf *file;
+    tokenizer *tokenizer;
+    llama_weights weights;
+    cudaStream_t stream;
+    llama_model *model;
+    int *prompt;
+    int prompt_count;
+    char error[GGUF_ERROR_SIZE];
+} program;
+
+/* Takes the reason from the library's last error. */
+static int failed(program *p)
+{
+    snprintf(p->error, sizeof p->error, "%s", bg_last_error());
+    return -1;
+}
+
+static int find_device(program *p)
+{
+    int count = 0;
+    cudaError_t result = cudaGetDeviceCount(&count);
+    if (result == cudaSuccess && count > 0) {
+        if (llama_check_cuda(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"))
+            return failed(p);
+        return 0;
+    }
+    snprintf(
+        p->error, sizeof p->error,
+        "no GPU: cudaGetDeviceCount says %s (%s). This program was built for CUDA and needs an NVIDIA GPU, its driver "
+        "(libcuda.so.1), and a CUDA_VISIBLE_DEVICES that does not hide it. Without a GPU, build for the host device: "
+        "make "
+        "DEVICE=host",
+        cudaGetErrorName(result), cudaGetErrorString(result));
+    return -1;
+}
+
+static int load_weights(program *p)
+{
+    const llama_options *o = &p->options;
+    if (!o->model) {
+        fprintf(stderr, "model: random, seed %llu\n", (unsigned long long)o->seed);
+        return llama_weights_random(&p->weights, &llama_small, o->seed, p->error);
+    }
+    if (gguf_open(&p->file, o->model, p->error) || tokenizer_create(&p->tokenizer, p->file, p->error) ||
+        llama_weights_read(&p->weights, p->file, p->error))
+        return -1;
+    if (tokenizer_size(p->tokenizer) > p->weights.config.vocabulary) {
+        snprintf(p->error, sizeof p->error, "%s: the tokenizer has %d tokens, the model only %d", o->model,
+                 tokenizer_size(p->tokenizer), p->weights.config.vocabulary);
+        return -1;
+    }
+    fprintf(stderr, "model: %s\n", o->model);
+    return 0;
+}
+
+static int read_prompt(program *p)
+{
+    const char *text = p->options.prompt ? p->options.prompt
+                       : p->tokenizer    ? "Once upon a time, there was a little girl named"
+                                         : "1 2 3 4";
+    int context = p->options.context, longest;
+    if (context > p->weights.config.context)
+        context = p->options.context = p->weights.config.context;
+    if (llama_read_prompt(p->tokenizer, p->weights.config.vocabulary, text, &p->prompt, &p->prompt_count, p->error))
+        return -1;
+    longest = context - p->options.tokens + 1;
+    if (p->prompt_count >= 1 && p->prompt_count <= longest)
+        return 0;
+    if (p->prompt_count < 1)
+        snprintf(p->error, sizeof p->error, "the prompt is empty; give at least one token with --prompt");
+    else
+        snprintf(p->error, sizeof p->error,
+                 "the prompt is too long: it has %d tokens, and %d more were asked for, but the context holds %d; "
+                 "shorten the "
+                 "prompt, lower --tokens, or raise --context (the model allows %d)",
+                 p->prompt_count, p->options.tokens, context, p->weights.config.context);
+    return -1;
+}
+
+static int make_model(program *p)
+{
+    bg_status status = llama_create(&p->model, &p->weights, p->options.context, p->stream);
+    llama_weights_free(&p->weights);
+    if (status != BG_OK)
+        return failed(p);
+    if (p->options.plant_frozen_scalar)
+        llama_plant_frozen_scalar(p->model);
+    return 0;
+}
+
+static void print_figures(const llama_options *o, const llama_result *r)
+{
+    fprintf(stderr, "mode %s%s: %.1f tokens/s", llama_mode_name(o->mode), o->debug_cuda_graph ? ", debug" : "",
+            llama_tokens_per_second(r));
+    if (r->captured)
+        fprintf(stderr, ", %d segments, %d breaks, %d steps", r->graph.segments, r->graph.breaks, r->graph.steps);
+    fprintf(stderr, ", %.0f launches per step\n", r->launches_per_step);
+}
+
+static int continue_text(program *p)
+{
+    llama_printer printer = {.tokenizer = p->tokenizer, .out = stdout};
+    llama_request request = {.mode = p->options.mode,
+                             .debug = p->options.debug_cuda_graph ? BG_DEBUG_FORWARD : BG_DEBUG_FROM_ENV,
+                             .prompt = p->prompt,
+                             .prompt_count = p->prompt_count,
+                             .tokens = p->options.tokens,
+                             .stop = p->tokenizer ? tokenizer_end(p->tokenizer) : -1,
+                             .each = llama_print_token,
+                             .user = &printer};
+    llama_result result;
+    int outcome = 0;
+    if (llama_generate(p->model, &request, &result) != BG_OK)
+        outcome = failed(p);
+    llama_print_end(&printer);
+    if (outcome == 0)
+        print_figures(&p->options, &result);
+    llama_result_free(&result);
+    return outcome;
+}
+
+static int run(program *p)
+{
+    if (find_device(p) || load_weights(p) || read_prompt(p) || make_model(p))
+        return -1;
+    if (!p->options.demo)
+        return continue_text(p);
+    if (llama_demo(p->model, p->tokenizer, p->prompt, p->prompt_count, p->options.tokens))
+        return 0;
+    snprintf(p->error, sizeof p->error, "the demo failed: see above");
+    return -1;
+}
+
+static void clean_up(program *p)
+{
+    llama_destroy(p->model);
+    if (p->stream)
+        cudaStreamDestroy(p->stream);
+    llama_weights_free(&p->weights);
+    tokenizer_destroy(p->tokenizer);
+    gguf_close(p->file);
+    free(p->prompt);
+}
+
+int main(int argc, char **argv)
+{
+    static program p;
+    int result;
+    if (llama_options_read(&p.options, argc, argv, p.error)) {
+        fprintf(stderr, "llama: %s\n", p.error);
+        return 2;
+    }
+    if (p.options.help) {
+        fputs(llama_help, stdout);
+        return 0;
+    }
+    result = run(&p);
+    if (result)
+        fprintf(stderr, "llama: %s\n", p.error);
+    clean_up(&p);
+    return result ? 1 : 0;
+}

@@ -1,0 +1,35 @@
+/* A Llama-architecture decoder on the device, one token a step.
+ *
+ * All buffers are static, and what changes from step to step, the token and its position, lies in device memory: so one
+ * captured graph serves every step, of the prompt and of the text after it. Functions return a bg_status, and a
+ * sentence in bg_last_error(). A model serves one thread at a time. */
+#ifndef LLAMA_MODEL_H
+#define LLAMA_MODEL_H
+#include "weights.h"
+#include <breakgraph/breakgraph.h>
+
+typedef struct llama_model llama_model;
+
+/* Copies the weights to the device and makes a cache for `context` positions. The weights may be freed afterwards; the
+ * stream outlives the model. */
+bg_status llama_create(llama_model **model, const llama_weights *weights, int context, cudaStream_t stream);
+void llama_destroy(llama_model *model); /* NULL is fine; graphs of the model go first */
+
+const llama_config *llama_get_config(const llama_model *model);
+int llama_context(const llama_model *model);
+cudaStream_t llama_stream(const llama_model *model);
+
+/* From now on the position goes to the device by value, as a mistake to be found. */
+void llama_plant_frozen_scalar(llama_model *model);
+
+/* Starts a new text: the next token stands at position 0. */
+bg_status llama_reset(llama_model *model);
+/* Puts a token, 0 <= token < vocabulary, in place of the one that the last step sampled. */
+bg_status llama_set_token(llama_model *model, int token);
+/* One step, a bg_forward whose user is the model: takes the token at the position through the layers, moves the
+ * position on, and leaves the logits and the sampled token on the device. */
+bg_status llama_forward(void *model, cudaStream_t stream);
+/* Waits, and reads the token or the logits (vocabulary floats) of the last step. */
+bg_status llama_read_token(llama_model *model, int *token);
+bg_status llama_read_logits(llama_model *model, float *logits);
+#endif

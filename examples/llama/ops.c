@@ -1,0 +1,126 @@
+#include "ops.h"
+#include <breakgraph/cublas.h>
+#include <kernels.h>
+#include <stdatomic.h>
+
+static atomic_uint_fast64_t launches;
+
+uint64_t llama_launches(void)
+{
+    return atomic_load_explicit(&launches, memory_order_relaxed);
+}
+
+bg_status llama_check_cuda(cudaError_t result, const char *call)
+{
+    if (result == cudaSuccess)
+        return BG_OK;
+    return bg_report_failure(BG_ERROR_CUDA, call, cudaGetErrorName(result), cudaGetErrorString(result));
+}
+
+bg_status llama_check_cublas(cublasStatus_t result, const char *call)
+{
+    if (result == CUBLAS_STATUS_SUCCESS)
+        return BG_OK;
+    return bg_report_failure(BG_ERROR_CUBLAS, call, cublasGetStatusName(result), cublasGetStatusString(result));
+}
+
+static bg_status launched(cudaError_t result, const char *kernel)
+{
+    atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+    return llama_check_cuda(result, kernel);
+}
+
+static int dim(const bg_tensor *tensor, int index)
+{
+    return (int)tensor->dim[index];
+}
+
+static size_t elements(const bg_tensor *tensor)
+{
+    return bg_tensor_bytes(tensor) / bg_dtype_bytes(tensor->dtype);
+}
+
+BG_DEFINE_OP(embedding)
+{
+    return launched(bgk_embedding(args->y.data, args->table.data, args->token.data, dim(&args->y, 0),
+                                  dim(&args->table, 1), dim(&args->table, 0), stream),
+                    "bgk_embedding");
+}
+
+BG_DEFINE_OP(rms_norm)
+{
+    return launched(bgk_rms_norm(args->y.data, args->x.data, args->weight.data, dim(&args->x, 0), dim(&args->x, 1),
+                                 args->epsilon, stream),
+                    "bgk_rms_norm");
+}
+
+/* cuBLAS is column-major: to it the row-major weight (outputs x inputs) is its transpose. The handle follows the stream
+ * that the body gets, which in a replay need not be the one of the capture. */
+BG_DEFINE_OP(matmul)
+{
+    const float one = 1.0f, zero = 0.0f;
+    int rows = dim(&args->x, 0), inputs = dim(&args->weight, 1), outputs = dim(&args->weight, 0);
+    cudaStream_t bound = NULL;
+    bg_status status = llama_check_cublas(cublasGetStream(args->blas, &bound), "cublasGetStream");
+    if (status == BG_OK && bound != stream)
+        status = bg_cublas_bind(args->blas, stream, NULL);
+    if (status != BG_OK)
+        return status;
+    atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+    return llama_check_cublas(cublasSgemm(args->blas, CUBLAS_OP_T, CUBLAS_OP_N, outputs, rows, inputs, &one,
+                                          args->weight.data, inputs, args->x.data, inputs, &zero, args->y.data,
+                                          outputs),
+                              "cublasSgemm");
+}
+
+BG_DEFINE_OP(rope)
+{
+    return launched(bgk_rope(args->x.data, args->position.data, dim(&args->x, 0), dim(&args->x, 1), dim(&args->x, 2),
+                             args->base, stream),
+                    "bgk_rope");
+}
+
+BG_DEFINE_OP(kv_append)
+{
+    int rows = dim(&args->k, 0), width = dim(&args->keys, 1) * dim(&args->keys, 2), capacity = dim(&args->keys, 0);
+    bg_status status =
+        launched(bgk_kv_append(args->keys.data, args->k.data, args->position.data, rows, width, capacity, stream),
+                 "bgk_kv_append");
+    if (status != BG_OK)
+        return status;
+    return launched(bgk_kv_append(args->values.data, args->v.data, args->position.data, rows, width, capacity, stream),
+                    "bgk_kv_append");
+}
+
+BG_DEFINE_EAGER_OP(attention)
+{
+    return launched(bgk_attention(args->y.data, args->q.data, args->keys.data, args->values.data, args->position.data,
+                                  dim(&args->q, 0), dim(&args->q, 1), dim(&args->keys, 1), dim(&args->q, 2),
+                                  dim(&args->keys, 0), stream),
+                    "bgk_attention");
+}
+
+BG_DEFINE_OP(add)
+{
+    return launched(bgk_add(args->x.data, args->x.data, args->y.data, elements(&args->x), stream), "bgk_add");
+}
+
+BG_DEFINE_OP(silu_gate)
+{
+    return launched(bgk_silu_gate(args->y.data, args->gate.data, args->up.data, elements(&args->y), stream),
+                    "bgk_silu_gate");
+}
+
+BG_DEFINE_OP(advance)
+{
+    if (args->frozen > 0)
+        return launched(bgk_set_counter(args->position.data, args->frozen, stream), "bgk_set_counter");
+    return launched(bgk_increment(args->position.data, 1, stream), "bgk_increment");
+}
+
+BG_DEFINE_EAGER_OP(sample)
+{
+    return launched(
+        bgk_argmax(args->token.data, args->logits.data, dim(&args->logits, 0), dim(&args->logits, 1), stream),
+        "bgk_argmax");
+}

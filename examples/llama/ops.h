@@ -1,0 +1,31 @@
+/* The ops of a Llama decoder: kernels and cuBLAS calls under names that breakgraph knows. Attention and sampling are
+ * eager: they break the capture. Rows are tokens; one row in this example. */
+#ifndef LLAMA_OPS_H
+#define LLAMA_OPS_H
+#include <breakgraph/breakgraph.h>
+#include <cublas_v2.h>
+
+BG_DECLARE_OP(embedding, BG_IN(table), BG_IN(token), BG_OUT(y))
+BG_DECLARE_OP(rms_norm, BG_IN(x), BG_IN(weight), BG_OUT(y), BG_VALUE(float, epsilon))
+/* y = x weight^T in fp32 (no TF32); weight: outputs x inputs, x: rows x inputs, y: rows x outputs */
+BG_DECLARE_OP(matmul, BG_IN(weight), BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_t, blas))
+/* x: rows x heads x head_dim, turned in place */
+BG_DECLARE_OP(rope, BG_INOUT(x), BG_IN(position), BG_VALUE(float, base))
+/* Stores k and v at the position; caches: capacity x kv_heads x head_dim */
+BG_DECLARE_OP(kv_append, BG_IN(k), BG_IN(v), BG_IN(position), BG_INOUT(keys), BG_INOUT(values))
+/* q, y: rows x heads x head_dim */
+BG_DECLARE_OP(attention, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_OUT(y))
+BG_DECLARE_OP(add, BG_INOUT(x), BG_IN(y)) /* x += y */
+BG_DECLARE_OP(silu_gate, BG_IN(gate), BG_IN(up), BG_OUT(y))
+/* position += 1. With frozen > 0 it is set to that number instead: the mistake that --plant-frozen-scalar makes, a
+ * number that the host knows and that a graph keeps as it was at capture. */
+BG_DECLARE_OP(advance, BG_INOUT(position), BG_VALUE(int, frozen))
+BG_DECLARE_OP(sample, BG_IN(logits), BG_OUT(token)) /* greedy: the token with the largest logit */
+
+/* How many kernel launches and cuBLAS calls the ops' bodies have made so far in this process. */
+uint64_t llama_launches(void);
+
+/* A CUDA or cuBLAS result as a status; a failure is put into bg_last_error() with the name of the call. */
+bg_status llama_check_cuda(cudaError_t result, const char *call);
+bg_status llama_check_cublas(cublasStatus_t result, const char *call);
+#endif

@@ -1,0 +1,18 @@
+/* The command line. */
+#ifndef LLAMA_OPTIONS_H
+#define LLAMA_OPTIONS_H
+#include "generate.h"
+
+typedef struct llama_options {
+    llama_mode mode;
+    bool debug_cuda_graph, demo, plant_frozen_scalar, help;
+    const char *model;  /* NULL: a random model */
+    const char *prompt; /* NULL: a default */
+    int tokens, context;
+    uint64_t seed;
+} llama_options;
+
+/* 0, or -1 with a sentence in error (GGUF_ERROR_SIZE bytes) that says what is allowed. */
+int llama_options_read(llama_options *options, int argc, char **argv, char *error);
+extern const char llama_help[];
+#endif
