@@ -1,7 +1,7 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests model gpu-check bench sanitize valgrind format format-check lint clean help
+.PHONY: demo test run-tests model gpu-check bench sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
@@ -43,11 +43,10 @@ format-check:
 	@command -v clang-format >/dev/null || { echo "clang-format is missing. Type: apt-get install -y clang-format" >&2; exit 1; }
 	@clang-format --dry-run -Werror $(ALL_SOURCES)
 
-lint: format-check
+lint: format-check tidy
+tidy:
 	@command -v clang-tidy >/dev/null || { echo "clang-tidy is missing. Type: apt-get install -y clang-tidy" >&2; exit 1; }
-	@printf '%s\n' $(C_SOURCES) | xargs -P $(JOBS) -n 4 sh -c 'for file; do echo "  TIDY   $$file"; \
-	  clang-tidy --quiet "$$file" -- $(subst ",\",$(ALL_CPPFLAGS) $(DEFINES)) -std=c11 2>&1 | grep -v "warnings generated" >$(BUILD)/tidy.$$$$; \
-	  ! grep -E "(warning|error):" -A 4 $(BUILD)/tidy.$$$$ || bad=1; rm -f $(BUILD)/tidy.$$$$; done; exit $${bad:-0}' tidy
+	@tools/tidy $(JOBS) $(ALL_CPPFLAGS) $(DEFINES) -std=c11 -- $(C_SOURCES)
 
 clean:
 	rm -rf $(BUILD)

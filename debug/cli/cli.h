@@ -8,8 +8,8 @@
 /* Exit statuses of the command. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
-/* An environment variable of the library: its name, what it does, and the values that it may have, "a|b|c"; or NULL for a
- * list of op patterns. */
+/* An environment variable of the library: its name, what it does, and the values that it may have, "a|b|c"; or NULL for
+ * a list of op patterns. */
 typedef struct cli_variable {
     const char *name, *choices, *text;
 } cli_variable;

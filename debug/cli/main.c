@@ -23,8 +23,10 @@ static const struct command {
 } commands[] = {
     {"help", "help", "this page", help},
     {"version", "version", "the library's version and the device that it is built for", version},
-    {"doctor", "doctor", "what this machine has and what the environment says; exit status 1 if something is wrong", cli_doctor},
-    {"run", "run [FLAG...] -- PROGRAM ARG...", "start a program that links the library, with its environment set:", cli_run},
+    {"doctor", "doctor", "what this machine has and what the environment says; exit status 1 if something is wrong",
+     cli_doctor},
+    {"run", "run [FLAG...] -- PROGRAM ARG...",
+     "start a program that links the library, with its environment set:", cli_run},
 };
 static const size_t commands_count = sizeof commands / sizeof *commands;
 
@@ -43,8 +45,8 @@ static int help(int argc, char **argv)
            "      --foreign-inline               BG_FOREIGN_INLINE=1\n\n"
            "Environment of a program that links the library\n");
     for (size_t i = 0; i < cli_variables_count; i++)
-        printf("  %-18s %-21s %s\n", cli_variables[i].name, cli_variables[i].choices ? cli_variables[i].choices : "PATTERNS",
-               cli_variables[i].text);
+        printf("  %-18s %-21s %s\n", cli_variables[i].name,
+               cli_variables[i].choices ? cli_variables[i].choices : "PATTERNS", cli_variables[i].text);
     return CLI_OK;
 }
 

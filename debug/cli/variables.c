@@ -32,5 +32,6 @@ const char *cli_variable_allowed(const cli_variable *variable, const char *value
         bg_override_eager(NULL);
         return NULL;
     }
-    return "names of ops, paths like attention#0/rope#1, '*' for any characters, '!' before a name to capture it, commas between";
+    return "names of ops, paths like attention#0/rope#1, '*' for any characters, '!' before a name to capture it, "
+           "commas between";
 }

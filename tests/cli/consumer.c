@@ -1,4 +1,5 @@
-/* A program against the installed library; built as C11, C++17 and by nvcc. Exit status 0: it ran; 3: there is no device. */
+/* A program against the installed library; built as C11, C++17 and by nvcc. Exit status 0: it ran; 3: there is no
+ * device. */
 #include <breakgraph/breakgraph.h>
 #include <stdio.h>
 
@@ -9,7 +10,7 @@
             return 1;                                                                                                  \
         }                                                                                                              \
     } while (0)
-#define BG(call) CHECK(call, BG_OK, bg_last_error())
+#define BG(call)   CHECK(call, BG_OK, bg_last_error())
 #define CUDA(call) CHECK(call, cudaSuccess, cudaGetErrorString(cudaGetLastError()))
 
 /* y = factor * x, on the CPU: what no graph can capture. */
@@ -64,6 +65,7 @@ int main(void)
     bg_graph_destroy(graph);
     CUDA(cudaStreamDestroy(stream));
     CUDA(cudaFree(memory));
-    printf("%d segments, %d break: %g %g %g %g\n", info.segments, info.breaks, result[0], result[1], result[2], result[3]);
+    printf("%d segments, %d break: %g %g %g %g\n", info.segments, info.breaks, result[0], result[1], result[2],
+           result[3]);
     return info.segments == 2 && info.breaks == 1 && result[0] == 50 && result[3] == 80 ? 0 : 1;
 }
