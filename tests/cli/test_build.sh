@@ -35,6 +35,18 @@ expect no-install 1 'missing: cmocka openblas' \
     env BREAKGRAPH_NO_INSTALL=1 CC="gcc -nostdinc" tools/packages cmocka openblas
 expect no-install-line 1 'apt-get update && apt-get install -y --no-install-recommends libcmocka-dev libopenblas-dev' \
     env BREAKGRAPH_NO_INSTALL=1 CC="gcc -nostdinc" tools/packages cmocka openblas
+# With root and apt-get, the line is printed and run. Both are stand-ins here: the compiler finds nothing until the other ran.
+mkdir -p "$work/bin"
+printf '#!/bin/sh\n[ -e "%s/installed" ] && exec gcc "$@"\nexit 1\n' "$work" >"$work/bin/late-cc"
+printf '#!/bin/sh\necho "$@" >>"%s/apt"\ncase $1 in install) : >"%s/installed" ;; esac\n' "$work" "$work" >"$work/bin/apt-get"
+chmod +x "$work/bin/late-cc" "$work/bin/apt-get"
+if [ "$(id -u)" -eq 0 ]; then
+    expect install 0 '^apt-get update && apt-get install -y --no-install-recommends libcmocka-dev$' \
+        env -u BREAKGRAPH_NO_INSTALL PATH="$work/bin:$PATH" CC=late-cc tools/packages cmocka
+    expect install-runs 0 '^install -y --no-install-recommends libcmocka-dev$' cat "$work/apt"
+else
+    skip install "only root installs"
+fi
 expect packages-there 0 '✓ cmocka' tools/packages cmocka
 
 # No build links the driver; what is built for cuda starts without a GPU.
