@@ -114,11 +114,19 @@ cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 bloc
     return shared_bytes > (size_t)kernel->shared_limit ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+static _Thread_local bool native_failed;
+
+void hc_kernel_fail(void)
+{
+    native_failed = true;
+}
+
 bool hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
 {
     if (kernel->native) {
+        native_failed = false;
         kernel->type->invoke(kernel->function, arguments);
-        return true;
+        return !native_failed;
     }
     struct hc_grid run = {
         .function = kernel->function,

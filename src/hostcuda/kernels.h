@@ -23,6 +23,8 @@ const char *hc_kernel_name(struct hc_kernel *kernel);
 size_t hc_kernel_parameter_bytes(const struct hc_kernel *kernel);
 /* What CUDA says of a launch of this shape. */
 cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes);
+/* From inside a library's kernel: its launch failed. */
+void hc_kernel_fail(void);
 /* Runs the whole grid on the calling thread; without the lock. False: the launch failed. */
 bool hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
 

@@ -1,0 +1,12 @@
+/* bf16 and fp16 in C: arrays to float and back, rounded to nearest even. */
+#ifndef HOSTCUDA_HALF_H
+#define HOSTCUDA_HALF_H
+
+#include <stdint.h>
+
+float hc_bf16_to_float(uint16_t bits);
+uint16_t hc_float_to_bf16(float value);
+float hc_fp16_to_float(uint16_t bits);
+uint16_t hc_float_to_fp16(float value);
+
+#endif
