@@ -1,0 +1,297 @@
+/* Calls, their names, which of them are eager, and the arguments of those that are. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+BG_OP(rope, BG_INOUT(x))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
+}
+
+BG_EAGER_OP(attention, BG_INOUT(x))
+{
+    BG_CALL(rope, stream, .x = args->x);
+    BG_CALL(rope, stream, .x = args->x);
+    return BG_OK;
+}
+
+BG_OP(layer, BG_INOUT(x))
+{
+    BG_CALL(rope, stream, .x = args->x);
+    return BG_CALL(attention, stream, .x = args->x);
+}
+
+BG_EAGER_OP(sample_top_k, BG_IN(x), BG_OUT(y), BG_VALUE(float, k))
+{
+    float k = args->k;
+    args->k = -1; /* the body's own copy: the next replay sees the stored one again */
+    return from_cuda(bgk_scale(args->y.data, args->x.data, k, N, stream));
+}
+
+static bg_status pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(rope, stream, .x = f->x);
+    BG_CALL(layer, stream, .x = f->x);
+    BG_CALL(attention, stream, .x = f->x);
+    BG_CALL(rope, stream, .x = f->x);
+    return BG_CALL(sample_top_k, stream, .x = f->x, .y = f->y, .k = 3);
+}
+enum { FACTOR = 3 * 128 }; /* seven ropes */
+
+static void expect_calls(const bg_graph *graph, const char *const *expected)
+{
+    bg_call_info info = BG_CALL_INFO_INIT;
+    int i = 0;
+    for (; expected[i] != NULL; i++) {
+        bool eager = expected[i][0] == '!';
+        EXPECT_OK(bg_graph_get_call(graph, i, &info));
+        assert_string_equal(info.name, expected[i] + eager);
+        assert_int_equal(info.eager, eager);
+        assert_non_null(strstr(info.file, "test_calls.c"));
+        assert_true(info.line > 0);
+        assert_int_equal(info.segment == -1, eager);
+        assert_non_null(strstr(info.name, info.op));
+    }
+    EXPECT_STATUS(bg_graph_get_call(graph, i, &info), BG_ERROR_NOT_FOUND);
+    EXPECT_STATUS(bg_graph_get_call(graph, -1, &info), BG_ERROR_NOT_FOUND);
+    assert_int_equal(info_of(graph).calls, i);
+}
+
+static bg_graph *capture(fixture *f)
+{
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    assert_true(get(&f->y) == FACTOR);
+    for (int i = 1; i < 3; i++) {
+        put(&f->x, (float)i);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->y) == FACTOR * (float)i);
+    }
+    return graph;
+}
+
+/* Captures with a pattern, and expects breaks and segments. */
+static void expect_breaks(fixture *f, const char *pattern, int breaks, int segments)
+{
+    bg_graph *graph;
+    EXPECT_OK(bg_override_eager(pattern));
+    graph = capture(f);
+    if (info_of(graph).breaks != breaks || info_of(graph).segments != segments)
+        fail_msg("%s: %d breaks and %d segments, expected %d and %d", pattern ? pattern : "NULL", info_of(graph).breaks,
+                 info_of(graph).segments, breaks, segments);
+    bg_graph_destroy(graph);
+}
+
+static void test_names(void **state)
+{
+    static const char *const names[] = {"rope#0",
+                                        "layer#0",
+                                        "layer#0/rope#0",
+                                        "!layer#0/attention#0",
+                                        "!layer#0/attention#0/rope#0",
+                                        "!layer#0/attention#0/rope#1",
+                                        "!attention#0",
+                                        "!attention#0/rope#0",
+                                        "!attention#0/rope#1",
+                                        "rope#1",
+                                        "!sample_top_k#0",
+                                        NULL};
+    fixture *f = *state;
+    bg_graph *graph = capture(f);
+    expect_calls(graph, names);
+    assert_int_equal(info_of(graph).breaks, 3);
+    assert_int_equal(info_of(graph).segments, 2);
+    bg_graph_destroy(graph);
+}
+
+/* Making one op eager, or captured, renumbers no other. */
+static void test_names_are_stable(void **state)
+{
+    static const char *const names[] = {"!rope#0",
+                                        "layer#0",
+                                        "!layer#0/rope#0",
+                                        "layer#0/attention#0",
+                                        "!layer#0/attention#0/rope#0",
+                                        "!layer#0/attention#0/rope#1",
+                                        "attention#0",
+                                        "!attention#0/rope#0",
+                                        "!attention#0/rope#1",
+                                        "!rope#1",
+                                        "!sample_top_k#0",
+                                        NULL};
+    fixture *f = *state;
+    EXPECT_OK(bg_override_eager("rope,!attention"));
+    bg_graph *graph = capture(f);
+    expect_calls(graph, names);
+    bg_graph_destroy(graph);
+}
+
+static void test_overrides(void **state)
+{
+    fixture *f = *state;
+    expect_breaks(f, NULL, 3, 2);
+    expect_breaks(f, "", 3, 2);
+    expect_breaks(f, "!*", 0, 1);
+    expect_breaks(f, "*", 5, 0); /* layer is eager, and with it all inside */
+    expect_breaks(f, "!attention", 1, 1);
+    expect_breaks(f, "!sample_*", 2, 2);
+    expect_breaks(f, "rope", 6, 0);
+    expect_breaks(f, "rope#1", 4, 1);
+    expect_breaks(f, "rope#*", 5, 1);
+    expect_breaks(f, "layer#0/rope#0", 4, 2);
+    expect_breaks(f, "layer/rope", 4, 2);
+    expect_breaks(f, "!layer#0/attention#0", 2, 2);
+    expect_breaks(f, "!attention#0", 2, 2);
+    expect_breaks(f, "!layer/*", 2, 2);
+    expect_breaks(f, "!*, layer/attention", 1, 2);
+    expect_breaks(f, "layer#0,!layer#0", 3, 2); /* the last one decides */
+    expect_breaks(f, "layer#7,nothing_of_that_name", 3, 2);
+}
+
+static void test_bad_patterns(void **state)
+{
+    static const char *const bad[] = {",",  "a,,b", "!",   "rope#", "rope#x", "a//b",
+                                      "/a", "a/",   "a b", "a;b",   "#1",     "!!a"};
+    fixture *f = *state;
+    bg_capture *capture;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        EXPECT_STATUS(bg_override_eager(bad[i]), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("is not a pattern");
+    }
+    setenv("BG_EAGER_OPS", "rope#", 1);
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("BG_EAGER_OPS: \"rope#\" is not a pattern");
+    assert_null(capture);
+}
+
+static void test_environment(void **state)
+{
+    fixture *f = *state;
+    bg_capture *refused;
+    setenv("BG_EAGER_OPS", "!attention", 1);
+    expect_breaks(f, NULL, 1, 1);
+    expect_breaks(f, "attention", 1, 1); /* the environment comes last */
+    expect_breaks(f, "rope#1", 2, 1);
+    unsetenv("BG_EAGER_OPS");
+    setenv("BG_BREAKABLE", "0", 1);
+    expect_breaks(f, "*", 0, 1);
+    setenv("BG_BREAKABLE", "1", 1);
+    expect_breaks(f, NULL, 3, 2);
+    setenv("BG_BREAKABLE", "maybe", 1);
+    EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("BG_BREAKABLE is \"maybe\"; allowed are: 0, 1");
+}
+
+static void test_args(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f);
+    sample_top_k_args *a = bg_graph_args(graph, "sample_top_k#0", sizeof *a);
+    assert_non_null(a);
+    assert_true(a->k == 3);
+    assert_ptr_equal(a->y.data, f->y.data);
+    a->k = 5;
+    for (int i = 0; i < 2; i++) {
+        put(&f->x, 1);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->y) == 5 * 128);
+    }
+    a->y = f->z; /* another place for the output */
+    put(&f->x, 1);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->z) == 5 * 128);
+
+    assert_null(bg_graph_args(graph, "sample_top_k#1", sizeof *a));
+    EXPECT_ERROR("no eager call \"sample_top_k#1\"");
+    assert_null(bg_graph_args(graph, "rope#0", sizeof(rope_args)));
+    assert_null(bg_graph_args(graph, "sample_top_k#0", sizeof *a + 1));
+    EXPECT_ERROR("pass sizeof(sample_top_k_args)");
+    assert_null(bg_graph_args(NULL, "sample_top_k#0", sizeof *a));
+    assert_null(bg_graph_args(graph, NULL, sizeof *a));
+    bg_graph_destroy(graph);
+}
+
+static void test_plain_calls(void **state)
+{
+    fixture *f = *state;
+    put(&f->x, 1);
+    EXPECT_OK(pass(f, f->stream));
+    assert_true(get(&f->y) == FACTOR);
+    EXPECT_OK(bg_break(f->stream));
+    assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+}
+
+/* ---- the registry ---- */
+
+static bg_status body(void *args, cudaStream_t stream)
+{
+    (void)args;
+    (void)stream;
+    return BG_OK;
+}
+
+static void test_two_ops_of_one_name(void **state)
+{
+    fixture *f = *state;
+    bg_op twins[2];
+    int args = 0;
+    for (int i = 0; i < 2; i++) {
+        twins[i] = (bg_op){.struct_size = sizeof(bg_op), .name = "twin", .body = body, .args_size = sizeof args};
+        twins[i].defined_at = (bg_site){i ? "b.c" : "a.c", i + 1};
+        bg_op_register(&twins[i]);
+    }
+    EXPECT_STATUS(bg_op_call(&twins[0], f->stream, &args, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("a.c:1");
+    EXPECT_ERROR("b.c:2");
+    bg_op_unregister(&twins[1]);
+    EXPECT_OK(bg_op_call(&twins[0], f->stream, &args, NULL));
+    bg_op_unregister(&twins[0]);
+    assert_null(bg_op_find("twin"));
+}
+
+static void test_registry(void **state)
+{
+    (void)state;
+    assert_non_null(bg_op_find("rope"));
+    assert_true(bg_op_find("attention")->eager);
+    assert_int_equal(bg_op_find("sample_top_k")->field_count, 3);
+    assert_null(bg_op_find("no_such_op"));
+    assert_null(bg_op_find(NULL));
+    EXPECT_STATUS(bg_op_set_capture_stub("no_such_op", body), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("no_such_op");
+    EXPECT_STATUS(bg_op_set_reference(NULL, body), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_op_set_shape("no_such_op", NULL), BG_ERROR_NOT_FOUND);
+    EXPECT_OK(bg_op_set_reference("rope", body));
+    EXPECT_OK(bg_op_set_reference("rope", NULL));
+}
+
+#define V(n) BG_VALUE(int, n)
+BG_OP(largest, V(a0), V(a1), V(a2), V(a3), V(a4), V(a5), V(a6), V(a7), V(b0), V(b1), V(b2), V(b3), V(b4), V(b5), V(b6),
+      V(b7), V(c0), V(c1), V(c2), V(c3), V(c4), V(c5), V(c6), V(c7), V(d0), V(d1), V(d2), V(d3), V(d4), V(d5), V(d6),
+      V(d7))
+{
+    return args->a0 == 1 && args->d7 == 2 && args->b3 == 0 ? BG_OK : BG_ERROR_OP;
+}
+
+static void test_32_fields(void **state)
+{
+    fixture *f = *state;
+    EXPECT_OK(BG_CALL(largest, f->stream, .d7 = 2, .a0 = 1));
+    assert_int_equal(bg_op_find("largest")->field_count, 32);
+    EXPECT_STATUS(BG_CALL(largest, f->stream, .d7 = 2), BG_ERROR_OP);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_names),        TEST(test_names_are_stable),    TEST(test_overrides),
+        TEST(test_bad_patterns), TEST(test_environment),         TEST(test_args),
+        TEST(test_plain_calls),  TEST(test_two_ops_of_one_name), TEST(test_registry),
+        TEST(test_32_fields),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,450 @@
+/* How outputs reach the caller: in place, write-back, bridge buffers, arrays, scratch; shapes that change. */
+#include "support.h"
+
+#include <string.h>
+
+/* What the ops below do with their output, changed by the tests between calls. */
+static enum { IN_PLACE, ELSEWHERE, NOWHERE, WRONG_SHAPE, WRONG_DTYPE, WRONG_RANK, NEGATIVE } manner;
+static float *elsewhere; /* memory of the body's own */
+
+static bg_status leave(bg_tensor *y, const bg_tensor *x, float factor, cudaStream_t stream)
+{
+    bg_tensor given = *y;
+    if (given.rank == 0)
+        *y = bg_tensor_1d(given.data, BG_F32, N);
+    switch (manner) {
+    case IN_PLACE: break;
+    case ELSEWHERE: y->data = elsewhere; break;
+    case NOWHERE: y->data = NULL; return BG_OK;
+    case WRONG_SHAPE: y->dim[0] = N / 2; break;
+    case WRONG_DTYPE: y->dtype = BG_I32; break;
+    case WRONG_RANK: *y = bg_tensor_2d(y->data, BG_F32, 1, N); break;
+    case NEGATIVE: y->dim[0] = -1; return BG_OK;
+    }
+    return from_cuda(bgk_scale(y->data, x->data, factor, N, stream));
+}
+
+BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return leave(&args->y, &args->x, args->factor, stream);
+}
+
+BG_OP(produce_captured, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return leave(&args->y, &args->x, args->factor, stream);
+}
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+static int setup(void **state)
+{
+    manner = IN_PLACE;
+    if (fixture_setup(state) != 0)
+        return 1;
+    EXPECT_CUDA(cudaMalloc((void **)&elsewhere, N * sizeof(float)));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    EXPECT_OK(bg_op_set_shape("produce", NULL));
+    EXPECT_CUDA(cudaFree(elsewhere));
+    return fixture_teardown(state);
+}
+
+/* ---- the caller's own memory ---- */
+
+static bg_status through(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(produce, stream, .x = f->x, .y = f->y, .factor = 2);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
+}
+
+static float replay(fixture *f, bg_graph *graph, float x)
+{
+    put(&f->x, x);
+    put(&f->y, -99);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    return get(&f->z);
+}
+
+static void test_write_back(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    manner = ELSEWHERE;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
+    assert_true(get(&f->z) == 6);
+    assert_int_equal(info_of(graph).steps, 3); /* call, copy, launch */
+    assert_true(replay(f, graph, 5) == 30);
+    manner = IN_PLACE; /* this time there is nothing to copy */
+    put(&f->z, 0);
+    assert_true(replay(f, graph, 7) == 42);
+    bg_graph_destroy(graph);
+}
+
+static void test_write_back_that_capture_did_not_see(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
+    assert_int_equal(info_of(graph).steps, 2);
+    manner = ELSEWHERE;
+    assert_true(replay(f, graph, 5) == 30);
+    bg_graph_destroy(graph);
+}
+
+static void expect_refused(fixture *f, bg_status expected, const char *text)
+{
+    bg_graph *graph = NULL;
+    EXPECT_STATUS(bg_capture_forward(&graph, through, f, f->stream, NULL), expected);
+    EXPECT_ERROR(text);
+    EXPECT_ERROR("produce#0");
+    EXPECT_ERROR("test_outputs.c");
+    assert_null(graph);
+    expect_usable(f, f->stream);
+}
+
+static void test_refused_at_capture(void **state)
+{
+    fixture *f = *state;
+    manner = WRONG_SHAPE;
+    expect_refused(f, BG_ERROR_SHAPE, "output y is f32 [32] where f32 [64] is expected");
+    manner = WRONG_DTYPE;
+    expect_refused(f, BG_ERROR_DTYPE, "output y is i32 [64] where f32 [64] is expected");
+    manner = WRONG_RANK;
+    expect_refused(f, BG_ERROR_SHAPE, "output y is f32 [1, 64] where f32 [64] is expected");
+    manner = NOWHERE;
+    expect_refused(f, BG_ERROR_OP, "output y without memory");
+}
+
+static void test_refused_at_replay(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    EXPECT_OK(bg_capture_forward(&graph, through, f, f->stream, NULL));
+    manner = WRONG_SHAPE;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
+    EXPECT_ERROR("produce#0");
+    EXPECT_ERROR("f32 [32] where f32 [64]");
+    assert_int_equal(info_of(graph).replays, 0);
+    manner = IN_PLACE;
+    assert_true(replay(f, graph, 5) == 30); /* the graph is reusable */
+    bg_graph_destroy(graph);
+}
+
+/* ---- plain calls ---- */
+
+static void test_plain_write_back(void **state)
+{
+    fixture *f = *state;
+    produce_args a = {.x = f->x, .y = f->y, .factor = 4};
+    put(&f->x, 2);
+    manner = ELSEWHERE;
+    EXPECT_OK(BG_CALL_ARGS(produce, f->stream, &a));
+    assert_ptr_equal(a.y.data, f->y.data); /* the caller's own, never the body's */
+    assert_true(get(&f->y) == 8);
+    manner = WRONG_SHAPE;
+    EXPECT_STATUS(BG_CALL_ARGS(produce, f->stream, &a), BG_ERROR_SHAPE);
+    EXPECT_ERROR("output y");
+    assert_ptr_equal(a.y.data, f->y.data);
+    assert_int_equal(a.y.dim[0], N);
+}
+
+static bg_status plain_call(fixture *f, float factor, bg_tensor *y)
+{
+    produce_args a = {.x = f->x, .factor = factor};
+    bg_status status = BG_CALL_ARGS(produce, f->stream, &a); /* the place of the bridge buffer */
+    *y = a.y;
+    return status;
+}
+
+static void test_plain_bridge(void **state)
+{
+    fixture *f = *state;
+    bg_tensor first, second;
+    put(&f->x, 2);
+    manner = ELSEWHERE;
+    EXPECT_OK(plain_call(f, 3, &first));
+    assert_true(get(&first) == 6);
+    assert_ptr_not_equal(first.data, elsewhere);
+    EXPECT_OK(plain_call(f, 4, &second));
+    assert_ptr_equal(first.data, second.data);
+    assert_true(get(&second) == 8);
+}
+
+/* ---- bridge buffers ---- */
+
+static bg_status bridged(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    produce_args known = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 2};
+    produce_args open = {.x = f->x, .factor = 3};
+    bg_status status = BG_CALL_ARGS(produce, stream, &known);
+    if (status == BG_OK)
+        status = BG_CALL_ARGS(produce, stream, &open);
+    if (status != BG_OK)
+        return status;
+    assert_non_null(known.y.data);
+    assert_non_null(open.y.data);
+    assert_ptr_not_equal(known.y.data, open.y.data);
+    assert_ptr_not_equal(open.y.data, elsewhere);
+    assert_int_equal(open.y.rank, 1);
+    assert_int_equal(open.y.dim[0], N);
+    return from_cuda(bgk_add(f->z.data, known.y.data, open.y.data, N, stream));
+}
+
+static void expect_bridges(fixture *f, int steps)
+{
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, bridged, f, f->stream, NULL));
+    assert_true(get(&f->z) == 5);
+    assert_int_equal(info_of(graph).steps, steps);
+    assert_int_equal(info_of(graph).bridge_bytes, 2 * N * sizeof(float));
+    for (int i = 0; i < 4; i++) {
+        manner = i % 2 ? IN_PLACE : ELSEWHERE;
+        assert_true(replay(f, graph, (float)i) == 5 * (float)i);
+    }
+    bg_graph_destroy(graph);
+}
+
+/* A bridge buffer that the body is given; one whose shape it tells by leaving its own memory. */
+static void test_bridges(void **state)
+{
+    fixture *f = *state;
+    manner = ELSEWHERE;
+    expect_bridges(f, 5); /* two calls, two copies, one launch */
+    manner = NEGATIVE;
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_SHAPE);
+}
+
+static bg_status tell_shape(void *args)
+{
+    ((produce_args *)args)->y = bg_tensor_1d(NULL, BG_F32, N);
+    return BG_OK;
+}
+
+static bg_status tell_nonsense(void *args)
+{
+    ((produce_args *)args)->y.rank = 99;
+    return BG_OK;
+}
+
+static void test_bridge_by_shape_function(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    EXPECT_OK(bg_op_set_shape("produce", tell_shape));
+    manner = IN_PLACE; /* the body finds memory, though its caller gave neither memory nor shape */
+    expect_bridges(f, 3);
+    EXPECT_OK(bg_op_set_shape("produce", tell_nonsense));
+    EXPECT_STATUS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("rank 99");
+}
+
+static int runs;
+BG_EAGER_OP(open_output, BG_OUT(y))
+{
+    runs++;
+    args->y = bg_tensor_1d(elsewhere, BG_F32, N);
+    return from_cuda(bgk_fill(elsewhere, 5, N, stream));
+}
+
+static bg_status open_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    open_output_args a = {.y = {0}};
+    bg_status status = BG_CALL_ARGS(open_output, stream, &a);
+    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
+}
+
+static bg_status shape_of_open(void *args)
+{
+    ((open_output_args *)args)->y = bg_tensor_1d(NULL, BG_F32, N);
+    return BG_OK;
+}
+
+static void test_without_launching_a_body_runs_only_for_its_shape(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.launch_segments = false;
+    for (int known = 0; known < 2; known++) {
+        EXPECT_OK(bg_op_set_shape("open_output", known ? shape_of_open : NULL));
+        runs = 0;
+        EXPECT_OK(bg_capture_forward(&graph, open_pass, f, f->stream, &options));
+        assert_int_equal(runs, known ? 0 : 1);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->z) == 10);
+        bg_graph_destroy(graph);
+    }
+    EXPECT_OK(bg_op_set_shape("open_output", NULL));
+}
+
+static bg_status bridged_captured(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    produce_captured_args a = {.x = f->x, .factor = 2};
+    bg_status status = BG_CALL_ARGS(produce_captured, stream, &a);
+    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 3);
+}
+
+static void test_bridge_of_a_captured_op(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    manner = ELSEWHERE;
+    EXPECT_OK(bg_capture_forward(&graph, bridged_captured, f, f->stream, NULL));
+    assert_int_equal(info_of(graph).segments, 1);
+    assert_int_equal(info_of(graph).nodes, 3); /* scale, copy, scale */
+    assert_int_equal(info_of(graph).kernel_nodes, 2);
+    assert_true(replay(f, graph, 4) == 24);
+    bg_graph_destroy(graph);
+}
+
+/* ---- several outputs, arrays ---- */
+
+BG_EAGER_OP(split, BG_IN(x), BG_OUT(first), BG_OUTS(parts, 3), BG_INOUT(count))
+{
+    bg_status status = from_cuda(bgk_scale(args->first.data, args->x.data, 10, N, stream));
+    for (int i = 0; status == BG_OK && i < 3; i++) {
+        if (manner == ELSEWHERE && i == 1)
+            args->parts[i].data = elsewhere;
+        status = from_cuda(bgk_scale(args->parts[i].data, args->x.data, (float)(i + 1), N, stream));
+    }
+    if (manner == WRONG_SHAPE)
+        args->parts[2].dim[0] = 3;
+    return status != BG_OK ? status : from_cuda(bgk_add(args->count.data, args->count.data, args->x.data, N, stream));
+}
+
+static bg_tensor parts[3], first_part;
+
+static bg_status split_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    split_args a = {.x = f->x, .first = bg_tensor_1d(NULL, BG_F32, N), .count = f->y};
+    for (int i = 0; i < 3; i++)
+        a.parts[i] = bg_tensor_1d(NULL, BG_F32, N);
+    bg_status status = BG_CALL_ARGS(split, stream, &a);
+    memcpy(parts, a.parts, sizeof parts);
+    first_part = a.first;
+    return status != BG_OK ? status : BG_CALL(scale, stream, .x = a.parts[1], .y = f->z, .factor = 100);
+}
+
+static void test_several_outputs(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    manner = ELSEWHERE;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, split_pass, f, f->stream, NULL));
+    put(&f->x, 2);
+    put(&f->y, 0);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->z) == 400);
+    assert_true(get(&first_part) == 20);
+    for (int i = 0; i < 3; i++)
+        assert_true(get(&parts[i]) == 2 * (float)(i + 1));
+    assert_true(get(&f->y) == 4);
+    manner = WRONG_SHAPE;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
+    EXPECT_ERROR("output parts[2] is f32 [3] where f32 [64] is expected");
+    bg_graph_destroy(graph);
+}
+
+/* ---- scratch ---- */
+
+static void *blocks[2];
+static size_t scratch_bytes;
+BG_EAGER_OP(with_scratch, BG_IN(x), BG_OUT(y))
+{
+    bg_status status = bg_scratch(args, scratch_bytes, &blocks[0]);
+    if (status == BG_OK)
+        status = bg_scratch(args, 4 * N, &blocks[1]);
+    if (status != BG_OK)
+        return status;
+    args->y.data = blocks[1];
+    return from_cuda(bgk_scale(blocks[1], args->x.data, 2, N, stream));
+}
+
+static bg_status scratch_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    return BG_CALL(with_scratch, stream, .x = f->x, .y = f->z);
+}
+
+static void test_scratch(void **state)
+{
+    fixture *f = *state;
+    void *before[2], *none = &none;
+    bg_graph *graph;
+    scratch_bytes = 1000;
+    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    memcpy(before, blocks, sizeof before);
+    assert_ptr_not_equal(blocks[0], blocks[1]);
+    assert_int_equal((uintptr_t)blocks[0] % 256, 0);
+    assert_true(replay(f, graph, 3) == 6);
+    assert_memory_equal(before, blocks, sizeof before); /* stable across replays */
+    scratch_bytes = 100000;                             /* more than before: a larger block */
+    assert_true(replay(f, graph, 4) == 8);
+    assert_ptr_not_equal(before[0], blocks[0]);
+    assert_ptr_equal(before[1], blocks[1]);
+    bg_graph_destroy(graph);
+
+    EXPECT_OK(scratch_pass(f, f->stream)); /* plain */
+    assert_true(get(&f->z) == 8);
+    EXPECT_STATUS(bg_scratch(before, 8, &none), BG_ERROR_INVALID_ARGUMENT);
+    assert_null(none);
+    EXPECT_ERROR("bg_scratch");
+    EXPECT_STATUS(bg_scratch(NULL, 8, &none), BG_ERROR_INVALID_ARGUMENT);
+}
+
+static void test_invalid_tensors(void **state)
+{
+    fixture *f = *state;
+    bg_tensor bad = f->x;
+    bad.rank = 9;
+    EXPECT_STATUS(BG_CALL(scale, f->stream, .x = bad, .y = f->y, .factor = 1), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("x is no valid tensor");
+    bad = f->x;
+    bad.dim[0] = -4;
+    EXPECT_STATUS(BG_CALL(scale, f->stream, .x = f->x, .y = bad, .factor = 1), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("y is no valid tensor");
+    bad = f->x;
+    bad.dtype = (bg_dtype)77;
+    EXPECT_STATUS(BG_CALL(scale, f->stream, .x = bad, .y = f->y, .factor = 1), BG_ERROR_INVALID_ARGUMENT);
+    bad = bg_tensor_1d(NULL, BG_F32, N);
+    split_args a = {.x = f->x, .first = f->y, .parts = {f->y, f->y, f->y}, .count = bad};
+    EXPECT_STATUS(BG_CALL_ARGS(split, f->stream, &a), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("count has no memory");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_write_back),
+        TEST(test_write_back_that_capture_did_not_see),
+        TEST(test_refused_at_capture),
+        TEST(test_refused_at_replay),
+        TEST(test_plain_write_back),
+        TEST(test_plain_bridge),
+        TEST(test_bridges),
+        TEST(test_bridge_by_shape_function),
+        TEST(test_without_launching_a_body_runs_only_for_its_shape),
+        TEST(test_bridge_of_a_captured_op),
+        TEST(test_several_outputs),
+        TEST(test_scratch),
+        TEST(test_invalid_tensors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
