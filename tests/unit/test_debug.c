@@ -1,0 +1,191 @@
+/* Debug modes: the same program, run eagerly through the same path. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_EAGER_OP(fresh, BG_IN(x), BG_OUT(y))
+{
+    void *memory;
+    bg_status status = bg_scratch(args, N * sizeof(float), &memory);
+    if (status != BG_OK)
+        return status;
+    args->y = bg_tensor_1d(memory, BG_F32, N);
+    return from_cuda(bgk_scale(memory, args->x.data, 5, N, stream));
+}
+
+/* Writes far outside any allocation, when told to. */
+static bool stray;
+BG_OP(strays, BG_INOUT(x))
+{
+    return from_cuda(bgk_fill(stray ? (float *)(uintptr_t)0x10 : args->x.data, 1, N, stream));
+}
+
+static bg_status pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    fresh_args a = {.x = f->y};
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    BG_CALL_ARGS(fresh, stream, &a);
+    return BG_CALL(scale, stream, .x = a.y, .y = f->z, .factor = 2);
+}
+
+static bg_graph *capture(fixture *f, bg_debug debug)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.debug = debug;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+    assert_true(get(&f->z) == 30);
+    for (int i = 0; i < 3; i++) {
+        put(&f->x, (float)i);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->z) == 30 * (float)i);
+    }
+    return graph;
+}
+
+static void expect(fixture *f, bg_debug debug, int segments, int breaks, int steps)
+{
+    static const char *const names[] = {"scale#0", "fresh#0", "scale#1"};
+    bg_call_info call = BG_CALL_INFO_INIT;
+    bg_graph *graph = capture(f, debug);
+    bg_graph_info info = info_of(graph);
+    assert_int_equal(info.segments, segments);
+    assert_int_equal(info.breaks, breaks);
+    assert_int_equal(info.steps, steps);
+    assert_int_equal(info.calls, 3);
+    for (int i = 0; i < 3; i++) { /* the same names under every mode */
+        EXPECT_OK(bg_graph_get_call(graph, i, &call));
+        assert_string_equal(call.name, names[i]);
+    }
+    bg_graph_destroy(graph);
+}
+
+static void test_modes(void **state)
+{
+    fixture *f = *state;
+    expect(f, BG_DEBUG_OFF, 2, 1, 4);     /* launch, call, copy, launch */
+    expect(f, BG_DEBUG_FORWARD, 0, 1, 1); /* one call */
+    expect(f, BG_DEBUG_OPS, 0, 3, 4);     /* call, call, copy, call */
+    expect(f, BG_DEBUG_SYNC, 2, 1, 7);    /* as off, and a wait after each segment and call */
+}
+
+static void test_environment(void **state)
+{
+    static const struct {
+        const char *value;
+        int steps;
+    } modes[] = {{"off", 4}, {"forward", 1}, {"ops", 4}, {"sync", 7}, {"", 4}};
+    fixture *f = *state;
+    bg_graph *graph;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        setenv("BG_DEBUG", modes[i].value, 1);
+        graph = capture(f, BG_DEBUG_FROM_ENV);
+        assert_int_equal(info_of(graph).steps, modes[i].steps);
+        bg_graph_destroy(graph);
+    }
+    graph = capture(f, BG_DEBUG_OFF); /* what the program says comes first */
+    assert_int_equal(info_of(graph).steps, 4);
+    bg_graph_destroy(graph);
+}
+
+static void test_bad_environment(void **state)
+{
+    fixture *f = *state;
+    bg_capture *refused;
+    setenv("BG_DEBUG", "loud", 1);
+    EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("BG_DEBUG is \"loud\"; allowed are: off, forward, ops, sync");
+    setenv("BG_DEBUG", "ops", 1);
+    setenv("BG_BREAKABLE", "0", 1);
+    EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("unset one of them");
+}
+
+static void test_forward_between_begin_and_end(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *running;
+    bg_graph *graph;
+    options.debug = BG_DEBUG_FORWARD;
+    EXPECT_OK(bg_capture_begin(&running, f->stream, &options));
+    EXPECT_OK(pass(f, f->stream));
+    EXPECT_OK(bg_capture_end(running, &graph));
+    assert_int_equal(info_of(graph).breaks, 3);
+    bg_graph_destroy(graph);
+}
+
+static bg_status fails(void *user, cudaStream_t stream)
+{
+    (void)user;
+    (void)stream;
+    return BG_ERROR_IO;
+}
+
+static bg_status fails_at_replay(void *user, cudaStream_t stream)
+{
+    (void)stream;
+    return ++*(int *)user > 1 ? BG_ERROR_IO : BG_OK;
+}
+
+static void test_forward_fails(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    int runs = 0;
+    options.debug = BG_DEBUG_FORWARD;
+    EXPECT_STATUS(bg_capture_forward(&graph, fails, f, f->stream, &options), BG_ERROR_IO);
+    assert_null(graph);
+    EXPECT_OK(bg_capture_forward(&graph, fails_at_replay, &runs, f->stream, &options));
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_IO);
+    EXPECT_ERROR("the forward pass");
+    bg_graph_destroy(graph);
+}
+
+static bg_status straying(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    BG_CALL(strays, stream, .x = f->y);
+    bg_break(stream);
+    return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+}
+
+/* Last, since the fault stays with the process. */
+static void test_sync_names_the_place(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph = NULL;
+    if (strcmp(bg_device_kind(), "host") == 0) {
+        print_message(
+            "skipped: the host device has no memory protection in this version, a stray write ends the process\n");
+        skip();
+    }
+    options.debug = BG_DEBUG_SYNC;
+    options.name = "pass";
+    stray = true;
+    EXPECT_STATUS(bg_capture_forward(&graph, straying, f, f->stream, &options), BG_ERROR_CUDA);
+    EXPECT_ERROR("segment 0 of pass");
+    EXPECT_ERROR("cudaErrorIllegalAddress");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_modes),           TEST(test_environment),
+        TEST(test_bad_environment), TEST(test_forward_between_begin_and_end),
+        TEST(test_forward_fails),   cmocka_unit_test_setup(test_sync_names_the_place, fixture_setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,599 @@
+/* What goes wrong, and what is left after it. */
+#include "support.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+/* Fails where told to: with a status of its own, or after a CUDA call that a capture forbids. */
+static bool fails;
+BG_EAGER_OP(fragile, BG_INOUT(x))
+{
+    if (fails)
+        return BG_ERROR_TIMEOUT;
+    return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
+}
+
+BG_OP(allocates)
+{
+    void *memory = NULL;
+    cudaError_t error = cudaMalloc(&memory, 256);
+    if (error == cudaSuccess)
+        error = cudaFree(memory);
+    return from_cuda(error);
+}
+
+BG_OP(fails_captured, BG_INOUT(x))
+{
+    bg_status status = from_cuda(bgk_fill(args->x.data, -5, N, stream));
+    return status != BG_OK ? status : BG_ERROR_NOT_FOUND;
+}
+
+static int setup(void **state)
+{
+    fails = false;
+    return fixture_setup(state);
+}
+
+static bg_status pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    BG_CALL(fragile, stream, .x = f->y);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 5);
+}
+
+static void expect_works(fixture *f)
+{
+    bg_graph *graph;
+    fails = false;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == 30);
+    bg_graph_destroy(graph);
+}
+
+static void test_body_fails_at_capture(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture;
+    bg_graph *graph = (bg_graph *)f;
+    put(&f->x, 1);
+    fails = true;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+    EXPECT_STATUS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_TIMEOUT);
+    fails = false;
+    /* Nothing that comes after it runs: not its calls, and not bare launches. */
+    EXPECT_STATUS(BG_CALL(scale, f->stream, .x = f->y, .y = f->y, .factor = 5), BG_ERROR_TIMEOUT);
+    EXPECT_STATUS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_TIMEOUT);
+    EXPECT_STATUS(bg_break(f->stream), BG_ERROR_TIMEOUT);
+    EXPECT_STATUS(bg_stream_wait_stream(f->other, f->stream), BG_ERROR_TIMEOUT);
+    EXPECT_CUDA(bgk_fill(f->y.data, -1, N, f->stream));
+    EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_TIMEOUT);
+    assert_null(graph);
+    EXPECT_ERROR("op fragile, call fragile#0 at ");
+    EXPECT_ERROR("test_errors.c");
+    EXPECT_ERROR("BG_ERROR_TIMEOUT");
+    assert_true(get(&f->y) == 3);
+    expect_usable(f, f->stream);
+    expect_works(f);
+}
+
+static void test_body_fails_at_replay(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    fails = true;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
+    EXPECT_ERROR("op fragile, call fragile#0 at ");
+    assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+    fails = false;
+    EXPECT_OK(bg_replay(graph, f->stream)); /* the graph is reusable */
+    assert_true(get(&f->y) == 30);
+    bg_graph_destroy(graph);
+}
+
+static bg_status captured_op_fails(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(fails_captured, stream, .x = f->y);
+    return BG_OK; /* the error sticks, though nobody looked */
+}
+
+static void test_captured_body_fails(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    put(&f->y, 4);
+    EXPECT_STATUS(bg_capture_forward(&graph, captured_op_fails, f, f->stream, NULL), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("fails_captured#0");
+    assert_null(graph);
+    assert_true(get(&f->y) == 4);
+    expect_works(f);
+}
+
+static bg_status forward_fails(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    return BG_ERROR_IO;
+}
+
+static void test_forward_fails(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, forward_fails, f, f->stream, NULL), BG_ERROR_IO);
+    EXPECT_ERROR("the forward pass returned BG_ERROR_IO");
+    expect_works(f);
+}
+
+static bg_status forbidden_call(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    BG_CALL(allocates, stream);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
+}
+
+static void test_capture_invalidated(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_STATUS(bg_capture_forward(&graph, forbidden_call, f, f->stream, NULL), BG_ERROR_CUDA);
+    EXPECT_ERROR("allocates#0");
+    (void)cudaGetLastError(); /* the body's own, which it did not take */
+    expect_usable(f, f->stream);
+    EXPECT_OK(bg_override_eager("allocates"));
+    EXPECT_OK(bg_capture_forward(&graph, forbidden_call, f, f->stream, NULL));
+    bg_graph_destroy(graph);
+    expect_works(f);
+}
+
+static bg_status invalidates(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    void *memory = NULL;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    (void)cudaMalloc(&memory, 256); /* outside any op, and unseen */
+    (void)cudaGetLastError();
+    return BG_CALL(fragile, stream, .x = f->y);
+}
+
+static void test_capture_invalidated_outside_ops(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, invalidates, f, f->stream, NULL), BG_ERROR_CAPTURE_INVALID);
+    EXPECT_ERROR("cudaErrorStreamCaptureInvalidated");
+    EXPECT_ERROR("make that op eager");
+    expect_usable(f, f->stream);
+    expect_works(f);
+}
+
+static void test_begin_twice(void **state)
+{
+    fixture *f = *state;
+    bg_capture *first, *second = (bg_capture *)f;
+    bg_graph *graph;
+    put(&f->x, 2);
+    EXPECT_OK(bg_capture_begin(&first, f->stream, NULL));
+    EXPECT_STATUS(bg_capture_begin(&second, f->stream, NULL), BG_ERROR_ALREADY_CAPTURING);
+    assert_null(second);
+    EXPECT_STATUS(bg_capture_begin(&second, f->other, NULL), BG_ERROR_ALREADY_CAPTURING);
+    EXPECT_OK(pass(f, f->stream));
+    EXPECT_OK(bg_capture_end(first, &graph)); /* unharmed */
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == 60);
+    bg_graph_destroy(graph);
+}
+
+static void test_end_without_begin(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = (bg_graph *)f;
+    EXPECT_STATUS(bg_capture_end(NULL, &graph), BG_ERROR_INVALID_ARGUMENT);
+    assert_null(graph);
+    EXPECT_ERROR("capture is NULL");
+    bg_capture_abort(NULL);
+}
+
+static void test_abort(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+    bg_capture_abort(capture);
+    assert_true(get(&f->y) == 0);
+    expect_works(f);
+}
+
+static bg_capture *in_body;
+static bool ends_in_body;
+BG_EAGER_OP(ends_its_capture)
+{
+    bg_graph *graph;
+    if (!ends_in_body)
+        bg_capture_abort(in_body);
+    else
+        EXPECT_STATUS(bg_capture_end(in_body, &graph), BG_ERROR_BUSY);
+    return BG_OK;
+}
+
+static void test_end_and_abort_in_a_body(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < 2; i++) {
+        ends_in_body = i == 1;
+        EXPECT_OK(bg_capture_begin(&in_body, f->stream, NULL));
+        EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+        EXPECT_STATUS(BG_CALL(ends_its_capture, f->stream), BG_ERROR_NOT_CAPTURING);
+        assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+        expect_works(f);
+    }
+}
+
+static bg_graph *own_graph;
+static bg_status answer_in_body;
+BG_EAGER_OP(replays_itself)
+{
+    bg_capture *nested;
+    if (own_graph == NULL) {
+        answer_in_body = bg_capture_begin(&nested, stream, NULL);
+        return BG_OK;
+    }
+    answer_in_body = bg_replay(own_graph, stream);
+    return BG_OK;
+}
+
+static bg_status replaying(void *user, cudaStream_t stream)
+{
+    (void)user;
+    return BG_CALL(replays_itself, stream);
+}
+
+static void test_capture_and_replay_in_a_body(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    own_graph = NULL;
+    EXPECT_OK(bg_capture_forward(&graph, replaying, f, f->stream, NULL));
+    assert_int_equal(answer_in_body, BG_ERROR_BUSY);
+    own_graph = graph;
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(answer_in_body, BG_ERROR_BUSY);
+    bg_graph_destroy(graph);
+}
+
+static void test_replay_on_a_captured_stream(void **state)
+{
+    fixture *f = *state;
+    bg_graph *first, *second;
+    bg_capture *capture;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&first, pass, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(first, f->stream));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->z, .factor = 9));
+    EXPECT_STATUS(bg_replay(first, f->stream), BG_ERROR_ALREADY_CAPTURING);
+    EXPECT_OK(bg_stream_wait_stream(f->other, f->stream));
+    EXPECT_STATUS(bg_replay(first, f->other), BG_ERROR_ALREADY_CAPTURING);
+    EXPECT_OK(bg_stream_wait_stream(f->stream, f->other));
+    EXPECT_OK(bg_capture_end(capture, &second)); /* unharmed */
+    EXPECT_OK(bg_replay(second, f->stream));
+    assert_true(get(&f->z) == 9);
+    EXPECT_OK(bg_replay(first, f->other));
+    bg_graph_destroy(first);
+    bg_graph_destroy(second);
+}
+
+static void test_foreign_capture(void **state)
+{
+    fixture *f = *state;
+    cudaGraph_t foreign;
+    bg_capture *capture;
+    put(&f->x, 1);
+    EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_FOREIGN_CAPTURE);
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+    EXPECT_STATUS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_FOREIGN_CAPTURE);
+    EXPECT_ERROR("BG_FOREIGN_INLINE=1");
+    setenv("BG_FOREIGN_INLINE", "1", 1);
+    EXPECT_OK(BG_CALL(fragile, f->stream, .x = f->y));
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign)); /* unharmed, with two nodes */
+    size_t nodes = 0;
+    EXPECT_CUDA(cudaGraphGetNodes(foreign, NULL, &nodes));
+    assert_int_equal(nodes, 2);
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+    setenv("BG_FOREIGN_INLINE", "yes", 1);
+    EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("allowed are: 0, 1");
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign));
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+}
+
+static void test_foreign_inline_option(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture;
+    bg_graph *graph;
+    cudaGraph_t foreign;
+    for (int allowed = 0; allowed < 2; allowed++) {
+        options.foreign_inline = allowed;
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+        EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
+        EXPECT_STATUS(BG_CALL(fragile, f->other, .x = f->y), allowed ? BG_OK : BG_ERROR_FOREIGN_CAPTURE);
+        EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign));
+        EXPECT_CUDA(cudaGraphDestroy(foreign));
+        EXPECT_OK(bg_capture_end(capture, &graph));
+        assert_int_equal(info_of(graph).breaks, 0);
+        bg_graph_destroy(graph);
+    }
+}
+
+/* A CUDA error that was pending before a call is the caller's, and stays. */
+static void test_pending_error_stays(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    (void)cudaSetDevice(-1);
+    assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+    bg_graph_destroy(graph);
+    fails = true;
+    EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, NULL), BG_ERROR_TIMEOUT);
+    assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
+}
+
+static void test_null_arguments(void **state)
+{
+    fixture *f = *state;
+    bg_graph_info info = BG_GRAPH_INFO_INIT;
+    bg_call_info call = BG_CALL_INFO_INIT;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    EXPECT_STATUS(bg_capture_begin(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("capture is NULL");
+    EXPECT_STATUS(bg_capture_begin(&capture, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("stream is NULL");
+    EXPECT_STATUS(bg_capture_begin(&capture, cudaStreamLegacy, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("legacy stream");
+    EXPECT_STATUS(bg_capture_forward(NULL, pass, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_capture_forward(&graph, NULL, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("forward is NULL");
+    EXPECT_STATUS(bg_capture_forward(&graph, pass, f, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_replay(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("graph is NULL");
+    EXPECT_STATUS(bg_graph_get_info(NULL, &info), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_graph_get_call(NULL, 0, &call), BG_ERROR_INVALID_ARGUMENT);
+    assert_null(bg_graph_segment(NULL, 0));
+    EXPECT_STATUS(bg_break(NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_stream_wait_stream(NULL, f->stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("waiter is NULL");
+    EXPECT_STATUS(bg_stream_wait_stream(f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(BG_CALL(scale, NULL, .x = f->x, .y = f->y), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("stream is NULL");
+    EXPECT_STATUS(bg_op_call(bg_op_find("scale"), f->stream, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_op_call(NULL, f->stream, f, NULL), BG_ERROR_INVALID_ARGUMENT);
+
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    EXPECT_STATUS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("stream is NULL");
+    EXPECT_STATUS(bg_graph_get_info(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_graph_get_call(graph, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
+    info.struct_size = 0;
+    EXPECT_STATUS(bg_graph_get_info(graph, &info), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("struct_size");
+    bg_graph_destroy(graph);
+
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL)); /* the end consumes the capture, whatever it returns */
+    EXPECT_STATUS(bg_capture_end(capture, NULL), BG_ERROR_INVALID_ARGUMENT);
+    expect_works(f);
+}
+
+static void test_bad_options(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture;
+#define REFUSED(field, value, status, text)                                                                            \
+    do {                                                                                                               \
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;                                                          \
+        options.field = value;                                                                                         \
+        EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), status);                                        \
+        EXPECT_ERROR(text);                                                                                            \
+        assert_null(capture);                                                                                          \
+    } while (0)
+    REFUSED(struct_size, 0, BG_ERROR_INVALID_ARGUMENT, "BG_CAPTURE_OPTIONS_INIT");
+    REFUSED(mode, (enum cudaStreamCaptureMode)9, BG_ERROR_INVALID_ARGUMENT, "options.mode is 9");
+    REFUSED(debug, (bg_debug)77, BG_ERROR_INVALID_ARGUMENT, "options.debug is 77");
+    REFUSED(debug, BG_DEBUG_STEP, BG_ERROR_UNSUPPORTED, "BG_DEBUG_STEP");
+    REFUSED(worker_threads, 2, BG_ERROR_UNSUPPORTED, "worker_threads");
+    REFUSED(worker_threads, -1, BG_ERROR_INVALID_ARGUMENT, "worker_threads");
+    REFUSED(pool, (bg_pool *)f, BG_ERROR_UNSUPPORTED, "options.pool");
+    REFUSED(state_count, 1, BG_ERROR_INVALID_ARGUMENT, "options.state is NULL");
+    expect_works(f);
+}
+
+static void test_stream_of_another_device(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    cudaStream_t stream;
+    bg_capture *capture;
+    int devices = 0;
+    EXPECT_CUDA(cudaGetDeviceCount(&devices));
+    if (devices < 2) {
+        print_message("skipped: there is one device; with HOSTCUDA_DEVICES=2, or on two GPUs, this test runs\n");
+        skip();
+    }
+    EXPECT_CUDA(cudaSetDevice(1));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaSetDevice(0));
+    EXPECT_STATUS(bg_capture_begin(&capture, stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("stream belongs to device 1, the current device is 0");
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    EXPECT_STATUS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("stream belongs to device 1");
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaStreamDestroy(stream));
+}
+
+/* ---- threads ---- */
+
+typedef struct elsewhere {
+    fixture *f;
+    bg_capture *capture;
+    bg_status status[4];
+    bg_graph *graph;
+    char message[1024];
+} elsewhere;
+
+static void *end_elsewhere(void *user)
+{
+    elsewhere *e = user;
+    e->status[0] = bg_capture_end(e->capture, &e->graph);
+    strcpy(e->message, bg_last_error());
+    return NULL;
+}
+
+static void in_thread(void *(*run)(void *), elsewhere *e)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run, e), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void test_end_from_another_thread(void **state)
+{
+    fixture *f = *state;
+    elsewhere e = {.f = f, .graph = (bg_graph *)f};
+    EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+    in_thread(end_elsewhere, &e);
+    assert_int_equal(e.status[0], BG_ERROR_WRONG_THREAD);
+    assert_null(e.graph);
+    assert_non_null(strstr(e.message, "another thread began this capture"));
+    assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+    expect_usable(f, f->stream);
+    expect_works(f);
+}
+
+static void *call_elsewhere(void *user)
+{
+    elsewhere *e = user;
+    e->status[0] = BG_CALL(scale, e->f->stream, .x = e->f->x, .y = e->f->y, .factor = 3);
+    e->status[1] = BG_CALL(scale, e->f->other, .x = e->f->x, .y = e->f->z, .factor = 4);
+    e->status[2] = bg_break(e->f->stream);
+    e->status[3] = bg_stream_wait_stream(e->f->other, e->f->stream);
+    return NULL;
+}
+
+static void test_calls_from_another_thread(void **state)
+{
+    fixture *f = *state;
+    elsewhere e = {.f = f};
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
+    in_thread(call_elsewhere, &e);
+    assert_int_equal(e.status[0], BG_ERROR_WRONG_THREAD);
+    assert_int_equal(e.status[1], BG_OK); /* a plain call */
+    assert_int_equal(e.status[2], BG_ERROR_WRONG_THREAD);
+    assert_int_equal(e.status[3], BG_ERROR_WRONG_THREAD);
+    EXPECT_OK(bg_capture_end(e.capture, &e.graph)); /* unharmed */
+    assert_int_equal(info_of(e.graph).calls, 0);
+    assert_true(get(&f->z) == 4);
+    bg_graph_destroy(e.graph);
+}
+
+/* Two threads capture, replay and destroy at once. */
+static void *work(void *user)
+{
+    elsewhere *e = user;
+    fixture f = *e->f; /* memory and a stream of its own */
+    e->status[0] = from_cuda(cudaMalloc((void **)&f.memory, 3 * N * sizeof(float)));
+    if (e->status[0] == BG_OK)
+        e->status[0] = from_cuda(cudaStreamCreateWithFlags(&f.stream, cudaStreamNonBlocking));
+    f.x.data = f.memory;
+    f.y.data = f.memory + N;
+    for (int round = 0; round < 50 && e->status[0] == BG_OK; round++) {
+        float host[N] = {0};
+        e->status[0] = from_cuda(bgk_fill(f.x.data, (float)round, N, f.stream));
+        if (e->status[0] == BG_OK)
+            e->status[0] = bg_capture_forward(&e->graph, pass, &f, f.stream, NULL);
+        for (int i = 0; i < 5 && e->status[0] == BG_OK; i++)
+            e->status[0] = bg_replay(e->graph, f.stream);
+        if (e->status[0] == BG_OK)
+            e->status[0] = from_cuda(cudaMemcpyAsync(host, f.y.data, sizeof host, cudaMemcpyDeviceToHost, f.stream));
+        if (e->status[0] == BG_OK)
+            e->status[0] = from_cuda(cudaStreamSynchronize(f.stream));
+        if (e->status[0] == BG_OK && host[N - 1] != 30 * (float)round)
+            e->status[0] = BG_ERROR_MISMATCH;
+        bg_graph_destroy(e->graph);
+        e->graph = NULL;
+    }
+    strcpy(e->message, bg_last_error());
+    if (cudaFree(f.memory) != cudaSuccess || cudaStreamDestroy(f.stream) != cudaSuccess)
+        e->status[0] = BG_ERROR_CUDA;
+    return NULL;
+}
+
+static void test_two_captures_in_two_threads(void **state)
+{
+    elsewhere e[2] = {{.f = *state}, {.f = *state}};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &e[i]), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        if (e[i].status[0] != BG_OK)
+            fail_msg("thread %d: %s: %s", i, bg_status_name(e[i].status[0]), e[i].message);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_body_fails_at_capture),
+        TEST(test_body_fails_at_replay),
+        TEST(test_captured_body_fails),
+        TEST(test_forward_fails),
+        TEST(test_capture_invalidated),
+        TEST(test_capture_invalidated_outside_ops),
+        TEST(test_begin_twice),
+        TEST(test_end_without_begin),
+        TEST(test_abort),
+        TEST(test_end_and_abort_in_a_body),
+        TEST(test_capture_and_replay_in_a_body),
+        TEST(test_replay_on_a_captured_stream),
+        TEST(test_foreign_capture),
+        TEST(test_foreign_inline_option),
+        TEST(test_pending_error_stays),
+        TEST(test_null_arguments),
+        TEST(test_bad_options),
+        TEST(test_stream_of_another_device),
+        TEST(test_end_from_another_thread),
+        TEST(test_calls_from_another_thread),
+        TEST(test_two_captures_in_two_threads),
+    };
+    setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,248 @@
+/* Streams forked from a capture, within a segment and across breaks. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(sum, BG_IN(a), BG_IN(b), BG_OUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->a.data, args->b.data, N, stream));
+}
+
+static cudaStream_t body_stream;
+BG_EAGER_OP(eager_scale, BG_INOUT(x), BG_VALUE(float, factor))
+{
+    body_stream = stream;
+    return from_cuda(bgk_scale(args->x.data, args->x.data, args->factor, N, stream));
+}
+
+static void expect_pass(fixture *f, bg_forward forward, const bg_tensor *result, float factor, int segments)
+{
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, forward, f, f->stream, NULL));
+    assert_true(get(result) == factor);
+    for (int i = 2; i < 5; i++) {
+        put(&f->x, (float)i);
+        EXPECT_OK(bg_replay(graph, i % 2 ? f->stream : cudaStreamPerThread));
+        assert_true(get(result) == factor * (float)i);
+    }
+    assert_int_equal(info_of(graph).segments, segments);
+    bg_graph_destroy(graph);
+}
+
+static bg_status fork_and_join(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_stream_wait_stream(f->other, stream);
+    BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
+    BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
+    bg_stream_wait_stream(stream, f->other);
+    return BG_CALL(sum, stream, .a = f->y, .b = f->z, .y = f->z);
+}
+
+static void test_fork_and_join(void **state)
+{
+    fixture *f = *state;
+    expect_pass(f, fork_and_join, &f->z, 5, 1);
+    put(&f->x, 1);
+    EXPECT_OK(fork_and_join(f, f->stream)); /* and outside a capture */
+    assert_true(get(&f->z) == 5);
+}
+
+/* A stream that is used again after a break, without a new fork: the break forked it. */
+static bg_status used_after_a_break(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_stream_wait_stream(f->other, stream);
+    BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2);
+    BG_CALL(eager_scale, stream, .x = f->y, .factor = 5); /* the break joins it */
+    BG_CALL(scale, f->other, .x = f->y, .y = f->z, .factor = 3);
+    bg_break(stream);
+    bg_break(stream); /* idle in between */
+    BG_CALL(scale, f->other, .x = f->z, .y = f->z, .factor = 7);
+    return bg_stream_wait_stream(stream, f->other);
+}
+
+static void test_used_after_a_break(void **state)
+{
+    fixture *f = *state;
+    expect_pass(f, used_after_a_break, &f->z, 210, 3);
+}
+
+/* A fork of a fork, joined through the first. */
+static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    cudaStream_t third = cudaStreamPerThread;
+    bg_stream_wait_stream(f->other, stream);
+    bg_stream_wait_stream(third, f->other);
+    BG_CALL(scale, third, .x = f->x, .y = f->y, .factor = 2);
+    bg_stream_wait_stream(f->other, third);
+    BG_CALL(scale, f->other, .x = f->y, .y = f->z, .factor = 4);
+    return bg_stream_wait_stream(stream, f->other);
+}
+
+static void test_fork_of_a_fork(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    put(&f->x, 3);
+    EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, f, f->stream, NULL));
+    assert_true(get(&f->z) == 24);
+    put(&f->x, 5);
+    EXPECT_OK(bg_replay(graph, f->other));
+    assert_true(get(&f->z) == 40);
+    bg_graph_destroy(graph);
+}
+
+/* An eager op called on a forked stream: its body gets the capture's stream, since a break joins all. */
+static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_stream_wait_stream(f->other, stream);
+    BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2);
+    BG_CALL(eager_scale, f->other, .x = f->z, .factor = 3);
+    return BG_CALL(scale, stream, .x = f->z, .y = f->z, .factor = 4);
+}
+
+static void test_eager_on_a_fork(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, eager_on_a_fork, f, f->stream, NULL));
+    assert_ptr_equal(body_stream, f->stream);
+    assert_true(get(&f->z) == 24);
+    EXPECT_OK(bg_replay(graph, f->other));
+    assert_ptr_equal(body_stream, f->other);
+    assert_true(get(&f->z) == 24);
+    bg_graph_destroy(graph);
+}
+
+static bg_status unjoined(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_stream_wait_stream(f->other, stream);
+    return BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2);
+}
+
+static void test_unjoined_at_the_end(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, unjoined, f, f->stream, NULL), BG_ERROR_UNJOINED_STREAM);
+    EXPECT_ERROR("bg_stream_wait_stream");
+    expect_usable(f, f->stream);
+    expect_usable(f, f->other);
+    options.join_at_end = true;
+    put(&f->x, 4);
+    EXPECT_OK(bg_capture_forward(&graph, unjoined, f, f->stream, &options));
+    assert_true(get(&f->z) == 8);
+    bg_graph_destroy(graph);
+}
+
+static bg_status idle_fork(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_stream_wait_stream(f->other, stream);
+    return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 2);
+}
+
+static void test_an_idle_fork_need_not_be_joined(void **state)
+{
+    fixture *f = *state;
+    expect_pass(f, idle_fork, &f->z, 2, 1);
+}
+
+static bg_status wait_for_outside(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 2);
+    return bg_stream_wait_stream(stream, f->other);
+}
+
+static void test_wait_for_work_outside(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, wait_for_outside, f, f->stream, NULL), BG_ERROR_ISOLATION);
+    EXPECT_ERROR("test_streams.c");
+    EXPECT_ERROR("outside it");
+    expect_usable(f, f->stream);
+}
+
+/* Forked by bare CUDA calls: an op on it makes it known; without one, the break finds it. */
+static bg_status bare_fork(void *user, cudaStream_t stream, bool with_op)
+{
+    fixture *f = user;
+    cudaEvent_t event;
+    bg_status status = from_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    if (status == BG_OK)
+        status = from_cuda(cudaEventRecord(event, stream));
+    if (status == BG_OK)
+        status = from_cuda(cudaStreamWaitEvent(f->other, event, 0));
+    if (status == BG_OK)
+        status = with_op ? BG_CALL(scale, f->other, .x = f->x, .y = f->z, .factor = 2)
+                         : from_cuda(bgk_scale(f->z.data, f->x.data, 2, N, f->other));
+    if (status == BG_OK)
+        status = bg_break(stream);
+    (void)cudaEventDestroy(event);
+    return status;
+}
+
+static bg_status bare_fork_with_op(void *user, cudaStream_t stream)
+{
+    return bare_fork(user, stream, true);
+}
+
+static bg_status bare_fork_without_op(void *user, cudaStream_t stream)
+{
+    return bare_fork(user, stream, false);
+}
+
+static void test_bare_forks(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    expect_pass(f, bare_fork_with_op, &f->z, 2, 1);
+    EXPECT_STATUS(bg_capture_forward(&graph, bare_fork_without_op, f, f->stream, NULL), BG_ERROR_UNTRACKED_STREAM);
+    EXPECT_ERROR("test_streams.c");
+    expect_usable(f, f->stream);
+    expect_usable(f, f->other);
+}
+
+static bg_status op_outside(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2); /* not captured: a plain call */
+    return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
+}
+
+static void test_an_op_on_a_stream_outside(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, op_outside, f, f->stream, NULL));
+    assert_int_equal(info_of(graph).calls, 1);
+    assert_true(get(&f->y) == 2);
+    bg_graph_destroy(graph);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_fork_and_join),         TEST(test_used_after_a_break),  TEST(test_fork_of_a_fork),
+        TEST(test_eager_on_a_fork),       TEST(test_unjoined_at_the_end), TEST(test_an_idle_fork_need_not_be_joined),
+        TEST(test_wait_for_work_outside), TEST(test_bare_forks),          TEST(test_an_op_on_a_stream_outside),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
