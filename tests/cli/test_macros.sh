@@ -1,0 +1,73 @@
+#!/bin/bash
+# The op macros compile without a warning in every language and standard that op.h promises, and say so where an op is wrong.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cuda=$(dirname "$(dirname "$(readlink -f "$(command -v "${NVCC:-nvcc}" || echo /usr/local/cuda/bin/nvcc)")")")
+warn="-Wall -Wextra -Wpedantic -Werror -fsyntax-only -I$top/include -isystem $cuda/include"
+
+cat >"$work/ops.h" <<'C'
+#include <breakgraph/breakgraph.h>
+BG_DECLARE_OP(across_files, BG_IN(x), BG_OUTS(parts, 3), BG_VALUE(double, factor))
+C
+cat >"$work/ops.c" <<'C'
+#include "ops.h"
+typedef struct pair { float a, b; } pair;
+BG_EAGER_OP(sample_top_k, BG_IN(logits), BG_OUT(token), BG_VALUE(int, k)) { return args->k > 3 ? BG_OK : BG_ERROR_OP; }
+BG_OP(no_fields) { return stream != NULL ? BG_OK : BG_ERROR_OP; }
+BG_OP(others, BG_INOUT(x), BG_VALUE(pair, p), BG_VALUE(const char *, name), BG_VALUE(int[4], list)) { return args->p.a < args->p.b ? BG_OK : BG_ERROR_OP; }
+BG_DEFINE_EAGER_OP(across_files) { return args->parts[2].data == args->x.data && args->factor > 1 ? BG_OK : BG_ERROR_OP; }
+bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream);
+bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream)
+{
+    sample_top_k_args args;
+    args.logits = logits, args.token = token, args.k = 50;
+    BG_CALL(no_fields, stream);
+    BG_CALL(sample_top_k, stream, .k = 50, .logits = logits, .token = token);
+    BG_CALL(across_files, stream, .x = logits, .factor = 2);
+    bg_break(stream);
+    bg_stream_wait_stream(stream, stream);
+    return BG_CALL_ARGS(sample_top_k, stream, &args) == BG_OK ? BG_OK : BG_CALL(others, stream, .x = token, .name = "a");
+}
+C
+
+compiles() # name, compiler and flags
+{
+    if "${@:2}" >"$work/log" 2>&1 && [ ! -s "$work/log" ]; then echo "ok $1"; else echo "not ok $1: $(head -n 1 "$work/log")"; cat "$work/log"; fi
+}
+refused() # name, text of the error, source
+{
+    printf '#include <breakgraph/breakgraph.h>\n%s\n' "$3" >"$work/bad.${4:-c}"
+    # shellcheck disable=SC2086
+    if ${5:-gcc -std=c11} $warn "$work/bad.${4:-c}" >"$work/log" 2>&1; then
+        echo "not ok $1: it compiles"
+    elif grep -q -- "$2" "$work/log"; then echo "ok $1"; else echo "not ok $1: the error does not say '$2'"; cat "$work/log"; fi
+}
+
+# shellcheck disable=SC2086
+for compiler in gcc clang; do
+    command -v $compiler >/dev/null || { echo "skip macros-$compiler: $compiler is not installed"; continue; }
+    for standard in c99 c11 c17 c2x; do compiles "macros-$compiler-$standard" $compiler -std=$standard $warn "$work/ops.c"; done
+done
+cp "$work/ops.c" "$work/ops.cpp"
+cp "$work/ops.c" "$work/ops.cu"
+# shellcheck disable=SC2086
+for compiler in g++ clang++; do
+    command -v $compiler >/dev/null || { echo "skip macros-$compiler: $compiler is not installed"; continue; }
+    for standard in c++11 c++14 c++17 c++20; do compiles "macros-$compiler-$standard" $compiler -std=$standard $warn "$work/ops.cpp"; done
+done
+if command -v "$cuda/bin/nvcc" >/dev/null; then
+    compiles macros-nvcc "$cuda/bin/nvcc" -std=c++17 -I"$top/include" -Xcompiler -Wall,-Wextra -c "$work/ops.cu" -o "$work/ops.o"
+else
+    echo "skip macros-nvcc: nvcc is not installed"
+fi
+
+fields=$(for i in $(seq 33); do printf ', BG_VALUE(int, f%d)' "$i"; done)
+refused macros-33-fields at_most_32 "BG_OP(large$fields) { return BG_OK; }"
+fields=$(for i in $(seq 50); do printf ', BG_VALUE(int, f%d)' "$i"; done)
+refused macros-50-fields at_most_32 "BG_OP(large$fields) { return BG_OK; }"
+refused macros-unknown-field 'no member named' 'BG_OP(f, BG_IN(x)) { return BG_OK; } bg_status g(void); bg_status g(void) { return BG_CALL(f, 0, .y = 1); }'
+refused macros-other-args 'pointer type mismatch' 'BG_OP(f, BG_IN(x)) { return BG_OK; } BG_OP(h, BG_IN(x)) { return BG_OK; } bg_status g(h_args *a); bg_status g(h_args *a) { return BG_CALL_ARGS(f, 0, a); }'
+refused macros-not-copyable 'trivially copyable' '#include <string>
+BG_OP(f, BG_VALUE(std::string, s)) { return BG_OK; }' cpp 'g++ -std=c++17'

@@ -1,0 +1,147 @@
+/* Statuses, tensors, DLPack views, cuBLAS workspaces. */
+#include "support.h"
+
+#include <breakgraph/cublas.h>
+#include <breakgraph/dlpack.h>
+
+#include <string.h>
+
+static void test_statuses(void **state)
+{
+    (void)state;
+    assert_string_equal(bg_status_name(BG_OK), "BG_OK");
+    assert_string_equal(bg_status_name(BG_ERROR_SHAPE), "BG_ERROR_SHAPE");
+    assert_string_equal(bg_status_name(BG_ERROR_RANKS), "BG_ERROR_RANKS");
+    assert_string_equal(bg_status_name((bg_status)999), "unknown status");
+    for (int status = BG_OK; status <= BG_ERROR_RANKS; status++)
+        assert_true(strlen(bg_status_text((bg_status)status)) > 5);
+    assert_string_equal(bg_version(), "0.1.0");
+    assert_true(strcmp(bg_device_kind(), "host") == 0 || strcmp(bg_device_kind(), "cuda") == 0);
+}
+
+static void test_tensors(void **state)
+{
+    float data = 0;
+    bg_tensor t = bg_tensor_2d(&data, BG_BF16, 3, 5);
+    (void)state;
+    assert_int_equal(t.rank, 2);
+    assert_int_equal(t.dim[0], 3);
+    assert_int_equal(t.dim[1], 5);
+    assert_int_equal(bg_tensor_bytes(&t), 30);
+    t = bg_tensor_1d(NULL, BG_F64, 0);
+    assert_int_equal(bg_tensor_bytes(&t), 0);
+    t.rank = 0; /* one element */
+    assert_int_equal(bg_tensor_bytes(&t), 8);
+    t = bg_tensor_2d(NULL, BG_F32, INT64_MAX, 2);
+    assert_int_equal(bg_tensor_bytes(&t), 0);
+    t = bg_tensor_1d(NULL, BG_F32, -1);
+    assert_int_equal(bg_tensor_bytes(&t), 0);
+    t.rank = 9;
+    assert_int_equal(bg_tensor_bytes(&t), 0);
+    assert_int_equal(bg_tensor_bytes(NULL), 0);
+    assert_int_equal(bg_dtype_bytes(BG_BOOL), 1);
+    assert_int_equal(bg_dtype_bytes((bg_dtype)99), 0);
+    assert_string_equal(bg_dtype_name(BG_I64), "i64");
+}
+
+static void test_dlpack(void **state)
+{
+    int64_t shape[BG_MAX_RANK], strides[2] = {1, 3};
+    DLTensor view;
+    char memory[64];
+    (void)state;
+    for (int dtype = BG_F32; dtype <= BG_BOOL; dtype++) {
+        bg_tensor t = bg_tensor_2d(memory, (bg_dtype)dtype, 3, 4), back;
+        EXPECT_OK(bg_tensor_to_dlpack(&t, 1, shape, &view));
+        assert_int_equal(view.device.device_type, kDLCUDA);
+        assert_int_equal(view.device.device_id, 1);
+        assert_int_equal(view.ndim, 2);
+        assert_int_equal(view.dtype.bits, 8 * bg_dtype_bytes((bg_dtype)dtype));
+        EXPECT_OK(bg_tensor_from_dlpack(&back, &view));
+        assert_memory_equal(&t, &back, sizeof t);
+    }
+    view.byte_offset = 8;
+    bg_tensor back;
+    EXPECT_OK(bg_tensor_from_dlpack(&back, &view));
+    assert_ptr_equal(back.data, memory + 8);
+    view.strides = strides;
+    EXPECT_STATUS(bg_tensor_from_dlpack(&back, &view), BG_ERROR_UNSUPPORTED);
+    strides[0] = 4, strides[1] = 1;
+    EXPECT_OK(bg_tensor_from_dlpack(&back, &view));
+    view.dtype.lanes = 2;
+    EXPECT_STATUS(bg_tensor_from_dlpack(&back, &view), BG_ERROR_DTYPE);
+    view.ndim = 9;
+    EXPECT_STATUS(bg_tensor_from_dlpack(&back, &view), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_tensor_to_dlpack(NULL, 0, shape, &view), BG_ERROR_INVALID_ARGUMENT);
+}
+
+/* ---- cuBLAS ---- */
+
+static cublasHandle_t handle;
+
+BG_OP(square_matmul, BG_IN(a), BG_IN(b), BG_OUT(c))
+{
+    const float one = 1, zero = 0;
+    const int n = 8;
+    bg_status status = bg_cublas_bind(handle, stream, NULL);
+    if (status != BG_OK)
+        return status;
+    return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, args->a.data, n, args->b.data, n, &zero,
+                       args->c.data, n) == CUBLAS_STATUS_SUCCESS
+               ? BG_OK
+               : BG_ERROR_CUBLAS;
+}
+
+static bg_status matmuls(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    for (int i = 0; i < 4; i++)
+        BG_CALL(square_matmul, stream, .a = f->x, .b = f->y, .c = f->z);
+    return BG_OK;
+}
+
+static void test_cublas_bind(void **state)
+{
+    fixture *f = *state;
+    void *workspace, *again;
+    bg_graph *graph;
+    assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
+    EXPECT_OK(matmuls(f, f->stream)); /* cuBLAS loads its kernels */
+    EXPECT_OK(bg_capture_forward(&graph, matmuls, f, f->stream, NULL));
+    assert_int_equal(info_of(graph).segments, 1);
+    assert_true(info_of(graph).nodes >= 4);
+    assert_int_equal(info_of(graph).nodes, info_of(graph).kernel_nodes); /* no memory nodes */
+    put(&f->x, 2);
+    put(&f->y, 3);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->z) == 48); /* 8 * 2 * 3 */
+    bg_graph_destroy(graph);
+
+    EXPECT_OK(bg_workspace(handle, BG_CUBLAS_WORKSPACE_BYTES, &workspace));
+    EXPECT_OK(bg_workspace(handle, 1024, &again));
+    assert_ptr_equal(workspace, again);
+    EXPECT_STATUS(bg_workspace(handle, 2 * BG_CUBLAS_WORKSPACE_BYTES, &again), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_workspace(NULL, 1, &again), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_workspace(handle, 0, &again), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_cublas_bind(handle, f->stream, (bg_pool *)f), BG_ERROR_UNSUPPORTED);
+    EXPECT_STATUS(bg_cublas_bind(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_OK(bg_cublas_bind(handle, NULL, NULL)); /* the legacy stream, as cublasSetStream takes it */
+    assert_int_equal(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
+    bg_workspace_release(handle);
+    bg_workspace_release(handle);
+    EXPECT_OK(bg_workspace(handle, 1024, &again)); /* it is gone: a smaller one is made */
+    EXPECT_STATUS(bg_workspace(handle, 2048, &workspace), BG_ERROR_INVALID_ARGUMENT);
+    bg_workspace_release(handle);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_statuses),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_dlpack),
+        TEST(test_cublas_bind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
