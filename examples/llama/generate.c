@@ -5,11 +5,11 @@
 #include <string.h>
 #include <time.h>
 
-#define TRY(call)                       \
-    do {                                \
-        bg_status try_status_ = (call); \
-        if (try_status_ != BG_OK)       \
-            return try_status_;         \
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        bg_status try_status_ = (call);                                                                                \
+        if (try_status_ != BG_OK)                                                                                      \
+            return try_status_;                                                                                        \
     } while (0)
 
 typedef struct generation {

@@ -104,8 +104,8 @@ static void print_figures(const llama_options *o, const llama_result *r)
     fprintf(stderr, "mode %s%s: %.1f tokens/s", llama_mode_name(o->mode), o->debug_cuda_graph ? ", debug" : "",
             llama_tokens_per_second(r));
     if (r->captured)
-        fprintf(stderr, ", %d segments, %d breaks, %d steps", r->graph.segments, r->graph.breaks, r->graph.steps);
-    fprintf(stderr, ", %.0f launches per step\n", r->launches_per_step);
+        fprintf(stderr, ", segments %d, breaks %d, steps %d", r->graph.segments, r->graph.breaks, r->graph.steps);
+    fprintf(stderr, ", launches per step %.0f\n", r->launches_per_step);
 }
 
 static int continue_text(program *p)

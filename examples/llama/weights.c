@@ -117,13 +117,16 @@ static float next_uniform(uint64_t *state)
     return (float)((int32_t)(next_random(state) >> 40) - (1 << 23)) * 0x1p-23f;
 }
 
-/* A matrix keeps the scale of what it multiplies: variance 1 / columns. Norms lie around 1. */
+/* A matrix keeps the scale of what it multiplies: variance 1 / columns; norms lie around 1. Queries are four times as
+ * large: the attention is then sharp, and the text depends on all that came before; else it follows the last token and
+ * soon runs in a circle. */
 static int make_random(llama_weights *w, const tensor_spec *spec, int layer, void *user, char *error)
 {
     uint64_t *state = user;
     size_t count = (size_t)spec->columns * (size_t)spec->rows;
     float scale = spec->weights == &w->embedding ? 1.0f : sqrtf(3.0f / (float)spec->columns);
-    (void)layer;
+    if (layer >= 0 && spec->weights == &w->layer[layer].query)
+        scale *= 4.0f;
     (void)error;
     for (size_t i = 0; i < count; i++)
         (*spec->weights)[i] = spec->rows == 1 ? 1.0f + 0.25f * next_uniform(state) : scale * next_uniform(state);
