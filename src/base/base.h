@@ -31,25 +31,25 @@ void bg__pending_forget(void);
 /* A line on standard error. */
 void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-#define BG__TRY(expression)    \
-    do {                       \
-        status = (expression); \
-        if (status != BG_OK)   \
-            goto done;         \
+#define BG__TRY(expression)                                                                                            \
+    do {                                                                                                               \
+        status = (expression);                                                                                         \
+        if (status != BG_OK)                                                                                           \
+            goto done;                                                                                                 \
     } while (0)
-#define BG__TRY_CUDA(expression)                         \
-    do {                                                 \
-        cudaError_t error_ = (expression);               \
-        if (error_ != cudaSuccess) {                     \
-            status = bg__fail_cuda(error_, #expression); \
-            goto done;                                   \
-        }                                                \
+#define BG__TRY_CUDA(expression)                                                                                       \
+    do {                                                                                                               \
+        cudaError_t error_ = (expression);                                                                             \
+        if (error_ != cudaSuccess) {                                                                                   \
+            status = bg__fail_cuda(error_, #expression);                                                               \
+            goto done;                                                                                                 \
+        }                                                                                                              \
     } while (0)
 /* A NULL argument, by its name. */
-#define BG__NEED(argument)                                                                     \
-    do {                                                                                       \
-        if ((argument) == NULL)                                                                \
-            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", __func__, #argument); \
+#define BG__NEED(argument)                                                                                             \
+    do {                                                                                                               \
+        if ((argument) == NULL)                                                                                        \
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", __func__, #argument);                         \
     } while (0)
 
 /* ---- environment (env.c) ------------------------------------------------------------------------------------- */
@@ -68,8 +68,15 @@ bg_status bg__device_alloc(size_t bytes, void **ptr);
 void bg__device_free(void *ptr);
 
 /* Between the two, calls that a capture forbids are allowed in this thread. */
-enum cudaStreamCaptureMode bg__relax_begin(void);
-void bg__relax_end(enum cudaStreamCaptureMode before);
+typedef struct bg__relaxed {
+    enum cudaStreamCaptureMode before;
+    bool exchanged;
+} bg__relaxed;
+bg__relaxed bg__relax_begin(void);
+void bg__relax_end(bg__relaxed relaxed);
+
+/* Whether error means that there is nothing left to give back: a fault took the device, or the process ends. */
+bool bg__device_is_gone(cudaError_t error);
 
 /* INVALID_ARGUMENT unless stream (named argument in function's call) is of the current device. */
 bg_status bg__stream_check(cudaStream_t stream, const char *function, const char *argument);

@@ -1,25 +1,42 @@
 /* Device memory and streams, without harm to captures. */
 #include "base/base.h"
 
-enum cudaStreamCaptureMode bg__relax_begin(void)
+bool bg__device_is_gone(cudaError_t error)
 {
-    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    if (cudaThreadExchangeStreamCaptureMode(&mode) != cudaSuccess)
-        mode = cudaStreamCaptureModeGlobal; /* what a thread starts with */
-    return mode;
+    switch (error) {
+    case cudaErrorCudartUnloading:
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable: return true;
+    default: return false;
+    }
 }
 
-void bg__relax_end(enum cudaStreamCaptureMode before)
+bg__relaxed bg__relax_begin(void)
 {
-    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&before);
-    if (error != cudaSuccess)
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    relaxed.exchanged = cudaThreadExchangeStreamCaptureMode(&relaxed.before) == cudaSuccess;
+    return relaxed;
+}
+
+void bg__relax_end(bg__relaxed relaxed)
+{
+    cudaError_t error = relaxed.exchanged ? cudaThreadExchangeStreamCaptureMode(&relaxed.before) : cudaSuccess;
+    if (error != cudaSuccess && !bg__device_is_gone(error))
         bg__warn("cudaThreadExchangeStreamCaptureMode failed with %s; this thread's captures are relaxed from now on",
                  cudaGetErrorName(error));
 }
 
 bg_status bg__device_alloc(size_t bytes, void **ptr)
 {
-    enum cudaStreamCaptureMode before = bg__relax_begin();
+    bg__relaxed relaxed = bg__relax_begin();
     cudaError_t error = cudaMalloc(ptr, bytes);
     bg_status status = BG_OK;
     if (error != cudaSuccess) {
@@ -27,22 +44,21 @@ bg_status bg__device_alloc(size_t bytes, void **ptr)
         status = bg__fail_cuda(error, "cudaMalloc");
         bg__fail_where("%zu bytes of device memory", bytes);
     }
-    bg__relax_end(before);
+    bg__relax_end(relaxed);
     return status;
 }
 
 void bg__device_free(void *ptr)
 {
-    enum cudaStreamCaptureMode before;
+    bg__relaxed relaxed;
     cudaError_t error;
     if (ptr == NULL)
         return;
-    before = bg__relax_begin();
+    relaxed = bg__relax_begin();
     error = cudaFree(ptr);
-    /* At exit the runtime may be gone, and the memory with it. */
-    if (error != cudaSuccess && error != cudaErrorCudartUnloading)
+    if (error != cudaSuccess && !bg__device_is_gone(error))
         bg__warn("cudaFree failed with %s; the memory may be lost", cudaGetErrorName(error));
-    bg__relax_end(before);
+    bg__relax_end(relaxed);
 }
 
 bg_status bg__stream_check(cudaStream_t stream, const char *function, const char *argument)

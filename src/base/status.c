@@ -3,7 +3,7 @@
 const char *bg_status_name(bg_status status)
 {
     switch (status) {
-#define NAME(name, text) \
+#define NAME(name, text)                                                                                               \
     case name: return #name;
         BG_STATUS_MAP(NAME)
 #undef NAME
@@ -14,7 +14,7 @@ const char *bg_status_name(bg_status status)
 const char *bg_status_text(bg_status status)
 {
     switch (status) {
-#define TEXT(name, text) \
+#define TEXT(name, text)                                                                                               \
     case name: return text;
         BG_STATUS_MAP(TEXT)
 #undef TEXT

@@ -1,20 +1,20 @@
 #include <breakgraph/tensor.h>
 
-#define DTYPES(X)         \
-    X(BG_F32, "f32", 4)   \
-    X(BG_F16, "f16", 2)   \
-    X(BG_BF16, "bf16", 2) \
-    X(BG_F64, "f64", 8)   \
-    X(BG_I8, "i8", 1)     \
-    X(BG_U8, "u8", 1)     \
-    X(BG_I32, "i32", 4)   \
-    X(BG_I64, "i64", 8)   \
+#define DTYPES(X)                                                                                                      \
+    X(BG_F32, "f32", 4)                                                                                                \
+    X(BG_F16, "f16", 2)                                                                                                \
+    X(BG_BF16, "bf16", 2)                                                                                              \
+    X(BG_F64, "f64", 8)                                                                                                \
+    X(BG_I8, "i8", 1)                                                                                                  \
+    X(BG_U8, "u8", 1)                                                                                                  \
+    X(BG_I32, "i32", 4)                                                                                                \
+    X(BG_I64, "i64", 8)                                                                                                \
     X(BG_BOOL, "bool", 1)
 
 size_t bg_dtype_bytes(bg_dtype dtype)
 {
     switch (dtype) {
-#define BYTES(value, name, bytes) \
+#define BYTES(value, name, bytes)                                                                                      \
     case value: return bytes;
         DTYPES(BYTES)
 #undef BYTES
@@ -25,7 +25,7 @@ size_t bg_dtype_bytes(bg_dtype dtype)
 const char *bg_dtype_name(bg_dtype dtype)
 {
     switch (dtype) {
-#define NAME(value, name, bytes) \
+#define NAME(value, name, bytes)                                                                                       \
     case value: return name;
         DTYPES(NAME)
 #undef NAME

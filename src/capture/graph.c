@@ -95,12 +95,12 @@ out_of_memory:
 
 void bg_graph_destroy(bg_graph *graph)
 {
-    enum cudaStreamCaptureMode before;
+    bg__relaxed relaxed;
     bg__eager *previous;
 
     if (graph == NULL)
         return;
-    before = bg__relax_begin();
+    relaxed = bg__relax_begin();
     for (int i = 0; i < graph->segment_count; i++) {
         /* CUDA keeps what a launch in flight needs. */
         cudaError_t error = cudaSuccess;
@@ -108,12 +108,12 @@ void bg_graph_destroy(bg_graph *graph)
             error = cudaGraphExecDestroy(graph->segments[i].exec);
         if (graph->segments[i].graph != NULL && error == cudaSuccess)
             error = cudaGraphDestroy(graph->segments[i].graph);
-        if (error != cudaSuccess && error != cudaErrorCudartUnloading)
+        if (error != cudaSuccess && !bg__device_is_gone(error))
             bg__warn("destroying segment %d of %s failed with %s", i, graph->name, cudaGetErrorName(error));
     }
     if (graph->order_event != NULL)
         (void)cudaEventDestroy(graph->order_event);
-    bg__relax_end(before);
+    bg__relax_end(relaxed);
     for (bg__eager *eager = graph->eagers; eager != NULL; eager = previous) {
         previous = eager->previous;
         free_eager(eager);
