@@ -5,13 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status try_status_ = (call);                                                                                \
-        if (try_status_ != BG_OK)                                                                                      \
-            return try_status_;                                                                                        \
-    } while (0)
-
 typedef struct generation {
     llama_model *model;
     const llama_request *request;

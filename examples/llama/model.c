@@ -28,13 +28,6 @@ struct llama_model {
 
 enum { DEVICE_TENSORS_PER_LAYER = 11, DEVICE_TENSORS_BESIDE = 16 };
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        bg_status try_status_ = (call);                                                                                \
-        if (try_status_ != BG_OK)                                                                                      \
-            return try_status_;                                                                                        \
-    } while (0)
-
 /* ---- device memory ------------------------------------------------------------------------------ */
 
 static bg_tensor shaped(bg_dtype dtype, int64_t d0, int64_t d1, int64_t d2)

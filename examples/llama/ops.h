@@ -28,4 +28,11 @@ uint64_t llama_launches(void);
 /* A CUDA or cuBLAS result as a status; a failure is put into bg_last_error() with the name of the call. */
 bg_status llama_check_cuda(cudaError_t result, const char *call);
 bg_status llama_check_cublas(cublasStatus_t result, const char *call);
+/* Returns from the function with the status of a call that fails. */
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        bg_status try_status_ = (call);                                                                                \
+        if (try_status_ != BG_OK)                                                                                      \
+            return try_status_;                                                                                        \
+    } while (0)
 #endif
