@@ -132,6 +132,8 @@ ifneq ($(GPU_FOUND),)
 GPU_SAID = ✓ GPU: $(subst _, ,$(word 1,$(GPU_PARTS))), driver for CUDA $(word 3,$(GPU_PARTS))
 else ifneq ($(GPU),)
 GPU_SAID = ✗ GPU: $(GPU)$(if $(filter host,$(DEVICE)),; host device,; what is built here starts and says so)
+else
+GPU_SAID := ✗ GPU: not looked for, since DEVICE=host is given
 endif
 $(OUT)/found.device: $(OUT)/flags.c
 	@mkdir -p $(@D)
