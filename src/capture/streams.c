@@ -69,7 +69,7 @@ done:
 static bg_status wait_in_capture(bg_capture *capture, cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
     cudaEvent_t event = capture->event;
-    bg_status status;
+    bg_status status = BG_OK;
     bg__member *member;
 
     if (!bg__capture_has(capture, on))

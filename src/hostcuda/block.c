@@ -364,7 +364,7 @@ static void runner_give(struct runner *runner)
     pthread_mutex_unlock(&runners_lock);
 }
 
-__attribute__((destructor)) static void destroy_runners(void)
+__attribute__((destructor(101))) static void destroy_runners(void)
 {
     while (runners) {
         struct runner *runner = runners;

@@ -80,7 +80,7 @@ bool hc_handle_is(enum hc_handle kind, const void *handle)
     return entry && entry->kind == kind;
 }
 
-__attribute__((destructor)) static void free_entries(void)
+__attribute__((destructor(101))) static void free_entries(void)
 {
     free(entries);
     entries = NULL;

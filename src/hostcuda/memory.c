@@ -15,7 +15,7 @@ static struct hc_block **blocks; /* by address */
 static size_t block_count, block_capacity, live_bytes[HC_DEVICES_MAX];
 static uint64_t block_ids;
 
-__attribute__((destructor)) static void free_table(void)
+__attribute__((destructor(101))) static void free_table(void)
 {
     free(blocks);
     blocks = NULL;

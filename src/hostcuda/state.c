@@ -61,7 +61,7 @@ static void start(void)
 }
 
 /* The calling thread's state ends with it; the main thread's, which no key destructor frees, ends here. */
-__attribute__((destructor)) static void stop(void)
+__attribute__((destructor(101))) static void stop(void)
 {
     struct hc_thread *thread = current;
     if (thread)

@@ -35,6 +35,15 @@ static void make_key(void)
     have_key = pthread_key_create(&key, free_places) == 0;
 }
 
+/* Keys have no say when the process ends, or the library is unloaded. */
+__attribute__((destructor)) static void free_at_exit(void)
+{
+    free_places(places);
+    places = NULL;
+    if (have_key)
+        (void)pthread_key_delete(key);
+}
+
 static int depth_of(const bg__call *call)
 {
     int depth = 0;
