@@ -48,7 +48,7 @@ static void compare(way *w, const llama_result *reference, size_t vocabulary)
     for (size_t i = 0; i < (size_t)reference->steps * vocabulary; i++) {
         double distance = fabs((double)w->result.logits[i] - reference->logits[i]);
         difference = isnan(distance) ? INFINITY : fmax(difference, distance);
-        largest = fmax(largest, fabs(reference->logits[i]));
+        largest = fmax(largest, fabs((double)reference->logits[i]));
     }
     w->difference = difference == 0 ? 0 : difference / largest;
     w->different_tokens = 0;

@@ -45,14 +45,15 @@ typedef struct cursor {
     char *error;
 } cursor;
 
-__attribute__((format(printf, 2, 3))) static int fail(char *error, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(char *error, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
     vsnprintf(error, GGUF_ERROR_SIZE, format, list);
     va_end(list);
-    return -1;
 }
+/* A macro, so that analyzers see what it returns. */
+#define fail(...) (say(__VA_ARGS__), -1)
 
 /* ---- scalars ------------------------------------------------------------------------------------ */
 
@@ -409,7 +410,7 @@ static int read_tensors(cursor *c, gguf *file)
     size_t alignment = 32, start;
     int result = -1;
     if (!offsets) {
-        fail(c->error, "%s: no memory for %zu tensors", file->name, file->tensor_count);
+        say(c->error, "%s: no memory for %zu tensors", file->name, file->tensor_count);
         goto done;
     }
     for (size_t i = 0; i < file->tensor_count; i++)
@@ -521,7 +522,7 @@ static gguf *new_file(const char *name, char *error)
     if (file && (file->name = strdup(name)))
         return file;
     free(file);
-    fail(error, "%s: no memory to open it", name);
+    say(error, "%s: no memory to open it", name);
     return NULL;
 }
 
@@ -570,7 +571,7 @@ int gguf_open(gguf **file, const char *path, char *error)
         goto done;
     descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
-        fail(error, "%s: cannot open it: %s", path, strerror(errno));
+        say(error, "%s: cannot open it: %s", path, strerror(errno));
         goto done;
     }
     if (map_file(opened, descriptor, error) || read_file(opened, error))
