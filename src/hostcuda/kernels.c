@@ -1,8 +1,8 @@
 #include "hostcuda/kernels.h"
 
 #include "hostcuda/block.h"
+#include "hostcuda/symbols.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_k
     return kernel;
 }
 
-__attribute__((destructor)) static void free_kernels(void)
+__attribute__((destructor(101))) static void free_kernels(void)
 {
     for (size_t i = 0; i < BUCKETS; i++) {
         while (table[i]) {
@@ -71,16 +71,13 @@ __attribute__((destructor)) static void free_kernels(void)
     }
 }
 
-/* The dynamic linker knows exported functions only; others are called by their address. */
 const char *hc_kernel_name(struct hc_kernel *kernel)
 {
-    Dl_info info;
+    char text[32];
     if (kernel->name)
         return kernel->name;
-    if (dladdr(kernel->function, &info) && info.dli_sname && info.dli_saddr == kernel->function) {
-        kernel->name_storage = strdup(info.dli_sname);
-    } else {
-        char text[32];
+    kernel->name_storage = hc_symbol_name(kernel->function);
+    if (!kernel->name_storage) {
         snprintf(text, sizeof text, "kernel_%zx", (size_t)(uintptr_t)kernel->function);
         kernel->name_storage = strdup(text);
     }

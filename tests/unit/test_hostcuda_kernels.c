@@ -285,6 +285,9 @@ static void test_parameters(void **state)
         assert_int_equal(offset, offsets[i]);
         assert_int_equal(size, sizes[i]);
     }
+    const char *name = NULL;
+    OK(cudaFuncGetName(&name, hk_parameters_function()));
+    assert_non_null(strstr(name, "parameters"));
     size_t offset = 0;
     assert_int_equal(cudaFuncGetParamInfo(hk_parameters_function(), 5, &offset, NULL), cudaErrorInvalidValue);
     cudaGetLastError();
