@@ -69,13 +69,13 @@ done:
     return status;
 }
 
+/* cudaStreamGetDevice fails on a stream that captures (measured), so that the stream's device comes last. */
 static bg_status check_place(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing;
     bg_phase phase = bg_current_phase();
-    bg_status status;
+    bg_status status = BG_OK;
 
-    BG__TRY(bg__stream_check(stream, "bg_capture_begin", "stream"));
     if (stream == cudaStreamLegacy)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_capture_begin: stream is the legacy stream, which CUDA cannot "
                                                    "capture; create a stream and use that");
@@ -84,11 +84,13 @@ static bg_status check_place(cudaStream_t stream)
     if (bg__live_mine() != NULL || bg__captured_has(stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING, "bg_capture_begin: %s; end or abort that capture first",
                         bg__live_mine() ? "this thread has a capture already" : "stream takes part in a capture");
-    BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
-    if (capturing != cudaStreamCaptureStatusNone)
-        return bg__fail(BG_ERROR_FOREIGN_CAPTURE,
-                        "bg_capture_begin: stream is captured by a capture that breakgraph did "
-                        "not begin; end that one first");
+    if (stream != NULL) {
+        BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
+        if (capturing != cudaStreamCaptureStatusNone)
+            return bg__fail(BG_ERROR_FOREIGN_CAPTURE, "bg_capture_begin: stream is captured by a capture that "
+                                                      "breakgraph did not begin; end that one first");
+    }
+    BG__TRY(bg__stream_check(stream, "bg_capture_begin", "stream"));
 done:
     return status;
 }

@@ -26,8 +26,6 @@ static bg_status prepare(bg_graph *graph, cudaStream_t stream)
     bg_status status = BG_OK;
 
     BG__NEED(graph);
-    if (stream != graph->stream || stream == NULL)
-        BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
     if (graph->replaying)
         return bg__fail(BG_ERROR_BUSY,
                         "bg_replay: %s is being replayed already, by one of its own bodies or another thread",
@@ -36,6 +34,8 @@ static bg_status prepare(bg_graph *graph, cudaStream_t stream)
         return bg__fail(BG_ERROR_ALREADY_CAPTURING,
                         "bg_replay: a capture runs on stream; replay %s before it, after it, or in an eager op",
                         graph->name);
+    if (stream == NULL || stream != graph->stream)
+        BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
     if (stream != graph->stream)
         BG__TRY(order_after_last(graph, stream));
 done:

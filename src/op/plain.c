@@ -30,18 +30,17 @@ static void free_places(void *first)
     }
 }
 
-static void make_key(void)
-{
-    have_key = pthread_key_create(&key, free_places) == 0;
-}
-
-/* Keys have no say when the process ends, or the library is unloaded. */
-__attribute__((destructor)) static void free_at_exit(void)
+/* Keys have no say when the process ends. Registered after CUDA has started, this runs before CUDA's own end. */
+static void free_at_exit(void)
 {
     free_places(places);
     places = NULL;
-    if (have_key)
-        (void)pthread_key_delete(key);
+    (void)pthread_key_delete(key);
+}
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&key, free_places) == 0 && atexit(free_at_exit) == 0;
 }
 
 static int depth_of(const bg__call *call)
