@@ -29,6 +29,14 @@ cudaError_t allow_shared(void (*kernel)(Parameters...), std::size_t bytes)
     return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
 }
 
+/* The kernel as cudaGraphAddKernelNode and the like name it. Asking for it makes it known to the host device. */
+template <class... Parameters>
+const void *function(void (*kernel)(Parameters...))
+{
+    cudaFuncAttributes attributes;
+    return cudaFuncGetAttributes(&attributes, kernel) ? nullptr : reinterpret_cast<const void *>(kernel);
+}
+
 /* Blocks of `threads` that cover `count` items. */
 inline unsigned blocks_for(std::size_t count, unsigned threads)
 {
