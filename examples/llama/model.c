@@ -43,8 +43,11 @@ static bg_tensor shaped(bg_dtype dtype, int64_t d0, int64_t d1, int64_t d2)
 /* Makes a tensor of zeros. */
 static bg_status make(llama_model *m, bg_tensor *tensor, bg_tensor shape)
 {
+    cudaError_t result = cudaMalloc(&shape.data, bg_tensor_bytes(&shape));
     *tensor = shape;
-    TRY(llama_check_cuda(cudaMalloc(&tensor->data, bg_tensor_bytes(&shape)), "cudaMalloc"));
+    if (result != cudaSuccess)
+        return bg_report_failure(BG_ERROR_CUDA, "cudaMalloc", cudaGetErrorName(result),
+                                 "free device memory, or lower --context");
     m->owned[m->owned_count++] = tensor->data;
     return llama_check_cuda(cudaMemsetAsync(tensor->data, 0, bg_tensor_bytes(&shape), m->stream), "cudaMemsetAsync");
 }
