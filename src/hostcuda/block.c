@@ -14,7 +14,11 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-enum { LANES = 32, WARPS_MAX = HC_BLOCK_THREADS_MAX / LANES };
+enum {
+    LANES = 32,
+    WARPS_MAX = HC_BLOCK_THREADS_MAX / LANES,
+    IDLE_YIELDS_MAX = 1 << 24, /* a second or less: what a whole block spins for will not come */
+};
 
 enum wait { WAIT_NONE, WAIT_BARRIER, WAIT_SHUFFLE, WAIT_BALLOT, WAIT_WARP };
 
@@ -51,6 +55,7 @@ struct runner {
     unsigned waiting; /* threads at a barrier or a warp operation */
     unsigned barrier_arrived, barrier_sum;
     bool failed;
+    unsigned idle_yields; /* since any thread got anywhere */
     unsigned ready_head, ready_count;
     uint16_t ready[HC_BLOCK_THREADS_MAX];
     struct warp warps[WARPS_MAX];
@@ -173,6 +178,7 @@ static void release(struct runner *runner, unsigned thread, uint64_t value)
     runner->threads[thread].value = value;
     runner->threads[thread].wait = WAIT_NONE;
     runner->waiting--;
+    runner->idle_yields = 0;
     if (thread != runner->current)
         push_ready(runner, thread);
 }
@@ -257,6 +263,7 @@ static void exit_thread(struct runner *runner)
 {
     unsigned self = runner->current, warp = self / LANES;
     runner->exited++;
+    runner->idle_yields = 0;
     runner->warps[warp].gone |= 1u << self % LANES;
     if (!runner->waiting)
         return;
@@ -295,7 +302,7 @@ static void reset_block(struct runner *runner)
 {
     unsigned warps = (runner->thread_count + LANES - 1) / LANES, tail = runner->thread_count % LANES;
     runner->started = runner->exited = runner->waiting = 0;
-    runner->barrier_arrived = runner->barrier_sum = 0;
+    runner->barrier_arrived = runner->barrier_sum = runner->idle_yields = 0;
     runner->ready_head = runner->ready_count = 0;
     runner->next_index = (uint3){0, 0, 0};
     for (unsigned i = 0; i < warps; i++)
@@ -463,6 +470,11 @@ int hostcuda_lane(void)
 void hostcuda_yield(void)
 {
     struct runner *runner = running;
+    if (++runner->idle_yields > IDLE_YIELDS_MAX) {
+        fprintf(stderr, "hostcuda: kernel %s: block (%u,%u,%u) spins for ever on what no thread of it will change\n",
+                runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
+        trap(runner);
+    }
     if (!runner->ready_count && runner->started == runner->thread_count)
         return;
     unsigned self = runner->current;

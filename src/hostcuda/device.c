@@ -1,5 +1,6 @@
-#include "hostcuda/capture.h"
 #include "hostcuda/block.h"
+#include "hostcuda/capture.h"
+#include "hostcuda/memory.h"
 #include "hostcuda/queue.h"
 #include "hostcuda/state.h"
 
@@ -74,12 +75,6 @@ cudaError_t cudaDeviceSynchronize(void)
 
 /* ---- properties ---------------------------------------------------------------------------------------------- */
 
-static size_t memory_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : 0;
-}
-
 static int processors(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -93,7 +88,7 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
     snprintf(prop->name, sizeof prop->name, "hostcuda device %d (CPU)", device);
     prop->uuid.bytes[0] = 'h';
     prop->uuid.bytes[15] = (char)device;
-    prop->totalGlobalMem = memory_bytes();
+    prop->totalGlobalMem = hc_device_bytes();
     prop->sharedMemPerBlock = SHARED_DEFAULT;
     prop->sharedMemPerBlockOptin = HC_SHARED_BYTES_MAX;
     prop->sharedMemPerMultiprocessor = HC_SHARED_BYTES_MAX + 1024;

@@ -164,17 +164,28 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
 
 /* ---- launch -------------------------------------------------------------------------------------------------- */
 
-/* An allocation node's memory is in use from the launch on; a second launch may take it only where the flag frees it.
- */
+static bool moves_memory(const struct hc_op *op)
+{
+    return op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE;
+}
+
+/* An allocation node's memory is in use from the launch on, until it is freed; a second launch may take it only where
+ * the flag frees it. */
 static cudaError_t check_memory(cudaGraphExec_t exec)
 {
+    const struct hc_program *program = exec->program;
     bool automatic = exec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch;
-    for (size_t i = 0; i < exec->program->count; i++) {
-        const struct hc_op *op = exec->program->ops[i];
-        if (op->kind == HC_OP_ALLOC && op->block->live && !automatic)
+    for (size_t i = 0; i < program->count; i++)
+        if (moves_memory(program->ops[i]))
+            program->ops[i]->block->walked = program->ops[i]->block->live;
+    for (size_t i = 0; i < program->count; i++) {
+        const struct hc_op *op = program->ops[i];
+        if (!moves_memory(op))
+            continue;
+        bool allocate = op->kind == HC_OP_ALLOC;
+        if (allocate ? op->block->walked && !automatic : !op->block->walked)
             return cudaErrorInvalidValue;
-        if (op->kind == HC_OP_FREE && !op->block->live && !op->block->graphs)
-            return cudaErrorInvalidValue;
+        op->block->walked = allocate;
     }
     return cudaSuccess;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <vector_types.h>
 
+#pragma GCC visibility push(default)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -39,5 +40,6 @@ long long hostcuda_clock(void);
 #ifdef __cplusplus
 }
 #endif
+#pragma GCC visibility pop
 
 #endif

@@ -49,7 +49,7 @@ static bool reserve_slot(void)
     return true;
 }
 
-static size_t device_bytes(void)
+size_t hc_device_bytes(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 32;
@@ -58,14 +58,15 @@ static size_t device_bytes(void)
 struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
 {
     void *base = NULL;
-    if (kind == HC_MEMORY_DEVICE && bytes > device_bytes() - live_bytes[device])
+    if (kind == HC_MEMORY_DEVICE && bytes > hc_device_bytes() - live_bytes[device])
         return NULL;
     struct hc_block *block = calloc(1, sizeof *block);
     if (!block || !reserve_slot() || posix_memalign(&base, ALIGNMENT, bytes) != 0) {
         free(block);
         return NULL;
     }
-    *block = (struct hc_block){base, bytes, kind, device, 1, true, false, ++block_ids};
+    *block = (struct hc_block){
+        .base = base, .bytes = bytes, .kind = kind, .device = device, .references = 1, .live = true, .id = ++block_ids};
     size_t at = upper_bound(base);
     memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof(struct hc_block *));
     blocks[at] = block;
@@ -271,7 +272,7 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     if (!error && (!free || !total))
         error = cudaErrorInvalidValue;
     if (!error) {
-        *total = device_bytes();
+        *total = hc_device_bytes();
         *free = *total - live_bytes[hc_thread()->device];
     }
     return hc_end(error);

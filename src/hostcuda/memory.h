@@ -15,9 +15,12 @@ struct hc_block {
     unsigned references;
     bool live;   /* allocated and not freed, in order of issue */
     bool graphs; /* the address belongs to an allocation node */
+    bool walked; /* as live, for a walk over a graph's nodes */
     uint64_t id;
 };
 
+/* What a device is said to have: this machine's memory. */
+size_t hc_device_bytes(void);
 /* Live, with one reference. NULL: no memory. */
 struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device);
 void hc_block_retain(struct hc_block *block);

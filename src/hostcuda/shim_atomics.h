@@ -59,6 +59,8 @@ T atomicExch(T *address, hostcuda::same_t<T> value)
 {
     T old;
     __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
+    if (old == value)
+        hostcuda_yield(); /* perhaps a lock that is held: let its holder run */
     return old;
 }
 template <class T>

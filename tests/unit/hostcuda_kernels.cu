@@ -254,6 +254,12 @@ __global__ void trapped()
     __syncthreads();
 }
 
+__global__ void spin(int *flag)
+{
+    while (atomicCAS(flag, 1, 1) == 0)
+        __nanosleep(100);
+}
+
 /* ---- launchers ------------------------------------------------------------------------------------------------ */
 
 cudaError_t hk_shuffles(int *out, unsigned threads, cudaStream_t stream)
@@ -340,4 +346,8 @@ cudaError_t hk_deadlock_warp(cudaStream_t stream)
 cudaError_t hk_trap(cudaStream_t stream)
 {
     return bgk::launch(trapped, 1, 64, 0, stream);
+}
+cudaError_t hk_spin(int *flag, cudaStream_t stream)
+{
+    return bgk::launch(spin, 2, 64, 0, stream, flag);
 }

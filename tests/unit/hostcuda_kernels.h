@@ -36,6 +36,7 @@ cudaError_t hk_empty(dim3 grid, dim3 block, unsigned shared_bytes, cudaStream_t 
 cudaError_t hk_deadlock_barrier(unsigned threads, cudaStream_t stream);
 cudaError_t hk_deadlock_warp(cudaStream_t stream);
 cudaError_t hk_trap(cudaStream_t stream);
+cudaError_t hk_spin(int *flag, cudaStream_t stream); /* until *flag is not 0: by a block that never comes */
 
 #ifdef __cplusplus
 }

@@ -326,13 +326,23 @@ static void test_unknown_function(void **state)
 /* ---- failures: in processes of their own, since the error sticks ----------------------------------------------------
  */
 
+static cudaError_t launch_spin(cudaStream_t on)
+{
+    void *flag = NULL; /* the failure takes it along */
+    cudaError_t error = cudaMalloc(&flag, sizeof(int));
+    if (!error)
+        error = cudaMemset(flag, 0, sizeof(int));
+    return error ? error : hk_spin(flag, on);
+}
+
 static cudaError_t launch_bad(int which, cudaStream_t on)
 {
     switch (which) {
     case 0: return hk_deadlock_barrier(64, on);
     case 1: return hk_deadlock_barrier(1024, on);
     case 2: return hk_deadlock_warp(on);
-    default: return hk_trap(on);
+    case 3: return hk_trap(on);
+    default: return launch_spin(on);
     }
 }
 
@@ -359,7 +369,7 @@ static void test_failures(void **state)
         print_message("skipped: on a GPU, threads that wait for each other for ever hang or do anything\n");
         skip();
     }
-    for (int which = 0; which < 4; which++) {
+    for (int which = 0; which < 5; which++) {
         int status = 0;
         fflush(NULL);
         pid_t pid = fork();
