@@ -1,0 +1,114 @@
+/* Several host devices in one process, each case in a process of its own: the number is read once. Host device only. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hostcuda_kernels.h"
+
+/* The line of the first broken expectation, as an exit status. */
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            return __LINE__ % 250 + 1;                                                                                 \
+    } while (0)
+
+static const char *variable;
+
+static int three_devices(void)
+{
+    int count = 0, device = -1;
+    cudaStream_t first = NULL, second = NULL;
+    cudaEvent_t event = NULL;
+    const dim3 one = {1, 1, 1};
+    EXPECT(!cudaGetDeviceCount(&count) && count == 3);
+    EXPECT(cudaSetDevice(3) == cudaErrorInvalidDevice);
+    EXPECT(!cudaStreamCreate(&first) && !cudaEventCreate(&event));
+    EXPECT(!cudaSetDevice(2) && !cudaGetDevice(&device) && device == 2);
+    EXPECT(!cudaStreamCreate(&second) && !cudaStreamGetDevice(second, &device) && device == 2);
+    EXPECT(!cudaStreamGetDevice(first, &device) && device == 0);
+    EXPECT(!hk_empty(one, one, 0, second));
+    EXPECT(hk_empty(one, one, 0, first) == cudaErrorInvalidResourceHandle);
+    EXPECT(cudaEventRecord(event, second) == cudaErrorInvalidResourceHandle);
+    EXPECT(!cudaEventRecord(event, first) && !cudaStreamWaitEvent(second, event, 0));
+    EXPECT(!cudaStreamSynchronize(second) && !cudaEventQuery(event));
+    EXPECT(!cudaStreamDestroy(first) && !cudaStreamDestroy(second) && !cudaEventDestroy(event));
+    return 0;
+}
+
+static int failure_stays_on_its_device(void)
+{
+    cudaStream_t stream = NULL;
+    EXPECT(!cudaSetDevice(1) && !cudaStreamCreate(&stream) && !hk_trap(stream));
+    EXPECT(cudaStreamSynchronize(stream) == cudaErrorLaunchFailure);
+    EXPECT(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
+    EXPECT(!cudaSetDevice(0) && !cudaDeviceSynchronize());
+    EXPECT(cudaSetDevice(1) == cudaErrorLaunchFailure);
+    EXPECT(!cudaStreamDestroy(stream));
+    return 0;
+}
+
+static int refused(void)
+{
+    int count = -1;
+    void *memory = NULL;
+    EXPECT(cudaGetDeviceCount(&count) == cudaErrorInitializationError);
+    EXPECT(cudaMalloc(&memory, 16) == cudaErrorInitializationError);
+    EXPECT(cudaGetLastError() == cudaErrorInitializationError);
+    return 0;
+}
+
+static void in_process(const char *devices, int (*run)(void))
+{
+    int status = 0;
+    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
+        print_message("skipped: %s belongs to the host device\n", variable);
+        skip();
+    }
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(setenv(variable, devices, 1) ? 255 : run());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_three_devices(void **state)
+{
+    (void)state;
+    in_process("3", three_devices);
+}
+
+static void test_failure(void **state)
+{
+    (void)state;
+    in_process("2", failure_stays_on_its_device);
+}
+
+static void test_bad_values(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"0", "-1", "two", "3x", "65", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        in_process(values[i], refused);
+}
+
+int main(void)
+{
+    variable = "HOSTCUDA_DEVICES";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_three_devices),
+        cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_bad_values),
+    };
+    return cmocka_run_group_tests_name("hostcuda devices", tests, NULL, NULL);
+}
