@@ -84,8 +84,8 @@ static unsigned pop_ready(struct runner *runner)
     return thread;
 }
 
-/* One access to thread-local variables a call: a fiber may be resumed on another OS thread in a later grid, where a
- * cached address would be the wrong thread's. */
+/* Not inlined, as all that fiber_main calls and that uses thread-local variables: a fiber may be resumed on another OS
+ * thread in a later grid, where an address kept from before would be the wrong thread's. */
 static __attribute__((noinline)) void run_threads(struct runner *runner);
 
 static struct hc_fiber *next_fiber(struct runner *runner);
@@ -116,7 +116,8 @@ static struct hc_fiber *take_fiber(struct runner *runner)
     return fiber;
 }
 
-static void report_deadlock(const struct runner *runner)
+/* not inlined: see run_threads */
+static __attribute__((noinline)) void report_deadlock(const struct runner *runner)
 {
     unsigned barrier = 0, first = runner->thread_count;
     for (unsigned i = 0; i < runner->started; i++) {

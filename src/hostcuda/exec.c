@@ -204,44 +204,54 @@ static void issue_memory(cudaGraphExec_t exec)
     }
 }
 
-/* One token for each event node: what a record will reach, what a wait waits for. */
-static struct hc_token **make_event_tokens(cudaGraphExec_t exec)
+static void free_event_tokens(struct hc_token **tokens, size_t count)
 {
-    size_t count = exec->program->count;
-    struct hc_token **tokens = calloc(count + 1, sizeof(*tokens));
-    for (size_t i = 0; tokens && i < count; i++) {
-        const struct hc_op *op = exec->program->ops[i];
+    for (size_t i = 0; tokens && i < count; i++)
+        hc_token_release(tokens[i]);
+    free(tokens);
+}
+
+/* One token for each event node: what a record will reach, what a wait waits for. NULL: no memory. */
+static struct hc_token **make_event_tokens(const struct hc_program *program)
+{
+    struct hc_token **tokens = calloc(program->count + 1, sizeof(*tokens));
+    for (size_t i = 0; tokens && i < program->count; i++) {
+        const struct hc_op *op = program->ops[i];
         if (op->kind == HC_OP_WAIT && op->event->token)
             tokens[i] = hc_token_retain(op->event->token);
-        if (op->kind != HC_OP_RECORD)
-            continue;
-        tokens[i] = hc_token_make();
-        if (!tokens[i]) {
-            while (i-- > 0)
-                hc_token_release(tokens[i]);
-            free(tokens);
+        if (op->kind == HC_OP_RECORD && !(tokens[i] = hc_token_make())) {
+            free_event_tokens(tokens, i);
             return NULL;
         }
-        hc_event_set_token(op->event, hc_token_retain(tokens[i]));
     }
     return tokens;
 }
 
+/* From now on the events stand for this launch's records. */
+static void issue_events(const struct hc_program *program, struct hc_token **tokens)
+{
+    for (size_t i = 0; tokens && i < program->count; i++)
+        if (program->ops[i]->kind == HC_OP_RECORD)
+            hc_event_set_token(program->ops[i]->event, hc_token_retain(tokens[i]));
+}
+
 static cudaError_t queue_launch(cudaGraphExec_t exec, cudaStream_t stream)
 {
-    struct hc_token **event_tokens = exec->has_events ? make_event_tokens(exec) : NULL;
-    struct hc_token *token = !exec->has_events || event_tokens ? hc_token_make() : NULL;
-    if (!token)
+    struct hc_program *program = exec->program;
+    struct hc_token *token = hc_token_make(), *before = exec->last_launch;
+    struct hc_token **event_tokens = token && exec->has_events ? make_event_tokens(program) : NULL;
+    if (!token || (exec->has_events && !event_tokens)) {
+        hc_token_release(token);
         return cudaErrorMemoryAllocation;
-    struct hc_token *before = exec->last_launch;
-    exec->program->references++;
-    hc_token_retain(token); /* this function's own */
-    cudaError_t error =
-        hc_queue_graph(stream, exec->program, before ? hc_token_retain(before) : NULL, token, event_tokens);
+    }
+    program->references++;
+    hc_token_retain(token); /* the executable graph's */
+    cudaError_t error = hc_queue_graph(stream, program, before ? hc_token_retain(before) : NULL, token, event_tokens);
     if (error) {
         hc_token_release(token);
         return error;
     }
+    issue_events(program, event_tokens);
     hc_token_release(before);
     exec->last_launch = token;
     return cudaSuccess;

@@ -33,7 +33,7 @@ static void arrived(struct hc_fiber *here)
 #endif
 }
 
-void hc_fiber_begin(struct hc_fiber *fiber);
+__attribute__((used)) void hc_fiber_begin(struct hc_fiber *fiber); /* called by the assembly below */
 void hc_fiber_begin(struct hc_fiber *fiber)
 {
     arrived(fiber);

@@ -102,7 +102,7 @@ static void test_copy_checks(void **state)
     GIVES(cudaMemcpy(memory, host, 64, (enum cudaMemcpyKind)9), cudaErrorInvalidMemcpyDirection);
     GIVES(cudaMemcpy(NULL, host, 64, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
     GIVES(cudaMemcpy(NULL, NULL, 0, cudaMemcpyHostToDevice), cudaSuccess);
-    GIVES(cudaMemset(host, 0, 64), cudaErrorInvalidValue);
+    GIVES(cudaMemset(NULL, 0, 64), cudaErrorInvalidValue);
     GIVES(cudaMemcpy2D(memory, 4, host, 8, 8, 2, cudaMemcpyHostToDevice), cudaErrorInvalidPitchValue);
     STEP(cudaFree(memory));
 }
