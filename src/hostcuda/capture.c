@@ -227,16 +227,23 @@ cudaError_t hc_capture_unsafe_call(void)
     return error;
 }
 
-cudaError_t hc_capture_check_wait(cudaStream_t stream)
+cudaError_t hc_capture_check_question(cudaStream_t stream)
 {
-    if (!stream->capture) {
-        cudaError_t error = check_legacy(stream, true);
-        return error ? error : hc_capture_unsafe_call();
-    }
+    if (!stream->capture)
+        return cudaSuccess;
     if (stream->capture->invalid)
         return cudaErrorStreamCaptureInvalidated;
     hc_capture_invalidate(stream->capture);
     return cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t hc_capture_check_wait(cudaStream_t stream)
+{
+    cudaError_t error;
+    if (stream->capture)
+        return hc_capture_check_question(stream);
+    error = check_legacy(stream, true);
+    return error ? error : hc_capture_unsafe_call();
 }
 
 cudaError_t hc_capture_check_device_wait(int device)

@@ -30,6 +30,8 @@ void hc_capture_stream_destroyed(cudaStream_t stream);
 cudaError_t hc_capture_check_work(cudaStream_t stream);
 /* May the host wait for the stream, or ask for its state? */
 cudaError_t hc_capture_check_wait(cudaStream_t stream);
+/* May the host ask what stream it is: its number, device or flags? Not while it captures (measured). */
+cudaError_t hc_capture_check_question(cudaStream_t stream);
 /* May the host wait for a whole device? */
 cudaError_t hc_capture_check_device_wait(int device);
 /* May this thread make a call that is unsafe in a capture, given its mode and every capture's? Where not, the captures

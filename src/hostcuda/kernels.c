@@ -17,6 +17,9 @@ static struct hc_kernel **bucket_of(const void *function)
     return &table[hash >> 56];
 }
 
+/* A pointer that is no kernel; CUDA takes it for a handle of another kind (measured). */
+#define HC_NO_KERNEL cudaErrorInvalidResourceHandle
+
 struct hc_kernel *hc_kernel_find(const void *function)
 {
     for (struct hc_kernel *kernel = *bucket_of(function); kernel; kernel = kernel->next)
@@ -105,9 +108,9 @@ static bool shape_allowed(dim3 grid, dim3 block)
 cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes)
 {
     if (!kernel)
-        return cudaErrorInvalidDeviceFunction;
+        return HC_NO_KERNEL;
     if (!shape_allowed(grid, block))
-        return cudaErrorInvalidConfiguration;
+        return cudaErrorInvalidValue;
     return shared_bytes > (size_t)kernel->shared_limit ? cudaErrorInvalidValue : cudaSuccess;
 }
 
@@ -142,7 +145,7 @@ bool hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t
 static cudaError_t set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
 {
     if (!kernel)
-        return cudaErrorInvalidDeviceFunction;
+        return HC_NO_KERNEL;
     switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize:
         if (value < 0 || value > HC_SHARED_BYTES_MAX)
@@ -168,7 +171,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const s
     if (!attributes)
         return cudaErrorInvalidValue;
     if (!kernel)
-        return cudaErrorInvalidDeviceFunction;
+        return HC_NO_KERNEL;
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;
     attributes->maxDynamicSharedSizeBytes = kernel->shared_limit;
@@ -192,7 +195,7 @@ cudaError_t cudaFuncGetName(const char **name, const void *func)
     if (!error && !name)
         error = cudaErrorInvalidValue;
     else if (!error && !kernel)
-        error = cudaErrorInvalidDeviceFunction;
+        error = HC_NO_KERNEL;
     else if (!error)
         *name = hc_kernel_name(kernel);
     return hc_end(error);
@@ -203,7 +206,7 @@ cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *pa
     cudaError_t error = hc_begin();
     const struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error && !kernel)
-        error = cudaErrorInvalidDeviceFunction;
+        error = HC_NO_KERNEL;
     else if (!error && (!paramOffset || paramIndex >= kernel->type->count))
         error = cudaErrorInvalidValue;
     if (!error) {

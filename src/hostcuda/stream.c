@@ -188,7 +188,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     return hc_end(error);
 }
 
-#define STREAM_QUESTION(name, type, expression)                                                                        \
+#define STREAM_QUESTION(name, type, expression, check)                                                                 \
     cudaError_t name(cudaStream_t hStream, type *answer)                                                               \
     {                                                                                                                  \
         cudaStream_t stream = NULL;                                                                                    \
@@ -196,13 +196,22 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
         if (!error)                                                                                                    \
             error = answer ? hc_stream_from(hStream, &stream) : cudaErrorInvalidValue;                                 \
         if (!error)                                                                                                    \
+            error = check(stream);                                                                                     \
+        if (!error)                                                                                                    \
             *answer = stream->expression;                                                                              \
         return hc_end(error);                                                                                          \
     }
-STREAM_QUESTION(cudaStreamGetId, unsigned long long, id)
-STREAM_QUESTION(cudaStreamGetDevice, int, device)
-STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags)
-STREAM_QUESTION(cudaStreamGetPriority, int, priority)
+STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_question)
+STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question)
+STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question)
+
+/* The one question that a capture does not mind (measured). */
+static cudaError_t always(cudaStream_t stream)
+{
+    (void)stream;
+    return cudaSuccess;
+}
+STREAM_QUESTION(cudaStreamGetPriority, int, priority, always)
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {

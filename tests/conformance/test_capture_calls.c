@@ -1,5 +1,5 @@
 /* Conformance, first part: calls made while a stream captures, and launches of what was captured. One source for both
- * devices; the expected values are what an H100 answered (shared/CUDA_FACTS.md, the table "Capture status and errors"),
+ * devices; the expected values are what an H100 answered,
  * or, where a case says [H], the toolkit's headers. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +60,61 @@ static void synchronize_other_thread(struct scene *s)
     begin(s->a, THREAD_LOCAL);
     note(s, in_thread(synchronize_call, s->b));
     add(s, s->a);
+    note_end(s, s->a);
+}
+
+/* ---- questions about a stream ---- */
+
+static cudaError_t ask_id(cudaStream_t stream)
+{
+    unsigned long long id;
+    return cudaStreamGetId(stream, &id);
+}
+
+static cudaError_t ask_device(cudaStream_t stream)
+{
+    int device;
+    return cudaStreamGetDevice(stream, &device);
+}
+
+static cudaError_t ask_flags(cudaStream_t stream)
+{
+    unsigned flags;
+    return cudaStreamGetFlags(stream, &flags);
+}
+
+static cudaError_t ask_priority(cudaStream_t stream)
+{
+    int priority;
+    return cudaStreamGetPriority(stream, &priority);
+}
+
+static void ask(struct scene *s, cudaError_t (*question)(cudaStream_t))
+{
+    begin(s->a, RELAXED);
+    note(s, question(s->b));
+    note_status(s, s->a);
+    note(s, question(s->a));
+}
+
+static void ask_for_id(struct scene *s)
+{
+    ask(s, ask_id);
+}
+
+static void ask_for_device(struct scene *s)
+{
+    ask(s, ask_device);
+}
+
+static void ask_for_flags(struct scene *s)
+{
+    ask(s, ask_flags);
+}
+
+static void ask_for_priority(struct scene *s)
+{
+    ask(s, ask_priority);
     note_end(s, s->a);
 }
 
@@ -380,6 +435,13 @@ static const struct conformance_case cases[] = {
     {"cudaDeviceSynchronize in another thread", device_synchronize_thread, BROKEN, NO_GRAPH, ANSWERS(UNSUPPORTED)},
     {"synchronise another stream, thread-local", synchronize_other, BROKEN, NO_GRAPH, ANSWERS(UNSUPPORTED)},
     {"synchronise another stream in another thread", synchronize_other_thread, NONE, 1, ANSWERS(SUCCESS, SUCCESS)},
+    {"cudaStreamGetId of the capturing stream", ask_for_id, BROKEN, NO_GRAPH, ANSWERS(SUCCESS, ACTIVE, UNSUPPORTED)},
+    {"cudaStreamGetDevice of the capturing stream", ask_for_device, BROKEN, NO_GRAPH,
+     ANSWERS(SUCCESS, ACTIVE, UNSUPPORTED)},
+    {"cudaStreamGetFlags of the capturing stream", ask_for_flags, BROKEN, NO_GRAPH,
+     ANSWERS(SUCCESS, ACTIVE, UNSUPPORTED)},
+    {"cudaStreamGetPriority of the capturing stream", ask_for_priority, NONE, 0,
+     ANSWERS(SUCCESS, ACTIVE, SUCCESS, SUCCESS)},
     {"cudaMalloc, global", malloc_global, BROKEN, NO_GRAPH, ANSWERS(UNSUPPORTED)},
     {"cudaMalloc and cudaFree, relaxed", malloc_relaxed, NONE, 0, ANSWERS(SUCCESS, SUCCESS)},
     {"cudaFree, thread-local", free_local, NONE, NO_GRAPH, ANSWERS(UNSUPPORTED, INVALIDATED)},

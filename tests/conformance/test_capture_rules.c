@@ -1,6 +1,5 @@
 /* Conformance, first part: forks and joins, beginning and ending, events. One source for both devices; the expected
- * values are what an H100 answered (shared/CUDA_FACTS.md, the table "Capture status and errors"), or, where a case says
- * [H], the toolkit's headers. */
+ * values are what an H100 answered, or, where a case says [H], the toolkit's headers. */
 #include "conformance_kernels.h"
 #include "scene.h"
 

@@ -305,11 +305,11 @@ static void test_limits(void **state)
     (void)state;
     OK(empty(1024, 1, 1, 1, 0));
     OK(empty(32, 32, 1, 65535, 48 << 10));
-    assert_int_equal(empty(1025, 1, 1, 1, 0), cudaErrorInvalidConfiguration);
-    assert_int_equal(empty(32, 33, 1, 1, 0), cudaErrorInvalidConfiguration);
-    assert_int_equal(empty(1, 1, 65, 1, 0), cudaErrorInvalidConfiguration);
-    assert_int_equal(empty(0, 1, 1, 1, 0), cudaErrorInvalidConfiguration);
-    assert_int_equal(empty(1, 1, 1, 65536, 0), cudaErrorInvalidConfiguration);
+    assert_int_equal(empty(1025, 1, 1, 1, 0), cudaErrorInvalidValue);
+    assert_int_equal(empty(32, 33, 1, 1, 0), cudaErrorInvalidValue);
+    assert_int_equal(empty(1, 1, 65, 1, 0), cudaErrorInvalidValue);
+    assert_int_equal(empty(0, 1, 1, 1, 0), cudaErrorInvalidValue);
+    assert_int_equal(empty(1, 1, 1, 65536, 0), cudaErrorInvalidValue);
     assert_int_equal(empty(1, 1, 1, 1, (48 << 10) + 4), cudaErrorInvalidValue);
     OK(cudaStreamSynchronize(stream));
 }
@@ -319,8 +319,8 @@ static void test_unknown_function(void **state)
     (void)state;
     static const char nothing[16];
     const dim3 one = {1, 1, 1};
-    assert_int_equal(cudaLaunchKernel(nothing, one, one, NULL, 0, stream), cudaErrorInvalidDeviceFunction);
-    assert_int_equal(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
+    assert_int_equal(cudaLaunchKernel(nothing, one, one, NULL, 0, stream), cudaErrorInvalidResourceHandle);
+    assert_int_equal(cudaGetLastError(), cudaErrorInvalidResourceHandle);
 }
 
 /* ---- failures: in processes of their own, since the error sticks ----------------------------------------------------
