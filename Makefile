@@ -170,7 +170,8 @@ $(OUT)/libtest_kernels.a: $(TEST_KERNEL_OBJ)
 $(OUT)/%.a: $(OUT)/flags.link | $(READY)
 	$(call say,AR)rm -f $@ && ar rcs $@ $(filter %.o,$^)
 $(OUT)/libbreakgraph.so: $(DEVICE_SO)
-$(OUT)/libbreakgraph.so: SHARED = $(SO_LINK)
+# Threads that end call into the library: it stays loaded.
+$(OUT)/libbreakgraph.so: SHARED = $(SO_LINK) -Wl,-z,nodelete
 $(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++
 $(OUT)/%.so: $(OUT)/flags.link
 	$(call say,LINK)$(CC) -shared -Wl,-soname,$(@F).$(SOVERSION) $(if $(SAN),$(SAN),-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(SHARED) -lm -lpthread

@@ -49,21 +49,18 @@ int main(void)
     cudaStream_t stream = NULL;
     bg_graph *graph = NULL;
     float *memory = NULL, y[N];
-    model m;
     bg_status status = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-
     if (status == BG_OK)
-        status = checked(cudaMalloc((void **)&memory, 2 * N * sizeof(float)));
-    m.x = bg_tensor_1d(memory, BG_F32, N);
-    m.y = bg_tensor_1d(memory + N, BG_F32, N);
+        status = checked(cudaMalloc((void **)&memory, 2 * sizeof y));
+    model m = {bg_tensor_1d(memory, BG_F32, N), bg_tensor_1d(memory ? memory + N : NULL, BG_F32, N)};
     if (status == BG_OK)
-        status = checked(cudaMemcpy(memory, inputs[0], sizeof inputs[0], cudaMemcpyHostToDevice));
+        status = checked(cudaMemcpyAsync(m.x.data, inputs[0], sizeof y, cudaMemcpyHostToDevice, stream));
     if (status == BG_OK)
         status = bg_capture_forward(&graph, forward, &m, stream, NULL);
     if (status == BG_OK && (status = bg_graph_get_info(graph, &info)) == BG_OK)
         printf("%d segments, %d break, %d steps\n", info.segments, info.breaks, info.steps);
     for (int i = 0; status == BG_OK && i < 2; i++) {
-        status = checked(cudaMemcpy(memory, inputs[i], sizeof inputs[i], cudaMemcpyHostToDevice));
+        status = checked(cudaMemcpyAsync(m.x.data, inputs[i], sizeof y, cudaMemcpyHostToDevice, stream));
         if (status == BG_OK && (status = bg_replay(graph, stream)) == BG_OK)
             status = checked(cudaMemcpyAsync(y, m.y.data, sizeof y, cudaMemcpyDeviceToHost, stream));
         if (status == BG_OK && (status = checked(cudaStreamSynchronize(stream))) == BG_OK)

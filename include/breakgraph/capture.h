@@ -58,14 +58,15 @@ typedef struct bg_capture_options {
     bg_pool *pool;          /* NULL: the graph has its own memory */
     const bg_tensor *state; /* tensors that a pass changes; put back as they were where the pass does not count: */
     size_t state_count;     /* where segments are not launched, and where the capture fails or is aborted */
-    bg_status (*barrier)(void *user); /* called after each segment's end, at capture; an error ends the capture */
+    bg_status (*barrier)(void *user); /* called after each segment's end, at capture; it may wait, but not call ops; an
+                                         error ends the capture */
     void *barrier_user;
 } bg_capture_options;
 
-#define BG_CAPTURE_OPTIONS_INIT                                                                                    \
-    {                                                                                                              \
-        sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false, \
-            false, 0, NULL, NULL, 0, NULL, NULL                                                                    \
+#define BG_CAPTURE_OPTIONS_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false,     \
+            false, 0, NULL, NULL, 0, NULL, NULL                                                                        \
     }
 
 typedef struct bg_graph_info {
@@ -80,15 +81,15 @@ typedef struct bg_graph_info {
     size_t pool_bytes;   /* held by the pool for this graph; 0 without a pool */
     size_t bridge_bytes; /* bridge buffers and scratch that the graph owns */
     size_t graph_bytes;  /* device memory that went away during the capture beside bridge_bytes, by the driver's count:
-                          * the  instantiated graphs, and what the program itself allocated meanwhile */
+                          * the instantiated graphs, and what the program itself allocated meanwhile */
     double capture_ms;   /* from begin to end, bodies and instantiation included */
     double instantiate_ms;
     uint64_t replays; /* that succeeded */
 } bg_graph_info;
 
-#define BG_GRAPH_INFO_INIT                                                  \
-    {                                                                       \
-        sizeof(bg_graph_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0 \
+#define BG_GRAPH_INFO_INIT                                                                                             \
+    {                                                                                                                  \
+        sizeof(bg_graph_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0                                            \
     }
 
 typedef struct bg_call_info {
@@ -101,9 +102,9 @@ typedef struct bg_call_info {
     int segment; /* the first segment that may hold its nodes, from 0; -1 for an eager call */
 } bg_call_info;
 
-#define BG_CALL_INFO_INIT                                   \
-    {                                                       \
-        sizeof(bg_call_info), NULL, NULL, NULL, 0, false, 0 \
+#define BG_CALL_INFO_INIT                                                                                              \
+    {                                                                                                                  \
+        sizeof(bg_call_info), NULL, NULL, NULL, 0, false, 0                                                            \
     }
 
 /* Begins a capture on stream, the origin: until the end, the stream's work goes into CUDA graphs, and eager ops run
@@ -115,11 +116,13 @@ BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, con
 
 /* Ends the capture and makes *graph, which the caller owns. It consumes the capture, whatever it returns; after an
  * error *graph is NULL and the streams are out of capture and usable. Returns the capture's first error, an op's
- * failure as the body's own status. WRONG_THREAD where another thread began it (the capture is gone all the same);
- * UNJOINED_STREAM where a forked stream has work that the origin does not wait for. */
+ * failure as the body's own status. WRONG_THREAD where another thread began it (the capture is gone all the same; that
+ * thread must not be inside one of the library's calls); BUSY inside a body or barrier of the capture (it is gone when
+ * that returns); UNJOINED_STREAM where a forked stream has work that the origin does not wait for. */
 BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
 
-/* Ends the capture without a graph. NULL is fine. Inside an eager body it takes effect when the body returns. */
+/* Ends the capture without a graph. NULL is fine. Inside a body or barrier of the capture it takes effect when that
+ * returns. */
 BG_API void bg_capture_abort(bg_capture *capture);
 
 /* Begin, forward(user, stream), end. With BG_DEBUG=forward the graph is one eager call of forward, which then must stay
@@ -130,10 +133,11 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
 /* Replays the graph on stream: launches each segment and runs each eager call, in order; it returns when all is queued,
  * as the bodies do. Replays of one graph on several streams run one after the other; a stream on which the graph was
  * replayed must live until the graph is replayed on another one or destroyed. After an error the outputs are undefined,
- * and the graph may be replayed again. Errors: INVALID_ARGUMENT (a NULL, a stream of another device), ALREADY_CAPTURING
- * (a breakgraph capture runs on stream; it goes on unharmed), BUSY (the graph is being replayed), a body's own status,
- * SHAPE and DTYPE (an output changed), CUDA. It takes no lock, allocates nothing and reads no environment, unless an
- * eager body does, or asks for more memory than before. */
+ * and the graph may be replayed again. Errors: INVALID_ARGUMENT (a NULL, a stream of another device, another device
+ * than at capture), ALREADY_CAPTURING (a breakgraph capture runs on stream; it goes on unharmed), FOREIGN_CAPTURE
+ * (someone else captures stream), BUSY (the graph is being replayed, or the stream of its last replay is being
+ * captured), a body's own status, SHAPE and DTYPE (an output changed), CUDA. It takes no lock, allocates nothing and
+ * reads no environment, unless an eager body does, or asks for more memory than before. */
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
 /* Gives back all that the graph owns. NULL is fine, a replay in flight too. Not inside one of the graph's bodies. */
@@ -147,8 +151,8 @@ BG_API bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_inf
 
 /* The stored arguments of an eager call, by its name ("sample_top_k#0"); size is sizeof(NAME_args). To be changed
  * between replays: the next replay runs with them. NULL, with bg_last_error(), where no eager call of the pass has that
- * name, or its arguments another size. Outputs without memory hold their bridge buffers here. They live as long as the
- * graph. */
+ * name, or its arguments another size; so too under BG_DEBUG=forward, where each replay makes its calls anew. Outputs
+ * without memory hold their bridge buffers here. They live as long as the graph. */
 BG_API void *bg_graph_args(bg_graph *graph, const char *call, size_t size);
 
 /* The captured CUDA graph of a segment, 0 <= index < segments, still owned by graph; NULL beyond. */

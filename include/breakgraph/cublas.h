@@ -13,7 +13,8 @@
 /* Sets the handle's stream, and a workspace that no other handle uses. With its default workspace cuBLAS adds memory
  * nodes to a capture, and such a graph can be neither cloned nor instantiated twice. pool NULL: the workspace is the
  * handle's own, the same at every call, and goes with bg_workspace_release(handle) before cublasDestroy. Call it again
- * whenever the handle changes streams: cublasSetStream resets the workspace. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY,
+ * whenever the handle changes streams: cublasSetStream resets the workspace. Graphs captured with one handle share its
+ * workspace: do not replay two of them at once. Errors: INVALID_ARGUMENT (a NULL handle or stream), OUT_OF_MEMORY,
  * CUBLAS, and UNSUPPORTED for a pool, which this version has not. */
 static inline bg_status bg_cublas_bind(cublasHandle_t handle, cudaStream_t stream, bg_pool *pool)
 {
@@ -21,6 +22,9 @@ static inline bg_status bg_cublas_bind(cublasHandle_t handle, cudaStream_t strea
     cublasStatus_t result;
     bg_status status;
 
+    if (handle == NULL || stream == NULL)
+        return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "bg_cublas_bind",
+                                 handle == NULL ? "handle is NULL" : "stream is NULL", "create it first");
     if (pool != NULL)
         return bg_report_failure(BG_ERROR_UNSUPPORTED, "bg_cublas_bind", "pool is not NULL",
                                  "pass NULL for a workspace of the handle's own");

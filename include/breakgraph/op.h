@@ -28,7 +28,8 @@ typedef struct bg_site {
 /* An op's body: issues its work on stream, or on streams of its own that it joins to stream, and returns the first
  * error. args points to its NAME_args. It may leave a BG_OUT tensor pointing elsewhere: the result is then copied to
  * where the caller expects it, so that memory from anywhere but bg_scratch must stay as it is until that call runs
- * again. An eager body may also synchronise, allocate and compile. */
+ * again; two outputs may not change places. An eager body may also synchronise, allocate and compile; what it sets for
+ * its thread (cudaSetDevice) it sets back. In C++ an exception that leaves a body ends the program. */
 typedef bg_status (*bg_op_body)(void *args, cudaStream_t stream);
 
 /* Fills shape and dtype of the outputs in args from its inputs, without running anything. */
@@ -59,7 +60,8 @@ typedef struct bg_op {
     bg_op_shape shape_;
 } bg_op;
 
-/* Called by the macros when the program, or a shared object, is loaded and unloaded. */
+/* Called by the macros when the program, or a shared object, is loaded and unloaded. A graph whose ops are unloaded may
+ * only be destroyed. */
 BG_API void bg_op_register(bg_op *op);
 BG_API void bg_op_unregister(bg_op *op);
 
@@ -89,8 +91,11 @@ BG_API bg_status bg_override_eager(const char *pattern);
 /* The one entry: every call comes through here. args is a NAME_args. On return each BG_OUT and BG_INOUT tensor in args
  * is the caller's own, or, where the caller gave no memory, a bridge buffer of the shape that the caller gave or, with
  * rank 0, the body: in a capture the graph owns it; outside it belongs to the library, and lasts until the same line
- * calls the op again in the same thread. The other members are the caller's, unchanged. Inside a capture an error
- * sticks: later calls return it without running, and the end returns it. Errors: INVALID_ARGUMENT (a NULL, an invalid
+ * calls the op again in the same thread, or the thread ends; after a failure it is NULL. The other members are the
+ * caller's, unchanged.
+ *
+ * Inside a capture an error sticks: later calls return it without running, and the end returns it. What fails inside an
+ * eager body is that body's to handle. Errors: INVALID_ARGUMENT (a NULL, an invalid
  * tensor, two ops of one name), the body's own status, SHAPE and DTYPE (the body changed an output's), OP (it left an
  * output without memory), WRONG_THREAD, FOREIGN_CAPTURE (an eager op on a stream that someone else captures;
  * BG_FOREIGN_INLINE=1 in the environment runs it inline), CAPTURE_INVALID, UNTRACKED_STREAM, OUT_OF_MEMORY, CUDA. */
@@ -129,28 +134,30 @@ BG_END_C_
 #define BG_CALL_ARGS(name, stream, args) bg_op_call(&name##_bg_op_, stream, true ? (args) : (name##_args *)0, BG_SITE)
 
 #ifdef __cplusplus
-#define BG_SITE                                               \
-    ([]() -> const bg_site * {                                \
-        static const bg_site bg_site_ = {__FILE__, __LINE__}; \
-        return &bg_site_;                                     \
+#define BG_SITE                                                                                                        \
+    ([]() -> const bg_site * {                                                                                         \
+        static const bg_site bg_site_ = {__FILE__, __LINE__};                                                          \
+        return &bg_site_;                                                                                              \
     }())
 #define BG_ASSIGN_(name, assignment) bg_args_ assignment;
-#define BG_CALL_(name, stream, ...)                               \
-    __extension__({                                               \
-        static const bg_site bg_site_ = {__FILE__, __LINE__};     \
-        name##_args bg_args_ = name##_args();                     \
-        BG_EACH_(BG_ASSIGN_, name, __VA_ARGS__)                   \
-        bg_op_call(&name##_bg_op_, stream, &bg_args_, &bg_site_); \
+#define BG_CALL_(name, stream, ...)                                                                                    \
+    __extension__({                                                                                                    \
+        static const bg_site bg_site_ = {__FILE__, __LINE__};                                                          \
+        name##_args bg_args_ = name##_args();                                                                          \
+        BG_EACH_(BG_ASSIGN_, name, __VA_ARGS__)                                                                        \
+        bg_op_call(&name##_bg_op_, stream, &bg_args_, &bg_site_);                                                      \
     })
-#define BG_EXTERN_ extern "C"
-#define BG_CHECK_COPYABLE_(type, name)                       \
-    static_assert(__is_trivially_copyable(__typeof__(type)), \
+#define BG_EXTERN_   extern "C"
+#define BG_NOEXCEPT_ noexcept
+#define BG_CHECK_COPYABLE_(type, name)                                                                                 \
+    static_assert(__is_trivially_copyable(__typeof__(type)),                                                           \
                   "BG_VALUE(" #name "): the type must be trivially copyable");
 #else
 #define BG_SITE (&(const bg_site){__FILE__, __LINE__})
-#define BG_CALL_(name, stream, ...) \
+#define BG_CALL_(name, stream, ...)                                                                                    \
     bg_op_call(&name##_bg_op_, stream, &(name##_args){__VA_ARGS__}, &(const bg_site){__FILE__, __LINE__})
 #define BG_EXTERN_ extern
+#define BG_NOEXCEPT_
 #define BG_CHECK_COPYABLE_(type, name)
 #endif
 
@@ -162,57 +169,57 @@ BG_END_C_
 /* struct NAME_args, and the table of its fields. The last member keeps an op without fields legal. */
 #define BG_ARGS_(...)        BG_ARGS__(BG_FIRST_(__VA_ARGS__), __VA_ARGS__)
 #define BG_ARGS__(name, ...) BG_ARGS___(name, __VA_ARGS__)
-#define BG_ARGS___(name, ...)                                                                                  \
-    typedef struct name##_args {                                                                               \
-        BG_EACH_(BG_MEMBER_, __VA_ARGS__)                                                                      \
-        int bg_reserved_;                                                                                      \
-    } name##_args;                                                                                             \
-    static const bg_field name##_bg_fields_[] BG_UNUSED_ = {                                                   \
-        BG_EACH_(BG_FIELD_, __VA_ARGS__){"", BG_ROLE_VALUE, 0, 0}};                                            \
-    typedef char name##_bg_has_at_most_32_fields_[sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] <= 33 \
-                                                      ? 1                                                      \
+#define BG_ARGS___(name, ...)                                                                                          \
+    typedef struct name##_args {                                                                                       \
+        BG_EACH_(BG_MEMBER_, __VA_ARGS__)                                                                              \
+        int bg_reserved_;                                                                                              \
+    } name##_args;                                                                                                     \
+    static const bg_field name##_bg_fields_[] BG_UNUSED_ = {                                                           \
+        BG_EACH_(BG_FIELD_, __VA_ARGS__){"", BG_ROLE_VALUE, 0, 0}};                                                    \
+    typedef char name##_bg_has_at_most_32_fields_[sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] <= 33         \
+                                                      ? 1                                                              \
                                                       : -1] BG_UNUSED_;
 #define BG_MEMBER_(name, field) BG_MEMBER__ field
-#define BG_MEMBER__(role, type, member) \
-    BG_CHECK_COPYABLE_(type, member)    \
+#define BG_MEMBER__(role, type, member)                                                                                \
+    BG_CHECK_COPYABLE_(type, member)                                                                                   \
     __typeof__(type) member;
 #define BG_FIELD_(name, field) BG_FIELD__(name, BG_UNPAREN_ field)
 #define BG_FIELD__(...)        BG_FIELD___(__VA_ARGS__)
-#define BG_FIELD___(name, role, type, member)                                 \
-    {#member, BG_ROLE_##role, (uint32_t)offsetof(struct name##_args, member), \
+#define BG_FIELD___(name, role, type, member)                                                                          \
+    {#member, BG_ROLE_##role, (uint32_t)offsetof(struct name##_args, member),                                          \
      (uint32_t)sizeof(((struct name##_args *)0)->member)},
 
 /* The op's entry in the registry, and the opening of its body. */
 #define BG_DECLARE_(name)              BG_DECLARE__(name)
 #define BG_DECLARE__(name)             BG_EXTERN_ bg_op name##_bg_op_;
 #define BG_BODY_(linkage, name, eager) BG_BODY__(linkage, name, eager)
-#define BG_BODY__(linkage, name, eager)                                                                    \
-    static bg_status name##_bg_body_(name##_args *args, cudaStream_t stream);                              \
-    static bg_status name##_bg_entry_(void *args, cudaStream_t stream)                                     \
-    {                                                                                                      \
-        return name##_bg_body_((name##_args *)args, stream);                                               \
-    }                                                                                                      \
-    linkage bg_op name##_bg_op_ = {sizeof(bg_op),                                                          \
-                                   #name,                                                                  \
-                                   name##_bg_entry_,                                                       \
-                                   name##_bg_fields_,                                                      \
-                                   (uint32_t)(sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] - 1), \
-                                   (uint32_t)sizeof(name##_args),                                          \
-                                   eager,                                                                  \
-                                   {__FILE__, __LINE__},                                                   \
-                                   NULL,                                                                   \
-                                   NULL,                                                                   \
-                                   NULL,                                                                   \
-                                   NULL,                                                                   \
-                                   NULL};                                                                  \
-    __attribute__((constructor)) static void name##_bg_register_(void)                                     \
-    {                                                                                                      \
-        bg_op_register(&name##_bg_op_);                                                                    \
-    }                                                                                                      \
-    __attribute__((destructor)) static void name##_bg_unregister_(void)                                    \
-    {                                                                                                      \
-        bg_op_unregister(&name##_bg_op_);                                                                  \
-    }                                                                                                      \
+#define BG_BODY__(linkage, name, eager)                                                                                \
+    static bg_status name##_bg_body_(name##_args *args, cudaStream_t stream);                                          \
+    static bg_status name##_bg_entry_(void *args, cudaStream_t stream) BG_NOEXCEPT_                                    \
+    {                                                                                                                  \
+        return name##_bg_body_((name##_args *)args, stream);                                                           \
+    }                                                                                                                  \
+    linkage bg_op name##_bg_op_ = {sizeof(bg_op),                                                                      \
+                                   #name,                                                                              \
+                                   name##_bg_entry_,                                                                   \
+                                   name##_bg_fields_,                                                                  \
+                                   (uint32_t)(sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] - 1),             \
+                                   (uint32_t)sizeof(name##_args),                                                      \
+                                   eager,                                                                              \
+                                   {__FILE__, __LINE__},                                                               \
+                                   NULL,                                                                               \
+                                   NULL,                                                                               \
+                                   NULL,                                                                               \
+                                   NULL,                                                                               \
+                                   NULL};                                                                              \
+    __attribute__((constructor)) static void name##_bg_register_(void)                                                 \
+    {                                                                                                                  \
+        bg_op_register(&name##_bg_op_);                                                                                \
+    }                                                                                                                  \
+    __attribute__((destructor)) static void name##_bg_unregister_(void)                                                \
+    {                                                                                                                  \
+        bg_op_unregister(&name##_bg_op_);                                                                              \
+    }                                                                                                                  \
     static bg_status name##_bg_body_(name##_args *args BG_UNUSED_, cudaStream_t stream BG_UNUSED_)
 
 /* BG_EACH_(M, first, a, b, ...): M(first, a) M(first, b) ... */

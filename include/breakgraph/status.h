@@ -8,32 +8,32 @@
 BG_BEGIN_C_
 
 /* Every status once: name, clause. */
-#define BG_STATUS_MAP(X)                                                         \
-    X(BG_OK, "success")                                                          \
-    X(BG_ERROR_INVALID_ARGUMENT, "an argument is not what the function takes")   \
-    X(BG_ERROR_OUT_OF_MEMORY, "memory ran out")                                  \
-    X(BG_ERROR_IO, "a file could not be read or written")                        \
-    X(BG_ERROR_UNSUPPORTED, "this is not supported")                             \
-    X(BG_ERROR_NOT_FOUND, "there is nothing of that name")                       \
-    X(BG_ERROR_BUSY, "the object is in use")                                     \
-    X(BG_ERROR_TIMEOUT, "it took too long")                                      \
-    X(BG_ERROR_CUDA, "a CUDA call failed")                                       \
-    X(BG_ERROR_CUBLAS, "a cuBLAS call failed")                                   \
-    X(BG_ERROR_NCCL, "an NCCL call failed")                                      \
-    X(BG_ERROR_NOT_CAPTURING, "there is no capture")                             \
-    X(BG_ERROR_ALREADY_CAPTURING, "a capture is running already")                \
-    X(BG_ERROR_FOREIGN_CAPTURE, "the stream is captured by someone else")        \
-    X(BG_ERROR_WRONG_THREAD, "the capture belongs to another thread")            \
-    X(BG_ERROR_CAPTURE_INVALID, "CUDA invalidated the capture")                  \
-    X(BG_ERROR_UNJOINED_STREAM, "a forked stream was not joined")                \
-    X(BG_ERROR_UNTRACKED_STREAM, "a stream took part in the capture unseen")     \
-    X(BG_ERROR_ISOLATION, "the capture would wait for work outside it")          \
-    X(BG_ERROR_OP, "an op's body returned an error")                             \
-    X(BG_ERROR_SHAPE, "a tensor has another shape than expected")                \
-    X(BG_ERROR_DTYPE, "a tensor has another element type than expected")         \
-    X(BG_ERROR_STALE_ADDRESS, "an address is no longer what it was at capture")  \
-    X(BG_ERROR_MISMATCH, "results differ")                                       \
-    X(BG_ERROR_NONDETERMINISTIC, "results differ between runs of the same work") \
+#define BG_STATUS_MAP(X)                                                                                               \
+    X(BG_OK, "success")                                                                                                \
+    X(BG_ERROR_INVALID_ARGUMENT, "an argument is not what the function takes")                                         \
+    X(BG_ERROR_OUT_OF_MEMORY, "memory ran out")                                                                        \
+    X(BG_ERROR_IO, "a file could not be read or written")                                                              \
+    X(BG_ERROR_UNSUPPORTED, "this is not supported")                                                                   \
+    X(BG_ERROR_NOT_FOUND, "there is nothing of that name")                                                             \
+    X(BG_ERROR_BUSY, "the object is in use")                                                                           \
+    X(BG_ERROR_TIMEOUT, "it took too long")                                                                            \
+    X(BG_ERROR_CUDA, "a CUDA call failed")                                                                             \
+    X(BG_ERROR_CUBLAS, "a cuBLAS call failed")                                                                         \
+    X(BG_ERROR_NCCL, "an NCCL call failed")                                                                            \
+    X(BG_ERROR_NOT_CAPTURING, "there is no capture")                                                                   \
+    X(BG_ERROR_ALREADY_CAPTURING, "a capture is running already")                                                      \
+    X(BG_ERROR_FOREIGN_CAPTURE, "the stream is captured by someone else")                                              \
+    X(BG_ERROR_WRONG_THREAD, "the capture belongs to another thread")                                                  \
+    X(BG_ERROR_CAPTURE_INVALID, "CUDA invalidated the capture")                                                        \
+    X(BG_ERROR_UNJOINED_STREAM, "a forked stream was not joined")                                                      \
+    X(BG_ERROR_UNTRACKED_STREAM, "a stream took part in the capture unseen")                                           \
+    X(BG_ERROR_ISOLATION, "the capture would wait for work outside it")                                                \
+    X(BG_ERROR_OP, "an op's body returned an error")                                                                   \
+    X(BG_ERROR_SHAPE, "a tensor has another shape than expected")                                                      \
+    X(BG_ERROR_DTYPE, "a tensor has another element type than expected")                                               \
+    X(BG_ERROR_STALE_ADDRESS, "an address is no longer what it was at capture")                                        \
+    X(BG_ERROR_MISMATCH, "results differ")                                                                             \
+    X(BG_ERROR_NONDETERMINISTIC, "results differ between runs of the same work")                                       \
     X(BG_ERROR_RANKS, "ranks disagree")
 
 typedef enum bg_status {

@@ -17,16 +17,23 @@ bg_status bg__fail_cuda(cudaError_t error, const char *call);
 /* Puts words before what bg_last_error() says: where it happened. */
 void bg__fail_where(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether the sentence names its call already; outer calls then add nothing. A new failure starts without. */
+bool bg__fail_is_placed(void);
+void bg__fail_set_placed(void);
+
 /* Empties the sentence, so that one can tell whether a body sets its own; after a success unhide brings it back. */
 char bg__fail_hide(void);
 void bg__fail_unhide(char hidden);
-/* Sets the sentence to one that was kept. */
+/* Sets the sentence to one that was kept, with its place in it. */
 void bg__fail_restore(const char *text);
 
 /* Notes whether a CUDA error is pending that is not ours. Every public function that may fail begins with it, but for
  * bg_replay, which cannot afford it. */
 void bg__pending_note(void);
 void bg__pending_forget(void);
+
+/* For a call that may fail without harm: its error is not left in CUDA's last error. */
+void bg__ignore(cudaError_t error);
 
 /* A line on standard error. */
 void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -61,7 +68,7 @@ bg_status bg__env_choice(const char *variable, const char *const *choices, int f
 /* "0" or "1". */
 bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
 
-/* ---- device memory (memory.c) -------------------------------------------------------------------------------- */
+/* ---- device memory (device.c) -------------------------------------------------------------------------------- */
 
 /* cudaMalloc and cudaFree that do no harm to a capture of this thread. bytes > 0; free takes NULL. */
 bg_status bg__device_alloc(size_t bytes, void **ptr);

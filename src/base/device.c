@@ -22,13 +22,16 @@ bool bg__device_is_gone(cudaError_t error)
 bg__relaxed bg__relax_begin(void)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
-    relaxed.exchanged = cudaThreadExchangeStreamCaptureMode(&relaxed.before) == cudaSuccess;
+    cudaError_t error = cudaThreadExchangeStreamCaptureMode(&relaxed.before);
+    relaxed.exchanged = error == cudaSuccess;
+    bg__ignore(error);
     return relaxed;
 }
 
 void bg__relax_end(bg__relaxed relaxed)
 {
     cudaError_t error = relaxed.exchanged ? cudaThreadExchangeStreamCaptureMode(&relaxed.before) : cudaSuccess;
+    bg__ignore(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
         bg__warn("cudaThreadExchangeStreamCaptureMode failed with %s; this thread's captures are relaxed from now on",
                  cudaGetErrorName(error));
@@ -56,6 +59,7 @@ void bg__device_free(void *ptr)
         return;
     relaxed = bg__relax_begin();
     error = cudaFree(ptr);
+    bg__ignore(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
         bg__warn("cudaFree failed with %s; the memory may be lost", cudaGetErrorName(error));
     bg__relax_end(relaxed);

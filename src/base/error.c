@@ -8,6 +8,7 @@
 enum { TEXT_BYTES = 1024 };
 
 static _Thread_local char text[TEXT_BYTES];
+static _Thread_local bool placed;
 static _Thread_local cudaError_t pending = cudaSuccess;
 
 const char *bg_last_error(void)
@@ -24,7 +25,18 @@ bg_status bg__fail(bg_status status, const char *format, ...)
     vsnprintf(fresh, sizeof fresh, format, arguments);
     va_end(arguments);
     memcpy(text, fresh, sizeof text);
+    placed = false;
     return status;
+}
+
+bool bg__fail_is_placed(void)
+{
+    return placed;
+}
+
+void bg__fail_set_placed(void)
+{
+    placed = true;
 }
 
 void bg__fail_where(const char *format, ...)
@@ -35,8 +47,10 @@ void bg__fail_where(const char *format, ...)
     va_start(arguments, format);
     used = vsnprintf(fresh, sizeof fresh, format, arguments);
     va_end(arguments);
-    if (used < 0 || used >= TEXT_BYTES - 3)
+    if (used < 0)
         return;
+    if (used > TEXT_BYTES / 2) /* what happened matters more than a long name */
+        used = TEXT_BYTES / 2;
     snprintf(fresh + used, sizeof fresh - (size_t)used, ": %.*s", TEXT_BYTES - 3 - used, text);
     memcpy(text, fresh, sizeof text);
 }
@@ -57,6 +71,13 @@ void bg__fail_unhide(char hidden)
 void bg__fail_restore(const char *saved)
 {
     snprintf(text, sizeof text, "%s", saved);
+    placed = true;
+}
+
+void bg__ignore(cudaError_t error)
+{
+    if (error != cudaSuccess && pending == cudaSuccess)
+        (void)cudaGetLastError();
 }
 
 void bg__pending_note(void)
@@ -104,7 +125,7 @@ static const char *advice_for(cudaError_t error)
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
-    case cudaErrorAssert: return "replay with BG_DEBUG=sync to find the place; the CUDA context is lost";
+    case cudaErrorAssert: return "run the program with BG_DEBUG=sync to find the place; the CUDA context is lost";
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorNoKernelImageForDevice: return "build the kernels for this GPU's architecture";
     default: return "see CUDA's documentation of this error";

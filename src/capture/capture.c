@@ -105,10 +105,10 @@ static void dispose(bg_capture *capture)
     bg__live_remove(capture);
     bg__segment_discard(capture);
     for (int i = 0; i < capture->member_count; i++)
-        (void)cudaEventDestroy(capture->members[i].event);
+        bg__ignore(cudaEventDestroy(capture->members[i].event));
     if (capture->event != NULL)
-        (void)cudaEventDestroy(capture->event);
-    if (capture->thread == bg__thread_id())
+        bg__ignore(cudaEventDestroy(capture->event));
+    if (capture->thread == bg__thread_id() && bg__thread_self()->phase == BG_PHASE_CAPTURE)
         bg__thread_self()->phase = BG_PHASE_PLAIN;
     bg__state_free(capture);
     bg__override_free(capture->override);
@@ -135,6 +135,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     capture->began_ms = bg__now_ms();
     capture->options = checked;
     capture->origin = stream;
+    capture->thread = bg__thread_id();
     BG__TRY(bg__override_get(&capture->override));
     BG__TRY(resolve_debug(capture, whole));
     BG__TRY(bg__graph_create(&capture->graph, checked.name));
@@ -143,9 +144,8 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY(bg__state_save(capture));
     if (capture->debug != BG_DEBUG_FORWARD)
         BG__TRY(bg__segment_open(capture));
-    capture->thread = bg__thread_id();
     bg__live_add(capture);
-    bg__op_set_capture_hook(bg__capture_op);
+    bg__op_set_capture_hooks(&bg__capture_op_hooks);
     bg__thread_self()->phase = BG_PHASE_CAPTURE;
     *result = capture;
     capture = NULL;
@@ -164,12 +164,17 @@ bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_c
 
 /* ---- failure ---- */
 
+static void note_failure(bg_capture *capture, bg_status status)
+{
+    if (capture->status != BG_OK)
+        return;
+    capture->status = status;
+    snprintf(capture->message, sizeof capture->message, "%s", bg_last_error());
+}
+
 bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 {
-    if (capture->status == BG_OK) {
-        capture->status = status;
-        snprintf(capture->message, sizeof capture->message, "%s", bg_last_error());
-    }
+    note_failure(capture, status);
     if (!capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
         bg__warn("%s: after the failure the stream could not be captured again; what the program launches before "
                  "bg_capture_end runs",
@@ -178,13 +183,28 @@ bg_status bg__capture_fail(bg_capture *capture, bg_status status)
     return capture->status;
 }
 
-bool bg__capture_was_aborted(bg_capture *capture, bg_status *status)
+/* Puts options.state back, and frees all. */
+static void throw_away(bg_capture *capture)
 {
-    if (!capture->aborted)
-        return false;
+    bg__segment_discard(capture);
+    if (bg__state_restore(capture) != BG_OK)
+        bg__warn("options.state could not be restored: %s", bg_last_error());
     dispose(capture);
-    *status = bg__fail(BG_ERROR_NOT_CAPTURING, "the capture was ended inside an eager body");
-    return true;
+}
+
+void bg__capture_enter(bg_capture *capture)
+{
+    capture->depth++;
+}
+
+bg_status bg__capture_leave(bg_capture *capture, bg_status status)
+{
+    capture->depth--;
+    if (!capture->aborted)
+        return status;
+    if (capture->depth == 0)
+        throw_away(capture);
+    return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture was ended inside one of its own calls");
 }
 
 /* ---- end ---- */
@@ -193,11 +213,14 @@ static void measure(bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
     size_t free_bytes, total, bridges = 0;
+    cudaError_t error;
 
     graph->capture_ms = bg__now_ms() - capture->began_ms;
     for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
         bridges += bg__memory_bytes(&call->own);
-    if (cudaMemGetInfo(&free_bytes, &total) == cudaSuccess && capture->free_bytes > free_bytes + bridges)
+    error = cudaMemGetInfo(&free_bytes, &total);
+    bg__ignore(error); /* the figure stays 0 */
+    if (error == cudaSuccess && capture->free_bytes > free_bytes + bridges)
         graph->graph_bytes = capture->free_bytes - free_bytes - bridges;
 }
 
@@ -205,12 +228,15 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
 
+    bg__capture_enter(capture);
     if (status == BG_OK && capture->open)
         status = bg__segment_close(capture, capture->options.join_at_end);
-    if (status != BG_OK) {
-        bg__capture_fail(capture, status);
+    if (capture->aborted || status != BG_OK)
+        note_failure(capture, status);
+    if (capture->aborted)
+        return bg__capture_leave(capture, status);
+    if (status != BG_OK)
         bg__segment_discard(capture);
-    }
     if ((status != BG_OK || !capture->options.launch_segments) && capture->saved_count > 0) {
         bg_status restored = bg__state_restore(capture);
         if (status == BG_OK)
@@ -246,11 +272,10 @@ bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
         return bg__fail(BG_ERROR_WRONG_THREAD,
                         "bg_capture_end: another thread began this capture, and had to end it; it was thrown away");
     }
-    if (capture->in_body) {
+    if (capture->depth > 0) {
         capture->aborted = true;
-        return bg__fail(BG_ERROR_BUSY,
-                        "bg_capture_end inside an eager body of the capture; it is thrown away when the body "
-                        "returns");
+        return bg__fail(BG_ERROR_BUSY, "bg_capture_end inside a body or barrier of the capture; it is thrown away when "
+                                       "that returns");
     }
     return end(capture, graph);
 }
@@ -259,14 +284,10 @@ void bg_capture_abort(bg_capture *capture)
 {
     if (capture == NULL)
         return;
-    if (capture->in_body) {
+    if (capture->depth > 0)
         capture->aborted = true;
-        return;
-    }
-    bg__segment_discard(capture);
-    if (bg__state_restore(capture) != BG_OK)
-        bg__warn("bg_capture_abort: options.state could not be restored: %s", bg_last_error());
-    dispose(capture);
+    else
+        throw_away(capture);
 }
 
 bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
@@ -292,7 +313,7 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
         bg__fail_unhide(hidden);
     }
     if (status != BG_OK)
-        bg__capture_fail(capture, status);
+        note_failure(capture, status);
     return end(capture, graph);
 }
 

@@ -17,6 +17,7 @@ typedef struct bg__segment {
 
 /* A write-back: an output that the body leaves elsewhere. */
 typedef struct bg__copy {
+    const bg__call *call;
     const void *source; /* of this replay; NULL: the body wrote in place */
     void *target;
     size_t bytes;
@@ -29,6 +30,7 @@ typedef struct bg__eager {
     void *args;                 /* stored; what bg_graph_args gives */
     void *work;                 /* what the body gets: a copy, since it may change it */
     bg__copy **copies;          /* for each output its COPY step's, or NULL */
+    int outputs;                /* kept, since the op may be unloaded before the graph goes */
     struct bg__eager *previous; /* all of a graph's, to be freed */
 } bg__eager;
 
@@ -65,6 +67,7 @@ struct bg_graph {
     int segment_count, segment_capacity;
     bg__eager *eagers;
     bg__call root;
+    bg__failure failure; /* of a pass that runs as one eager call */
     bg_forward forward;
     void *forward_user;
     char *name;
@@ -87,7 +90,7 @@ const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t by
 typedef struct bg__member {
     cudaStream_t stream;
     cudaEvent_t event; /* for forks to it and joins from it */
-    bg_site site;      /* where it was forked */
+    bg_site site;      /* where it was forked, for messages */
 } bg__member;
 
 /* A tensor of options.state, and what it held at begin. */
@@ -111,7 +114,8 @@ struct bg_capture {
     size_t saved_count;
     bool open;        /* the origin captures */
     bool in_body;     /* a body runs at a break */
-    bool aborted;     /* in that body */
+    int depth;        /* library calls for this capture on the stack: the outermost one may free it */
+    bool aborted;     /* inside of one */
     bg_status status; /* the first failure */
     char message[1024];
     double began_ms;
@@ -120,6 +124,14 @@ struct bg_capture {
 
 /* Notes the first failure; what the program launches from here on falls into a capture that is thrown away. */
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
+
+/* What a failed or ended capture, or one between segments, answers to every call; else BG_OK. */
+bg_status bg__capture_check(const bg_capture *capture);
+
+/* Around all that a program may call in a capture. leave frees the capture if it has been aborted meanwhile; the status
+ * is then NOT_CAPTURING. */
+void bg__capture_enter(bg_capture *capture);
+bg_status bg__capture_leave(bg_capture *capture, bg_status status);
 
 /* Ends the segment that is open: joins the members, instantiates, launches. */
 bg_status bg__segment_close(bg_capture *capture, bool join);
@@ -134,22 +146,26 @@ void bg__segment_discard(bg_capture *capture);
 typedef bg_status (*bg__at_break)(bg_capture *capture, void *user);
 bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user);
 
-/* The op calls of a capture (ops.c), and its hook for bg_op_call. */
-bool bg__capture_op(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status);
+/* The op calls of a capture (ops.c). */
+extern const bg__capture_hooks bg__capture_op_hooks;
 /* Runs the whole pass as one eager call, and makes it the graph's only step. */
 bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user);
+
+/* The graph's forward pass as one eager call, at capture or in a replay. */
+bg_status bg__run_forward(bg_graph *graph, bg_phase phase, cudaStream_t stream);
 
 /* options.state (state.c). */
 bg_status bg__state_save(bg_capture *capture);
 bg_status bg__state_restore(bg_capture *capture);
 void bg__state_free(bg_capture *capture);
 
-/* After a body that may have aborted the capture: then it is freed, and the answer is the error. */
-bool bg__capture_was_aborted(bg_capture *capture, bg_status *status);
-
 /* Streams (streams.c). The origin counts as a member. */
 bool bg__capture_has(const bg_capture *capture, cudaStream_t stream);
-bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__member **member);
+bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const bg_site *site);
+/* Whether stream is the capture's (FORKED; by bare CUDA calls: then it becomes a member), not captured (OUTSIDE), or
+ * captured by someone else that is not breakgraph (FOREIGN). WRONG_THREAD: another thread's breakgraph capture. */
+typedef enum bg__stream_kind { BG__OUTSIDE, BG__FORKED, BG__FOREIGN } bg__stream_kind;
+bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind);
 /* The origin waits for all members. */
 bg_status bg__capture_join(bg_capture *capture);
 
@@ -158,9 +174,9 @@ void bg__live_add(bg_capture *capture);
 void bg__live_remove(bg_capture *capture);
 /* The capture that the calling thread began, NULL without one. */
 bg_capture *bg__live_mine(void);
-/* Streams that capture right now: looked at by replays, without a lock. */
-bg_status bg__captured_add(cudaStream_t stream);
-void bg__captured_remove(cudaStream_t stream);
+/* Streams that capture right now, of a capture that `thread` began: looked at by replays, without a lock. */
+bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);
+void bg__captured_remove(cudaStream_t stream, uint64_t thread);
 bool bg__captured_any(void);
 bool bg__captured_has(cudaStream_t stream);
 

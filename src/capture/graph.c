@@ -60,8 +60,7 @@ bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment)
 
 static void free_eager(bg__eager *eager)
 {
-    int outputs = eager->call->op != NULL ? bg__output_count(eager->call->op) : 0;
-    for (int i = 0; eager->copies != NULL && i < outputs; i++)
+    for (int i = 0; eager->copies != NULL && i < eager->outputs; i++)
         free(eager->copies[i]);
     free(eager->copies);
     free(eager->args);
@@ -76,6 +75,7 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
     if (eager == NULL)
         goto out_of_memory;
     eager->call = call;
+    eager->outputs = (int)outputs;
     eager->body = call->op->body;
     eager->args = malloc(call->op->args_size);
     eager->work = malloc(call->op->args_size);
@@ -103,16 +103,15 @@ void bg_graph_destroy(bg_graph *graph)
     relaxed = bg__relax_begin();
     for (int i = 0; i < graph->segment_count; i++) {
         /* CUDA keeps what a launch in flight needs. */
-        cudaError_t error = cudaSuccess;
-        if (graph->segments[i].exec != NULL)
-            error = cudaGraphExecDestroy(graph->segments[i].exec);
-        if (graph->segments[i].graph != NULL && error == cudaSuccess)
-            error = cudaGraphDestroy(graph->segments[i].graph);
+        cudaError_t error = cudaGraphExecDestroy(graph->segments[i].exec);
+        cudaError_t graph_error = cudaGraphDestroy(graph->segments[i].graph);
+        error = error != cudaSuccess ? error : graph_error;
+        bg__ignore(error);
         if (error != cudaSuccess && !bg__device_is_gone(error))
             bg__warn("destroying segment %d of %s failed with %s", i, graph->name, cudaGetErrorName(error));
     }
     if (graph->order_event != NULL)
-        (void)cudaEventDestroy(graph->order_event);
+        bg__ignore(cudaEventDestroy(graph->order_event));
     bg__relax_end(relaxed);
     for (bg__eager *eager = graph->eagers; eager != NULL; eager = previous) {
         previous = eager->previous;
@@ -128,18 +127,20 @@ void bg_graph_destroy(bg_graph *graph)
 
 /* ---- asking ---- */
 
+static void call_text(const bg__call *call, const char *what, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s %s at %s:%d", what, call->name, call->site.file ? call->site.file : "unknown file",
+             call->site.line);
+}
+
 const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes)
 {
     const bg__step *s = &graph->steps[step];
     switch (s->kind) {
     case BG__LAUNCH: snprintf(text, bytes, "segment %d of %s", s->place, graph->name); break;
-    case BG__CALL:
-        snprintf(text, bytes, "call %s at %s:%d", s->of.eager->call->name,
-                 s->of.eager->call->site.file ? s->of.eager->call->site.file : "unknown file",
-                 s->of.eager->call->site.line);
-        break;
+    case BG__CALL: call_text(s->of.eager->call, "call", text, bytes); break;
     case BG__FORWARD: snprintf(text, bytes, "the forward pass of %s", graph->name); break;
-    case BG__COPY: snprintf(text, bytes, "a write-back of %s", graph->name); break;
+    case BG__COPY: call_text(s->of.copy->call, "the write-back of call", text, bytes); break;
     case BG__SYNC: return bg__step_text(graph, s->place, text, bytes);
     }
     return text;

@@ -11,7 +11,7 @@ static bg_capture *first;
 static _Atomic int live_count;
 
 /* Written under the mutex, read without. */
-static _Atomic(cudaStream_t) captured[STREAMS_MAX];
+static _Atomic uintptr_t captured[STREAMS_MAX];
 static _Atomic int captured_count;
 
 void bg__live_add(bg_capture *capture)
@@ -50,15 +50,21 @@ bg_capture *bg__live_mine(void)
     return capture;
 }
 
-bg_status bg__captured_add(cudaStream_t stream)
+/* The per-thread default stream is another one in each thread, though the handle is the same; no handle is odd. */
+static uintptr_t key_of(cudaStream_t stream, uint64_t thread)
+{
+    return stream == cudaStreamPerThread ? (uintptr_t)(2 * thread + 1) : (uintptr_t)stream;
+}
+
+bg_status bg__captured_add(cudaStream_t stream, uint64_t thread)
 {
     bg_status status = BG_OK;
     int slot = 0;
     pthread_mutex_lock(&mutex);
-    while (slot < STREAMS_MAX && atomic_load(&captured[slot]) != NULL)
+    while (slot < STREAMS_MAX && atomic_load(&captured[slot]) != 0)
         slot++;
     if (slot < STREAMS_MAX) {
-        atomic_store(&captured[slot], stream);
+        atomic_store(&captured[slot], key_of(stream, thread));
         atomic_fetch_add(&captured_count, 1);
     } else {
         status = bg__fail(BG_ERROR_UNSUPPORTED, "more than %d streams take part in captures at once", STREAMS_MAX);
@@ -67,12 +73,13 @@ bg_status bg__captured_add(cudaStream_t stream)
     return status;
 }
 
-void bg__captured_remove(cudaStream_t stream)
+void bg__captured_remove(cudaStream_t stream, uint64_t thread)
 {
+    uintptr_t key = key_of(stream, thread);
     pthread_mutex_lock(&mutex);
     for (int slot = 0; slot < STREAMS_MAX; slot++) {
-        if (atomic_load(&captured[slot]) == stream) {
-            atomic_store(&captured[slot], NULL);
+        if (atomic_load(&captured[slot]) == key) {
+            atomic_store(&captured[slot], 0);
             atomic_fetch_sub(&captured_count, 1);
             break;
         }
@@ -87,10 +94,12 @@ bool bg__captured_any(void)
 
 bool bg__captured_has(cudaStream_t stream)
 {
+    uintptr_t key;
     if (!bg__captured_any())
         return false;
+    key = key_of(stream, bg__thread_id());
     for (int slot = 0; slot < STREAMS_MAX; slot++)
-        if (atomic_load_explicit(&captured[slot], memory_order_acquire) == stream)
+        if (atomic_load_explicit(&captured[slot], memory_order_acquire) == key)
             return true;
     return false;
 }

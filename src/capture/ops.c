@@ -65,11 +65,9 @@ static bg_status settle(bg_capture *capture, bg__eager *eager)
     bg_status status = BG_OK;
 
     while (bg__output_next(eager->call->op, &output)) {
-        bg_tensor *want = bg__output_tensor(&output, eager->args);
-        bg__copy copy;
-        BG__TRY(bg__output_settle(eager->call, &output, want, bg__output_tensor(&output, eager->work), &copy.source,
-                                  &copy.bytes));
-        copy.target = want->data;
+        bg__copy copy = {.call = eager->call};
+        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &copy.source, &copy.bytes));
+        copy.target = bg__output_tensor(&output, eager->args)->data;
         if (copy.source != NULL)
             BG__TRY(add_copy(capture, eager, output.ordinal, copy));
     }
@@ -141,49 +139,6 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
         bg__call_rewind(call);
         status = bg__call_run(call, op->body, args, stream);
     }
-    if (capture->aborted)
-        return status;
-done:
-    if (status != BG_OK)
-        bg__capture_fail(capture, status);
-    return status;
-}
-
-/* A stream that the tracker has not seen: not captured, forked from this capture with bare CUDA calls, or foreign. */
-typedef enum stream_kind { OUTSIDE, FORKED, FOREIGN } stream_kind;
-
-static bg_status classify(const bg_capture *capture, cudaStream_t stream, stream_kind *kind)
-{
-    enum cudaStreamCaptureStatus mine, its;
-    unsigned long long my_id = 0, its_id = 0;
-    bg_status status = BG_OK;
-
-    *kind = OUTSIDE;
-    if (stream == cudaStreamLegacy)
-        return BG_OK;
-    BG__TRY_CUDA(cudaStreamGetCaptureInfo(stream, &its, &its_id, NULL, NULL, NULL, NULL));
-    if (its == cudaStreamCaptureStatusNone)
-        goto done;
-    BG__TRY_CUDA(cudaStreamGetCaptureInfo(capture->origin, &mine, &my_id, NULL, NULL, NULL, NULL));
-    *kind = its_id == my_id ? FORKED : FOREIGN;
-done:
-    return status;
-}
-
-/* Whether the call is the capture's; a stream forked by bare CUDA calls becomes a member. */
-static bg_status claim(bg_capture *capture, cudaStream_t stream, const bg_site *site, stream_kind *kind)
-{
-    bg__member *member;
-    bg_status status = BG_OK;
-
-    *kind = FORKED;
-    if (bg__capture_has(capture, stream))
-        return BG_OK;
-    if (bg__captured_has(stream))
-        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture");
-    BG__TRY(classify(capture, stream, kind));
-    if (*kind == FORKED)
-        BG__TRY(bg__capture_add_member(capture, stream, site, &member));
 done:
     return status;
 }
@@ -198,59 +153,116 @@ static bool refuse_other_threads(cudaStream_t stream, const char *what, bg_statu
     return true;
 }
 
-bool bg__capture_op(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status)
+bg_status bg__capture_check(const bg_capture *capture)
+{
+    if (capture->aborted)
+        return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture has been ended; return to where it began");
+    if (capture->status != BG_OK) {
+        bg__fail_restore(capture->message);
+        return capture->status;
+    }
+    if (!capture->open)
+        return bg__fail(BG_ERROR_BUSY, "options.barrier must not call ops, break or wait on streams of the capture");
+    return BG_OK;
+}
+
+static bool capture_op(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status)
 {
     bg_capture *capture = bg__live_mine();
-    stream_kind kind;
+    bg__stream_kind kind = BG__FORKED;
 
     if (capture == NULL || capture->in_body)
         return refuse_other_threads(stream, op->name, status);
-    if (capture->status != BG_OK) {
-        bg__fail_restore(capture->message);
-        *status = capture->status;
+    *status = bg__capture_check(capture);
+    if (*status == BG_OK)
+        *status = bg__capture_claim(capture, stream, site, &kind);
+    if (*status != BG_OK)
         return true;
-    }
-    *status = claim(capture, stream, site, &kind);
-    if (*status != BG_OK) {
-        bg__capture_fail(capture, *status);
-        return true;
-    }
-    if (kind == OUTSIDE || (kind == FOREIGN && !capture->options.foreign_inline))
+    if (kind == BG__OUTSIDE || (kind == BG__FOREIGN && !capture->options.foreign_inline))
         return false;
-    if (kind == FOREIGN)
+    if (kind == BG__FOREIGN) {
         *status = bg__call_plain(op, stream, args, site, true);
-    else
-        *status = call_in_capture(capture, op, stream, args, site);
-    bg__capture_was_aborted(capture, status);
+        return true;
+    }
+    bg__capture_enter(capture);
+    *status = bg__capture_leave(capture, call_in_capture(capture, op, stream, args, site));
     return true;
 }
 
+static void capture_op_failed(bg_status status)
+{
+    bg_capture *capture = bg__live_mine();
+    if (capture != NULL && !capture->in_body && !capture->aborted)
+        bg__capture_fail(capture, status);
+}
+
+const bg__capture_hooks bg__capture_op_hooks = {capture_op, capture_op_failed};
+
 /* ---- bare breaks, and the whole pass ---- */
+
+static bg_status break_in_capture(bg_capture *capture, cudaStream_t stream, const bg_site *site)
+{
+    bg__stream_kind kind;
+    bg_status status;
+
+    BG__TRY(bg__capture_check(capture));
+    BG__TRY(bg__capture_claim(capture, stream, site, &kind));
+    if (kind == BG__FORKED && bg__override_breakable(capture->override))
+        BG__TRY(bg__capture_break(capture, NULL, NULL));
+done:
+    return status;
+}
 
 bg_status bg_break_at(cudaStream_t stream, const bg_site *site)
 {
     bg_capture *capture = bg__live_mine();
     bg_status status = BG_OK;
-    stream_kind kind;
 
-    if (stream == NULL)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_break: stream is NULL; create a stream and use that");
-    if (capture == NULL || capture->in_body) {
-        refuse_other_threads(stream, "bg_break", &status);
-        return status;
-    }
     bg__pending_note();
-    if (capture->status != BG_OK) {
-        bg__fail_restore(capture->message);
-        return capture->status;
+    if (capture != NULL && capture->in_body)
+        capture = NULL;
+    if (bg__pass_has_failed(&status))
+        return status;
+    if (stream == NULL)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "stream is NULL; create a stream and use that");
+    else if (capture == NULL)
+        refuse_other_threads(stream, "bg_break", &status);
+    else {
+        bg__capture_enter(capture);
+        status = break_in_capture(capture, stream, site);
     }
-    status = claim(capture, stream, site, &kind);
-    if (status == BG_OK && kind == FORKED && bg__override_breakable(capture->override))
-        status = bg__capture_break(capture, NULL, NULL);
-    if (status == BG_OK)
-        return BG_OK;
-    bg__fail_where("bg_break at %s:%d", site && site->file ? site->file : "unknown file", site ? site->line : 0);
-    return bg__capture_fail(capture, status);
+    if (status != BG_OK && !bg__fail_is_placed()) {
+        bg__fail_where("bg_break at %s:%d", site && site->file ? site->file : "unknown file", site ? site->line : 0);
+        bg__fail_set_placed();
+    }
+    if (status != BG_OK)
+        bg__pass_fail(status);
+    if (status != BG_OK && capture != NULL && !capture->aborted)
+        bg__capture_fail(capture, status);
+    if (capture != NULL && stream != NULL)
+        status = bg__capture_leave(capture, status);
+    return status;
+}
+
+bg_status bg__run_forward(bg_graph *graph, bg_phase phase, cudaStream_t stream)
+{
+    char hidden = bg__fail_hide();
+    bg__body_scope scope;
+    bg_status status;
+
+    graph->root.failure = &graph->failure;
+    graph->failure.status = BG_OK;
+    scope = bg__body_enter(phase, &graph->root);
+    status = graph->forward(graph->forward_user, stream);
+    bg__body_leave(scope);
+    if (graph->failure.status != BG_OK) { /* the first one, whatever forward makes of it */
+        status = graph->failure.status;
+        bg__fail_restore(graph->failure.text);
+    }
+    if (status != BG_OK && bg_last_error()[0] == '\0')
+        bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
+    bg__fail_unhide(hidden);
+    return status;
 }
 
 bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user)
@@ -263,15 +275,9 @@ bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void 
     graph->breaks = 1;
     BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__FORWARD}));
     if (capture->options.launch_segments) {
-        char hidden = bg__fail_hide();
-        bg__body_scope scope = bg__body_enter(BG_PHASE_EAGER, &graph->root);
         capture->in_body = true;
-        status = forward(user, capture->origin);
+        status = bg__run_forward(graph, BG_PHASE_EAGER, capture->origin);
         capture->in_body = false;
-        bg__body_leave(scope);
-        if (status != BG_OK && bg_last_error()[0] == '\0')
-            bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
-        bg__fail_unhide(hidden);
     }
 done:
     return status;

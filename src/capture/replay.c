@@ -5,6 +5,51 @@
 
 /* ---- what a replay on the stream of the last one need not do ---- */
 
+/* An event on a stream that captures would join the two, so that neither may. */
+static bg_status check_captures(const bg_graph *graph, cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    bg_status status = BG_OK;
+
+    if (bg__captured_has(stream))
+        return bg__fail(BG_ERROR_ALREADY_CAPTURING,
+                        "bg_replay: a capture runs on stream; replay %s before it, after it, or in an eager op",
+                        graph->name);
+    if (stream == graph->stream || stream == NULL)
+        return BG_OK;
+    if (stream != cudaStreamLegacy)
+        BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+        return bg__fail(BG_ERROR_FOREIGN_CAPTURE,
+                        "bg_replay: stream is captured by a capture that breakgraph did not begin");
+    if (graph->stream != NULL && graph->stream != cudaStreamLegacy)
+        BG__TRY_CUDA(cudaStreamIsCapturing(graph->stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+        return bg__fail(
+            BG_ERROR_BUSY,
+            "bg_replay: %s was last replayed on a stream that captures now; replay it on another stream before "
+            "that capture begins, or after it has ended",
+            graph->name);
+done:
+    return status;
+}
+
+static bg_status check_device(const bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status;
+    int device;
+
+    BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
+    BG__TRY_CUDA(cudaGetDevice(&device));
+    if (device != graph->device)
+        status =
+            bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                     "bg_replay: %s was captured on device %d, the current device is %d; call cudaSetDevice(%d) first",
+                     graph->name, graph->device, device, graph->device);
+done:
+    return status;
+}
+
 static bg_status order_after_last(bg_graph *graph, cudaStream_t stream)
 {
     bg_status status = BG_OK;
@@ -30,14 +75,22 @@ static bg_status prepare(bg_graph *graph, cudaStream_t stream)
         return bg__fail(BG_ERROR_BUSY,
                         "bg_replay: %s is being replayed already, by one of its own bodies or another thread",
                         graph->name);
-    if (bg__captured_has(stream))
-        return bg__fail(BG_ERROR_ALREADY_CAPTURING,
-                        "bg_replay: a capture runs on stream; replay %s before it, after it, or in an eager op",
-                        graph->name);
-    if (stream == NULL || stream != graph->stream)
-        BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
-    if (stream != graph->stream)
-        BG__TRY(order_after_last(graph, stream));
+    BG__TRY(check_captures(graph, stream));
+    if (stream == graph->stream && stream != NULL)
+        goto done;
+    BG__TRY(check_device(graph, stream));
+    BG__TRY(order_after_last(graph, stream));
+done:
+    return status;
+}
+
+/* The per-thread default stream is another one in the next thread, under the same name. */
+static bg_status leave_per_thread_stream(bg_graph *graph)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaEventRecord(graph->order_event, graph->stream));
+    graph->ordered = true;
+    graph->stream = NULL;
 done:
     return status;
 }
@@ -61,18 +114,18 @@ static bg_status settle(bg__eager *eager, cudaStream_t stream)
 {
     bg__output output = {0};
     bg_status status = BG_OK;
+    void *target;
 
     while (bg__output_next(eager->call->op, &output)) {
-        bg_tensor *want = bg__output_tensor(&output, eager->args);
         bg__copy *copy = eager->copies[output.ordinal];
         const void *source;
         size_t bytes;
-        BG__TRY(
-            bg__output_settle(eager->call, &output, want, bg__output_tensor(&output, eager->work), &source, &bytes));
+        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &source, &bytes));
+        target = bg__output_tensor(&output, eager->args)->data;
         if (copy != NULL)
-            *copy = (bg__copy){source, want->data, bytes};
+            *copy = (bg__copy){eager->call, source, target, bytes};
         else if (source != NULL)
-            BG__TRY(write_back(want->data, source, bytes, stream));
+            BG__TRY(write_back(target, source, bytes, stream));
     }
 done:
     return status;
@@ -97,24 +150,12 @@ static bg_status run_call(bg__eager *eager, cudaStream_t stream)
     return status;
 }
 
-static bg_status run_forward(bg_graph *graph, cudaStream_t stream)
-{
-    char hidden = bg__fail_hide();
-    bg__body_scope scope = bg__body_enter(BG_PHASE_REPLAY, &graph->root);
-    bg_status status = graph->forward(graph->forward_user, stream);
-    bg__body_leave(scope);
-    if (status != BG_OK && bg_last_error()[0] == '\0')
-        bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
-    bg__fail_unhide(hidden);
-    return status;
-}
-
 static bg_status run_step(bg_graph *graph, const bg__step *step, cudaStream_t stream)
 {
     switch (step->kind) {
     case BG__LAUNCH: return cuda_status(cudaGraphLaunch(step->of.exec, stream), "cudaGraphLaunch");
     case BG__CALL: return run_call(step->of.eager, stream);
-    case BG__FORWARD: return run_forward(graph, stream);
+    case BG__FORWARD: return bg__run_forward(graph, BG_PHASE_REPLAY, stream);
     case BG__COPY:
         if (step->of.copy->source == NULL)
             return BG_OK;
@@ -127,7 +168,7 @@ static bg_status run_step(bg_graph *graph, const bg__step *step, cudaStream_t st
 static void blame_step(const bg_graph *graph, const bg__step *step)
 {
     char text[256];
-    if (step->kind == BG__CALL)
+    if (step->kind == BG__CALL || bg__fail_is_placed())
         return; /* said already, with op and site */
     bg__fail_where("replay, %s%s", step->kind == BG__SYNC ? "after " : "",
                    bg__step_text(graph, (int)(step - graph->steps), text, sizeof text));
@@ -154,6 +195,8 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
         }
     }
     graph->replaying = false;
+    if (__builtin_expect(stream == cudaStreamPerThread, 0) && status == BG_OK)
+        status = leave_per_thread_stream(graph);
     graph->replays += status == BG_OK;
     return status;
 }

@@ -18,18 +18,18 @@ done:
 /* Replays look at these marks. */
 static void mark_closed(bg_capture *capture)
 {
-    bg__captured_remove(capture->origin);
+    bg__captured_remove(capture->origin, capture->thread);
     for (int i = 0; i < capture->member_count; i++)
-        bg__captured_remove(capture->members[i].stream);
+        bg__captured_remove(capture->members[i].stream, capture->thread);
     capture->open = false;
 }
 
 static bg_status mark_open(bg_capture *capture)
 {
     bg_status status;
-    BG__TRY(bg__captured_add(capture->origin));
+    BG__TRY(bg__captured_add(capture->origin, capture->thread));
     for (int i = 0; i < capture->member_count; i++)
-        BG__TRY(bg__captured_add(capture->members[i].stream));
+        BG__TRY(bg__captured_add(capture->members[i].stream, capture->thread));
     capture->open = true;
 done:
     if (status != BG_OK)
@@ -60,21 +60,22 @@ void bg__segment_discard(bg_capture *capture)
     if (!capture->open)
         return;
     /* Whatever it answers, the capture is over. */
-    if (cudaStreamEndCapture(capture->origin, &graph) != cudaSuccess)
-        (void)cudaGetLastError();
+    bg__ignore(cudaStreamEndCapture(capture->origin, &graph));
     if (graph != NULL)
-        (void)cudaGraphDestroy(graph);
+        bg__ignore(cudaGraphDestroy(graph));
     mark_closed(capture);
 }
 
 static bg_status instantiate(bg_capture *capture, bg__segment *segment)
 {
     double began = bg__now_ms();
+    bg__relaxed relaxed = bg__relax_begin(); /* other captures may be running */
     bg_status status = BG_OK;
     /* Memory that a segment allocates and no segment frees is freed by its next launch. */
     BG__TRY_CUDA(cudaGraphInstantiate(&segment->exec, segment->graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
     capture->graph->instantiate_ms += bg__now_ms() - began;
 done:
+    bg__relax_end(relaxed);
     return status;
 }
 
@@ -87,7 +88,9 @@ bg_status bg__step_sync(bg_capture *capture)
     if (capture->debug != BG_DEBUG_SYNC || graph->step_count == 0)
         return BG_OK;
     if (capture->options.launch_segments) {
+        bg__relaxed relaxed = bg__relax_begin();
         cudaError_t error = cudaStreamSynchronize(capture->origin);
+        bg__relax_end(relaxed);
         if (error != cudaSuccess) {
             status = bg__fail_cuda(error, "cudaStreamSynchronize");
             bg__fail_where("after %s", bg__step_text(graph, graph->step_count - 1, text, sizeof text));
@@ -117,6 +120,20 @@ done:
     return status;
 }
 
+/* Some stream has work that the origin does not wait for. All known ones were joined, or none was. */
+static bg_status blame_fork(const bg_capture *capture, bool joined)
+{
+    const bg__member *last = capture->member_count > 0 ? &capture->members[capture->member_count - 1] : NULL;
+    if (joined || last == NULL) {
+        bg__fail_where("a stream was forked from the capture without bg_stream_wait_stream, and has unjoined work");
+        return joined ? BG_ERROR_UNTRACKED_STREAM : BG_ERROR_UNJOINED_STREAM;
+    }
+    bg__fail_where("%d stream%s forked, the last one at %s:%d", capture->member_count,
+                   capture->member_count == 1 ? " was" : "s were", last->site.file ? last->site.file : "unknown file",
+                   last->site.line);
+    return BG_ERROR_UNJOINED_STREAM;
+}
+
 bg_status bg__segment_close(bg_capture *capture, bool join)
 {
     bg__segment segment = {NULL, NULL, 0};
@@ -129,10 +146,8 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
     mark_closed(capture);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
-        if (status == BG_ERROR_UNJOINED_STREAM && join) {
-            status = BG_ERROR_UNTRACKED_STREAM; /* all known streams were joined */
-            bg__fail_where("a stream was forked from the capture without bg_stream_wait_stream, and has unjoined work");
-        }
+        if (status == BG_ERROR_UNJOINED_STREAM)
+            status = blame_fork(capture, join);
         goto done;
     }
     BG__TRY_CUDA(cudaGraphGetNodes(segment.graph, NULL, &segment.nodes));
@@ -145,9 +160,9 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
     }
 done:
     if (segment.exec != NULL)
-        (void)cudaGraphExecDestroy(segment.exec);
+        bg__ignore(cudaGraphExecDestroy(segment.exec));
     if (segment.graph != NULL)
-        (void)cudaGraphDestroy(segment.graph);
+        bg__ignore(cudaGraphDestroy(segment.graph));
     if (status != BG_OK)
         bg__fail_where("segment %d of %s", capture->graph->segment_count, capture->graph->name);
     return status;
@@ -159,7 +174,7 @@ bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user)
 
     capture->graph->breaks++;
     BG__TRY(bg__segment_close(capture, true));
-    if (run != NULL)
+    if (run != NULL && !capture->aborted)
         BG__TRY(run(capture, user));
     if (!capture->aborted)
         BG__TRY(bg__segment_open(capture));

@@ -15,6 +15,9 @@ bg_status bg__state_save(bg_capture *capture)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu state tensors", options->state_count);
     for (size_t i = 0; i < options->state_count; i++) {
         bg__saved *saved = &capture->saved[i];
+        if (!bg__tensor_is_valid(&options->state[i]))
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state[%zu] is no valid tensor: dtype %d, rank %d", i,
+                            (int)options->state[i].dtype, options->state[i].rank);
         saved->bytes = bg_tensor_bytes(&options->state[i]);
         saved->data = options->state[i].data;
         capture->saved_count = i + 1;
@@ -31,6 +34,7 @@ done:
 
 bg_status bg__state_restore(bg_capture *capture)
 {
+    bg__relaxed relaxed = bg__relax_begin();
     bg_status status = BG_OK;
     for (size_t i = 0; i < capture->saved_count; i++) {
         const bg__saved *saved = &capture->saved[i];
@@ -40,6 +44,7 @@ bg_status bg__state_restore(bg_capture *capture)
     if (capture->saved_count > 0)
         BG__TRY_CUDA(cudaStreamSynchronize(capture->origin)); /* the copies are freed next */
 done:
+    bg__relax_end(relaxed);
     return status;
 }
 

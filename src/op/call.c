@@ -30,6 +30,8 @@ static bg_status count(bg__call *parent, const bg_op *op, unsigned *index)
 static bg__call *find(bg__call *parent, const bg_op *op, unsigned index)
 {
     bg__call *start = parent->cursor ? parent->cursor : parent->child;
+    if (!parent->repeated)
+        return NULL; /* each child so far has a smaller index */
     for (bg__call *call = start; call != NULL; call = call->next)
         if (call->op == op && call->index == index)
             return call;
@@ -92,6 +94,7 @@ done:
 
 void bg__call_rewind(bg__call *call)
 {
+    call->repeated = call->child != NULL;
     call->count_used = 0;
     call->cursor = NULL;
     call->scratch_used = 0;
@@ -107,9 +110,11 @@ void bg__call_clear(bg__call *call)
     }
     bg__memory_free(&call->own);
     free(call->counts);
+    free(call->want);
     free(call->name);
     call->child = call->last_child = NULL;
     call->counts = NULL;
+    call->want = NULL;
     call->name = NULL;
 }
 
@@ -127,8 +132,11 @@ void bg__call_blame(const bg__call *call, bg_status status)
     const char *file = call->site.file ? call->site.file : "unknown file";
     if (bg_last_error()[0] == '\0')
         bg__fail(status, "the body returned %s (%s)", bg_status_name(status), bg_status_text(status));
+    else if (bg__fail_is_placed())
+        return;
     if (call->name != NULL)
         bg__fail_where("op %s, call %s at %s:%d", call->op->name, call->name, file, call->site.line);
     else
         bg__fail_where("op %s, called at %s:%d", call->op->name, file, call->site.line);
+    bg__fail_set_placed();
 }

@@ -2,9 +2,9 @@
 #include "op/op.h"
 
 #include <stdatomic.h>
-#include <string.h>
+#include <stdio.h>
 
-static _Atomic(bg__capture_hook) capture_hook;
+static _Atomic(const bg__capture_hooks *) capture_hooks;
 
 bg__thread *bg__thread_self(void)
 {
@@ -12,9 +12,40 @@ bg__thread *bg__thread_self(void)
     return &self;
 }
 
-void bg__op_set_capture_hook(bg__capture_hook hook)
+void bg__op_set_capture_hooks(const bg__capture_hooks *hooks)
 {
-    atomic_store(&capture_hook, hook);
+    atomic_store(&capture_hooks, hooks);
+}
+
+/* The root of the pass that this thread runs as one eager call; NULL elsewhere, and inside an op declared eager. */
+static bg__call *eager_pass(void)
+{
+    const bg__thread *self = bg__thread_self();
+    bg__call *call = self->call;
+    if (self->phase != BG_PHASE_EAGER && self->phase != BG_PHASE_REPLAY)
+        return NULL;
+    while (call != NULL && call->op != NULL)
+        call = call->op->eager ? NULL : call->parent;
+    return call != NULL && call->failure != NULL ? call : NULL;
+}
+
+void bg__pass_fail(bg_status status)
+{
+    bg__call *pass = eager_pass();
+    if (pass == NULL || pass->failure->status != BG_OK)
+        return;
+    pass->failure->status = status;
+    snprintf(pass->failure->text, sizeof pass->failure->text, "%s", bg_last_error());
+}
+
+bool bg__pass_has_failed(bg_status *status)
+{
+    const bg__call *pass = eager_pass();
+    if (pass == NULL || pass->failure->status == BG_OK)
+        return false;
+    bg__fail_restore(pass->failure->text);
+    *status = pass->failure->status;
+    return true;
 }
 
 static bg_status check(const bg_op *op, cudaStream_t stream, const void *args)
@@ -22,10 +53,9 @@ static bg_status check(const bg_op *op, cudaStream_t stream, const void *args)
     if (op == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_op_call: op is NULL");
     if (args == NULL)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_op_call of %s: args is NULL", op->name);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "args is NULL");
     if (stream == NULL)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_op_call of %s: stream is NULL; create a stream and use that",
-                        op->name);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "stream is NULL; create a stream and use that");
     if (op->twin_ != NULL)
         return bg__fail(
             BG_ERROR_INVALID_ARGUMENT, "there are two ops of the name %s, at %s:%d and at %s:%d; rename one", op->name,
@@ -87,26 +117,43 @@ done:
     return status;
 }
 
-bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
+static bg_status dispatch(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site,
+                          const bg__capture_hooks *hooks)
 {
     bg__thread *self = bg__thread_self();
-    bg__capture_hook hook = atomic_load_explicit(&capture_hook, memory_order_acquire);
     bg_status status = check(op, stream, args);
 
-    if (status != BG_OK)
+    if (status != BG_OK || bg__pass_has_failed(&status))
         return status;
-    bg__pending_note();
     if (self->phase != BG_PHASE_CAPTURE && self->call != NULL && self->call->recorded)
         return run_nested(self->call, op, stream, args, site);
-    if (hook != NULL && hook(op, stream, args, site, &status))
+    if (hooks != NULL && hooks->call(op, stream, args, site, &status))
         return status;
     return bg__call_plain(op, stream, args, site, false);
+}
+
+bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
+{
+    const bg__capture_hooks *hooks = atomic_load_explicit(&capture_hooks, memory_order_acquire);
+    bg_status status;
+
+    bg__pending_note();
+    status = dispatch(op, stream, args, site, hooks);
+    if (status != BG_OK) {
+        if (op != NULL && !bg__fail_is_placed())
+            bg__call_blame(&(bg__call){.op = op, .site = site ? *site : (bg_site){NULL, 0}}, status);
+        bg__pass_fail(status);
+        if (hooks != NULL)
+            hooks->fail(status);
+    }
+    return status;
 }
 
 bg_status bg_scratch(void *args, size_t bytes, void **ptr)
 {
     bg__call *call = bg__thread_self()->call;
     bg_status status = BG_OK;
+    int slot;
 
     BG__NEED(args);
     BG__NEED(ptr);
@@ -114,11 +161,12 @@ bg_status bg_scratch(void *args, size_t bytes, void **ptr)
     if (call == NULL || call->args != args)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "bg_scratch: args is not the argument pointer of the body that runs in this thread");
+    slot = call->scratch_used++; /* also for 0 bytes, so that the blocks after it stay */
     if (bytes == 0)
         return BG_OK;
     if (call->memory == NULL)
         BG__TRY(bg__plain_memory(call));
-    BG__TRY(bg__memory_get(call->memory, BG__SCRATCH, call->scratch_used++, bytes, ptr));
+    BG__TRY(bg__memory_get(call->memory, BG__SCRATCH, slot, bytes, ptr));
 done:
     return status;
 }

@@ -34,6 +34,8 @@ bg_status bg__memory_get(bg__memory *memory, bg__block_kind kind, int slot, size
         return BG_OK;
     }
     *ptr = NULL;
+    if (block != NULL && bytes < 2 * block->bytes)
+        bytes = 2 * block->bytes; /* what is outgrown stays, at most as much again in all */
     BG__TRY(reserve(memory));
     BG__TRY(bg__device_alloc(bytes, ptr));
     block = find(memory, kind, slot); /* reserve may have moved it */

@@ -37,6 +37,12 @@ bg_status bg__plain_memory(struct bg__call *call);
 
 /* ---- calls (call.c) ------------------------------------------------------------------------------------------ */
 
+/* The first failure of a pass. */
+typedef struct bg__failure {
+    bg_status status;
+    char text[1024];
+} bg__failure;
+
 typedef struct bg__op_count {
     const bg_op *op;
     unsigned count;
@@ -56,6 +62,7 @@ typedef struct bg__call {
 
     /* In a graph. */
     bool recorded;
+    bool repeated; /* its body has run before: its children may be there already */
     bool eager;
     int segment;
     unsigned index; /* among the calls of this op with the same parent */
@@ -65,6 +72,8 @@ typedef struct bg__call {
     bg__op_count *counts;                       /* the children of this pass so far */
     int count_used, count_capacity;
     bg__memory own;
+    void *want;           /* what is expected of a nested call's arguments, kept so that replays allocate nothing */
+    bg__failure *failure; /* of a root: the first one of a pass that runs as one eager call */
 } bg__call;
 
 /* The next call of op in parent's body: the one of an earlier pass, or a new one. */
@@ -76,7 +85,8 @@ void bg__call_clear(bg__call *call);
 /* The call after call in order of the pass, a call before its children; NULL after the last. */
 bg__call *bg__call_next(const bg__call *call);
 
-/* Puts op, call and site before bg_last_error(); sets the sentence where the body set none. */
+/* Puts op, call and site before bg_last_error(), unless an inner call has; sets the sentence where the body set none.
+ */
 void bg__call_blame(const bg__call *call, bg_status status);
 
 /* ---- outputs (outputs.c) ------------------------------------------------------------------------------------- */
@@ -90,6 +100,7 @@ typedef struct bg__output {
     uint32_t next_field, next_element;
 } bg__output;
 bool bg__output_next(const bg_op *op, bg__output *output);
+bool bg__tensor_is_valid(const bg_tensor *tensor);
 int bg__output_count(const bg_op *op);
 static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
 {
@@ -99,10 +110,11 @@ static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
 /* Checks every tensor of args, and gives bridge buffers to outputs without memory whose shape is known. */
 bg_status bg__outputs_prepare(bg__call *call, void *args);
 
-/* Compares what the body left (got) with what was expected (want, completed where the shape was left to the body).
- * *source is NULL where the result is in place, else where it must be copied from, *bytes long. */
-bg_status bg__output_settle(bg__call *call, const bg__output *output, bg_tensor *want, const bg_tensor *got,
-                            const void **source, size_t *bytes);
+/* Compares what the body left in got with what was expected in want (completed where the shape was left to the body);
+ * both are arguments of the op. *source is NULL where the result is in place, else where it must be copied from, *bytes
+ * long. */
+bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want, void *got, const void **source,
+                            size_t *bytes);
 
 /* Runs body on the caller's args as a plain or captured call; on return args holds what the caller gets. */
 bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
@@ -118,10 +130,20 @@ typedef struct bg__thread {
 } bg__thread;
 bg__thread *bg__thread_self(void);
 
-/* The capture layer's part of bg_op_call: it takes a call that belongs to a capture (true), or leaves it (false). */
-typedef bool (*bg__capture_hook)(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site,
-                                 bg_status *status);
-void bg__op_set_capture_hook(bg__capture_hook hook);
+/* The capture layer's part of bg_op_call. */
+typedef struct bg__capture_hooks {
+    /* Takes a call that belongs to a capture (true), or leaves it (false). */
+    bool (*call)(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status);
+    /* A call of this thread failed: so has its capture, if it has one. */
+    void (*fail)(bg_status status);
+} bg__capture_hooks;
+void bg__op_set_capture_hooks(const bg__capture_hooks *hooks);
+
+/* A pass that runs as one eager call (BG_DEBUG=forward) keeps its first failure, as a capture does: calls after it
+ * return it without running. Nothing happens elsewhere; what fails inside an op declared eager is that op's to handle.
+ */
+void bg__pass_fail(bg_status status);
+bool bg__pass_has_failed(bg_status *status);
 
 /* A call that no graph knows of. An eager op refuses a stream that someone else captures, unless foreign_inline. */
 bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline);

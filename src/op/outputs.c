@@ -58,7 +58,7 @@ static const char *shape_text(const bg_tensor *tensor, char *text, size_t bytes)
     return text;
 }
 
-static bool is_valid(const bg_tensor *tensor)
+bool bg__tensor_is_valid(const bg_tensor *tensor)
 {
     size_t bytes = bg_dtype_bytes(tensor->dtype);
     if (tensor->rank < 0 || tensor->rank > BG_MAX_RANK || bytes == 0)
@@ -76,7 +76,7 @@ static bg_status check_tensors(const bg_op *op, const void *args)
         const bg_tensor *tensors = (const bg_tensor *)((const char *)args + field->offset);
         size_t count = field->role == BG_ROLE_VALUE ? 0 : field->size / sizeof(bg_tensor);
         for (size_t i = 0; i < count; i++) {
-            if (!is_valid(&tensors[i]))
+            if (!bg__tensor_is_valid(&tensors[i]))
                 return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                                 "%s is no valid tensor: its dtype is %d, its rank %d (0 to %d); dimensions must not be "
                                 "negative",
@@ -158,49 +158,72 @@ done:
 static bg_status compare_shapes(const bg__output *output, const bg_tensor *want, const bg_tensor *got)
 {
     char name[80], expected[200], found[200];
-    bool same = want->rank == got->rank;
-    if (want->dtype != got->dtype || !same)
-        goto differ;
-    for (int i = 0; i < want->rank; i++)
-        same = same && want->dim[i] == got->dim[i];
+    bool same = want->dtype == got->dtype && want->rank == got->rank;
+
+    for (int i = 0; same && i < want->rank; i++)
+        same = want->dim[i] == got->dim[i];
     if (same)
         return BG_OK;
-differ:
     return bg__fail(want->dtype != got->dtype ? BG_ERROR_DTYPE : BG_ERROR_SHAPE,
                     "output %s is %s where %s is expected; a call's outputs keep dtype and shape",
                     output_name(output, name, sizeof name), shape_text(got, found, sizeof found),
                     shape_text(want, expected, sizeof expected));
 }
 
-bg_status bg__output_settle(bg__call *call, const bg__output *output, bg_tensor *want, const bg_tensor *got,
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x < y + b_bytes && y < x + a_bytes;
+}
+
+/* Write-backs run one after the other: none may read what another one writes. */
+static bg_status check_overlap(const bg_op *op, const bg__output *moved, void *want, void *got, const void *source,
+                               size_t bytes)
+{
+    char name[80], other_name[80];
+    bg__output other = {0};
+
+    while (bg__output_next(op, &other)) {
+        const bg_tensor *target = bg__output_tensor(&other, want), *left = bg__output_tensor(&other, got);
+        if (left->data == target->data || !overlap(source, bytes, target->data, bg_tensor_bytes(target)))
+            continue;
+        return bg__fail(BG_ERROR_OP,
+                        "the body left output %s in the memory where output %s goes; outputs cannot change places, use "
+                        "bg_scratch",
+                        output_name(moved, name, sizeof name), output_name(&other, other_name, sizeof other_name));
+    }
+    return BG_OK;
+}
+
+bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want_args, void *got_args,
                             const void **source, size_t *bytes)
 {
+    bg_tensor *want = bg__output_tensor(output, want_args), *got = bg__output_tensor(output, got_args);
     bg_status status = BG_OK;
     char name[80];
 
     *source = NULL;
     *bytes = 0;
+    if (!bg__tensor_is_valid(got) || !bg__tensor_is_valid(want))
+        return bg__fail(BG_ERROR_SHAPE, "output %s has dtype %d and rank %d (0 to %d); dimensions must not be negative",
+                        output_name(output, name, sizeof name), (int)got->dtype, got->rank, BG_MAX_RANK);
     if (is_open(want)) {
-        if (!is_valid(got))
-            return bg__fail(BG_ERROR_SHAPE, "the body left output %s with dtype %d and rank %d",
-                            output_name(output, name, sizeof name), (int)got->dtype, got->rank);
         *want = *got;
         want->data = NULL;
         BG__TRY(bridge(call, output->ordinal, want));
     } else {
         BG__TRY(compare_shapes(output, want, got));
     }
-    if (got->data == want->data)
-        goto done;
     *bytes = bg_tensor_bytes(want);
-    if (*bytes == 0)
+    if (got->data == want->data || *bytes == 0)
         goto done;
     *source = got->data;
     if (got->data == NULL)
         status = bg__fail(BG_ERROR_OP,
-                          "the body left output %s without memory; write where its data points, or use "
-                          "bg_scratch",
+                          "the body left output %s without memory; write where its data points, or use bg_scratch",
                           output_name(output, name, sizeof name));
+    else
+        status = check_overlap(call->op, output, want_args, got_args, *source, *bytes);
 done:
     return status;
 }
@@ -213,10 +236,10 @@ static bg_status settle_all(bg__call *call, void *want, void *got, cudaStream_t 
     size_t bytes;
 
     while (bg__output_next(call->op, &output)) {
-        bg_tensor *expected = bg__output_tensor(&output, want);
-        BG__TRY(bg__output_settle(call, &output, expected, bg__output_tensor(&output, got), &source, &bytes));
+        BG__TRY(bg__output_settle(call, &output, want, got, &source, &bytes));
         if (source != NULL)
-            BG__TRY_CUDA(cudaMemcpyAsync(expected->data, source, bytes, cudaMemcpyDefault, stream));
+            BG__TRY_CUDA(
+                cudaMemcpyAsync(bg__output_tensor(&output, want)->data, source, bytes, cudaMemcpyDefault, stream));
     }
 done:
     return status;
@@ -232,13 +255,38 @@ bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_
     return status;
 }
 
+/* After a failure no output shows a bridge buffer, whose graph may be gone soon. */
+static void forget_bridges(const bg__call *call, void *args)
+{
+    bg__output output = {0};
+    while (bg__output_next(call->op, &output)) {
+        bg_tensor *tensor = bg__output_tensor(&output, args);
+        for (int i = 0; call->memory != NULL && i < call->memory->count; i++)
+            if (tensor->data == call->memory->blocks[i].ptr)
+                tensor->data = NULL;
+    }
+}
+
+/* Room for a copy of the arguments: the call's own where a graph keeps it, few where they fit. */
+static void *room_for_args(bg__call *call, char *few, size_t few_bytes)
+{
+    size_t bytes = call->op->args_size;
+    if (bytes <= few_bytes)
+        return few;
+    if (!call->recorded)
+        return malloc(bytes);
+    if (call->want == NULL)
+        call->want = malloc(bytes);
+    return call->want;
+}
+
 bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream)
 {
     uint32_t bytes = call->op->args_size;
     char few[1024];
     bg__thread *self = bg__thread_self();
     bg__call *outer = self->call;
-    void *want = bytes <= sizeof few ? few : malloc(bytes);
+    void *want = room_for_args(call, few, sizeof few);
     bg_status status;
     char hidden;
 
@@ -252,9 +300,11 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     BG__TRY(bg__call_body(call, body, args, stream));
     BG__TRY(settle_all(call, want, args, stream));
 done:
-    memcpy(args, want, bytes);
     self->call = outer;
-    if (want != few)
+    if (status != BG_OK)
+        forget_bridges(call, want);
+    memcpy(args, want, bytes);
+    if (want != few && want != call->want)
         free(want);
     if (status != BG_OK)
         bg__call_blame(call, status);

@@ -63,7 +63,7 @@ static bool part_is_valid(const char *part, size_t length)
     for (size_t i = name + 1; i < length; i++)
         if (!isdigit((unsigned char)part[i]) && part[i] != '*')
             return false;
-    return true;
+    return part[name + 1] != '0' || name + 2 == length; /* "#03" would match nothing */
 }
 
 static bool pattern_is_valid(const pattern *p)

@@ -23,6 +23,7 @@ static bool have_key;
 static void free_places(void *first)
 {
     place *next;
+    places = NULL; /* a later destructor may call an op again */
     for (place *p = first; p != NULL; p = next) {
         next = p->next;
         bg__memory_free(&p->memory);
@@ -34,7 +35,6 @@ static void free_places(void *first)
 static void free_at_exit(void)
 {
     free_places(places);
-    places = NULL;
     (void)pthread_key_delete(key);
 }
 

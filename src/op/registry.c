@@ -15,17 +15,27 @@ static bg_op *find_locked(const char *name)
     return op;
 }
 
+/* Each op of that name gets another one of it as its twin, if there is one. */
+static void find_twins(const char *name)
+{
+    bg_op *last = NULL, *any = NULL;
+    for (bg_op *op = first; op != NULL; op = op->next_) {
+        if (strcmp(op->name, name) != 0)
+            continue;
+        op->twin_ = last;
+        any = any ? any : op;
+        last = op;
+    }
+    if (any != last)
+        any->twin_ = last;
+}
+
 void bg_op_register(bg_op *op)
 {
-    bg_op *twin;
     pthread_mutex_lock(&mutex);
-    twin = find_locked(op->name);
-    if (twin != NULL) {
-        op->twin_ = twin;
-        twin->twin_ = op;
-    }
     op->next_ = first;
     first = op;
+    find_twins(op->name);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -37,9 +47,8 @@ void bg_op_unregister(bg_op *op)
         link = &(*link)->next_;
     if (*link != NULL)
         *link = op->next_;
-    for (bg_op *other = first; other != NULL; other = other->next_)
-        if (other->twin_ == op)
-            other->twin_ = NULL;
+    op->twin_ = NULL;
+    find_twins(op->name);
     pthread_mutex_unlock(&mutex);
 }
 

@@ -125,7 +125,9 @@ static void test_cublas_bind(void **state)
     EXPECT_STATUS(bg_workspace(handle, 0, &again), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_cublas_bind(handle, f->stream, (bg_pool *)f), BG_ERROR_UNSUPPORTED);
     EXPECT_STATUS(bg_cublas_bind(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_OK(bg_cublas_bind(handle, NULL, NULL)); /* the legacy stream, as cublasSetStream takes it */
+    EXPECT_ERROR("handle is NULL");
+    EXPECT_STATUS(bg_cublas_bind(handle, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("stream is NULL");
     assert_int_equal(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
     bg_workspace_release(handle);
     bg_workspace_release(handle);

@@ -153,7 +153,7 @@ static void test_overrides(void **state)
 
 static void test_bad_patterns(void **state)
 {
-    static const char *const bad[] = {",",  "a,,b", "!",   "rope#", "rope#x", "a//b",
+    static const char *const bad[] = {",",  "a,,b", "!",   "rope#", "rope#x", "rope#03", "a//b",
                                       "/a", "a/",   "a b", "a;b",   "#1",     "!!a"};
     fixture *f = *state;
     bg_capture *capture;
@@ -236,17 +236,25 @@ static bg_status body(void *args, cudaStream_t stream)
 static void test_two_ops_of_one_name(void **state)
 {
     fixture *f = *state;
-    bg_op twins[2];
+    bg_op twins[3];
     int args = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         twins[i] = (bg_op){.struct_size = sizeof(bg_op), .name = "twin", .body = body, .args_size = sizeof args};
         twins[i].defined_at = (bg_site){i ? "b.c" : "a.c", i + 1};
-        bg_op_register(&twins[i]);
+        if (i < 2)
+            bg_op_register(&twins[i]);
     }
     EXPECT_STATUS(bg_op_call(&twins[0], f->stream, &args, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("a.c:1");
     EXPECT_ERROR("b.c:2");
     bg_op_unregister(&twins[1]);
+    EXPECT_OK(bg_op_call(&twins[0], f->stream, &args, NULL));
+    bg_op_register(&twins[1]);
+    bg_op_register(&twins[2]);
+    bg_op_unregister(&twins[1]); /* two are left */
+    EXPECT_STATUS(bg_op_call(&twins[0], f->stream, &args, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_op_call(&twins[2], f->stream, &args, NULL), BG_ERROR_INVALID_ARGUMENT);
+    bg_op_unregister(&twins[2]);
     EXPECT_OK(bg_op_call(&twins[0], f->stream, &args, NULL));
     bg_op_unregister(&twins[0]);
     assert_null(bg_op_find("twin"));

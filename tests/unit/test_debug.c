@@ -143,13 +143,63 @@ static void test_forward_fails(void **state)
     bg_graph_destroy(graph);
 }
 
+BG_OP(fragile, BG_VALUE(bool *, fails))
+{
+    return *args->fails ? BG_ERROR_TIMEOUT : BG_OK;
+}
+
+static int after;
+BG_OP(counts)
+{
+    after++;
+    return BG_OK;
+}
+
+typedef struct careless {
+    bool fails;
+} careless;
+
+/* Looks at no result, as one may in a capture. */
+static bg_status careless_pass(void *user, cudaStream_t stream)
+{
+    careless *c = user;
+    BG_CALL(fragile, stream, .fails = &c->fails);
+    BG_CALL(counts, stream);
+    bg_break(stream);
+    bg_stream_wait_stream(stream, stream);
+    return BG_OK;
+}
+
+static void test_errors_stick_under_forward(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    careless c = {true};
+    bg_graph *graph;
+    options.debug = BG_DEBUG_FORWARD;
+    after = 0;
+    EXPECT_STATUS(bg_capture_forward(&graph, careless_pass, &c, f->stream, &options), BG_ERROR_TIMEOUT);
+    EXPECT_ERROR("op fragile, call fragile#0 at ");
+    assert_int_equal(after, 0); /* nothing ran after it */
+    c.fails = false;
+    EXPECT_OK(bg_capture_forward(&graph, careless_pass, &c, f->stream, &options));
+    c.fails = true;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_TIMEOUT);
+    EXPECT_ERROR("fragile#0");
+    assert_int_equal(after, 1);
+    c.fails = false;
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(after, 2);
+    bg_graph_destroy(graph);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_modes),           TEST(test_environment),
         TEST(test_bad_environment), TEST(test_forward_between_begin_and_end),
-        TEST(test_forward_fails),
+        TEST(test_forward_fails),   TEST(test_errors_stick_under_forward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

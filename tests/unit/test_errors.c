@@ -220,9 +220,12 @@ static void test_abort(void **state)
     expect_works(f);
 }
 
+/* ---- ended inside of itself ---- */
+
 static bg_capture *in_body;
 static bool ends_in_body;
-BG_EAGER_OP(ends_its_capture)
+
+static bg_status end_capture(void)
 {
     bg_graph *graph;
     if (!ends_in_body)
@@ -232,17 +235,132 @@ BG_EAGER_OP(ends_its_capture)
     return BG_OK;
 }
 
-static void test_end_and_abort_in_a_body(void **state)
+static bg_status end_in_barrier(void *user)
+{
+    (void)user;
+    return end_capture();
+}
+
+BG_EAGER_OP(ends_its_capture)
+{
+    return end_capture();
+}
+
+BG_OP(ends_its_capture_captured, BG_IN(x), BG_OUT(y))
+{
+    bg_status status = end_capture();
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+BG_OP(calls_what_ends, BG_INOUT(x))
+{
+    EXPECT_STATUS(BG_CALL(ends_its_capture, stream), BG_ERROR_NOT_CAPTURING);
+    EXPECT_STATUS(BG_CALL(scale, stream, .x = args->x, .y = args->x, .factor = 2), BG_ERROR_NOT_CAPTURING);
+    return BG_OK;
+}
+
+static void test_end_and_abort_inside(void **state)
 {
     fixture *f = *state;
-    for (int i = 0; i < 2; i++) {
-        ends_in_body = i == 1;
-        EXPECT_OK(bg_capture_begin(&in_body, f->stream, NULL));
+    for (int i = 0; i < 8; i++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        bg_status status = BG_OK;
+        options.state = &f->y;
+        options.state_count = 1;
+        options.barrier = i / 2 == 3 ? end_in_barrier : NULL;
+        ends_in_body = i % 2 == 1;
+        put(&f->x, 1);
+        put(&f->y, 7);
+        EXPECT_OK(bg_capture_begin(&in_body, f->stream, &options));
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
-        EXPECT_STATUS(BG_CALL(ends_its_capture, f->stream), BG_ERROR_NOT_CAPTURING);
+        switch (i / 2) {
+        case 0: status = BG_CALL(ends_its_capture, f->stream); break;
+        case 1: status = BG_CALL(ends_its_capture_captured, f->stream, .x = f->x, .y = f->y); break;
+        case 2: status = BG_CALL(calls_what_ends, f->stream, .x = f->y); break;
+        case 3: status = bg_break(f->stream); break;
+        }
+        EXPECT_STATUS(status, BG_ERROR_NOT_CAPTURING);
         assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
+        assert_true(get(&f->y) == 7); /* options.state is back */
         expect_works(f);
     }
+}
+
+static bg_status call_in_barrier(void *user)
+{
+    fixture *f = user;
+    return BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3) == BG_ERROR_BUSY ? BG_ERROR_IO : BG_OK;
+}
+
+static void test_ops_in_a_barrier(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.barrier = call_in_barrier;
+    options.barrier_user = f;
+    EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_BUSY);
+    EXPECT_ERROR("options.barrier");
+    expect_works(f);
+}
+
+/* ---- arguments, captures of others ---- */
+
+static void test_bad_calls_stick(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        bg_capture *capture;
+        bg_graph *graph;
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+        if (i == 0)
+            BG_CALL(scale, NULL, .x = f->x, .y = f->y);
+        else if (i == 1)
+            bg_break(NULL);
+        else
+            bg_stream_wait_stream(f->other, NULL);
+        EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("is NULL");
+        EXPECT_ERROR("test_errors.c");
+    }
+    expect_works(f);
+}
+
+static void test_last_stream_captures(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph, *other;
+    bg_capture *capture;
+    cudaGraph_t foreign;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+    EXPECT_STATUS(bg_replay(graph, f->other), BG_ERROR_BUSY);
+    EXPECT_OK(bg_capture_end(capture, &other)); /* unharmed */
+    EXPECT_OK(bg_replay(graph, f->other));
+    EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_BUSY);
+    EXPECT_STATUS(bg_replay(other, f->other), BG_ERROR_FOREIGN_CAPTURE);
+    EXPECT_OK(bg_replay(other, f->stream));
+    EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign));
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    bg_graph_destroy(graph);
+    bg_graph_destroy(other);
+}
+
+static void test_capture_beside_a_foreign_one(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    cudaGraph_t foreign;
+    EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign)); /* unharmed */
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
 }
 
 static bg_graph *own_graph;
@@ -339,8 +457,9 @@ static void test_foreign_inline_option(void **state)
         EXPECT_STATUS(BG_CALL(fragile, f->other, .x = f->y), allowed ? BG_OK : BG_ERROR_FOREIGN_CAPTURE);
         EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign));
         EXPECT_CUDA(cudaGraphDestroy(foreign));
-        EXPECT_OK(bg_capture_end(capture, &graph));
-        assert_int_equal(info_of(graph).breaks, 0);
+        EXPECT_STATUS(bg_capture_end(capture, &graph), allowed ? BG_OK : BG_ERROR_FOREIGN_CAPTURE);
+        if (allowed)
+            assert_int_equal(info_of(graph).breaks, 0);
         bg_graph_destroy(graph);
     }
 }
@@ -428,6 +547,13 @@ static void test_bad_options(void **state)
     REFUSED(worker_threads, -1, BG_ERROR_INVALID_ARGUMENT, "worker_threads");
     REFUSED(pool, (bg_pool *)f, BG_ERROR_UNSUPPORTED, "options.pool");
     REFUSED(state_count, 1, BG_ERROR_INVALID_ARGUMENT, "options.state is NULL");
+    bg_tensor bad = f->x;
+    bad.rank = 99;
+    bg_capture_options with_state = BG_CAPTURE_OPTIONS_INIT;
+    with_state.state = &bad;
+    with_state.state_count = 1;
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &with_state), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("options.state[0] is no valid tensor");
     expect_works(f);
 }
 
@@ -451,6 +577,11 @@ static void test_stream_of_another_device(void **state)
     EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
     EXPECT_STATUS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("stream belongs to device 1");
+    EXPECT_CUDA(cudaSetDevice(1));
+    EXPECT_STATUS(bg_replay(graph, stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("captured on device 0, the current device is 1");
+    EXPECT_CUDA(cudaSetDevice(0));
+    EXPECT_OK(bg_replay(graph, f->stream));
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaStreamDestroy(stream));
 }
@@ -522,6 +653,62 @@ static void test_calls_from_another_thread(void **state)
     bg_graph_destroy(e.graph);
 }
 
+/* The per-thread default stream is another one in each thread. */
+static void *use_per_thread_stream(void *user)
+{
+    elsewhere *e = user;
+    e->status[0] = BG_CALL(fragile, cudaStreamPerThread, .x = e->f->z);
+    e->status[1] = bg_stream_wait_stream(cudaStreamPerThread, e->f->other);
+    e->status[2] = bg_replay(e->graph, cudaStreamPerThread);
+    e->status[3] = from_cuda(cudaStreamSynchronize(cudaStreamPerThread));
+    return NULL;
+}
+
+static void test_per_thread_streams(void **state)
+{
+    fixture *f = *state;
+    elsewhere e = {.f = f};
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&e.graph, pass, f, f->stream, NULL));
+    EXPECT_OK(bg_capture_begin(&e.capture, cudaStreamPerThread, NULL));
+    EXPECT_OK(BG_CALL(scale, cudaStreamPerThread, .x = f->x, .y = f->x, .factor = 1));
+    in_thread(use_per_thread_stream, &e);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(e.status[i], BG_OK);
+    EXPECT_OK(bg_capture_end(e.capture, &graph)); /* unharmed */
+    bg_graph_destroy(graph);
+    EXPECT_OK(bg_replay(e.graph, cudaStreamPerThread));
+    in_thread(use_per_thread_stream, &e);
+    assert_int_equal(e.status[2], BG_OK);
+    bg_graph_destroy(e.graph);
+}
+
+/* Two captures, and a wait across them. */
+static void *wait_for_mine(void *user)
+{
+    elsewhere *e = user;
+    bg_graph *graph;
+    bg_capture *capture;
+    e->status[0] = bg_capture_begin(&capture, e->f->other, NULL);
+    e->status[1] = bg_stream_wait_stream(e->f->stream, e->f->other);
+    e->status[2] = bg_capture_end(capture, &graph);
+    return NULL;
+}
+
+static void test_wait_across_captures(void **state)
+{
+    fixture *f = *state;
+    elsewhere e = {.f = f};
+    EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
+    in_thread(wait_for_mine, &e);
+    assert_int_equal(e.status[0], BG_OK);
+    assert_int_equal(e.status[1], BG_ERROR_WRONG_THREAD);
+    assert_int_equal(e.status[2], BG_ERROR_WRONG_THREAD);
+    EXPECT_OK(bg_capture_end(e.capture, &e.graph)); /* unharmed */
+    bg_graph_destroy(e.graph);
+}
+
 /* Two threads capture, replay and destroy at once. */
 static void *work(void *user)
 {
@@ -581,7 +768,13 @@ int main(void)
         TEST(test_begin_twice),
         TEST(test_end_without_begin),
         TEST(test_abort),
-        TEST(test_end_and_abort_in_a_body),
+        TEST(test_end_and_abort_inside),
+        TEST(test_ops_in_a_barrier),
+        TEST(test_bad_calls_stick),
+        TEST(test_last_stream_captures),
+        TEST(test_capture_beside_a_foreign_one),
+        TEST(test_per_thread_streams),
+        TEST(test_wait_across_captures),
         TEST(test_capture_and_replay_in_a_body),
         TEST(test_replay_on_a_captured_stream),
         TEST(test_foreign_capture),

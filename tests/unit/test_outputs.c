@@ -408,6 +408,99 @@ static void test_scratch(void **state)
     EXPECT_STATUS(bg_scratch(NULL, 8, &none), BG_ERROR_INVALID_ARGUMENT);
 }
 
+static void test_scratch_of_no_bytes_keeps_its_place(void **state)
+{
+    fixture *f = *state;
+    void *before;
+    bg_graph *graph;
+    scratch_bytes = 0;
+    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    assert_null(blocks[0]);
+    before = blocks[1];
+    scratch_bytes = 64;
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_non_null(blocks[0]);
+    assert_ptr_equal(before, blocks[1]);
+    bg_graph_destroy(graph);
+}
+
+static void test_growing_scratch_stays_small(void **state)
+{
+    fixture *f = *state;
+    enum { STEP = 4096, REPLAYS = 200 };
+    bg_graph *graph;
+    scratch_bytes = STEP;
+    EXPECT_OK(bg_capture_forward(&graph, scratch_pass, f, f->stream, NULL));
+    for (int i = 0; i < REPLAYS; i++) {
+        scratch_bytes += STEP;
+        EXPECT_OK(bg_replay(graph, f->stream));
+    }
+    assert_true(info_of(graph).bridge_bytes < 4 * scratch_bytes);
+    bg_graph_destroy(graph);
+}
+
+/* ---- outputs that get in each other's way ---- */
+
+static enum { SWAP, SAME, SHIFT, HUGE_RANK } trick;
+BG_EAGER_OP(tricky, BG_INOUT(a), BG_INOUT(b))
+{
+    bg_tensor a = args->a;
+    switch (trick) {
+    case SWAP: args->a = args->b, args->b = a; break;
+    case SAME: args->b = args->a; break;
+    case SHIFT: args->a.data = (float *)a.data + 4; break;
+    case HUGE_RANK: args->a.rank = 500; break;
+    }
+    (void)stream;
+    return BG_OK;
+}
+
+static bg_status tricky_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    return BG_CALL(tricky, stream, .a = f->x, .b = f->y);
+}
+
+static void test_outputs_cannot_change_places(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    put(&f->x, 1);
+    put(&f->y, 2);
+    trick = SWAP;
+    EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
+    EXPECT_ERROR("output a in the memory where output b goes");
+    EXPECT_STATUS(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL), BG_ERROR_OP);
+    trick = SHIFT;
+    EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
+    trick = HUGE_RANK;
+    EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_SHAPE);
+    EXPECT_ERROR("rank 500");
+    assert_true(get(&f->x) == 1 && get(&f->y) == 2);
+    trick = SAME; /* one result for both: no harm */
+    EXPECT_OK(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL));
+    assert_true(get(&f->y) == 1);
+    put(&f->x, 5);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == 5);
+    trick = SWAP;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
+    bg_graph_destroy(graph);
+}
+
+static void test_no_bridge_after_a_failure(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture;
+    bg_graph *graph;
+    produce_captured_args a = {.x = f->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 1};
+    manner = WRONG_SHAPE;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_STATUS(BG_CALL_ARGS(produce_captured, f->stream, &a), BG_ERROR_SHAPE);
+    assert_null(a.y.data);
+    EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_SHAPE);
+}
+
 static void test_invalid_tensors(void **state)
 {
     fixture *f = *state;
@@ -444,6 +537,10 @@ int main(void)
         TEST(test_bridge_of_a_captured_op),
         TEST(test_several_outputs),
         TEST(test_scratch),
+        TEST(test_scratch_of_no_bytes_keeps_its_place),
+        TEST(test_growing_scratch_stays_small),
+        TEST(test_outputs_cannot_change_places),
+        TEST(test_no_bridge_after_a_failure),
         TEST(test_invalid_tensors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
