@@ -185,20 +185,24 @@ static cudaError_t free_now(void *address, enum hc_memory kind)
     return error;
 }
 
+/* A lost device answers with its error, as CUDA does, but the host's memory behind it is given back. */
+static cudaError_t free_entry(void *address, enum hc_memory kind)
+{
+    cudaError_t error = hc_begin_quiet();
+    cudaError_t freed = error ? error : free_now(address, kind);
+    if (!error)
+        error = hc_device(hc_thread()->device)->sticky;
+    return hc_end(error ? error : freed);
+}
+
 cudaError_t cudaFree(void *devPtr)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = free_now(devPtr, HC_MEMORY_DEVICE);
-    return hc_end(error);
+    return free_entry(devPtr, HC_MEMORY_DEVICE);
 }
 
 cudaError_t cudaFreeHost(void *ptr)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = free_now(ptr, HC_MEMORY_PINNED);
-    return hc_end(error);
+    return free_entry(ptr, HC_MEMORY_PINNED);
 }
 
 /* ---- stream-ordered allocation ------------------------------------------------------------------------------- */
