@@ -1,6 +1,7 @@
 #include "hostcuda/event.h"
 
 #include "hostcuda/capture.h"
+#include "hostcuda/schedule.h"
 #include "hostcuda/stream.h"
 
 #include <stdlib.h>
@@ -222,8 +223,11 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
         error = check_host_wait(event);
     if (!error && event->token && !event->token->done) {
         int device = event->device;
+        struct hc_token *token = hc_token_retain(event->token); /* another thread may destroy the event meanwhile */
         hc_run_step();
-        error = hc_device(device)->sticky ? hc_device(device)->sticky : cudaErrorNotReady;
+        bool over = hc_schedule_seeded() && token->done;
+        hc_token_release(token);
+        error = hc_device(device)->sticky ? hc_device(device)->sticky : over ? cudaSuccess : cudaErrorNotReady;
     }
     return hc_end(error);
 }

@@ -4,7 +4,9 @@
 #include "hostcuda/copy.h"
 #include "hostcuda/event.h"
 #include "hostcuda/graph.h"
+#include "hostcuda/order.h"
 #include "hostcuda/queue.h"
+#include "hostcuda/schedule.h"
 #include "hostcuda/stream.h"
 
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 struct hc_program {
     unsigned references;
     size_t count;
+    struct hc_order *order;
     struct hc_op *ops[];
 };
 
@@ -37,6 +40,11 @@ const struct hc_op *hc_program_op(const struct hc_program *program, size_t index
     return program->ops[index];
 }
 
+const struct hc_order *hc_program_order(const struct hc_program *program)
+{
+    return program->order;
+}
+
 static struct hc_program *make_program(size_t count)
 {
     struct hc_program *program = calloc(1, sizeof *program + count * sizeof(struct hc_op *));
@@ -53,6 +61,7 @@ void hc_program_release(struct hc_program *program)
         return;
     for (size_t i = 0; i < program->count; i++)
         hc_op_release(program->ops[i]);
+    hc_order_release(program->order);
     free(program);
 }
 
@@ -64,6 +73,7 @@ static bool own_program(cudaGraphExec_t exec)
     struct hc_program *copy = make_program(exec->program->count);
     if (!copy)
         return false;
+    copy->order = hc_order_retain(exec->program->order);
     for (size_t i = 0; i < copy->count; i++)
         copy->ops[i] = hc_op_retain(exec->program->ops[i]);
     hc_program_release(exec->program);
@@ -94,6 +104,8 @@ static cudaError_t fill_exec(cudaGraphExec_t exec, cudaGraph_t graph)
     cudaError_t error = cudaErrorMemoryAllocation;
     if (order && exec->program && exec->node_ids && exec->places)
         error = hc_graph_sort(graph, order);
+    if (!error && hc_schedule_seeded() && !(exec->program->order = hc_order_make(graph, order)))
+        error = cudaErrorMemoryAllocation;
     for (size_t i = 0; !error && i < count; i++) {
         cudaGraphNode_t node = graph->nodes[order[i]];
         exec->program->ops[i] = hc_op_retain(node->op);

@@ -6,10 +6,13 @@
 #include "hostcuda/ops.h"
 #include "hostcuda/state.h"
 
+struct hc_order;
 struct hc_program; /* ops in the order in which they run; shared, copied before it changes */
 
 size_t hc_program_size(const struct hc_program *program);
 const struct hc_op *hc_program_op(const struct hc_program *program, size_t index);
+/* NULL: they run in their sequence. */
+const struct hc_order *hc_program_order(const struct hc_program *program);
 void hc_program_release(struct hc_program *program);
 
 #endif

@@ -1,6 +1,8 @@
 #include "hostcuda/queue.h"
 
 #include "hostcuda/exec.h"
+#include "hostcuda/order.h"
+#include "hostcuda/schedule.h"
 #include "hostcuda/stream.h"
 
 #include <stdio.h>
@@ -47,6 +49,7 @@ static void release_contents(const struct hc_item *item)
     for (size_t i = 0; item->event_tokens && i < hc_program_size(item->program); i++)
         hc_token_release(item->event_tokens[i]);
     free(item->event_tokens);
+    free(item->ran);
     hc_op_release(item->op);
     hc_token_release(item->token);
     hc_token_release(item->after);
@@ -90,23 +93,38 @@ cudaError_t hc_queue_token(cudaStream_t stream, enum hc_item_kind kind, struct h
 cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, struct hc_token *after,
                            struct hc_token *token, struct hc_token **event_tokens)
 {
-    return append(
-        stream,
-        (struct hc_item){
-            .kind = HC_ITEM_GRAPH, .program = program, .after = after, .token = token, .event_tokens = event_tokens});
+    struct hc_item item = {
+        .kind = HC_ITEM_GRAPH, .program = program, .after = after, .token = token, .event_tokens = event_tokens};
+    if (hc_program_order(program) && !(item.ran = calloc(hc_program_size(program) + 1, sizeof *item.ran))) {
+        release_contents(&item);
+        return cudaErrorMemoryAllocation;
+    }
+    return append(stream, item);
 }
 
 /* ---- choosing ------------------------------------------------------------------------------------------------ */
 
+static bool event_blocked(const struct hc_item *item, size_t place)
+{
+    if (!item->event_tokens)
+        return false;
+    const struct hc_token *token = item->event_tokens[place];
+    return hc_program_op(item->program, place)->kind == HC_OP_WAIT && token && !token->done;
+}
+
+/* In a seeded order: may this op of a launched graph run next? */
+static bool place_allowed(const struct hc_item *item, size_t place)
+{
+    return !item->ran[place] && !event_blocked(item, place) &&
+           hc_order_allows(hc_program_order(item->program), place, item->ran);
+}
+
+/* In order of issue, the sequence decides which op is next. */
 static bool graph_blocked(const struct hc_item *item)
 {
     if (item->after && !item->after->done)
         return true;
-    if (!item->event_tokens || item->cursor == hc_program_size(item->program))
-        return false;
-    const struct hc_op *op = hc_program_op(item->program, item->cursor);
-    const struct hc_token *token = item->event_tokens[item->cursor];
-    return op->kind == HC_OP_WAIT && token && !token->done;
+    return !item->ran && item->cursor < hc_program_size(item->program) && event_blocked(item, item->cursor);
 }
 
 /* The legacy stream waits for what was issued before on the device's blocking streams, and they for it. */
@@ -134,14 +152,62 @@ static bool runnable(const struct CUstream_st *stream)
     return !blocked_by_legacy_rule(stream);
 }
 
-/* The next stream whose first item runs: the oldest item. A seeded order is another choice among the runnable. */
-static cudaStream_t pick(void)
+/* What runs next: a stream's first item or, if that is a graph, its op at this place. */
+struct choice {
+    cudaStream_t stream; /* NULL: nothing can run */
+    size_t place;
+};
+
+static struct choice oldest(void)
 {
     cudaStream_t best = NULL;
     for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
         if (runnable(stream) && (!best || stream->head->sequence < best->head->sequence))
             best = stream;
+    return (struct choice){best, best ? best->head->cursor : 0};
+}
+
+static bool calls_program(const struct hc_item *item, size_t place)
+{
+    const struct hc_op *op = item->op;
+    if (item->kind == HC_ITEM_GRAPH)
+        op = place < hc_program_size(item->program) ? hc_program_op(item->program, place) : NULL;
+    return op && op->kind == HC_OP_HOST;
+}
+
+/* Over what could run of one stream; early: without the program's own functions, which may wait for the thread that
+ * makes this call. */
+static void consider(cudaStream_t stream, bool early, struct choice *best, uint64_t *best_key)
+{
+    const struct hc_item *item = stream->head;
+    bool any_order = item->ran && hc_program_size(item->program);
+    size_t places = any_order ? hc_program_size(item->program) : 1;
+    for (size_t i = 0; i < places; i++) {
+        size_t place = any_order ? i : item->cursor;
+        if ((any_order && !place_allowed(item, place)) || (early && calls_program(item, place)))
+            continue;
+        uint64_t key = hc_schedule_key(stream->id, place);
+        if (!best->stream || key > *best_key) {
+            *best = (struct choice){stream, place};
+            *best_key = key;
+        }
+    }
+}
+
+static struct choice seeded(bool early)
+{
+    struct choice best = {NULL, 0};
+    uint64_t best_key = 0;
+    hc_schedule_step();
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
+        if (runnable(stream))
+            consider(stream, early, &best, &best_key);
     return best;
+}
+
+static struct choice pick(void)
+{
+    return hc_schedule_seeded() ? seeded(false) : oldest();
 }
 
 /* ---- running ------------------------------------------------------------------------------------------------- */
@@ -158,28 +224,30 @@ static void run_op(struct hc_device *device, const struct hc_op *op)
     hc_op_finish(op);
 }
 
-/* One op of a graph, in an order that its edges allow. True: the graph is done. */
-static bool step_graph(struct hc_device *device, struct hc_item *item)
+/* One op of a graph. True: the graph is done. */
+static bool step_graph(struct hc_device *device, struct hc_item *item, size_t place)
 {
     size_t size = hc_program_size(item->program);
     if (item->cursor < size) {
-        const struct hc_op *op = hc_program_op(item->program, item->cursor);
+        const struct hc_op *op = hc_program_op(item->program, place);
         run_op(device, op);
         if (op->kind == HC_OP_RECORD)
-            reach(item->event_tokens[item->cursor]);
+            reach(item->event_tokens[place]);
+        if (item->ran)
+            item->ran[place] = true;
         item->cursor++;
     }
     return item->cursor >= size;
 }
 
-static bool step_item(struct hc_device *device, struct hc_item *item)
+static bool step_item(struct hc_device *device, struct hc_item *item, size_t place)
 {
     switch (item->kind) {
     case HC_ITEM_OP: run_op(device, item->op); return true;
     case HC_ITEM_RECORD: reach(item->token); return true;
     case HC_ITEM_WAIT: return true;
     case HC_ITEM_GRAPH:
-        if (!step_graph(device, item))
+        if (!step_graph(device, item, place))
             return false;
         reach(item->token);
         return true;
@@ -187,12 +255,13 @@ static bool step_item(struct hc_device *device, struct hc_item *item)
     return true;
 }
 
-static void run_one(cudaStream_t stream)
+static void run_one(struct choice choice)
 {
+    cudaStream_t stream = choice.stream;
     struct hc_item *item = stream->head;
     busy = true;
     hc_stream_retain(stream);
-    if (step_item(hc_device(stream->device), item)) {
+    if (step_item(hc_device(stream->device), item, choice.place)) {
         stream->head = item->next;
         if (!stream->head)
             stream->tail = NULL;
@@ -205,9 +274,24 @@ static void run_one(cudaStream_t stream)
 
 void hc_run_step(void)
 {
-    cudaStream_t stream = busy ? NULL : pick();
-    if (stream)
-        run_one(stream);
+    for (unsigned steps = hc_schedule_seeded() ? hc_schedule_asked() : 1; steps && !busy; steps--) {
+        struct choice choice = pick();
+        if (!choice.stream)
+            return;
+        run_one(choice);
+    }
+}
+
+void hc_run_early(void)
+{
+    if (busy || hc_thread()->in_host_function)
+        return;
+    for (unsigned steps = hc_schedule_early(); steps && !busy; steps--) {
+        struct choice choice = seeded(true);
+        if (!choice.stream)
+            return;
+        run_one(choice);
+    }
 }
 
 static bool stream_reached(const struct CUstream_st *stream, uint64_t limit)
@@ -230,12 +314,12 @@ static bool advance(void)
         hc_sleep();
         return true;
     }
-    cudaStream_t stream = pick();
-    if (!stream) {
+    struct choice choice = pick();
+    if (!choice.stream) {
         fprintf(stderr, "hostcuda: internal error: queued work waits for ever\n");
         return false;
     }
-    run_one(stream);
+    run_one(choice);
     return true;
 }
 

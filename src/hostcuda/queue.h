@@ -30,6 +30,7 @@ struct hc_item {
     struct hc_program *program;
     struct hc_token **event_tokens; /* GRAPH: one per op, or NULL when no op is an event's */
     size_t cursor;                  /* GRAPH: ops that ran */
+    bool *ran;                      /* GRAPH, in a seeded order: which of them */
 };
 
 /* Each takes over the references in its arguments, whatever it returns. */
@@ -44,7 +45,9 @@ void hc_item_free(struct hc_item *item);
 cudaError_t hc_run_stream(cudaStream_t stream);
 cudaError_t hc_run_token(struct hc_token *token, int device);
 cudaError_t hc_run_device(int device);
-/* One step of any work, for programs that poll. */
+/* One step of any work, or as many as the seed says, for programs that poll. */
 void hc_run_step(void);
+/* In a seeded order, what runs before anyone waits for it. */
+void hc_run_early(void);
 
 #endif

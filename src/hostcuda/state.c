@@ -1,5 +1,8 @@
 #include "hostcuda/state.h"
 
+#include "hostcuda/queue.h"
+#include "hostcuda/schedule.h"
+#include "hostcuda/settings.h"
 #include "hostcuda/stream.h"
 
 #include <errno.h>
@@ -48,7 +51,7 @@ static bool read_device_count(void)
 
 static void start(void)
 {
-    if (pthread_key_create(&thread_key, end_thread) != 0 || !read_device_count()) {
+    if (pthread_key_create(&thread_key, end_thread) != 0 || !read_device_count() || !hc_settings_read()) {
         start_error = cudaErrorInitializationError;
         device_count = 0;
         return;
@@ -136,6 +139,8 @@ cudaError_t hc_begin(void)
 
 cudaError_t hc_end(cudaError_t error)
 {
+    if (hc_schedule_seeded())
+        hc_run_early();
     hc_unlock();
     if (error)
         hc_thread()->last_error = error;

@@ -1,6 +1,7 @@
 #include "hostcuda/stream.h"
 
 #include "hostcuda/capture.h"
+#include "hostcuda/schedule.h"
 
 #include <stdlib.h>
 
@@ -176,8 +177,13 @@ static cudaError_t query(cudaStream_t handle)
     if (error || !stream->head)
         return error;
     int device = stream->device;
+    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
     hc_run_step();
-    return hc_device(device)->sticky ? hc_device(device)->sticky : cudaErrorNotReady;
+    bool over = hc_schedule_seeded() && !stream->head;
+    hc_stream_release(stream);
+    if (hc_device(device)->sticky)
+        return hc_device(device)->sticky;
+    return over ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)

@@ -1,0 +1,473 @@
+/* Seeded schedules: all orders that streams, events and edges allow, and no other. Host device only. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <hostcuda/hostcuda.h>
+#include <kernels.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STEP(call) assert_int_equal(call, cudaSuccess)
+#pragma weak hostcuda_seed
+
+enum { N = 64, SEEDS_QUICK = 20, SEEDS_ALL = 200, SEEDS_INTERLEAVING = 2000, INTERLEAVINGS = 20 };
+
+static cudaStream_t a, b, c;
+static cudaEvent_t event, second_event;
+static float *x, *y, *z;
+static char letters[64];
+static size_t letter_count;
+
+static int setup(void **state)
+{
+    (void)state;
+    if (!hostcuda_seed) {
+        print_message("skipped: HOSTCUDA_SEED belongs to the host device\n");
+        skip();
+    }
+    STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    STEP(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
+    STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    STEP(cudaEventCreateWithFlags(&second_event, cudaEventDisableTiming));
+    STEP(cudaMalloc((void **)&x, N * sizeof *x));
+    STEP(cudaMalloc((void **)&y, N * sizeof *y));
+    STEP(cudaMalloc((void **)&z, N * sizeof *z));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    hostcuda_seed(0);
+    STEP(cudaStreamDestroy(a));
+    STEP(cudaStreamDestroy(b));
+    STEP(cudaStreamDestroy(c));
+    STEP(cudaEventDestroy(event));
+    STEP(cudaEventDestroy(second_event));
+    STEP(cudaFree(x));
+    STEP(cudaFree(y));
+    STEP(cudaFree(z));
+    return 0;
+}
+
+static void write_letter(void *letter)
+{
+    letters[letter_count++] = *(const char *)letter;
+    letters[letter_count] = 0;
+}
+
+static void write_on(cudaStream_t stream, const char *letter)
+{
+    STEP(cudaLaunchHostFunc(stream, write_letter, (void *)(uintptr_t)letter));
+}
+
+static void begin_seed(uint64_t seed)
+{
+    letter_count = 0;
+    letters[0] = 0;
+    hostcuda_seed(seed);
+}
+
+/* ---- every order ------------------------------------------------------------------------------------------------ */
+
+static void two_streams(void)
+{
+    for (int i = 0; i < 3; i++) {
+        write_on(a, "a");
+        write_on(b, "b");
+    }
+    STEP(cudaDeviceSynchronize());
+}
+
+static void two_chains(void)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    struct cudaHostNodeParams params[] = {{write_letter, (void *)(uintptr_t) "a"},
+                                          {write_letter, (void *)(uintptr_t) "b"}};
+    cudaGraphNode_t last[2];
+    STEP(cudaGraphCreate(&graph, 0));
+    for (int i = 0; i < 6; i++) {
+        cudaGraphNode_t before = last[i % 2];
+        STEP(cudaGraphAddHostNode(&last[i % 2], graph, i < 2 ? NULL : &before, i < 2 ? 0 : 1, &params[i % 2]));
+    }
+    STEP(cudaGraphInstantiate(&exec, graph, 0));
+    STEP(cudaGraphLaunch(exec, a));
+    STEP(cudaStreamSynchronize(a));
+    STEP(cudaGraphExecDestroy(exec));
+    STEP(cudaGraphDestroy(graph));
+}
+
+/* Adds the word to those seen. */
+static int add_word(char words[][8], int count, const char *word)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(words[i], word))
+            return count;
+    assert_true(count < INTERLEAVINGS); /* there are no more than these */
+    strcpy(words[count], word);
+    return count + 1;
+}
+
+static void expect_all_orders(void (*program)(void), const char *name)
+{
+    char words[INTERLEAVINGS][8];
+    int count = 0;
+    uint64_t seed = 0;
+    while (count < INTERLEAVINGS && seed++ < SEEDS_INTERLEAVING) {
+        begin_seed(seed);
+        program();
+        assert_int_equal(letter_count, 6);
+        count = add_word(words, count, letters);
+    }
+    if (count != INTERLEAVINGS)
+        fail_msg("%s: %d orders of %d within %d seeds", name, count, INTERLEAVINGS, SEEDS_INTERLEAVING);
+    printf("%s: all %d orders within %llu seeds\n", name, INTERLEAVINGS, (unsigned long long)seed);
+}
+
+static void test_all_orders_of_two_streams(void **state)
+{
+    (void)state;
+    expect_all_orders(two_streams, "two streams of three operations");
+}
+
+static void test_all_orders_of_two_chains(void **state)
+{
+    (void)state;
+    expect_all_orders(two_chains, "a graph of two chains of three nodes");
+}
+
+static void test_seed_0_is_the_order_of_issue(void **state)
+{
+    (void)state;
+    begin_seed(0);
+    two_streams();
+    assert_string_equal(letters, "ababab");
+    begin_seed(0);
+    two_chains();
+    assert_string_equal(letters, "ababab");
+}
+
+static void test_a_seed_replays(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
+        char first[sizeof letters];
+        begin_seed(seed);
+        two_streams();
+        two_chains();
+        memcpy(first, letters, sizeof first);
+        void *hole = malloc(seed * 64); /* other addresses */
+        begin_seed(seed);
+        two_streams();
+        two_chains();
+        free(hole);
+        assert_string_equal(letters, first);
+    }
+}
+
+/* What has run on one stream when the program has waited for another, or asked. */
+static void expect_any_progress(void (*wait)(void))
+{
+    bool seen[4] = {false};
+    for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
+        begin_seed(seed);
+        write_on(a, "a");
+        for (int i = 0; i < 3; i++)
+            write_on(b, "b");
+        wait();
+        size_t count = 0;
+        for (size_t i = 0; i < letter_count; i++)
+            count += letters[i] == 'b';
+        seen[count] = true;
+        STEP(cudaDeviceSynchronize());
+    }
+    for (int i = 0; i < 4; i++)
+        assert_true(seen[i]);
+}
+
+static void wait_for_stream(void)
+{
+    STEP(cudaStreamSynchronize(a));
+    assert_non_null(strchr(letters, 'a'));
+}
+
+static void wait_for_event(void)
+{
+    STEP(cudaEventRecord(event, a));
+    STEP(cudaEventSynchronize(event));
+    assert_non_null(strchr(letters, 'a'));
+}
+
+static void ask_stream(void)
+{
+    cudaError_t answer = cudaStreamQuery(a);
+    assert_true(answer == (strchr(letters, 'a') ? cudaSuccess : cudaErrorNotReady));
+}
+
+static void test_a_wait_runs_any_part_of_the_rest(void **state)
+{
+    (void)state;
+    expect_any_progress(wait_for_stream);
+    expect_any_progress(wait_for_event);
+    expect_any_progress(ask_stream);
+}
+
+/* ---- programs, right and wrong ---------------------------------------------------------------------------------- */
+
+static void put(float *to, float value, cudaStream_t stream)
+{
+    STEP(bgk_fill(to, value, N, stream));
+}
+
+static float get(const float *from)
+{
+    float value = 0;
+    STEP(cudaDeviceSynchronize());
+    STEP(cudaMemcpy(&value, from, sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+}
+
+static void order(cudaStream_t before, cudaStream_t after)
+{
+    STEP(cudaEventRecord(event, before));
+    STEP(cudaStreamWaitEvent(after, event, 0));
+}
+
+static void clear(void)
+{
+    put(x, 0, a);
+    put(y, 0, a);
+    put(z, 0, a);
+    STEP(cudaDeviceSynchronize());
+}
+
+/* z = 2 x + 3 x, the halves on two streams. */
+static float fork_and_join(bool right)
+{
+    put(x, 1, a);
+    order(a, b);
+    STEP(bgk_scale(y, x, 2, N, b));
+    STEP(bgk_scale(z, x, 3, N, a));
+    if (right)
+        order(b, a);
+    STEP(bgk_add(z, z, y, N, a));
+    STEP(cudaStreamSynchronize(a));
+    return get(z);
+}
+
+static float join(bool right)
+{
+    put(x, 1, a);
+    order(a, b);
+    order(a, c);
+    STEP(bgk_scale(y, x, 2, N, b));
+    STEP(bgk_scale(z, x, 3, N, c));
+    order(c, a);
+    order(right ? b : c, a);
+    STEP(bgk_add(z, z, y, N, a));
+    return get(z);
+}
+
+/* The event is recorded again before the stream that should have waited for its first record does. */
+static float reused_event(bool right)
+{
+    put(x, 1, a);
+    STEP(cudaEventRecord(event, a));
+    put(z, 3, c);
+    STEP(cudaEventRecord(right ? second_event : event, c));
+    STEP(cudaStreamWaitEvent(b, event, 0));
+    if (right)
+        STEP(cudaStreamWaitEvent(b, second_event, 0));
+    STEP(bgk_scale(y, x, 2, N, b));
+    STEP(bgk_add(z, z, y, N, b));
+    return get(z);
+}
+
+/* The same missing join inside a captured graph: nodes without an edge between them. */
+static float captured(bool right)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    put(x, 1, a);
+    order(a, b);
+    STEP(bgk_scale(y, x, 2, N, b));
+    STEP(bgk_scale(z, x, 3, N, a));
+    if (right)
+        order(b, a);
+    STEP(bgk_add(z, z, y, N, a));
+    if (!right)
+        order(b, a); /* too late */
+    STEP(cudaStreamEndCapture(a, &graph));
+    STEP(cudaGraphInstantiate(&exec, graph, 0));
+    STEP(cudaGraphLaunch(exec, a));
+    STEP(cudaStreamSynchronize(a));
+    STEP(cudaGraphExecDestroy(exec));
+    STEP(cudaGraphDestroy(graph));
+    return get(z);
+}
+
+static bool wrong_under(float (*program)(bool right), bool right, uint64_t seed)
+{
+    hostcuda_seed(0);
+    clear();
+    hostcuda_seed(seed);
+    return program(right) != 5;
+}
+
+static void expect_found(float (*program)(bool right), const char *name)
+{
+    int window = 0, least = SEEDS_QUICK, all = 0;
+    assert_false(wrong_under(program, false, 0)); /* the order of issue hides it */
+    for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
+        if (wrong_under(program, true, seed))
+            fail_msg("%s: the correct program gives another result under HOSTCUDA_SEED=%llu", name,
+                     (unsigned long long)seed);
+        bool wrong = wrong_under(program, false, seed);
+        all += wrong;
+        window += wrong;
+        if (seed % SEEDS_QUICK == 0) {
+            least = window < least ? window : least;
+            window = 0;
+        }
+    }
+    printf("%s: found by %d seeds of %d, by %d or more in each %d\n", name, all, SEEDS_ALL, least, SEEDS_QUICK);
+    assert_true(least >= 1);
+}
+
+static void test_planted_missing_joins(void **state)
+{
+    (void)state;
+    expect_found(fork_and_join, "fork without a join before use");
+    expect_found(join, "join on the wrong stream");
+    expect_found(reused_event, "event reused too early");
+    expect_found(captured, "fork without a join before use, captured");
+}
+
+/* The legacy stream orders blocking streams without an event; memory of one launch is freed by the next stream. */
+static float implicit_order(cudaStream_t blocking)
+{
+    float *memory = NULL;
+    put(x, 1, blocking);
+    STEP(bgk_scale(y, x, 2, N, cudaStreamLegacy));
+    STEP(bgk_scale(z, y, 2, N, blocking));
+    STEP(cudaMallocAsync((void **)&memory, N * sizeof *memory, blocking));
+    STEP(bgk_add(memory, z, x, N, blocking));
+    STEP(cudaMemcpyAsync(z, memory, N * sizeof *memory, cudaMemcpyDeviceToDevice, blocking));
+    STEP(cudaFreeAsync(memory, blocking));
+    return get(z);
+}
+
+static void test_implicit_order(void **state)
+{
+    (void)state;
+    cudaStream_t blocking = NULL;
+    STEP(cudaStreamCreate(&blocking));
+    for (uint64_t seed = 0; seed <= SEEDS_ALL; seed++) {
+        hostcuda_seed(0);
+        clear();
+        hostcuda_seed(seed);
+        assert_true(implicit_order(blocking) == 5);
+    }
+    STEP(cudaStreamDestroy(blocking));
+}
+
+/* Launches of one executable graph run one after the other, whatever their streams. */
+static void test_launches_of_one_graph(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
+        cudaGraph_t graph = NULL;
+        cudaGraphExec_t exec = NULL;
+        hostcuda_seed(0);
+        clear();
+        hostcuda_seed(seed);
+        put(x, 1, a);
+        STEP(cudaDeviceSynchronize());
+        STEP(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+        STEP(bgk_add(y, y, x, N, a));
+        STEP(bgk_scale(y, y, 2, N, a));
+        STEP(cudaStreamEndCapture(a, &graph));
+        STEP(cudaGraphInstantiate(&exec, graph, 0));
+        STEP(cudaGraphLaunch(exec, a));
+        STEP(cudaGraphLaunch(exec, b));
+        STEP(cudaGraphLaunch(exec, c));
+        assert_true(get(y) == 14);
+        STEP(cudaGraphExecDestroy(exec));
+        STEP(cudaGraphDestroy(graph));
+    }
+}
+
+/* A host function may wait for the thread that queued it: it never runs before that thread waits or asks. */
+static void test_host_functions_do_not_run_early(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS_ALL; seed++) {
+        begin_seed(seed);
+        for (int i = 0; i < 4; i++)
+            write_on(a, "a");
+        assert_int_equal(letter_count, 0);
+        STEP(cudaDeviceSynchronize());
+        assert_int_equal(letter_count, 4);
+    }
+}
+
+/* ---- the variable ----------------------------------------------------------------------------------------------- */
+
+/* How a process with this seed starts: 1: with an error, 2: well. */
+static int start_with(const char *seed)
+{
+    int count = 0, status = 0;
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (setenv("HOSTCUDA_SEED", seed, 1) || !freopen("/dev/null", "w", stderr))
+            _exit(255);
+        _exit(cudaGetDeviceCount(&count) == cudaErrorInitializationError ? 1 : count == 1 ? 2 : 3);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"-1", "two", "3x", " 4", "99999999999999999999"};
+    static const char *const good[] = {"", "0", "7", "18446744073709551606"};
+    if (!hostcuda_seed)
+        skip();
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(start_with(bad[i]), 1);
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_int_equal(start_with(good[i]), 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values), /* first: the variable is read at the first call */
+        TEST(test_all_orders_of_two_streams),
+        TEST(test_all_orders_of_two_chains),
+        TEST(test_seed_0_is_the_order_of_issue),
+        TEST(test_a_seed_replays),
+        TEST(test_a_wait_runs_any_part_of_the_rest),
+        TEST(test_planted_missing_joins),
+        TEST(test_implicit_order),
+        TEST(test_launches_of_one_graph),
+        TEST(test_host_functions_do_not_run_early),
+    };
+    return cmocka_run_group_tests_name("hostcuda seeds", tests, NULL, NULL);
+}
