@@ -91,6 +91,7 @@ int read_x(struct scene *s)
 int run_graph(struct scene *s, cudaGraph_t graph, cudaStream_t stream)
 {
     cudaGraphExec_t exec = NULL;
+    STEP(cudaDeviceSynchronize()); /* for what a case left on other streams */
     STEP(cudaMemset(s->x, 0, sizeof *s->x));
     STEP(cudaDeviceSynchronize());
     STEP(cudaGraphInstantiate(&exec, graph, 0));

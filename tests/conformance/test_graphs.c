@@ -48,6 +48,7 @@ static int setup(void **state)
     STEP(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     STEP(cudaMalloc((void **)&x, 2 * sizeof *x));
     STEP(cudaMemset(x, 0, 2 * sizeof *x));
+    STEP(cudaDeviceSynchronize()); /* no other stream waits for a fill of device memory */
     return 0;
 }
 
@@ -165,6 +166,7 @@ static void test_clone(void **state)
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t found = NULL;
     STEP(cudaMemset(x, 0, sizeof *x));
+    STEP(cudaDeviceSynchronize()); /* no other stream waits for a fill of device memory */
     STEP(cudaGraphCreate(&graph, 0));
     cudaGraphNode_t first = add_node(graph, 1, NULL, 0), second = add_node(graph, 2, &first, 1);
     STEP(cudaGraphClone(&clone, graph));
@@ -249,6 +251,7 @@ static void test_captured_diamond(void **state)
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     STEP(cudaMemset(x, 0, 2 * sizeof *x));
+    STEP(cudaDeviceSynchronize()); /* no other stream waits for a fill of device memory */
     STEP(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
     STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     begin(stream, cudaStreamCaptureModeThreadLocal);
