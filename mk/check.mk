@@ -1,17 +1,28 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests model gpu-check bench sanitize valgrind format format-check lint tidy clean help
+.PHONY: demo test run-tests soak model gpu-check bench sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
+
+# Tests whose outcome could depend on the order in which queued work runs: also under this many seeds, on the host device.
+ORDERED := test_streams test_capture test_outputs test_calls test_debug test_errors test_runtime test_capture_rules \
+           test_capture_calls test_cublas test_graphs
+SEEDS := 10
+seeds = $(if $(filter host,$(DEVICE)),--seeds $(SEEDS) --seeded '$(ORDERED)')
 
 # The installed tree and the command are what tests/cli tests.
 test: run-tests
 run-tests: tests all
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' \
-	  tests/run --results $(OUT)/test-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS))
+	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS))
+
+# What takes long: many seeds.
+soak: SEEDS := 200
+soak: tests
+	@tests/run --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
 
 model:
 	@tools/fetch-model $(MODEL_FILE)
