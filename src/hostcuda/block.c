@@ -421,6 +421,21 @@ bool hc_grid_run(const struct hc_grid *grid)
     return ok;
 }
 
+bool hc_grid_place(char *text, size_t bytes)
+{
+    if (!running)
+        return false;
+    snprintf(text, bytes, "thread (%u,%u,%u) of block (%u,%u,%u)", threadIdx.x, threadIdx.y, threadIdx.z, blockIdx.x,
+             blockIdx.y, blockIdx.z);
+    return true;
+}
+
+void hc_grid_abandon(void)
+{
+    if (running)
+        trap(running);
+}
+
 /* ---- what kernels call --------------------------------------------------------------------------------------- */
 
 void *hostcuda_dynamic_shared(void)

@@ -20,4 +20,9 @@ struct hc_grid {
 /* False when a block can never finish, or there was no memory for its threads; a sentence is on stderr then. */
 bool hc_grid_run(const struct hc_grid *grid);
 
+/* From a signal handler of the thread that runs a grid: which of its threads runs now. False: no grid runs here. */
+bool hc_grid_place(char *text, size_t bytes);
+/* Likewise: ends the grid as failed, and returns only where none runs. */
+void hc_grid_abandon(void);
+
 #endif

@@ -1,6 +1,7 @@
 #include "hostcuda/copy.h"
 
 #include "hostcuda/capture.h"
+#include "hostcuda/hostile.h"
 #include "hostcuda/stream.h"
 
 enum side { SIDE_ANY, SIDE_HOST, SIDE_DEVICE };
@@ -54,7 +55,7 @@ cudaError_t hc_fill_check(const struct cudaMemsetParams *fill)
 
 static bool pageable(const void *address)
 {
-    return !hc_block_find(address);
+    return !hc_block_find(address) && !hc_backing_owns(address);
 }
 
 static bool empty(const struct hc_copy *copy)

@@ -1,6 +1,7 @@
 #include "hostcuda/gemm.h"
 
 #include "hostcuda/half.h"
+#include "hostcuda/hostile.h"
 
 #include <cblas.h>
 #include <stdint.h>
@@ -102,8 +103,44 @@ static void times_vector(const struct hc_product *p)
                 (float)read_scalar(&p->beta, p->compute), (float *)(uintptr_t)p->c.data, p->c.leading);
 }
 
+/* ---- fenced memory: OpenBLAS's threads cannot be unwound, so what they will touch is looked at before --------------
+ */
+
+static bool matrices_allowed(const struct hc_matrix *matrix, int rows, int columns, int batch)
+{
+    if (rows < 1 || columns < 1)
+        return true;
+    size_t elements = (size_t)(columns - 1) * (size_t)abs(matrix->leading) + (size_t)rows;
+    for (int i = 0; i < batch; i++)
+        if (!hc_fence_allows(batch_member(matrix, i), elements * element_bytes(matrix->type)))
+            return false;
+    return true;
+}
+
+static bool scalar_allowed(const struct hc_scalar *scalar, cudaDataType type)
+{
+    return !scalar->device || hc_fence_allows(scalar->device, element_bytes(type));
+}
+
+static bool allowed(const struct hc_product *p)
+{
+    if (!(hc_hostile & HC_FENCE))
+        return true;
+    if (!scalar_allowed(&p->alpha, p->compute) || !scalar_allowed(&p->beta, p->compute))
+        return false;
+    if (p->vector)
+        return matrices_allowed(&p->a, p->m, p->n, 1) && matrices_allowed(&p->b, 1, p->transpose_a ? p->m : p->n, 1) &&
+               matrices_allowed(&p->c, 1, p->transpose_a ? p->n : p->m, 1);
+    int a_rows = p->transpose_a ? p->k : p->m, b_rows = p->transpose_b ? p->n : p->k;
+    return matrices_allowed(&p->a, a_rows, p->m + p->k - a_rows, p->batch) &&
+           matrices_allowed(&p->b, b_rows, p->n + p->k - b_rows, p->batch) &&
+           matrices_allowed(&p->c, p->m, p->n, p->batch);
+}
+
 bool hc_product_run(const struct hc_product *p)
 {
+    if (!allowed(p))
+        return false;
     if (p->vector) {
         times_vector(p);
         return true;

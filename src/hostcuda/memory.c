@@ -1,6 +1,7 @@
 #include "hostcuda/memory.h"
 
 #include "hostcuda/capture.h"
+#include "hostcuda/hostile.h"
 #include "hostcuda/ops.h"
 #include "hostcuda/queue.h"
 #include "hostcuda/stream.h"
@@ -61,7 +62,8 @@ struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
     if (kind == HC_MEMORY_DEVICE && bytes > hc_device_bytes() - live_bytes[device])
         return NULL;
     struct hc_block *block = calloc(1, sizeof *block);
-    if (!block || !reserve_slot() || posix_memalign(&base, ALIGNMENT, bytes) != 0) {
+    if (!block || !reserve_slot() ||
+        !(base = hc_backing_take(bytes, ALIGNMENT, kind == HC_MEMORY_DEVICE, block_ids + 1))) {
         free(block);
         return NULL;
     }
@@ -92,7 +94,7 @@ void hc_block_release(struct hc_block *block)
     }
     if (block->kind == HC_MEMORY_DEVICE)
         live_bytes[block->device] -= block->bytes;
-    free(block->base);
+    hc_backing_give(block->base);
     free(block);
 }
 
@@ -224,6 +226,7 @@ static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t h
         /* the node refers to the block from now on; it is live once a launch of the graph has been issued */
         block->live = false;
         block->graphs = true;
+        hc_backing_set_live(block, false);
         struct hc_op *op = hc_op_memory(HC_OP_ALLOC, block);
         hc_block_release(block);
         error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;

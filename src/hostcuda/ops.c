@@ -1,6 +1,7 @@
 #include "hostcuda/ops.h"
 
 #include "hostcuda/event.h"
+#include "hostcuda/hostile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -180,9 +181,9 @@ cudaError_t hc_op_run(const struct hc_op *op)
     case HC_OP_HOST: run_host(&op->host); break;
     case HC_OP_EMPTY:
     case HC_OP_RECORD:
-    case HC_OP_WAIT:
-    case HC_OP_ALLOC:
-    case HC_OP_FREE: break;
+    case HC_OP_WAIT: break;
+    case HC_OP_ALLOC: hc_backing_set_live(op->block, true); break;
+    case HC_OP_FREE: hc_backing_set_live(op->block, false); break;
     }
     return cudaSuccess;
 }

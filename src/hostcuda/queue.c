@@ -1,6 +1,7 @@
 #include "hostcuda/queue.h"
 
 #include "hostcuda/exec.h"
+#include "hostcuda/hostile.h"
 #include "hostcuda/order.h"
 #include "hostcuda/schedule.h"
 #include "hostcuda/stream.h"
@@ -216,7 +217,7 @@ static void run_op(struct hc_device *device, const struct hc_op *op)
 {
     if (!device->sticky) {
         hc_unlock();
-        cudaError_t error = hc_op_run(op);
+        cudaError_t error = hc_fence_run(hc_op_run, op);
         hc_lock();
         if (error && !device->sticky)
             device->sticky = error;

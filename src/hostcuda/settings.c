@@ -1,6 +1,7 @@
 #include "hostcuda/settings.h"
 
 #include "hostcuda/hostcuda.h"
+#include "hostcuda/hostile.h"
 #include "hostcuda/schedule.h"
 #include "hostcuda/state.h"
 
@@ -48,5 +49,5 @@ void hostcuda_seed(unsigned long long seed)
 
 bool hc_settings_read(void)
 {
-    return read_seed();
+    return read_seed() && hc_hostile_start(getenv("HOSTCUDA_MEMORY"));
 }

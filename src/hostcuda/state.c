@@ -91,6 +91,11 @@ struct hc_thread *hc_thread(void)
     return current;
 }
 
+bool hc_thread_is_known(void)
+{
+    return current != NULL;
+}
+
 int hc_device_count(void)
 {
     return device_count;

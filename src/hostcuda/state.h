@@ -42,6 +42,8 @@ void hc_sleep(void);
 void hc_wake(void);
 
 struct hc_thread *hc_thread(void);
+/* The calling thread has called the API before. */
+bool hc_thread_is_known(void);
 int hc_device_count(void);
 struct hc_device *hc_device(int index);
 
