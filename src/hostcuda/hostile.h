@@ -1,6 +1,6 @@
 /* HOSTCUDA_MEMORY: memory that makes wrong accesses show.
- * poison: fresh and freed memory holds NaN. fence: pages around blocks and in place of freed ones cannot be touched, and
- * device memory only by device work. reuse: the next block of the same size gets the address that was freed last.
+ * poison: fresh and freed memory holds NaN. fence: pages around blocks and in place of freed ones cannot be touched,
+ * and device memory only by device work. reuse: the next block of the same size gets the address that was freed last.
  * never: no address is given twice. */
 #ifndef HOSTCUDA_HOSTILE_H
 #define HOSTCUDA_HOSTILE_H
