@@ -69,7 +69,12 @@ static cudaGraph_t dissolve(struct hc_capture *capture)
 
 static void discard(struct hc_capture *capture)
 {
-    hc_graph_destroy(dissolve(capture));
+    bool borrowed = capture->borrowed;
+    cudaGraph_t graph = dissolve(capture);
+    if (borrowed)
+        hc_graph_publish(graph);
+    else
+        hc_graph_destroy(graph);
 }
 
 void hc_capture_stream_destroyed(cudaStream_t stream)
@@ -139,24 +144,24 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
 
 /* ---- beginning ----------------------------------------------------------------------------------------------- */
 
-static cudaError_t begin(cudaStream_t handle, enum cudaStreamCaptureMode mode)
+static cudaError_t check_begin(cudaStream_t handle, enum cudaStreamCaptureMode mode, cudaStream_t *stream)
 {
-    cudaStream_t stream = NULL;
     if ((int)mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed)
         return cudaErrorInvalidValue;
-    cudaError_t error = hc_stream_from(handle, &stream);
+    cudaError_t error = hc_stream_from(handle, stream);
     if (error)
         return error;
-    if (stream->kind == HC_STREAM_LEGACY)
+    if ((*stream)->kind == HC_STREAM_LEGACY)
         return cudaErrorStreamCaptureUnsupported;
-    if (stream->capture)
-        return cudaErrorIllegalState;
+    return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;
+}
+
+/* NULL: no memory. */
+static struct hc_capture *start(cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph)
+{
     struct hc_capture *capture = calloc(1, sizeof *capture);
-    cudaGraph_t graph = capture ? hc_graph_make() : NULL;
-    if (!graph) {
-        free(capture);
-        return cudaErrorMemoryAllocation;
-    }
+    if (!capture)
+        return NULL;
     graph->capturing = true;
     capture->id = ++capture_ids;
     capture->thread = hc_thread()->id;
@@ -167,7 +172,22 @@ static cudaError_t begin(cudaStream_t handle, enum cudaStreamCaptureMode mode)
     captures = capture;
     stream->capture = capture;
     hc_nodes_clear(&stream->frontier);
-    return cudaSuccess;
+    return capture;
+}
+
+static cudaError_t begin(cudaStream_t handle, enum cudaStreamCaptureMode mode)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = check_begin(handle, mode, &stream);
+    if (error)
+        return error;
+    cudaGraph_t graph = hc_graph_make();
+    if (!graph)
+        return cudaErrorMemoryAllocation;
+    if (start(stream, mode, graph))
+        return cudaSuccess;
+    hc_graph_destroy(graph);
+    return cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
@@ -175,6 +195,57 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     cudaError_t error = hc_begin();
     if (!error)
         error = begin(stream, mode);
+    return hc_end(error);
+}
+
+/* The first nodes depend on the given ones. */
+static cudaError_t begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
+                                  const cudaGraphNode_t *dependencies, size_t count)
+{
+    cudaStream_t stream = NULL;
+    cudaGraphNode_t unused = NULL;
+    cudaError_t error = check_begin(handle, mode, &stream);
+    if (!error)
+        error = hc_graph_check_add(&unused, graph, dependencies, count, true);
+    if (!error && graph->capturing)
+        error = cudaErrorInvalidValue;
+    if (error)
+        return error;
+    struct hc_nodes frontier = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (!hc_nodes_add(&frontier, dependencies[i])) {
+            hc_nodes_free(&frontier);
+            return cudaErrorMemoryAllocation;
+        }
+    }
+    struct hc_capture *capture = start(stream, mode, graph);
+    if (!capture) {
+        hc_nodes_free(&frontier);
+        return cudaErrorMemoryAllocation;
+    }
+    capture->borrowed = true;
+    hc_nodes_free(&stream->frontier);
+    stream->frontier = frontier;
+    return cudaSuccess;
+}
+
+static bool plain_edges(const cudaGraphEdgeData *data, size_t count)
+{
+    for (size_t i = 0; data && i < count; i++)
+        if (data[i].from_port || data[i].to_port || data[i].type)
+            return false;
+    return true;
+}
+
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                          const cudaGraphEdgeData *dependencyData, size_t numDependencies,
+                                          enum cudaStreamCaptureMode mode)
+{
+    cudaError_t error = hc_begin();
+    if (!error && !plain_edges(dependencyData, numDependencies))
+        error = cudaErrorNotSupported;
+    if (!error)
+        error = begin_to_graph(stream, mode, graph, dependencies, numDependencies);
     return hc_end(error);
 }
 
@@ -355,10 +426,8 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
                                                 unsigned int flags)
 {
     cudaError_t error = hc_begin();
-    if (!error && dependencyData)
-        for (size_t i = 0; i < numDependencies; i++)
-            if (dependencyData[i].from_port || dependencyData[i].to_port || dependencyData[i].type)
-                error = cudaErrorNotSupported;
+    if (!error && !plain_edges(dependencyData, numDependencies))
+        error = cudaErrorNotSupported;
     if (!error)
         error = update(stream, dependencies, numDependencies, flags);
     return hc_end(error);

@@ -14,6 +14,7 @@ struct hc_capture {
     cudaStream_t origin;
     cudaGraph_t graph;
     bool invalid;
+    bool borrowed;           /* the graph is the program's: it outlives the capture, however that ends */
     struct hc_nodes orphans; /* frontiers of members that were destroyed */
 };
 

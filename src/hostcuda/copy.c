@@ -14,6 +14,11 @@ static size_t span(size_t pitch, size_t width, size_t height)
     return (height - 1) * pitch + width;
 }
 
+static size_t span_3d(const struct hc_copy *copy, size_t pitch, size_t slice)
+{
+    return span(pitch, copy->width, copy->height) + (copy->depth > 1 ? (copy->depth - 1) * slice : 0);
+}
+
 /* A device side must be memory that the device knows; pinned host memory is. */
 static cudaError_t check_side(const void *address, size_t bytes, enum side side)
 {
@@ -33,11 +38,11 @@ cudaError_t hc_copy_check(const struct hc_copy *copy)
     };
     if ((int)copy->kind < cudaMemcpyHostToHost || copy->kind > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    if (copy->height > 1 && (copy->width > copy->to_pitch || copy->width > copy->from_pitch))
+    if ((copy->height > 1 || copy->depth > 1) && (copy->width > copy->to_pitch || copy->width > copy->from_pitch))
         return cudaErrorInvalidPitchValue;
-    cudaError_t error = check_side(copy->to, span(copy->to_pitch, copy->width, copy->height), sides[copy->kind].to);
+    cudaError_t error = check_side(copy->to, span_3d(copy, copy->to_pitch, copy->to_slice), sides[copy->kind].to);
     if (!error)
-        error = check_side(copy->from, span(copy->from_pitch, copy->width, copy->height), sides[copy->kind].from);
+        error = check_side(copy->from, span_3d(copy, copy->from_pitch, copy->from_slice), sides[copy->kind].from);
     return error;
 }
 
@@ -71,7 +76,7 @@ static cudaError_t issue(const struct hc_copy *copy, cudaStream_t stream)
     return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
-static cudaError_t copy_async(const struct hc_copy *copy, cudaStream_t handle)
+cudaError_t hc_copy_async(const struct hc_copy *copy, cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = hc_stream_for_work(handle, &stream);
@@ -87,7 +92,7 @@ static cudaError_t copy_async(const struct hc_copy *copy, cudaStream_t handle)
 }
 
 /* Between device memories it need not be over when it returns. */
-static cudaError_t copy_sync(const struct hc_copy *copy)
+cudaError_t hc_copy_sync(const struct hc_copy *copy)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = hc_stream_for_work(cudaStreamLegacy, &stream);
@@ -102,41 +107,53 @@ static cudaError_t copy_sync(const struct hc_copy *copy)
     return error || on_device ? error : hc_run_stream(stream);
 }
 
+static struct hc_copy rows(void *to, const void *from, size_t to_pitch, size_t from_pitch, size_t width, size_t height,
+                           enum cudaMemcpyKind kind)
+{
+    return (struct hc_copy){.to = to,
+                            .from = from,
+                            .to_pitch = to_pitch,
+                            .from_pitch = from_pitch,
+                            .width = width,
+                            .height = height,
+                            .kind = kind};
+}
+
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
 {
-    const struct hc_copy copy = {dst, src, count, count, count, 1, kind};
+    const struct hc_copy copy = rows(dst, src, count, count, count, 1, kind);
     cudaError_t error = hc_begin();
     if (!error)
-        error = copy_sync(&copy);
+        error = hc_copy_sync(&copy);
     return hc_end(error);
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    const struct hc_copy copy = {dst, src, count, count, count, 1, kind};
+    const struct hc_copy copy = rows(dst, src, count, count, count, 1, kind);
     cudaError_t error = hc_begin();
     if (!error)
-        error = copy_async(&copy, stream);
+        error = hc_copy_async(&copy, stream);
     return hc_end(error);
 }
 
 cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                          enum cudaMemcpyKind kind)
 {
-    const struct hc_copy copy = {dst, src, dpitch, spitch, width, height, kind};
+    const struct hc_copy copy = rows(dst, src, dpitch, spitch, width, height, kind);
     cudaError_t error = hc_begin();
     if (!error)
-        error = copy_sync(&copy);
+        error = hc_copy_sync(&copy);
     return hc_end(error);
 }
 
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                               enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    const struct hc_copy copy = {dst, src, dpitch, spitch, width, height, kind};
+    const struct hc_copy copy = rows(dst, src, dpitch, spitch, width, height, kind);
     cudaError_t error = hc_begin();
     if (!error)
-        error = copy_async(&copy, stream);
+        error = hc_copy_async(&copy, stream);
     return hc_end(error);
 }
 

@@ -7,4 +7,11 @@
 cudaError_t hc_copy_check(const struct hc_copy *copy);
 cudaError_t hc_fill_check(const struct cudaMemsetParams *fill);
 
+/* A copy on a stream, and one that the program waits for where CUDA does. */
+cudaError_t hc_copy_async(const struct hc_copy *copy, cudaStream_t handle);
+cudaError_t hc_copy_sync(const struct hc_copy *copy);
+/* A copy without arrays. */
+cudaError_t hc_copy_from_3d(const struct cudaMemcpy3DParms *params, struct hc_copy *copy);
+struct cudaMemcpy3DParms hc_copy_to_3d(const struct hc_copy *copy);
+
 #endif

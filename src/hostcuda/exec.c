@@ -12,22 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hc_program {
-    unsigned references;
-    size_t count;
-    struct hc_order *order;
-    struct hc_op *ops[];
-};
-
-struct CUgraphExec_st {
-    struct hc_program *program;
-    unsigned long long flags;
-    bool has_events, has_memory;
-    struct hc_token *last_launch; /* one runs after the other */
-    uint64_t *node_ids;           /* by the node's index in its graph, as are the places: where its op is */
-    size_t *places;
-};
-
 /* ---- programs ------------------------------------------------------------------------------------------------ */
 
 size_t hc_program_size(const struct hc_program *program)
@@ -55,6 +39,12 @@ static struct hc_program *make_program(size_t count)
     return program;
 }
 
+void hc_exec_put(cudaGraphExec_t exec, size_t place, struct hc_op *op)
+{
+    hc_op_release(exec->program->ops[place]);
+    exec->program->ops[place] = op;
+}
+
 void hc_program_release(struct hc_program *program)
 {
     if (!program || --program->references)
@@ -62,11 +52,11 @@ void hc_program_release(struct hc_program *program)
     for (size_t i = 0; i < program->count; i++)
         hc_op_release(program->ops[i]);
     hc_order_release(program->order);
+    hc_objects_release(&program->objects);
     free(program);
 }
 
-/* A program that nobody else holds. */
-static bool own_program(cudaGraphExec_t exec)
+bool hc_exec_own_program(cudaGraphExec_t exec)
 {
     if (exec->program->references == 1)
         return true;
@@ -76,6 +66,10 @@ static bool own_program(cudaGraphExec_t exec)
     copy->order = hc_order_retain(exec->program->order);
     for (size_t i = 0; i < copy->count; i++)
         copy->ops[i] = hc_op_retain(exec->program->ops[i]);
+    if (hc_objects_copy(&exec->program->objects, &copy->objects)) {
+        hc_program_release(copy);
+        return false;
+    }
     hc_program_release(exec->program);
     exec->program = copy;
     return true;
@@ -83,13 +77,24 @@ static bool own_program(cudaGraphExec_t exec)
 
 /* ---- instantiate --------------------------------------------------------------------------------------------- */
 
+/* The graph may be instantiated again, if it is still there. */
+static void release_graph(const struct CUgraphExec_st *exec)
+{
+    if (hc_handle_is(HC_GRAPH, exec->graph) && exec->graph->id == exec->graph_id)
+        exec->graph->instantiated = false;
+}
+
 static void free_exec(cudaGraphExec_t exec)
 {
     if (!exec)
         return;
+    for (size_t i = 0; exec->disabled && i < exec->program->count; i++)
+        hc_op_release(exec->disabled[i]);
+    free(exec->disabled);
     hc_program_release(exec->program);
     hc_token_release(exec->last_launch);
-    free(exec->node_ids);
+    if (exec->shape)
+        hc_graph_destroy(exec->shape);
     free(exec->places);
     free(exec);
 }
@@ -99,10 +104,10 @@ static cudaError_t fill_exec(cudaGraphExec_t exec, cudaGraph_t graph)
     size_t count = graph->count;
     size_t *order = calloc(count + 1, sizeof *order);
     exec->program = make_program(count);
-    exec->node_ids = calloc(count + 1, sizeof *exec->node_ids);
     exec->places = calloc(count + 1, sizeof *exec->places);
+    exec->disabled = calloc(count + 1, sizeof(*exec->disabled));
     cudaError_t error = cudaErrorMemoryAllocation;
-    if (order && exec->program && exec->node_ids && exec->places)
+    if (order && exec->program && exec->places && exec->disabled)
         error = hc_graph_sort(graph, order);
     if (!error && hc_schedule_seeded() && !(exec->program->order = hc_order_make(graph, order)))
         error = cudaErrorMemoryAllocation;
@@ -110,32 +115,36 @@ static cudaError_t fill_exec(cudaGraphExec_t exec, cudaGraph_t graph)
         cudaGraphNode_t node = graph->nodes[order[i]];
         exec->program->ops[i] = hc_op_retain(node->op);
         exec->places[node->index] = i;
-        exec->node_ids[node->index] = node->id;
         exec->has_events |= node->op->kind == HC_OP_RECORD || node->op->kind == HC_OP_WAIT;
     }
     free(order);
     return error;
 }
 
-static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags)
+/* Nothing to upload: only the checks of a launch. */
+static cudaError_t check_upload(cudaStream_t handle)
 {
-    const unsigned long long allowed = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUpload |
-                                       cudaGraphInstantiateFlagUseNodePriority;
-    if (!result || flags & ~allowed)
-        return cudaErrorInvalidValue;
-    cudaError_t error = hc_capture_unsafe_call();
-    if (error)
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error || !stream->capture)
         return error;
-    if (!hc_handle_is(HC_GRAPH, graph) || graph->capturing)
-        return cudaErrorInvalidValue;
-    if (graph->has_memory && graph->instantiated)
-        return cudaErrorNotSupported;
+    hc_capture_invalidate(stream->capture);
+    return cudaErrorStreamCaptureUnsupported;
+}
+
+static cudaError_t make_exec(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags)
+{
     struct CUgraphExec_st *exec = calloc(1, sizeof *exec);
     if (!exec)
         return cudaErrorMemoryAllocation;
     exec->flags = flags;
     exec->has_memory = graph->has_memory;
-    error = fill_exec(exec, graph);
+    exec->graph = graph;
+    exec->graph_id = graph->id;
+    exec->shape = hc_graph_flatten(graph);
+    cudaError_t error = exec->shape ? fill_exec(exec, exec->shape) : cudaErrorMemoryAllocation;
+    if (!error)
+        error = hc_objects_copy(&graph->objects, &exec->program->objects);
     if (!error && !hc_handle_add(HC_EXEC, exec))
         error = cudaErrorMemoryAllocation;
     if (error) {
@@ -147,17 +156,61 @@ static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsig
     return cudaSuccess;
 }
 
+static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags, bool may_upload)
+{
+    const unsigned long long allowed = cudaGraphInstantiateFlagAutoFreeOnLaunch |
+                                       cudaGraphInstantiateFlagUseNodePriority |
+                                       (may_upload ? (unsigned long long)cudaGraphInstantiateFlagUpload : 0);
+    if (!result || flags & ~allowed)
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_capture_unsafe_call();
+    if (error)
+        return error;
+    if (!hc_graph_is(graph) || graph->capturing)
+        return cudaErrorInvalidValue;
+    if (graph->has_memory && graph->instantiated)
+        return cudaErrorNotSupported;
+    return make_exec(result, graph, flags);
+}
+
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = instantiate(pGraphExec, graph, flags);
+        error = instantiate(pGraphExec, graph, flags, false);
     return hc_end(error);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
     return cudaGraphInstantiateWithFlags(pGraphExec, graph, flags);
+}
+
+/* The upload has nothing to do but its stream's checks. */
+cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                           cudaGraphInstantiateParams *instantiateParams)
+{
+    cudaError_t error = hc_begin();
+    if (error || !instantiateParams)
+        return hc_end(error ? error : cudaErrorInvalidValue);
+    instantiateParams->errNode_out = NULL;
+    error = instantiate(pGraphExec, graph, instantiateParams->flags, true);
+    if (!error && instantiateParams->flags & cudaGraphInstantiateFlagUpload)
+        error = check_upload(instantiateParams->uploadStream);
+    instantiateParams->result_out = error ? cudaGraphInstantiateError : cudaGraphInstantiateSuccess;
+    if (error == cudaErrorInvalidValue && hc_graph_is(graph) && hc_graph_has_cycle(graph))
+        instantiateParams->result_out = cudaGraphInstantiateInvalidStructure;
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags)
+{
+    cudaError_t error = hc_begin();
+    if (!error && (!hc_handle_is(HC_EXEC, graphExec) || !flags))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *flags = graphExec->flags;
+    return hc_end(error);
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
@@ -169,6 +222,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
         error = cudaErrorInvalidValue;
     if (!error) {
         hc_handle_remove(graphExec);
+        release_graph(graphExec);
         free_exec(graphExec);
     }
     return hc_end(error);
@@ -300,76 +354,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream)
     return hc_end(error);
 }
 
-/* Nothing to upload: only the checks of a launch. */
 cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
 {
-    cudaStream_t found = NULL;
-    cudaError_t error = hc_begin();
-    if (!error && !hc_handle_is(HC_EXEC, graphExec))
-        error = cudaErrorInvalidValue;
-    if (!error)
-        error = hc_stream_for_work(stream, &found);
-    if (!error && found->capture) {
-        hc_capture_invalidate(found->capture);
-        error = cudaErrorStreamCaptureUnsupported;
-    }
-    return hc_end(error);
-}
-
-/* ---- update -------------------------------------------------------------------------------------------------- */
-
-static cudaError_t find_place(cudaGraphExec_t exec, cudaGraphNode_t node, enum hc_op_kind kind, size_t *place)
-{
-    if (!hc_handle_is(HC_EXEC, exec) || !hc_handle_is(HC_NODE, node))
-        return cudaErrorInvalidValue;
-    if (node->index >= exec->program->count || exec->node_ids[node->index] != node->id)
-        return cudaErrorInvalidValue;
-    *place = exec->places[node->index];
-    return exec->program->ops[*place]->kind == kind ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-/* Takes over the op's reference, whatever it returns. */
-static cudaError_t replace(cudaGraphExec_t exec, size_t place, struct hc_op *op)
-{
-    if (!op)
-        return cudaErrorMemoryAllocation;
-    if (!own_program(exec)) {
-        hc_op_release(op);
-        return cudaErrorMemoryAllocation;
-    }
-    hc_op_release(exec->program->ops[place]);
-    exec->program->ops[place] = op;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
-                                             const struct cudaKernelNodeParams *pNodeParams)
-{
-    size_t place = 0;
-    struct hc_op *op = NULL;
     cudaError_t error = hc_begin();
     if (!error)
-        error = pNodeParams ? find_place(hGraphExec, node, HC_OP_KERNEL, &place) : cudaErrorInvalidValue;
-    if (!error)
-        error = hc_op_from_kernel_params(pNodeParams, &op);
-    if (!error)
-        error = replace(hGraphExec, place, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, void *dst,
-                                               const void *src, size_t count, enum cudaMemcpyKind kind)
-{
-    const struct hc_copy copy = {dst, src, count, count, count, 1, kind};
-    size_t place = 0;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = count ? find_place(hGraphExec, node, HC_OP_COPY, &place) : cudaErrorInvalidValue;
-    if (!error)
-        error = hc_copy_check(&copy);
-    if (!error && hGraphExec->program->ops[place]->copy.height != 1)
-        error = cudaErrorInvalidValue; /* the node is not one-dimensional */
-    if (!error)
-        error = replace(hGraphExec, place, hc_op_copy(&copy, false));
+        error = hc_handle_is(HC_EXEC, graphExec) ? check_upload(stream) : cudaErrorInvalidValue;
     return hc_end(error);
 }

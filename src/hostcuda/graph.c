@@ -1,10 +1,8 @@
 #include "hostcuda/graph.h"
 
-#include "hostcuda/copy.h"
-
 #include <stdlib.h>
 
-static uint64_t node_ids;
+static uint64_t node_ids, graph_ids;
 
 cudaGraph_t hc_graph_make(void)
 {
@@ -13,6 +11,8 @@ cudaGraph_t hc_graph_make(void)
         free(graph);
         return NULL;
     }
+    if (graph)
+        graph->id = ++graph_ids;
     return graph;
 }
 
@@ -29,6 +29,7 @@ void hc_graph_destroy(cudaGraph_t graph)
     for (size_t i = 0; i < graph->count; i++)
         free_node(graph->nodes[i]);
     hc_handle_remove(graph);
+    hc_objects_release(&graph->objects);
     free(graph->nodes);
     free(graph);
 }
@@ -68,6 +69,19 @@ cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, s
     graph->nodes[graph->count++] = node;
     graph->has_memory |= op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE;
     return node;
+}
+
+void hc_graph_remove(cudaGraphNode_t node)
+{
+    cudaGraph_t graph = node->graph;
+    for (size_t i = 0; i < graph->count; i++)
+        hc_nodes_remove(&graph->nodes[i]->before, node);
+    graph->count--;
+    for (size_t i = node->index; i < graph->count; i++) {
+        graph->nodes[i] = graph->nodes[i + 1];
+        graph->nodes[i]->index = i;
+    }
+    free_node(node);
 }
 
 /* Sweeps until nothing changes: where edges point to later nodes, as in every capture, one sweep is enough. */
@@ -123,6 +137,14 @@ cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order)
     return cudaSuccess;
 }
 
+bool hc_graph_has_cycle(cudaGraph_t graph)
+{
+    size_t *order = calloc(graph->count + 1, sizeof *order);
+    bool cycle = order && hc_graph_sort(graph, order) == cudaErrorInvalidValue;
+    free(order);
+    return cycle;
+}
+
 /* ---- making -------------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
@@ -135,7 +157,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
     return hc_end(error);
 }
 
-static bool is_graph(cudaGraph_t graph)
+bool hc_graph_is(cudaGraph_t graph)
 {
     return hc_handle_is(HC_GRAPH, graph);
 }
@@ -143,32 +165,31 @@ static bool is_graph(cudaGraph_t graph)
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
     cudaError_t error = hc_begin_quiet();
-    if (!error && (!is_graph(graph) || graph->capturing))
+    if (!error && (!hc_graph_is(graph) || graph->capturing || graph->owned))
         error = cudaErrorInvalidValue;
     if (!error)
         hc_graph_destroy(graph);
     return hc_end(error);
 }
 
-static cudaError_t check_dependencies(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count)
+/* The op, or where it holds a graph of its own, one with a copy of that. NULL: no memory. */
+static struct hc_op *copy_op(struct hc_op *op)
 {
-    if (!is_graph(graph) || (count && !nodes))
-        return cudaErrorInvalidValue;
-    for (size_t i = 0; i < count; i++) {
-        if (!hc_handle_is(HC_NODE, nodes[i]) || nodes[i]->graph != graph)
-            return cudaErrorInvalidValue;
-        for (size_t k = 0; k < i; k++)
-            if (nodes[k] == nodes[i])
-                return cudaErrorInvalidValue;
-    }
-    return cudaSuccess;
+    if (op->kind != HC_OP_CHILD)
+        return hc_op_retain(op);
+    cudaGraph_t child = hc_graph_make();
+    struct hc_op *made = child && !hc_graph_copy(op->child, child) ? hc_op_child(child) : NULL;
+    if (child && !made)
+        hc_graph_destroy(child);
+    return made;
 }
 
-static cudaError_t copy_graph(cudaGraph_t from, cudaGraph_t to)
+cudaError_t hc_graph_copy(cudaGraph_t from, cudaGraph_t to)
 {
     for (size_t i = 0; i < from->count; i++) {
         const struct hc_nodes none = {0};
-        cudaGraphNode_t node = hc_graph_add(to, &none, hc_op_retain(from->nodes[i]->op));
+        struct hc_op *op = copy_op(from->nodes[i]->op);
+        cudaGraphNode_t node = op ? hc_graph_add(to, &none, op) : NULL;
         if (!node)
             return cudaErrorMemoryAllocation;
         node->original_id = from->nodes[i]->id;
@@ -179,19 +200,19 @@ static cudaError_t copy_graph(cudaGraph_t from, cudaGraph_t to)
             if (!hc_nodes_add(&to->nodes[i]->before, to->nodes[before->items[k]->index]))
                 return cudaErrorMemoryAllocation;
     }
-    return cudaSuccess;
+    return hc_objects_copy(&from->objects, &to->objects);
 }
 
 static cudaError_t clone(cudaGraph_t *copy, cudaGraph_t graph)
 {
-    if (!copy || !is_graph(graph))
+    if (!copy || !hc_graph_is(graph))
         return cudaErrorInvalidValue;
     if (graph->has_memory)
         return cudaErrorNotSupported;
     cudaGraph_t made = hc_graph_make();
     if (!made)
         return cudaErrorMemoryAllocation;
-    cudaError_t error = copy_graph(graph, made);
+    cudaError_t error = hc_graph_copy(graph, made);
     if (error)
         hc_graph_destroy(made);
     else
@@ -210,7 +231,7 @@ cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
 cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode, cudaGraph_t clonedGraph)
 {
     cudaError_t error = hc_begin();
-    if (!error && (!pNode || !hc_handle_is(HC_NODE, originalNode) || !is_graph(clonedGraph)))
+    if (!error && (!pNode || !hc_handle_is(HC_NODE, originalNode) || !hc_graph_is(clonedGraph)))
         error = cudaErrorInvalidValue;
     if (error)
         return hc_end(error);
@@ -221,126 +242,4 @@ cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t ori
         }
     }
     return hc_end(cudaErrorInvalidValue);
-}
-
-/* ---- adding nodes -------------------------------------------------------------------------------------------- */
-
-/* Takes over the op's reference, whatever it returns. NULL: there was no memory for it. */
-static cudaError_t add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
-                            struct hc_op *op)
-{
-    if (!op)
-        return cudaErrorMemoryAllocation;
-    struct hc_nodes before = {0};
-    for (size_t i = 0; i < count; i++) {
-        if (!hc_nodes_add(&before, dependencies[i])) {
-            hc_nodes_free(&before);
-            hc_op_release(op);
-            return cudaErrorMemoryAllocation;
-        }
-    }
-    *node = hc_graph_add(graph, &before, op);
-    hc_nodes_free(&before);
-    return *node ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-static cudaError_t check_add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                             size_t count, bool has_params)
-{
-    return node && has_params ? check_dependencies(graph, dependencies, count) : cudaErrorInvalidValue;
-}
-
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                   size_t numDependencies, const struct cudaKernelNodeParams *pNodeParams)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_add(pGraphNode, graph, pDependencies, numDependencies, pNodeParams);
-    if (!error)
-        error = hc_op_from_kernel_params(pNodeParams, &op);
-    if (!error)
-        error = add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-                                     const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst,
-                                     const void *src, size_t count, enum cudaMemcpyKind kind)
-{
-    const struct hc_copy copy = {dst, src, count, count, count, 1, kind};
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_add(pGraphNode, graph, pDependencies, numDependencies, count != 0);
-    if (!error)
-        error = hc_copy_check(&copy);
-    if (!error)
-        error = add_node(pGraphNode, graph, pDependencies, numDependencies, hc_op_copy(&copy, false));
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                   size_t numDependencies, const struct cudaMemsetParams *pMemsetParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_add(pGraphNode, graph, pDependencies, numDependencies, pMemsetParams);
-    if (!error)
-        error = hc_fill_check(pMemsetParams);
-    if (!error)
-        error = add_node(pGraphNode, graph, pDependencies, numDependencies, hc_op_fill(pMemsetParams));
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                 size_t numDependencies, const struct cudaHostNodeParams *pNodeParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_add(pGraphNode, graph, pDependencies, numDependencies, pNodeParams && pNodeParams->fn);
-    if (!error)
-        error = add_node(pGraphNode, graph, pDependencies, numDependencies,
-                         hc_op_host(pNodeParams->fn, pNodeParams->userData));
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                  size_t numDependencies)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_add(pGraphNode, graph, pDependencies, numDependencies, true);
-    if (!error)
-        error = add_node(pGraphNode, graph, pDependencies, numDependencies, hc_op_empty());
-    return hc_end(error);
-}
-
-static cudaError_t add_edge(cudaGraphNode_t from, cudaGraphNode_t to)
-{
-    if (from == to || hc_nodes_has(&to->before, from))
-        return cudaErrorInvalidValue;
-    return hc_nodes_add(&to->before, from) ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-static bool plain_edge(const cudaGraphEdgeData *data)
-{
-    return !data || (!data->from_port && !data->to_port && !data->type);
-}
-
-cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
-                                     const cudaGraphEdgeData *edgeData, size_t numDependencies)
-{
-    cudaError_t error = hc_begin();
-    if (!error && (!is_graph(graph) || (numDependencies && (!from || !to))))
-        error = cudaErrorInvalidValue;
-    for (size_t i = 0; !error && i < numDependencies; i++) {
-        error = check_dependencies(graph, &from[i], 1);
-        if (!error)
-            error = check_dependencies(graph, &to[i], 1);
-        if (!error && !plain_edge(edgeData ? &edgeData[i] : NULL))
-            error = cudaErrorNotSupported;
-        if (!error)
-            error = add_edge(from[i], to[i]);
-    }
-    return hc_end(error);
 }

@@ -129,7 +129,7 @@ cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t
     return hc_end(cudaSuccess);
 }
 
-static enum cudaGraphNodeType type_of(enum hc_op_kind kind)
+enum cudaGraphNodeType hc_node_type(enum hc_op_kind kind)
 {
     switch (kind) {
     case HC_OP_KERNEL: return cudaGraphNodeTypeKernel;
@@ -141,6 +141,7 @@ static enum cudaGraphNodeType type_of(enum hc_op_kind kind)
     case HC_OP_WAIT: return cudaGraphNodeTypeWaitEvent;
     case HC_OP_ALLOC: return cudaGraphNodeTypeMemAlloc;
     case HC_OP_FREE: return cudaGraphNodeTypeMemFree;
+    case HC_OP_CHILD: return cudaGraphNodeTypeGraph;
     }
     return cudaGraphNodeTypeEmpty;
 }
@@ -151,67 +152,6 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *p
     if (!error && (!is_node(node) || !pType))
         error = cudaErrorInvalidValue;
     if (!error)
-        *pType = type_of(node->op->kind);
-    return hc_end(error);
-}
-
-static cudaError_t check_kind(cudaGraphNode_t node, enum hc_op_kind kind, bool has_params)
-{
-    return is_node(node) && has_params && node->op->kind == kind ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-/* The parameters' values belong to the node and live as long as it. */
-cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *pNodeParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(node, HC_OP_KERNEL, pNodeParams);
-    if (!error) {
-        const struct hc_op *op = node->op;
-        *pNodeParams = (struct cudaKernelNodeParams){
-            .func = (void *)(uintptr_t)op->launch.kernel->function,
-            .gridDim = op->launch.grid,
-            .blockDim = op->launch.block,
-            .sharedMemBytes = (unsigned)op->launch.shared_bytes,
-            .kernelParams = op->launch.arguments,
-        };
-    }
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemsetParams *pNodeParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(node, HC_OP_FILL, pNodeParams);
-    if (!error)
-        *pNodeParams = node->op->fill;
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, struct cudaHostNodeParams *pNodeParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(node, HC_OP_HOST, pNodeParams);
-    if (!error)
-        *pNodeParams = node->op->host;
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy3DParms *pNodeParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(node, HC_OP_COPY, pNodeParams);
-    if (!error) {
-        const struct hc_copy *copy = &node->op->copy;
-        memset(pNodeParams, 0, sizeof *pNodeParams);
-        pNodeParams->srcPtr =
-            (struct cudaPitchedPtr){(void *)(uintptr_t)copy->from, copy->from_pitch, copy->width, copy->height};
-        pNodeParams->dstPtr = (struct cudaPitchedPtr){copy->to, copy->to_pitch, copy->width, copy->height};
-        pNodeParams->extent = (struct cudaExtent){copy->width, copy->height, 1};
-        pNodeParams->kind = copy->kind;
-    }
+        *pType = hc_node_type(node->op->kind);
     return hc_end(error);
 }

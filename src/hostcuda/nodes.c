@@ -52,6 +52,19 @@ bool hc_nodes_assign(struct hc_nodes *set, const struct hc_nodes *other)
     return hc_nodes_add_all(set, other);
 }
 
+bool hc_nodes_remove(struct hc_nodes *set, cudaGraphNode_t node)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->items[i] != node)
+            continue;
+        set->count--;
+        for (; i < set->count; i++)
+            set->items[i] = set->items[i + 1];
+        return true;
+    }
+    return false;
+}
+
 void hc_nodes_clear(struct hc_nodes *set)
 {
     set->count = 0;

@@ -13,6 +13,7 @@ struct hc_nodes {
 bool hc_nodes_add(struct hc_nodes *set, cudaGraphNode_t node); /* once */
 bool hc_nodes_add_all(struct hc_nodes *set, const struct hc_nodes *other);
 bool hc_nodes_assign(struct hc_nodes *set, const struct hc_nodes *other);
+bool hc_nodes_remove(struct hc_nodes *set, cudaGraphNode_t node); /* false: it was not in */
 bool hc_nodes_has(const struct hc_nodes *set, cudaGraphNode_t node);
 void hc_nodes_clear(struct hc_nodes *set); /* keeps the memory */
 void hc_nodes_free(struct hc_nodes *set);

@@ -1,8 +1,10 @@
 #include "hostcuda/ops.h"
 
 #include "hostcuda/event.h"
+#include "hostcuda/graph.h"
 #include "hostcuda/hostile.h"
 
+#include <cuda.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,7 @@ struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size
     return op;
 }
 
-static void copy_rows(const struct hc_copy *copy, const void *from, size_t from_pitch)
+static void copy_slice(const struct hc_copy *copy, const void *from, size_t from_pitch)
 {
     if (copy->to_pitch == copy->width && from_pitch == copy->width) {
         memmove(copy->to, from, copy->width * copy->height);
@@ -46,9 +48,20 @@ static void copy_rows(const struct hc_copy *copy, const void *from, size_t from_
         memmove((char *)copy->to + row * copy->to_pitch, (const char *)from + row * from_pitch, copy->width);
 }
 
+static void copy_rows(const struct hc_copy *copy, const void *from, size_t from_pitch)
+{
+    struct hc_copy slice = *copy;
+    copy_slice(&slice, from, from_pitch);
+    for (size_t i = 1; i < copy->depth; i++) {
+        slice.to = (char *)copy->to + i * copy->to_slice;
+        copy_slice(&slice, (const char *)from + i * copy->from_slice, from_pitch);
+    }
+}
+
 struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot)
 {
-    struct hc_op *op = make(HC_OP_COPY, snapshot ? copy->width * copy->height : 0);
+    size_t slice = copy->width * copy->height;
+    struct hc_op *op = make(HC_OP_COPY, snapshot ? slice * (copy->depth > 1 ? copy->depth : 1) : 0);
     if (!op)
         return NULL;
     op->copy = *copy;
@@ -56,9 +69,11 @@ struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot)
         struct hc_copy packed = *copy;
         packed.to = op->storage;
         packed.to_pitch = copy->width;
+        packed.to_slice = slice;
         copy_rows(&packed, copy->from, copy->from_pitch);
         op->copy.from = op->storage;
         op->copy.from_pitch = copy->width;
+        op->copy.from_slice = slice;
     }
     return op;
 }
@@ -127,6 +142,16 @@ struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block)
     return op;
 }
 
+struct hc_op *hc_op_child(cudaGraph_t child)
+{
+    struct hc_op *op = make(HC_OP_CHILD, 0);
+    if (op) {
+        op->child = child;
+        child->owned = true;
+    }
+    return op;
+}
+
 struct hc_op *hc_op_retain(struct hc_op *op)
 {
     op->references++;
@@ -141,6 +166,8 @@ void hc_op_release(struct hc_op *op)
         hc_event_release(op->event);
     if (op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE)
         hc_block_release(op->block);
+    if (op->kind == HC_OP_CHILD)
+        hc_graph_destroy(op->child);
     free(op);
 }
 
@@ -181,7 +208,8 @@ cudaError_t hc_op_run(const struct hc_op *op)
     case HC_OP_HOST: run_host(&op->host); break;
     case HC_OP_EMPTY:
     case HC_OP_RECORD:
-    case HC_OP_WAIT: break;
+    case HC_OP_WAIT:
+    case HC_OP_CHILD: break;
     case HC_OP_ALLOC: hc_backing_set_live(op->block, true); break;
     case HC_OP_FREE: hc_backing_set_live(op->block, false); break;
     }
@@ -194,18 +222,74 @@ void hc_op_finish(const struct hc_op *op)
         hc_block_release(op->block); /* the program's reference; the op keeps its own */
 }
 
+/* The parameters of CUDA's `extra` form, one buffer laid out as the kernel has them; NULL: it is malformed. */
+static char *packed_buffer(void **extra, const struct hc_kernel *kernel)
+{
+    char *buffer = NULL;
+    const size_t *bytes = NULL;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[1];
+        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            bytes = extra[1];
+        else
+            return NULL;
+    }
+    return bytes && *bytes >= hc_kernel_parameter_bytes(kernel) ? buffer : NULL;
+}
+
+/* What the program will be given when it asks: the op's own copy, as the buffer that it gave. */
+static void keep_packed(struct hc_op *op)
+{
+    op->launch.packed = true;
+    op->launch.packed_bytes = hc_kernel_parameter_bytes(op->launch.kernel);
+    op->launch.extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+    op->launch.extra[1] = op->launch.arguments[0];
+    op->launch.extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+    op->launch.extra[3] = &op->launch.packed_bytes;
+    op->launch.extra[4] = CU_LAUNCH_PARAM_END;
+}
+
+static cudaError_t from_packed(const struct cudaKernelNodeParams *params, struct hc_kernel *kernel, struct hc_op **op)
+{
+    size_t count = kernel->type->count;
+    char *buffer = params->kernelParams ? NULL : packed_buffer(params->extra, kernel);
+    if (!buffer || !count)
+        return cudaErrorInvalidValue;
+    void **arguments = calloc(count, sizeof(*arguments));
+    if (!arguments)
+        return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < count; i++)
+        arguments[i] = buffer + kernel->type->offsets[i];
+    *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, arguments);
+    free(arguments);
+    if (!*op)
+        return cudaErrorMemoryAllocation;
+    keep_packed(*op);
+    return cudaSuccess;
+}
+
+static bool has_arguments(const struct cudaKernelNodeParams *params, size_t count)
+{
+    if (count && !params->kernelParams)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!params->kernelParams[i])
+            return false;
+    return true;
+}
+
 cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op)
 {
     struct hc_kernel *kernel = hc_kernel_find(params->func);
     cudaError_t error = hc_kernel_check(kernel, params->gridDim, params->blockDim, params->sharedMemBytes);
     if (error)
         return error;
-    if (params->extra || (kernel->type->count && !params->kernelParams))
-        return cudaErrorInvalidValue;
-    for (size_t i = 0; i < kernel->type->count; i++)
-        if (!params->kernelParams[i])
-            return cudaErrorInvalidValue;
     hc_kernel_name(kernel); /* while the lock is held: messages need it later */
+    if (params->extra)
+        return from_packed(params, kernel, op);
+    if (!has_arguments(params, kernel->type->count))
+        return cudaErrorInvalidValue;
     *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, params->kernelParams);
     return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }

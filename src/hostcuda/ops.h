@@ -17,6 +17,7 @@ enum hc_op_kind {
     HC_OP_WAIT,
     HC_OP_ALLOC,
     HC_OP_FREE,
+    HC_OP_CHILD, /* a graph; in graphs only: an executable graph holds the child's own ops, and this one does nothing */
 };
 
 /* Rows of `width` bytes; one row is a plain copy. */
@@ -25,6 +26,7 @@ struct hc_copy {
     const void *from;
     size_t to_pitch, from_pitch, width, height;
     enum cudaMemcpyKind kind;
+    size_t depth, to_slice, from_slice; /* of a three-dimensional copy: its slices, and how far apart; 0: none */
 };
 
 struct hc_op {
@@ -36,12 +38,16 @@ struct hc_op {
             dim3 grid, block;
             size_t shared_bytes;
             void **arguments; /* into this op's own storage */
+            bool packed;      /* the program gave them, and is given them, as one buffer */
+            void *extra[5];   /* that buffer, in CUDA's form */
+            size_t packed_bytes;
         } launch;
         struct hc_copy copy;
         struct cudaMemsetParams fill;
         struct cudaHostNodeParams host;
         cudaEvent_t event;
         struct hc_block *block;
+        cudaGraph_t child; /* the op's own */
     };
     _Alignas(16) unsigned char storage[];
 };
@@ -55,6 +61,8 @@ struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream,
 struct hc_op *hc_op_empty(void);
 struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event);
 struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block);
+/* Takes over the graph, unless there is no memory. */
+struct hc_op *hc_op_child(cudaGraph_t child);
 
 struct hc_op *hc_op_retain(struct hc_op *op);
 void hc_op_release(struct hc_op *op);

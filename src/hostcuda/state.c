@@ -4,6 +4,7 @@
 #include "hostcuda/schedule.h"
 #include "hostcuda/settings.h"
 #include "hostcuda/stream.h"
+#include "hostcuda/user_object.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -146,7 +147,9 @@ cudaError_t hc_end(cudaError_t error)
 {
     if (hc_schedule_seeded())
         hc_run_early();
+    cudaUserObject_t due = hc_objects_take_due();
     hc_unlock();
+    hc_objects_run_due(due);
     if (error)
         hc_thread()->last_error = error;
     return error;
