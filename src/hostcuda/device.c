@@ -179,22 +179,3 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int dev
         error = attribute(value, attr, device);
     return hc_end(error);
 }
-
-/* There is no driver API here yet: every name is said to be missing, as an old driver would. */
-cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr, unsigned int cudaVersion,
-                                             unsigned long long flags,
-                                             enum cudaDriverEntryPointQueryResult *driverStatus)
-{
-    (void)cudaVersion;
-    cudaError_t error = hc_begin_quiet();
-    if (!error && (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream))
-        error = cudaErrorInvalidValue;
-    if (!error) {
-        *funcPtr = NULL;
-        if (driverStatus)
-            *driverStatus = cudaDriverEntryPointSymbolNotFound;
-        else
-            error = cudaErrorSymbolNotFound;
-    }
-    return hc_end(error);
-}

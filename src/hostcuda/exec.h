@@ -40,5 +40,7 @@ struct CUgraphExec_st {
 bool hc_exec_own_program(cudaGraphExec_t exec);
 /* Replaces an op of a program that nobody else holds; takes over the reference. */
 void hc_exec_put(cudaGraphExec_t exec, size_t place, struct hc_op *op);
+/* Replaces one node's op by one that may stand there. Takes over the op's reference, whatever it returns. */
+cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op);
 
 #endif

@@ -83,8 +83,7 @@ static cudaError_t replace(cudaGraphExec_t exec, size_t place, struct hc_op *op)
     return cudaSuccess;
 }
 
-/* Takes over the op's reference, whatever it returns. */
-static cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op)
+cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op)
 {
     size_t place = 0;
     cudaError_t error = find_place(exec, node, &place);
@@ -104,7 +103,7 @@ static cudaError_t set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op 
         if (!error)                                                                                                    \
             error = make;                                                                                              \
         if (!error)                                                                                                    \
-            error = set(hGraphExec, node, op);                                                                         \
+            error = hc_exec_set(hGraphExec, node, op);                                                                 \
         return hc_end(error);                                                                                          \
     }
 
@@ -316,6 +315,6 @@ cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_
     if (!error)
         error = hc_op_from_node_params(nodeParams, &op);
     if (!error)
-        error = set(graphExec, node, op);
+        error = hc_exec_set(graphExec, node, op);
     return hc_end(error);
 }

@@ -58,6 +58,9 @@ cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const c
 cudaError_t hc_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                               size_t count, struct hc_op *op);
 
+/* Replaces a node's op by one of the same kind. Takes over the op's reference, whatever it returns. */
+cudaError_t hc_node_set(cudaGraphNode_t node, struct hc_op *op);
+
 /* Ops of the API's parameters, checked. */
 cudaError_t hc_op_from_1d(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, struct hc_op **op);
 cudaError_t hc_op_from_3d(const struct cudaMemcpy3DParms *params, struct hc_op **op);

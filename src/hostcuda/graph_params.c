@@ -135,8 +135,7 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
 
 /* ---- set ------------------------------------------------------------------------------------------------------ */
 
-/* Takes over the op's reference, whatever it returns. */
-static cudaError_t set(cudaGraphNode_t node, struct hc_op *op)
+cudaError_t hc_node_set(cudaGraphNode_t node, struct hc_op *op)
 {
     if (!hc_handle_is(HC_NODE, node) || node->op->kind != op->kind) {
         hc_op_release(op);
@@ -155,7 +154,7 @@ static cudaError_t set(cudaGraphNode_t node, struct hc_op *op)
         if (!error)                                                                                                    \
             error = make;                                                                                              \
         if (!error)                                                                                                    \
-            error = set(node, op);                                                                                     \
+            error = hc_node_set(node, op);                                                                             \
         return hc_end(error);                                                                                          \
     }
 

@@ -20,7 +20,7 @@ static struct hc_kernel **bucket_of(const void *function)
 /* A pointer that is no kernel; CUDA takes it for a handle of another kind (measured). */
 #define HC_NO_KERNEL cudaErrorInvalidResourceHandle
 
-struct hc_kernel *hc_kernel_find(const void *function)
+static struct hc_kernel *find(const void *function)
 {
     for (struct hc_kernel *kernel = *bucket_of(function); kernel; kernel = kernel->next)
         if (kernel->function == function)
@@ -28,9 +28,34 @@ struct hc_kernel *hc_kernel_find(const void *function)
     return NULL;
 }
 
+static struct hc_kernel *find_handle(const void *handle, bool is_function)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct hc_kernel *kernel = table[i]; kernel; kernel = kernel->next)
+            if (handle == (is_function ? (const void *)&kernel->function_handle : kernel))
+                return kernel;
+    return NULL;
+}
+
+struct hc_kernel *hc_kernel_of_function(const void *handle)
+{
+    return find_handle(handle, true);
+}
+
+struct hc_kernel *hc_kernel_of_kernel(const void *handle)
+{
+    return find_handle(handle, false);
+}
+
+struct hc_kernel *hc_kernel_find(const void *function)
+{
+    struct hc_kernel *kernel = find(function);
+    return kernel ? kernel : hc_kernel_of_kernel(function);
+}
+
 static struct hc_kernel *add(const void *function, const struct hostcuda_kernel_type *type)
 {
-    struct hc_kernel *kernel = hc_kernel_find(function);
+    struct hc_kernel *kernel = find(function);
     if (kernel)
         return kernel;
     kernel = calloc(1, sizeof *kernel);
@@ -201,18 +226,45 @@ cudaError_t cudaFuncGetName(const char **name, const void *func)
     return hc_end(error);
 }
 
+cudaError_t hc_kernel_parameter(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
+{
+    if (!offset || index >= kernel->type->count)
+        return cudaErrorInvalidValue;
+    *offset = kernel->type->offsets[index];
+    if (bytes)
+        *bytes = kernel->type->sizes[index];
+    return cudaSuccess;
+}
+
 cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
     cudaError_t error = hc_begin();
     const struct hc_kernel *kernel = hc_kernel_find(func);
-    if (!error && !kernel)
-        error = HC_NO_KERNEL;
-    else if (!error && (!paramOffset || paramIndex >= kernel->type->count))
-        error = cudaErrorInvalidValue;
-    if (!error) {
-        *paramOffset = kernel->type->offsets[paramIndex];
-        if (paramSize)
-            *paramSize = kernel->type->sizes[paramIndex];
-    }
+    if (!error)
+        error = kernel ? hc_kernel_parameter(kernel, paramIndex, paramOffset, paramSize) : HC_NO_KERNEL;
+    return hc_end(error);
+}
+
+/* ---- handles of the driver ------------------------------------------------------------------------------------ */
+
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
+{
+    cudaError_t error = hc_begin();
+    struct hc_kernel *kernel = find(symbolPtr);
+    if (!error && (!functionPtr || !kernel))
+        error = functionPtr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+    if (!error)
+        *functionPtr = (cudaFunction_t)(void *)&kernel->function_handle;
+    return hc_end(error);
+}
+
+cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
+{
+    cudaError_t error = hc_begin();
+    struct hc_kernel *kernel = find(entryFuncAddr);
+    if (!error && (!kernelPtr || !kernel))
+        error = kernelPtr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+    if (!error)
+        *kernelPtr = (cudaKernel_t)(void *)kernel;
     return hc_end(error);
 }

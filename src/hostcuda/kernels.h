@@ -13,16 +13,22 @@ struct hc_kernel {
     char *name_storage;
     bool native; /* a library's: called once for the whole grid, on the OS thread's stack */
     int shared_limit;
+    char function_handle; /* its address is the driver's CUfunction; the kernel's own is its CUkernel */
 };
 
-/* NULL: the function was never registered. */
+/* The kernel that a program names by its function or, as CUDA lets it, by a CUkernel. NULL: it was never registered. */
 struct hc_kernel *hc_kernel_find(const void *function);
+/* The kernel behind a handle of the driver; NULL: it is none. */
+struct hc_kernel *hc_kernel_of_function(const void *handle);
+struct hc_kernel *hc_kernel_of_kernel(const void *handle);
 /* A library's kernel, implemented in C: registered at first use. NULL: no memory. */
 struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_kernel_type *type, const char *name);
 const char *hc_kernel_name(struct hc_kernel *kernel);
 size_t hc_kernel_parameter_bytes(const struct hc_kernel *kernel);
 /* What CUDA says of a launch of this shape. */
 cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes);
+/* A parameter's place as on a GPU. `bytes` may be NULL. */
+cudaError_t hc_kernel_parameter(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes);
 /* From inside a library's kernel: its launch failed. */
 void hc_kernel_fail(void);
 /* Runs the whole grid on the calling thread; without the lock. False: the launch failed. */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static cudaError_t launch(const struct cudaKernelNodeParams *params, cudaStream_t handle)
+cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
     struct hc_op *op = NULL;
@@ -26,7 +26,7 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
                                                 (unsigned)sharedMem,     args,    NULL};
     cudaError_t error = hc_begin();
     if (!error)
-        error = sharedMem > UINT32_MAX ? cudaErrorInvalidValue : launch(&params, stream);
+        error = sharedMem > UINT32_MAX ? cudaErrorInvalidValue : hc_launch(&params, stream);
     return hc_end(error);
 }
 
@@ -59,7 +59,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
     if (!error) {
         const struct cudaKernelNodeParams params = {
             (void *)(uintptr_t)func, config->gridDim, config->blockDim, (unsigned)config->dynamicSmemBytes, args, NULL};
-        error = launch(&params, config->stream);
+        error = hc_launch(&params, config->stream);
     }
     return hc_end(error);
 }

@@ -56,26 +56,54 @@ size_t hc_device_bytes(void)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 32;
 }
 
-struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
+bool hc_device_claim(int device, size_t bytes)
 {
-    void *base = NULL;
-    if (kind == HC_MEMORY_DEVICE && bytes > hc_device_bytes() - live_bytes[device])
+    if (bytes > hc_device_bytes() - live_bytes[device])
+        return false;
+    live_bytes[device] += bytes;
+    return true;
+}
+
+void hc_device_unclaim(int device, size_t bytes)
+{
+    live_bytes[device] -= bytes;
+}
+
+struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, int device)
+{
+    struct hc_block *block = reserve_slot() ? calloc(1, sizeof *block) : NULL;
+    if (!block)
         return NULL;
-    struct hc_block *block = calloc(1, sizeof *block);
-    if (!block || !reserve_slot() ||
-        !(base = hc_backing_take(bytes, ALIGNMENT, kind == HC_MEMORY_DEVICE, block_ids + 1))) {
-        free(block);
-        return NULL;
-    }
-    *block = (struct hc_block){
-        .base = base, .bytes = bytes, .kind = kind, .device = device, .references = 1, .live = true, .id = ++block_ids};
+    *block = (struct hc_block){.base = base,
+                               .bytes = bytes,
+                               .kind = kind,
+                               .device = device,
+                               .references = 1,
+                               .live = true,
+                               .borrowed = true,
+                               .id = ++block_ids};
     size_t at = upper_bound(base);
     memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof(struct hc_block *));
     blocks[at] = block;
     block_count++;
-    if (kind == HC_MEMORY_DEVICE)
-        live_bytes[device] += bytes;
     return block;
+}
+
+struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
+{
+    if (kind == HC_MEMORY_DEVICE && !hc_device_claim(device, bytes))
+        return NULL;
+    void *base = hc_backing_take(bytes, ALIGNMENT, kind == HC_MEMORY_DEVICE, block_ids + 1);
+    struct hc_block *block = base ? hc_block_borrow(kind, base, bytes, device) : NULL;
+    if (block) {
+        block->borrowed = false;
+        return block;
+    }
+    if (base)
+        hc_backing_give(base);
+    if (kind == HC_MEMORY_DEVICE)
+        hc_device_unclaim(device, bytes);
+    return NULL;
 }
 
 void hc_block_retain(struct hc_block *block)
@@ -92,9 +120,11 @@ void hc_block_release(struct hc_block *block)
         memmove(blocks + at, blocks + at + 1, (block_count - at - 1) * sizeof(struct hc_block *));
         block_count--;
     }
-    if (block->kind == HC_MEMORY_DEVICE)
-        live_bytes[block->device] -= block->bytes;
-    hc_backing_give(block->base);
+    if (!block->borrowed) {
+        if (block->kind == HC_MEMORY_DEVICE)
+            hc_device_unclaim(block->device, block->bytes);
+        hc_backing_give(block->base);
+    }
     free(block);
 }
 
@@ -108,10 +138,29 @@ struct hc_block *hc_block_find(const void *address)
     return inside && (block->live || block->graphs) ? block : NULL;
 }
 
+struct hc_block *hc_block_overlapping(const void *address, size_t bytes)
+{
+    uintptr_t low = (uintptr_t)address, high = low + bytes;
+    for (size_t i = 0; i < block_count && (uintptr_t)blocks[i]->base < high; i++)
+        if (blocks[i]->live && (uintptr_t)blocks[i]->base + blocks[i]->bytes > low)
+            return blocks[i];
+    return NULL;
+}
+
+/* Mappings that touch are one memory to copies and fills. */
 bool hc_block_overrun(const void *address, size_t bytes)
 {
     struct hc_block *block = hc_block_find(address);
-    return block && bytes > block->bytes - ((uintptr_t)address - (uintptr_t)block->base);
+    if (!block)
+        return false;
+    size_t left = block->bytes - ((uintptr_t)address - (uintptr_t)block->base);
+    while (left < bytes && block->borrowed && block->kind == HC_MEMORY_DEVICE) {
+        block = hc_block_find(block->base + block->bytes);
+        if (!block || !block->borrowed)
+            break;
+        left += block->bytes;
+    }
+    return left < bytes;
 }
 
 /* ---- allocation ---------------------------------------------------------------------------------------------- */
@@ -179,7 +228,7 @@ static cudaError_t free_now(void *address, enum hc_memory kind)
     if (error || !address)
         return error;
     struct hc_block *block = hc_block_find(address);
-    if (!block || block->base != address || block->kind != kind || !block->live)
+    if (!block || block->base != address || block->kind != kind || !block->live || block->borrowed)
         return cudaErrorInvalidValue;
     block->live = false;
     error = hc_run_device(hc_thread()->device);
@@ -251,7 +300,7 @@ static cudaError_t free_ordered(void *address, cudaStream_t handle)
     if (error)
         return error;
     struct hc_block *block = hc_block_find(address);
-    if (!block || block->base != address || block->kind != HC_MEMORY_DEVICE)
+    if (!block || block->base != address || block->kind != HC_MEMORY_DEVICE || block->borrowed)
         return cudaErrorInvalidValue;
     if (!block->live && !stream->capture)
         return cudaErrorInvalidValue;

@@ -13,9 +13,10 @@ struct hc_block {
     enum hc_memory kind;
     int device;
     unsigned references;
-    bool live;   /* allocated and not freed, in order of issue */
-    bool graphs; /* the address belongs to an allocation node */
-    bool walked; /* as live, for a walk over a graph's nodes */
+    bool live;     /* allocated and not freed, in order of issue */
+    bool graphs;   /* the address belongs to an allocation node */
+    bool walked;   /* as live, for a walk over a graph's nodes */
+    bool borrowed; /* the memory is another's: registered host memory, or a mapping; freed by that other alone */
     uint64_t id;
 };
 
@@ -23,10 +24,17 @@ struct hc_block {
 size_t hc_device_bytes(void);
 /* Live, with one reference. NULL: no memory. */
 struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device);
+/* The same, of memory that somebody else owns. */
+struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, int device);
 void hc_block_retain(struct hc_block *block);
 void hc_block_release(struct hc_block *block);
 /* The block that contains the address; NULL: pageable host memory, or freed. */
 struct hc_block *hc_block_find(const void *address);
+/* The first live block that shares a byte with [address, address + bytes); NULL: none. */
+struct hc_block *hc_block_overlapping(const void *address, size_t bytes);
+/* Counts memory of a device that no block stands for. False: the device has not so much left. */
+bool hc_device_claim(int device, size_t bytes);
+void hc_device_unclaim(int device, size_t bytes);
 /* Whether [address, address + bytes) leaves the block that address lies in. */
 bool hc_block_overrun(const void *address, size_t bytes);
 

@@ -74,5 +74,7 @@ void hc_op_finish(const struct hc_op *op);
 
 /* A kernel launch of the API's parameters, checked. */
 cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op);
+/* The same, queued or captured on a stream of the calling thread's device. */
+cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle);
 
 #endif

@@ -1,0 +1,532 @@
+/* The driver's functions, fetched by name: kernels, kernel nodes in both forms of parameters, pointers. */
+#include "cuda_support.h"
+
+#include <cudaTypedefs.h>
+#include <string.h>
+
+#include "graph_kernels.h"
+#include "hostcuda_kernels.h"
+
+static PFN_cuGetErrorName_v6000 error_name;
+static PFN_cuGetErrorString_v6000 error_string;
+static PFN_cuFuncGetName_v12030 function_name;
+static PFN_cuFuncGetParamInfo_v12040 function_parameter;
+static PFN_cuKernelGetName_v12030 kernel_name;
+static PFN_cuKernelGetParamInfo_v12040 kernel_parameter;
+static PFN_cuKernelGetFunction_v12000 kernel_function;
+static PFN_cuGraphNodeGetType_v10000 node_type;
+static PFN_cuGraphAddKernelNode_v12000 add_kernel_node;
+static PFN_cuGraphKernelNodeGetParams_v12000 get_params;
+static PFN_cuGraphKernelNodeSetParams_v12000 set_params;
+static PFN_cuGraphExecKernelNodeSetParams_v12000 exec_set_params;
+static PFN_cuGraphKernelNodeCopyAttributes_v11000 copy_attributes;
+static PFN_cuLaunchKernel_v4000 launch_kernel;
+static PFN_cuPointerGetAttribute_v4000 pointer_attribute;
+static PFN_cuPointerGetAttributes_v7000 pointer_attributes;
+static PFN_cuMemGetAddressRange_v3020 address_range;
+
+static cudaStream_t stream;
+static int *x;
+
+static int setup(void **state)
+{
+    (void)state;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    x = device_memory(sizeof *x);
+    driver_entry("cuGetErrorName", 6000, &error_name);
+    driver_entry("cuGetErrorString", 6000, &error_string);
+    driver_entry("cuFuncGetName", 12030, &function_name);
+    driver_entry("cuFuncGetParamInfo", 12040, &function_parameter);
+    driver_entry("cuKernelGetName", 12030, &kernel_name);
+    driver_entry("cuKernelGetParamInfo", 12040, &kernel_parameter);
+    driver_entry("cuKernelGetFunction", 12000, &kernel_function);
+    driver_entry("cuGraphNodeGetType", 10000, &node_type);
+    driver_entry("cuGraphAddKernelNode", 12000, &add_kernel_node);
+    driver_entry("cuGraphKernelNodeGetParams", 12000, &get_params);
+    driver_entry("cuGraphKernelNodeSetParams", 12000, &set_params);
+    driver_entry("cuGraphExecKernelNodeSetParams", 12000, &exec_set_params);
+    driver_entry("cuGraphKernelNodeCopyAttributes", 11000, &copy_attributes);
+    driver_entry("cuLaunchKernel", 4000, &launch_kernel);
+    driver_entry("cuPointerGetAttribute", 4000, &pointer_attribute);
+    driver_entry("cuPointerGetAttributes", 7000, &pointer_attributes);
+    driver_entry("cuMemGetAddressRange", 3020, &address_range);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(x));
+    return 0;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+static void test_entry_points(void **state)
+{
+    (void)state;
+    void *address = &address;
+    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
+    OK(cudaGetDriverEntryPointByVersion("cuNoSuchThing", &address, 12000, cudaEnableDefault, &status));
+    assert_null(address);
+    assert_int_equal(status, cudaDriverEntryPointSymbolNotFound);
+    OK(cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 10000, cudaEnableDefault, &status));
+    assert_null(address);
+    assert_int_equal(status, cudaDriverEntryPointVersionNotSufficent);
+    OK(cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 10020, cudaEnableLegacyStream, NULL));
+    assert_non_null(address);
+    EXPECT_CODE(cudaGetDriverEntryPointByVersion("cuMemCreate", &address, 99000, cudaEnableDefault, &status),
+                cudaErrorInvalidValue);
+    EXPECT_CODE(cudaGetDriverEntryPointByVersion(NULL, &address, 12000, cudaEnableDefault, &status),
+                cudaErrorInvalidValue);
+    EXPECT_CODE(cudaGetDriverEntryPointByVersion("cuInit", NULL, 12000, cudaEnableDefault, &status),
+                cudaErrorInvalidValue);
+}
+
+static void test_get_proc_address(void **state)
+{
+    (void)state;
+    PFN_cuGetProcAddress_v12000 get = NULL;
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    void *same = NULL, *other = NULL;
+    driver_entry("cuGetProcAddress", 12000, &get);
+    CU_OK(get("cuPointerGetAttribute", &same, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
+    assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
+    assert_memory_equal(&same, &pointer_attribute, sizeof same);
+    CU_OK(get("cuNoSuchThing", &other, 12000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
+    assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    assert_null(other);
+}
+
+static void test_error_names(void **state)
+{
+    (void)state;
+    const char *text = NULL;
+    CU_OK(error_name(CUDA_ERROR_INVALID_VALUE, &text));
+    assert_string_equal(text, "CUDA_ERROR_INVALID_VALUE");
+    CU_OK(error_string(CUDA_ERROR_INVALID_VALUE, &text));
+    assert_string_equal(text, "invalid argument");
+    CU_OK(error_name(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, &text));
+    assert_string_equal(text, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED");
+    CU_EXPECT(error_name((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
+    assert_null(text);
+    CU_EXPECT(error_string((CUresult)12345, &text), CUDA_ERROR_INVALID_VALUE);
+    assert_null(text);
+}
+
+static void test_start(void **state)
+{
+    (void)state;
+    PFN_cuInit_v2000 init = NULL;
+    PFN_cuDriverGetVersion_v2020 get_version = NULL;
+    PFN_cuDeviceGetCount_v2000 get_count = NULL;
+    PFN_cuDeviceGet_v2000 get = NULL;
+    int version = 0, count = 0, devices = 0;
+    CUdevice device = -1;
+    driver_entry("cuInit", 2000, &init);
+    driver_entry("cuDriverGetVersion", 2020, &get_version);
+    driver_entry("cuDeviceGetCount", 2000, &get_count);
+    driver_entry("cuDeviceGet", 2000, &get);
+    CU_OK(init(0));
+    CU_EXPECT(init(7), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(get_version(&version));
+    assert_true(version >= 13000);
+    CU_OK(get_count(&count));
+    OK(cudaGetDeviceCount(&devices));
+    assert_int_equal(count, devices);
+    CU_OK(get(&device, 0));
+    CU_EXPECT(get(&device, count), CUDA_ERROR_INVALID_DEVICE);
+}
+
+/* ---- kernels -------------------------------------------------------------------------------------------------- */
+
+static void test_kernel_names(void **state)
+{
+    (void)state;
+    const char *text = NULL;
+    cudaFunction_t function = NULL;
+    cudaKernel_t kernel = NULL;
+    OK(cudaGetFuncBySymbol(&function, gk_add_function()));
+    CU_OK(function_name(&text, function));
+    assert_non_null(strstr(text, "gk_add_kernel"));
+    OK(cudaGetKernel(&kernel, gk_multiply_function()));
+    CU_OK(kernel_name(&text, (CUkernel)kernel));
+    assert_non_null(strstr(text, "gk_multiply_kernel"));
+    CU_OK(kernel_function(&function, (CUkernel)kernel));
+    CU_OK(function_name(&text, function));
+    assert_non_null(strstr(text, "gk_multiply_kernel"));
+}
+
+/* double *out, char a, double b, short c, struct hk_pair d */
+static void test_parameter_places(void **state)
+{
+    (void)state;
+    static const size_t offsets[] = {0, 8, 16, 24, 32}, sizes[] = {8, 1, 8, 2, 16};
+    cudaFunction_t function = NULL;
+    cudaKernel_t kernel = NULL;
+    size_t offset = 0, size = 0;
+    double *out = device_memory(5 * sizeof *out);
+    OK(hk_parameters(out, 1, 2, 3, (struct hk_pair){4, 5}, stream)); /* its first launch makes it known */
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaFree(out));
+    OK(cudaGetFuncBySymbol(&function, hk_parameters_function()));
+    OK(cudaGetKernel(&kernel, hk_parameters_function()));
+    for (size_t i = 0; i < 5; i++) {
+        CU_OK(function_parameter(function, i, &offset, &size));
+        assert_int_equal(offset, offsets[i]);
+        assert_int_equal(size, sizes[i]);
+        CU_OK(kernel_parameter((CUkernel)kernel, i, &offset, NULL));
+        assert_int_equal(offset, offsets[i]);
+    }
+    CU_EXPECT(function_parameter(function, 5, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(kernel_parameter((CUkernel)kernel, 5, &offset, &size), CUDA_ERROR_INVALID_VALUE);
+}
+
+/* ---- kernel nodes --------------------------------------------------------------------------------------------- */
+
+static CUDA_KERNEL_NODE_PARAMS of_one_thread(const void *symbol, void **parameters, void **extra)
+{
+    CUDA_KERNEL_NODE_PARAMS params;
+    cudaFunction_t function = NULL;
+    OK(cudaGetFuncBySymbol(&function, symbol));
+    memset(&params, 0, sizeof params);
+    params.func = function;
+    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
+    params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = parameters;
+    params.extra = extra;
+    return params;
+}
+
+/* Runs the graph once on *x = start. */
+static int run(cudaGraphExec_t exec, int start)
+{
+    OK(cudaMemcpy(x, &start, sizeof start, cudaMemcpyHostToDevice));
+    OK(cudaGraphLaunch(exec, stream));
+    return read_int(x, stream);
+}
+
+static int instantiate_and_run(cudaGraph_t graph, int start)
+{
+    cudaGraphExec_t exec = NULL;
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    int value = run(exec, start);
+    OK(cudaGraphExecDestroy(exec));
+    return value;
+}
+
+static void test_captured_node(void **state)
+{
+    (void)state;
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    size_t count = 1;
+    CUDA_KERNEL_NODE_PARAMS params;
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+    const char *text = NULL;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(gk_add(x, 5, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, &node, &count));
+    CU_OK(node_type(node, &type));
+    assert_int_equal(type, CU_GRAPH_NODE_TYPE_KERNEL);
+    CU_OK(get_params(node, &params));
+    CU_OK(params.func ? function_name(&text, params.func) : kernel_name(&text, params.kern));
+    assert_non_null(strstr(text, "gk_add_kernel"));
+    assert_int_equal(params.gridDimX, 1);
+    assert_int_equal(params.blockDimZ, 1);
+    assert_null(params.extra);
+    assert_ptr_equal(*(int **)params.kernelParams[0], x);
+    assert_int_equal(*(int *)params.kernelParams[1], 5);
+    int value = 6;
+    void *changed[] = {params.kernelParams[0], &value};
+    params.kernelParams = changed;
+    CU_OK(set_params(node, &params));
+    assert_int_equal(instantiate_and_run(graph, 100), 106);
+    OK(cudaGraphDestroy(graph));
+}
+
+static void test_packed_parameters(void **state)
+{
+    (void)state;
+    cudaGraph_t graph = NULL;
+    CUgraphNode node = NULL;
+    struct gk_parameters packed = {x, 7};
+    size_t bytes = 12; /* without the padding behind */
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_add_function(), NULL, extra), got;
+    OK(cudaGraphCreate(&graph, 0));
+    CU_OK(add_kernel_node(&node, graph, NULL, 0, &params));
+    packed.value = 8; /* the node has its own copy */
+    CU_OK(get_params(node, &got));
+    assert_null(got.kernelParams);
+    assert_non_null(got.extra);
+    assert_ptr_equal(got.extra[0], CU_LAUNCH_PARAM_BUFFER_POINTER);
+    assert_ptr_equal(got.extra[2], CU_LAUNCH_PARAM_BUFFER_SIZE);
+    assert_ptr_equal(got.extra[4], CU_LAUNCH_PARAM_END);
+    const struct gk_parameters *held = got.extra[1];
+    assert_ptr_equal(held->x, x);
+    assert_int_equal(held->value, 7);
+    assert_int_equal(*(size_t *)got.extra[3], 12);
+    assert_int_equal(instantiate_and_run(graph, 1), 8);
+    CU_OK(set_params(node, &params));
+    assert_int_equal(instantiate_and_run(graph, 1), 9);
+    OK(cudaGraphDestroy(graph));
+}
+
+static void test_both_forms_are_refused(void **state)
+{
+    (void)state;
+    cudaGraph_t graph = NULL;
+    CUgraphNode node = NULL;
+    struct gk_parameters packed = {x, 7};
+    size_t bytes = sizeof packed;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    void *parameters[] = {&packed.x, &packed.value};
+    CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_add_function(), parameters, extra);
+    OK(cudaGraphCreate(&graph, 0));
+    CU_EXPECT(add_kernel_node(&node, graph, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    params.extra = NULL;
+    params.gridDimX = 0;
+    CU_EXPECT(add_kernel_node(&node, graph, NULL, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    OK(cudaGetLastError()); /* the runtime hears nothing of it */
+    OK(cudaGraphDestroy(graph));
+}
+
+static void test_launch_of_a_buffer(void **state)
+{
+    (void)state;
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    cudaFunction_t function = NULL;
+    cudaKernel_t kernel = NULL;
+    size_t count = 1, bytes = sizeof(struct gk_parameters);
+    CUDA_KERNEL_NODE_PARAMS params;
+    struct gk_parameters packed = {x, 3};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
+    OK(cudaGetFuncBySymbol(&function, gk_multiply_function()));
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CU_OK(launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, extra));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, &node, &count));
+    CU_OK(get_params(node, &params));
+    assert_null(params.kernelParams);
+    assert_int_equal(((struct gk_parameters *)params.extra[1])->value, 3);
+    assert_int_equal(instantiate_and_run(graph, 5), 15);
+    OK(cudaGraphDestroy(graph));
+    /* outside a capture, and by the other handle */
+    void *parameters[] = {&packed.x, &packed.value};
+    OK(cudaGetKernel(&kernel, gk_multiply_function()));
+    CU_OK(launch_kernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+    assert_int_equal(read_int(x, stream), 45);
+    CU_EXPECT(launch_kernel(function, 0, 1, 1, 1, 1, 1, 0, stream, parameters, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void test_executable_node(void **state)
+{
+    (void)state;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    CUgraphNode node = NULL;
+    int value = 2;
+    void *parameters[] = {&x, &value};
+    CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_multiply_function(), parameters, NULL);
+    OK(cudaGraphCreate(&graph, 0));
+    CU_OK(add_kernel_node(&node, graph, NULL, 0, &params));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    assert_int_equal(run(exec, 21), 42);
+    value = 3;
+    CU_OK(exec_set_params(exec, node, &params));
+    assert_int_equal(run(exec, 21), 63);
+    OK(cudaGraphExecDestroy(exec));
+    assert_int_equal(instantiate_and_run(graph, 21), 42); /* the graph itself is as before */
+    OK(cudaGraphDestroy(graph));
+}
+
+/* What a debugger does: each node alone, in a graph of its own. */
+static void test_one_node_alone(void **state)
+{
+    (void)state;
+    cudaGraph_t graph = NULL, alone = NULL;
+    cudaGraphNode_t nodes[2];
+    CUgraphNode copy = NULL;
+    size_t count = 2;
+    CUDA_KERNEL_NODE_PARAMS params;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(gk_add(x, 1, stream));
+    OK(gk_add(x, 10, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, nodes, &count));
+    CU_OK(get_params(nodes[1], &params));
+    OK(cudaGraphCreate(&alone, 0));
+    CU_OK(add_kernel_node(&copy, alone, NULL, 0, &params));
+    CU_OK(copy_attributes(copy, nodes[1]));
+    OK(cudaGraphDestroy(graph));
+    assert_int_equal(instantiate_and_run(alone, 0), 10);
+    OK(cudaGraphDestroy(alone));
+}
+
+static void test_other_nodes_have_no_kernel(void **state)
+{
+    (void)state;
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t empty = NULL;
+    CUDA_KERNEL_NODE_PARAMS params;
+    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_KERNEL;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddEmptyNode(&empty, graph, NULL, 0));
+    CU_OK(node_type(empty, &type));
+    assert_int_equal(type, CU_GRAPH_NODE_TYPE_EMPTY);
+    CU_EXPECT(get_params(empty, &params), CUDA_ERROR_INVALID_VALUE);
+    OK(cudaGraphDestroy(graph));
+}
+
+/* ---- pointers ------------------------------------------------------------------------------------------------- */
+
+static unsigned long long id_of(const void *pointer)
+{
+    unsigned long long id = 0;
+    CU_OK(pointer_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)(uintptr_t)pointer));
+    assert_true(id != 0);
+    return id;
+}
+
+static CUresult try_id(const void *pointer)
+{
+    unsigned long long id = 0;
+    return pointer_attribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, (CUdeviceptr)(uintptr_t)pointer);
+}
+
+static void test_buffer_ids(void **state)
+{
+    (void)state;
+    char *first = device_memory(1000), *second = device_memory(1000), *ordered = NULL, *pinned = NULL, pageable = 0;
+    unsigned long long id = id_of(first);
+    assert_true(id_of(first + 999) == id);
+    assert_true(id_of(second) != id);
+    OK(cudaMallocAsync((void **)&ordered, 1000, stream));
+    assert_true(id_of(ordered) != id);
+    OK(cudaFreeAsync(ordered, stream));
+    OK(cudaMallocHost((void **)&pinned, 1000));
+    assert_true(id_of(pinned + 5) == id_of(pinned));
+    CU_EXPECT(try_id(&pageable), CUDA_ERROR_INVALID_VALUE);
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(first));
+    CU_EXPECT(try_id(first), CUDA_ERROR_INVALID_VALUE);
+    first = device_memory(1000);
+    assert_true(id_of(first) != id);
+    OK(cudaFree(first));
+    OK(cudaFree(second));
+    OK(cudaStreamSynchronize(stream));
+}
+
+static void test_ranges(void **state)
+{
+    (void)state;
+    char *memory = device_memory(4096), on_stack = 0;
+    CUdeviceptr inside = (CUdeviceptr)(uintptr_t)(memory + 1234), base = 0;
+    size_t bytes = 0;
+    void *start = NULL;
+    unsigned type = 0;
+    int device = -1;
+    CU_OK(address_range(&base, &bytes, inside));
+    assert_true(base == (CUdeviceptr)(uintptr_t)memory);
+    assert_true(bytes >= 4096);
+    CU_OK(address_range(&base, NULL, inside));
+    CU_OK(pointer_attribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, inside));
+    assert_ptr_equal(start, memory);
+    CU_OK(pointer_attribute(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, inside));
+    assert_true(bytes >= 4096);
+    CU_OK(pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, inside));
+    assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
+    CU_OK(pointer_attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, inside));
+    assert_int_equal(device, 0);
+    CU_EXPECT(pointer_attribute(&start, CU_POINTER_ATTRIBUTE_HOST_POINTER, inside), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(address_range(&base, &bytes, (CUdeviceptr)(uintptr_t)&on_stack), CUDA_ERROR_NOT_FOUND);
+    CU_EXPECT(pointer_attribute(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, inside), CUDA_ERROR_INVALID_VALUE);
+    OK(cudaFree(memory));
+}
+
+static void test_many_attributes(void **state)
+{
+    (void)state;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                   CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    unsigned type = 99;
+    unsigned long long id = 99;
+    void *start = &type, *pinned = NULL;
+    size_t bytes = 99;
+    void *data[] = {&type, &id, &start, &bytes};
+    int pageable = 0;
+    CU_OK(pointer_attributes(4, names, data, (CUdeviceptr)(uintptr_t)&pageable));
+    assert_int_equal(type, 0);
+    assert_true(id == 0);
+    assert_null(start);
+    assert_int_equal(bytes, 0);
+    OK(cudaMallocHost(&pinned, 64));
+    CU_OK(pointer_attributes(4, names, data, (CUdeviceptr)(uintptr_t)pinned));
+    assert_int_equal(type, CU_MEMORYTYPE_HOST);
+    assert_true(id == id_of(pinned));
+    assert_ptr_equal(start, pinned);
+    OK(cudaFreeHost(pinned));
+}
+
+/* ---- host memory that is registered ----------------------------------------------------------------------------- */
+
+static _Alignas(4096) char buffer[8192];
+
+static enum cudaMemoryType type_of(const void *pointer)
+{
+    struct cudaPointerAttributes attributes;
+    OK(cudaPointerGetAttributes(&attributes, pointer));
+    return attributes.type;
+}
+
+static void test_registered_memory(void **state)
+{
+    (void)state;
+    void *device = NULL;
+    assert_int_equal(type_of(buffer), cudaMemoryTypeUnregistered);
+    OK(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault));
+    assert_int_equal(type_of(buffer + 4095), cudaMemoryTypeHost);
+    unsigned long long id = id_of(buffer);
+    OK(cudaHostGetDevicePointer(&device, buffer, 0));
+    OK(gk_add(device, 11, stream)); /* the device reads and writes it */
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(*(int *)(void *)buffer, 11);
+    EXPECT_CODE(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault), cudaErrorHostMemoryAlreadyRegistered);
+    EXPECT_CODE(cudaFreeHost(buffer), cudaErrorInvalidValue);
+    OK(cudaHostUnregister(buffer));
+    assert_int_equal(type_of(buffer), cudaMemoryTypeUnregistered);
+    EXPECT_CODE(cudaHostUnregister(buffer), cudaErrorHostMemoryNotRegistered);
+    OK(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault));
+    assert_true(id_of(buffer) != id);
+    OK(cudaHostUnregister(buffer));
+    EXPECT_CODE(cudaHostRegister(NULL, 4096, cudaHostRegisterDefault), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaHostRegister(buffer, 0, cudaHostRegisterDefault), cudaErrorInvalidValue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_entry_points),
+        cmocka_unit_test(test_get_proc_address),
+        cmocka_unit_test(test_error_names),
+        cmocka_unit_test(test_start),
+        cmocka_unit_test(test_kernel_names),
+        cmocka_unit_test(test_parameter_places),
+        cmocka_unit_test(test_captured_node),
+        cmocka_unit_test(test_packed_parameters),
+        cmocka_unit_test(test_both_forms_are_refused),
+        cmocka_unit_test(test_launch_of_a_buffer),
+        cmocka_unit_test(test_executable_node),
+        cmocka_unit_test(test_one_node_alone),
+        cmocka_unit_test(test_other_nodes_have_no_kernel),
+        cmocka_unit_test(test_buffer_ids),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_many_attributes),
+        cmocka_unit_test(test_registered_memory),
+    };
+    return cmocka_run_group_tests_name("driver", tests, setup, teardown);
+}
