@@ -61,7 +61,7 @@ NVCC ?= $(CUDA_HOME)/bin/nvcc
 CUDA_ARCH ?= $(if $(GPU_FOUND),$(word 2,$(GPU_PARTS)),90)
 OUT := $(BUILD)/$(DEVICE)$(VARIANT)
 # The library for cuda alone needs none; the host device, the examples and the tests do.
-PACKAGES := $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench benches,$(GOALS)),cmocka dlpack)
+PACKAGES := $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench benches record docs,$(GOALS)),cmocka dlpack xxhash)
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
@@ -90,11 +90,13 @@ LIB_OBJ := $(call objects,$(wildcard src/base/*.c src/op/*.c src/capture/*.c src
 HOSTCUDA_OBJ := $(call objects,$(wildcard src/hostcuda/*.c src/hostcuda/*.cpp src/hostcuda/*.S))
 KERNEL_OBJ := $(call objects,$(wildcard kernels/*.cu))
 LLAMA_OBJ := $(call objects,$(filter-out examples/llama/main.c,$(wildcard examples/llama/*.c)))
-TEST_SUPPORT_OBJ := $(call objects,$(filter-out tests/unit/test_% tests/conformance/test_%,$(wildcard tests/unit/*.c tests/conformance/*.c)))
+CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
+TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/unit/test_% tests/conformance/test_%,$(wildcard tests/unit/*.c tests/conformance/*.c)))
 TEST_KERNEL_OBJ := $(call objects,$(wildcard tests/*/*.cu))
 EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c))
 UNIT := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/test_*.c))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(wildcard tests/conformance/test_*.c))
+RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
 COMMAND := $(OUT)/breakgraph
@@ -109,7 +111,7 @@ READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() 
 
 .PHONY: all tests benches FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
-tests: $(UNIT) $(CONFORMANCE)
+tests: $(UNIT) $(CONFORMANCE) $(RECORDER)
 benches: $(BENCH)
 
 # Files that hold what the outputs were made with; they change only when that does.

@@ -1,7 +1,7 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests soak model gpu-check bench sanitize valgrind format format-check lint tidy clean help
+.PHONY: demo test run-tests soak model record docs gpu-check bench sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
@@ -28,6 +28,13 @@ soak: tests
 
 model:
 	@tools/fetch-model $(MODEL_FILE)
+
+# What the conformance cases are held to: a GPU's answers, and the page that shows them.
+record: $(RECORDER)
+	$(if $(RECORDER),@$(RECORDER),@echo "make record needs a GPU: DEVICE=$(DEVICE) has no recorder" >&2; exit 1)
+docs: $(OUT)/tests/conformance/document
+	@mkdir -p docs
+	@$< >docs/capture-rules.md.new && mv docs/capture-rules.md.new docs/capture-rules.md
 
 gpu-check:
 	@MAKE='$(AGAIN)' CC='$(CC)' BUILD='$(BUILD)' tools/gpu-record check $(PART)

@@ -7,10 +7,11 @@
 
 #include <cublas_v2.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene.h"
+#include "step.h"
 
 #define BLAS(call) assert_int_equal((call), CUBLAS_STATUS_SUCCESS)
 
@@ -226,7 +227,7 @@ static void test_capture(void **state)
     float *da = upload(a, sizeof a), *dc = upload(c, sizeof c);
     STEP(cudaMalloc(&workspace, WORKSPACE));
     BLAS(cublasSetWorkspace(handle, workspace, WORKSPACE));
-    begin(stream, cudaStreamCaptureModeThreadLocal);
+    STEP(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     BLAS(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, SIDE, SIDE, SIDE, &one, da, SIDE, da, SIDE, &zero, dc, SIDE));
     STEP(cudaStreamEndCapture(stream, &graph));
     STEP(cudaGraphGetNodes(graph, nodes, &count));

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "conformance_kernels.h"
-#include "scene.h"
+#include "step.h"
 
 static cudaStream_t stream;
 static int *x; /* two ints */
@@ -254,7 +254,7 @@ static void test_captured_diamond(void **state)
     STEP(cudaDeviceSynchronize()); /* no other stream waits for a fill of device memory */
     STEP(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
     STEP(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    begin(stream, cudaStreamCaptureModeThreadLocal);
+    STEP(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     STEP(ck_add(x, 1, stream));
     STEP(cudaEventRecord(event, stream));
     STEP(cudaStreamWaitEvent(side, event, 0));

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "conformance_kernels.h"
-#include "scene.h"
+#include "step.h"
 
 #define GIVES(call, error)                                                                                             \
     do {                                                                                                               \

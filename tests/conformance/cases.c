@@ -1,0 +1,9 @@
+#include "cases.h"
+
+const struct case_topic *const case_topics[] = {
+    &topic_begin,    &topic_fork,    &topic_event,  &topic_external, &topic_mode,
+    &topic_unsafe,   &topic_thread,  &topic_share,  &topic_legacy,   &topic_per_thread,
+    &topic_question, &topic_content, &topic_memory, &topic_update,   &topic_into_graph,
+    &topic_failure,  &topic_invalid, &topic_nested, &topic_argument,
+};
+const size_t case_topic_count = sizeof case_topics / sizeof case_topics[0];
