@@ -139,19 +139,24 @@ cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 bloc
     return shared_bytes > (size_t)kernel->shared_limit ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-static _Thread_local bool native_failed;
+static _Thread_local cudaError_t native_result;
 
 void hc_kernel_fail(void)
 {
-    native_failed = true;
+    native_result = cudaErrorLaunchFailure;
 }
 
-bool hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
+void hc_kernel_continue(void)
+{
+    native_result = cudaErrorNotReady;
+}
+
+cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
 {
     if (kernel->native) {
-        native_failed = false;
+        native_result = cudaSuccess;
         kernel->type->invoke(kernel->function, arguments);
-        return !native_failed;
+        return native_result;
     }
     struct hc_grid run = {
         .function = kernel->function,
@@ -162,7 +167,7 @@ bool hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t
         .block = {block.x, block.y, block.z},
         .shared_bytes = shared_bytes,
     };
-    return hc_grid_run(&run);
+    return hc_grid_run(&run) ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
 /* ---- API ----------------------------------------------------------------------------------------------------- */

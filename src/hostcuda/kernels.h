@@ -5,13 +5,23 @@
 #include "hostcuda/kernel_abi.h"
 #include "hostcuda/state.h"
 
+/* What a library's kernel may add that has to wait for others: it is called again and again until it is done. All with
+ * the lock, and with the op's own arguments. */
+struct hc_kernel_hooks {
+    void (*retain)(void **arguments); /* an op was made of them */
+    void (*release)(void **arguments);
+    bool (*ready)(void **arguments, uint64_t sequence); /* may an item of this number call it now? */
+    void (*skip)(void **arguments);                     /* it will not be called: its device has failed */
+};
+
 struct hc_kernel {
     struct hc_kernel *next;
     const void *function;
     const struct hostcuda_kernel_type *type;
     const char *name; /* NULL until asked for */
     char *name_storage;
-    bool native; /* a library's: called once for the whole grid, on the OS thread's stack */
+    bool native;                         /* a library's: called once for the whole grid, on the OS thread's stack */
+    const struct hc_kernel_hooks *hooks; /* NULL: none */
     int shared_limit;
     char function_handle; /* its address is the driver's CUfunction; the kernel's own is its CUkernel */
 };
@@ -31,7 +41,9 @@ cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 bloc
 cudaError_t hc_kernel_parameter(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes);
 /* From inside a library's kernel: its launch failed. */
 void hc_kernel_fail(void);
-/* Runs the whole grid on the calling thread; without the lock. False: the launch failed. */
-bool hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
+/* The same: it is not done, and goes on when it is ready again. */
+void hc_kernel_continue(void);
+/* Runs the whole grid on the calling thread; without the lock. cudaErrorNotReady: it goes on later. */
+cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
 
 #endif

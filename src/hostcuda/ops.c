@@ -35,6 +35,8 @@ struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size
         op->launch.arguments[i] = op->storage + pointers + kernel->type->offsets[i];
         memcpy(op->launch.arguments[i], arguments[i], kernel->type->sizes[i]);
     }
+    if (kernel->hooks)
+        kernel->hooks->retain(op->launch.arguments);
     return op;
 }
 
@@ -168,6 +170,8 @@ void hc_op_release(struct hc_op *op)
         hc_block_release(op->block);
     if (op->kind == HC_OP_CHILD)
         hc_graph_destroy(op->child);
+    if (op->kind == HC_OP_KERNEL && op->launch.kernel->hooks)
+        op->launch.kernel->hooks->release(op->launch.arguments);
     free(op);
 }
 
@@ -195,11 +199,9 @@ static void run_host(const struct cudaHostNodeParams *host)
 cudaError_t hc_op_run(const struct hc_op *op)
 {
     switch (op->kind) {
-    case HC_OP_KERNEL: {
-        bool ok = hc_kernel_run(op->launch.kernel, op->launch.grid, op->launch.block, op->launch.shared_bytes,
-                                op->launch.arguments);
-        return ok ? cudaSuccess : cudaErrorLaunchFailure;
-    }
+    case HC_OP_KERNEL:
+        return hc_kernel_run(op->launch.kernel, op->launch.grid, op->launch.block, op->launch.shared_bytes,
+                             op->launch.arguments);
     case HC_OP_COPY: copy_rows(&op->copy, op->copy.from, op->copy.from_pitch); break;
     case HC_OP_FILL:
         for (size_t row = 0; row < op->fill.height; row++)
@@ -214,6 +216,22 @@ cudaError_t hc_op_run(const struct hc_op *op)
     case HC_OP_FREE: hc_backing_set_live(op->block, false); break;
     }
     return cudaSuccess;
+}
+
+bool hc_op_ready(const struct hc_op *op, uint64_t sequence)
+{
+    return !hc_op_waits(op) || op->launch.kernel->hooks->ready(op->launch.arguments, sequence);
+}
+
+bool hc_op_waits(const struct hc_op *op)
+{
+    return op->kind == HC_OP_KERNEL && op->launch.kernel->hooks;
+}
+
+void hc_op_skip(const struct hc_op *op)
+{
+    if (hc_op_waits(op))
+        op->launch.kernel->hooks->skip(op->launch.arguments);
 }
 
 void hc_op_finish(const struct hc_op *op)

@@ -67,7 +67,13 @@ struct hc_op *hc_op_child(cudaGraph_t child);
 struct hc_op *hc_op_retain(struct hc_op *op);
 void hc_op_release(struct hc_op *op);
 
-/* Does the op's work; without the lock. */
+/* Is it of the kind that may have to wait for other threads and processes? May it run now, in an item of this number?
+ */
+bool hc_op_waits(const struct hc_op *op);
+bool hc_op_ready(const struct hc_op *op, uint64_t sequence);
+/* It will not run, after an error. */
+void hc_op_skip(const struct hc_op *op);
+/* Does the op's work; without the lock. cudaErrorNotReady: it has to run again when it is ready. */
 cudaError_t hc_op_run(const struct hc_op *op);
 /* Bookkeeping once it ran (or was skipped, after an error); with the lock. */
 void hc_op_finish(const struct hc_op *op);

@@ -6,12 +6,14 @@
 #include "hostcuda/schedule.h"
 #include "hostcuda/stream.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 static uint64_t sequences;
-static bool busy; /* some thread runs an item: one at a time, so that runs are repeatable */
+static bool busy;       /* some thread runs an item: one at a time, so that runs are repeatable */
+static unsigned pauses; /* since an item ran */
 
 /* ---- tokens -------------------------------------------------------------------------------------------------- */
 
@@ -143,6 +145,22 @@ static bool blocked_by_legacy_rule(const struct CUstream_st *stream)
     return false;
 }
 
+/* The item's op, of a graph that at this place; NULL: none. */
+static const struct hc_op *op_at(const struct hc_item *item, size_t place)
+{
+    if (item->kind == HC_ITEM_OP)
+        return item->op;
+    bool more = item->kind == HC_ITEM_GRAPH && place < hc_program_size(item->program);
+    return more ? hc_program_op(item->program, place) : NULL;
+}
+
+/* May this op of a runnable stream run, or does it wait for other threads or processes? */
+static bool place_ready(const struct CUstream_st *stream, size_t place)
+{
+    const struct hc_op *op = op_at(stream->head, place);
+    return !op || hc_device(stream->device)->sticky || hc_op_ready(op, stream->head->sequence);
+}
+
 static bool runnable(const struct CUstream_st *stream)
 {
     const struct hc_item *item = stream->head;
@@ -163,16 +181,15 @@ static struct choice oldest(void)
 {
     cudaStream_t best = NULL;
     for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
-        if (runnable(stream) && (!best || stream->head->sequence < best->head->sequence))
+        if (runnable(stream) && (!best || stream->head->sequence < best->head->sequence) &&
+            place_ready(stream, stream->head->cursor))
             best = stream;
     return (struct choice){best, best ? best->head->cursor : 0};
 }
 
 static bool calls_program(const struct hc_item *item, size_t place)
 {
-    const struct hc_op *op = item->op;
-    if (item->kind == HC_ITEM_GRAPH)
-        op = place < hc_program_size(item->program) ? hc_program_op(item->program, place) : NULL;
+    const struct hc_op *op = op_at(item, place);
     return op && op->kind == HC_OP_HOST;
 }
 
@@ -186,6 +203,8 @@ static void consider(cudaStream_t stream, bool early, struct choice *best, uint6
     for (size_t i = 0; i < places; i++) {
         size_t place = any_order ? i : item->cursor;
         if ((any_order && !place_allowed(item, place)) || (early && calls_program(item, place)))
+            continue;
+        if (!place_ready(stream, place))
             continue;
         uint64_t key = hc_schedule_key(stream->id, place);
         if (!best->stream || key > *best_key) {
@@ -213,16 +232,24 @@ static struct choice pick(void)
 
 /* ---- running ------------------------------------------------------------------------------------------------- */
 
-static void run_op(struct hc_device *device, const struct hc_op *op)
+/* False: it waits for others, and goes on later. */
+static bool run_op(struct hc_device *device, const struct hc_op *op)
 {
-    if (!device->sticky) {
+    if (device->sticky) {
+        hc_op_skip(op);
+    } else {
         hc_unlock();
         cudaError_t error = hc_fence_run(hc_op_run, op);
         hc_lock();
+        if (error == cudaErrorNotReady)
+            return false;
         if (error && !device->sticky)
             device->sticky = error;
+        if (error)
+            hc_op_skip(op); /* others may wait for it */
     }
     hc_op_finish(op);
+    return true;
 }
 
 /* One op of a graph. True: the graph is done. */
@@ -231,7 +258,8 @@ static bool step_graph(struct hc_device *device, struct hc_item *item, size_t pl
     size_t size = hc_program_size(item->program);
     if (item->cursor < size) {
         const struct hc_op *op = hc_program_op(item->program, place);
-        run_op(device, op);
+        if (!run_op(device, op))
+            return false;
         if (op->kind == HC_OP_RECORD)
             reach(item->event_tokens[place]);
         if (item->ran)
@@ -244,7 +272,7 @@ static bool step_graph(struct hc_device *device, struct hc_item *item, size_t pl
 static bool step_item(struct hc_device *device, struct hc_item *item, size_t place)
 {
     switch (item->kind) {
-    case HC_ITEM_OP: run_op(device, item->op); return true;
+    case HC_ITEM_OP: return run_op(device, item->op);
     case HC_ITEM_RECORD: reach(item->token); return true;
     case HC_ITEM_WAIT: return true;
     case HC_ITEM_GRAPH:
@@ -261,6 +289,7 @@ static void run_one(struct choice choice)
     cudaStream_t stream = choice.stream;
     struct hc_item *item = stream->head;
     busy = true;
+    pauses = 0;
     hc_stream_retain(stream);
     if (step_item(hc_device(stream->device), item, choice.place)) {
         stream->head = item->next;
@@ -308,6 +337,38 @@ static bool device_reached(int device, uint64_t limit)
     return true;
 }
 
+/* Gives other threads and processes time, the more the longer nothing ran. */
+static void pause_for_others(void)
+{
+    enum { YIELDS = 32, SHORTEST = 20000, LONGEST = 500000 };
+    unsigned round = pauses++, doubled = round < YIELDS ? 0 : round - YIELDS;
+    const struct timespec wait = {0, doubled < 5 ? SHORTEST << doubled : LONGEST};
+    hc_unlock();
+    if (round < YIELDS)
+        sched_yield();
+    else
+        nanosleep(&wait, NULL); /* a signal only shortens it */
+    hc_lock();
+}
+
+static bool awaits_others(const struct hc_item *item)
+{
+    size_t size = item->kind == HC_ITEM_GRAPH ? hc_program_size(item->program) : item->kind == HC_ITEM_OP;
+    for (size_t place = item->ran ? 0 : item->cursor; place < size; place++)
+        if (hc_op_waits(op_at(item, place)) && !(item->ran && item->ran[place]))
+            return true;
+    return false;
+}
+
+/* Does something that is queued here wait for other threads or processes? */
+static bool others_awaited(void)
+{
+    for (const struct CUstream_st *stream = hc_streams; stream; stream = stream->next)
+        if (stream->head && awaits_others(stream->head))
+            return true;
+    return false;
+}
+
 /* False: nothing can run any more, which a program cannot bring about. */
 static bool advance(void)
 {
@@ -316,6 +377,10 @@ static bool advance(void)
         return true;
     }
     struct choice choice = pick();
+    if (!choice.stream && others_awaited()) {
+        pause_for_others();
+        return true;
+    }
     if (!choice.stream) {
         fprintf(stderr, "hostcuda: internal error: queued work waits for ever\n");
         return false;
@@ -334,6 +399,31 @@ cudaError_t hc_run_stream(cudaStream_t stream)
             return cudaErrorUnknown;
     hc_stream_release(stream);
     return hc_device(device)->sticky;
+}
+
+cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
+{
+    while (!reached(data))
+        if (!advance())
+            return cudaErrorUnknown;
+    return cudaSuccess;
+}
+
+void hc_run_meanwhile(void)
+{
+    struct choice choice = busy ? (struct choice){NULL, 0} : pick();
+    if (busy)
+        hc_sleep();
+    else if (choice.stream)
+        run_one(choice);
+    else
+        pause_for_others();
+}
+
+void hc_run_settle(void)
+{
+    while (busy)
+        hc_sleep();
 }
 
 cudaError_t hc_run_token(struct hc_token *token, int device)

@@ -45,6 +45,12 @@ void hc_item_free(struct hc_item *item);
 cudaError_t hc_run_stream(cudaStream_t stream);
 cudaError_t hc_run_token(struct hc_token *token, int device);
 cudaError_t hc_run_device(int device);
+/* The same until the question is answered with yes. */
+cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data);
+/* One step of any work, or a pause where nothing can run: for waits that other threads or processes end. */
+void hc_run_meanwhile(void);
+/* Until no item is running; queued ones stay. */
+void hc_run_settle(void);
 /* One step of any work, or as many as the seed says, for programs that poll. */
 void hc_run_step(void);
 /* In a seeded order, what runs before anyone waits for it. */
