@@ -1,0 +1,89 @@
+/* Memory that the ranks of one communicator share, threads or processes: who they are, what each of them publishes to
+ * all the others (its board), and what each sends to each (channels). It has no name in any folder: the unique id says
+ * which descriptor of which process it is. */
+#ifndef HOSTCUDA_NCCL_ARENA_H
+#define HOSTCUDA_NCCL_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HC_RANKS_MAX = 64, HC_CHUNK_BYTES = 128 << 10, HC_SLOTS = 2, HC_ID_BYTES = 128, HC_FAILURE_BYTES = 512 };
+
+enum hc_rank_state { HC_RANK_ABSENT, HC_RANK_CLAIMED, HC_RANK_JOINED, HC_RANK_LEFT, HC_RANK_ABORTED };
+
+/* What a rank says that it calls, so that the others can compare. */
+struct hc_call {
+    int kind, type, op, root;
+    uint64_t count;
+};
+
+struct hc_slot {
+    struct hc_call call;
+    _Alignas(64) unsigned char data[HC_CHUNK_BYTES];
+};
+
+/* Rounds are counted over the communicator's life; round n uses slot n % HC_SLOTS. */
+struct hc_board {
+    _Alignas(64) int state; /* enum hc_rank_state */
+    int pid, device;
+    uint64_t started; /* when its process was, so that a number given again is not taken for it */
+    _Alignas(64) uint64_t published;
+    _Alignas(64) uint64_t consumed;
+    /* What it waits in, and for which ranks (a bit each); blocked_at: all ranks' moves before that, and 1; 0: nothing.
+     */
+    _Alignas(64) uint64_t blocked_at;
+    uint64_t blocked_on;
+    int blocked_in;
+    struct hc_slot slots[HC_SLOTS];
+};
+
+struct hc_channel {
+    _Alignas(64) uint64_t written;
+    _Alignas(64) uint64_t read;
+    struct hc_slot slots[HC_SLOTS];
+};
+
+/* This process's view. Guarded by the lock; what is shared is atomic, or belongs to one rank at a time. */
+struct hc_arena {
+    struct hc_arena *next; /* all of this process */
+    unsigned references;
+    bool id_pending; /* one of them is the unique id's, until all ranks are there */
+    int descriptor;
+    struct hc_arena_head *head;
+    struct hc_board *boards; /* NULL until the number of ranks is known */
+    struct hc_channel *channels;
+    size_t bytes;
+};
+
+/* All with the lock. Those that can fail return NULL or false and leave a sentence in hc_arena_error. */
+extern _Thread_local char hc_arena_error[256];
+bool hc_arena_create(unsigned char id[HC_ID_BYTES]);
+/* One reference. */
+struct hc_arena *hc_arena_open(const unsigned char id[HC_ID_BYTES], int ranks);
+void hc_arena_release(struct hc_arena *arena);
+bool hc_arena_join(struct hc_arena *arena, int rank, int device);
+bool hc_arena_complete(const struct hc_arena *arena);
+int hc_arena_ranks(const struct hc_arena *arena);
+
+struct hc_channel *hc_arena_channel(const struct hc_arena *arena, int from, int to);
+void hc_arena_set_state(const struct hc_arena *arena, int rank, enum hc_rank_state state);
+enum hc_rank_state hc_arena_state(const struct hc_arena *arena, int rank);
+/* False: its process has ended. Costs some system calls. */
+bool hc_arena_alive(const struct hc_arena *arena, int rank);
+
+/* Every step of any rank is a move: ranks that have waited since the last one, and only for each other, wait for ever.
+ */
+uint64_t hc_arena_moves(const struct hc_arena *arena);
+void hc_arena_moved(const struct hc_arena *arena, int rank);
+void hc_arena_block(const struct hc_arena *arena, int rank, uint64_t moves, uint64_t on, int in);
+/* The ranks of such a ring that this one is in, a bit each; 0: there is none. */
+uint64_t hc_arena_deadlock(const struct hc_arena *arena, int rank);
+
+/* The first failure is everybody's. True: this is it. */
+bool hc_arena_fail(const struct hc_arena *arena, int code, const char *sentence);
+/* 0: none. */
+int hc_arena_failure(const struct hc_arena *arena);
+const char *hc_arena_failure_text(const struct hc_arena *arena);
+
+#endif
