@@ -80,8 +80,14 @@ DEVICE_SO := $(OUT)/libhostcuda.so
 DEVICE_LDLIBS := -lopenblas -lstdc++
 SO_LINK := -L$(OUT) -lhostcuda -Wl,-rpath,'$$ORIGIN'
 else
-DEVICE_LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcublas -lcudart -lstdc++
+# Beside the toolkit or in the system; what needs it is tested where it is found.
+NCCL_FOUND := $(wildcard $(CUDA_LIB)/libnccl.so)$(filter /%,$(shell $(CC) -print-file-name=libnccl.so))
+DEVICE_LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcublas -lcudart $(if $(NCCL_FOUND),-lnccl) -lstdc++
 SO_LINK := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart
+endif
+
+ifneq ($(filter host,$(DEVICE))$(NCCL_FOUND),)
+DEFINES += -DBG_NCCL
 endif
 
 # ---- files -----------------------------------------------------------------------------------------------

@@ -1,0 +1,66 @@
+/* Ranks for tests of NCCL: each a thread or a process, every group of them in processes of its own, so that the test
+ * program itself never touches a device and can fork again. */
+#ifndef TESTS_NCCL_RANKS_H
+#define TESTS_NCCL_RANKS_H
+
+#if defined(BG_NCCL) && __has_include(<nccl.h>)
+#define TEST_NCCL 1
+#include <nccl.h>
+
+#include <stdbool.h>
+
+enum { RANKS_MAX = 4 };
+enum ranks_as { AS_THREADS, AS_PROCESSES };
+
+struct rank {
+    int rank, ranks;
+    enum ranks_as as;
+    ncclComm_t comm;     /* NULL where the test makes its own */
+    cudaStream_t stream; /* on the rank's device, which is the current one */
+    ncclUniqueId id;
+    const int *hold; /* AS_PROCESSES: a pipe that ends when the first rank's process does */
+    const void *argument;
+};
+
+/* What a rank does; 0, or not, after a sentence on stderr. */
+typedef int (*rank_body)(struct rank *rank);
+
+/* Broken expectations end a body and say where. */
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            return rank_complain(__FILE__, __LINE__, "%s", #condition);                                                \
+    } while (0)
+#define EXPECT_CUDA(call)                                                                                              \
+    do {                                                                                                               \
+        cudaError_t error_ = (call);                                                                                   \
+        if (error_)                                                                                                    \
+            return rank_complain(__FILE__, __LINE__, "%s = %s", #call, cudaGetErrorName(error_));                      \
+    } while (0)
+#define EXPECT_NCCL(call, expected)                                                                                    \
+    do {                                                                                                               \
+        ncclResult_t result_ = (call);                                                                                 \
+        if (result_ != (expected))                                                                                     \
+            return rank_complain(__FILE__, __LINE__, "%s = %d: %s", #call, (int)result_, ncclGetLastError(NULL));      \
+    } while (0)
+int rank_complain(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* True: the host device, where ranks see each other's failures. */
+bool on_host(void);
+/* How many ranks can run here. */
+int ranks_possible(void);
+/* Skips the test, with the reason, where fewer can. */
+void need_ranks(int ranks);
+void need_host(void);
+
+/* Runs the body on so many ranks and fails the test if one of them does. With communicators: they are made before and
+ * destroyed after it. */
+void run_ranks(enum ranks_as as, int ranks, rank_body body, const void *argument);
+void run_ranks_without(enum ranks_as as, int ranks, rank_body body, const void *argument);
+/* Once, in a process of its own: the body drives all ranks itself. */
+void run_alone(int ranks, rank_body body, const void *argument);
+/* The last rank's process is expected to end by SIGKILL. */
+void run_ranks_one_killed(int ranks, rank_body body, const void *argument);
+#endif
+
+#endif
