@@ -73,11 +73,11 @@ void need_ranks(int ranks)
     skip();
 }
 
-void need_host(void)
+void need_host(const char *why)
 {
     if (on_host())
         return;
-    print_message("skipped: a GPU's ranks do not see each other's failures\n");
+    print_message("skipped: %s\n", why);
     skip();
 }
 
@@ -149,34 +149,56 @@ static int share_id(struct rank *rank, const int *ids)
     return 0;
 }
 
-static pid_t start_process(struct job job, const int *ids, const int *hold)
+/* Pipes that the processes have in common: for the id, and two that end with a rank's process, which alone keeps the
+ * end to write to. */
+struct pipes {
+    int id[2], first[2], last[2];
+};
+
+static void open_pipes(struct pipes *pipes)
+{
+    assert_int_equal(pipe(pipes->id), 0);
+    assert_int_equal(pipe(pipes->first), 0);
+    assert_int_equal(pipe(pipes->last), 0);
+}
+
+static void close_pipes(const struct pipes *pipes)
+{
+    for (int i = 0; i < 2; i++) {
+        close(pipes->id[i]);
+        close(pipes->first[i]);
+        close(pipes->last[i]);
+    }
+}
+
+static pid_t start_process(struct job job, const struct pipes *pipes)
 {
     fflush(NULL);
     pid_t pid = fork();
     if (pid)
         return pid;
     prepare_process();
-    job.rank.hold = hold;
     if (job.rank.rank > 0)
-        close(hold[1]);
-    int result = share_id(&job.rank, ids);
+        close(pipes->first[1]);
+    if (job.rank.rank < job.rank.ranks - 1)
+        close(pipes->last[1]);
+    job.rank.first_ends = pipes->first[0];
+    job.rank.last_ends = pipes->last[0];
+    int result = share_id(&job.rank, pipes->id);
     _exit(result ? result : run_body(&job.rank, job.body, job.communicator));
 }
 
 static void run_processes(int ranks, struct job like, bool last_is_killed)
 {
-    int ids[2], hold[2], statuses[RANKS_MAX];
+    struct pipes pipes;
+    int statuses[RANKS_MAX];
     pid_t pids[RANKS_MAX];
-    assert_int_equal(pipe(ids), 0);
-    assert_int_equal(pipe(hold), 0);
+    open_pipes(&pipes);
     for (int i = 0; i < ranks; i++) {
         like.rank.rank = i;
-        pids[i] = start_process(like, ids, hold);
+        pids[i] = start_process(like, &pipes);
     }
-    for (int i = 0; i < 2; i++) {
-        close(ids[i]);
-        close(hold[i]);
-    }
+    close_pipes(&pipes);
     for (int i = 0; i < ranks; i++)
         statuses[i] = exit_status(pids[i]);
     for (int i = 0; i < ranks; i++)

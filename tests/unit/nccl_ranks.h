@@ -18,7 +18,8 @@ struct rank {
     ncclComm_t comm;     /* NULL where the test makes its own */
     cudaStream_t stream; /* on the rank's device, which is the current one */
     ncclUniqueId id;
-    const int *hold; /* AS_PROCESSES: a pipe that ends when the first rank's process does */
+    int first_ends; /* AS_PROCESSES: a pipe to read that ends with the first rank's process */
+    int last_ends;  /* the same of the last one's */
     const void *argument;
 };
 
@@ -51,7 +52,7 @@ bool on_host(void);
 int ranks_possible(void);
 /* Skips the test, with the reason, where fewer can. */
 void need_ranks(int ranks);
-void need_host(void);
+void need_host(const char *why);
 
 /* Runs the body on so many ranks and fails the test if one of them does. With communicators: they are made before and
  * destroyed after it. */
