@@ -77,9 +77,7 @@ static ncclResult_t failure_of(const struct ncclComm *comm)
     return code ? hc_nccl_error((ncclResult_t)code, "%s", hc_arena_failure_text(comm->arena)) : ncclSuccess;
 }
 
-/* Two ranks of one process on one device cannot run at once on a GPU, and NCCL refuses them. Each process has devices
- * of its own here. */
-static ncclResult_t check_devices(const struct ncclComm *comm)
+ncclResult_t hc_comm_check_devices(const struct ncclComm *comm)
 {
     const struct hc_board *boards = comm->arena->boards;
     for (int a = 0; a < comm->ranks; a++)
@@ -97,7 +95,7 @@ ncclResult_t hc_comm_state(const struct ncclComm *comm)
     ncclResult_t failure = failure_of(comm);
     if (failure)
         return failure;
-    return hc_arena_complete(comm->arena) ? check_devices(comm) : ncclInProgress;
+    return hc_arena_complete(comm->arena) ? hc_comm_check_devices(comm) : ncclInProgress;
 }
 
 ncclResult_t hc_comm_check(ncclComm_t comm)

@@ -39,6 +39,9 @@ void hc_comm_retire(struct ncclComm *comm, enum hc_comm_life life);
 void hc_comm_release(struct ncclComm *comm);
 /* Before work is issued: no earlier failure, and all ranks there. */
 ncclResult_t hc_comm_check(ncclComm_t comm);
+/* Two ranks of one process on one device cannot run at once on a GPU, and NCCL refuses them. Each process has devices
+ * of its own here. */
+ncclResult_t hc_comm_check_devices(const struct ncclComm *comm);
 /* Until all ranks are there; the lock is released meanwhile. */
 ncclResult_t hc_comm_wait(struct ncclComm *comm);
 ncclResult_t hc_comm_state(const struct ncclComm *comm); /* ncclInProgress: ranks are missing */

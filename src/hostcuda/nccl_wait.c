@@ -90,7 +90,7 @@ static void complain(struct ncclComm *comm, uint64_t on, const char *in)
     enum { TELL = 10 };
     char who[256];
     uint64_t seconds = comm->waited / SECOND;
-    if (seconds < TELL || (comm->told && seconds < limit()))
+    if (seconds < limit() && (seconds < TELL || comm->told))
         return;
     say_who(comm, on, who, sizeof who);
     if (seconds >= limit()) {
@@ -144,6 +144,7 @@ ncclResult_t hc_comm_wait(struct ncclComm *comm)
             hc_run_meanwhile();
     }
     hc_comm_moved(comm);
-    return hc_comm_state(comm);
+    /* once all have come, what fails later is for later calls to say */
+    return hc_arena_complete(comm->arena) ? hc_comm_check_devices(comm) : hc_comm_state(comm);
 }
 #endif
