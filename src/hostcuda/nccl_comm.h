@@ -19,8 +19,9 @@ struct ncclComm {
     unsigned references;   /* the program's, and those of batches */
     struct hc_arena *arena;
     int rank, ranks, device;
-    bool blocking; /* calls wait for the other ranks */
-    int life;      /* enum hc_comm_life; atomic: a running batch looks at it */
+    bool blocking;       /* calls wait for the other ranks */
+    int life;            /* enum hc_comm_life; atomic: a running batch looks at it */
+    const void *running; /* the batch that has begun and is not done; compared only */
     /* The last node of this communicator in that capture: the next one comes after it. */
     uint64_t capture_id;
     cudaGraphNode_t last_node;

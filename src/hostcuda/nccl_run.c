@@ -63,6 +63,14 @@ static void start(struct hc_nccl_batch *batch, void **arguments)
     memcpy(&batch->works[0].send, arguments[1], sizeof batch->works[0].send);
     memcpy(&batch->works[0].receive, arguments[2], sizeof batch->works[0].receive);
     batch->started = true;
+    batch->comm->running = batch;
+}
+
+static void stop(struct hc_nccl_batch *batch)
+{
+    batch->started = false;
+    if (batch->comm->running == batch)
+        batch->comm->running = NULL;
 }
 
 /* All that can be done now. True: all is done. */
@@ -107,7 +115,7 @@ static void run_batch(const void *function, void **arguments)
     if (!batch->started)
         start(batch, arguments);
     if (over(batch->comm) || run(batch) || over(batch->comm))
-        batch->started = false;
+        stop(batch);
     else
         hc_kernel_continue();
 }
@@ -186,7 +194,7 @@ static bool ready(void **arguments, uint64_t sequence)
 {
     struct hc_nccl_batch *batch = batch_of(arguments);
     struct ncclComm *comm = batch->comm;
-    if (hc_nccl_queued(comm, sequence))
+    if (hc_nccl_queued(comm, sequence) || (comm->running && comm->running != batch))
         return false;
     if (!batch->started || comm->life >= HC_COMM_DESTROYED || hc_comm_failed(comm))
         return true;
@@ -207,7 +215,7 @@ static void skip(void **arguments)
     if (batch->comm->life < HC_COMM_DESTROYED)
         hc_comm_fail(batch->comm, ncclUnhandledCudaError, "device %d of rank %d has failed", batch->comm->device,
                      batch->comm->rank);
-    batch->started = false;
+    stop(batch);
 }
 
 /* ---- ops ------------------------------------------------------------------------------------------------------ */
