@@ -8,7 +8,7 @@ demo: $(EXAMPLES)
 
 # Tests whose outcome could depend on the order in which queued work runs: also under this many seeds, on the host device.
 ORDERED := test_streams test_capture test_outputs test_calls test_debug test_errors test_runtime test_capture_rules \
-           test_capture_calls test_cublas test_graphs
+           test_capture_calls test_cublas test_graphs test_nccl test_nccl_failures
 SEEDS := 10
 seeds = $(if $(filter host,$(DEVICE)),--seeds $(SEEDS) --seeded '$(ORDERED)')
 
