@@ -23,8 +23,10 @@ static const struct {
     [ncclFloat32] = {"ncclFloat32", 4},
     [ncclFloat64] = {"ncclFloat64", 8},
     [ncclBfloat16] = {"ncclBfloat16", 2},
+#if NCCL_VERSION_CODE >= 22400
     [ncclFloat8e4m3] = {"ncclFloat8e4m3", 1},
     [ncclFloat8e5m2] = {"ncclFloat8e5m2", 1},
+#endif
 };
 _Static_assert(sizeof types / sizeof types[0] == ncclNumTypes, "every data type has a size");
 
@@ -87,8 +89,10 @@ DEFINE_INTEGER(int64, int64_t)
 DEFINE_INTEGER(uint64, uint64_t)
 DEFINE_FLOAT(float16, uint16_t, float, hc_fp16_to_float, hc_float_to_fp16, fminf, fmaxf)
 DEFINE_FLOAT(bfloat16, uint16_t, float, hc_bf16_to_float, hc_float_to_bf16, fminf, fmaxf)
+#if NCCL_VERSION_CODE >= 22400
 DEFINE_FLOAT(float8e4m3, uint8_t, float, hc_e4m3_to_float, hc_float_to_e4m3, fminf, fmaxf)
 DEFINE_FLOAT(float8e5m2, uint8_t, float, hc_e5m2_to_float, hc_float_to_e5m2, fminf, fmaxf)
+#endif
 DEFINE_FLOAT(float32, float, float, SAME, SAME, fminf, fmaxf)
 DEFINE_FLOAT(float64, double, double, SAME, SAME, fmin, fmax)
 
@@ -105,8 +109,10 @@ void hc_nccl_reduce(void *out, const void *const *inputs, int input_count, size_
     case ncclFloat32: reduce_float32(out, inputs, input_count, count, op); break;
     case ncclFloat64: reduce_float64(out, inputs, input_count, count, op); break;
     case ncclBfloat16: reduce_bfloat16(out, inputs, input_count, count, op); break;
+#if NCCL_VERSION_CODE >= 22400
     case ncclFloat8e4m3: reduce_float8e4m3(out, inputs, input_count, count, op); break;
     case ncclFloat8e5m2: reduce_float8e5m2(out, inputs, input_count, count, op); break;
+#endif
     default: break; /* refused when it was called */
     }
 }
