@@ -598,24 +598,30 @@ static int replay(struct rank *r, int *device, cudaGraphExec_t exec, int round)
     return 0;
 }
 
+/* The graph itself, a clone of it, and one that has the clone as a child. */
 static int captured(struct rank *r)
 {
     int *device = NULL;
-    cudaGraph_t graph = NULL, clone = NULL;
-    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaGraph_t graph = NULL, clone = NULL, parent = NULL;
+    cudaGraphNode_t child = NULL;
+    cudaGraphExec_t execs[3];
     EXPECT_CUDA(cudaMalloc((void **)&device, (2 + RANKS_MAX) * sizeof *device));
     if (capture(r, device, &graph) || check_nodes(graph))
         return 1;
     EXPECT_CUDA(cudaGraphClone(&clone, graph));
-    EXPECT_CUDA(cudaGraphInstantiate(&exec, graph, 0));
-    EXPECT_CUDA(cudaGraphInstantiate(&second, clone, 0));
+    EXPECT_CUDA(cudaGraphCreate(&parent, 0));
+    EXPECT_CUDA(cudaGraphAddChildGraphNode(&child, parent, NULL, 0, clone));
+    EXPECT_CUDA(cudaGraphInstantiate(&execs[0], graph, 0));
+    EXPECT_CUDA(cudaGraphInstantiate(&execs[1], clone, 0));
+    EXPECT_CUDA(cudaGraphInstantiate(&execs[2], parent, 0));
     EXPECT_CUDA(cudaGraphDestroy(graph));
     EXPECT_CUDA(cudaGraphDestroy(clone));
+    EXPECT_CUDA(cudaGraphDestroy(parent));
     for (int round = 0; round < 100; round++)
-        if (replay(r, device, round % 3 ? exec : second, round))
+        if (replay(r, device, execs[round % 3], round))
             return 1;
-    EXPECT_CUDA(cudaGraphExecDestroy(exec));
-    EXPECT_CUDA(cudaGraphExecDestroy(second));
+    for (int i = 0; i < 3; i++)
+        EXPECT_CUDA(cudaGraphExecDestroy(execs[i]));
     EXPECT_CUDA(cudaFree(device));
     return 0;
 }
