@@ -157,34 +157,58 @@ cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t 
     return hc_end(error);
 }
 
-static cudaError_t fill(void *address, int value, size_t count, cudaStream_t handle, bool wait)
+static cudaError_t fill(const struct cudaMemsetParams *params, cudaStream_t handle, bool wait)
 {
-    const struct cudaMemsetParams params = {address, count, (unsigned)value & 255u, 1, count, 1};
     cudaStream_t stream = NULL;
     cudaError_t error = hc_stream_for_work(handle, &stream);
-    if (error || !count)
+    if (error || !params->width || !params->height)
         return error;
-    error = hc_fill_check(&params);
+    error = hc_fill_check(params);
     if (error)
         return error;
-    bool on_device = hc_block_find(address)->kind == HC_MEMORY_DEVICE;
-    struct hc_op *op = hc_op_fill(&params);
+    bool on_device = hc_block_find(params->dst)->kind == HC_MEMORY_DEVICE;
+    struct hc_op *op = hc_op_fill(params);
     error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
     return error || !wait || on_device ? error : hc_run_stream(stream);
 }
 
+static struct cudaMemsetParams byte_rows(void *address, size_t pitch, int value, size_t width, size_t height)
+{
+    return (struct cudaMemsetParams){address, pitch, (unsigned)value & 255u, 1, width, height};
+}
+
 cudaError_t cudaMemset(void *devPtr, int value, size_t count)
 {
+    const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
     cudaError_t error = hc_begin();
     if (!error)
-        error = fill(devPtr, value, count, cudaStreamLegacy, true);
+        error = fill(&params, cudaStreamLegacy, true);
     return hc_end(error);
 }
 
 cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
 {
+    const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
     cudaError_t error = hc_begin();
     if (!error)
-        error = fill(devPtr, value, count, stream, false);
+        error = fill(&params, stream, false);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height)
+{
+    const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = fill(&params, cudaStreamLegacy, true);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
+{
+    const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = fill(&params, stream, false);
     return hc_end(error);
 }
