@@ -5,23 +5,13 @@
 enum { DRIVER_VERSION_HERE = 13000 };
 
 /* The first call of the runtime, or cuInit, counts the devices. */
-static cudaError_t begin(cudaError_t (*start)(void))
+bool hc_driver_refuses(void)
 {
     hc_lock();
     if (!hc_device_count())
-        return cudaErrorInitializationError;
+        return true;
     hc_unlock();
-    return start();
-}
-
-cudaError_t hc_driver_begin(void)
-{
-    return begin(hc_begin);
-}
-
-cudaError_t hc_driver_begin_quiet(void)
-{
-    return begin(hc_begin_quiet);
+    return false;
 }
 
 /* The runtime names some arguments more closely than the driver does. */

@@ -9,11 +9,12 @@
 #include <cuda.h>
 #pragma GCC visibility pop
 
-/* Every function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in state.h.
- * NotInitialized until cuInit or any call of the runtime. */
-cudaError_t hc_driver_begin(void);
-/* The same, without the errors of what ran before: for calls that still work then. */
-cudaError_t hc_driver_begin_quiet(void);
+/* Every function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in state.h:
+ * they stand in the function itself. NotInitialized until cuInit or any call of the runtime. */
+#define hc_driver_begin()       (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin())
+#define hc_driver_begin_quiet() (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin_quiet())
+/* True, and with the lock: nothing has started the host device. */
+bool hc_driver_refuses(void);
 CUresult hc_driver_end(cudaError_t error);
 
 #endif
