@@ -1,0 +1,89 @@
+/* An executable graph that follows a program whose pass changes: each pass is captured anew, which is cheap, and the
+ * graph of the pass before is updated, which is cheaper than to instantiate. Where the pass has another shape, the
+ * update is refused and the graph instantiated again. */
+#include "try.h"
+
+#include <kernels.h>
+
+enum { N = 4, PASSES = 5 };
+
+/* y = factor * y, and from pass 3 on one more step: y = y + y. */
+static cudaError_t pass(float *y, int number, cudaStream_t stream)
+{
+    cudaError_t error = cudaSuccess;
+    TRY(bgk_fill(y, 1, N, stream));
+    TRY(bgk_scale(y, y, (float)(number + 1), N, stream));
+    if (number >= 3)
+        TRY(bgk_add(y, y, y, N, stream));
+done:
+    return error;
+}
+
+static cudaError_t capture(cudaGraph_t *graph, float *y, int number, cudaStream_t stream)
+{
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), ended;
+    if (error != cudaSuccess)
+        return error;
+    error = pass(y, number, stream);
+    ended = cudaStreamEndCapture(stream, graph);
+    return error ? error : ended;
+}
+
+/* Says how the executable graph came to be that of the pass. */
+static cudaError_t bring_up_to_date(cudaGraphExec_t *exec, cudaGraph_t graph, const char **how)
+{
+    cudaGraphExecUpdateResultInfo info;
+    cudaError_t error = cudaSuccess;
+    *how = "instantiated";
+    if (*exec != NULL) {
+        error = cudaGraphExecUpdate(*exec, graph, &info);
+        *how = "updated";
+        if (error != cudaErrorGraphExecUpdateFailure)
+            return error;
+        cudaGetLastError(); /* expected: the caller need not hear of it */
+        *how = info.result == cudaGraphExecUpdateErrorTopologyChanged ? "another shape, instantiated again"
+                                                                      : "other nodes, instantiated again";
+        TRY(cudaGraphExecDestroy(*exec));
+        *exec = NULL;
+    }
+    TRY(cudaGraphInstantiate(exec, graph, 0));
+done:
+    return error;
+}
+
+static cudaError_t run(cudaGraphExec_t *exec, float *y, int number, cudaStream_t stream)
+{
+    cudaGraph_t graph = NULL;
+    const char *how = NULL;
+    float host[N];
+    cudaError_t error = cudaSuccess;
+    TRY(capture(&graph, y, number, stream));
+    TRY(bring_up_to_date(exec, graph, &how));
+    TRY(cudaGraphLaunch(*exec, stream));
+    TRY(cudaMemcpyAsync(host, y, sizeof host, cudaMemcpyDeviceToHost, stream));
+    TRY(cudaStreamSynchronize(stream));
+    printf("pass %d: %g (%s)\n", number, host[N - 1], how);
+done:
+    if (graph != NULL)
+        cudaGraphDestroy(graph);
+    return error;
+}
+
+int main(void)
+{
+    cudaStream_t stream = NULL;
+    cudaGraphExec_t exec = NULL;
+    float *y = NULL;
+    cudaError_t error = cudaSuccess;
+    TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    TRY(cudaMalloc((void **)&y, N * sizeof *y));
+    for (int number = 0; error == cudaSuccess && number < PASSES; number++)
+        error = run(&exec, y, number, stream);
+done:
+    if (exec != NULL)
+        cudaGraphExecDestroy(exec);
+    cudaFree(y);
+    if (stream != NULL)
+        cudaStreamDestroy(stream);
+    return error != cudaSuccess;
+}
