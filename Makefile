@@ -22,6 +22,7 @@ endif
 OPT ?= -O2 -g
 SAN ?=
 VARIANT ?=
+PORTABLE_FIBERS ?= 0
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -65,7 +66,7 @@ PACKAGES := $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
-ALL_CPPFLAGS := -Iinclude -Isrc -Ikernels -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(CPPFLAGS)
+ALL_CPPFLAGS := -Iinclude -Isrc -Ikernels -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(if $(filter 1,$(PORTABLE_FIBERS)),-DHOSTCUDA_PORTABLE_FIBERS) $(CPPFLAGS)
 DEFINES := -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"'
 ALL_CFLAGS := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(OPT) -Wall -Wextra -Werror -Wno-unknown-pragmas -fPIC -pthread $(SAN) $(CXXFLAGS)

@@ -16,7 +16,16 @@
 #define VALGRIND_STACK_DEREGISTER(id)       ((void)(id))
 #endif
 
-#ifdef __SANITIZE_ADDRESS__
+/* gcc says it with a macro, clang with a feature. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HC_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HC_ASAN 1
+#endif
+#endif
+
+#ifdef HC_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
@@ -26,7 +35,7 @@ enum { STACK_BYTES = 128 << 10 };
 
 static void arrived(struct hc_fiber *here)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HC_ASAN
     __sanitizer_finish_switch_fiber(here->fake_stack, &here->from->stack, &here->from->stack_bytes);
 #else
     (void)here;
@@ -161,7 +170,7 @@ void hc_fiber_destroy(struct hc_fiber *fiber)
     if (!fiber)
         return;
     VALGRIND_STACK_DEREGISTER(fiber->valgrind_id);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HC_ASAN
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
 #endif
     munmap(fiber->mapping, guard_bytes() + STACK_BYTES);
@@ -170,7 +179,7 @@ void hc_fiber_destroy(struct hc_fiber *fiber)
 
 void hc_fiber_restart(struct hc_fiber *fiber)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HC_ASAN
     /* the abandoned frames never unpoisoned their red zones */
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
 #endif
@@ -181,7 +190,7 @@ void hc_fiber_restart(struct hc_fiber *fiber)
 void hc_fiber_switch(struct hc_fiber *from, struct hc_fiber *to)
 {
     to->from = from;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HC_ASAN
     __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
 #endif
     switch_stack(from, to);
