@@ -84,6 +84,20 @@ static void test_entry_points(void **state)
                 cudaErrorInvalidValue);
 }
 
+/* The older form, by the runtime's own version; deprecated, and still called. */
+static void test_entry_point_of_the_runtime(void **state)
+{
+    (void)state;
+    void *address = NULL;
+    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    OK(cudaGetDriverEntryPoint("cuPointerGetAttribute", &address, cudaEnableDefault, &status));
+#pragma GCC diagnostic pop
+    assert_int_equal(status, cudaDriverEntryPointSuccess);
+    assert_memory_equal(&address, &pointer_attribute, sizeof address);
+}
+
 static void test_get_proc_address(void **state)
 {
     (void)state;
@@ -511,6 +525,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_entry_points),
+        cmocka_unit_test(test_entry_point_of_the_runtime),
         cmocka_unit_test(test_get_proc_address),
         cmocka_unit_test(test_error_names),
         cmocka_unit_test(test_start),

@@ -186,6 +186,29 @@ static void test_copies_and_fills(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
+/* What is asked of one node sets another; what was instantiated keeps what it had. */
+static void test_kernels(void **state)
+{
+    (void)state;
+    cudaGraphExec_t exec = NULL;
+    struct cudaKernelNodeParams params;
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t first = add_after(graph, NULL, 1);
+    cudaGraphNode_t second = add_kernel(graph, &first, 1, gk_multiply_function(), 3);
+    OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cudaGraphKernelNodeGetParams(second, &params));
+    OK(cudaGraphKernelNodeSetParams(first, &params));
+    OK(cudaGraphKernelNodeCopyAttributes(first, second));
+    assert_int_equal(run(exec), 303);
+    OK(cudaGraphExecDestroy(exec));
+    exec = instantiate(graph);
+    assert_int_equal(run(exec), 900);
+    params.blockDim.x = 0;
+    EXPECT_CODE(cudaGraphKernelNodeSetParams(first, &params), cudaErrorInvalidValue);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
 static void test_switched_off(void **state)
 {
     (void)state;
@@ -314,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_upload_with_the_graph),
         cmocka_unit_test(test_clone),
         cmocka_unit_test(test_copies_and_fills),
+        cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_switched_off),
         cmocka_unit_test(test_graph_changed_since),
         cmocka_unit_test(test_update),
