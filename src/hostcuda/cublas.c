@@ -1,6 +1,7 @@
 #include "hostcuda/cublas.h"
 
 #include "hostcuda/capture.h"
+#include "hostcuda/fault.h"
 #include "hostcuda/ops.h"
 #include "hostcuda/stream.h"
 
@@ -14,7 +15,7 @@ bool hc_cublas_is_handle(cublasHandle_t handle)
     return handle && handle->magic == MAGIC;
 }
 
-static cublasStatus_t status_of(cudaError_t error)
+cublasStatus_t hc_cublas_status(cudaError_t error)
 {
     switch (error) {
     case cudaSuccess: return CUBLAS_STATUS_SUCCESS;
@@ -25,19 +26,37 @@ static cublasStatus_t status_of(cudaError_t error)
     }
 }
 
+cublasStatus_t hc_cublas_enter(const char *name)
+{
+    cudaError_t error = hc_begin_unnamed();
+    int code = !error && hc_fault_watching ? hc_fault_call(name) : 0;
+    hc_unlock();
+    return (cublasStatus_t)code;
+}
+
+/* As hc_begin, inside a call that has begun. */
+static cudaError_t begin_work(void)
+{
+    cudaError_t error = hc_begin_unnamed();
+    return error ? error : hc_device(hc_thread()->device)->sticky;
+}
+
 /* ---- the handle ---------------------------------------------------------------------------------------------- */
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasCreate");
+    if (status)
+        return status;
     if (!handle)
         return CUBLAS_STATUS_INVALID_VALUE;
     *handle = NULL;
-    cudaError_t error = hc_begin();
+    cudaError_t error = begin_work();
     if (!error && hc_capture_unsafe_call())
         error = cudaErrorMemoryAllocation; /* the real one allocates, which the capture refuses */
     hc_unlock();
     if (error)
-        return status_of(error);
+        return hc_cublas_status(error);
     struct cublasContext *made = calloc(1, sizeof *made);
     if (!made)
         return CUBLAS_STATUS_ALLOC_FAILED;
@@ -48,6 +67,9 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasDestroy");
+    if (status)
+        return status;
     if (!hc_cublas_is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     handle->magic = 0;
@@ -57,6 +79,9 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 
 cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasGetVersion");
+    if (status)
+        return status;
     (void)handle; /* may be NULL */
     if (!version)
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -66,6 +91,9 @@ cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
 
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t streamId)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasSetStream");
+    if (status)
+        return status;
     if (!hc_cublas_is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     handle->stream = streamId;
@@ -76,6 +104,9 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t streamId)
 
 cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *streamId)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasGetStream");
+    if (status)
+        return status;
     if (!hc_cublas_is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!streamId)
@@ -86,6 +117,9 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *streamId)
 
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t workspaceSizeInBytes)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasSetWorkspace");
+    if (status)
+        return status;
     if (!hc_cublas_is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if ((uintptr_t)workspace % 256 || (!workspace && workspaceSizeInBytes))
@@ -98,6 +132,9 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
 /* All modes compute in the precision asked for: no reduced one is faster here. */
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasSetMathMode");
+    if (status)
+        return status;
     const unsigned base = (unsigned)mode & ~(unsigned)CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
     if (!hc_cublas_is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -109,6 +146,9 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
 
 cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasGetMathMode");
+    if (status)
+        return status;
     if (!hc_cublas_is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!mode)
@@ -119,6 +159,9 @@ cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
 
 cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasSetPointerMode");
+    if (status)
+        return status;
     if (!hc_cublas_is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (mode != CUBLAS_POINTER_MODE_HOST && mode != CUBLAS_POINTER_MODE_DEVICE)
@@ -129,6 +172,9 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
 
 cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasGetPointerMode");
+    if (status)
+        return status;
     if (!hc_cublas_is_handle(handle))
         return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!mode)
@@ -182,9 +228,9 @@ cublasStatus_t hc_cublas_submit(cublasHandle_t handle, struct hc_product *produc
         return CUBLAS_STATUS_INVALID_VALUE;
     product->alpha = scalar(handle, alpha, product->compute);
     product->beta = scalar(handle, beta, product->compute);
-    cudaError_t error = hc_begin();
+    cudaError_t error = begin_work();
     if (!error)
         error = submit(handle->stream, product);
     hc_unlock(); /* cuBLAS has its own errors: the thread's last one stays */
-    return status_of(error);
+    return hc_cublas_status(error);
 }

@@ -40,6 +40,9 @@ cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
                               int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
                               const float *beta, float *C, int ldc)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasSgemm");
+    if (status)
+        return status;
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = 1, .compute = CUDA_R_32F};
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, 0};
     p.b = (struct hc_matrix){B, CUDA_R_32F, ldb, 0};
@@ -51,6 +54,9 @@ cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
                               int k, const double *alpha, const double *A, int lda, const double *B, int ldb,
                               const double *beta, double *C, int ldc)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasDgemm");
+    if (status)
+        return status;
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = 1, .compute = CUDA_R_64F};
     p.a = (struct hc_matrix){A, CUDA_R_64F, lda, 0};
     p.b = (struct hc_matrix){B, CUDA_R_64F, ldb, 0};
@@ -63,6 +69,9 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                                          long long int strideA, const float *B, int ldb, long long int strideB,
                                          const float *beta, float *C, int ldc, long long int strideC, int batchCount)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasSgemmStridedBatched");
+    if (status)
+        return status;
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = batchCount, .compute = CUDA_R_32F};
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, strideA};
     p.b = (struct hc_matrix){B, CUDA_R_32F, ldb, strideB};
@@ -90,6 +99,20 @@ static bool types_supported(const struct hc_product *p, cublasComputeType_t comp
     }
 }
 
+static cublasStatus_t gemm_ex(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
+                              struct hc_product *product, const void *alpha, const void *beta,
+                              cublasComputeType_t compute, cublasGemmAlgo_t algo)
+{
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (algo < CUBLAS_GEMM_DFALT)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (!types_supported(product, compute))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    product->compute = product->a.type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
+    return gemm(handle, transa, transb, product, alpha, beta);
+}
+
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
                                           int m, int n, int k, const void *alpha, const void *A, cudaDataType Atype,
                                           int lda, long long int strideA, const void *B, cudaDataType Btype, int ldb,
@@ -97,18 +120,14 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           long long int strideC, int batchCount, cublasComputeType_t computeType,
                                           cublasGemmAlgo_t algo)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasGemmStridedBatchedEx");
+    if (status)
+        return status;
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = batchCount};
     p.a = (struct hc_matrix){A, Atype, lda, strideA};
     p.b = (struct hc_matrix){B, Btype, ldb, strideB};
     p.c = (struct hc_matrix){C, Ctype, ldc, strideC};
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (algo < CUBLAS_GEMM_DFALT)
-        return CUBLAS_STATUS_INVALID_VALUE;
-    if (!types_supported(&p, computeType))
-        return CUBLAS_STATUS_NOT_SUPPORTED;
-    p.compute = Atype == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F;
-    return gemm(handle, transa, transb, &p, alpha, beta);
+    return gemm_ex(handle, transa, transb, &p, alpha, beta, computeType, algo);
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m, int n,
@@ -116,13 +135,22 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
                             cudaDataType Btype, int ldb, const void *beta, void *C, cudaDataType Ctype, int ldc,
                             cublasComputeType_t computeType, cublasGemmAlgo_t algo)
 {
-    return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, 0, B, Btype, ldb, 0, beta,
-                                      C, Ctype, ldc, 0, 1, computeType, algo);
+    cublasStatus_t status = hc_cublas_enter("cublasGemmEx");
+    if (status)
+        return status;
+    struct hc_product p = {.m = m, .n = n, .k = k, .batch = 1};
+    p.a = (struct hc_matrix){A, Atype, lda, 0};
+    p.b = (struct hc_matrix){B, Btype, ldb, 0};
+    p.c = (struct hc_matrix){C, Ctype, ldc, 0};
+    return gemm_ex(handle, transa, transb, &p, alpha, beta, computeType, algo);
 }
 
 cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const float *alpha,
                               const float *A, int lda, const float *x, int incx, const float *beta, float *y, int incy)
 {
+    cublasStatus_t status = hc_cublas_enter("cublasSgemv");
+    if (status)
+        return status;
     struct hc_product p = {.vector = true, .m = m, .n = n, .batch = 1, .compute = CUDA_R_32F};
     p.transpose_a = trans != CUBLAS_OP_N;
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, 0};

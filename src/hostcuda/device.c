@@ -10,9 +10,9 @@
 
 enum { CUDA_VERSION_HERE = 13000, CAPABILITY_MAJOR = 9, CAPABILITY_MINOR = 0, SHARED_DEFAULT = 48 << 10 };
 
-static cudaError_t version(int *answer)
+static cudaError_t version(const char *name, int *answer)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_begin_quiet_as(name);
     if (!error && !answer)
         error = cudaErrorInvalidValue;
     if (!error)
@@ -22,12 +22,12 @@ static cudaError_t version(int *answer)
 
 cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
-    return version(runtimeVersion);
+    return version(__func__, runtimeVersion);
 }
 
 cudaError_t cudaDriverGetVersion(int *driverVersion)
 {
-    return version(driverVersion);
+    return version(__func__, driverVersion);
 }
 
 cudaError_t cudaGetDeviceCount(int *count)

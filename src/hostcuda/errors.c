@@ -25,7 +25,7 @@ const char *cudaGetErrorString(cudaError_t error)
 /* The device's sticky error, if any, else the thread's last one. */
 static cudaError_t last_error(bool clear)
 {
-    cudaError_t start = hc_begin_quiet();
+    cudaError_t start = hc_begin_unnamed();
     struct hc_thread *thread = hc_thread();
     cudaError_t sticky = start ? cudaSuccess : hc_device(thread->device)->sticky;
     cudaError_t error = sticky ? sticky : thread->last_error;

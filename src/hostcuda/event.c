@@ -57,7 +57,10 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    return cudaEventCreateWithFlags(event, cudaEventDefault);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = create(event, cudaEventDefault);
+    return hc_end(error);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -125,7 +128,10 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = record(event, stream, cudaEventRecordDefault);
+    return hc_end(error);
 }
 
 /* ---- wait ---------------------------------------------------------------------------------------------------- */
@@ -221,13 +227,17 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     cudaError_t error = hc_begin();
     if (!error)
         error = check_host_wait(event);
-    if (!error && event->token && !event->token->done) {
+    if (!error && (!event->token || event->token->done)) {
+        error = hc_device_outcome(event->device);
+    } else if (!error) {
         int device = event->device;
         struct hc_token *token = hc_token_retain(event->token); /* another thread may destroy the event meanwhile */
         hc_run_step();
         bool over = hc_schedule_seeded() && token->done;
         hc_token_release(token);
-        error = hc_device(device)->sticky ? hc_device(device)->sticky : over ? cudaSuccess : cudaErrorNotReady;
+        error = hc_device_outcome(device);
+        if (!error && !over)
+            error = cudaErrorNotReady;
     }
     return hc_end(error);
 }

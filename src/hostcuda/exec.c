@@ -183,7 +183,10 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
-    return cudaGraphInstantiateWithFlags(pGraphExec, graph, flags);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = instantiate(pGraphExec, graph, flags, false);
+    return hc_end(error);
 }
 
 /* The upload has nothing to do but its stream's checks. */

@@ -128,6 +128,11 @@ void hc_block_release(struct hc_block *block)
     free(block);
 }
 
+size_t hc_block_count(void)
+{
+    return block_count;
+}
+
 struct hc_block *hc_block_find(const void *address)
 {
     size_t at = upper_bound(address);
@@ -182,9 +187,9 @@ static cudaError_t allocate(void **address, size_t bytes, enum hc_memory kind)
     return cudaSuccess;
 }
 
-static cudaError_t allocate_entry(void **address, size_t bytes, enum hc_memory kind)
+static cudaError_t allocate_entry(const char *name, void **address, size_t bytes, enum hc_memory kind)
 {
-    cudaError_t error = hc_begin();
+    cudaError_t error = hc_begin_as(name);
     if (!error)
         error = allocate(address, bytes, kind);
     return hc_end(error);
@@ -192,12 +197,12 @@ static cudaError_t allocate_entry(void **address, size_t bytes, enum hc_memory k
 
 cudaError_t cudaMalloc(void **devPtr, size_t size)
 {
-    return allocate_entry(devPtr, size, HC_MEMORY_DEVICE);
+    return allocate_entry(__func__, devPtr, size, HC_MEMORY_DEVICE);
 }
 
 cudaError_t cudaMallocHost(void **ptr, size_t size)
 {
-    return allocate_entry(ptr, size, HC_MEMORY_PINNED);
+    return allocate_entry(__func__, ptr, size, HC_MEMORY_PINNED);
 }
 
 cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
@@ -207,7 +212,7 @@ cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
         cudaError_t error = hc_begin();
         return hc_end(error ? error : cudaErrorInvalidValue);
     }
-    return allocate_entry(pHost, size, HC_MEMORY_PINNED);
+    return allocate_entry(__func__, pHost, size, HC_MEMORY_PINNED);
 }
 
 cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)

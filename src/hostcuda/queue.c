@@ -398,7 +398,7 @@ cudaError_t hc_run_stream(cudaStream_t stream)
         if (!advance())
             return cudaErrorUnknown;
     hc_stream_release(stream);
-    return hc_device(device)->sticky;
+    return hc_device_outcome(device);
 }
 
 cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
@@ -433,7 +433,7 @@ cudaError_t hc_run_token(struct hc_token *token, int device)
         if (!advance())
             return cudaErrorUnknown;
     hc_token_release(token);
-    return hc_device(device)->sticky;
+    return hc_device_outcome(device);
 }
 
 cudaError_t hc_run_device(int device)
@@ -442,5 +442,5 @@ cudaError_t hc_run_device(int device)
     while (!device_reached(device, limit))
         if (!advance())
             return cudaErrorUnknown;
-    return hc_device(device)->sticky;
+    return hc_device_outcome(device);
 }

@@ -1,5 +1,6 @@
 #include "hostcuda/settings.h"
 
+#include "hostcuda/fault.h"
 #include "hostcuda/hostcuda.h"
 #include "hostcuda/hostile.h"
 #include "hostcuda/schedule.h"
@@ -42,12 +43,12 @@ static bool read_seed(void)
 
 void hostcuda_seed(unsigned long long seed)
 {
-    hc_begin_quiet(); /* the environment's seed first, if nothing was called yet */
+    (void)hc_begin_unnamed(); /* the environment's seed first, if nothing was called yet */
     hc_schedule_seed(seed);
     hc_unlock();
 }
 
 bool hc_settings_read(void)
 {
-    return read_seed() && hc_hostile_start(getenv("HOSTCUDA_MEMORY"));
+    return read_seed() && hc_hostile_start(getenv("HOSTCUDA_MEMORY")) && hc_fault_read();
 }

@@ -1,5 +1,6 @@
 #include "hostcuda/state.h"
 
+#include "hostcuda/fault.h"
 #include "hostcuda/queue.h"
 #include "hostcuda/schedule.h"
 #include "hostcuda/settings.h"
@@ -127,7 +128,15 @@ void hc_wake(void)
     pthread_cond_broadcast(&changed);
 }
 
-cudaError_t hc_begin_quiet(void)
+cudaError_t hc_device_outcome(int index)
+{
+    struct hc_device *device = &devices[index];
+    if (!device->sticky)
+        device->sticky = device->coming;
+    return device->sticky;
+}
+
+cudaError_t hc_begin_unnamed(void)
 {
     pthread_once(&once, start);
     struct hc_thread *thread = hc_thread();
@@ -137,10 +146,23 @@ cudaError_t hc_begin_quiet(void)
     return thread->in_host_function ? cudaErrorNotPermitted : cudaSuccess;
 }
 
-cudaError_t hc_begin(void)
+static cudaError_t begin(const char *name, bool quiet)
 {
-    cudaError_t error = hc_begin_quiet();
-    return error ? error : devices[hc_thread()->device].sticky;
+    cudaError_t error = hc_begin_unnamed();
+    cudaError_t injected = !error && hc_fault_watching ? (cudaError_t)hc_fault_call(name) : cudaSuccess;
+    if (!error && !quiet)
+        error = devices[hc_thread()->device].sticky;
+    return error ? error : injected;
+}
+
+cudaError_t hc_begin_as(const char *name)
+{
+    return begin(name, false);
+}
+
+cudaError_t hc_begin_quiet_as(const char *name)
+{
+    return begin(name, true);
 }
 
 cudaError_t hc_end(cudaError_t error)

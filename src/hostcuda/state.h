@@ -15,6 +15,7 @@ enum { HC_DEVICES_MAX = 64 };
 
 struct hc_device {
     cudaError_t sticky; /* a failed kernel's error: every later call on this device returns it */
+    cudaError_t coming; /* an injected one, which the next wait finds */
     cudaStream_t legacy;
 };
 
@@ -29,11 +30,16 @@ struct hc_thread {
 };
 
 /* Every function of the API is `error = hc_begin(); if (!error) error = ...; return hc_end(error);`. hc_begin takes the
- * lock, whatever it returns; hc_end releases it and keeps an error as the thread's last one. */
-cudaError_t hc_begin(void);
+ * lock, whatever it returns; hc_end releases it and keeps an error as the thread's last one. They stand in the function
+ * itself, whose name is what HOSTCUDA_FAIL knows; a helper that begins for several uses hc_begin_as. */
+#define hc_begin() hc_begin_as(__func__)
+cudaError_t hc_begin_as(const char *name);
 cudaError_t hc_end(cudaError_t error);
 /* As hc_begin, without the errors of what ran before: for calls that still work then. */
-cudaError_t hc_begin_quiet(void);
+#define hc_begin_quiet() hc_begin_quiet_as(__func__)
+cudaError_t hc_begin_quiet_as(const char *name);
+/* The same for what is no call of the program's to CUDA, or cannot fail. */
+cudaError_t hc_begin_unnamed(void);
 
 void hc_lock(void);
 void hc_unlock(void);
@@ -46,6 +52,8 @@ struct hc_thread *hc_thread(void);
 bool hc_thread_is_known(void);
 int hc_device_count(void);
 struct hc_device *hc_device(int index);
+/* What a wait on the device tells, once all it waited for has run. */
+cudaError_t hc_device_outcome(int index);
 
 /* Handles given to the program, so that a wrong one is an error instead of a crash. */
 enum hc_handle { HC_STREAM = 1, HC_EVENT, HC_GRAPH, HC_NODE, HC_EXEC, HC_USER_OBJECT, HC_MEMORY, HC_COMM };

@@ -133,12 +133,18 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int fla
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
-    return cudaStreamCreateWithPriority(pStream, flags, 0);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = create(pStream, flags, 0);
+    return hc_end(error);
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
-    return cudaStreamCreateWithPriority(pStream, cudaStreamDefault, 0);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = create(pStream, cudaStreamDefault, 0);
+    return hc_end(error);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -175,14 +181,15 @@ static cudaError_t query(cudaStream_t handle)
     if (!error)
         error = hc_capture_check_wait(stream);
     if (error || !stream->head)
-        return error;
+        return error ? error : hc_device_outcome(stream->device);
     int device = stream->device;
     hc_stream_retain(stream); /* another thread may destroy it meanwhile */
     hc_run_step();
     bool over = hc_schedule_seeded() && !stream->head;
     hc_stream_release(stream);
-    if (hc_device(device)->sticky)
-        return hc_device(device)->sticky;
+    error = hc_device_outcome(device);
+    if (error)
+        return error;
     return over ? cudaSuccess : cudaErrorNotReady;
 }
 
