@@ -81,11 +81,11 @@ static bool never_fails(const char *name)
 }
 
 /* The names of the functions behind CUDA's templates and macros. */
-static void use_linked_name(char *name)
+static void use_linked_name(char name[NAME_BYTES])
 {
     size_t length = strlen(name);
     if (!strcmp(name, "cudaLaunchKernelEx"))
-        strcat(name, "C");
+        snprintf(name, NAME_BYTES, "cudaLaunchKernelExC");
     else if (length > 3 && is_cublas(name) && !strcmp(name + length - 3, "_v2"))
         name[length - 3] = 0;
 }
@@ -102,10 +102,10 @@ static bool copy_part(char *to, size_t bytes, const char *from, size_t length)
 static const char *read_name(struct rule *rule, const char *text, size_t length)
 {
     if (length == 1 && *text == '*') {
-        strcpy(rule->name, "*");
+        rule->name[0] = '*'; /* the rest is zero */
         return NULL;
     }
-    if (!copy_part(rule->name, sizeof rule->name - 1, text, length) || strncmp(rule->name, "cu", 2) != 0)
+    if (!copy_part(rule->name, sizeof rule->name, text, length) || strncmp(rule->name, "cu", 2) != 0)
         return "before @ stands no function of CUDA or cuBLAS, nor *";
     if (never_fails(rule->name))
         return "that function only reports errors and never fails";
