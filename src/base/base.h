@@ -27,13 +27,18 @@ void bg__fail_unhide(char hidden);
 /* Sets the sentence to one that was kept, with its place in it. */
 void bg__fail_restore(const char *text);
 
-/* Notes whether a CUDA error is pending that is not ours. Every public function that may fail begins with it, but for
- * bg_replay, which cannot afford it. */
+/* Notes whether a CUDA error is pending that is not ours. Every public function that calls CUDA begins with it, but
+ * for bg_replay, which cannot afford it. */
 void bg__pending_note(void);
 void bg__pending_forget(void);
 
 /* For a call that may fail without harm: its error is not left in CUDA's last error. */
 void bg__ignore(cudaError_t error);
+
+/* For a call that gives something back, where no status can tell of its failure: a line on standard error does, unless
+ * the device is gone. */
+void bg__released(cudaError_t error, const char *call);
+#define BG__RELEASE(expression) bg__released(expression, #expression)
 
 /* A line on standard error. */
 void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -79,7 +84,9 @@ typedef struct bg__relaxed {
     enum cudaStreamCaptureMode before;
     bool exchanged;
 } bg__relaxed;
-bg__relaxed bg__relax_begin(void);
+bg_status bg__relax_begin(bg__relaxed *relaxed);
+/* The same for what gives something back: it goes on without. */
+bg__relaxed bg__relax_to_release(void);
 void bg__relax_end(bg__relaxed relaxed);
 
 /* Whether error means that there is nothing left to give back: a fault took the device, or the process ends. */

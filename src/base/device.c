@@ -19,12 +19,22 @@ bool bg__device_is_gone(cudaError_t error)
     }
 }
 
-bg__relaxed bg__relax_begin(void)
+bg_status bg__relax_begin(bg__relaxed *relaxed)
+{
+    bg_status status = BG_OK;
+    *relaxed = (bg__relaxed){cudaStreamCaptureModeRelaxed, false};
+    BG__TRY_CUDA(cudaThreadExchangeStreamCaptureMode(&relaxed->before));
+    relaxed->exchanged = true;
+done:
+    return status;
+}
+
+bg__relaxed bg__relax_to_release(void)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     cudaError_t error = cudaThreadExchangeStreamCaptureMode(&relaxed.before);
     relaxed.exchanged = error == cudaSuccess;
-    bg__ignore(error);
+    bg__released(error, "cudaThreadExchangeStreamCaptureMode");
     return relaxed;
 }
 
@@ -39,29 +49,31 @@ void bg__relax_end(bg__relaxed relaxed)
 
 bg_status bg__device_alloc(size_t bytes, void **ptr)
 {
-    bg__relaxed relaxed = bg__relax_begin();
-    cudaError_t error = cudaMalloc(ptr, bytes);
-    bg_status status = BG_OK;
-    if (error != cudaSuccess) {
-        *ptr = NULL;
+    bg__relaxed relaxed;
+    cudaError_t error;
+    bg_status status;
+
+    *ptr = NULL;
+    BG__TRY(bg__relax_begin(&relaxed));
+    error = cudaMalloc(ptr, bytes);
+    if (error != cudaSuccess)
         status = bg__fail_cuda(error, "cudaMalloc");
+    bg__relax_end(relaxed);
+done:
+    if (status != BG_OK) {
+        *ptr = NULL;
         bg__fail_where("%zu bytes of device memory", bytes);
     }
-    bg__relax_end(relaxed);
     return status;
 }
 
 void bg__device_free(void *ptr)
 {
     bg__relaxed relaxed;
-    cudaError_t error;
     if (ptr == NULL)
         return;
-    relaxed = bg__relax_begin();
-    error = cudaFree(ptr);
-    bg__ignore(error);
-    if (error != cudaSuccess && !bg__device_is_gone(error))
-        bg__warn("cudaFree failed with %s; the memory may be lost", cudaGetErrorName(error));
+    relaxed = bg__relax_to_release();
+    BG__RELEASE(cudaFree(ptr));
     bg__relax_end(relaxed);
 }
 

@@ -80,6 +80,14 @@ void bg__ignore(cudaError_t error)
         (void)cudaGetLastError();
 }
 
+void bg__released(cudaError_t error, const char *call)
+{
+    bg__ignore(error);
+    if (error != cudaSuccess && !bg__device_is_gone(error))
+        bg__warn("%.*s failed with %s; what was to be given back may be lost", (int)strcspn(call, "("), call,
+                 cudaGetErrorName(error));
+}
+
 void bg__pending_note(void)
 {
     pending = cudaPeekAtLastError();

@@ -74,6 +74,7 @@ done:
 
 void bg_workspace_release(const void *owner)
 {
+    bg__pending_note();
     pthread_mutex_lock(&mutex);
     for (workspace **link = &first; *link != NULL;) {
         workspace *w = *link;

@@ -105,9 +105,9 @@ static void dispose(bg_capture *capture)
     bg__live_remove(capture);
     bg__segment_discard(capture);
     for (int i = 0; i < capture->member_count; i++)
-        bg__ignore(cudaEventDestroy(capture->members[i].event));
+        BG__RELEASE(cudaEventDestroy(capture->members[i].event));
     if (capture->event != NULL)
-        bg__ignore(cudaEventDestroy(capture->event));
+        BG__RELEASE(cudaEventDestroy(capture->event));
     if (capture->thread == bg__thread_id() && bg__thread_self()->phase == BG_PHASE_CAPTURE)
         bg__thread_self()->phase = BG_PHASE_PLAIN;
     bg__state_free(capture);
@@ -284,6 +284,7 @@ void bg_capture_abort(bg_capture *capture)
 {
     if (capture == NULL)
         return;
+    bg__pending_note();
     if (capture->depth > 0)
         capture->aborted = true;
     else

@@ -100,18 +100,15 @@ void bg_graph_destroy(bg_graph *graph)
 
     if (graph == NULL)
         return;
-    relaxed = bg__relax_begin();
+    bg__pending_note();
+    relaxed = bg__relax_to_release();
     for (int i = 0; i < graph->segment_count; i++) {
         /* CUDA keeps what a launch in flight needs. */
-        cudaError_t error = cudaGraphExecDestroy(graph->segments[i].exec);
-        cudaError_t graph_error = cudaGraphDestroy(graph->segments[i].graph);
-        error = error != cudaSuccess ? error : graph_error;
-        bg__ignore(error);
-        if (error != cudaSuccess && !bg__device_is_gone(error))
-            bg__warn("destroying segment %d of %s failed with %s", i, graph->name, cudaGetErrorName(error));
+        BG__RELEASE(cudaGraphExecDestroy(graph->segments[i].exec));
+        BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
     }
     if (graph->order_event != NULL)
-        bg__ignore(cudaEventDestroy(graph->order_event));
+        BG__RELEASE(cudaEventDestroy(graph->order_event));
     bg__relax_end(relaxed);
     for (bg__eager *eager = graph->eagers; eager != NULL; eager = previous) {
         previous = eager->previous;

@@ -54,23 +54,42 @@ done:
     return status;
 }
 
+/* CUDA ends a capture whatever it answers, but for a call that it refuses at once: the second one ends it then, since
+ * no stream may be left capturing. */
+static cudaError_t end_capture(cudaStream_t origin, cudaGraph_t *graph)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    cudaGraph_t late = NULL;
+    cudaError_t error = cudaStreamEndCapture(origin, graph);
+
+    if (error == cudaSuccess)
+        return cudaSuccess;
+    *graph = NULL;
+    if (cudaStreamIsCapturing(origin, &capturing) == cudaSuccess && capturing != cudaStreamCaptureStatusNone)
+        (void)cudaStreamEndCapture(origin, &late);
+    if (late != NULL)
+        BG__RELEASE(cudaGraphDestroy(late));
+    return error;
+}
+
 void bg__segment_discard(bg_capture *capture)
 {
     cudaGraph_t graph = NULL;
     if (!capture->open)
         return;
-    /* Whatever it answers, the capture is over. */
-    bg__ignore(cudaStreamEndCapture(capture->origin, &graph));
+    bg__ignore(end_capture(capture->origin, &graph));
     if (graph != NULL)
-        bg__ignore(cudaGraphDestroy(graph));
+        BG__RELEASE(cudaGraphDestroy(graph));
     mark_closed(capture);
 }
 
 static bg_status instantiate(bg_capture *capture, bg__segment *segment)
 {
     double began = bg__now_ms();
-    bg__relaxed relaxed = bg__relax_begin(); /* other captures may be running */
-    bg_status status = BG_OK;
+    bg__relaxed relaxed;
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
     /* Memory that a segment allocates and no segment frees is freed by its next launch. */
     BG__TRY_CUDA(cudaGraphInstantiate(&segment->exec, segment->graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
     capture->graph->instantiate_ms += bg__now_ms() - began;
@@ -88,8 +107,10 @@ bg_status bg__step_sync(bg_capture *capture)
     if (capture->debug != BG_DEBUG_SYNC || graph->step_count == 0)
         return BG_OK;
     if (capture->options.launch_segments) {
-        bg__relaxed relaxed = bg__relax_begin();
-        cudaError_t error = cudaStreamSynchronize(capture->origin);
+        bg__relaxed relaxed;
+        cudaError_t error;
+        BG__TRY(bg__relax_begin(&relaxed));
+        error = cudaStreamSynchronize(capture->origin);
         bg__relax_end(relaxed);
         if (error != cudaSuccess) {
             status = bg__fail_cuda(error, "cudaStreamSynchronize");
@@ -142,7 +163,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
 
     if (join)
         BG__TRY(bg__capture_join(capture));
-    error = cudaStreamEndCapture(capture->origin, &segment.graph);
+    error = end_capture(capture->origin, &segment.graph);
     mark_closed(capture);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
@@ -160,9 +181,9 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
     }
 done:
     if (segment.exec != NULL)
-        bg__ignore(cudaGraphExecDestroy(segment.exec));
+        BG__RELEASE(cudaGraphExecDestroy(segment.exec));
     if (segment.graph != NULL)
-        bg__ignore(cudaGraphDestroy(segment.graph));
+        BG__RELEASE(cudaGraphDestroy(segment.graph));
     if (status != BG_OK)
         bg__fail_where("segment %d of %s", capture->graph->segment_count, capture->graph->name);
     return status;

@@ -34,15 +34,18 @@ done:
 
 bg_status bg__state_restore(bg_capture *capture)
 {
-    bg__relaxed relaxed = bg__relax_begin();
+    bg__relaxed relaxed;
     bg_status status = BG_OK;
+
+    if (capture->saved_count == 0)
+        return BG_OK;
+    BG__TRY(bg__relax_begin(&relaxed));
     for (size_t i = 0; i < capture->saved_count; i++) {
         const bg__saved *saved = &capture->saved[i];
         if (saved->copy != NULL)
             BG__TRY_CUDA(cudaMemcpyAsync(saved->data, saved->copy, saved->bytes, cudaMemcpyDefault, capture->origin));
     }
-    if (capture->saved_count > 0)
-        BG__TRY_CUDA(cudaStreamSynchronize(capture->origin)); /* the copies are freed next */
+    BG__TRY_CUDA(cudaStreamSynchronize(capture->origin)); /* the copies are freed next */
 done:
     bg__relax_end(relaxed);
     return status;

@@ -39,7 +39,7 @@ bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const
     event = NULL;
 done:
     if (event != NULL)
-        bg__ignore(cudaEventDestroy(event));
+        BG__RELEASE(cudaEventDestroy(event));
     return status;
 }
 
@@ -63,7 +63,7 @@ static bg_status wait_plain(cudaStream_t waiter, cudaStream_t on)
     BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
 done:
     if (event != NULL)
-        bg__ignore(cudaEventDestroy(event)); /* the wait stays */
+        BG__RELEASE(cudaEventDestroy(event)); /* the wait stays */
     return status;
 }
 
