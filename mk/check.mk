@@ -19,9 +19,10 @@ run-tests: tests all
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' \
 	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS))
 
-# What takes long: many seeds, and all under hostile memory.
+# What takes long: many seeds, of the fault sweep too, and all under hostile memory.
 HOSTILE := HOSTCUDA_MEMORY=poison,fence
 soak: SEEDS := 200
+soak: ORDERED += test_fault_sweep
 soak: tests
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) tests/run --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE))
 	@tests/run --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))

@@ -1,0 +1,507 @@
+#include "sweep.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+static sweep_scene *scene; /* in which a scenario runs now */
+
+/* A CUDA call of the program's own. */
+static bg_status own(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        scene->own_failed = true;
+    return from_cuda(error);
+}
+
+/* Keeps the first failure. */
+static bool ok(bg_status status)
+{
+    if (status != BG_OK && scene->status == BG_OK) {
+        scene->status = status;
+        snprintf(scene->message, sizeof scene->message, "%s", bg_last_error());
+    }
+    return status == BG_OK;
+}
+
+/* ---- ops -------------------------------------------------------------------------------------------------------- */
+
+static bool leave_elsewhere;
+
+BG_OP(sweep_scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return own(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_EAGER_OP(sweep_eager, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    if (args->y.rank == 0)
+        args->y = bg_tensor_1d(args->y.data, BG_F32, N);
+    if (leave_elsewhere || args->y.data == NULL)
+        args->y.data = scene->elsewhere;
+    return own(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_EAGER_OP(sweep_halves, BG_IN(x), BG_OUTS(parts, 2))
+{
+    void *scratch = NULL;
+    bg_status status = bg_scratch(args, N * sizeof(float), &scratch);
+    if (status == BG_OK)
+        status = own(bgk_scale(scratch, args->x.data, 2, N, stream));
+    if (status == BG_OK)
+        status = own(bgk_scale(args->parts[0].data, scratch, 3, N, stream));
+    args->parts[1].data = scratch;
+    return status;
+}
+
+BG_EAGER_OP(sweep_outer, BG_IN(x), BG_OUT(y))
+{
+    sweep_scale_args inner = {.x = args->x, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 3};
+    bg_status status = BG_CALL_ARGS(sweep_scale, stream, &inner);
+    return status != BG_OK ? status : BG_CALL(sweep_scale, stream, .x = inner.y, .y = args->y, .factor = 2);
+}
+
+BG_OP(sweep_product, BG_IN(x), BG_OUT(y))
+{
+    const float one = 1, zero = 0;
+    bg_status status = bg_cublas_bind(scene->cublas, stream, NULL);
+    if (status != BG_OK)
+        return status;
+    cublasStatus_t result = cublasSgemm(scene->cublas, CUBLAS_OP_N, CUBLAS_OP_N, N, 1, 1, &one, args->x.data, N,
+                                        args->x.data, 1, &zero, args->y.data, N);
+    if (result == CUBLAS_STATUS_SUCCESS)
+        return BG_OK;
+    scene->own_failed = true;
+    return BG_ERROR_CUBLAS;
+}
+
+/* ---- passes: x is 1 --------------------------------------------------------------------------------------------- */
+
+#define CALL(op, ...)                                                                                                  \
+    do {                                                                                                               \
+        bg_status status_ = BG_CALL(op, stream, __VA_ARGS__);                                                          \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+#define NEXT(expression)                                                                                               \
+    do {                                                                                                               \
+        bg_status status_ = (expression);                                                                              \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+static bg_status plain_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 2);
+    CALL(sweep_scale, .x = s->y, .y = s->z, .factor = 3);
+    return BG_OK;
+}
+
+static bg_status broken_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 2);
+    CALL(sweep_eager, .x = s->y, .y = s->z, .factor = 3);
+    NEXT(bg_break(stream));
+    CALL(sweep_scale, .x = s->z, .y = s->y, .factor = 5);
+    NEXT(bg_break(stream));
+    CALL(sweep_scale, .x = s->y, .y = s->z, .factor = 1);
+    return BG_OK;
+}
+
+static bg_status forked_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    NEXT(bg_stream_wait_stream(s->other, stream));
+    NEXT(own(bgk_scale(s->y.data, s->x.data, 2, N, s->other)));
+    CALL(sweep_eager, .x = s->x, .y = s->z, .factor = 7); /* joins at the break */
+    NEXT(own(bgk_scale(s->elsewhere, s->y.data, 2, N, s->other)));
+    NEXT(bg_stream_wait_stream(stream, s->other));
+    return own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream));
+}
+
+static bg_status unjoined_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    NEXT(bg_stream_wait_stream(s->other, stream));
+    return own(bgk_scale(s->z.data, s->x.data, 4, N, s->other));
+}
+
+/* The first output is the caller's, the second a bridge buffer of known shape, the third one that the body tells. */
+static bg_status bridged_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    sweep_eager_args known = {.x = s->y, .y = bg_tensor_1d(NULL, BG_F32, N), .factor = 3};
+    sweep_eager_args open = {.factor = 5};
+    CALL(sweep_eager, .x = s->x, .y = s->y, .factor = 2);
+    NEXT(BG_CALL_ARGS(sweep_eager, stream, &known));
+    CALL(sweep_scale, .x = known.y, .y = s->z, .factor = 1);
+    open.x = known.y;
+    NEXT(BG_CALL_ARGS(sweep_eager, stream, &open));
+    CALL(sweep_scale, .x = open.y, .y = s->z, .factor = 1);
+    return BG_OK;
+}
+
+static bg_status parts_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    sweep_halves_args a = {.x = s->x, .parts = {s->y, bg_tensor_1d(NULL, BG_F32, N)}};
+    NEXT(BG_CALL_ARGS(sweep_halves, stream, &a));
+    return own(bgk_add(s->z.data, a.parts[0].data, a.parts[1].data, N, stream));
+}
+
+static bg_status nested_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    CALL(sweep_outer, .x = s->x, .y = s->y);
+    CALL(sweep_scale, .x = s->y, .y = s->z, .factor = 1);
+    return BG_OK;
+}
+
+static bg_status product_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    CALL(sweep_product, .x = s->x, .y = s->y);
+    NEXT(bg_break(stream));
+    CALL(sweep_product, .x = s->y, .y = s->z);
+    return BG_OK;
+}
+
+/* z += x, so that a pass that does not count shows. */
+static bg_status counting_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 1);
+    NEXT(own(bgk_add(s->z.data, s->z.data, s->y.data, N, stream)));
+    NEXT(bg_break(stream));
+    return own(bgk_add(s->z.data, s->z.data, s->y.data, N, stream));
+}
+
+static void *node_memory;
+
+static bg_status memory_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    node_memory = NULL;
+    NEXT(own(cudaMallocAsync(&node_memory, N * sizeof(float), stream)));
+    NEXT(own(bgk_scale(node_memory, s->x.data, 6, N, stream)));
+    NEXT(bg_break(stream));
+    NEXT(own(bgk_scale(s->z.data, node_memory, 1, N, stream)));
+    return own(cudaFreeAsync(node_memory, stream));
+}
+
+/* ---- scenarios -------------------------------------------------------------------------------------------------- */
+
+/* A graph is reusable after a replay that failed. */
+static void replay(bg_graph *graph, cudaStream_t stream)
+{
+    if (ok(bg_replay(graph, stream)))
+        return;
+    scene->replay_failed = true;
+    if (bg_replay(graph, stream) != BG_OK) {
+        scene->retry_failed = true;
+        fprintf(stderr, "replay again: %s\n", bg_last_error());
+    }
+}
+
+static void capture_and_replay(bg_forward pass, const bg_capture_options *options)
+{
+    bg_graph *graph = NULL;
+    if (ok(bg_capture_forward(&graph, pass, scene, scene->stream, options))) {
+        replay(graph, scene->stream);
+        replay(graph, scene->stream);
+    }
+    bg_graph_destroy(graph);
+}
+
+static void plain(void)
+{
+    capture_and_replay(plain_pass, NULL);
+}
+
+static void breaks(void)
+{
+    capture_and_replay(broken_pass, NULL);
+}
+
+static void forks(void)
+{
+    capture_and_replay(forked_pass, NULL);
+}
+
+static void join_at_end(void)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    options.join_at_end = true;
+    capture_and_replay(unjoined_pass, &options);
+}
+
+static void write_back(void)
+{
+    leave_elsewhere = true;
+    capture_and_replay(broken_pass, NULL);
+    leave_elsewhere = false;
+}
+
+static void write_back_in_replays(void)
+{
+    bg_graph *graph = NULL;
+    if (ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, NULL))) {
+        leave_elsewhere = true;
+        replay(graph, scene->stream);
+        leave_elsewhere = false;
+        replay(graph, scene->stream);
+    }
+    bg_graph_destroy(graph);
+}
+
+static void bridges(void)
+{
+    capture_and_replay(bridged_pass, NULL);
+    if (scene->status == BG_OK) {
+        leave_elsewhere = true;
+        capture_and_replay(bridged_pass, NULL);
+        leave_elsewhere = false;
+    }
+}
+
+static void several_outputs(void)
+{
+    capture_and_replay(parts_pass, NULL);
+}
+
+static void nested(void)
+{
+    capture_and_replay(nested_pass, NULL);
+}
+
+static void override(void)
+{
+    if (ok(bg_override_eager("sweep_scale#1,!sweep_eager")))
+        capture_and_replay(broken_pass, NULL);
+    ok(bg_override_eager(NULL));
+}
+
+static void with_debug(bg_debug debug)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    options.debug = debug;
+    capture_and_replay(broken_pass, &options);
+}
+
+static void debug_forward(void)
+{
+    with_debug(BG_DEBUG_FORWARD);
+}
+
+static void debug_ops(void)
+{
+    with_debug(BG_DEBUG_OPS);
+}
+
+static void debug_sync(void)
+{
+    with_debug(BG_DEBUG_SYNC);
+}
+
+/* Three passes count: z is 6 where the capture's does not, which runs nothing. */
+static void without_launching(void)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    if (!ok(own(bgk_fill(scene->z.data, 0, N, scene->stream))))
+        return;
+    options.launch_segments = false;
+    options.state = &scene->z;
+    options.state_count = 1;
+    capture_and_replay(counting_pass, &options);
+}
+
+static void state_restored(void)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture = NULL;
+    if (!ok(own(bgk_fill(scene->z.data, 9, N, scene->stream))))
+        return;
+    options.state = &scene->z;
+    options.state_count = 1;
+    if (ok(bg_capture_begin(&capture, scene->stream, &options)))
+        ok(counting_pass(scene, scene->stream));
+    bg_capture_abort(capture);
+}
+
+static void aborted(void)
+{
+    bg_capture *capture = NULL;
+    if (ok(bg_capture_begin(&capture, scene->stream, NULL)))
+        ok(forked_pass(scene, scene->stream));
+    bg_capture_abort(capture);
+    capture_and_replay(plain_pass, NULL);
+}
+
+static void begin_and_end(void)
+{
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    bg_graph_info info = BG_GRAPH_INFO_INIT;
+    bg_status passed;
+    if (!ok(bg_capture_begin(&capture, scene->stream, NULL)))
+        return;
+    passed =
+        forked_pass(scene, scene->stream); /* the end returns the first error of breakgraph's, whatever it returns */
+    if (scene->own_failed)
+        ok(passed);
+    if (ok(bg_capture_end(capture, &graph)) && ok(bg_graph_get_info(graph, &info)))
+        replay(graph, scene->stream);
+    bg_graph_destroy(graph);
+}
+
+static void several_streams(void)
+{
+    bg_graph *graph = NULL;
+    if (ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, NULL))) {
+        replay(graph, scene->stream);
+        replay(graph, scene->other);
+        replay(graph, cudaStreamPerThread);
+        replay(graph, cudaStreamPerThread);
+        replay(graph, scene->stream);
+    }
+    bg_graph_destroy(graph);
+}
+
+static bg_status wait_at_barrier(void *user)
+{
+    return own(cudaStreamSynchronize(((sweep_scene *)user)->stream));
+}
+
+static void barrier(void)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    options.barrier = wait_at_barrier;
+    options.barrier_user = scene;
+    options.mode = cudaStreamCaptureModeRelaxed;
+    capture_and_replay(broken_pass, &options);
+}
+
+static void cublas(void)
+{
+    capture_and_replay(product_pass, NULL);
+    bg_workspace_release(scene->cublas);
+}
+
+static void workspace(void)
+{
+    void *first = NULL, *again = NULL;
+    if (ok(bg_workspace(scene, 1024, &first)) && ok(bg_workspace(scene, 512, &again)) && first != again)
+        ok(BG_ERROR_MISMATCH);
+    bg_workspace_release(scene);
+    capture_and_replay(plain_pass, NULL);
+}
+
+/* Between the segment that allocates and the one that frees, the memory is the program's. */
+static void memory_nodes(void)
+{
+    capture_and_replay(memory_pass, NULL);
+    if (scene->status != BG_OK && node_memory != NULL) {
+        cudaError_t pending = cudaPeekAtLastError();
+        if (cudaFreeAsync(node_memory, scene->stream) != cudaSuccess && pending == cudaSuccess)
+            (void)cudaGetLastError(); /* no launch has allocated it */
+    }
+}
+
+/* The memory of plain calls is the thread's, and goes with it. */
+static void *plain_calls_in_thread(void *user)
+{
+    leave_elsewhere = true;
+    ok(bridged_pass(scene, scene->stream));
+    leave_elsewhere = false;
+    scene->left = cudaGetLastError();
+    return user;
+}
+
+static void plain_calls(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, plain_calls_in_thread, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        fail_msg("no thread could be made");
+}
+
+/* In a capture that breakgraph did not begin. */
+static void foreign(void)
+{
+    cudaGraph_t graph = NULL;
+    bg_capture *capture = NULL;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *result = NULL;
+    options.foreign_inline = true;
+    if (ok(bg_capture_begin(&capture, scene->stream, &options)) &&
+        ok(own(cudaStreamBeginCapture(scene->other, cudaStreamCaptureModeThreadLocal)))) {
+        ok(BG_CALL(sweep_eager, scene->other, .x = scene->x, .y = scene->y, .factor = 2));
+        if (!ok(own(cudaStreamEndCapture(scene->other, &graph))))
+            (void)cudaStreamEndCapture(scene->other, &graph);
+        if (graph != NULL && !ok(own(cudaGraphDestroy(graph))))
+            (void)cudaGraphDestroy(graph);
+    }
+    if (capture != NULL && scene->status == BG_OK)
+        ok(plain_pass(scene, scene->stream));
+    if (capture != NULL && ok(bg_capture_end(capture, &result)))
+        replay(result, scene->stream);
+    bg_graph_destroy(result);
+}
+
+static void destroy_in_flight(void)
+{
+    bg_graph *first = NULL, *second = NULL;
+    if (ok(bg_capture_forward(&first, bridged_pass, scene, scene->stream, NULL)) &&
+        ok(bg_capture_forward(&second, forked_pass, scene, scene->stream, NULL))) {
+        replay(first, scene->other);
+        bg_graph_destroy(first);
+        first = NULL;
+        replay(second, scene->other);
+    }
+    bg_graph_destroy(first);
+    bg_graph_destroy(second);
+}
+
+#define SCENARIO(name, result)                                                                                         \
+    {                                                                                                                  \
+#name, name, result                                                                                            \
+    }
+const sweep_scenario sweep_scenarios[] = {
+    SCENARIO(plain, 6),
+    SCENARIO(breaks, 30),
+    SCENARIO(forks, 11),
+    SCENARIO(join_at_end, 4),
+    SCENARIO(write_back, 30),
+    SCENARIO(write_back_in_replays, 30),
+    SCENARIO(bridges, 30),
+    SCENARIO(several_outputs, 8),
+    SCENARIO(nested, 6),
+    SCENARIO(override, 30),
+    SCENARIO(debug_forward, 30),
+    SCENARIO(debug_ops, 30),
+    SCENARIO(debug_sync, 30),
+    SCENARIO(without_launching, 4),
+    SCENARIO(state_restored, 9),
+    SCENARIO(aborted, 6),
+    SCENARIO(begin_and_end, 11),
+    SCENARIO(several_streams, 30),
+    SCENARIO(barrier, 30),
+    SCENARIO(cublas, 1),
+    SCENARIO(workspace, 6),
+    SCENARIO(memory_nodes, 6),
+    SCENARIO(plain_calls, 30),
+    SCENARIO(foreign, 6),
+    SCENARIO(destroy_in_flight, 11),
+};
+const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;
+
+void sweep_run(const sweep_scenario *scenario, sweep_scene *where)
+{
+    scene = where;
+    scene->status = BG_OK;
+    scene->left = cudaSuccess;
+    scene->message[0] = '\0';
+    scene->own_failed = scene->replay_failed = scene->retry_failed = false;
+    leave_elsewhere = false;
+    scenario->run();
+}

@@ -1,0 +1,36 @@
+/* Scenarios for the fault sweep: what programs do with breakgraph, each of whose CUDA calls can be made to fail. */
+#ifndef BG_TESTS_SWEEP_H
+#define BG_TESTS_SWEEP_H
+
+#include "support.h"
+
+#include <breakgraph/cublas.h>
+
+typedef struct sweep_scene {
+    cudaStream_t stream, other;
+    bg_tensor x, y, z; /* x is 1, of N floats, as are all; a scenario leaves its result in z */
+    float *memory, *elsewhere;
+    cublasHandle_t cublas;
+
+    /* The first failure that breakgraph told. */
+    bg_status status;
+    char message[1200];
+    cudaError_t left;   /* pending in a thread that the scenario made and that is over */
+    bool own_failed;    /* a CUDA call of the scenario's, not of breakgraph's, failed */
+    bool replay_failed; /* the failure is a replay's */
+    bool retry_failed;  /* a replay after a failed one */
+} sweep_scene;
+
+typedef struct sweep_scenario {
+    const char *name;
+    void (*run)(void);
+    float result; /* in each element of z */
+} sweep_scenario;
+
+extern const sweep_scenario sweep_scenarios[];
+extern const int sweep_scenario_count;
+
+/* Runs it from a fresh start, as far as it comes. */
+void sweep_run(const sweep_scenario *scenario, sweep_scene *scene);
+
+#endif
