@@ -13,7 +13,16 @@ extern "C" {
  * queued, and the same calls after it run in the same order each time. */
 void hostcuda_seed(unsigned long long seed);
 
-/* As HOSTCUDA_FAIL, from now on, counting from here; NULL or "" for none. 0: well-formed; else nothing is set, and a
+/* HOSTCUDA_FAIL makes calls fail: faults with commas between, each of the form
+ *   NAME@N=CODE   the N-th call of NAME, from 1, does nothing and returns CODE, which becomes the thread's last error
+ *   NAME@N~CODE   it succeeds, and the device fails with CODE at the next call that waits or queries, and ever after
+ * NAME is a function as a program writes it, or * for any. CODE is a name as cudaGetErrorName gives it, of cuBLAS's
+ * functions (with =) as cublasGetStatusName does, or a number; in a fault of any call, an error of CUDA's, which cuBLAS
+ * translates. cudaGetLastError, cudaPeekAtLastError and those that name errors cannot fail, and do not count. Calls of
+ * all threads count. An ill-formed value makes every call fail, with a sentence on stderr; a fault that has not
+ * happened when the program ends is told there, too.
+ *
+ * As HOSTCUDA_FAIL, from now on, counting from here; NULL or "" for none. 0: well-formed; else nothing is set, and a
  * sentence on stderr says why. */
 int hostcuda_fail(const char *faults);
 /* How many of them have happened. */
