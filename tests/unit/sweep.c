@@ -120,6 +120,18 @@ static bg_status forked_pass(void *user, cudaStream_t stream)
     return own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream));
 }
 
+/* Looks at nothing that it is told: what it launches after a failure must not run. */
+static bg_status heedless_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    bg_status first = BG_CALL(sweep_scale, stream, .x = s->x, .y = s->y, .factor = 2);
+    bg_status second = BG_CALL(sweep_eager, stream, .x = s->y, .y = s->z, .factor = 3);
+    bg_status third = bg_break(stream);
+    if (first != BG_OK || second != BG_OK || third != BG_OK)
+        return own(bgk_fill(s->garbage, 1, N, stream));
+    return BG_CALL(sweep_scale, stream, .x = s->z, .y = s->z, .factor = 1);
+}
+
 static bg_status unjoined_pass(void *user, cudaStream_t stream)
 {
     sweep_scene *s = user;
@@ -355,6 +367,11 @@ static void begin_and_end(void)
     bg_graph_destroy(graph);
 }
 
+static void heedless(void)
+{
+    capture_and_replay(heedless_pass, NULL);
+}
+
 static void several_streams(void)
 {
     bg_graph *graph = NULL;
@@ -484,6 +501,7 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(state_restored, 9),
     SCENARIO(aborted, 6),
     SCENARIO(begin_and_end, 11),
+    SCENARIO(heedless, 6),
     SCENARIO(several_streams, 30),
     SCENARIO(barrier, 30),
     SCENARIO(cublas, 1),

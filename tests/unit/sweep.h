@@ -10,6 +10,7 @@ typedef struct sweep_scene {
     cudaStream_t stream, other;
     bg_tensor x, y, z; /* x is 1, of N floats, as are all; a scenario leaves its result in z */
     float *memory, *elsewhere;
+    float *garbage; /* stays 0: only launches after a failure, in a capture that is thrown away, write it */
     cublasHandle_t cublas;
 
     /* The first failure that breakgraph told. */
