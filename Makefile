@@ -100,7 +100,7 @@ LLAMA_OBJ := $(call objects,$(filter-out examples/llama/main.c,$(wildcard exampl
 CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
 TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/unit/test_% tests/conformance/test_%,$(wildcard tests/unit/*.c tests/conformance/*.c)))
 TEST_KERNEL_OBJ := $(call objects,$(wildcard tests/*/*.cu))
-EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c))
+EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c)) $(OUT)/examples/hostcuda/missing_join
 UNIT := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/test_*.c))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(wildcard tests/conformance/test_*.c))
 RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
@@ -109,7 +109,7 @@ CLI_TESTS := $(wildcard tests/cli/test_*.sh)
 COMMAND := $(OUT)/breakgraph
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(DEVICE_LIB) $(DEVICE_SO)
 C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* examples examples/* tests/*) tools/*.c))
-ALL_SOURCES = $(C_SOURCES) $(sort $(wildcard include/*/*.h src/*/*.h src/*/*.cpp debug/*.h debug/*/*.h examples/*/*.h kernels/*.h kernels/*.cu tests/*/*.h tests/*/*.cu))
+ALL_SOURCES = $(C_SOURCES) $(sort $(wildcard include/*/*.h src/*/*.h src/*/*.cpp debug/*.h debug/*/*.h examples/*/*.h examples/*/*.cu kernels/*.h kernels/*.cu tests/*/*.h tests/*/*.cu))
 
 # ---- rules -----------------------------------------------------------------------------------------------
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -181,7 +181,8 @@ $(OUT)/%.a: $(OUT)/flags.link | $(READY)
 $(OUT)/libbreakgraph.so: $(DEVICE_SO)
 # Threads that end call into the library: it stays loaded.
 $(OUT)/libbreakgraph.so: SHARED = $(SO_LINK) -Wl,-z,nodelete
-$(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++
+$(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++ -Wl,-z,nodelete -Wl,--version-script=src/hostcuda/exports.map
+$(OUT)/libhostcuda.so: src/hostcuda/exports.map
 $(OUT)/%.so: $(OUT)/flags.link
 	$(call say,LINK)$(CC) -shared -Wl,-soname,$(@F).$(SOVERSION) $(if $(SAN),$(SAN),-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(SHARED) -lm -lpthread
 	@ln -sf $(@F) $@.$(SOVERSION)
@@ -192,6 +193,9 @@ link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$
 $(COMMAND): $(patsubst %.c,$(OUT)/%.o,$(wildcard debug/cli/*.c)) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
 	$(link)
 $(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(EXAMPLE_LIBS) $(OUT)/flags.link
+	$(link)
+# Knows nothing of breakgraph.
+$(OUT)/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/missing_join.o $(OUT)/examples/hostcuda/squares.cu.o $(DEVICE_LIB) $(OUT)/flags.link
 	$(link)
 $(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
