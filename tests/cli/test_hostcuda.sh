@@ -1,0 +1,91 @@
+#!/bin/bash
+# The host device on its own: a CUDA program that knows nothing of breakgraph, against what make install installed.
+. "$(dirname "$0")/lib.sh"
+unset HOSTCUDA_SEED HOSTCUDA_MEMORY HOSTCUDA_DEVICES
+right='^sum of the squares of 1 to 1024: 358438400, right$'
+
+if [ "$DEVICE" != host ]; then
+    gpu=$("$BUILD/find_gpu" 2>/dev/null) || gpu=
+    if [ -n "$gpu" ]; then
+        expect sample-on-a-gpu 0 "$right" "$OUT/examples/hostcuda/missing_join" --join
+    else
+        skip sample-on-a-gpu "there is no GPU"
+    fi
+    exit $bad
+fi
+
+# Every seed from 1 to N ends with exit status 0.
+seeds() # name, N, program...
+{
+    local name=$1 count=$2 seed
+    shift 2
+    for ((seed = 1; seed <= count; seed++)); do
+        HOSTCUDA_SEED=$seed "$@" >"$work/log" 2>&1 && continue
+        fail "$name" "HOSTCUDA_SEED=$seed $* fails"
+        return
+    done
+    pass "$name"
+}
+
+# One of the seeds finds the mistake, and it finds the same each time.
+found_by_a_seed() # name, N, program
+{
+    local seed round first again
+    for ((seed = 1; seed <= $2; seed++)); do
+        first=$(HOSTCUDA_SEED=$seed "$3" 2>&1) && continue
+        for ((round = 0; round < 10; round++)); do
+            again=$(HOSTCUDA_SEED=$seed "$3" 2>&1)
+            [ "$first" = "$again" ] || { fail "$1" "HOSTCUDA_SEED=$seed gives '$first', then '$again'"; return; }
+        done
+        case $first in
+        'sum of the squares of 1 to 1024: '*', wrong') pass "$1" ;;
+        *) fail "$1" "HOSTCUDA_SEED=$seed gives '$first'" ;;
+        esac
+        return
+    done
+    fail "$1" "no seed of $2 finds it"
+}
+
+# The commands of docs/hostcuda.md.
+prefix=$work/prefix
+run_make DEVICE=host install PREFIX="$prefix" >"$work/log" 2>&1 || { fail install "make install"; exit 1; }
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+flags=$(pkg-config --cflags hostcuda) libs=$(pkg-config --libs hostcuda) shim=$(pkg-config --variable=shim hostcuda)
+mkdir "$work/program"
+cp examples/hostcuda/* "$work/program"
+build() # name, libraries...
+{
+    local name=$1
+    shift
+    # shellcheck disable=SC2086
+    (cd "$work/program" && $CC -std=c11 -Wall -Wextra -Werror -c missing_join.c $flags &&
+        $CXX -std=c++17 -Wall -Wextra -Werror -ffp-contract=off -x c++ -include "$shim" -c squares.cu $flags &&
+        $CXX -o "$name" missing_join.o squares.o "$@" "-Wl,-rpath,$prefix/lib") >"$work/log" 2>&1 &&
+        pass "build-$name" || fail "build-$name" "does not build"
+}
+# shellcheck disable=SC2086
+build shared $libs
+# shellcheck disable=SC2046
+build static $(pkg-config --libs --static hostcuda | sed 's/-lhostcuda/-l:libhostcuda.a/')
+
+for name in shared static; do
+    program=$work/program/$name
+    expect "$name-order-of-issue-hides-it" 0 "$right" "$program"
+    found_by_a_seed "$name-found-by-a-seed" 20 "$program"
+    seeds "$name-correct-twin" 100 "$program" --join
+    for memory in poison fence poison,fence poison,reuse never,fence; do
+        expect "$name-$memory" 0 "$right" env HOSTCUDA_MEMORY=$memory "$program" --join
+    done
+done
+expect bad-seed 2 'HOSTCUDA_SEED is "x"; allowed are 0' env HOSTCUDA_SEED=x "$program"
+expect bad-memory 2 'HOSTCUDA_MEMORY has the word "x"; allowed are poison' env HOSTCUDA_MEMORY=x "$program"
+expect bad-devices 2 'HOSTCUDA_DEVICES is "x"; allowed are 1 to' env HOSTCUDA_DEVICES=x "$program"
+if ldd "$work/program/shared" | grep -q breakgraph; then fail alone "it needs breakgraph"; else pass alone; fi
+
+nm -D --defined-only "$prefix/lib/libhostcuda.so" | awk '{ print $3 }' |
+    grep -Ev '^((cuda|cublas|nccl|hostcuda_).*|threadIdx|blockIdx|blockDim|gridDim)$' >"$work/log"
+if [ -s "$work/log" ]; then fail exports "the library shows other names"; else pass exports; fi
+expect functions-listed 0 'docs/hostcuda.md lists what ' tools/hostcuda-functions check "$prefix/lib/libhostcuda.so" docs/hostcuda.md
+sed '/cudaGraphClone/d' docs/hostcuda.md >"$work/stale.md"
+expect functions-stale 1 'type: tools/hostcuda-functions write' tools/hostcuda-functions check "$prefix/lib/libhostcuda.so" "$work/stale.md"
+exit $bad
