@@ -1,5 +1,6 @@
 /* Graphs without children: what an executable graph is made from. */
 #include "hostcuda/graph.h"
+#include "hostcuda/state.h"
 
 static bool add_children(cudaGraph_t flat, size_t first, size_t count);
 
@@ -73,5 +74,6 @@ cudaGraph_t hc_graph_flatten(cudaGraph_t graph)
         hc_graph_destroy(flat);
         return NULL;
     }
+    hc_handle_remove(flat); /* the program never gets to see it */
     return flat;
 }

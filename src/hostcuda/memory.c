@@ -242,9 +242,9 @@ static cudaError_t free_now(void *address, enum hc_memory kind)
 }
 
 /* A lost device answers with its error, as CUDA does, but the host's memory behind it is given back. */
-static cudaError_t free_entry(void *address, enum hc_memory kind)
+static cudaError_t free_entry(const char *name, void *address, enum hc_memory kind)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_begin_quiet_as(name);
     cudaError_t freed = error ? error : free_now(address, kind);
     if (!error)
         error = hc_device(hc_thread()->device)->sticky;
@@ -253,12 +253,12 @@ static cudaError_t free_entry(void *address, enum hc_memory kind)
 
 cudaError_t cudaFree(void *devPtr)
 {
-    return free_entry(devPtr, HC_MEMORY_DEVICE);
+    return free_entry(__func__, devPtr, HC_MEMORY_DEVICE);
 }
 
 cudaError_t cudaFreeHost(void *ptr)
 {
-    return free_entry(ptr, HC_MEMORY_PINNED);
+    return free_entry(__func__, ptr, HC_MEMORY_PINNED);
 }
 
 /* ---- stream-ordered allocation ------------------------------------------------------------------------------- */

@@ -17,14 +17,14 @@ ncclResult_t hc_nccl_error(ncclResult_t code, const char *format, ...)
 
 ncclResult_t hc_nccl_begin(const char *call)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_begin_quiet_as(call);
     return error ? hc_nccl_error(ncclUnhandledCudaError, "%s: %s", call, cudaGetErrorString(error)) : ncclSuccess;
 }
 
 /* A failed communicator's sentence, else this thread's last one. */
 const char *ncclGetLastError(ncclComm_t comm)
 {
-    hc_begin_quiet();
+    hc_begin_unnamed();
     if (hc_comm_is(comm) && hc_comm_failed(comm))
         hc_nccl_error(ncclSuccess, "%s", hc_arena_failure_text(comm->arena));
     hc_unlock();
