@@ -70,7 +70,7 @@ static ncclResult_t init(ncclComm_t *slot, int ranks, const ncclUniqueId *id, in
 {
     struct ncclComm *comm = NULL;
     ncclResult_t result = join(&comm, ranks, id, rank, hc_thread()->device);
-    if (result)
+    if (!comm)
         return result;
     comm->blocking = blocking;
     if (hc_nccl_in_group())

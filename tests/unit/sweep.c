@@ -439,7 +439,7 @@ static void plain_calls(void)
 {
     pthread_t thread;
     if (pthread_create(&thread, NULL, plain_calls_in_thread, NULL) != 0 || pthread_join(thread, NULL) != 0)
-        fail_msg("no thread could be made");
+        fail_msg("%s", "no thread could be made");
 }
 
 /* In a capture that breakgraph did not begin. */
