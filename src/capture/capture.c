@@ -249,6 +249,7 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     /* The first replay may come on another stream, when this one is long gone. */
     BG__TRY_CUDA(cudaEventRecord(capture->graph->order_event, capture->origin));
     capture->graph->ordered = true;
+    bg__writeback_bind(capture->graph);
     measure(capture);
     *graph = capture->graph;
     capture->graph = NULL;

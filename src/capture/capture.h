@@ -15,12 +15,19 @@ typedef struct bg__segment {
     size_t nodes;
 } bg__segment;
 
-/* A write-back: an output that the body leaves elsewhere. */
+/* A write-back: an output that the body left elsewhere at capture. A node of the next segment, or a COPY step. */
 typedef struct bg__copy {
     const bg__call *call;
-    const void *source; /* of this replay; NULL: the body wrote in place */
+    const void *source; /* of this replay or, of a node, what it holds; NULL: the body wrote in place */
     void *target;
     size_t bytes;
+    bool folded;
+    /* Where it is a node. */
+    bool enabled;
+    int segment;
+    cudaGraphNode_t node;
+    cudaGraphExec_t exec;
+    struct bg__copy *next; /* at capture, of those that wait for the next segment */
 } bg__copy;
 
 /* An eager call: what a CALL step runs. */
@@ -29,7 +36,7 @@ typedef struct bg__eager {
     bg_op_body body;
     void *args;                 /* stored; what bg_graph_args gives */
     void *work;                 /* what the body gets: a copy, since it may change it */
-    bg__copy **copies;          /* for each output its COPY step's, or NULL */
+    bg__copy **copies;          /* for each output its write-back, or NULL */
     int outputs;                /* kept, since the op may be unloaded before the graph goes */
     struct bg__eager *previous; /* all of a graph's, to be freed */
 } bg__eager;
@@ -38,7 +45,7 @@ typedef enum bg__step_kind {
     BG__LAUNCH,  /* a segment */
     BG__CALL,    /* an eager op */
     BG__FORWARD, /* the whole pass as one eager call */
-    BG__COPY,    /* a write-back */
+    BG__COPY,    /* a write-back that is no node of a segment */
     BG__SYNC     /* wait and check (BG_DEBUG=sync) */
 } bg__step_kind;
 
@@ -112,11 +119,12 @@ struct bg_capture {
     int member_count, member_capacity;
     bg__saved *saved;
     size_t saved_count;
-    bool open;        /* the origin captures */
-    bool in_body;     /* a body runs at a break */
-    int depth;        /* library calls for this capture on the stack: the outermost one may free it */
-    bool aborted;     /* inside of one */
-    bg_status status; /* the first failure */
+    bg__copy *writebacks; /* of the last break: they go into the segment that follows it */
+    bool open;            /* the origin captures */
+    bool in_body;         /* a body runs at a break */
+    int depth;            /* library calls for this capture on the stack: the outermost one may free it */
+    bool aborted;         /* inside of one */
+    bg_status status;     /* the first failure */
     char message[1024];
     double began_ms;
     size_t free_bytes; /* at begin */
@@ -153,6 +161,21 @@ bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void 
 
 /* The graph's forward pass as one eager call, at capture or in a replay. */
 bg_status bg__run_forward(bg_graph *graph, bg_phase phase, cudaStream_t stream);
+
+/* Write-backs (writeback.c). At a break: copy joins those of the next segment. */
+bg_status bg__writeback_add(bg_capture *capture, bg__copy *copy);
+/* They become the first nodes of the segment that has just begun. */
+bg_status bg__writeback_capture(bg_capture *capture);
+/* Whether a segment of so many nodes has nothing else. */
+bool bg__writeback_alone(const bg_capture *capture, size_t nodes);
+/* They become steps of their own. */
+bg_status bg__writeback_unfold(bg_capture *capture);
+/* They are nodes of that segment. */
+void bg__writeback_fold(bg_capture *capture, int segment);
+/* When all segments are instantiated. */
+void bg__writeback_bind(const bg_graph *graph);
+/* In a replay: the node of copy does what `now` says. */
+bg_status bg__writeback_settle(bg__copy *copy, const bg__copy *now, cudaStream_t stream);
 
 /* options.state (state.c). */
 bg_status bg__state_save(bg_capture *capture);

@@ -43,20 +43,14 @@ static bg_op_body choose_body(const bg_capture *capture, const bg_op *op, const 
     return NULL;
 }
 
-/* A write-back of its own step, since the body left this output elsewhere. */
-static bg_status add_copy(bg_capture *capture, bg__eager *eager, int ordinal, bg__copy copy)
+static bg_status add_writeback(bg_capture *capture, bg__eager *eager, int ordinal, bg__copy copy)
 {
     bg__copy *kept = malloc(sizeof *kept);
-    bg_status status = BG_OK;
-
     if (kept == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a write-back");
     *kept = copy;
     eager->copies[ordinal] = kept;
-    BG__TRY(bg__graph_add_step(capture->graph, (bg__step){.kind = BG__COPY, .of.copy = kept}));
-    BG__TRY_CUDA(cudaMemcpyAsync(copy.target, copy.source, copy.bytes, cudaMemcpyDefault, capture->origin));
-done:
-    return status;
+    return bg__writeback_add(capture, kept);
 }
 
 static bg_status settle(bg_capture *capture, bg__eager *eager)
@@ -69,7 +63,7 @@ static bg_status settle(bg_capture *capture, bg__eager *eager)
         BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &copy.source, &copy.bytes));
         copy.target = bg__output_tensor(&output, eager->args)->data;
         if (copy.source != NULL)
-            BG__TRY(add_copy(capture, eager, output.ordinal, copy));
+            BG__TRY(add_writeback(capture, eager, output.ordinal, copy));
     }
 done:
     return status;

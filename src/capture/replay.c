@@ -114,18 +114,18 @@ static bg_status settle(bg__eager *eager, cudaStream_t stream)
 {
     bg__output output = {0};
     bg_status status = BG_OK;
-    void *target;
 
     while (bg__output_next(eager->call->op, &output)) {
         bg__copy *copy = eager->copies[output.ordinal];
-        const void *source;
-        size_t bytes;
-        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &source, &bytes));
-        target = bg__output_tensor(&output, eager->args)->data;
-        if (copy != NULL)
-            *copy = (bg__copy){eager->call, source, target, bytes};
-        else if (source != NULL)
-            BG__TRY(write_back(target, source, bytes, stream));
+        bg__copy now = {.call = eager->call};
+        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &now.source, &now.bytes));
+        now.target = bg__output_tensor(&output, eager->args)->data;
+        if (copy != NULL && copy->folded)
+            BG__TRY(bg__writeback_settle(copy, &now, stream));
+        else if (copy != NULL)
+            *copy = now;
+        else if (now.source != NULL)
+            BG__TRY(write_back(now.target, now.source, now.bytes, stream));
     }
 done:
     return status;

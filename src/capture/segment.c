@@ -49,6 +49,7 @@ bg_status bg__segment_open(bg_capture *capture)
         status = bg__fail_cuda(error, "cudaStreamBeginCapture");
         goto done;
     }
+    BG__TRY(bg__writeback_capture(capture));
     BG__TRY(fork_members(capture));
 done:
     return status;
@@ -131,6 +132,7 @@ static bg_status keep(bg_capture *capture, bg__segment *segment)
     BG__TRY(instantiate(capture, segment));
     BG__TRY(bg__graph_add_segment(graph, *segment));
     *segment = (bg__segment){NULL, NULL, 0};
+    bg__writeback_fold(capture, graph->segment_count - 1);
     BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__LAUNCH,
                                                  .place = graph->segment_count - 1,
                                                  .of.exec = graph->segments[graph->segment_count - 1].exec}));
@@ -172,7 +174,9 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
         goto done;
     }
     BG__TRY_CUDA(cudaGraphGetNodes(segment.graph, NULL, &segment.nodes));
-    if (segment.nodes > 0)
+    if (bg__writeback_alone(capture, segment.nodes))
+        BG__TRY(bg__writeback_unfold(capture));
+    else if (segment.nodes > 0)
         BG__TRY(keep(capture, &segment));
     if (capture->options.barrier != NULL) {
         status = capture->options.barrier(capture->options.barrier_user);

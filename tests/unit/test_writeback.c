@@ -1,0 +1,280 @@
+/* Write-backs as nodes of the segment that follows: what a body may do from one replay to the next. */
+#include "support.h"
+
+#include <stdlib.h>
+
+/* Where the body leaves its result this time. */
+static struct {
+    void *data; /* NULL: in place */
+    int calls;
+} leave[2];
+
+static bg_status produce_into(bg_tensor *y, const bg_tensor *x, float factor, int which, cudaStream_t stream)
+{
+    leave[which].calls++;
+    if (leave[which].data != NULL)
+        y->data = leave[which].data;
+    return from_cuda(bgk_scale(y->data, x->data, factor, N, stream));
+}
+
+BG_OP(add, BG_IN(x), BG_IN(y), BG_OUT(z))
+{
+    return from_cuda(bgk_add(args->z.data, args->x.data, args->y.data, N, stream));
+}
+
+BG_EAGER_OP(one, BG_IN(x), BG_OUT(y))
+{
+    return produce_into(&args->y, &args->x, 2, 0, stream);
+}
+
+BG_EAGER_OP(two, BG_IN(x), BG_OUT(y), BG_OUT(z))
+{
+    bg_status status = produce_into(&args->y, &args->x, 2, 0, stream);
+    return status != BG_OK ? status : produce_into(&args->z, &args->x, 3, 1, stream);
+}
+
+/* Leaves its result in the host's memory, which no node may read later. */
+BG_EAGER_OP(from_host, BG_OUT(y))
+{
+    static float host[N];
+    if (leave[0].data == NULL)
+        return from_cuda(bgk_fill(args->y.data, 4, N, stream));
+    for (int i = 0; i < N; i++)
+        host[i] = (float)++leave[0].calls - (float)i;
+    args->y.data = host;
+    return BG_OK;
+}
+
+typedef struct memory {
+    fixture *f;
+    bg_tensor other[3]; /* for bodies */
+} memory;
+
+static int setup(void **state)
+{
+    memory *m = calloc(1, sizeof *m);
+    int failed = m == NULL || fixture_setup((void **)&m->f);
+    for (int i = 0; !failed && i < 3; i++) {
+        void *data;
+        EXPECT_CUDA(cudaMalloc(&data, N * sizeof(float)));
+        m->other[i] = bg_tensor_1d(data, BG_F32, N);
+    }
+    leave[0].data = leave[1].data = NULL;
+    leave[0].calls = leave[1].calls = 0;
+    *state = m;
+    return failed;
+}
+
+static int teardown(void **state)
+{
+    memory *m = *state;
+    int failed = fixture_teardown((void **)&m->f);
+    for (int i = 0; i < 3; i++)
+        EXPECT_CUDA(cudaFree(m->other[i].data));
+    free(m);
+    return failed;
+}
+
+static bg_graph *capture(memory *m, bg_forward pass)
+{
+    bg_graph *graph;
+    put(&m->f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, m, m->f->stream, NULL));
+    return graph;
+}
+
+static float replay(memory *m, bg_graph *graph, float x, void *first, void *second)
+{
+    leave[0].data = first;
+    leave[1].data = second;
+    put(&m->f->x, x);
+    put(&m->f->z, -99);
+    EXPECT_OK(bg_replay(graph, m->f->stream));
+    return get(&m->f->z);
+}
+
+static bg_status one_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = ((memory *)user)->f;
+    BG_CALL(one, stream, .x = f->x, .y = f->y);
+    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+}
+
+/* Elsewhere, elsewhere again, in place, and back. */
+static void test_places_change(void **state)
+{
+    memory *m = *state;
+    void *a = m->other[0].data, *b = m->other[1].data;
+    void *const places[] = {a, a, b, NULL, NULL, b, a, NULL, a, b};
+    bg_graph *graph;
+    leave[0].data = a;
+    graph = capture(m, one_pass);
+    assert_true(get(&m->f->z) == 3);
+    assert_int_equal(info_of(graph).steps, 2);
+    assert_int_equal(info_of(graph).nodes, 2);
+    for (int i = 0; i < (int)(sizeof places / sizeof *places); i++)
+        assert_true(replay(m, graph, (float)i, places[i], NULL) == 3 * (float)i);
+    bg_graph_destroy(graph);
+}
+
+/* The stored arguments' output is set elsewhere: the result goes there, and the segment reads what it read before. */
+static void test_target_changes(void **state)
+{
+    memory *m = *state;
+    bg_graph *graph;
+    one_args *args;
+    leave[0].data = m->other[0].data;
+    graph = capture(m, one_pass);
+    args = bg_graph_args(graph, "one#0", sizeof *args);
+    assert_non_null(args);
+    args->y.data = m->other[2].data;
+    put(&m->f->y, 7);
+    assert_true(replay(m, graph, 5, m->other[0].data, NULL) == 12);
+    assert_true(get(&m->other[2]) == 10);
+    args->y.data = m->f->y.data;
+    assert_true(replay(m, graph, 5, m->other[1].data, NULL) == 15);
+    bg_graph_destroy(graph);
+}
+
+static bg_status two_pass(void *user, cudaStream_t stream)
+{
+    memory *m = user;
+    BG_CALL(two, stream, .x = m->f->x, .y = m->f->y, .z = m->other[2]);
+    return BG_CALL(add, stream, .x = m->f->y, .y = m->other[2], .z = m->f->z);
+}
+
+static void test_several_outputs(void **state)
+{
+    memory *m = *state;
+    void *a = m->other[0].data, *b = m->other[1].data;
+    bg_graph *graph;
+    leave[0].data = a;
+    leave[1].data = b;
+    graph = capture(m, two_pass);
+    assert_true(get(&m->f->z) == 5);
+    assert_int_equal(info_of(graph).nodes, 3);
+    assert_true(replay(m, graph, 2, a, b) == 10);
+    assert_true(replay(m, graph, 3, NULL, b) == 15);
+    assert_true(replay(m, graph, 4, b, a) == 20);
+    assert_true(replay(m, graph, 5, a, NULL) == 25);
+    assert_true(replay(m, graph, 6, NULL, NULL) == 30);
+    assert_true(replay(m, graph, 7, a, b) == 35);
+    bg_graph_destroy(graph);
+}
+
+/* No segment follows, another call does, or a bare break: the copy is a step of its own. */
+static bg_status without_segment(void *user, cudaStream_t stream)
+{
+    memory *m = user;
+    BG_CALL(one, stream, .x = m->f->x, .y = m->f->y);
+    BG_CALL(one, stream, .x = m->f->y, .y = m->other[2]);
+    bg_break(stream);
+    return BG_CALL(one, stream, .x = m->other[2], .y = m->f->z);
+}
+
+static void test_no_segment_follows(void **state)
+{
+    memory *m = *state;
+    bg_graph *graph;
+    leave[0].data = m->other[0].data;
+    graph = capture(m, without_segment);
+    assert_true(get(&m->f->z) == 8);
+    assert_int_equal(info_of(graph).segments, 0);
+    assert_int_equal(info_of(graph).steps, 6); /* call, copy; three times */
+    assert_true(replay(m, graph, 2, m->other[0].data, NULL) == 16);
+    assert_true(replay(m, graph, 3, NULL, NULL) == 24);
+    assert_true(replay(m, graph, 4, m->other[1].data, NULL) == 32);
+    bg_graph_destroy(graph);
+}
+
+/* The copies come before the forks. */
+static bg_status forked(void *user, cudaStream_t stream)
+{
+    memory *m = user;
+    fixture *f = m->f;
+    bg_stream_wait_stream(f->other, stream);
+    BG_CALL(one, stream, .x = f->x, .y = f->y);
+    BG_CALL(add, f->other, .x = f->y, .y = f->y, .z = m->other[2]);
+    bg_stream_wait_stream(stream, f->other);
+    return BG_CALL(add, stream, .x = f->y, .y = m->other[2], .z = f->z);
+}
+
+static void test_before_the_forks(void **state)
+{
+    memory *m = *state;
+    bg_graph *graph;
+    leave[0].data = m->other[0].data;
+    graph = capture(m, forked);
+    assert_true(get(&m->f->z) == 6);
+    assert_true(replay(m, graph, 2, m->other[0].data, NULL) == 12);
+    assert_true(replay(m, graph, 3, m->other[1].data, NULL) == 18);
+    bg_graph_destroy(graph);
+}
+
+static bg_status host_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = ((memory *)user)->f;
+    BG_CALL(from_host, stream, .y = f->y);
+    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+}
+
+static void expect_host_values(const memory *m, float first)
+{
+    float found[N];
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(found, m->f->y.data, sizeof found, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++)
+        assert_true(found[i] == first);
+}
+
+static void test_host_memory_at_capture(void **state)
+{
+    memory *m = *state;
+    bg_graph *graph;
+    leave[0].data = leave;
+    graph = capture(m, host_pass);
+    expect_host_values(m, 1);
+    assert_int_equal(info_of(graph).steps, 3); /* the copy stays a step */
+    assert_true(replay(m, graph, 2, leave, NULL) == 2 + N + 1);
+    assert_true(replay(m, graph, 2, NULL, NULL) == 6);
+    bg_graph_destroy(graph);
+}
+
+static bg_status either_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = ((memory *)user)->f;
+    BG_CALL(one, stream, .x = f->x, .y = f->y);
+    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+}
+
+/* Pinned memory of the host in place of the device's: CUDA may refuse it for the node. */
+static void test_kind_changes(void **state)
+{
+    memory *m = *state;
+    bg_graph *graph;
+    void *pinned;
+    EXPECT_CUDA(cudaMallocHost(&pinned, N * sizeof(float)));
+    leave[0].data = m->other[0].data;
+    graph = capture(m, either_pass);
+    assert_true(replay(m, graph, 2, pinned, NULL) == 6);
+    assert_true(replay(m, graph, 3, m->other[0].data, NULL) == 9);
+    assert_true(replay(m, graph, 4, NULL, NULL) == 12);
+    assert_true(replay(m, graph, 5, pinned, NULL) == 15);
+    EXPECT_CUDA(cudaGetLastError());
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaFreeHost(pinned));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_places_change, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_target_changes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_several_outputs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_segment_follows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_before_the_forks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_host_memory_at_capture, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kind_changes, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
