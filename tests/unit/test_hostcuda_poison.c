@@ -114,8 +114,11 @@ static int addresses_come_back(void)
         EXPECT(!cudaFree(again) && !cudaFree(other));
     }
     /* of several, the one that was freed last; a size of the same multiple of 256 fits */
-    EXPECT(!cudaMalloc(&first, 512) && !cudaMalloc(&other, 512) && !cudaFree(first) && !cudaFree(other));
-    EXPECT(!cudaMalloc(&again, 500) && again == other && !cudaMalloc(&again, 300) && again == first);
+    EXPECT(!cudaMalloc(&first, 512) && !cudaMalloc(&other, 512));
+    EXPECT(!cudaFree(first) && !cudaFree(other) && !cudaMalloc(&again, 500) && again == other);
+    EXPECT(!cudaFree(again) && !cudaMalloc(&again, 500) && again == other);
+    EXPECT(!cudaMalloc(&again, 512) && again == first && !cudaFree(other) && !cudaFree(first));
+    EXPECT(!cudaMalloc(&again, 300) && again == first);
     EXPECT(!cudaMemset(again, 0, 300) && cudaMemset(again, 0, 301) == cudaErrorInvalidValue);
     return 0;
 }
