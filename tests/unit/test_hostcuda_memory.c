@@ -193,6 +193,13 @@ static int launch_product(void)
     return failed;
 }
 
+/* 8 x 8 of 60 floats: what lies behind them is in the same page, and only looking before the product finds it. */
+static int product_past_odd_end(void)
+{
+    EXPECT(start(ODD) && !cudaMalloc((void **)&y, PAGE) && !cublasCreate(&handle) && !product());
+    return illegal();
+}
+
 /* An allocation node's address, before the graph allocated it or after the graph freed it. */
 static int graph_memory(bool launched)
 {
@@ -240,6 +247,7 @@ static void test_fences_in_place_of_freed_blocks(void **state)
     EXPECT_PROGRAM("fence", launch_copy, 0, "hostcuda: a copy touches address 0x");
     EXPECT_PROGRAM("fence", launch_fill, 0, "hostcuda: a fill touches address 0x");
     EXPECT_PROGRAM("fence", launch_product, 0, "hostcuda: kernel hostcuda_gemm touches address 0x");
+    EXPECT_PROGRAM("fence", product_past_odd_end, 0, "0 bytes past the end of device block 1, 240 bytes at 0x");
     EXPECT_PROGRAM("fence", before_the_graph, 0, "0 bytes into unallocated device block 3, ");
     EXPECT_PROGRAM("fence,poison", after_the_graph, 0, "0 bytes into unallocated device block 3, ");
     EXPECT_PROGRAM("fence", default_copy_after_free, 0, "hostcuda: a copy touches address 0x");
