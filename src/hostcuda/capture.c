@@ -13,7 +13,7 @@ struct hc_capture *hc_capture_live(uint64_t id)
     struct hc_capture *capture = captures;
     while (capture && capture->id != id)
         capture = capture->next;
-    return capture;
+    return capture && !capture->invalid ? capture : NULL;
 }
 
 void hc_capture_invalidate(struct hc_capture *capture)
@@ -26,7 +26,7 @@ cudaError_t hc_capture_join(struct hc_capture *capture, cudaStream_t stream, con
 {
     if (stream->kind == HC_STREAM_LEGACY) {
         hc_capture_invalidate(capture);
-        return cudaErrorStreamCaptureUnsupported;
+        return cudaErrorStreamCaptureImplicit;
     }
     if (!hc_nodes_assign(&stream->frontier, after))
         return cudaErrorMemoryAllocation;
@@ -67,11 +67,12 @@ static cudaGraph_t dissolve(struct hc_capture *capture)
     return graph;
 }
 
+/* The graph ends with a capture that failed, also where the program had given it (measured): its handle is void. Only a
+ * child node's graph stays, since its node does; CUDA crashes there. */
 static void discard(struct hc_capture *capture)
 {
-    bool borrowed = capture->borrowed;
     cudaGraph_t graph = dissolve(capture);
-    if (borrowed)
+    if (graph->owned)
         hc_graph_publish(graph);
     else
         hc_graph_destroy(graph);
@@ -103,12 +104,25 @@ static bool joined(const struct hc_capture *capture)
     return all;
 }
 
-static cudaError_t end(cudaStream_t handle, cudaGraph_t *graph)
+/* What keeps the capture from ending well, in CUDA's order (measured). */
+static cudaError_t check_end(const struct hc_capture *capture)
+{
+    if (capture->invalid)
+        return cudaErrorStreamCaptureInvalidated;
+    if (!joined(capture))
+        return cudaErrorStreamCaptureUnjoined;
+    if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != hc_thread()->id)
+        return cudaErrorStreamCaptureWrongThread;
+    return cudaSuccess;
+}
+
+/* Without a place for the graph, the capture ends all the same (measured): the graph is then the program's only where
+ * it was so before, or was asked for meanwhile. */
+static cudaError_t end(cudaStream_t handle, cudaGraph_t *place)
 {
     cudaStream_t stream = NULL;
-    if (!graph)
-        return cudaErrorInvalidValue;
-    *graph = NULL;
+    if (place)
+        *place = NULL;
     cudaError_t error = hc_stream_from(handle, &stream);
     if (error)
         return error;
@@ -119,18 +133,15 @@ static cudaError_t end(cudaStream_t handle, cudaGraph_t *graph)
         hc_capture_invalidate(capture);
         return cudaErrorStreamCaptureUnmatched;
     }
-    if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != hc_thread()->id)
-        error = cudaErrorStreamCaptureWrongThread;
-    else if (capture->invalid)
-        error = cudaErrorStreamCaptureInvalidated;
-    else if (!joined(capture))
-        error = cudaErrorStreamCaptureUnjoined;
+    error = check_end(capture);
     if (error) {
         discard(capture);
         return error;
     }
-    *graph = dissolve(capture);
-    hc_graph_publish(*graph);
+    cudaGraph_t graph = dissolve(capture);
+    hc_graph_publish(graph);
+    if (place)
+        *place = graph;
     return cudaSuccess;
 }
 
@@ -208,7 +219,7 @@ static cudaError_t begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMod
     if (!error)
         error = hc_graph_check_add(&unused, graph, dependencies, count, true);
     if (!error && graph->capturing)
-        error = cudaErrorInvalidValue;
+        error = cudaErrorIllegalState;
     if (error)
         return error;
     struct hc_nodes frontier = {0};
@@ -223,18 +234,9 @@ static cudaError_t begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMod
         hc_nodes_free(&frontier);
         return cudaErrorMemoryAllocation;
     }
-    capture->borrowed = true;
     hc_nodes_free(&stream->frontier);
     stream->frontier = frontier;
     return cudaSuccess;
-}
-
-static bool plain_edges(const cudaGraphEdgeData *data, size_t count)
-{
-    for (size_t i = 0; data && i < count; i++)
-        if (data[i].from_port || data[i].to_port || data[i].type)
-            return false;
-    return true;
 }
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
@@ -242,8 +244,8 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
                                           enum cudaStreamCaptureMode mode)
 {
     cudaError_t error = hc_begin();
-    if (!error && !plain_edges(dependencyData, numDependencies))
-        error = cudaErrorNotSupported;
+    if (!error)
+        error = hc_graph_check_edges(dependencyData, numDependencies);
     if (!error)
         error = begin_to_graph(stream, mode, graph, dependencies, numDependencies);
     return hc_end(error);
@@ -302,8 +304,6 @@ cudaError_t hc_capture_check_question(cudaStream_t stream)
 {
     if (!stream->capture)
         return cudaSuccess;
-    if (stream->capture->invalid)
-        return cudaErrorStreamCaptureInvalidated;
     hc_capture_invalidate(stream->capture);
     return cudaErrorStreamCaptureUnsupported;
 }
@@ -329,10 +329,11 @@ cudaError_t hc_capture_check_device_wait(int device)
     return error;
 }
 
+/* CUDA takes any mode, and crashes without one (measured); a mode that does not exist protects as thread-local does. */
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
     cudaError_t error = hc_begin();
-    if (!error && (!mode || (int)*mode < cudaStreamCaptureModeGlobal || *mode > cudaStreamCaptureModeRelaxed))
+    if (!error && !mode)
         error = cudaErrorInvalidValue;
     if (!error) {
         struct hc_thread *thread = hc_thread();
@@ -380,7 +381,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
         return hc_end(error);
     *captureStatus_out = status_of(found);
     bool active = *captureStatus_out == cudaStreamCaptureStatusActive;
-    if (id_out && found->capture)
+    if (id_out && active)
         *id_out = found->capture->id;
     if (graph_out && active)
         *graph_out = found->capture->graph;
@@ -426,8 +427,8 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
                                                 unsigned int flags)
 {
     cudaError_t error = hc_begin();
-    if (!error && !plain_edges(dependencyData, numDependencies))
-        error = cudaErrorNotSupported;
+    if (!error)
+        error = hc_graph_check_edges(dependencyData, numDependencies);
     if (!error)
         error = update(stream, dependencies, numDependencies, flags);
     return hc_end(error);

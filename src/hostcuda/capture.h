@@ -14,11 +14,10 @@ struct hc_capture {
     cudaStream_t origin;
     cudaGraph_t graph;
     bool invalid;
-    bool borrowed;           /* the graph is the program's: it outlives the capture, however that ends */
     struct hc_nodes orphans; /* frontiers of members that were destroyed */
 };
 
-/* NULL once the capture has ended. */
+/* NULL once the capture has ended or is invalid: what was recorded in it means nothing any more. */
 struct hc_capture *hc_capture_live(uint64_t id);
 void hc_capture_invalidate(struct hc_capture *capture); /* NULL: nothing */
 /* Pulls an idle stream in. */
@@ -31,7 +30,8 @@ void hc_capture_stream_destroyed(cudaStream_t stream);
 cudaError_t hc_capture_check_work(cudaStream_t stream);
 /* May the host wait for the stream, or ask for its state? */
 cudaError_t hc_capture_check_wait(cudaStream_t stream);
-/* May the host ask what stream it is: its number, device or flags? Not while it captures (measured). */
+/* May the host ask what stream it is: its number, device or flags? Not while it captures, not even in a capture that is
+ * invalid already (measured). */
 cudaError_t hc_capture_check_question(cudaStream_t stream);
 /* May the host wait for a whole device? */
 cudaError_t hc_capture_check_device_wait(int device);

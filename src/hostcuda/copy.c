@@ -46,14 +46,21 @@ cudaError_t hc_copy_check(const struct hc_copy *copy)
     return error;
 }
 
-cudaError_t hc_fill_check(const struct cudaMemsetParams *fill)
+cudaError_t hc_fill_check_shape(const struct cudaMemsetParams *fill)
 {
     unsigned size = fill->elementSize;
     if ((size != 1 && size != 2 && size != 4) || !fill->width || !fill->height)
         return cudaErrorInvalidValue;
     if (fill->width > SIZE_MAX / size || (fill->height > 1 && fill->pitch < fill->width * size))
         return cudaErrorInvalidValue;
-    return check_side(fill->dst, span(fill->pitch, fill->width * size, fill->height), SIDE_DEVICE);
+    return cudaSuccess;
+}
+
+cudaError_t hc_fill_check(const struct cudaMemsetParams *fill)
+{
+    cudaError_t error = hc_fill_check_shape(fill);
+    size_t width = fill->width * fill->elementSize;
+    return error ? error : check_side(fill->dst, span(fill->pitch, width, fill->height), SIDE_DEVICE);
 }
 
 /* ---- issuing ------------------------------------------------------------------------------------------------- */
@@ -163,11 +170,15 @@ static cudaError_t fill(const struct cudaMemsetParams *params, cudaStream_t hand
     cudaError_t error = hc_stream_for_work(handle, &stream);
     if (error || !params->width || !params->height)
         return error;
-    error = hc_fill_check(params);
+    /* in a capture, CUDA does not look at the memory (measured) */
+    error = stream->capture ? hc_fill_check_shape(params) : hc_fill_check(params);
     if (error)
         return error;
-    bool on_device = hc_block_find(params->dst)->kind == HC_MEMORY_DEVICE;
+    const struct hc_block *block = hc_block_find(params->dst);
+    bool on_device = block && block->kind == HC_MEMORY_DEVICE;
     struct hc_op *op = hc_op_fill(params);
+    if (op)
+        op->unchecked = hc_fill_check(params) != cudaSuccess;
     error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
     return error || !wait || on_device ? error : hc_run_stream(stream);
 }

@@ -6,6 +6,8 @@
 
 cudaError_t hc_copy_check(const struct hc_copy *copy);
 cudaError_t hc_fill_check(const struct cudaMemsetParams *fill);
+/* The same, without a look at the memory. */
+cudaError_t hc_fill_check_shape(const struct cudaMemsetParams *fill);
 
 /* A copy on a stream, and one that the program waits for where CUDA does. */
 cudaError_t hc_copy_async(const struct hc_copy *copy, cudaStream_t handle);

@@ -91,11 +91,20 @@ static cudaError_t record_in_capture(cudaEvent_t event, cudaStream_t stream, uns
     return cudaSuccess;
 }
 
+/* A record or a wait that names no event invalidates the capture that it was meant for (measured). */
+static cudaError_t refuse_event(cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    if (!hc_stream_from(handle, &stream))
+        hc_capture_invalidate(stream->capture);
+    return cudaErrorInvalidResourceHandle;
+}
+
 static cudaError_t record(cudaEvent_t event, cudaStream_t handle, unsigned flags)
 {
     cudaStream_t stream = NULL;
     if (!hc_handle_is(HC_EVENT, event))
-        return cudaErrorInvalidResourceHandle;
+        return refuse_event(handle);
     if (flags & ~(unsigned)cudaEventRecordExternal)
         return cudaErrorInvalidValue;
     cudaError_t error = hc_stream_for_work(handle, &stream);
@@ -149,8 +158,6 @@ static cudaError_t wait_captured(cudaStream_t stream, const struct CUevent_st *e
         hc_capture_invalidate(capture);
         return cudaErrorStreamCaptureMerge;
     }
-    if (capture->invalid)
-        return cudaErrorStreamCaptureInvalidated;
     if (!stream->capture)
         return hc_capture_join(capture, stream, &event->nodes);
     return hc_nodes_add_all(&stream->frontier, &event->nodes) ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -173,7 +180,7 @@ static cudaError_t wait(cudaStream_t handle, cudaEvent_t event, unsigned flags)
 {
     cudaStream_t stream = NULL;
     if (!hc_handle_is(HC_EVENT, event))
-        return cudaErrorInvalidResourceHandle;
+        return refuse_event(handle);
     if (flags & ~(unsigned)cudaEventWaitExternal)
         return cudaErrorInvalidValue;
     cudaError_t error = hc_stream_for_work(handle, &stream);
@@ -248,6 +255,8 @@ static cudaError_t elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t e
         return cudaErrorInvalidValue;
     if (!hc_handle_is(HC_EVENT, start) || !hc_handle_is(HC_EVENT, end))
         return cudaErrorInvalidResourceHandle;
+    if (hc_capture_live(start->capture_id) || hc_capture_live(end->capture_id))
+        return cudaErrorCapturedEvent;
     if ((start->flags | end->flags) & cudaEventDisableTiming || !start->token || !end->token)
         return cudaErrorInvalidResourceHandle;
     if (!start->token->done || !end->token->done)

@@ -178,9 +178,15 @@ static cudaError_t add_edge(cudaGraphNode_t from, cudaGraphNode_t to)
     return hc_nodes_add(&to->before, from) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static bool plain_edge(const cudaGraphEdgeData *data)
+cudaError_t hc_graph_check_edges(const cudaGraphEdgeData *data, size_t count)
 {
-    return !data || (!data->from_port && !data->to_port && !data->type);
+    for (size_t i = 0; data && i < count; i++) {
+        if (data[i].type > cudaGraphDependencyTypeProgrammatic)
+            return cudaErrorInvalidValue;
+        if (data[i].from_port || data[i].to_port || data[i].type)
+            return cudaErrorNotSupported;
+    }
+    return cudaSuccess;
 }
 
 static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
@@ -194,10 +200,8 @@ static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, c
             error = check_dependencies(graph, &to[i], 1);
         if (error)
             return error;
-        if (!plain_edge(data ? &data[i] : NULL))
-            return cudaErrorNotSupported;
     }
-    return cudaSuccess;
+    return hc_graph_check_edges(data, count);
 }
 
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,

@@ -87,9 +87,8 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, con
     cudaError_t error = hc_begin();
     if (!error)
         error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, nodeParams);
-    for (size_t i = 0; !error && dependencyData && i < numDependencies; i++)
-        if (dependencyData[i].from_port || dependencyData[i].to_port || dependencyData[i].type)
-            error = cudaErrorNotSupported;
+    if (!error)
+        error = hc_graph_check_edges(dependencyData, numDependencies);
     if (!error)
         error = add_any(pGraphNode, graph, pDependencies, numDependencies, nodeParams);
     return hc_end(error);

@@ -17,9 +17,6 @@ static struct hc_kernel **bucket_of(const void *function)
     return &table[hash >> 56];
 }
 
-/* A pointer that is no kernel; CUDA takes it for a handle of another kind (measured). */
-#define HC_NO_KERNEL cudaErrorInvalidResourceHandle
-
 static struct hc_kernel *find(const void *function)
 {
     for (struct hc_kernel *kernel = *bucket_of(function); kernel; kernel = kernel->next)

@@ -5,6 +5,9 @@
 #include "hostcuda/kernel_abi.h"
 #include "hostcuda/state.h"
 
+/* A pointer that is no kernel; CUDA takes it for a handle of another kind (measured). */
+#define HC_NO_KERNEL cudaErrorInvalidResourceHandle
+
 /* What a library's kernel may add that has to wait for others: it is called again and again until it is done. All with
  * the lock, and with the op's own arguments. */
 struct hc_kernel_hooks {

@@ -267,6 +267,8 @@ static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t h
 {
     cudaStream_t stream = NULL;
     cudaError_t error = address ? hc_stream_for_work(handle, &stream) : cudaErrorInvalidValue;
+    if (!error && !stream->capture)
+        error = hc_capture_unsafe_call(); /* on a stream outside, it is no safer than cudaMalloc (measured) */
     if (error)
         return error;
     *address = NULL;
@@ -302,12 +304,14 @@ static cudaError_t free_ordered(void *address, cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (!error && !stream->capture)
+        error = hc_capture_unsafe_call();
     if (error)
         return error;
     struct hc_block *block = hc_block_find(address);
     if (!block || block->base != address || block->kind != HC_MEMORY_DEVICE || block->borrowed)
         return cudaErrorInvalidValue;
-    if (!block->live && !stream->capture)
+    if (stream->capture ? !block->graphs : !block->live) /* graphs free what graphs allocated (measured) */
         return cudaErrorInvalidValue;
     struct hc_op *op = hc_op_memory(HC_OP_FREE, block);
     if (!op)

@@ -1,10 +1,12 @@
 #include "hostcuda/ops.h"
 
+#include "hostcuda/copy.h"
 #include "hostcuda/event.h"
 #include "hostcuda/graph.h"
 #include "hostcuda/hostile.h"
 
 #include <cuda.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,6 +190,25 @@ static void fill_row(unsigned char *row, const struct cudaMemsetParams *fill)
         memcpy(row + i * fill->elementSize, element, fill->elementSize);
 }
 
+/* Memory that was not there at the capture may be by now. */
+static cudaError_t run_fill(const struct hc_op *op)
+{
+    cudaError_t error = cudaSuccess;
+    if (op->unchecked) {
+        hc_lock();
+        error = hc_fill_check(&op->fill);
+        hc_unlock();
+    }
+    if (error) {
+        fprintf(stderr, "hostcuda: a captured fill of %zu bytes at %p touches memory that was not allocated\n",
+                op->fill.width * op->fill.elementSize, op->fill.dst);
+        return cudaErrorIllegalAddress;
+    }
+    for (size_t row = 0; row < op->fill.height; row++)
+        fill_row((unsigned char *)op->fill.dst + row * op->fill.pitch, &op->fill);
+    return cudaSuccess;
+}
+
 static void run_host(const struct cudaHostNodeParams *host)
 {
     struct hc_thread *thread = hc_thread();
@@ -203,10 +224,7 @@ cudaError_t hc_op_run(const struct hc_op *op)
         return hc_kernel_run(op->launch.kernel, op->launch.grid, op->launch.block, op->launch.shared_bytes,
                              op->launch.arguments);
     case HC_OP_COPY: copy_rows(&op->copy, op->copy.from, op->copy.from_pitch); break;
-    case HC_OP_FILL:
-        for (size_t row = 0; row < op->fill.height; row++)
-            fill_row((unsigned char *)op->fill.dst + row * op->fill.pitch, &op->fill);
-        break;
+    case HC_OP_FILL: return run_fill(op);
     case HC_OP_HOST: run_host(&op->host); break;
     case HC_OP_EMPTY:
     case HC_OP_RECORD:

@@ -32,6 +32,7 @@ struct hc_copy {
 struct hc_op {
     unsigned references;
     enum hc_op_kind kind;
+    bool unchecked; /* a captured fill of memory that was not there then */
     union {
         struct {
             struct hc_kernel *kernel;

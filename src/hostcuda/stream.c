@@ -218,13 +218,12 @@ STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_questi
 STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question)
 STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question)
 
-/* The one question that a capture does not mind (measured). */
-static cudaError_t always(cudaStream_t stream)
+/* The one question that a capture does not mind, unless it is invalid (measured). */
+static cudaError_t check_priority(cudaStream_t stream)
 {
-    (void)stream;
-    return cudaSuccess;
+    return stream->capture && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
-STREAM_QUESTION(cudaStreamGetPriority, int, priority, always)
+STREAM_QUESTION(cudaStreamGetPriority, int, priority, check_priority)
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {

@@ -239,8 +239,10 @@ static void test_exchanged_mode(void **state)
     OK(cudaGraphDestroy(graph));
     OK(cudaFree(memory));
     mode = (enum cudaStreamCaptureMode)7;
-    EXPECT_CODE(cudaThreadExchangeStreamCaptureMode(&mode), cudaErrorInvalidValue);
-    EXPECT_CODE(cudaThreadExchangeStreamCaptureMode(NULL), cudaErrorInvalidValue);
+    OK(cudaThreadExchangeStreamCaptureMode(&mode)); /* CUDA does not look at it */
+    assert_int_equal(mode, cudaStreamCaptureModeGlobal);
+    OK(cudaThreadExchangeStreamCaptureMode(&mode));
+    assert_int_equal(mode, 7);
 }
 
 /* ---- user objects --------------------------------------------------------------------------------------------------
