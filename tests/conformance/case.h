@@ -149,6 +149,13 @@ void case_in_modes_thread(struct scene *s, const struct case_call *setup, const 
  * b and complete. */
 extern const struct case_call case_make_exec, case_make_other, case_make_event;
 
+/* Does a graph still exist? Its handle must not be asked, once it may be void: an object that only the graph holds
+ * tells. One graph at a time. */
+#define CASE_HOLD(graph) "cudaGraphRetainUserObject(" graph ", object, 1, cudaGraphUserObjectMove)"
+cudaError_t case_hold(cudaGraph_t graph);
+/* Gives CUDA, which destroys objects in a thread of its own, some time to do so. */
+bool case_held_is_destroyed(void);
+
 /* ---- unrecorded help ------------------------------------------------------------------------------------------- */
 
 /* Instantiates s->graph, launches it on stream b, and gives *x, which was 0 before; below 0: an error. */

@@ -1,5 +1,8 @@
 #include "case.h"
 
+#include <semaphore.h>
+#include <time.h>
+
 static cudaError_t make_other(struct scene *s)
 {
     cudaError_t error = cudaStreamBeginCapture(s->c, cudaStreamCaptureModeRelaxed);
@@ -25,3 +28,38 @@ static cudaError_t make_event(struct scene *s)
 const struct case_call case_make_exec = {make_exec, "/* exec is an executable graph of one kernel, made from other */"};
 const struct case_call case_make_other = {make_other, "/* other is a graph of one kernel */"};
 const struct case_call case_make_event = {make_event, "/* event was recorded on b, and is complete */"};
+
+/* ---- graphs that may be gone --------------------------------------------------------------------------------------
+ */
+
+enum { DESTROY_SECONDS_MAX = 2 };
+
+static sem_t held_is_destroyed;
+
+static void tell_destroyed(void *user)
+{
+    sem_post(user);
+}
+
+cudaError_t case_hold(cudaGraph_t graph)
+{
+    cudaUserObject_t object = NULL;
+    if (sem_init(&held_is_destroyed, 0, 0) != 0)
+        return cudaErrorUnknown;
+    cudaError_t error =
+        cudaUserObjectCreate(&object, &held_is_destroyed, tell_destroyed, 1, cudaUserObjectNoDestructorSync);
+    if (error)
+        return error;
+    error = cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove);
+    if (error)
+        cudaUserObjectRelease(object, 1);
+    return error;
+}
+
+bool case_held_is_destroyed(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += DESTROY_SECONDS_MAX;
+    return sem_timedwait(&held_is_destroyed, &until) == 0;
+}

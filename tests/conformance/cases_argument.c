@@ -7,17 +7,23 @@ CASE(begin_bad_mode, {
 });
 
 CASE(end_without_place, {
+    enum cudaStreamCaptureStatus status;
+    cudaGraph_t graph = NULL;
     BEGIN(s->a, ThreadLocal);
+    LAUNCH(s->a);
+    STEP(cudaStreamGetCaptureInfo(s->a, &status, NULL, &graph, NULL, NULL, NULL));
+    STEP_AS(CASE_HOLD("graph"), case_hold(graph));
     ASK(cudaStreamEndCapture(s->a, NULL));
     STATUS(s->a);
+    bool destroyed = case_held_is_destroyed();
+    ANSWERED("the graph was destroyed", destroyed);
     END(s->a);
+    s->graph = destroyed ? NULL : graph;
 });
 
 CASE(status_without_place, { ASK(cudaStreamIsCapturing(s->a, NULL)); });
 
 CASE(info_without_place, { ASK(cudaStreamGetCaptureInfo(s->a, NULL, NULL, NULL, NULL, NULL, NULL)); });
-
-CASE(exchange_without_place, { ASK(cudaThreadExchangeStreamCaptureMode(NULL)); });
 
 CASE(exchange_bad_mode, {
     enum cudaStreamCaptureMode mode = (enum cudaStreamCaptureMode)7;
@@ -60,8 +66,7 @@ static const struct case_rule rules[] = {
     {&end_without_place, "End without a place for the graph:"},
     {&status_without_place, "Status without a place for it:"},
     {&info_without_place, "Information without a place for the status:"},
-    {&exchange_without_place, "Exchange without a mode:"},
-    {&exchange_bad_mode, "Exchange for a mode that does not exist:"},
+    {&exchange_bad_mode, "Exchange for a mode that does not exist; without any mode, the call crashes:"},
     {&update_null_nodes, "Dependencies that are NULL, but counted:"},
     {&update_bad_flag, "Neither set nor add:"},
     {&into_no_graph, "Capture into no graph:"},

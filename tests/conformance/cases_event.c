@@ -74,6 +74,15 @@ CASE(elapsed_of_captured_events, {
     STATUS(s->a);
 });
 
+CASE(elapsed_of_ended_event, {
+    float milliseconds = 0;
+    STEP(cudaEventCreate(&s->event));
+    BEGIN(s->a, ThreadLocal);
+    RECORD(s->event, s->a);
+    END(s->a);
+    ASK(cudaEventElapsedTime(&milliseconds, s->event, s->event));
+});
+
 CASE(query_captured_event, {
     BEGIN(s->a, Relaxed);
     RECORD(s->e, s->a);
@@ -258,7 +267,7 @@ static const struct case_rule rules[] = {
     {&synchronize_captured_event, "So does waiting for it in the host."},
     {&query_captured_event_elsewhere, "It makes no difference which thread asks."},
     {&query_event_of_empty_capture, "In relaxed mode, other events may be asked and waited for."},
-    {&elapsed_of_captured_events, "A captured event has no time."},
+    {&elapsed_of_captured_events, "A captured event has no time; asking for it does no harm."},
     {&isolation,
      "A capturing stream cannot wait on an event recorded outside the capture: the wait fails and invalidates it."},
     {&isolation_completed, "That the event has long been complete makes no difference, nor does the mode."},
@@ -270,10 +279,12 @@ static const struct case_rule rules[] = {
                                      "waiting on it there fails and invalidates the new capture."},
     {&ended_event_waited_outside, "Outside a capture, waiting on such an event fails, too."},
     {&ended_event_asked, "It can be neither asked nor waited for."},
+    {&elapsed_of_ended_event, "Nor has it a time:"},
     {&ended_event_of_failed_capture, "The same holds if the capture failed."},
     {&ended_event_recorded_again, "Recording it again makes it good."},
     {&wait_on_invalidated_capture, "An event of an invalidated capture pulls no stream in."},
-    {&query_event_of_invalidated_capture, "Asking for an event of an invalidated capture fails as the answer shows."},
+    {&query_event_of_invalidated_capture,
+     "It can be neither asked nor waited for, as if the capture had ended already."},
 };
 
 const struct case_topic topic_event = CASE_TOPIC(

@@ -11,7 +11,14 @@ CASE(bad_launch, {
     ASK_AS("kernel<<<1, 4096, 0, a>>>(x)",
            cudaLaunchKernel(ck_add_function(), (dim3){1, 1, 1}, (dim3){4096, 1, 1}, arguments, 0, s->a));
     STATUS(s->a);
-    LAUNCH(s->a);
+    ASK_LAUNCH(s->a);
+    END(s->a);
+});
+
+CASE(no_kernel, {
+    BEGIN(s->a, ThreadLocal);
+    ASK(cudaLaunchKernel(NULL, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, s->a));
+    STATUS(s->a);
     END(s->a);
 });
 
@@ -30,6 +37,13 @@ CASE(bad_fill, {
     END(s->a);
 });
 
+CASE(bad_fill_instantiated, {
+    BEGIN(s->a, ThreadLocal);
+    ASK(cudaMemsetAsync(NULL, 0, 64, s->a));
+    END(s->a);
+    ASK(cudaGraphInstantiate(&s->exec, s->graph, 0));
+});
+
 CASE(bad_host_function, {
     BEGIN(s->a, ThreadLocal);
     ASK(cudaLaunchHostFunc(s->a, NULL, NULL));
@@ -40,6 +54,12 @@ CASE(bad_host_function, {
 CASE(bad_event, {
     BEGIN(s->a, ThreadLocal);
     ASK(cudaEventRecord(NULL, s->a));
+    STATUS(s->a);
+    END(s->a);
+});
+
+CASE(bad_event_waited, {
+    BEGIN(s->a, ThreadLocal);
     ASK(cudaStreamWaitEvent(s->a, NULL, 0));
     STATUS(s->a);
     END(s->a);
@@ -91,11 +111,14 @@ CASE(pending_error, {
 });
 
 static const struct case_rule rules[] = {
-    {&bad_launch, "A launch with a configuration that cannot be:"},
+    {&bad_launch, "A launch with a configuration that cannot be invalidates the capture."},
+    {&no_kernel, "A launch of no kernel:"},
     {&bad_copy, "A copy in a direction that does not exist:"},
-    {&bad_fill, "A fill of memory that does not exist:"},
+    {&bad_fill, "A fill of memory that does not exist is captured: nobody looks at the address."},
+    {&bad_fill_instantiated, "Nor when the graph is instantiated:"},
     {&bad_host_function, "A host function that is NULL:"},
-    {&bad_event, "An event that is NULL:"},
+    {&bad_event, "Recording an event that is NULL:"},
+    {&bad_event_waited, "Waiting on an event that is NULL:"},
     {&bad_event_flags, "Event flags that do not exist:"},
     {&bad_malloc_async, "An allocation that is too large:"},
     {&bad_free_async, "A free of memory that was not allocated so:"},
@@ -215,12 +238,12 @@ CASE(invalidated_fork_destroyed, {
 static const struct case_rule after_rules[] = {
     {&invalidated_work, "Work on the stream is refused until the end."},
     {&invalidated_events, "So are events."},
-    {&invalidated_waits, "So are waits, now for another reason."},
+    {&invalidated_waits, "So are waits, for the reason that holds in any capture."},
     {&invalidated_forks, "Forked streams are invalidated with their origin, and free after its end."},
     {&invalidated_still_protects, "It still stands in the way of unsafe calls; the end sets them free."},
     {&invalidated_others_work, "Other streams go on as before."},
-    {&invalidated_priority, "The priority may still be asked."},
-    {&invalidated_flags, "The flags may not."},
+    {&invalidated_priority, "The priority may be asked no more."},
+    {&invalidated_flags, "Nor may the flags, as in any capture."},
     {&invalidated_ended_on_fork, "It cannot be ended on a forked stream."},
     {&invalidated_destroyed, "Destroying the stream is as good as the end."},
     {&invalidated_fork_destroyed, "Forked streams may be destroyed."},
@@ -314,7 +337,9 @@ static const struct case_rule nested_rules[] = {
     {&invalid_stays_apart, "Invalidating one does not touch the other."},
     {&merge, "Two captures cannot be joined: waiting on an event of another capture fails and invalidates both."},
     {&merge_of_forks, "Forked streams carry that rule to their captures."},
-    {&merge_with_invalidated, "Waiting on an event of a capture that is invalidated already:"},
+    {&merge_with_invalidated,
+     "Waiting on an event of a capture that is invalidated already is no merge: the event means "
+     "nothing any more, as after an end."},
     {&merge_into_invalidated, "Waiting in a capture that is invalidated already:"},
     {&event_moves_between_captures,
      "One event may serve two captures in turn: it belongs to the one that recorded it last."},

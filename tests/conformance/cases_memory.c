@@ -143,9 +143,10 @@ static const struct case_rule rules[] = {
     {&freed_in_next_graph, "What one graph allocates, the next may use and free."},
     {&memory_graph_clone, "A graph with memory nodes cannot be cloned."},
     {&memory_graph_second_exec, "Nor instantiated a second time while the first lives."},
-    {&free_plain_memory_captured, "Freeing memory in a capture that was allocated outside of it:"},
-    {&free_captured_memory_outside, "Freeing captured memory on a stream outside, before the graph ever ran:"},
-    {&ordered_memory_beside, "Stream-ordered memory on a stream outside the capture is no unsafe call."},
+    {&free_plain_memory_captured, "A capture cannot free what was not allocated in one; the attempt does no harm."},
+    {&free_captured_memory_outside,
+     "Nor can captured memory be freed on a stream outside meanwhile: that is an unsafe call."},
+    {&ordered_memory_beside, "On streams outside the capture, stream-ordered allocation is as unsafe as cudaMalloc."},
 };
 
 const struct case_topic topic_memory = CASE_TOPIC(

@@ -207,7 +207,7 @@ static const struct case_rule rules[] = {
     {&info_of_fork, "A forked stream tells the same capture, with dependencies of its own."},
     {&info_after_join, "A join adds to the dependencies of the joining stream, and leaves the other's."},
     {&ids_differ, "Every capture has an id of its own, also on the same stream."},
-    {&info_of_invalidated, "Of an invalidated capture, only status and id can be had."},
+    {&info_of_invalidated, "Of an invalidated capture, only the status can be had, not even the id."},
     {&graph_asked_during_capture, "The graph may be looked at while it grows; it is the one that the end gives."},
     {&priority_of_stream, "The priority of a capturing stream may be asked."},
     {&id_of_stream, "Its id may not: cudaStreamGetId fails and invalidates the capture, in any mode."},

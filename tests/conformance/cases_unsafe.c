@@ -6,6 +6,20 @@ CALL(malloc_pinned, cudaMallocHost(&s->pinned, 64));
 CALL_ENDING(free_device, memory, cudaFree(s->memory));
 CALL_ENDING(free_pinned, pinned, cudaFreeHost(s->pinned));
 CALL(free_null, cudaFree(NULL));
+
+/* The first use of a pool may need more than a later one. */
+static cudaError_t use_pool(const struct scene *s)
+{
+    void *memory = NULL;
+    cudaError_t error = cudaMallocAsync(&memory, 64, s->b);
+    if (!error)
+        error = cudaFreeAsync(memory, s->b);
+    return error ? error : cudaStreamSynchronize(s->b);
+}
+CALL_AS(use_pool_before, "/* memory was allocated and freed on b before */", use_pool(s));
+CALL(malloc_ordered, cudaMallocAsync(&s->memory, 64, s->b));
+CALL_ENDING(free_ordered, memory, cudaFreeAsync(s->memory, s->b));
+
 CALL(copy_to_host, cudaMemcpy(s->y, s->x, sizeof *s->y, cudaMemcpyDeviceToHost));
 CALL(copy_to_device, cudaMemcpy(s->x, s->y, sizeof *s->y, cudaMemcpyHostToDevice));
 CALL(copy_in_device, cudaMemcpy(s->x, s->x, sizeof *s->x, cudaMemcpyDeviceToDevice));
@@ -59,6 +73,8 @@ IN_MODES(malloc_pinned, NULL, malloc_pinned);
 IN_MODES(free_device, &malloc_device, free_device);
 IN_MODES(free_pinned, &malloc_pinned, free_pinned);
 IN_MODES(free_null, NULL, free_null);
+IN_MODES(malloc_ordered, &use_pool_before, malloc_ordered);
+IN_MODES(free_ordered, &malloc_ordered, free_ordered);
 IN_MODES(copy_to_host, NULL, copy_to_host);
 IN_MODES(copy_to_device, NULL, copy_to_device);
 IN_MODES(copy_in_device, NULL, copy_in_device);
@@ -90,6 +106,8 @@ static const struct case_rule rules[] = {
     {&free_device_here, "cudaFree, in the capturing thread."},
     {&free_pinned_here, "cudaFreeHost, in the capturing thread."},
     {&free_null_here, "cudaFree of NULL, in the capturing thread."},
+    {&malloc_ordered_here, "cudaMallocAsync on a stream that does not capture, in the capturing thread."},
+    {&free_ordered_here, "cudaFreeAsync on a stream that does not capture, in the capturing thread."},
     {&copy_to_host_here, "A synchronous copy to the host, in the capturing thread."},
     {&copy_to_device_here, "A synchronous copy to the device, in the capturing thread."},
     {&copy_in_device_here, "A synchronous copy inside the device, in the capturing thread."},
@@ -122,6 +140,8 @@ static const struct case_rule thread_rules[] = {
     {&free_device_elsewhere, "cudaFree, in another thread."},
     {&free_pinned_elsewhere, "cudaFreeHost, in another thread."},
     {&free_null_elsewhere, "cudaFree of NULL, in another thread."},
+    {&malloc_ordered_elsewhere, "cudaMallocAsync on a stream that does not capture, in another thread."},
+    {&free_ordered_elsewhere, "cudaFreeAsync on a stream that does not capture, in another thread."},
     {&copy_to_host_elsewhere, "A synchronous copy to the host, in another thread."},
     {&copy_to_device_elsewhere, "A synchronous copy to the device, in another thread."},
     {&copy_in_device_elsewhere, "A synchronous copy inside the device, in another thread."},

@@ -174,6 +174,14 @@ const struct case_topic topic_update = CASE_TOPIC(
             s->other = NULL;                                                                                           \
     } while (0)
 
+#define IS_OTHER_DESTROYED()                                                                                           \
+    do {                                                                                                               \
+        bool destroyed = case_held_is_destroyed();                                                                     \
+        ANSWERED("other was destroyed", destroyed);                                                                    \
+        if (destroyed)                                                                                                 \
+            s->other = NULL;                                                                                           \
+    } while (0)
+
 CASE(into_empty_graph, {
     STEP(cudaGraphCreate(&s->other, 0));
     BEGIN_INTO(s->a, NULL, 0);
@@ -204,25 +212,23 @@ CASE(into_graph_beside_nodes, {
 });
 
 CASE(into_graph_invalidated, {
-    struct standing at;
     case_step_call(s, &case_make_other);
+    STEP_AS(CASE_HOLD("other"), case_hold(s->other));
     BEGIN_INTO(s->a, NULL, 0);
     LAUNCH(s->a);
     ASK(cudaMalloc(&s->memory, 64));
     END(s->a);
-    ASK_AS("cudaGraphGetNodes(other, nodes, &count)", nodes_of(s->other, &at));
-    VALUE("nodes of other", at.count);
+    IS_OTHER_DESTROYED();
 });
 
 CASE(into_graph_unjoined, {
-    struct standing at;
     case_step_call(s, &case_make_other);
+    STEP_AS(CASE_HOLD("other"), case_hold(s->other));
     BEGIN_INTO(s->a, NULL, 0);
     ORDER(s->a, s->b);
     LAUNCH(s->b);
     END(s->a);
-    ASK_AS("cudaGraphGetNodes(other, nodes, &count)", nodes_of(s->other, &at));
-    VALUE("nodes of other", at.count);
+    IS_OTHER_DESTROYED();
 });
 
 CASE(into_graph_with_unjoined_old_nodes, {
@@ -275,13 +281,13 @@ CASE(into_graph_foreign_nodes, {
 });
 
 CASE(into_graph_origin_destroyed, {
-    struct standing at;
     STEP(cudaGraphCreate(&s->other, 0));
+    STEP_AS(CASE_HOLD("other"), case_hold(s->other));
     BEGIN_INTO(s->a, NULL, 0);
     LAUNCH(s->a);
     ASK(cudaStreamDestroy(s->a));
     s->a = NULL;
-    ASK_AS("cudaGraphGetNodes(other, nodes, &count)", nodes_of(s->other, &at));
+    IS_OTHER_DESTROYED();
 });
 
 static const struct case_rule into_rules[] = {
@@ -290,12 +296,14 @@ static const struct case_rule into_rules[] = {
     {&into_graph_beside_nodes, "Or on none: then they lie beside what the graph has already."},
     {&into_graph_with_unjoined_old_nodes, "An end without any work adds nothing."},
     {&into_graph_one_after_other, "Several captures may go into one graph, one after the other."},
-    {&into_graph_twice_at_once, "What of two at once?"},
-    {&into_graph_invalidated, "After an invalidated capture the graph remains the program's. What was captured:"},
-    {&into_graph_unjoined, "The same where work was not joined:"},
+    {&into_graph_twice_at_once, "Two at once are refused."},
+    {&into_graph_invalidated,
+     "A capture that ends invalidated destroys the graph, with what it held before: its handle "
+     "must not be used again, not even to destroy it."},
+    {&into_graph_unjoined, "So does one that ends with work not joined."},
     {&into_graph_on_capturing, "A stream that captures cannot begin this way either."},
     {&into_graph_foreign_nodes, "The nodes to depend on must be the graph's own."},
-    {&into_graph_origin_destroyed, "The graph outlives a capture whose origin is destroyed."},
+    {&into_graph_origin_destroyed, "So does a capture whose origin is destroyed."},
 };
 
 const struct case_topic topic_into_graph =
