@@ -54,19 +54,22 @@ typedef struct bg_capture_options {
     bool foreign_inline;    /* true: an eager op on a stream that someone else captures runs inline */
     bool zero_tail;         /* rows beyond a smaller write-back are zeroed. Outputs keep their extent in this
                              * version, so that there are no such rows */
-    int worker_threads;     /* 0: instantiate in the calling thread; others are BG_ERROR_UNSUPPORTED here */
+    int worker_threads;     /* how many threads instantiate segments while the capture goes on, 0 to 64; where segments
+                             * are launched at capture, each must be instantiated at once, and there are none */
     bg_pool *pool;          /* NULL: the graph has its own memory */
     const bg_tensor *state; /* tensors that a pass changes; put back as they were where the pass does not count: */
     size_t state_count;     /* where segments are not launched, and where the capture fails or is aborted */
     bg_status (*barrier)(void *user); /* called after each segment's end, at capture; it may wait, but not call ops; an
                                          error ends the capture */
     void *barrier_user;
+    bool upload; /* true: where segments are not launched at capture, the end uploads them to the device, so that the
+                  * first replay need not */
 } bg_capture_options;
 
 #define BG_CAPTURE_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false,     \
-            false, 0, NULL, NULL, 0, NULL, NULL                                                                        \
+            false, 0, NULL, NULL, 0, NULL, NULL, false                                                                 \
     }
 
 typedef struct bg_graph_info {

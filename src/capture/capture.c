@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WORKERS_MAX = 64 };
+
 /* ---- options ---- */
 
 static bg_status copy_options(bg_capture_options *to, const bg_capture_options *from)
@@ -28,10 +30,9 @@ static bg_status check_options(const bg_capture_options *options)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.debug is %d, no bg_debug", (int)options->debug);
     if (options->debug == BG_DEBUG_STEP)
         return bg__fail(BG_ERROR_UNSUPPORTED, "options.debug: BG_DEBUG_STEP is not in this version; use BG_DEBUG_SYNC");
-    if (options->worker_threads != 0)
-        return bg__fail(options->worker_threads < 0 ? BG_ERROR_INVALID_ARGUMENT : BG_ERROR_UNSUPPORTED,
-                        "options.worker_threads is %d; this version instantiates in the calling thread: 0",
-                        options->worker_threads);
+    if (options->worker_threads < 0 || options->worker_threads > WORKERS_MAX)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.worker_threads is %d; allowed are 0 to %d",
+                        options->worker_threads, WORKERS_MAX);
     if (options->pool != NULL)
         return bg__fail(BG_ERROR_UNSUPPORTED,
                         "options.pool is set; in this version each graph has its own memory: NULL");
@@ -110,6 +111,7 @@ static void dispose(bg_capture *capture)
         BG__RELEASE(cudaEventDestroy(capture->event));
     if (capture->thread == bg__thread_id() && bg__thread_self()->phase == BG_PHASE_CAPTURE)
         bg__thread_self()->phase = BG_PHASE_PLAIN;
+    bg__workers_stop(capture->workers);
     bg__state_free(capture);
     bg__override_free(capture->override);
     bg_graph_destroy(capture->graph);
@@ -142,6 +144,9 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
     BG__TRY(bg__state_save(capture));
+    /* A launch waits for its segment's instantiation, so that other threads gain nothing. */
+    if (checked.worker_threads > 0 && !checked.launch_segments)
+        BG__TRY(bg__workers_start(&capture->workers, checked.worker_threads, capture->graph->device));
     if (capture->debug != BG_DEBUG_FORWARD)
         BG__TRY(bg__segment_open(capture));
     bg__live_add(capture);
@@ -224,6 +229,17 @@ static void measure(bg_capture *capture)
         graph->graph_bytes = capture->free_bytes - free_bytes - bridges;
 }
 
+/* A launch uploads what was not uploaded before it. */
+static bg_status upload(bg_capture *capture)
+{
+    bg_graph *graph = capture->graph;
+    bg_status status = BG_OK;
+    for (int i = 0; i < graph->segment_count && !capture->options.launch_segments; i++)
+        BG__TRY_CUDA(cudaGraphUpload(graph->segments[i].exec, capture->origin));
+done:
+    return status;
+}
+
 static bg_status end(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
@@ -231,6 +247,10 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     bg__capture_enter(capture);
     if (status == BG_OK && capture->open)
         status = bg__segment_close(capture, capture->options.join_at_end);
+    if (status == BG_OK && !capture->aborted && capture->workers != NULL)
+        status = bg__workers_collect(capture->workers, capture->graph);
+    if (status == BG_OK && !capture->aborted && capture->options.upload)
+        status = upload(capture);
     if (capture->aborted || status != BG_OK)
         note_failure(capture, status);
     if (capture->aborted)

@@ -119,12 +119,13 @@ struct bg_capture {
     int member_count, member_capacity;
     bg__saved *saved;
     size_t saved_count;
-    bg__copy *writebacks; /* of the last break: they go into the segment that follows it */
-    bool open;            /* the origin captures */
-    bool in_body;         /* a body runs at a break */
-    int depth;            /* library calls for this capture on the stack: the outermost one may free it */
-    bool aborted;         /* inside of one */
-    bg_status status;     /* the first failure */
+    struct bg__workers *workers; /* NULL: segments are instantiated here */
+    bg__copy *writebacks;        /* of the last break: they go into the segment that follows it */
+    bool open;                   /* the origin captures */
+    bool in_body;                /* a body runs at a break */
+    int depth;                   /* library calls for this capture on the stack: the outermost one may free it */
+    bool aborted;                /* inside of one */
+    bg_status status;            /* the first failure */
     char message[1024];
     double began_ms;
     size_t free_bytes; /* at begin */
@@ -176,6 +177,17 @@ void bg__writeback_fold(bg_capture *capture, int segment);
 void bg__writeback_bind(const bg_graph *graph);
 /* In a replay: the node of copy does what `now` says. */
 bg_status bg__writeback_settle(bg__copy *copy, const bg__copy *now, cudaStream_t stream);
+
+/* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */
+typedef struct bg__workers bg__workers;
+bg_status bg__workers_start(bg__workers **workers, int count, int device);
+/* The next segment's graph. */
+bg_status bg__workers_give(bg__workers *workers, cudaGraph_t graph);
+/* Waits, and gives the segments and steps of graph what was made for them. */
+bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph);
+/* Throws away what was not collected. NULL is fine. */
+void bg__workers_stop(bg__workers *workers);
+cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec);
 
 /* options.state (state.c). */
 bg_status bg__state_save(bg_capture *capture);

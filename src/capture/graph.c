@@ -104,7 +104,8 @@ void bg_graph_destroy(bg_graph *graph)
     relaxed = bg__relax_to_release();
     for (int i = 0; i < graph->segment_count; i++) {
         /* CUDA keeps what a launch in flight needs. */
-        BG__RELEASE(cudaGraphExecDestroy(graph->segments[i].exec));
+        if (graph->segments[i].exec != NULL)
+            BG__RELEASE(cudaGraphExecDestroy(graph->segments[i].exec));
         BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
     }
     if (graph->order_event != NULL)

@@ -88,11 +88,15 @@ static bg_status instantiate(bg_capture *capture, bg__segment *segment)
 {
     double began = bg__now_ms();
     bg__relaxed relaxed;
+    cudaError_t error;
     bg_status status;
 
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
-    /* Memory that a segment allocates and no segment frees is freed by its next launch. */
-    BG__TRY_CUDA(cudaGraphInstantiate(&segment->exec, segment->graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    error = bg__instantiate(segment->graph, &segment->exec);
+    if (error != cudaSuccess) {
+        status = bg__fail_cuda(error, "cudaGraphInstantiate");
+        goto done;
+    }
     capture->graph->instantiate_ms += bg__now_ms() - began;
 done:
     bg__relax_end(relaxed);
@@ -129,13 +133,16 @@ static bg_status keep(bg_capture *capture, bg__segment *segment)
     bg_graph *graph = capture->graph;
     bg_status status;
 
-    BG__TRY(instantiate(capture, segment));
+    if (capture->workers == NULL)
+        BG__TRY(instantiate(capture, segment));
     BG__TRY(bg__graph_add_segment(graph, *segment));
     *segment = (bg__segment){NULL, NULL, 0};
     bg__writeback_fold(capture, graph->segment_count - 1);
     BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__LAUNCH,
                                                  .place = graph->segment_count - 1,
                                                  .of.exec = graph->segments[graph->segment_count - 1].exec}));
+    if (capture->workers != NULL)
+        BG__TRY(bg__workers_give(capture->workers, graph->segments[graph->segment_count - 1].graph));
     if (capture->options.launch_segments)
         BG__TRY_CUDA(cudaGraphLaunch(graph->segments[graph->segment_count - 1].exec, capture->origin));
     BG__TRY(bg__step_sync(capture));

@@ -1,0 +1,158 @@
+/* Threads that instantiate segments while the capture goes on. Instantiation takes as long as capturing does, and in
+ * the capturing thread it would have to wait for the segment's end. */
+#include "capture/capture.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+typedef struct job {
+    cudaGraph_t graph; /* lives longer than the workers */
+    cudaGraphExec_t exec;
+    cudaError_t error;
+    double ms;
+} job;
+
+struct bg__workers {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed; /* a job has come, or none will */
+    job *jobs;              /* one a segment; moved only under the mutex */
+    int job_count, job_capacity;
+    int taken;
+    bool closed; /* no job will come */
+    int device;
+    int thread_count;
+    pthread_t threads[];
+};
+
+cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec)
+{
+    /* Memory that a segment allocates and no segment frees is freed by its next launch. */
+    return cudaGraphInstantiate(exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch);
+}
+
+/* What a thread that only instantiates sets once: its captures-in-other-threads rule is the relaxed one. */
+static cudaError_t prepare_thread(int device)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaError_t error = cudaSetDevice(device);
+    return error != cudaSuccess ? error : cudaThreadExchangeStreamCaptureMode(&mode);
+}
+
+static void *work(void *user)
+{
+    bg__workers *workers = user;
+    cudaError_t prepared = prepare_thread(workers->device);
+
+    pthread_mutex_lock(&workers->mutex);
+    for (;;) {
+        job done = {.error = prepared};
+        double began;
+        int number;
+
+        while (workers->taken == workers->job_count && !workers->closed)
+            pthread_cond_wait(&workers->changed, &workers->mutex);
+        if (workers->taken == workers->job_count)
+            break;
+        number = workers->taken++;
+        done.graph = workers->jobs[number].graph;
+        pthread_mutex_unlock(&workers->mutex);
+        began = bg__now_ms();
+        if (done.error == cudaSuccess)
+            done.error = bg__instantiate(done.graph, &done.exec);
+        done.ms = bg__now_ms() - began;
+        pthread_mutex_lock(&workers->mutex);
+        workers->jobs[number] = done;
+    }
+    pthread_mutex_unlock(&workers->mutex);
+    return NULL;
+}
+
+bg_status bg__workers_start(bg__workers **result, int count, int device)
+{
+    bg__workers *workers = calloc(1, sizeof *workers + (size_t)count * sizeof workers->threads[0]);
+    if (workers == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d worker threads", count);
+    pthread_mutex_init(&workers->mutex, NULL);
+    pthread_cond_init(&workers->changed, NULL);
+    workers->device = device;
+    *result = workers;
+    while (workers->thread_count < count) {
+        int error = pthread_create(&workers->threads[workers->thread_count], NULL, work, workers);
+        if (error != 0)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY,
+                            "worker thread %d of %d could not be started (error %d); lower "
+                            "options.worker_threads",
+                            workers->thread_count + 1, count, error);
+        workers->thread_count++;
+    }
+    return BG_OK;
+}
+
+bg_status bg__workers_give(bg__workers *workers, cudaGraph_t graph)
+{
+    bg_status status = BG_OK;
+    pthread_mutex_lock(&workers->mutex);
+    if (workers->job_count == workers->job_capacity) {
+        int capacity = workers->job_capacity ? 2 * workers->job_capacity : 16;
+        job *jobs = realloc(workers->jobs, (size_t)capacity * sizeof *jobs);
+        if (jobs == NULL) {
+            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d segments", capacity);
+            goto done;
+        }
+        workers->jobs = jobs;
+        workers->job_capacity = capacity;
+    }
+    workers->jobs[workers->job_count++] = (job){.graph = graph};
+    pthread_cond_signal(&workers->changed);
+done:
+    pthread_mutex_unlock(&workers->mutex);
+    return status;
+}
+
+/* Waits until all is done; discard: what has not begun is left. */
+static void finish(bg__workers *workers, bool discard)
+{
+    pthread_mutex_lock(&workers->mutex);
+    workers->closed = true;
+    if (discard)
+        workers->job_count = workers->taken;
+    pthread_cond_broadcast(&workers->changed);
+    pthread_mutex_unlock(&workers->mutex);
+    for (int i = 0; i < workers->thread_count; i++)
+        (void)pthread_join(workers->threads[i], NULL);
+    workers->thread_count = 0;
+}
+
+bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph)
+{
+    finish(workers, false);
+    for (int i = 0; i < workers->job_count; i++) {
+        job *j = &workers->jobs[i];
+        if (j->error != cudaSuccess) {
+            bg_status status = bg__fail_cuda(j->error, "cudaGraphInstantiate");
+            bg__fail_where("segment %d of %s, in a worker thread", i, graph->name);
+            return status;
+        }
+        graph->segments[i].exec = j->exec;
+        graph->instantiate_ms += j->ms;
+        j->exec = NULL;
+    }
+    for (int i = 0; i < graph->step_count; i++)
+        if (graph->steps[i].kind == BG__LAUNCH)
+            graph->steps[i].of.exec = graph->segments[graph->steps[i].place].exec;
+    return BG_OK;
+}
+
+void bg__workers_stop(bg__workers *workers)
+{
+    if (workers == NULL)
+        return;
+    finish(workers, true);
+    for (int i = 0; i < workers->job_count; i++)
+        if (workers->jobs[i].exec != NULL)
+            BG__RELEASE(cudaGraphExecDestroy(workers->jobs[i].exec));
+    pthread_cond_destroy(&workers->changed);
+    pthread_mutex_destroy(&workers->mutex);
+    free(workers->jobs);
+    free(workers);
+}
