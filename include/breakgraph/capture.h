@@ -52,8 +52,8 @@ typedef struct bg_capture_options {
                              * known without it (see bg_op_set_shape) */
     bool join_at_end;       /* true: work left on forked streams is joined at the end; false: an error */
     bool foreign_inline;    /* true: an eager op on a stream that someone else captures runs inline */
-    bool zero_tail;         /* rows beyond a smaller write-back are zeroed. Outputs keep their extent in this
-                             * version, so that there are no such rows */
+    bool zero_tail;         /* true: rows beyond an output that is shorter than expected (bg_op_set_shorter) are zeroed;
+                             * false: they are left as they are */
     int worker_threads;     /* how many threads instantiate segments while the capture goes on, 0 to 64; where segments
                              * are launched at capture, each must be instantiated at once, and there are none */
     bg_pool *pool;          /* NULL: the graph has its own memory */

@@ -58,6 +58,7 @@ typedef struct bg_op {
     const struct bg_op *twin_;
     bg_op_body capture_stub_, reference_;
     bg_op_shape shape_;
+    bool shorter_;
 } bg_op;
 
 /* Called by the macros when the program, or a shared object, is loaded and unloaded. A graph whose ops are unloaded may
@@ -78,6 +79,11 @@ BG_API bg_status bg_op_set_reference(const char *name, bg_op_body body);
 /* How to know the outputs' shapes without running the op: used for an output without memory and with rank 0, and where
  * a capture launches nothing. NULL takes it back. Errors: INVALID_ARGUMENT, NOT_FOUND. */
 BG_API bg_status bg_op_set_shape(const char *name, bg_op_shape shape);
+
+/* Whether the body may leave outputs with fewer rows (dim[0]) than the caller expects, as a sampler that stops early
+ * does; false unless set. What lies beyond is left as it is or, in a capture with options.zero_tail, zeroed. Errors:
+ * INVALID_ARGUMENT, NOT_FOUND. */
+BG_API bg_status bg_op_set_shorter(const char *name, bool allowed);
 
 /* Which ops are eager, in captures that begin after this call, in place of how they are declared: a list of patterns
  * with commas between, "attention,moe_*,rope#3,!sample_*". A bare name matches that op at any depth; name#k the k-th
@@ -211,7 +217,8 @@ BG_END_C_
                                    NULL,                                                                               \
                                    NULL,                                                                               \
                                    NULL,                                                                               \
-                                   NULL};                                                                              \
+                                   NULL,                                                                               \
+                                   false};                                                                             \
     __attribute__((constructor)) static void name##_bg_register_(void)                                                 \
     {                                                                                                                  \
         bg_op_register(&name##_bg_op_);                                                                                \

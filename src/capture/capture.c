@@ -143,6 +143,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY(bg__graph_create(&capture->graph, checked.name));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
+    capture->graph->root.zero_tail = checked.zero_tail;
     BG__TRY(bg__state_save(capture));
     /* A launch waits for its segment's instantiation, so that other threads gain nothing. */
     if (checked.worker_threads > 0 && !checked.launch_segments)

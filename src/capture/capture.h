@@ -18,9 +18,7 @@ typedef struct bg__segment {
 /* A write-back: an output that the body left elsewhere at capture. A node of the next segment, or a COPY step. */
 typedef struct bg__copy {
     const bg__call *call;
-    const void *source; /* of this replay or, of a node, what it holds; NULL: the body wrote in place */
-    void *target;
-    size_t bytes;
+    bg__move move; /* of this replay or, of a node, what it holds */
     bool folded;
     /* Where it is a node. */
     bool enabled;
@@ -175,8 +173,8 @@ bg_status bg__writeback_unfold(bg_capture *capture);
 void bg__writeback_fold(bg_capture *capture, int segment);
 /* When all segments are instantiated. */
 void bg__writeback_bind(const bg_graph *graph);
-/* In a replay: the node of copy does what `now` says. */
-bg_status bg__writeback_settle(bg__copy *copy, const bg__copy *now, cudaStream_t stream);
+/* In a replay: the node, or the step, of copy does this move. */
+bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream);
 
 /* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */
 typedef struct bg__workers bg__workers;

@@ -43,12 +43,13 @@ static bg_op_body choose_body(const bg_capture *capture, const bg_op *op, const 
     return NULL;
 }
 
-static bg_status add_writeback(bg_capture *capture, bg__eager *eager, int ordinal, bg__copy copy)
+static bg_status add_writeback(bg_capture *capture, bg__eager *eager, int ordinal, const bg__move *move)
 {
-    bg__copy *kept = malloc(sizeof *kept);
+    bg__copy *kept = calloc(1, sizeof *kept);
     if (kept == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a write-back");
-    *kept = copy;
+    kept->call = eager->call;
+    kept->move = *move;
     eager->copies[ordinal] = kept;
     return bg__writeback_add(capture, kept);
 }
@@ -59,11 +60,10 @@ static bg_status settle(bg_capture *capture, bg__eager *eager)
     bg_status status = BG_OK;
 
     while (bg__output_next(eager->call->op, &output)) {
-        bg__copy copy = {.call = eager->call};
-        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &copy.source, &copy.bytes));
-        copy.target = bg__output_tensor(&output, eager->args)->data;
-        if (copy.source != NULL)
-            BG__TRY(add_writeback(capture, eager, output.ordinal, copy));
+        bg__move move;
+        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &move));
+        if (bg__move_is_needed(&move))
+            BG__TRY(add_writeback(capture, eager, output.ordinal, &move));
     }
 done:
     return status;

@@ -105,9 +105,10 @@ static inline bg_status cuda_status(cudaError_t error, const char *call)
     return bg__fail_cuda(error, call);
 }
 
-static inline bg_status write_back(void *target, const void *source, size_t bytes, cudaStream_t stream)
+static bg_status move_now(const bg__move *move, cudaStream_t stream)
 {
-    return cuda_status(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, stream), "cudaMemcpyAsync");
+    bg__pending_forget();
+    return bg__move_run(move, stream);
 }
 
 static bg_status settle(bg__eager *eager, cudaStream_t stream)
@@ -117,15 +118,12 @@ static bg_status settle(bg__eager *eager, cudaStream_t stream)
 
     while (bg__output_next(eager->call->op, &output)) {
         bg__copy *copy = eager->copies[output.ordinal];
-        bg__copy now = {.call = eager->call};
-        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &now.source, &now.bytes));
-        now.target = bg__output_tensor(&output, eager->args)->data;
-        if (copy != NULL && copy->folded)
-            BG__TRY(bg__writeback_settle(copy, &now, stream));
-        else if (copy != NULL)
-            *copy = now;
-        else if (now.source != NULL)
-            BG__TRY(write_back(now.target, now.source, now.bytes, stream));
+        bg__move move;
+        BG__TRY(bg__output_settle(eager->call, &output, eager->args, eager->work, &move));
+        if (copy != NULL)
+            BG__TRY(bg__writeback_settle(copy, &move, stream));
+        else if (bg__move_is_needed(&move))
+            BG__TRY(move_now(&move, stream));
     }
 done:
     return status;
@@ -156,10 +154,7 @@ static bg_status run_step(bg_graph *graph, const bg__step *step, cudaStream_t st
     case BG__LAUNCH: return cuda_status(cudaGraphLaunch(step->of.exec, stream), "cudaGraphLaunch");
     case BG__CALL: return run_call(step->of.eager, stream);
     case BG__FORWARD: return bg__run_forward(graph, BG_PHASE_REPLAY, stream);
-    case BG__COPY:
-        if (step->of.copy->source == NULL)
-            return BG_OK;
-        return write_back(step->of.copy->target, step->of.copy->source, step->of.copy->bytes, stream);
+    case BG__COPY: return bg__move_is_needed(&step->of.copy->move) ? move_now(&step->of.copy->move, stream) : BG_OK;
     case BG__SYNC: return cuda_status(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     }
     return BG_OK;

@@ -16,21 +16,13 @@ done:
     return status;
 }
 
-static bg_status copy_now(const bg__copy *copy, cudaStream_t stream)
-{
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaMemcpyAsync(copy->target, copy->source, copy->bytes, cudaMemcpyDefault, stream));
-done:
-    return status;
-}
-
 /* ---- at capture ---- */
 
 static bg_status add_step(bg_capture *capture, bg__copy *copy)
 {
     bg_status status;
     BG__TRY(bg__graph_add_step(capture->graph, (bg__step){.kind = BG__COPY, .of.copy = copy}));
-    BG__TRY(copy_now(copy, capture->origin));
+    BG__TRY(bg__move_run(&copy->move, capture->origin));
 done:
     return status;
 }
@@ -38,12 +30,14 @@ done:
 bg_status bg__writeback_add(bg_capture *capture, bg__copy *copy)
 {
     bg__copy **end = &capture->writebacks;
-    bool on_device = true;
-    bg_status status;
+    bool foldable = copy->move.source != NULL && copy->move.tail == 0;
+    bg_status status = BG_OK;
 
-    BG__TRY(check_device_memory(copy->source, &on_device));
-    BG__TRY(check_device_memory(copy->target, &on_device));
-    if (!on_device)
+    if (foldable)
+        BG__TRY(check_device_memory(copy->move.source, &foldable));
+    if (foldable)
+        BG__TRY(check_device_memory(copy->move.target, &foldable));
+    if (!foldable)
         return add_step(capture, copy);
     while (*end != NULL)
         end = &(*end)->next;
@@ -72,7 +66,7 @@ bg_status bg__writeback_capture(bg_capture *capture)
 {
     bg_status status = BG_OK;
     for (bg__copy *copy = capture->writebacks; copy != NULL; copy = copy->next) {
-        BG__TRY(copy_now(copy, capture->origin));
+        BG__TRY(bg__move_run(&copy->move, capture->origin));
         BG__TRY(last_node(capture->origin, &copy->node));
     }
 done:
@@ -139,33 +133,35 @@ done:
 }
 
 /* False: CUDA refuses, as it may where the memory is of another kind. */
-static bool update_node(bg__copy *copy, const bg__copy *now)
+static bool update_node(bg__copy *copy, const bg__move *move)
 {
+    const bg__move *held = &copy->move;
     cudaError_t error;
-    if (copy->source == now->source && copy->target == now->target && copy->bytes == now->bytes)
+    if (held->source == move->source && held->target == move->target && held->bytes == move->bytes)
         return true;
-    error = cudaGraphExecMemcpyNodeSetParams1D(copy->exec, copy->node, now->target, now->source, now->bytes,
+    error = cudaGraphExecMemcpyNodeSetParams1D(copy->exec, copy->node, move->target, move->source, move->bytes,
                                                cudaMemcpyDefault);
     if (error != cudaSuccess) {
         bg__pending_forget();
         bg__ignore(error);
         return false;
     }
-    copy->source = now->source;
-    copy->target = now->target;
-    copy->bytes = now->bytes;
+    copy->move = *move;
     return true;
 }
 
-bg_status bg__writeback_settle(bg__copy *copy, const bg__copy *now, cudaStream_t stream)
+bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream)
 {
-    bg_status status;
-    if (now->source == NULL)
-        return switch_node(copy, false);
-    if (update_node(copy, now))
+    bg_status status = BG_OK;
+    if (!copy->folded) {
+        copy->move = *move;
+        return BG_OK;
+    }
+    if (move->source != NULL && move->tail == 0 && update_node(copy, move))
         return switch_node(copy, true);
     BG__TRY(switch_node(copy, false));
-    BG__TRY(copy_now(now, stream));
+    bg__pending_forget();
+    BG__TRY(bg__move_run(move, stream));
 done:
     return status;
 }

@@ -67,6 +67,7 @@ static bg_status add(bg__call *parent, const bg_op *op, unsigned index, const bg
     call->memory = &call->own;
     call->recorded = true;
     call->segment = -1;
+    call->zero_tail = parent->zero_tail;
     if (site != NULL)
         call->site = *site;
     if (parent->last_child != NULL)

@@ -64,6 +64,7 @@ typedef struct bg__call {
     bool recorded;
     bool repeated; /* its body has run before: its children may be there already */
     bool eager;
+    bool zero_tail; /* of outputs that are shorter than expected; a root hands it on */
     int segment;
     unsigned index; /* among the calls of this op with the same parent */
     char *name;
@@ -110,11 +111,22 @@ static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
 /* Checks every tensor of args, and gives bridge buffers to outputs without memory whose shape is known. */
 bg_status bg__outputs_prepare(bg__call *call, void *args);
 
+/* What brings an output to where it is expected. */
+typedef struct bg__move {
+    const void *source; /* NULL: it is there */
+    void *target;
+    size_t bytes;
+    size_t tail; /* bytes behind them that are to be zero */
+} bg__move;
+static inline bool bg__move_is_needed(const bg__move *move)
+{
+    return move->source != NULL || move->tail > 0;
+}
+bg_status bg__move_run(const bg__move *move, cudaStream_t stream);
+
 /* Compares what the body left in got with what was expected in want (completed where the shape was left to the body);
- * both are arguments of the op. *source is NULL where the result is in place, else where it must be copied from, *bytes
- * long. */
-bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want, void *got, const void **source,
-                            size_t *bytes);
+ * both are arguments of the op. */
+bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want, void *got, bg__move *move);
 
 /* Runs body on the caller's args as a plain or captured call; on return args holds what the caller gets. */
 bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);

@@ -155,14 +155,14 @@ done:
     return status;
 }
 
-static bg_status compare_shapes(const bg__output *output, const bg_tensor *want, const bg_tensor *got)
+static bg_status compare_shapes(const bg_op *op, const bg__output *output, const bg_tensor *want, const bg_tensor *got)
 {
     char name[80], expected[200], found[200];
-    bool same = want->dtype == got->dtype && want->rank == got->rank;
+    bool fits = want->dtype == got->dtype && want->rank == got->rank;
 
-    for (int i = 0; same && i < want->rank; i++)
-        same = want->dim[i] == got->dim[i];
-    if (same)
+    for (int i = 0; fits && i < want->rank; i++)
+        fits = i == 0 && op->shorter_ ? got->dim[i] <= want->dim[i] : got->dim[i] == want->dim[i];
+    if (fits)
         return BG_OK;
     return bg__fail(want->dtype != got->dtype ? BG_ERROR_DTYPE : BG_ERROR_SHAPE,
                     "output %s is %s where %s is expected; a call's outputs keep dtype and shape",
@@ -195,15 +195,24 @@ static bg_status check_overlap(const bg_op *op, const bg__output *moved, void *w
     return BG_OK;
 }
 
-bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want_args, void *got_args,
-                            const void **source, size_t *bytes)
+bg_status bg__move_run(const bg__move *move, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    if (move->source != NULL)
+        BG__TRY_CUDA(cudaMemcpyAsync(move->target, move->source, move->bytes, cudaMemcpyDefault, stream));
+    if (move->tail > 0)
+        BG__TRY_CUDA(cudaMemsetAsync((char *)move->target + move->bytes, 0, move->tail, stream));
+done:
+    return status;
+}
+
+bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want_args, void *got_args, bg__move *move)
 {
     bg_tensor *want = bg__output_tensor(output, want_args), *got = bg__output_tensor(output, got_args);
     bg_status status = BG_OK;
     char name[80];
 
-    *source = NULL;
-    *bytes = 0;
+    *move = (bg__move){0};
     if (!bg__tensor_is_valid(got) || !bg__tensor_is_valid(want))
         return bg__fail(BG_ERROR_SHAPE, "output %s has dtype %d and rank %d (0 to %d); dimensions must not be negative",
                         output_name(output, name, sizeof name), (int)got->dtype, got->rank, BG_MAX_RANK);
@@ -212,18 +221,21 @@ bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want
         want->data = NULL;
         BG__TRY(bridge(call, output->ordinal, want));
     } else {
-        BG__TRY(compare_shapes(output, want, got));
+        BG__TRY(compare_shapes(call->op, output, want, got));
     }
-    *bytes = bg_tensor_bytes(want);
-    if (got->data == want->data || *bytes == 0)
+    move->target = want->data;
+    move->bytes = bg_tensor_bytes(got);
+    if (call->zero_tail)
+        move->tail = bg_tensor_bytes(want) - move->bytes;
+    if (got->data == want->data || move->bytes == 0)
         goto done;
-    *source = got->data;
+    move->source = got->data;
     if (got->data == NULL)
         status = bg__fail(BG_ERROR_OP,
                           "the body left output %s without memory; write where its data points, or use bg_scratch",
                           output_name(output, name, sizeof name));
     else
-        status = check_overlap(call->op, output, want_args, got_args, *source, *bytes);
+        status = check_overlap(call->op, output, want_args, got_args, move->source, move->bytes);
 done:
     return status;
 }
@@ -232,14 +244,11 @@ static bg_status settle_all(bg__call *call, void *want, void *got, cudaStream_t 
 {
     bg__output output = {0};
     bg_status status = BG_OK;
-    const void *source;
-    size_t bytes;
+    bg__move move;
 
     while (bg__output_next(call->op, &output)) {
-        BG__TRY(bg__output_settle(call, &output, want, got, &source, &bytes));
-        if (source != NULL)
-            BG__TRY_CUDA(
-                cudaMemcpyAsync(bg__output_tensor(&output, want)->data, source, bytes, cudaMemcpyDefault, stream));
+        BG__TRY(bg__output_settle(call, &output, want, got, &move));
+        BG__TRY(bg__move_run(&move, stream));
     }
 done:
     return status;

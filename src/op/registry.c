@@ -114,6 +114,17 @@ bg_status bg_op_set_shape(const char *name, bg_op_shape shape)
     return status;
 }
 
+bg_status bg_op_set_shorter(const char *name, bool allowed)
+{
+    bg_status status;
+    bg_op *op = find_for(__func__, name, &status);
+    if (op != NULL) {
+        op->shorter_ = allowed;
+        pthread_mutex_unlock(&mutex);
+    }
+    return status;
+}
+
 bg_op_body bg__op_capture_body(const bg_op *op)
 {
     return op->capture_stub_ != NULL ? op->capture_stub_ : op->body;

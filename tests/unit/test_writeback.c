@@ -45,6 +45,27 @@ BG_EAGER_OP(from_host, BG_OUT(y))
     return BG_OK;
 }
 
+/* Leaves only the first rows. */
+static int rows;
+
+static bg_status leave_rows(bg_tensor *y, const bg_tensor *x, cudaStream_t stream)
+{
+    if (leave[0].data != NULL)
+        y->data = leave[0].data;
+    y->dim[0] = rows;
+    return from_cuda(bgk_scale(y->data, x->data, 2, rows, stream));
+}
+
+BG_EAGER_OP(few, BG_IN(x), BG_OUT(y))
+{
+    return leave_rows(&args->y, &args->x, stream);
+}
+
+BG_OP(few_captured, BG_IN(x), BG_OUT(y))
+{
+    return leave_rows(&args->y, &args->x, stream);
+}
+
 typedef struct memory {
     fixture *f;
     bg_tensor other[3]; /* for bodies */
@@ -265,6 +286,107 @@ static void test_kind_changes(void **state)
     EXPECT_CUDA(cudaFreeHost(pinned));
 }
 
+static bg_status few_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = ((memory *)user)->f;
+    BG_CALL(few, stream, .x = f->x, .y = f->y);
+    return BG_CALL(add, stream, .x = f->y, .y = f->y, .z = f->z);
+}
+
+static bg_status few_captured_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = ((memory *)user)->f;
+    return BG_CALL(few_captured, stream, .x = f->x, .y = f->y);
+}
+
+static void expect_rows(const bg_tensor *tensor, int count, float value, float beyond)
+{
+    float found[N];
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(found, tensor->data, sizeof found, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++)
+        if (found[i] != (i < count ? value : beyond))
+            fail_msg("row %d is %g, expected %g (%d rows)", i, found[i], i < count ? value : beyond, count);
+}
+
+static void replay_rows(memory *m, bg_graph *graph, int count, void *place, bool zero_tail)
+{
+    rows = count;
+    leave[0].data = place;
+    put(&m->f->y, -1);
+    EXPECT_OK(bg_replay(graph, m->f->stream));
+    expect_rows(&m->f->y, count, 6, zero_tail ? 0 : -1);
+    expect_rows(&m->f->z, count, 12, zero_tail ? 0 : -2);
+}
+
+/* Fewer rows than expected, here and there, where the op may leave fewer; what lies beyond stays, or is zeroed. */
+static void test_fewer_rows(void **state)
+{
+    static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_FORWARD};
+    memory *m = *state;
+    EXPECT_OK(bg_op_set_shorter("few", true));
+    for (int i = 0; i < 16; i++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        void *a = m->other[0].data, *first = i / 2 % 2 ? a : NULL;
+        bg_graph *graph;
+        options.zero_tail = i % 2;
+        options.debug = modes[i / 4];
+        rows = i / 2 % 2 ? N : 5;
+        leave[0].data = first;
+        put(&m->f->x, 3);
+        EXPECT_OK(bg_capture_forward(&graph, few_pass, m, m->f->stream, &options));
+        replay_rows(m, graph, N, NULL, options.zero_tail);
+        replay_rows(m, graph, 7, a, options.zero_tail);
+        replay_rows(m, graph, 9, NULL, options.zero_tail);
+        replay_rows(m, graph, N, m->other[1].data, options.zero_tail);
+        replay_rows(m, graph, 1, m->other[1].data, options.zero_tail);
+        replay_rows(m, graph, 0, a, options.zero_tail);
+        replay_rows(m, graph, N, a, options.zero_tail);
+        bg_graph_destroy(graph);
+    }
+    EXPECT_OK(bg_op_set_shorter("few", false));
+}
+
+static void test_fewer_rows_captured(void **state)
+{
+    memory *m = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    EXPECT_OK(bg_op_set_shorter("few_captured", true));
+    options.zero_tail = true;
+    rows = 3;
+    leave[0].data = m->other[0].data;
+    put(&m->f->x, 3);
+    EXPECT_OK(bg_capture_forward(&graph, few_captured_pass, m, m->f->stream, &options));
+    put(&m->f->y, -1);
+    EXPECT_OK(bg_replay(graph, m->f->stream));
+    expect_rows(&m->f->y, 3, 6, 0);
+    bg_graph_destroy(graph);
+    put(&m->f->y, -1);
+    EXPECT_OK(few_captured_pass(m, m->f->stream)); /* no capture, no option */
+    expect_rows(&m->f->y, 3, 6, -1);
+    EXPECT_OK(bg_op_set_shorter("few_captured", false));
+}
+
+static void test_fewer_rows_refused(void **state)
+{
+    memory *m = *state;
+    bg_graph *graph;
+    rows = N;
+    leave[0].data = m->other[0].data;
+    graph = capture(m, few_pass);
+    rows = 7;
+    EXPECT_STATUS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE);
+    EXPECT_ERROR("few#0");
+    EXPECT_ERROR("7");
+    EXPECT_OK(bg_op_set_shorter("few", true));
+    EXPECT_OK(bg_replay(graph, m->f->stream));
+    EXPECT_OK(bg_op_set_shorter("few", false));
+    EXPECT_STATUS(bg_op_set_shorter("no such op", true), BG_ERROR_NOT_FOUND);
+    EXPECT_STATUS(bg_op_set_shorter(NULL, true), BG_ERROR_INVALID_ARGUMENT);
+    bg_graph_destroy(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +397,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_before_the_forks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_host_memory_at_capture, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kind_changes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fewer_rows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fewer_rows_captured, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_fewer_rows_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
