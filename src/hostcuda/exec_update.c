@@ -277,11 +277,11 @@ static cudaError_t set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGra
     cudaGraph_t old = hc_graph_flatten(at->op->child), fresh = hc_graph_flatten(child);
     error = old && fresh ? cudaSuccess : cudaErrorMemoryAllocation;
     if (!error && (old->count != fresh->count || old->count != at->op->child->count))
-        error = cudaErrorInvalidValue; /* another shape, or children of the child */
+        error = cudaErrorGraphExecUpdateFailure; /* another shape, or children of the child */
     for (size_t i = 0; !error && i < old->count; i++) {
         const struct hc_op *now = *op_at(exec, exec->places[at->inner + i]);
         if (!same_edges(old->nodes[i], fresh->nodes[i]) || !compatible(now, fresh->nodes[i]->op))
-            error = cudaErrorInvalidValue;
+            error = cudaErrorGraphExecUpdateFailure;
     }
     if (!error)
         error = hc_exec_own_program(exec) ? cudaSuccess : cudaErrorMemoryAllocation;

@@ -302,7 +302,9 @@ static cudaError_t map(CUdeviceptr address, size_t bytes, size_t offset, CUmemGe
     struct memory *memory = memory_of(handle);
     if (!memory || offset || !bytes || !aligned(address, GRANULARITY) || !aligned(bytes, GRANULARITY))
         return cudaErrorInvalidValue;
-    if (bytes > memory->bytes || !find_range(base, bytes) || mapping_in(base, bytes))
+    if (bytes > memory->bytes)
+        return cudaErrorNotSupported; /* measured */
+    if (!find_range(base, bytes) || mapping_in(base, bytes))
         return cudaErrorInvalidValue;
     return make_mapping(base, bytes, memory);
 }

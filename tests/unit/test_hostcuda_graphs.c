@@ -305,7 +305,7 @@ static void test_child_graph(void **state)
     OK(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
     assert_int_equal(launch(exec), 232);
     add_kernel(child, NULL, 20);
-    EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, child), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, child), cudaErrorGraphExecUpdateFailure);
     assert_int_equal(launch(exec), 353);
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(child));
