@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host_only.h"
+
 #define STEP(call)         assert_int_equal(call, cudaSuccess)
 #define FAILS(call, error) assert_int_equal(call, error)
 #pragma weak hostcuda_fail
@@ -29,23 +31,11 @@ enum { N = 64 };
 
 static char self[4096];
 
-static int need_host_device(void **state)
-{
-    (void)state;
-    if (!hostcuda_fail) {
-        print_message("skipped: HOSTCUDA_FAIL belongs to the host device\n");
-        skip();
-    }
-    return 0;
-}
-
 static int no_faults(void **state)
 {
     (void)state;
-    if (hostcuda_fail) {
-        hostcuda_record(0);
-        assert_int_equal(hostcuda_fail(NULL), 0);
-    }
+    hostcuda_record(0);
+    assert_int_equal(hostcuda_fail(NULL), 0);
     return 0;
 }
 
@@ -374,17 +364,17 @@ static void child(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest children[] = {cmocka_unit_test(child)};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_nth_call_fails_and_does_nothing, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_any_call_and_several, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_a_capture_goes_on, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_cublas, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_a_later_fault_comes_up_at_the_next_wait, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_the_environment, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_what_is_ill_formed, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_an_ill_formed_request_sets_nothing, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_calls_are_recorded_in_order, need_host_device, no_faults),
-        cmocka_unit_test_setup_teardown(test_what_is_live_is_counted, need_host_device, no_faults),
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_the_nth_call_fails_and_does_nothing, no_faults),
+        cmocka_unit_test_teardown(test_any_call_and_several, no_faults),
+        cmocka_unit_test_teardown(test_a_capture_goes_on, no_faults),
+        cmocka_unit_test_teardown(test_cublas, no_faults),
+        cmocka_unit_test_teardown(test_a_later_fault_comes_up_at_the_next_wait, no_faults),
+        cmocka_unit_test_teardown(test_the_environment, no_faults),
+        cmocka_unit_test_teardown(test_what_is_ill_formed, no_faults),
+        cmocka_unit_test_teardown(test_an_ill_formed_request_sets_nothing, no_faults),
+        cmocka_unit_test_teardown(test_calls_are_recorded_in_order, no_faults),
+        cmocka_unit_test_teardown(test_what_is_live_is_counted, no_faults),
     };
     wanted = argc > 1 ? argv[1] : NULL;
     if (wanted) {
@@ -394,6 +384,7 @@ int main(int argc, char **argv)
             _exit(failed); /* a lost device takes no memory back, which is no leak */
         return failed;
     }
+    skip_on_gpu(tests, sizeof tests / sizeof tests[0], "HOSTCUDA_FAIL");
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     return length < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host_only.h"
+
 #define STEP(call) assert_int_equal(call, cudaSuccess)
 #pragma weak hostcuda_seed
 
@@ -29,10 +31,6 @@ static size_t letter_count;
 static int setup(void **state)
 {
     (void)state;
-    if (!hostcuda_seed) {
-        print_message("skipped: HOSTCUDA_SEED belongs to the host device\n");
-        skip();
-    }
     STEP(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
     STEP(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
     STEP(cudaStreamCreateWithFlags(&c, cudaStreamNonBlocking));
@@ -446,8 +444,6 @@ static void test_values(void **state)
     (void)state;
     static const char *const bad[] = {"-1", "two", "3x", " 4", "99999999999999999999"};
     static const char *const good[] = {"", "0", "7", "18446744073709551606"};
-    if (!hostcuda_seed)
-        skip();
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         assert_int_equal(start_with(bad[i]), 1);
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
@@ -457,7 +453,7 @@ static void test_values(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
+    struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values), /* first: the variable is read at the first call */
         TEST(test_all_orders_of_two_streams),
         TEST(test_all_orders_of_two_chains),
@@ -469,5 +465,6 @@ int main(void)
         TEST(test_launches_of_one_graph),
         TEST(test_host_functions_do_not_run_early),
     };
+    skip_on_gpu(tests, sizeof tests / sizeof tests[0], "HOSTCUDA_SEED");
     return cmocka_run_group_tests_name("hostcuda seeds", tests, NULL, NULL);
 }
