@@ -258,7 +258,8 @@ void hc_op_finish(const struct hc_op *op)
         hc_block_release(op->block); /* the program's reference; the op keeps its own */
 }
 
-/* The parameters of CUDA's `extra` form, one buffer laid out as the kernel has them; NULL: it is malformed. */
+/* The parameters of CUDA's `extra` form, one buffer laid out as the kernel has them; NULL: it is malformed. Its size is
+ * that up to the last parameter's end: with padding behind, CUDA refuses it (measured). */
 static char *packed_buffer(void **extra, const struct hc_kernel *kernel)
 {
     char *buffer = NULL;
@@ -271,18 +272,19 @@ static char *packed_buffer(void **extra, const struct hc_kernel *kernel)
         else
             return NULL;
     }
-    return bytes && *bytes >= hc_kernel_parameter_bytes(kernel) ? buffer : NULL;
+    return bytes && *bytes == hc_kernel_parameter_bytes(kernel) ? buffer : NULL;
 }
 
-/* What the program will be given when it asks: the op's own copy, as the buffer that it gave. */
+/* What the program will be given when it asks: the op's own copy, as the buffer that it gave; the size comes first, as
+ * from CUDA (measured). */
 static void keep_packed(struct hc_op *op)
 {
     op->launch.packed = true;
     op->launch.packed_bytes = hc_kernel_parameter_bytes(op->launch.kernel);
-    op->launch.extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
-    op->launch.extra[1] = op->launch.arguments[0];
-    op->launch.extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
-    op->launch.extra[3] = &op->launch.packed_bytes;
+    op->launch.extra[0] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+    op->launch.extra[1] = &op->launch.packed_bytes;
+    op->launch.extra[2] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+    op->launch.extra[3] = op->launch.arguments[0];
     op->launch.extra[4] = CU_LAUNCH_PARAM_END;
 }
 

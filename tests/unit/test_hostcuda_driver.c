@@ -25,13 +25,30 @@ static PFN_cuPointerGetAttribute_v4000 pointer_attribute;
 static PFN_cuPointerGetAttributes_v7000 pointer_attributes;
 static PFN_cuMemGetAddressRange_v3020 address_range;
 
-static cudaStream_t stream;
+static cudaStream_t stream; /* each test has its own: one that fails leaves no capture behind */
 static int *x;
+
+/* Of a struct gk_parameters as one buffer: without the padding behind. */
+enum { PACKED_BYTES = offsetof(struct gk_parameters, value) + sizeof(int) };
+
+static int new_stream(void **state)
+{
+    (void)state;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return 0;
+}
+
+static int end_stream(void **state)
+{
+    (void)state;
+    OK(cudaStreamDestroy(stream));
+    cudaGetLastError(); /* a failed test's */
+    return 0;
+}
 
 static int setup(void **state)
 {
     (void)state;
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     x = device_memory(sizeof *x);
     driver_entry("cuGetErrorName", 6000, &error_name);
     driver_entry("cuGetErrorString", 6000, &error_string);
@@ -56,7 +73,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    OK(cudaStreamDestroy(stream));
     OK(cudaFree(x));
     return 0;
 }
@@ -213,6 +229,17 @@ static CUDA_KERNEL_NODE_PARAMS of_one_thread(const void *symbol, void **paramete
     return params;
 }
 
+/* What follows that key in the form of one buffer, whose parts may come in any order. */
+static void *part_of(void **extra, const void *key)
+{
+    assert_non_null(extra);
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2)
+        if (*extra == key)
+            return extra[1];
+    fail_msg("%p is not in the list", key);
+    return NULL;
+}
+
 /* Runs the graph once on *x = start. */
 static int run(cudaGraphExec_t exec, int start)
 {
@@ -267,7 +294,7 @@ static void test_packed_parameters(void **state)
     cudaGraph_t graph = NULL;
     CUgraphNode node = NULL;
     struct gk_parameters packed = {x, 7};
-    size_t bytes = 12; /* without the padding behind */
+    size_t bytes = PACKED_BYTES;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
     CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_add_function(), NULL, extra), got;
     OK(cudaGraphCreate(&graph, 0));
@@ -275,14 +302,10 @@ static void test_packed_parameters(void **state)
     packed.value = 8; /* the node has its own copy */
     CU_OK(get_params(node, &got));
     assert_null(got.kernelParams);
-    assert_non_null(got.extra);
-    assert_ptr_equal(got.extra[0], CU_LAUNCH_PARAM_BUFFER_POINTER);
-    assert_ptr_equal(got.extra[2], CU_LAUNCH_PARAM_BUFFER_SIZE);
-    assert_ptr_equal(got.extra[4], CU_LAUNCH_PARAM_END);
-    const struct gk_parameters *held = got.extra[1];
+    const struct gk_parameters *held = part_of(got.extra, CU_LAUNCH_PARAM_BUFFER_POINTER);
     assert_ptr_equal(held->x, x);
     assert_int_equal(held->value, 7);
-    assert_int_equal(*(size_t *)got.extra[3], 12);
+    assert_int_equal(*(size_t *)part_of(got.extra, CU_LAUNCH_PARAM_BUFFER_SIZE), PACKED_BYTES);
     assert_int_equal(instantiate_and_run(graph, 1), 8);
     CU_OK(set_params(node, &params));
     assert_int_equal(instantiate_and_run(graph, 1), 9);
@@ -295,7 +318,7 @@ static void test_both_forms_are_refused(void **state)
     cudaGraph_t graph = NULL;
     CUgraphNode node = NULL;
     struct gk_parameters packed = {x, 7};
-    size_t bytes = sizeof packed;
+    size_t bytes = PACKED_BYTES;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
     void *parameters[] = {&packed.x, &packed.value};
     CUDA_KERNEL_NODE_PARAMS params = of_one_thread(gk_add_function(), parameters, extra);
@@ -315,7 +338,7 @@ static void test_launch_of_a_buffer(void **state)
     cudaGraphNode_t node = NULL;
     cudaFunction_t function = NULL;
     cudaKernel_t kernel = NULL;
-    size_t count = 1, bytes = sizeof(struct gk_parameters);
+    size_t count = 1, bytes = PACKED_BYTES;
     CUDA_KERNEL_NODE_PARAMS params;
     struct gk_parameters packed = {x, 3};
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
@@ -326,7 +349,8 @@ static void test_launch_of_a_buffer(void **state)
     OK(cudaGraphGetNodes(graph, &node, &count));
     CU_OK(get_params(node, &params));
     assert_null(params.kernelParams);
-    assert_int_equal(((struct gk_parameters *)params.extra[1])->value, 3);
+    const struct gk_parameters *held = part_of(params.extra, CU_LAUNCH_PARAM_BUFFER_POINTER);
+    assert_int_equal(held->value, 3);
     assert_int_equal(instantiate_and_run(graph, 5), 15);
     OK(cudaGraphDestroy(graph));
     /* outside a capture, and by the other handle */
@@ -335,6 +359,8 @@ static void test_launch_of_a_buffer(void **state)
     CU_OK(launch_kernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
     assert_int_equal(read_int(x, stream), 45);
     CU_EXPECT(launch_kernel(function, 0, 1, 1, 1, 1, 1, 0, stream, parameters, NULL), CUDA_ERROR_INVALID_VALUE);
+    bytes = sizeof packed; /* with the padding behind */
+    CU_EXPECT(launch_kernel(function, 1, 1, 1, 1, 1, 1, 0, stream, NULL, extra), CUDA_ERROR_INVALID_VALUE);
 }
 
 static void test_executable_node(void **state)
@@ -523,25 +549,26 @@ static void test_registered_memory(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, new_stream, end_stream)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_entry_points),
-        cmocka_unit_test(test_entry_point_of_the_runtime),
-        cmocka_unit_test(test_get_proc_address),
-        cmocka_unit_test(test_error_names),
-        cmocka_unit_test(test_start),
-        cmocka_unit_test(test_kernel_names),
-        cmocka_unit_test(test_parameter_places),
-        cmocka_unit_test(test_captured_node),
-        cmocka_unit_test(test_packed_parameters),
-        cmocka_unit_test(test_both_forms_are_refused),
-        cmocka_unit_test(test_launch_of_a_buffer),
-        cmocka_unit_test(test_executable_node),
-        cmocka_unit_test(test_one_node_alone),
-        cmocka_unit_test(test_other_nodes_have_no_kernel),
-        cmocka_unit_test(test_buffer_ids),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_many_attributes),
-        cmocka_unit_test(test_registered_memory),
+        TEST(test_entry_points),
+        TEST(test_entry_point_of_the_runtime),
+        TEST(test_get_proc_address),
+        TEST(test_error_names),
+        TEST(test_start),
+        TEST(test_kernel_names),
+        TEST(test_parameter_places),
+        TEST(test_captured_node),
+        TEST(test_packed_parameters),
+        TEST(test_both_forms_are_refused),
+        TEST(test_launch_of_a_buffer),
+        TEST(test_executable_node),
+        TEST(test_one_node_alone),
+        TEST(test_other_nodes_have_no_kernel),
+        TEST(test_buffer_ids),
+        TEST(test_ranges),
+        TEST(test_many_attributes),
+        TEST(test_registered_memory),
     };
     return cmocka_run_group_tests_name("driver", tests, setup, teardown);
 }
