@@ -231,7 +231,7 @@ static void test_bad_arguments(void **state)
     CU_EXPECT(create(&none, unit + 1, &properties, 0), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(create(&none, 0, &properties, 0), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(map(range + 1, unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_EXPECT(map(range, 2 * unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED); /* more than the memory has */
+    CU_EXPECT(map(range, 2 * unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);  /* more than the memory has */
     CU_EXPECT(set_access(range, unit, &access, 1), CUDA_ERROR_INVALID_VALUE); /* not mapped */
     CU_OK(map(range, unit, 0, memory, 0));
     CU_EXPECT(map(range, unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE); /* already is */
