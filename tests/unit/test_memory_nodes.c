@@ -1,0 +1,138 @@
+/* Stream-ordered memory inside a pass: allocated and freed in one segment, across segments, and by an eager body. */
+#include "support.h"
+
+static float *temporary; /* of the pass that is captured; a graph's allocation keeps its address */
+
+BG_OP(allocate, BG_IN(x))
+{
+    bg_status status = from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(temporary, args->x.data, 3, N, stream));
+}
+
+BG_OP(use, BG_OUT(y))
+{
+    return from_cuda(bgk_scale(args->y.data, temporary, 2, N, stream));
+}
+
+BG_OP(release)
+{
+    (void)args;
+    return from_cuda(cudaFreeAsync(temporary, stream));
+}
+
+/* Adds 1 in place, at the address that it is called with. */
+BG_EAGER_OP(change, BG_INOUT(x))
+{
+    float host[N];
+    bg_status status = from_cuda(cudaMemcpyAsync(host, args->x.data, sizeof host, cudaMemcpyDeviceToHost, stream));
+    if (status == BG_OK)
+        status = from_cuda(cudaStreamSynchronize(stream));
+    for (int i = 0; i < N; i++)
+        host[i] += 1;
+    if (status == BG_OK)
+        status = from_cuda(cudaMemcpyAsync(args->x.data, host, sizeof host, cudaMemcpyHostToDevice, stream));
+    return status != BG_OK ? status : from_cuda(cudaStreamSynchronize(stream)); /* host goes */
+}
+
+BG_EAGER_OP(release_eagerly, BG_IN(x))
+{
+    return from_cuda(cudaFreeAsync(args->x.data, stream));
+}
+
+static void expect_replays(fixture *f, bg_forward pass, int segments, float added)
+{
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    assert_true(get(&f->y) == (3 + added) * 2);
+    assert_int_equal(info_of(graph).segments, segments);
+    for (int i = 0; i < 20; i++) {
+        put(&f->x, (float)i);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->y) == ((float)i * 3 + added) * 2);
+    }
+    for (int i = 0; i < 5; i++) /* with no wait between */
+        EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == (19 * 3 + added) * 2);
+    bg_graph_destroy(graph);
+    expect_usable(f, f->stream);
+}
+
+static bg_status within(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(allocate, stream, .x = f->x);
+    BG_CALL(use, stream, .y = f->y);
+    return BG_CALL(release, stream);
+}
+
+static void test_within_a_segment(void **state)
+{
+    expect_replays(*state, within, 1, 0);
+}
+
+static bg_status across(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(allocate, stream, .x = f->x);
+    BG_CALL(change, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
+    BG_CALL(use, stream, .y = f->y);
+    bg_break(stream);
+    return BG_CALL(release, stream);
+}
+
+static void test_across_segments(void **state)
+{
+    expect_replays(*state, across, 3, 1);
+}
+
+static bg_status never(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(allocate, stream, .x = f->x);
+    BG_CALL(change, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
+    return BG_CALL(use, stream, .y = f->y);
+}
+
+/* The segment's next launch frees it, so that however many replays hold one allocation. */
+static void test_never_freed(void **state)
+{
+    fixture *f = *state;
+    size_t before, after, total;
+    bg_graph *graph;
+    expect_replays(f, never, 2, 1);
+    EXPECT_OK(bg_capture_forward(&graph, never, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemGetInfo(&before, &total));
+    for (int i = 0; i < 100; i++)
+        EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemGetInfo(&after, &total));
+    assert_int_equal(before, after);
+    bg_graph_destroy(graph);
+}
+
+static bg_status by_body(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(allocate, stream, .x = f->x);
+    BG_CALL(use, stream, .y = f->y);
+    return BG_CALL(release_eagerly, stream, .x = bg_tensor_1d(temporary, BG_F32, N));
+}
+
+static void test_freed_by_a_body(void **state)
+{
+    expect_replays(*state, by_body, 1, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_within_a_segment, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_across_segments, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_never_freed, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_freed_by_a_body, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
