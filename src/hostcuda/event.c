@@ -91,8 +91,8 @@ static cudaError_t record_in_capture(cudaEvent_t event, cudaStream_t stream, uns
     return cudaSuccess;
 }
 
-/* A record or a wait that names no event invalidates the capture that it was meant for (measured). */
-static cudaError_t refuse_event(cudaStream_t handle)
+/* A wait that names no event invalidates the capture that it was meant for; a record does not (measured). */
+static cudaError_t refuse_wait(cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
     if (!hc_stream_from(handle, &stream))
@@ -104,7 +104,7 @@ static cudaError_t record(cudaEvent_t event, cudaStream_t handle, unsigned flags
 {
     cudaStream_t stream = NULL;
     if (!hc_handle_is(HC_EVENT, event))
-        return refuse_event(handle);
+        return cudaErrorInvalidResourceHandle;
     if (flags & ~(unsigned)cudaEventRecordExternal)
         return cudaErrorInvalidValue;
     cudaError_t error = hc_stream_for_work(handle, &stream);
@@ -180,7 +180,7 @@ static cudaError_t wait(cudaStream_t handle, cudaEvent_t event, unsigned flags)
 {
     cudaStream_t stream = NULL;
     if (!hc_handle_is(HC_EVENT, event))
-        return refuse_event(handle);
+        return refuse_wait(handle);
     if (flags & ~(unsigned)cudaEventWaitExternal)
         return cudaErrorInvalidValue;
     cudaError_t error = hc_stream_for_work(handle, &stream);
@@ -257,6 +257,8 @@ static cudaError_t elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t e
         return cudaErrorInvalidResourceHandle;
     if (hc_capture_live(start->capture_id) || hc_capture_live(end->capture_id))
         return cudaErrorCapturedEvent;
+    if (start->capture_id || end->capture_id)
+        return cudaErrorInvalidValue;
     if ((start->flags | end->flags) & cudaEventDisableTiming || !start->token || !end->token)
         return cudaErrorInvalidResourceHandle;
     if (!start->token->done || !end->token->done)

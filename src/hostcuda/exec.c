@@ -99,6 +99,16 @@ static void free_exec(cudaGraphExec_t exec)
     free(exec);
 }
 
+/* A fill of memory that was not there when it was captured is looked at here (measured). */
+static cudaError_t check_fills(const struct CUgraph_st *graph)
+{
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; !error && i < graph->count; i++)
+        if (graph->nodes[i]->op->unchecked)
+            error = hc_fill_check(&graph->nodes[i]->op->fill);
+    return error;
+}
+
 static cudaError_t fill_exec(cudaGraphExec_t exec, cudaGraph_t graph)
 {
     size_t count = graph->count;
@@ -142,7 +152,9 @@ static cudaError_t make_exec(cudaGraphExec_t *result, cudaGraph_t graph, unsigne
     exec->graph = graph;
     exec->graph_id = graph->id;
     exec->shape = hc_graph_flatten(graph);
-    cudaError_t error = exec->shape ? fill_exec(exec, exec->shape) : cudaErrorMemoryAllocation;
+    cudaError_t error = exec->shape ? check_fills(exec->shape) : cudaErrorMemoryAllocation;
+    if (!error)
+        error = fill_exec(exec, exec->shape);
     if (!error)
         error = hc_objects_copy(&graph->objects, &exec->program->objects);
     if (!error && !hc_handle_add(HC_EXEC, exec))

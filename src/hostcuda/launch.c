@@ -16,8 +16,9 @@ cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t ha
     if (stream->device != hc_thread()->device)
         return cudaErrorInvalidResourceHandle;
     error = hc_op_from_kernel_params(params, &op);
-    if (error && error != HC_NO_KERNEL)
-        hc_capture_invalidate(stream->capture); /* a launch that cannot be spoils the capture (measured) */
+    /* a launch that cannot be spoils the capture, one of no kernel does not (measured) */
+    if (error && hc_kernel_find(params->func))
+        hc_capture_invalidate(stream->capture);
     return error ? error : hc_stream_submit(stream, op);
 }
 

@@ -190,7 +190,7 @@ static void fill_row(unsigned char *row, const struct cudaMemsetParams *fill)
         memcpy(row + i * fill->elementSize, element, fill->elementSize);
 }
 
-/* Memory that was not there at the capture may be by now. */
+/* Memory that was not there at the capture may be by now. Instantiating looks, too; an update does not. */
 static cudaError_t run_fill(const struct hc_op *op)
 {
     cudaError_t error = cudaSuccess;
@@ -319,6 +319,8 @@ static bool has_arguments(const struct cudaKernelNodeParams *params, size_t coun
 
 cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op)
 {
+    if (!params->func)
+        return cudaErrorInvalidDeviceFunction; /* measured */
     struct hc_kernel *kernel = hc_kernel_find(params->func);
     cudaError_t error = hc_kernel_check(kernel, params->gridDim, params->blockDim, params->sharedMemBytes);
     if (error)

@@ -115,7 +115,7 @@ static const struct case_rule rules[] = {
     {&no_kernel, "A launch of no kernel:"},
     {&bad_copy, "A copy in a direction that does not exist:"},
     {&bad_fill, "A fill of memory that does not exist is captured: nobody looks at the address."},
-    {&bad_fill_instantiated, "Nor when the graph is instantiated:"},
+    {&bad_fill_instantiated, "Instantiating the graph is what finds it."},
     {&bad_host_function, "A host function that is NULL:"},
     {&bad_event, "Recording an event that is NULL:"},
     {&bad_event_waited, "Waiting on an event that is NULL:"},

@@ -321,6 +321,8 @@ static void test_unknown_function(void **state)
     const dim3 one = {1, 1, 1};
     assert_int_equal(cudaLaunchKernel(nothing, one, one, NULL, 0, stream), cudaErrorInvalidResourceHandle);
     assert_int_equal(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+    assert_int_equal(cudaLaunchKernel(NULL, one, one, NULL, 0, stream), cudaErrorInvalidDeviceFunction);
+    assert_int_equal(cudaGetLastError(), cudaErrorInvalidDeviceFunction);
 }
 
 /* ---- failures: in processes of their own, since the error sticks ----------------------------------------------------
