@@ -72,6 +72,25 @@ static void parse_comment(struct expected *expected, const char *line)
         expected->driver = line + 10;
 }
 
+/* A table filled in without a GPU says so, as a whole or for a case: it is nothing to be held to. */
+static bool is_recorded(const char *text)
+{
+    return text[0] && !strstr(text, EXPECTED_UNRECORDED);
+}
+
+static bool check_recorded(const struct expected *expected, const char *path, char *problem)
+{
+    if (!expected->gpu || !expected->driver)
+        return fail(problem, "%s: no line '# gpu: ' or '# driver: ' says where it was recorded; " RERECORD, path);
+    if (!is_recorded(expected->gpu) || !is_recorded(expected->driver))
+        return fail(problem, "%s: recorded on the GPU '%s' with the driver '%s', which is no GPU's record; " RERECORD,
+                    path, expected->gpu, expected->driver);
+    for (size_t i = 0; i < expected->count; i++)
+        if (!is_recorded(expected->rows[i].answer))
+            return fail(problem, "%s: %s is unrecorded; " RERECORD, path, expected->rows[i].name);
+    return true;
+}
+
 static bool parse(struct expected *expected, const char *path, char *problem)
 {
     size_t lines = 1, number = 0;
@@ -90,9 +109,7 @@ static bool parse(struct expected *expected, const char *path, char *problem)
                         "%s:%zu: not four fields, case, hash, observation and answer, with tabs between; " RERECORD,
                         path, number);
     }
-    if (!expected->gpu || !expected->driver)
-        return fail(problem, "%s: no line '# gpu: ' or '# driver: ' says where it was recorded; " RERECORD, path);
-    return true;
+    return check_recorded(expected, path, problem);
 }
 
 bool expected_read(struct expected *expected, const char *path, char *problem)

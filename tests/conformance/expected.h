@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-#define EXPECTED_FILE "tests/conformance/expected.tsv" /* from the repository's root, where the tests run */
+#define EXPECTED_FILE       "tests/conformance/expected.tsv" /* from the repository's root, where the tests run */
+#define EXPECTED_UNRECORDED "unrecorded"                     /* in place of a GPU, a driver or an answer */
 
 enum { EXPECTED_HASH_MAX = 17, EXPECTED_PROBLEM_MAX = 1024 };
 
@@ -21,7 +22,7 @@ struct expected {
     size_t count;
 };
 
-/* false: problem says what is wrong with the file, where, and what to do. */
+/* false: problem says what is wrong with the file, where, and what to do. What no GPU recorded is wrong. */
 bool expected_read(struct expected *expected, const char *path, char *problem);
 void expected_free(struct expected *expected);
 
