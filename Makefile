@@ -104,7 +104,8 @@ EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)
 UNIT := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/test_*.c))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(wildcard tests/conformance/test_*.c))
 RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
-BENCH := $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/*.c))
+BENCH := $(OUT)/tests/bench/bench
+SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
 COMMAND := $(OUT)/breakgraph
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(DEVICE_LIB) $(DEVICE_SO)
@@ -116,10 +117,11 @@ SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
 say = $(if $(filter 1,$(V)),,@$(if $(SILENT),,printf '  %-6s %s\n' '$(1)' '$(patsubst $(OUT)/%,%,$@)';))
 READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() ,-,$(strip $(PACKAGES))))
 
-.PHONY: all tests benches FORCE
+.PHONY: all tests benches soaks FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
 tests: $(UNIT) $(CONFORMANCE) $(RECORDER)
 benches: $(BENCH)
+soaks: $(SOAK)
 
 # Files that hold what the outputs were made with; they change only when that does.
 stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
@@ -198,6 +200,8 @@ $(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(EXAMPLE_LIBS) $(OUT)
 $(OUT)/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/missing_join.o $(OUT)/examples/hostcuda/squares.cu.o $(DEVICE_LIB) $(OUT)/flags.link
 	$(link)
 $(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
+	$(link)
+$(BENCH): $(call objects,$(wildcard tests/bench/*.c)) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka

@@ -42,8 +42,7 @@ gpu-check:
 	@MAKE='$(AGAIN)' CC='$(CC)' BUILD='$(BUILD)' tools/gpu-record check $(PART)
 
 bench: $(BENCH)
-	@$(if $(filter host,$(DEVICE)),echo "note: DEVICE=host measures the host device instead of a GPU";) \
-	  $(if $(BENCH),for program in $(BENCH); do $$program || exit 1; done,echo "there is no benchmark yet")
+	@$(BENCH) $(BENCH_FLAGS)
 
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 sanitize:

@@ -1,0 +1,88 @@
+/* The benchmarks: breakgraph beside hand-written CUDA that does the same work. The contenders take turns in one run. */
+#ifndef BG_BENCH_H
+#define BG_BENCH_H
+
+#include <breakgraph/breakgraph.h>
+
+#include "base/base.h"
+
+/* ---- measuring (harness.c) ----------------------------------------------------------------------------------- */
+
+/* One way to do the work. */
+typedef struct contender {
+    bg_status (*run)(void *state);  /* what is timed; it returns when all is queued */
+    bg_status (*undo)(void *state); /* after each sample, untimed; NULL: nothing */
+    void *state;
+} contender;
+
+typedef struct spread {
+    double p10, median, p90;
+} spread;
+
+/* Microseconds a run: until the calls return, with an idle device before; until the device has done it all. */
+typedef struct timing {
+    spread cpu, total;
+} timing;
+
+typedef struct plan {
+    cudaStream_t stream;
+    int samples, warm_up; /* of each contender; the first warm_up samples are not kept */
+    int batch;            /* runs a sample */
+} plan;
+
+enum { CONTENDERS_MAX = 4 };
+/* Samples in turn, each round beginning with another contender: who comes later may find warmer caches. */
+bg_status bench_measure(const contender *contenders, int count, const plan *plan, timing *timings);
+/* Sorts the values. */
+spread bench_spread(double *values, int count);
+
+/* ---- what was found (report.c) ------------------------------------------------------------------------------- */
+
+typedef enum unit { MICROSECONDS, KIBIBYTES } unit;
+
+typedef struct row {
+    const char *section;
+    char what[80];
+    const char *measure; /* "CPU", "total", "device memory" */
+    unit unit;
+    const char *against; /* the hand-written way */
+    int breaks;          /* 0: no figure for each */
+    spread ours, hand;
+    double target;       /* the ratio may be this at most; 0: none */
+    const char *missing; /* why there is no figure of ours; NULL: there is one */
+} row;
+
+typedef struct report {
+    row *rows;
+    int count, capacity;
+    int samples, captures, warm_up; /* how it was measured */
+    bool on_gpu;
+} report;
+
+/* Prints the row, and keeps it. */
+bg_status report_add(report *report, const row *row);
+void report_begin(const report *report);
+void report_section(const char *title);
+/* How many targets are met, and the rows that miss theirs. Returns how many miss. */
+int report_end(const report *report);
+/* All rows as JSON: the whole file or none. */
+bg_status report_write(const report *report, const char *path);
+
+/* Two rows, CPU and total, with their targets. */
+bg_status report_timings(report *report, row row, const timing *ours, const timing *hand, double cpu_target,
+                         double total_target);
+
+/* ---- the benchmarks ------------------------------------------------------------------------------------------ */
+
+typedef struct bench {
+    cudaStream_t stream;
+    report report;
+} bench;
+
+bg_status bench_replay(bench *b);     /* replay.c */
+bg_status bench_breaks(bench *b);     /* replay.c */
+bg_status bench_write_back(bench *b); /* replay.c */
+bg_status bench_capture(bench *b);    /* capture.c */
+bg_status bench_memory(bench *b);     /* memory.c */
+
+#endif

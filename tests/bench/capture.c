@@ -1,0 +1,100 @@
+/* Captures: 64 segments of 32 nodes, against capture, instantiation and launch by hand, one segment after the other. */
+#include "work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const scenario pass = {.breaks = 63, .nodes = 32};
+
+typedef struct capturing {
+    work *work;
+    bg_capture_options options; /* of ours */
+    by_hand hand;
+    bool launch; /* by hand */
+} capturing;
+
+static bg_status capture_ours(void *state)
+{
+    capturing *c = state;
+    return bg_capture_forward(&c->work->graph, work_forward, c->work, c->work->stream, &c->options);
+}
+
+static bg_status undo_ours(void *state)
+{
+    capturing *c = state;
+    bg_graph_destroy(c->work->graph);
+    c->work->graph = NULL;
+    return BG_OK;
+}
+
+static bg_status capture_by_hand(void *state)
+{
+    capturing *c = state;
+    return by_hand_open(&c->hand, c->work, false, c->launch);
+}
+
+static bg_status undo_by_hand(void *state)
+{
+    capturing *c = state;
+    by_hand_close(&c->hand);
+    return BG_OK;
+}
+
+/* Whether this version of the library takes the options; replays what it captured, to see that it is what was meant. */
+static bg_status try_options(capturing *ours, bool *supported)
+{
+    contender replay = {replay_ours, NULL, ours->work};
+    bg_status status = capture_ours(ours);
+
+    *supported = status != BG_ERROR_UNSUPPORTED;
+    if (status == BG_OK)
+        status = work_check(ours->work, &replay, 1);
+    undo_ours(ours);
+    return *supported ? status : BG_OK;
+}
+
+static bg_status compare(bench *b, work *w, bool launch, int workers, double target)
+{
+    capturing ours = {.work = w, .options = BG_CAPTURE_OPTIONS_INIT}, hand = {.work = w, .launch = launch};
+    contender contenders[] = {{capture_by_hand, undo_by_hand, &hand}, {capture_ours, undo_ours, &ours}};
+    plan plan = {.stream = b->stream, .samples = b->report.captures, .warm_up = 1, .batch = 1};
+    row row = {.section = "capture", .against = launch ? "with launches" : "without launches"};
+    timing timings[2] = {0};
+    bool supported;
+    bg_status status = BG_OK;
+
+    ours.options.launch_segments = launch;
+    ours.options.worker_threads = workers;
+    if (workers > 0)
+        snprintf(row.what, sizeof row.what, "not launching, %d worker%s", workers, workers == 1 ? "" : "s");
+    else
+        snprintf(row.what, sizeof row.what, "%s", launch ? "launching" : "not launching");
+    BG__TRY(try_options(&ours, &supported));
+    if (!supported)
+        row.missing = "not in this version";
+    BG__TRY(bench_measure(contenders, supported ? 2 : 1, &plan, timings));
+    BG__TRY(report_timings(&b->report, row, &timings[1], &timings[0], target, 0));
+done:
+    undo_ours(&ours);
+    undo_by_hand(&hand);
+    return status;
+}
+
+bg_status bench_capture(bench *b)
+{
+    static const int workers[] = {1, 2, 4};
+    enum { JUDGED = 4 }; /* workers */
+    bg_status status = BG_OK;
+    work w;
+
+    report_section("Capture of 64 segments of 32 nodes with an eager kernel between them, from begin to end, "
+                   "instantiation included");
+    BG__TRY(work_open(&w, pass, b->stream));
+    BG__TRY(compare(b, &w, true, 0, 1.10));
+    BG__TRY(compare(b, &w, false, 0, 0));
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
+        BG__TRY(compare(b, &w, false, workers[i], workers[i] == JUDGED ? 0.65 : 0));
+done:
+    work_close(&w);
+    return status;
+}

@@ -1,0 +1,232 @@
+/* The figures as a table, and as JSON. */
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_ratio(const row *row)
+{
+    return row->missing == NULL && row->hand.median > 0;
+}
+
+static double ratio(const row *row)
+{
+    return row->ours.median / row->hand.median;
+}
+
+static bool has_target(const row *row)
+{
+    return row->target > 0 && has_ratio(row);
+}
+
+/* ---- the table ---- */
+
+void report_begin(const report *report)
+{
+    printf("breakgraph beside hand-written CUDA that does the same work, in turn, in one run.\n"
+           "Figures: median (10th to 90th percentile) of %d samples after %d to warm up; captures: of %d after 1.\n"
+           "CPU: microseconds until the calls return, with an idle device before. total: until the device is done.\n",
+           report->samples, report->warm_up, report->captures);
+    if (!report->on_gpu)
+        printf("This is the host device: its times say nothing about a GPU, and no target is held against them.\n");
+}
+
+void report_section(const char *title)
+{
+    printf(
+        "\n%s\n\n| what | measure | against | breakgraph | hand-written | ratio | target | a break, ours / by hand |\n"
+        "|---|---|---|---:|---:|---:|---|---:|\n",
+        title);
+}
+
+static void print_row(const row *row)
+{
+    printf("| %-40s | %-13s | %-16s |", row->what, row->measure, row->against);
+    if (row->missing != NULL)
+        printf(" %s |", row->missing);
+    else
+        printf(" %9.2f (%.2f to %.2f) |", row->ours.median, row->ours.p10, row->ours.p90);
+    printf(" %9.2f (%.2f to %.2f) |", row->hand.median, row->hand.p10, row->hand.p90);
+    if (has_ratio(row))
+        printf(" %.3f |", ratio(row));
+    else
+        printf(" |");
+    if (has_target(row))
+        printf(" %.2f %s |", row->target, ratio(row) <= row->target ? "met" : "MISSED");
+    else
+        printf(" |");
+    if (row->breaks > 0 && row->missing == NULL)
+        printf(" %.2f / %.2f", row->ours.median / row->breaks, row->hand.median / row->breaks);
+    printf(" |\n");
+    fflush(stdout);
+}
+
+bg_status report_add(report *report, const row *row)
+{
+    if (report->count == report->capacity) {
+        int capacity = report->capacity ? 2 * report->capacity : 64;
+        struct row *rows = realloc(report->rows, (size_t)capacity * sizeof *rows);
+        if (rows == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d rows", capacity);
+        report->rows = rows;
+        report->capacity = capacity;
+    }
+    report->rows[report->count] = *row;
+    if (!report->on_gpu)
+        report->rows[report->count].target = 0;
+    print_row(&report->rows[report->count++]);
+    return BG_OK;
+}
+
+bg_status report_timings(report *report, row row, const timing *ours, const timing *hand, double cpu_target,
+                         double total_target)
+{
+    bg_status status = BG_OK;
+
+    row.unit = MICROSECONDS;
+    row.measure = "CPU";
+    row.ours = ours->cpu;
+    row.hand = hand->cpu;
+    row.target = cpu_target;
+    BG__TRY(report_add(report, &row));
+    row.measure = "total";
+    row.ours = ours->total;
+    row.hand = hand->total;
+    row.target = total_target;
+    BG__TRY(report_add(report, &row));
+done:
+    return status;
+}
+
+int report_end(const report *report)
+{
+    int targets = 0, missed = 0;
+
+    for (int i = 0; i < report->count; i++) {
+        targets += has_target(&report->rows[i]);
+        missed += has_target(&report->rows[i]) && ratio(&report->rows[i]) > report->rows[i].target;
+    }
+    if (targets > 0)
+        printf("\n%d of %d targets met\n", targets - missed, targets);
+    for (int i = 0; i < report->count; i++) {
+        const row *row = &report->rows[i];
+        if (has_target(row) && ratio(row) > row->target)
+            printf("missed: %s, %s, %s against %s: %.3f, target %.2f\n", row->section, row->what, row->measure,
+                   row->against, ratio(row), row->target);
+    }
+    return missed;
+}
+
+/* ---- JSON ---- */
+
+static void write_string(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', file);
+        if ((unsigned char)*text < ' ')
+            fprintf(file, "\\u%04x", *text);
+        else
+            fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
+static void write_member(FILE *file, const char *name, const char *text)
+{
+    fprintf(file, "\"%s\": ", name);
+    if (text == NULL)
+        fputs("null", file);
+    else
+        write_string(file, text);
+    fputs(", ", file);
+}
+
+static void write_spread(FILE *file, const char *name, const spread *spread)
+{
+    fprintf(file, "\"%s\": {\"median\": %.4f, \"p10\": %.4f, \"p90\": %.4f}, ", name, spread->median, spread->p10,
+            spread->p90);
+}
+
+static void write_row(FILE *file, const row *row)
+{
+    fputs("    {", file);
+    write_member(file, "section", row->section);
+    write_member(file, "what", row->what);
+    write_member(file, "measure", row->measure);
+    write_member(file, "unit", row->unit == MICROSECONDS ? "us" : "KiB");
+    write_member(file, "against", row->against);
+    write_member(file, "missing", row->missing);
+    fprintf(file, "\"breaks\": %d, ", row->breaks);
+    if (row->missing == NULL)
+        write_spread(file, "breakgraph", &row->ours);
+    else
+        fputs("\"breakgraph\": null, ", file);
+    write_spread(file, "hand_written", &row->hand);
+    if (has_ratio(row))
+        fprintf(file, "\"ratio\": %.4f, ", ratio(row));
+    else
+        fputs("\"ratio\": null, ", file);
+    if (has_target(row))
+        fprintf(file, "\"target\": %.2f, \"met\": %s}", row->target, ratio(row) <= row->target ? "true" : "false");
+    else
+        fputs("\"target\": null, \"met\": null}", file);
+}
+
+static bg_status write_head(FILE *file, const report *report)
+{
+    struct cudaDeviceProp properties;
+    int driver, runtime, device;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGetDevice(&device));
+    BG__TRY_CUDA(cudaGetDeviceProperties(&properties, device));
+    BG__TRY_CUDA(cudaDriverGetVersion(&driver));
+    BG__TRY_CUDA(cudaRuntimeGetVersion(&runtime));
+    fputs("{\n  ", file);
+    write_member(file, "breakgraph", bg_version());
+    write_member(file, "device_kind", bg_device_kind());
+    write_member(file, "device", properties.name);
+    fprintf(file,
+            "\n  \"cuda_driver\": %d, \"cuda_runtime\": %d,\n"
+            "  \"samples\": %d, \"capture_samples\": %d, \"warm_up\": %d,\n  \"rows\": [\n",
+            driver, runtime, report->samples, report->captures, report->warm_up);
+done:
+    return status;
+}
+
+bg_status report_write(const report *report, const char *path)
+{
+    size_t bytes = strlen(path) + sizeof ".new";
+    char *unfinished = malloc(bytes);
+    FILE *file = NULL;
+    bg_status status = BG_OK;
+    bool bad;
+
+    if (unfinished == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+    snprintf(unfinished, bytes, "%s.new", path);
+    file = fopen(unfinished, "w");
+    if (file == NULL) {
+        status = bg__fail(BG_ERROR_IO, "%s cannot be written: %s", unfinished, strerror(errno));
+        goto done;
+    }
+    status = write_head(file, report);
+    for (int i = 0; i < report->count; i++) {
+        write_row(file, &report->rows[i]);
+        fputs(i + 1 < report->count ? ",\n" : "\n", file);
+    }
+    fputs("  ]\n}\n", file);
+    bad = ferror(file) != 0;
+    bad |= fclose(file) != 0;
+    if (status == BG_OK && (bad || rename(unfinished, path) != 0))
+        status = bg__fail(BG_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
+    if (status != BG_OK && remove(unfinished) != 0)
+        bg__warn("%s is left behind: %s", unfinished, strerror(errno));
+done:
+    free(unfinished);
+    return status;
+}

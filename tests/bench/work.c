@@ -1,0 +1,324 @@
+#include "work.h"
+
+#include <kernels.h>
+#include <stdlib.h>
+
+#include "capture/capture.h"
+
+/* ---- for breakgraph ---- */
+
+static int floats_of(const bg_tensor *tensor)
+{
+    return (int)(bg_tensor_bytes(tensor) / sizeof(float));
+}
+
+BG_OP(bench_node, BG_INOUT(x), BG_IN(one))
+{
+    cudaError_t error = bgk_add(args->x.data, args->x.data, args->one.data, (size_t)floats_of(&args->x), stream);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+}
+
+BG_EAGER_OP(bench_in_place, BG_INOUT(x), BG_IN(one))
+{
+    cudaError_t error = bgk_add(args->x.data, args->x.data, args->one.data, (size_t)floats_of(&args->x), stream);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+}
+
+BG_EAGER_OP(bench_one_output, BG_OUT(y), BG_VALUE(const work *, w), BG_VALUE(int, at_break))
+{
+    cudaError_t error = work_eager(args->w, args->at_break, stream);
+    args->y.data = work_elsewhere(args->w, args->at_break);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+}
+
+BG_EAGER_OP(bench_four_outputs, BG_OUTS(y, 4), BG_VALUE(const work *, w), BG_VALUE(int, at_break))
+{
+    cudaError_t error = work_eager(args->w, args->at_break, stream);
+    float *elsewhere = work_elsewhere(args->w, args->at_break);
+    for (int i = 0; i < OUTPUTS_MAX; i++)
+        args->y[i].data = elsewhere + (ptrdiff_t)i * OUTPUT_FLOATS;
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+}
+
+static bg_status call_eager(const work *w, int at_break, cudaStream_t stream)
+{
+    bg_tensor x = bg_tensor_1d(w->x, BG_F32, w->floats), one = bg_tensor_1d(w->one, BG_F32, w->floats);
+    bench_four_outputs_args four = {.w = w, .at_break = at_break};
+
+    if (w->what.outputs == 0)
+        return BG_CALL(bench_in_place, stream, .x = x, .one = one);
+    if (w->what.outputs == 1)
+        return BG_CALL(bench_one_output, stream, .y = x, .w = w, .at_break = at_break);
+    for (int i = 0; i < OUTPUTS_MAX; i++)
+        four.y[i] = bg_tensor_1d(w->x + (ptrdiff_t)i * OUTPUT_FLOATS, BG_F32, OUTPUT_FLOATS);
+    return BG_CALL_ARGS(bench_four_outputs, stream, &four);
+}
+
+bg_status work_forward(void *user, cudaStream_t stream)
+{
+    const work *w = user;
+    bg_tensor x = bg_tensor_1d(w->x, BG_F32, w->floats), one = bg_tensor_1d(w->one, BG_F32, w->floats);
+
+    for (int segment = 0; segment <= w->what.breaks; segment++) {
+        if (segment > 0)
+            call_eager(w, segment, stream);
+        for (int node = 0; node < w->what.nodes; node++)
+            BG_CALL(bench_node, stream, .x = x, .one = one);
+    }
+    return BG_OK; /* the end of the capture returns the first error */
+}
+
+static void next_turn(work *w)
+{
+    if (w->what.alternate)
+        w->turn ^= 1;
+}
+
+bg_status replay_ours(void *state)
+{
+    work *w = state;
+    next_turn(w);
+    return bg_replay(w->graph, w->stream);
+}
+
+/* ---- by hand ---- */
+
+float *work_elsewhere(const work *w, int at_break)
+{
+    return w->elsewhere + ((ptrdiff_t)2 * (at_break - 1) + w->turn) * w->floats;
+}
+
+cudaError_t work_eager(const work *w, int at_break, cudaStream_t stream)
+{
+    float *y = w->what.outputs == 0 ? w->x : work_elsewhere(w, at_break);
+    return bgk_add(y, w->x, w->one, (size_t)w->floats, stream);
+}
+
+static cudaError_t copy_back(const work *w, int at_break)
+{
+    const float *from = work_elsewhere(w, at_break);
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < w->what.outputs && error == cudaSuccess; i++)
+        error = cudaMemcpyAsync(w->x + (ptrdiff_t)i * OUTPUT_FLOATS, from + (ptrdiff_t)i * OUTPUT_FLOATS, OUTPUT_BYTES,
+                                cudaMemcpyDefault, w->stream);
+    return error;
+}
+
+/* The copy nodes of a segment, in order of the outputs. */
+static bg_status find_copies(const work *w, cudaGraph_t graph, cudaGraphNode_t *copies)
+{
+    struct cudaMemcpy3DParms parameters;
+    enum cudaGraphNodeType type;
+    cudaGraphNode_t *nodes = NULL;
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    nodes = calloc(count + 1, sizeof(cudaGraphNode_t));
+    if (nodes == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", count);
+        goto done;
+    }
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, nodes, &count));
+    for (size_t i = 0; i < count; i++) {
+        BG__TRY_CUDA(cudaGraphNodeGetType(nodes[i], &type));
+        if (type != cudaGraphNodeTypeMemcpy)
+            continue;
+        BG__TRY_CUDA(cudaGraphMemcpyNodeGetParams(nodes[i], &parameters));
+        copies[((float *)parameters.dstPtr.ptr - w->x) / OUTPUT_FLOATS] = nodes[i];
+    }
+done:
+    free(nodes);
+    return status;
+}
+
+static bg_status capture_segment(by_hand *hand, const work *w, int segment, bool folded)
+{
+    bool copies = folded && segment > 0;
+    cudaError_t error;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeThreadLocal));
+    error = copies ? copy_back(w, segment) : cudaSuccess;
+    for (int node = 0; node < w->what.nodes && error == cudaSuccess; node++)
+        error = bgk_add(w->x, w->x, w->one, (size_t)w->floats, w->stream);
+    BG__TRY_CUDA(cudaStreamEndCapture(w->stream, &hand->graphs[segment]));
+    BG__TRY_CUDA(error);
+    if (copies) {
+        BG__TRY(find_copies(w, hand->graphs[segment], hand->copies[segment]));
+        hand->sources[segment] = work_elsewhere(w, segment);
+    }
+    BG__TRY_CUDA(
+        cudaGraphInstantiate(&hand->execs[segment], hand->graphs[segment], cudaGraphInstantiateFlagAutoFreeOnLaunch));
+done:
+    return status;
+}
+
+bg_status by_hand_open(by_hand *hand, const work *w, bool folded, bool launch)
+{
+    size_t count = (size_t)w->what.breaks + 1;
+    bg_status status = BG_OK;
+
+    hand->count = (int)count;
+    hand->execs = calloc(count, sizeof(cudaGraphExec_t));
+    hand->graphs = calloc(count, sizeof(cudaGraph_t));
+    hand->copies = calloc(count, sizeof *hand->copies);
+    hand->sources = calloc(count, sizeof(float *));
+    if (hand->execs == NULL || hand->graphs == NULL || hand->copies == NULL || hand->sources == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu segments", count);
+        goto done;
+    }
+    for (int segment = 0; segment < hand->count; segment++) {
+        if (launch && segment > 0)
+            BG__TRY_CUDA(work_eager(w, segment, w->stream));
+        BG__TRY(capture_segment(hand, w, segment, folded));
+        if (launch)
+            BG__TRY_CUDA(cudaGraphLaunch(hand->execs[segment], w->stream));
+    }
+done:
+    return status;
+}
+
+void by_hand_close(by_hand *hand)
+{
+    for (int i = 0; hand->execs != NULL && hand->graphs != NULL && i < hand->count; i++) {
+        if (hand->execs[i] != NULL)
+            BG__RELEASE(cudaGraphExecDestroy(hand->execs[i]));
+        if (hand->graphs[i] != NULL)
+            BG__RELEASE(cudaGraphDestroy(hand->graphs[i]));
+    }
+    free(hand->execs);
+    free(hand->graphs);
+    free(hand->copies);
+    free(hand->sources);
+    *hand = (by_hand){.count = 0};
+}
+
+static bg_status launched(cudaError_t error)
+{
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "a call of the hand-written loop");
+}
+
+bg_status loop_shared(void *state)
+{
+    const work *w = state;
+    cudaError_t error = cudaGraphLaunch(w->shared[0], w->stream);
+    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
+        error = work_eager(w, i, w->stream);
+        if (error == cudaSuccess)
+            error = cudaGraphLaunch(w->shared[i], w->stream);
+    }
+    return launched(error);
+}
+
+bg_status loop_plain(void *state)
+{
+    work *w = state;
+    cudaError_t error;
+
+    next_turn(w);
+    error = cudaGraphLaunch(w->plain.execs[0], w->stream);
+    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
+        error = work_eager(w, i, w->stream);
+        if (error == cudaSuccess)
+            error = copy_back(w, i);
+        if (error == cudaSuccess)
+            error = cudaGraphLaunch(w->plain.execs[i], w->stream);
+    }
+    return launched(error);
+}
+
+static cudaError_t move_copies(work *w, int segment)
+{
+    const float *from = work_elsewhere(w, segment);
+    cudaError_t error = cudaSuccess;
+
+    if (w->folded.sources[segment] == from)
+        return cudaSuccess;
+    for (int i = 0; i < w->what.outputs && error == cudaSuccess; i++)
+        error = cudaGraphExecMemcpyNodeSetParams1D(
+            w->folded.execs[segment], w->folded.copies[segment][i], w->x + (ptrdiff_t)i * OUTPUT_FLOATS,
+            from + (ptrdiff_t)i * OUTPUT_FLOATS, OUTPUT_BYTES, cudaMemcpyDefault);
+    w->folded.sources[segment] = from;
+    return error;
+}
+
+bg_status loop_folded(void *state)
+{
+    work *w = state;
+    cudaError_t error;
+
+    next_turn(w);
+    error = cudaGraphLaunch(w->folded.execs[0], w->stream);
+    for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
+        error = work_eager(w, i, w->stream);
+        if (error == cudaSuccess)
+            error = move_copies(w, i);
+        if (error == cudaSuccess)
+            error = cudaGraphLaunch(w->folded.execs[i], w->stream);
+    }
+    return launched(error);
+}
+
+/* ---- memory, and whether the work was done ---- */
+
+bg_status work_open(work *w, scenario what, cudaStream_t stream)
+{
+    size_t places = 2 * (size_t)what.breaks + 1;
+    bg_status status = BG_OK;
+
+    *w = (work){.what = what, .stream = stream};
+    w->floats = OUTPUT_FLOATS * (what.outputs > 1 ? what.outputs : 1);
+    BG__TRY_CUDA(cudaMalloc((void **)&w->x, (size_t)w->floats * sizeof(float)));
+    BG__TRY_CUDA(cudaMalloc((void **)&w->one, (size_t)w->floats * sizeof(float)));
+    BG__TRY_CUDA(cudaMalloc((void **)&w->elsewhere, places * (size_t)w->floats * sizeof(float)));
+    BG__TRY_CUDA(bgk_fill(w->x, 0, (size_t)w->floats, stream));
+    BG__TRY_CUDA(bgk_fill(w->one, 1, (size_t)w->floats, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    return status;
+}
+
+void work_close(work *w)
+{
+    by_hand_close(&w->plain);
+    by_hand_close(&w->folded);
+    bg_graph_destroy(w->graph);
+    free(w->shared);
+    bg__device_free(w->x);
+    bg__device_free(w->one);
+    bg__device_free(w->elsewhere);
+}
+
+static bg_status check_once(work *w, const contender *contender, int which)
+{
+    enum { RUNS = 3 }; /* an alternating place is used again */
+    float found[OUTPUTS_MAX * OUTPUT_FLOATS];
+    int expected = RUNS * ((w->what.breaks + 1) * w->what.nodes + w->what.breaks);
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(bgk_fill(w->x, 0, (size_t)w->floats, w->stream));
+    for (int i = 0; i < RUNS; i++)
+        BG__TRY(contender->run(contender->state));
+    BG__TRY_CUDA(cudaMemcpyAsync(found, w->x, (size_t)w->floats * sizeof(float), cudaMemcpyDeviceToHost, w->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(w->stream));
+    for (int i = 0; i < w->floats; i++) {
+        if (found[i] != (float)expected) {
+            status = bg__fail(BG_ERROR_MISMATCH,
+                              "contender %d did other work: x[%d] is %g, but %d kernels add 1 to it (%d breaks, %d "
+                              "nodes, %d outputs)",
+                              which, i, found[i], expected, w->what.breaks, w->what.nodes, w->what.outputs);
+            break;
+        }
+    }
+done:
+    return status;
+}
+
+bg_status work_check(work *w, const contender *contenders, int count)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < count && status == BG_OK; i++)
+        status = check_once(w, &contenders[i], i);
+    return status;
+}
