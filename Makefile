@@ -107,6 +107,8 @@ RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
 SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
+# The recorder stands for a profiler.
+CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(DEVICE_LIB) $(DEVICE_SO)
 C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* examples examples/* tests/*) tools/*.c))
@@ -119,7 +121,7 @@ READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() 
 
 .PHONY: all tests benches soaks FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
-tests: $(UNIT) $(CONFORMANCE) $(RECORDER)
+tests: $(UNIT) $(CONFORMANCE) $(RECORDER) $(CLI_PROGRAMS)
 benches: $(BENCH)
 soaks: $(SOAK)
 
@@ -180,6 +182,7 @@ $(OUT)/libtest_support.a: $(TEST_SUPPORT_OBJ)
 $(OUT)/libtest_kernels.a: $(TEST_KERNEL_OBJ)
 $(OUT)/%.a: $(OUT)/flags.link | $(READY)
 	$(call say,AR)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+$(OUT)/tests/cli/nvtx_recorder.so: $(OUT)/tests/cli/nvtx_recorder.o
 $(OUT)/libbreakgraph.so: $(DEVICE_SO)
 # Threads that end call into the library: it stays loaded.
 $(OUT)/libbreakgraph.so: SHARED = $(SO_LINK) -Wl,-z,nodelete

@@ -42,7 +42,8 @@ static int help(int argc, char **argv)
     printf("      --debug=off|forward|ops|sync   BG_DEBUG\n"
            "      --eager-ops=PATTERNS           BG_EAGER_OPS\n"
            "      --no-breaks                    BG_BREAKABLE=0\n"
-           "      --foreign-inline               BG_FOREIGN_INLINE=1\n\n"
+           "      --foreign-inline               BG_FOREIGN_INLINE=1\n"
+           "      --nvtx                         BG_NVTX=1\n\n"
            "Environment of a program that links the library\n");
     for (size_t i = 0; i < cli_variables_count; i++)
         printf("  %-18s %-21s %s\n", cli_variables[i].name,

@@ -12,10 +12,9 @@ typedef struct flag {
 } flag;
 
 static const flag flags[] = {
-    {"--debug=", "BG_DEBUG", NULL},
-    {"--eager-ops=", "BG_EAGER_OPS", NULL},
-    {"--no-breaks", "BG_BREAKABLE", "0"},
-    {"--foreign-inline", "BG_FOREIGN_INLINE", "1"},
+    {"--debug=", "BG_DEBUG", NULL},       {"--eager-ops=", "BG_EAGER_OPS", NULL},
+    {"--no-breaks", "BG_BREAKABLE", "0"}, {"--foreign-inline", "BG_FOREIGN_INLINE", "1"},
+    {"--nvtx", "BG_NVTX", "1"},
 };
 
 static const cli_variable *find_variable(const char *name)
@@ -30,7 +29,7 @@ static int unknown(const char *argument)
 {
     fprintf(stderr,
             "breakgraph run: unknown flag '%s'; allowed: --debug=off|forward|ops|sync --eager-ops=PATTERNS --no-breaks "
-            "--foreign-inline -- PROGRAM ARG...\n",
+            "--foreign-inline --nvtx -- PROGRAM ARG...\n",
             argument);
     return CLI_USAGE;
 }

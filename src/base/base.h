@@ -95,6 +95,17 @@ bool bg__device_is_gone(cudaError_t error);
 /* INVALID_ARGUMENT unless stream (named argument in function's call) is of the current device. */
 bg_status bg__stream_check(cudaStream_t stream, const char *function, const char *argument);
 
+/* ---- ranges for profilers (ranges.c) ------------------------------------------------------------------------- */
+
+/* Whether profilers are to get ranges: BG_NVTX or, where that is unset, whether one is attached. */
+bg_status bg__ranges_wanted(bool *wanted);
+/* A range of the calling thread, inside the one pushed before; the name is copied. */
+void bg__range_push(const char *name);
+void bg__range_pop(void);
+/* One that nests with no other, and may end in another thread. */
+uint64_t bg__range_start(const char *name);
+void bg__range_end(uint64_t range);
+
 /* Milliseconds of a clock that only goes forward. */
 double bg__now_ms(void);
 

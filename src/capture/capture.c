@@ -141,6 +141,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY(bg__override_get(&capture->override));
     BG__TRY(resolve_debug(capture, whole));
     BG__TRY(bg__graph_create(&capture->graph, checked.name));
+    BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
     capture->graph->root.zero_tail = checked.zero_tail;

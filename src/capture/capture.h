@@ -49,7 +49,7 @@ typedef enum bg__step_kind {
 
 typedef struct bg__step {
     bg__step_kind kind;
-    int place; /* LAUNCH: the segment's number; SYNC: the step that it checks */
+    int place; /* LAUNCH: the segment's number; CALL: the break's; SYNC: the step that it checks */
     union {
         cudaGraphExec_t exec;
         bg__eager *eager;
@@ -125,6 +125,7 @@ struct bg_capture {
     bool aborted;                /* inside of one */
     bg_status status;            /* the first failure */
     char message[1024];
+    uint64_t range; /* of the open segment */
     double began_ms;
     size_t free_bytes; /* at begin */
 };
@@ -186,6 +187,15 @@ bg_status bg__workers_collect(bg__workers *workers, bg_graph *graph);
 /* Throws away what was not collected. NULL is fine. */
 void bg__workers_stop(bg__workers *workers);
 cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec);
+
+/* What profilers see (ranges.c); nothing unless the graph's root has ranges. */
+void bg__ranges_open_segment(bg_capture *capture);
+void bg__ranges_close_segment(const bg_capture *capture);
+void bg__ranges_enter_break(const bg_capture *capture);
+void bg__ranges_leave_break(const bg_capture *capture);
+/* In a replay of a graph whose root has ranges. */
+void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step);
+void bg__ranges_leave_step(const bg__step *step);
 
 /* options.state (state.c). */
 bg_status bg__state_save(bg_capture *capture);

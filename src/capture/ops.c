@@ -77,7 +77,11 @@ static bg_status run_body(bg_capture *capture, bg__eager *eager, bg_op_body body
     memcpy(eager->work, eager->args, eager->call->op->args_size);
     scope = bg__body_enter(BG_PHASE_EAGER, eager->call);
     capture->in_body = true;
+    if (eager->call->ranges)
+        bg__range_push(eager->call->name);
     status = bg__call_body(eager->call, body, eager->work, capture->origin);
+    if (eager->call->ranges)
+        bg__range_pop();
     capture->in_body = false;
     bg__body_leave(scope);
     return status;
@@ -94,7 +98,8 @@ static bg_status run_at_break(bg_capture *capture, void *user)
 
     BG__TRY(bg__outputs_prepare(at->call, at->args));
     BG__TRY(bg__graph_add_eager(capture->graph, at->call, at->args, &eager));
-    BG__TRY(bg__graph_add_step(capture->graph, (bg__step){.kind = BG__CALL, .of.eager = eager}));
+    BG__TRY(bg__graph_add_step(capture->graph,
+                               (bg__step){.kind = BG__CALL, .place = capture->graph->breaks - 1, .of.eager = eager}));
     body = choose_body(capture, at->op, at->args);
     if (body != NULL) {
         BG__TRY(run_body(capture, eager, body));
@@ -270,7 +275,9 @@ bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void 
     BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__FORWARD}));
     if (capture->options.launch_segments) {
         capture->in_body = true;
+        bg__ranges_enter_break(capture);
         status = bg__run_forward(graph, BG_PHASE_EAGER, capture->origin);
+        bg__ranges_leave_break(capture);
         capture->in_body = false;
     }
 done:

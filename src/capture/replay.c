@@ -148,7 +148,9 @@ static bg_status run_call(bg__eager *eager, cudaStream_t stream)
     return status;
 }
 
-static bg_status run_step(bg_graph *graph, const bg__step *step, cudaStream_t stream)
+/* Inlined, since the walk has two callers of it but one that matters. */
+static inline __attribute__((always_inline)) bg_status run_step(bg_graph *graph, const bg__step *step,
+                                                                cudaStream_t stream)
 {
     switch (step->kind) {
     case BG__LAUNCH: return cuda_status(cudaGraphLaunch(step->of.exec, stream), "cudaGraphLaunch");
@@ -158,6 +160,16 @@ static bg_status run_step(bg_graph *graph, const bg__step *step, cudaStream_t st
     case BG__SYNC: return cuda_status(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     }
     return BG_OK;
+}
+
+static __attribute__((cold, noinline)) bg_status run_step_in_range(bg_graph *graph, const bg__step *step,
+                                                                   cudaStream_t stream)
+{
+    bg_status status;
+    bg__ranges_enter_step(graph, step);
+    status = run_step(graph, step, stream);
+    bg__ranges_leave_step(step);
+    return status;
 }
 
 static void blame_step(const bg_graph *graph, const bg__step *step)
@@ -173,6 +185,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__step *step, *end;
     bg_status status = BG_OK;
+    bool ranges;
 
     if (__builtin_expect(
             graph == NULL || stream == NULL || stream != graph->stream || graph->replaying || bg__captured_any(), 0)) {
@@ -182,8 +195,9 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
             return status;
     }
     graph->replaying = true;
+    ranges = graph->root.ranges;
     for (step = graph->steps, end = step + graph->step_count; step < end; step++) {
-        status = run_step(graph, step, stream);
+        status = __builtin_expect(ranges, 0) ? run_step_in_range(graph, step, stream) : run_step(graph, step, stream);
         if (__builtin_expect(status != BG_OK, 0)) {
             blame_step(graph, step);
             break;

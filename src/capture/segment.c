@@ -21,6 +21,8 @@ static void mark_closed(bg_capture *capture)
     bg__captured_remove(capture->origin, capture->thread);
     for (int i = 0; i < capture->member_count; i++)
         bg__captured_remove(capture->members[i].stream, capture->thread);
+    if (capture->open)
+        bg__ranges_close_segment(capture);
     capture->open = false;
 }
 
@@ -31,6 +33,7 @@ static bg_status mark_open(bg_capture *capture)
     for (int i = 0; i < capture->member_count; i++)
         BG__TRY(bg__captured_add(capture->members[i].stream, capture->thread));
     capture->open = true;
+    bg__ranges_open_segment(capture);
 done:
     if (status != BG_OK)
         mark_closed(capture);
@@ -205,11 +208,13 @@ bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user)
     bg_status status;
 
     capture->graph->breaks++;
+    bg__ranges_enter_break(capture);
     BG__TRY(bg__segment_close(capture, true));
     if (run != NULL && !capture->aborted)
         BG__TRY(run(capture, user));
     if (!capture->aborted)
         BG__TRY(bg__segment_open(capture));
 done:
+    bg__ranges_leave_break(capture);
     return status;
 }

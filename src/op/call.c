@@ -66,6 +66,7 @@ static bg_status add(bg__call *parent, const bg_op *op, unsigned index, const bg
     call->parent = parent;
     call->memory = &call->own;
     call->recorded = true;
+    call->ranges = parent->ranges;
     call->segment = -1;
     call->zero_tail = parent->zero_tail;
     if (site != NULL)

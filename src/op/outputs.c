@@ -302,6 +302,8 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     if (want == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", bytes);
     hidden = bg__fail_hide();
+    if (call->ranges)
+        bg__range_push(call->name);
     memcpy(want, args, bytes);
     self->call = call;
     BG__TRY(bg__outputs_prepare(call, want));
@@ -310,6 +312,8 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     BG__TRY(settle_all(call, want, args, stream));
 done:
     self->call = outer;
+    if (call->ranges)
+        bg__range_pop();
     if (status != BG_OK)
         forget_bridges(call, want);
     memcpy(args, want, bytes);

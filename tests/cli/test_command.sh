@@ -20,8 +20,8 @@ expect doctor-bad-debug 1 '✗ BG_DEBUG +"loud"; allowed: off\|forward\|ops\|syn
 expect doctor-bad-flag 1 '✗ BG_BREAKABLE +"yes"; allowed: 0\|1' env BG_BREAKABLE=yes "$command" doctor
 expect doctor-bad-pattern 1 '✗ BG_EAGER_OPS +"rope##3"; allowed: names of ops' env 'BG_EAGER_OPS=rope##3' "$command" doctor
 
-expect run 0 '^ops,rope#3,0$' "$command" run --debug=ops '--eager-ops=rope#3' --no-breaks -- \
-    sh -c 'echo "$BG_DEBUG,$BG_EAGER_OPS,$BG_BREAKABLE"'
+expect run 0 '^ops,rope#3,0,1$' "$command" run --debug=ops '--eager-ops=rope#3' --no-breaks --nvtx -- \
+    sh -c 'echo "$BG_DEBUG,$BG_EAGER_OPS,$BG_BREAKABLE,$BG_NVTX"'
 expect run-status 7 '' "$command" run -- sh -c 'echo; exit 7'
 expect run-unknown-flag 2 "unknown flag '--fast'; allowed: --debug=" "$command" run --fast -- true
 expect run-bad-value 2 "'--debug=loud': allowed are off\\|forward\\|ops\\|sync" "$command" run --debug=loud -- true

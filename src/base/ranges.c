@@ -1,0 +1,86 @@
+/* Ranges for profilers, through NVTX: headers of the CUDA toolkit that load the profiler's library, and nothing without
+ * one. In a domain of our own, so that a program's ranges and ours do not have to nest. */
+#include "base/base.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+
+static const bool available = true;
+static nvtxDomainHandle_t domain;
+
+static void make_domain(void)
+{
+    domain = nvtxDomainCreateA("breakgraph");
+}
+
+static nvtxEventAttributes_t event(const char *name)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    nvtxEventAttributes_t attributes = {.version = NVTX_VERSION, .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE};
+    pthread_once(&once, make_domain);
+    attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+    attributes.message.ascii = name;
+    return attributes;
+}
+
+void bg__range_push(const char *name)
+{
+    nvtxEventAttributes_t attributes = event(name);
+    nvtxDomainRangePushEx(domain, &attributes);
+}
+
+void bg__range_pop(void)
+{
+    nvtxDomainRangePop(domain);
+}
+
+uint64_t bg__range_start(const char *name)
+{
+    nvtxEventAttributes_t attributes = event(name);
+    return nvtxDomainRangeStartEx(domain, &attributes);
+}
+
+void bg__range_end(uint64_t range)
+{
+    nvtxDomainRangeEnd(domain, range);
+}
+#else /* a toolkit without NVTX */
+static const bool available = false;
+
+void bg__range_push(const char *name)
+{
+    (void)name;
+}
+
+void bg__range_pop(void)
+{
+}
+
+uint64_t bg__range_start(const char *name)
+{
+    (void)name;
+    return 0;
+}
+
+void bg__range_end(uint64_t range)
+{
+    (void)range;
+}
+#endif
+
+bg_status bg__ranges_wanted(bool *wanted)
+{
+    const char *profiler = getenv("NVTX_INJECTION64_PATH"); /* profilers set it for the programs that they start */
+    bool attached = available && profiler != NULL && profiler[0] != '\0';
+    bg_status status;
+
+    BG__TRY(bg__env_flag("BG_NVTX", attached, wanted));
+    if (*wanted && !available)
+        status = bg__fail(BG_ERROR_UNSUPPORTED, "BG_NVTX is 1, but the CUDA toolkit that breakgraph was built with has "
+                                                "no nvtx3/nvToolsExt.h; install that package and build again");
+done:
+    return status;
+}

@@ -1,0 +1,59 @@
+/* Which parts of captures and replays profilers see as ranges (BG_NVTX). Segments of a capture may begin in one op and
+ * end in another one, so that only they are not nested. */
+#include "capture/capture.h"
+
+#include <stdio.h>
+
+enum { TEXT_BYTES = 256 };
+
+void bg__ranges_open_segment(bg_capture *capture)
+{
+    char text[TEXT_BYTES];
+    if (!capture->graph->root.ranges)
+        return;
+    snprintf(text, sizeof text, "capture of segment %d of %s", capture->graph->segment_count, capture->graph->name);
+    capture->range = bg__range_start(text);
+}
+
+void bg__ranges_close_segment(const bg_capture *capture)
+{
+    if (capture->graph->root.ranges)
+        bg__range_end(capture->range);
+}
+
+static void push_break(const bg_graph *graph, int number)
+{
+    char text[TEXT_BYTES];
+    snprintf(text, sizeof text, "break %d of %s", number, graph->name);
+    bg__range_push(text);
+}
+
+void bg__ranges_enter_break(const bg_capture *capture)
+{
+    if (capture->graph->root.ranges)
+        push_break(capture->graph, capture->graph->breaks - 1);
+}
+
+void bg__ranges_leave_break(const bg_capture *capture)
+{
+    if (capture->graph->root.ranges)
+        bg__range_pop();
+}
+
+void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step)
+{
+    char text[TEXT_BYTES];
+    if (step->kind == BG__CALL) {
+        push_break(graph, step->place);
+        bg__range_push(step->of.eager->call->name);
+    } else {
+        bg__range_push(bg__step_text(graph, (int)(step - graph->steps), text, sizeof text));
+    }
+}
+
+void bg__ranges_leave_step(const bg__step *step)
+{
+    bg__range_pop();
+    if (step->kind == BG__CALL)
+        bg__range_pop();
+}
