@@ -48,8 +48,7 @@ typedef struct row {
     const char *against; /* the hand-written way */
     int breaks;          /* 0: no figure for each */
     spread ours, hand;
-    double target;       /* the ratio may be this at most; 0: none */
-    const char *missing; /* why there is no figure of ours; NULL: there is one */
+    double target; /* the ratio may be this at most; 0: none */
 } row;
 
 typedef struct report {

@@ -8,7 +8,7 @@
 
 static bool has_ratio(const row *row)
 {
-    return row->missing == NULL && row->hand.median > 0;
+    return row->hand.median > 0;
 }
 
 static double ratio(const row *row)
@@ -44,10 +44,7 @@ void report_section(const char *title)
 static void print_row(const row *row)
 {
     printf("| %-40s | %-13s | %-16s |", row->what, row->measure, row->against);
-    if (row->missing != NULL)
-        printf(" %s |", row->missing);
-    else
-        printf(" %9.2f (%.2f to %.2f) |", row->ours.median, row->ours.p10, row->ours.p90);
+    printf(" %9.2f (%.2f to %.2f) |", row->ours.median, row->ours.p10, row->ours.p90);
     printf(" %9.2f (%.2f to %.2f) |", row->hand.median, row->hand.p10, row->hand.p90);
     if (has_ratio(row))
         printf(" %.3f |", ratio(row));
@@ -57,7 +54,7 @@ static void print_row(const row *row)
         printf(" %.2f %s |", row->target, ratio(row) <= row->target ? "met" : "MISSED");
     else
         printf(" |");
-    if (row->breaks > 0 && row->missing == NULL)
+    if (row->breaks > 0)
         printf(" %.2f / %.2f", row->ours.median / row->breaks, row->hand.median / row->breaks);
     printf(" |\n");
     fflush(stdout);
@@ -138,10 +135,7 @@ static void write_string(FILE *file, const char *text)
 static void write_member(FILE *file, const char *name, const char *text)
 {
     fprintf(file, "\"%s\": ", name);
-    if (text == NULL)
-        fputs("null", file);
-    else
-        write_string(file, text);
+    write_string(file, text);
     fputs(", ", file);
 }
 
@@ -159,12 +153,8 @@ static void write_row(FILE *file, const row *row)
     write_member(file, "measure", row->measure);
     write_member(file, "unit", row->unit == MICROSECONDS ? "us" : "KiB");
     write_member(file, "against", row->against);
-    write_member(file, "missing", row->missing);
     fprintf(file, "\"breaks\": %d, ", row->breaks);
-    if (row->missing == NULL)
-        write_spread(file, "breakgraph", &row->ours);
-    else
-        fputs("\"breakgraph\": null, ", file);
+    write_spread(file, "breakgraph", &row->ours);
     write_spread(file, "hand_written", &row->hand);
     if (has_ratio(row))
         fprintf(file, "\"ratio\": %.4f, ", ratio(row));
