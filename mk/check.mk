@@ -20,11 +20,12 @@ run-tests: tests all
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' \
 	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS))
 
-# What takes long: many seeds, of the fault sweep too, and all under hostile memory.
+# What takes long: many replays, many seeds, of the fault sweep too, and all under hostile memory.
 HOSTILE := HOSTCUDA_MEMORY=poison,fence
 soak: SEEDS := 200
 soak: ORDERED += test_fault_sweep
-soak: tests
+soak: tests soaks
+	@for program in $(SOAK); do $$program || exit 1; done
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) tests/run --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE))
 	@tests/run --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
 
