@@ -62,7 +62,7 @@ NVCC ?= $(CUDA_HOME)/bin/nvcc
 CUDA_ARCH ?= $(if $(GPU_FOUND),$(word 2,$(GPU_PARTS)),90)
 OUT := $(BUILD)/$(DEVICE)$(VARIANT)
 # The library for cuda alone needs none; the host device, the examples and the tests do.
-PACKAGES := $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench benches soak soaks record docs,$(GOALS)),cmocka dlpack xxhash)
+PACKAGES := $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench benches planted soak soaks record docs,$(GOALS)),cmocka dlpack xxhash)
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror

@@ -1,7 +1,7 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests soak model record docs gpu-check bench sanitize valgrind format format-check lint tidy clean help
+.PHONY: demo test run-tests planted soak model record docs gpu-check bench sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
@@ -13,18 +13,26 @@ ORDERED := test_writeback test_workers test_memory_nodes test_hostcuda_driver te
 SEEDS := 10
 seeds = $(if $(filter host,$(DEVICE)),--seeds $(SEEDS) --seeded '$(ORDERED)')
 
+# Small defects in copies of the host device, each of which a conformance case must notice.
+PLANTED := $(if $(filter host,$(DEVICE)),tests/conformance/planted.sh)
+plant = PLANTED_TEST='$(OUT)/tests/conformance/test_capture_rules' PLANTED_COMPILE='$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' \
+  PLANTED_LINK='$(CC) -pthread $(SAN) $(ALL_LDFLAGS)' PLANTED_LIBS='$(TEST_LIBS) $(DEVICE_LDLIBS) -lm -lpthread -lcmocka'
+planted: $(OUT)/tests/conformance/test_capture_rules
+	$(if $(PLANTED),@$(plant) $(PLANTED),@echo "make planted is about the host device: DEVICE=host" >&2; exit 1)
+
 # The installed tree and the command are what tests/cli tests.
 test: run-tests
 run-tests: tests all
 	@tools/gpu-record stale
-	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' \
-	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS))
+	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
+	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS) $(PLANTED))
 
-# What takes long: many replays, many seeds, of the fault sweep too, and all under hostile memory.
+# What takes long: many replays, many seeds, of the fault sweep too, and all under hostile memory; and
+# the planted defects.
 HOSTILE := HOSTCUDA_MEMORY=poison,fence
 soak: SEEDS := 200
 soak: ORDERED += test_fault_sweep
-soak: tests soaks
+soak: tests soaks $(if $(PLANTED),planted)
 	@for program in $(SOAK); do $$program || exit 1; done
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) tests/run --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE))
 	@tests/run --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))

@@ -110,5 +110,5 @@ int main(void)
     memcpy(tests + cases, others, sizeof others);
     int failed = _cmocka_run_group_tests("capture rules", tests, cases + more, read_expected, free_expected);
     free(tests);
-    return failed;
+    return failed ? 1 : 0; /* as a status, 256 failures would be none */
 }

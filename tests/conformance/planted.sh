@@ -1,0 +1,173 @@
+#!/bin/bash
+# Do the conformance cases notice a wrong rule? Plants small defects, one at a time, in copies of the host device's
+# sources, and demands that a case of test_capture_rules fails for each.
+# Its environment, which make planted sets: PLANTED_TEST (test_capture_rules, as built), PLANTED_COMPILE (the command that
+# compiles a C file, up to -c), PLANTED_LINK (that links, up to -o) and PLANTED_LIBS (what the test is linked with).
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+: "${PLANTED_TEST:?run make planted}" "${PLANTED_COMPILE:?run make planted}"
+: "${PLANTED_LINK:?run make planted}" "${PLANTED_LIBS:?run make planted}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+pass() { passed=$((passed + 1)); echo "ok $1: $2"; }
+fail() { failed=$((failed + 1)); echo "not ok $1: $2"; [ ! -s "$work/log" ] || sed 's/^/  /' "$work/log" | head -n 20; }
+
+# substitute FILE OLD NEW: the text OLD, which stands in the file once, becomes NEW in the copy.
+substitute()
+{
+    local text rest
+    text=$(cat "$1") && rest=${text#*"$2"}
+    [ "$rest" != "$text" ] && [ "${rest#*"$2"}" = "$rest" ] && printf '%s\n' "${text%%"$2"*}$3$rest" >"$work/$(basename "$1")"
+}
+
+# The copy's object comes before the library: the library's own member is then not linked.
+build()     # file
+{
+    # shellcheck disable=SC2086
+    $PLANTED_COMPILE -w -c "$work/$1" -o "$work/planted.o" >"$work/log" 2>&1 &&
+        $PLANTED_LINK -o "$work/test" "$PLANTED_TEST.o" "$work/planted.o" $PLANTED_LIBS >>"$work/log" 2>&1
+}
+
+failed_cases() { sed -n 's/^\[  FAILED  \] \([a-z0-9_]*\)$/\1/p' "$work/log" | awk '!/^test_/ && !seen[$0]++'; }
+
+# plant NAME FILE OLD NEW
+plant()
+{
+    local cases status
+    : >"$work/log"
+    substitute "src/hostcuda/$2" "$3" "$4" || { fail "$1" "its text is not in src/hostcuda/$2, or more than once: write it anew"; return; }
+    build "$2" || { fail "$1" "does not build"; return; }
+    timeout --kill-after=5 60 "$work/test" >"$work/log" 2>&1 </dev/null
+    status=$?
+    mapfile -t cases < <(failed_cases)
+    if [ $status -eq 0 ]; then
+        : >"$work/log"
+        fail "$1" "no case notices it"
+    elif [ $status -ne 1 ] || [ ${#cases[@]} -eq 0 ]; then
+        fail "$1" "the test ends with status $status, and no case says why"
+    else
+        pass "$1" "${cases[0]}$([ ${#cases[@]} -eq 1 ] || echo " and $((${#cases[@]} - 1)) more")"
+    fi
+}
+
+# A copy without a defect, built in the same way, passes.
+cp src/hostcuda/capture.c "$work/capture.c"
+if build capture.c && "$work/test" >"$work/log" 2>&1 </dev/null; then
+    : >"$work/log"
+    pass nothing-planted "all cases pass"
+else
+    fail nothing-planted "the cases fail without a defect"
+fi
+
+# ---- ends ----------------------------------------------------------------------------------------------------------
+
+plant unjoined-work-is-dropped capture.c \
+    'if (!joined(capture))' \
+    'if (false)'
+plant any-thread-may-end capture.c \
+    'capture->thread != hc_thread()->id)
+        return cudaErrorStreamCaptureWrongThread' \
+    'false)
+        return cudaErrorStreamCaptureWrongThread'
+plant end-on-a-fork-does-no-harm capture.c \
+    'hc_capture_invalidate(capture);
+        return cudaErrorStreamCaptureUnmatched;' \
+    'return cudaErrorStreamCaptureUnmatched;'
+plant work-of-a-destroyed-fork-is-dropped capture.c \
+    'if (!hc_nodes_add_all(&capture->orphans, &stream->frontier))' \
+    'if (false)'
+plant work-goes-on-after-invalidation capture.c \
+    'return stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+    return check_legacy(stream, true);' \
+    'return cudaSuccess;
+    return check_legacy(stream, true);'
+
+# ---- begins --------------------------------------------------------------------------------------------------------
+
+plant a-fork-may-begin capture.c \
+    'return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;' \
+    'return (*stream)->capture && (*stream)->capture->origin == *stream ? cudaErrorIllegalState : cudaSuccess;'
+plant the-legacy-stream-may-begin capture.c \
+    'if ((*stream)->kind == HC_STREAM_LEGACY)' \
+    'if (false)'
+plant capture-to-graph-starts-at-no-node capture.c \
+    'stream->frontier = frontier;' \
+    'stream->frontier = (struct hc_nodes){0};'
+
+# ---- forks and events ----------------------------------------------------------------------------------------------
+
+plant a-join-forgets-what-came-before event.c \
+    'hc_nodes_add_all(&stream->frontier, &event->nodes)' \
+    'hc_nodes_assign(&stream->frontier, &event->nodes)'
+plant an-event-keeps-its-first-record event.c \
+    'if (!hc_nodes_assign(&event->nodes, &stream->frontier))' \
+    'if (event->capture_id != stream->capture->id && !hc_nodes_assign(&event->nodes, &stream->frontier))'
+plant a-wait-on-outside-work-is-dropped event.c \
+    'hc_capture_invalidate(stream->capture);
+    return cudaErrorStreamCaptureIsolation;' \
+    'return cudaSuccess;'
+plant a-merge-harms-one-capture event.c \
+    'hc_capture_invalidate(stream->capture);
+        hc_capture_invalidate(capture);' \
+    'hc_capture_invalidate(stream->capture);'
+plant an-ended-event-is-complete event.c \
+    'if (!capture) {
+        hc_capture_invalidate(stream->capture);
+        return cudaErrorInvalidValue;' \
+    'if (!capture) {
+        return cudaSuccess;'
+plant asking-a-captured-event-does-no-harm event.c \
+    'hc_capture_invalidate(capture);
+    return capture ?' \
+    'return capture ?'
+plant an-external-record-needs-no-capture event.c \
+    'if (flags & cudaEventRecordExternal)
+        return cudaErrorIllegalState;' \
+    ''
+
+# ---- modes and unsafe calls ------------------------------------------------------------------------------------------
+
+plant the-threads-mode-is-ignored capture.c \
+    'if (thread->mode == cudaStreamCaptureModeRelaxed)' \
+    'if (false)'
+plant a-global-capture-is-its-threads-own capture.c \
+    'bool global = thread->mode == cudaStreamCaptureModeGlobal && capture->mode == cudaStreamCaptureModeGlobal;' \
+    'bool global = false;'
+plant an-unsafe-call-does-no-harm capture.c \
+    'hc_capture_invalidate(capture);
+        error = cudaErrorStreamCaptureUnsupported;' \
+    'error = cudaErrorStreamCaptureUnsupported;'
+plant a-relaxed-capture-lets-the-device-wait capture.c \
+    'if (!stream->capture || stream->device != device)' \
+    'if (!stream->capture || stream->device != device || stream->capture->mode == cudaStreamCaptureModeRelaxed)'
+plant exchange-gives-no-mode-back capture.c \
+    '*mode = old;' \
+    ''
+plant instantiate-is-safe exec.c \
+    'cudaError_t error = hc_capture_unsafe_call();
+    if (error)
+        return error;
+    if (!hc_graph_is(graph)' \
+    'cudaError_t error = cudaSuccess;
+    if (!hc_graph_is(graph)'
+
+# ---- the legacy stream, questions and edits ----------------------------------------------------------------------------
+
+plant non-blocking-streams-block-the-legacy-stream capture.c \
+    '&& !(stream->flags & cudaStreamNonBlocking))' \
+    ')'
+plant asking-the-legacy-stream-harms capture.c \
+    'error = check_legacy(found, false);
+    if (!error)
+        *pCaptureStatus' \
+    'error = check_legacy(found, true);
+    if (!error)
+        *pCaptureStatus'
+plant set-dependencies-adds capture.c \
+    'bool ok = flags == cudaStreamSetCaptureDependencies ||' \
+    'bool ok ='
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
