@@ -51,10 +51,13 @@ struct case_topic {
     const char *introduction;
     const struct case_rule *rules;
     size_t count;
+    bool by_mode; /* every case is one call, by case_in_modes or case_in_modes_thread */
 };
-#define CASE_TOPIC(title, introduction, rules)                                                                         \
+#define CASE_TOPIC(title, introduction, rules)         CASE_TOPIC_AS(title, introduction, rules, false)
+#define CASE_TOPIC_BY_MODE(title, introduction, rules) CASE_TOPIC_AS(title, introduction, rules, true)
+#define CASE_TOPIC_AS(title, introduction, rules, by_mode)                                                             \
     {                                                                                                                  \
-        title, introduction, rules, sizeof(rules) / sizeof((rules)[0])                                                 \
+        title, introduction, rules, sizeof(rules) / sizeof((rules)[0]), by_mode                                        \
     }
 
 #define CASE(id, ...)                                                                                                  \

@@ -62,16 +62,17 @@ CASE(into_graph_bad_mode, {
 });
 
 static const struct case_rule rules[] = {
-    {&begin_bad_mode, "Begin in a mode that does not exist:"},
-    {&end_without_place, "End without a place for the graph:"},
-    {&status_without_place, "Status without a place for it:"},
-    {&info_without_place, "Information without a place for the status:"},
-    {&exchange_bad_mode, "Exchange for a mode that does not exist; without any mode, the call crashes:"},
-    {&update_null_nodes, "Dependencies that are NULL, but counted:"},
-    {&update_bad_flag, "Neither set nor add:"},
-    {&into_no_graph, "Capture into no graph:"},
-    {&into_graph_null_nodes, "Capture into a graph, after nodes that are NULL, but counted:"},
-    {&into_graph_bad_mode, "Capture into a graph in a mode that does not exist:"},
+    {&begin_bad_mode, "A begin in a mode that does not exist is refused."},
+    {&end_without_place, "An end without a place for the graph ends the capture all the same. The graph is not "
+                         "destroyed: a program that has not asked for it before has lost it."},
+    {&status_without_place, "The status needs a place to be written to."},
+    {&info_without_place, "So do the other answers: without a place for the status there is none."},
+    {&exchange_bad_mode, "An exchange takes a mode that does not exist; without any mode, the call crashes."},
+    {&update_null_nodes, "Dependencies that are NULL, but counted, are refused; the capture is unharmed."},
+    {&update_bad_flag, "So is a flag that is neither set nor add."},
+    {&into_no_graph, "A capture into no graph is refused."},
+    {&into_graph_null_nodes, "So is one after nodes that are NULL, but counted."},
+    {&into_graph_bad_mode, "And one in a mode that does not exist."},
 };
 
 const struct case_topic topic_argument = CASE_TOPIC("Arguments", "What the capture functions say to mistakes.", rules);

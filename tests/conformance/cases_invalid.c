@@ -112,17 +112,18 @@ CASE(pending_error, {
 
 static const struct case_rule rules[] = {
     {&bad_launch, "A launch with a configuration that cannot be invalidates the capture."},
-    {&no_kernel, "A launch of no kernel:"},
-    {&bad_copy, "A copy in a direction that does not exist:"},
+    {&no_kernel, "A launch of no kernel at all does no harm."},
+    {&bad_copy, "Nor does a copy in a direction that does not exist."},
     {&bad_fill, "A fill of memory that does not exist is captured: nobody looks at the address."},
-    {&bad_fill_instantiated, "Instantiating the graph is what finds it."},
-    {&bad_host_function, "A host function that is NULL:"},
-    {&bad_event, "Recording an event that is NULL:"},
-    {&bad_event_waited, "Waiting on an event that is NULL:"},
-    {&bad_event_flags, "Event flags that do not exist:"},
-    {&bad_malloc_async, "An allocation that is too large:"},
-    {&bad_free_async, "A free of memory that was not allocated so:"},
-    {&bad_malloc, "An unsafe call with bad arguments: which comes first?"},
+    {&bad_fill_instantiated, "Instantiating the graph is what finds the mistake."},
+    {&bad_host_function, "A host function that is NULL does no harm."},
+    {&bad_event, "Nor does recording an event that is NULL."},
+    {&bad_event_waited, "But waiting on an event that is NULL invalidates the capture."},
+    {&bad_event_flags, "Event flags that do not exist do no harm, in a record or in a wait."},
+    {&bad_malloc_async, "Nor does an allocation that is too large."},
+    {&bad_free_async, "Nor does a free of memory that was not allocated in a capture."},
+    {&bad_malloc,
+     "An unsafe call with bad arguments is refused for these, before anybody looks at captures: it does no harm."},
     {&error_elsewhere, "A failed call on a stream outside the capture leaves it unharmed."},
     {&pending_error, "An error that a call before the capture returned does not touch it."},
 };
@@ -237,8 +238,9 @@ CASE(invalidated_fork_destroyed, {
 
 static const struct case_rule after_rules[] = {
     {&invalidated_work, "Work on the stream is refused until the end."},
-    {&invalidated_events, "So are events."},
-    {&invalidated_waits, "So are waits, for the reason that holds in any capture."},
+    {&invalidated_events, "So are records and waits. An event keeps what it was before: this one was never recorded, "
+                          "so that another stream need not wait for it."},
+    {&invalidated_waits, "It can be neither asked nor waited for, as in any capture."},
     {&invalidated_forks, "Forked streams are invalidated with their origin, and free after its end."},
     {&invalidated_still_protects, "It still stands in the way of unsafe calls; the end sets them free."},
     {&invalidated_others_work, "Other streams go on as before."},
@@ -340,7 +342,7 @@ static const struct case_rule nested_rules[] = {
     {&merge_with_invalidated,
      "Waiting on an event of a capture that is invalidated already is no merge: the event means "
      "nothing any more, as after an end."},
-    {&merge_into_invalidated, "Waiting in a capture that is invalidated already:"},
+    {&merge_into_invalidated, "Nor is a wait in a capture that is invalidated already: the other capture is unharmed."},
     {&event_moves_between_captures,
      "One event may serve two captures in turn: it belongs to the one that recorded it last."},
 };

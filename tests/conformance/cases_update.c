@@ -303,7 +303,7 @@ static const struct case_rule into_rules[] = {
     {&into_graph_unjoined, "So does one that ends with work not joined."},
     {&into_graph_on_capturing, "A stream that captures cannot begin this way either."},
     {&into_graph_foreign_nodes, "The nodes to depend on must be the graph's own."},
-    {&into_graph_origin_destroyed, "So does a capture whose origin is destroyed."},
+    {&into_graph_origin_destroyed, "A capture whose origin is destroyed destroys the graph, too."},
 };
 
 const struct case_topic topic_into_graph =

@@ -44,13 +44,39 @@ static bool is_call(const char *text)
     return strchr(text, '(') && strncmp(text, "/*", 2) != 0 && strncmp(text, "x after", 7) != 0;
 }
 
+/* Macros reached the transcript as what they stand for. Gives the length. */
+static int write_names(FILE *file, const char *text)
+{
+    static const char *const names[][2] = {
+        {"((void *)0)", "NULL"},
+        {"((cudaStream_t)0x1)", "cudaStreamLegacy"},
+        {"((cudaStream_t)0x2)", "cudaStreamPerThread"},
+    };
+    int length = 0;
+    while (*text) {
+        size_t i = 0, count = sizeof names / sizeof names[0];
+        while (i < count && strncmp(text, names[i][0], strlen(names[i][0])) != 0)
+            i++;
+        length += i < count ? fprintf(file, "%s", names[i][1]) : fprintf(file, "%c", *text);
+        text += i < count ? strlen(names[i][0]) : 1;
+    }
+    return length;
+}
+
+static const char thread_mark[] = "[thread 2] ";
+
+static const char *without_thread(const char *call)
+{
+    return strncmp(call, thread_mark, sizeof thread_mark - 1) == 0 ? call + sizeof thread_mark - 1 : call;
+}
+
 /* Thread 2's calls are marked as such. */
 static int write_call(FILE *file, const char *call)
 {
-    static const char mark[] = "[thread 2] ";
-    bool other = strncmp(call, mark, sizeof mark - 1) == 0;
-    const char *text = other ? call + sizeof mark - 1 : call;
-    return fprintf(file, "%s%s%s", other ? "/* thread 2 */ " : "", text, is_call(text) ? ";" : "");
+    const char *text = without_thread(call);
+    int length = text == call ? 0 : fprintf(file, "/* thread 2 */ ");
+    length += write_names(file, text);
+    return length + (is_call(text) ? fprintf(file, ";") : 0);
 }
 
 static const char *find_answer(const struct expected_row *rows, size_t count, const char *call)
@@ -87,15 +113,58 @@ static bool write_rule(FILE *file, const struct expected *expected, const struct
     return true;
 }
 
+/* ---- a topic by mode --------------------------------------------------------------------------------------------- */
+
+enum { MODES = 3 }; /* each has two rows: what the call gave, and the capture's end */
+
+static bool begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static void write_mode(FILE *file, const struct expected_row *call, const struct expected_row *end)
+{
+    if (strcmp(call->answer, "cudaSuccess") == 0 && begins_with(end->answer, "cudaSuccess,"))
+        fputs(" allowed |", file);
+    else if (strcmp(call->answer, "cudaErrorStreamCaptureUnsupported") == 0 &&
+             begins_with(end->answer, "cudaErrorStreamCaptureInvalidated,"))
+        fputs(" refused |", file);
+    else
+        fprintf(file, " %s, and the end: %s |", call->answer, end->answer);
+}
+
+static bool write_by_mode(FILE *file, const struct expected *expected, const struct case_topic *topic, char *problem)
+{
+    fputs("| what | call | global | thread-local | relaxed |\n| --- | --- | --- | --- | --- |\n", file);
+    for (size_t i = 0; i < topic->count; i++) {
+        const char *name = topic->rules[i].body->name;
+        size_t count = 0;
+        const struct expected_row *rows = expected_find(expected, name, &count);
+        if (!rows || count != 2 * MODES + FINAL_LINES)
+            return fail(problem, "no recorded answers for the three modes of ", name);
+        fprintf(file, "| <a id=\"%s\"></a>%s | `", name, topic->rules[i].sentence);
+        write_names(file, without_thread(rows[0].call));
+        fputs("` |", file);
+        for (size_t mode = 0; mode < MODES; mode++)
+            write_mode(file, &rows[2 * mode], &rows[2 * mode + 1]);
+        fputc('\n', file);
+    }
+    fputc('\n', file);
+    return true;
+}
+
 /* ---- which error where ----------------------------------------------------------------------------------------- */
 
-/* The answer's error: what stands before the first comma. NULL: it is none. */
+/* The answer's error: what stands before the first comma. NULL: it is none, or the end of an invalidated capture, which
+ * half of the cases have. */
 static const char *error_of(const struct expected_row *row, char *name, size_t room)
 {
-    if (strncmp(row->answer, "cudaError", 9) != 0 || strncmp(row->call, "afterwards", 10) == 0)
+    if (!begins_with(row->answer, "cudaError") || begins_with(row->call, "afterwards"))
         return NULL;
     snprintf(name, room, "%.*s", (int)strcspn(row->answer, ","), row->answer);
-    return name;
+    bool usual = strcmp(name, "cudaErrorStreamCaptureInvalidated") == 0 &&
+                 begins_with(without_thread(row->call), "cudaStreamEndCapture");
+    return usual ? NULL : name;
 }
 
 static bool case_gives(const struct expected *expected, const char *body, const char *error)
@@ -109,18 +178,33 @@ static bool case_gives(const struct expected *expected, const char *body, const 
     return false;
 }
 
-static void write_cases_of(FILE *file, const struct expected *expected, const char *error)
+static void write_link(FILE *file, const struct case_topic *topic)
 {
-    const char *between = "";
-    for (size_t t = 0; t < case_topic_count; t++) {
-        for (size_t i = 0; i < case_topics[t]->count; i++) {
-            const char *name = case_topics[t]->rules[i].body->name;
-            if (!case_gives(expected, name, error))
-                continue;
-            fprintf(file, "%s[%s](#%s)", between, name, name);
-            between = ", ";
-        }
+    fprintf(file, "  - [%s](#", topic->title);
+    write_anchor(file, topic->title);
+    fputc(')', file);
+}
+
+/* The topic's cases that give the error. In a table they need no list. */
+static void write_cases_of(FILE *file, const struct expected *expected, const struct case_topic *topic,
+                           const char *error)
+{
+    const char *between = ": ";
+    bool any = false;
+    for (size_t i = 0; i < topic->count; i++) {
+        const char *name = topic->rules[i].body->name;
+        if (!case_gives(expected, name, error))
+            continue;
+        if (!any)
+            write_link(file, topic);
+        any = true;
+        if (topic->by_mode)
+            break;
+        fprintf(file, "%s[%s](#%s)", between, name, name);
+        between = ", ";
     }
+    if (any)
+        fprintf(file, "%s\n", topic->by_mode ? ": what is refused there" : "");
 }
 
 static bool seen_before(const struct expected *expected, size_t row, const char *error)
@@ -135,15 +219,16 @@ static bool seen_before(const struct expected *expected, size_t row, const char 
 static void write_errors(FILE *file, const struct expected *expected)
 {
     char name[CASE_ANSWER_MAX];
-    fputs("## Which error did you get?\n\n| error | cases that give it |\n| --- | --- |\n", file);
+    fputs("## Which error did you get?\n\nThe cases that give each error. The end of an invalidated capture always "
+          "gives `cudaErrorStreamCaptureInvalidated`; such ends are left out here.\n\n",
+          file);
     for (size_t i = 0; i < expected->count; i++) {
         if (!error_of(&expected->rows[i], name, sizeof name) || seen_before(expected, i, name))
             continue;
-        fprintf(file, "| `%s` | ", name);
-        write_cases_of(file, expected, name);
-        fputs(" |\n", file);
+        fprintf(file, "- `%s`\n", name);
+        for (size_t t = 0; t < case_topic_count; t++)
+            write_cases_of(file, expected, case_topics[t], name);
     }
-    fputc('\n', file);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
@@ -165,7 +250,9 @@ static const char conventions[] =
     "- \"Afterwards\" lists the streams that were left in a capture. In every case, all streams could capture, launch "
     "and run\n"
     "  plain work again as soon as those captures had been ended.\n"
-    "- An *invalidated* capture gives no graph any more: its end returns an error.\n\n"
+    "- An *invalidated* capture gives no graph any more: its end returns an error.\n"
+    "- Each rule has an anchor with the name of its case in the tests; the last section lists them by "
+    "error.\n\n"
     "This page is generated from [tests/conformance](../tests/conformance): `make docs` writes it.\n\n";
 
 static void write_contents(FILE *file)
@@ -176,7 +263,18 @@ static void write_contents(FILE *file)
         write_anchor(file, case_topics[t]->title);
         fputs(")\n", file);
     }
-    fputs("- [Which error did you get?](#which-error-did-you-get)\n\n", file);
+    fputs("- [Which error did you get?](#which-error-did-you-get)\n\n", file); /* as write_errors titles it */
+}
+
+static bool write_topic(FILE *file, const struct expected *expected, const struct case_topic *topic, char *problem)
+{
+    fprintf(file, "## %s\n\n%s\n\n", topic->title, topic->introduction);
+    if (topic->by_mode)
+        return write_by_mode(file, expected, topic, problem);
+    for (size_t i = 0; i < topic->count; i++)
+        if (!write_rule(file, expected, &topic->rules[i], problem))
+            return false;
+    return true;
 }
 
 bool guide_write(const struct expected *expected, FILE *file, char *problem)
@@ -185,12 +283,9 @@ bool guide_write(const struct expected *expected, FILE *file, char *problem)
     fprintf(file, "GPU: %s. Driver: %s.\n\n", expected->gpu, expected->driver);
     fputs(conventions, file);
     write_contents(file);
-    for (size_t t = 0; t < case_topic_count; t++) {
-        fprintf(file, "## %s\n\n%s\n\n", case_topics[t]->title, case_topics[t]->introduction);
-        for (size_t i = 0; i < case_topics[t]->count; i++)
-            if (!write_rule(file, expected, &case_topics[t]->rules[i], problem))
-                return false;
-    }
+    for (size_t t = 0; t < case_topic_count; t++)
+        if (!write_topic(file, expected, case_topics[t], problem))
+            return false;
     write_errors(file, expected);
     return ferror(file) ? fail(problem, "the guide cannot be written", "") : true;
 }
