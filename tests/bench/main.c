@@ -24,8 +24,8 @@ typedef struct options {
 static int usage(FILE *to)
 {
     fprintf(to, "usage: bench [--samples N] [--captures N] [--only NAME] [--json FILE] [--strict]\n"
-                "  --samples N    of each replay (2000 on a GPU, 10 on the host device)\n"
-                "  --captures N   of each capture (100 on a GPU, 3 on the host device)\n"
+                "  --samples N    of each replay (1000 on a GPU, 10 on the host device)\n"
+                "  --captures N   of each capture (50 on a GPU, 3 on the host device)\n"
                 "  --only NAME    one benchmark:");
     for (size_t i = 0; i < benchmarks_count; i++)
         fprintf(to, " %s", benchmarks[i].name);
@@ -117,8 +117,8 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &options))
         return usage(stderr);
     b.report.on_gpu = on_gpu;
-    b.report.samples = options.samples ? options.samples : on_gpu ? 2000 : 10;
-    b.report.captures = options.captures ? options.captures : on_gpu ? 100 : 3;
+    b.report.samples = options.samples ? options.samples : on_gpu ? 1000 : 10;
+    b.report.captures = options.captures ? options.captures : on_gpu ? 50 : 3;
     b.report.warm_up = 1 + b.report.samples / 10;
     status = run(&b, &options, &missed);
     if (status != BG_OK) {

@@ -68,16 +68,16 @@ bg_status work_forward(void *user, cudaStream_t stream)
     return BG_OK; /* the end of the capture returns the first error */
 }
 
-static void next_turn(work *w)
+static void take_turn(work *w, enum way way)
 {
     if (w->what.alternate)
-        w->turn ^= 1;
+        w->turn = w->last_turn[way] ^= 1;
 }
 
 bg_status replay_ours(void *state)
 {
     work *w = state;
-    next_turn(w);
+    take_turn(w, OURS);
     return bg_replay(w->graph, w->stream);
 }
 
@@ -216,7 +216,7 @@ bg_status loop_plain(void *state)
     work *w = state;
     cudaError_t error;
 
-    next_turn(w);
+    take_turn(w, PLAIN);
     error = cudaGraphLaunch(w->plain.execs[0], w->stream);
     for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
         error = work_eager(w, i, w->stream);
@@ -248,7 +248,7 @@ bg_status loop_folded(void *state)
     work *w = state;
     cudaError_t error;
 
-    next_turn(w);
+    take_turn(w, FOLDED);
     error = cudaGraphLaunch(w->folded.execs[0], w->stream);
     for (int i = 1; i <= w->what.breaks && error == cudaSuccess; i++) {
         error = work_eager(w, i, w->stream);

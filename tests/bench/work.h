@@ -22,6 +22,9 @@ typedef struct by_hand {
     int count;
 } by_hand;
 
+/* Who does it. */
+enum way { OURS, PLAIN, FOLDED, WAYS };
+
 typedef struct work {
     scenario what;
     cudaStream_t stream;
@@ -29,6 +32,7 @@ typedef struct work {
     float *x, *one;          /* device */
     float *elsewhere;        /* device: for each break and turn floats of them */
     int turn;                /* which elsewhere this run uses */
+    int last_turn[WAYS];     /* each way has its own, so that it moves in each of its runs */
     bg_graph *graph;         /* breakgraph's */
     cudaGraphExec_t *shared; /* its executable graphs, as a flat array */
     by_hand plain, folded;
