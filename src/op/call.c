@@ -1,7 +1,6 @@
 /* Calls and their names. Siblings are numbered by op, "rope#3", so that making one op eager renumbers no other. */
 #include "op/op.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,13 +40,26 @@ static bg__call *find(bg__call *parent, const bg_op *op, unsigned index)
     return NULL;
 }
 
+/* "rope#3", or "attention#0/rope#1"; by hand: snprintf would double what the library costs a call at capture. */
 static char *make_name(const bg__call *parent, const bg_op *op, unsigned index)
 {
     const char *path = parent->name ? parent->name : "";
-    size_t bytes = strlen(path) + strlen(op->name) + 16;
-    char *name = malloc(bytes);
-    if (name != NULL)
-        snprintf(name, bytes, "%s%s%s#%u", path, path[0] ? "/" : "", op->name, index);
+    size_t path_bytes = strlen(path), op_bytes = strlen(op->name);
+    char digits[16], *digit = digits + sizeof digits, *name, *end;
+
+    *--digit = '\0';
+    do
+        *--digit = (char)('0' + index % 10);
+    while ((index /= 10) > 0);
+    name = malloc(path_bytes + op_bytes + 2 + sizeof digits);
+    if (name == NULL)
+        return NULL;
+    end = mempcpy(name, path, path_bytes);
+    if (path_bytes > 0)
+        *end++ = '/';
+    end = mempcpy(end, op->name, op_bytes);
+    *end++ = '#';
+    memcpy(end, digit, (size_t)(digits + sizeof digits - digit));
     return name;
 }
 
