@@ -129,6 +129,32 @@ static void test_names_are_stable(void **state)
     bg_graph_destroy(graph);
 }
 
+static bg_status many_calls(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    for (int i = 0; i < 101; i++)
+        BG_CALL(rope, stream, .x = f->x);
+    return BG_CALL(layer, stream, .x = f->x);
+}
+
+static void test_many_calls(void **state)
+{
+    static const struct {
+        int index;
+        const char *name;
+    } expected[] = {{9, "rope#9"}, {10, "rope#10"}, {99, "rope#99"}, {100, "rope#100"}, {102, "layer#0/rope#0"}};
+    fixture *f = *state;
+    bg_call_info info = BG_CALL_INFO_INIT;
+    bg_graph *graph;
+
+    EXPECT_OK(bg_capture_forward(&graph, many_calls, f, f->stream, NULL));
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        EXPECT_OK(bg_graph_get_call(graph, expected[i].index, &info));
+        assert_string_equal(info.name, expected[i].name);
+    }
+    bg_graph_destroy(graph);
+}
+
 static void test_overrides(void **state)
 {
     fixture *f = *state;
@@ -299,7 +325,7 @@ int main(void)
         TEST(test_names),        TEST(test_names_are_stable),    TEST(test_overrides),
         TEST(test_bad_patterns), TEST(test_environment),         TEST(test_args),
         TEST(test_plain_calls),  TEST(test_two_ops_of_one_name), TEST(test_registry),
-        TEST(test_32_fields),
+        TEST(test_32_fields),    TEST(test_many_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
