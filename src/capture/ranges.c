@@ -3,6 +3,7 @@
 #include "capture/capture.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { TEXT_BYTES = 256 };
 
@@ -40,6 +41,19 @@ void bg__ranges_leave_break(const bg_capture *capture)
         bg__range_pop();
 }
 
+static void name_step(const bg_graph *graph, const bg__step *step, char *text, size_t bytes)
+{
+    switch (step->kind) {
+    case BG__CALL: snprintf(text, bytes, "%s", step->of.eager->call->name); break;
+    case BG__COPY: snprintf(text, bytes, "write-back of %s", step->of.copy->call->name); break;
+    case BG__SYNC:
+        snprintf(text, bytes, "wait after ");
+        name_step(graph, &graph->steps[step->place], text + strlen(text), bytes - strlen(text));
+        break;
+    default: bg__step_text(graph, (int)(step - graph->steps), text, bytes); break;
+    }
+}
+
 void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step)
 {
     char text[TEXT_BYTES];
@@ -47,7 +61,8 @@ void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step)
         push_break(graph, step->place);
         bg__range_push(step->of.eager->call->name);
     } else {
-        bg__range_push(bg__step_text(graph, (int)(step - graph->steps), text, sizeof text));
+        name_step(graph, step, text, sizeof text);
+        bg__range_push(text);
     }
 }
 

@@ -9,7 +9,7 @@ why=
 [ -e "$recorder" ] || why="the CUDA toolkit has no nvtx3/nvToolsExt.h"
 [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1 || why="there is no GPU"
 if [ -n "$why" ]; then
-    for name in attached asked forward fails fails-later off no-profiler bad-value; do skip $name "$why"; done
+    for name in attached asked sync forward fails fails-later off no-profiler bad-value; do skip $name "$why"; done
     exit 0
 fi
 
@@ -75,22 +75,56 @@ segment 2 of pass {
 break 2 of pass {
   sample#0 {
   }
-}
-0 open'
+}'
 whole="$capture
   begin capture of segment 3 of pass
 }
 end capture of segment 3 of pass
 $replay"
-
-ranges attached 0 -- <<<"$whole"
-ranges asked 0 BG_NVTX=1 -- <<<"$whole"
-ranges fails-later 1 -- fail-later <<<"$whole"
+copy='write-back of sample#0 {
+}
+0 open'
+ranges attached 0 -- <<<"$whole
+$copy"
+ranges asked 0 BG_NVTX=1 -- <<<"$whole
+$copy"
+ranges fails-later 1 -- fail-later <<<"$whole
+0 open"
 # What follows the failure falls into a segment that is thrown away.
 ranges fails 1 -- fail <<<"$capture
 }
 begin capture of segment 3 of pass
 end capture of segment 3 of pass
+0 open"
+# The capture is as above.
+ranges sync 0 BG_DEBUG=sync -- <<<"${whole%%segment 0 of pass \{*}segment 0 of pass {
+}
+wait after segment 0 of pass {
+}
+break 0 of pass {
+  layer#0/attention#0 {
+    layer#0/attention#0/norm#0 {
+    }
+  }
+}
+wait after layer#0/attention#0 {
+}
+segment 1 of pass {
+}
+wait after segment 1 of pass {
+}
+segment 2 of pass {
+}
+wait after segment 2 of pass {
+}
+break 2 of pass {
+  sample#0 {
+  }
+}
+wait after sample#0 {
+}
+write-back of sample#0 {
+}
 0 open"
 ranges forward 0 BG_DEBUG=forward -- <<'TEXT'
 domain breakgraph
