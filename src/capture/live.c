@@ -9,6 +9,7 @@ enum { STREAMS_MAX = 256 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bg_capture *first;
 static _Atomic int live_count;
+static _Atomic uint64_t changes; /* of the list, so that a thread may remember what it found there */
 
 /* Written under the mutex, read without. */
 static _Atomic uintptr_t captured[STREAMS_MAX];
@@ -20,6 +21,7 @@ void bg__live_add(bg_capture *capture)
     capture->next = first;
     first = capture;
     atomic_fetch_add(&live_count, 1);
+    atomic_fetch_add(&changes, 1);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -30,6 +32,7 @@ void bg__live_remove(bg_capture *capture)
         if (*link == capture) {
             *link = capture->next;
             atomic_fetch_sub(&live_count, 1);
+            atomic_fetch_add(&changes, 1);
             break;
         }
     }
@@ -38,16 +41,23 @@ void bg__live_remove(bg_capture *capture)
 
 bg_capture *bg__live_mine(void)
 {
-    uint64_t thread = bg__thread_id();
-    bg_capture *capture;
+    static _Thread_local struct {
+        uint64_t changes;
+        bg_capture *capture;
+    } found;
+    uint64_t thread;
     if (atomic_load_explicit(&live_count, memory_order_acquire) == 0)
         return NULL;
+    if (atomic_load_explicit(&changes, memory_order_acquire) == found.changes)
+        return found.capture;
+    thread = bg__thread_id();
     pthread_mutex_lock(&mutex);
-    capture = first;
-    while (capture != NULL && capture->thread != thread)
-        capture = capture->next;
+    found.changes = atomic_load(&changes);
+    found.capture = first;
+    while (found.capture != NULL && found.capture->thread != thread)
+        found.capture = found.capture->next;
     pthread_mutex_unlock(&mutex);
-    return capture;
+    return found.capture;
 }
 
 /* The per-thread default stream is another one in each thread, though the handle is the same; no handle is odd. */

@@ -65,7 +65,7 @@ typedef struct bg__call {
     bool repeated; /* its body has run before: its children may be there already */
     bool eager;
     bool zero_tail; /* of outputs that are shorter than expected; a root hands it on */
-    bool ranges; /* profilers are told of its calls */
+    bool ranges;    /* profilers are told of its calls */
     int segment;
     unsigned index; /* among the calls of this op with the same parent */
     char *name;

@@ -58,15 +58,22 @@ static const char *shape_text(const bg_tensor *tensor, char *text, size_t bytes)
     return text;
 }
 
-bool bg__tensor_is_valid(const bg_tensor *tensor)
+/* False: no valid tensor. */
+static bool measure(const bg_tensor *tensor, size_t *bytes)
 {
-    size_t bytes = bg_dtype_bytes(tensor->dtype);
-    if (tensor->rank < 0 || tensor->rank > BG_MAX_RANK || bytes == 0)
+    *bytes = bg_dtype_bytes(tensor->dtype);
+    if (tensor->rank < 0 || tensor->rank > BG_MAX_RANK || *bytes == 0)
         return false;
     for (int i = 0; i < tensor->rank; i++)
-        if (tensor->dim[i] < 0 || __builtin_mul_overflow(bytes, (size_t)tensor->dim[i], &bytes))
+        if (tensor->dim[i] < 0 || __builtin_mul_overflow(*bytes, (size_t)tensor->dim[i], bytes))
             return false;
     return true;
+}
+
+bool bg__tensor_is_valid(const bg_tensor *tensor)
+{
+    size_t bytes;
+    return measure(tensor, &bytes);
 }
 
 static bg_status check_tensors(const bg_op *op, const void *args)
@@ -170,10 +177,10 @@ static bg_status compare_shapes(const bg_op *op, const bg__output *output, const
                     shape_text(want, expected, sizeof expected));
 }
 
-static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+static bool overlap(const void *a, size_t a_bytes, const bg_tensor *tensor)
 {
-    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
-    return x < y + b_bytes && y < x + a_bytes;
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)tensor->data;
+    return y < x + a_bytes && x < y + bg_tensor_bytes(tensor);
 }
 
 /* Write-backs run one after the other: none may read what another one writes. */
@@ -185,7 +192,7 @@ static bg_status check_overlap(const bg_op *op, const bg__output *moved, void *w
 
     while (bg__output_next(op, &other)) {
         const bg_tensor *target = bg__output_tensor(&other, want), *left = bg__output_tensor(&other, got);
-        if (left->data == target->data || !overlap(source, bytes, target->data, bg_tensor_bytes(target)))
+        if (left->data == target->data || !overlap(source, bytes, target))
             continue;
         return bg__fail(BG_ERROR_OP,
                         "the body left output %s in the memory where output %s goes; outputs cannot change places, use "
@@ -206,27 +213,33 @@ done:
     return status;
 }
 
+static bg_status settle_open(bg__call *call, const bg__output *output, bg_tensor *want, const bg_tensor *got)
+{
+    *want = *got;
+    want->data = NULL;
+    return bridge(call, output->ordinal, want);
+}
+
 bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want_args, void *got_args, bg__move *move)
 {
     bg_tensor *want = bg__output_tensor(output, want_args), *got = bg__output_tensor(output, got_args);
     bg_status status = BG_OK;
+    size_t whole;
     char name[80];
 
     *move = (bg__move){0};
-    if (!bg__tensor_is_valid(got) || !bg__tensor_is_valid(want))
+    if (!measure(got, &move->bytes) || !measure(want, &whole))
         return bg__fail(BG_ERROR_SHAPE, "output %s has dtype %d and rank %d (0 to %d); dimensions must not be negative",
                         output_name(output, name, sizeof name), (int)got->dtype, got->rank, BG_MAX_RANK);
     if (is_open(want)) {
-        *want = *got;
-        want->data = NULL;
-        BG__TRY(bridge(call, output->ordinal, want));
+        BG__TRY(settle_open(call, output, want, got));
+        whole = move->bytes;
     } else {
         BG__TRY(compare_shapes(call->op, output, want, got));
     }
     move->target = want->data;
-    move->bytes = bg_tensor_bytes(got);
     if (call->zero_tail)
-        move->tail = bg_tensor_bytes(want) - move->bytes;
+        move->tail = whole - move->bytes;
     if (got->data == want->data || move->bytes == 0)
         goto done;
     move->source = got->data;
