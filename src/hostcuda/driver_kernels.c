@@ -69,7 +69,7 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
-/* The driver takes a CUkernel for a CUfunction, too. */
+/* A launch takes a CUkernel for a CUfunction, too; a node does not (measured). */
 static const struct hc_kernel *either(const void *handle)
 {
     const struct hc_kernel *kernel = hc_kernel_of_function(handle);
@@ -100,13 +100,13 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 
 /* ---- kernel nodes ---------------------------------------------------------------------------------------------- */
 
-/* A library's kernel comes as a CUkernel alone, one of the program as a CUfunction: a caller must expect both. */
+/* A library's kernel comes as a CUkernel alone, one of the program as both: a caller must expect either (measured). */
 static void describe(const struct hc_op *op, CUDA_KERNEL_NODE_PARAMS *params)
 {
     struct hc_kernel *kernel = op->launch.kernel;
     *params = (CUDA_KERNEL_NODE_PARAMS){
         .func = kernel->native ? NULL : (CUfunction)(void *)&kernel->function_handle,
-        .kern = kernel->native ? (CUkernel)(void *)kernel : NULL,
+        .kern = (CUkernel)(void *)kernel,
         .gridDimX = op->launch.grid.x,
         .gridDimY = op->launch.grid.y,
         .gridDimZ = op->launch.grid.z,
@@ -133,9 +133,10 @@ static cudaError_t op_from(const CUDA_KERNEL_NODE_PARAMS *params, struct hc_op *
 {
     if (!params)
         return cudaErrorInvalidValue;
-    const struct hc_kernel *kernel = params->func ? either(params->func) : hc_kernel_of_kernel(params->kern);
+    const struct hc_kernel *kernel =
+        params->func ? hc_kernel_of_function(params->func) : hc_kernel_of_kernel(params->kern);
     if (!kernel)
-        return params->func || params->kern ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
+        return cudaErrorInvalidResourceHandle;
     const struct cudaKernelNodeParams plain = {
         .func = (void *)(uintptr_t)kernel->function,
         .gridDim = {params->gridDimX, params->gridDimY, params->gridDimZ},

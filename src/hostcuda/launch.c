@@ -15,6 +15,9 @@ cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t ha
         return error;
     if (stream->device != hc_thread()->device)
         return cudaErrorInvalidResourceHandle;
+    error = hc_check_buffer(params);
+    if (error)
+        return stream->capture ? cudaErrorInvalidValue : error; /* and the capture goes on (measured) */
     error = hc_op_from_kernel_params(params, &op);
     /* a launch that cannot be spoils the capture, one of no kernel does not (measured) */
     if (error && hc_kernel_find(params->func))

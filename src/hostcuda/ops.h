@@ -80,6 +80,9 @@ cudaError_t hc_op_run(const struct hc_op *op);
 void hc_op_finish(const struct hc_op *op);
 
 /* A kernel launch of the API's parameters, checked. */
+/* What a launch says of parameters that come as one buffer; Success where they do not. A node says InvalidValue where
+ * this is any error (measured). */
+cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params);
 cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op);
 /* The same, queued or captured on a stream of the calling thread's device. */
 cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle);
