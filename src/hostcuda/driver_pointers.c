@@ -24,7 +24,7 @@ static struct place find(CUdeviceptr pointer)
     return place;
 }
 
-/* An attribute's value and its size; NULL: as CUDA has it where there is none. */
+/* An attribute's value and its size. */
 struct answer {
     union {
         unsigned word;
@@ -34,7 +34,7 @@ struct answer {
         size_t bytes;
     } value;
     size_t size; /* 0: the attribute is not supported */
-    bool known;
+    bool known;  /* false: one question fails, and of many this is the answer */
 };
 
 #define ANSWER(member, is_known, what)                                                                                 \
@@ -52,7 +52,7 @@ static struct answer answer_of(CUpointer_attribute attribute, const struct place
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         return ANSWER(word, block, !block ? 0 : on_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return ANSWER(pointer, block, block ? address : NULL);
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return ANSWER(pointer, on_host, on_host ? address : NULL);
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER: return ANSWER(pointer, on_host, on_device ? NULL : address);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return ANSWER(id, block, block ? block->id : 0);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return ANSWER(word, block, 0);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return ANSWER(number, block, block ? block->device : CU_DEVICE_INVALID);
@@ -83,7 +83,14 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return hc_driver_end(error);
 }
 
-/* Of what is no CUDA pointer, every attribute is 0 or as good. */
+/* Of what is no CUDA pointer, every attribute is 0 or as good, but for a range, of which the program keeps what it had
+ * (measured). */
+static bool stays(CUpointer_attribute attribute, const struct answer *answer)
+{
+    bool of_range = attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE;
+    return of_range && !answer->known;
+}
+
 static cudaError_t get_attributes(unsigned count, const CUpointer_attribute *attributes, void **data,
                                   CUdeviceptr pointer)
 {
@@ -95,7 +102,8 @@ static cudaError_t get_attributes(unsigned count, const CUpointer_attribute *att
             return cudaErrorInvalidValue;
     for (unsigned i = 0; i < count; i++) {
         const struct answer answer = answer_of(attributes[i], &place);
-        memcpy(data[i], &answer.value, answer.size);
+        if (!stays(attributes[i], &answer))
+            memcpy(data[i], &answer.value, answer.size);
     }
     return cudaSuccess;
 }
