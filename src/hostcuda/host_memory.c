@@ -17,7 +17,8 @@ static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
         return error;
     const struct hc_block *other = hc_block_overlapping(address, bytes);
     if (other)
-        return other->kind == HC_MEMORY_PINNED ? cudaErrorHostMemoryAlreadyRegistered : cudaErrorInvalidValue;
+        return other->kind == HC_MEMORY_PINNED && other->borrowed ? cudaErrorHostMemoryAlreadyRegistered
+                                                                  : cudaErrorInvalidValue; /* measured */
     return hc_block_borrow(HC_MEMORY_PINNED, address, bytes, hc_thread()->device) ? cudaSuccess
                                                                                   : cudaErrorMemoryAllocation;
 }
@@ -39,8 +40,10 @@ static cudaError_t unregister(const void *address)
     if (error)
         return error;
     struct hc_block *block = hc_block_find(address);
-    if (!block || block->base != address || block->kind != HC_MEMORY_PINNED || !block->borrowed || !block->live)
+    if (!block || !block->live)
         return cudaErrorHostMemoryNotRegistered;
+    if (block->base != address || block->kind != HC_MEMORY_PINNED || !block->borrowed)
+        return cudaErrorInvalidValue; /* inside what is registered, or never registered by the program (measured) */
     block->live = false;
     error = hc_run_device(block->device);
     hc_block_release(block);

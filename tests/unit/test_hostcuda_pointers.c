@@ -148,6 +148,7 @@ static void test_registered_memory(void **state)
     assert_int_equal(*(int *)(void *)buffer, 11);
     EXPECT_CODE(cudaHostRegister(buffer, 4096, cudaHostRegisterDefault), cudaErrorHostMemoryAlreadyRegistered);
     EXPECT_CODE(cudaFreeHost(buffer), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaHostUnregister(buffer + 16), cudaErrorInvalidValue); /* not where it begins */
     OK(cudaHostUnregister(buffer));
     assert_int_equal(type_of(buffer), cudaMemoryTypeUnregistered);
     EXPECT_CODE(cudaHostUnregister(buffer), cudaErrorHostMemoryNotRegistered);
@@ -158,6 +159,17 @@ static void test_registered_memory(void **state)
     EXPECT_CODE(cudaHostRegister(buffer, 0, cudaHostRegisterDefault), cudaErrorInvalidValue);
 }
 
+/* What CUDA allocated can be neither registered nor unregistered. */
+static void test_pinned_memory_is_not_registered(void **state)
+{
+    (void)state;
+    void *pinned = NULL;
+    OK(cudaMallocHost(&pinned, 8192));
+    EXPECT_CODE(cudaHostRegister(pinned, 4096, cudaHostRegisterDefault), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaHostUnregister(pinned), cudaErrorInvalidValue);
+    OK(cudaFreeHost(pinned));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_many_attributes),
         cmocka_unit_test(test_registered_memory),
+        cmocka_unit_test(test_pinned_memory_is_not_registered),
     };
     return cmocka_run_group_tests_name("pointers", tests, setup, teardown);
 }
