@@ -95,7 +95,7 @@ static unsigned char *take_addresses(void *hint, size_t bytes, size_t alignment)
 static cudaError_t reserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (!address || !bytes || !aligned(bytes, page) || !aligned(hint, page) || (alignment & (alignment - 1)))
+    if (!address || !bytes || !aligned(bytes, GRANULARITY) || !aligned(hint, page) || (alignment & (alignment - 1)))
         return cudaErrorInvalidValue;
     if (alignment < GRANULARITY)
         alignment = GRANULARITY;
@@ -300,10 +300,10 @@ static cudaError_t map(CUdeviceptr address, size_t bytes, size_t offset, CUmemGe
 {
     unsigned char *base = (unsigned char *)(uintptr_t)address;
     struct memory *memory = memory_of(handle);
-    if (!memory || offset || !bytes || !aligned(address, GRANULARITY) || !aligned(bytes, GRANULARITY))
+    if (!memory || !bytes || !aligned(address, GRANULARITY))
         return cudaErrorInvalidValue;
-    if (bytes > memory->bytes)
-        return cudaErrorNotSupported; /* measured */
+    if (offset || bytes != memory->bytes)
+        return cudaErrorNotSupported; /* a part of the memory, or more than there is (measured) */
     if (!find_range(base, bytes) || mapping_in(base, bytes))
         return cudaErrorInvalidValue;
     return make_mapping(base, bytes, memory);
@@ -339,12 +339,25 @@ static size_t covered(const unsigned char *base, size_t bytes)
     return sum;
 }
 
-/* Waits first: queued work may still use the memory. The addresses stay reserved. */
+/* Does a mapping reach over either end, or is one going already? */
+static bool cuts_mapping(const unsigned char *base, size_t bytes)
+{
+    for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next) {
+        bool apart = base + bytes <= mapping->base || mapping->base + mapping->bytes <= base;
+        if (!apart && (mapping->leaving || !within(mapping->base, mapping->bytes, base, bytes)))
+            return true;
+    }
+    return false;
+}
+
+/* Waits first: queued work may still use the memory. The addresses stay reserved; where nothing is mapped, nothing is
+ * done (measured). */
 static cudaError_t unmap(CUdeviceptr address, size_t bytes)
 {
     unsigned char *base = (unsigned char *)(uintptr_t)address;
     cudaError_t error = cudaSuccess;
-    if (!bytes || covered(base, bytes) != bytes)
+    if (!bytes || !aligned(address, GRANULARITY) || !aligned(bytes, GRANULARITY) || !find_range(base, bytes) ||
+        cuts_mapping(base, bytes))
         return cudaErrorInvalidValue;
     for (struct mapping *mapping = mappings; mapping; mapping = mapping->next) {
         if (within(mapping->base, mapping->bytes, base, bytes)) {
@@ -355,12 +368,13 @@ static cudaError_t unmap(CUdeviceptr address, size_t bytes)
     for (int device = 0; device < hc_device_count(); device++)
         if (!error)
             error = hc_run_device(device);
-    if (!hide(base, bytes) && !error)
-        error = cudaErrorMemoryAllocation;
     for (struct mapping *mapping = mappings, *next = NULL; mapping; mapping = next) {
         next = mapping->next;
-        if (within(mapping->base, mapping->bytes, base, bytes))
-            drop_mapping(mapping);
+        if (!mapping->leaving || !within(mapping->base, mapping->bytes, base, bytes))
+            continue;
+        if (!hide(mapping->base, mapping->bytes) && !error)
+            error = cudaErrorMemoryAllocation;
+        drop_mapping(mapping);
     }
     return error;
 }

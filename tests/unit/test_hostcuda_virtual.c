@@ -228,6 +228,8 @@ static void test_bad_arguments(void **state)
     CUmemAccessDesc access = {.location = properties.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CU_EXPECT(address_reserve(&nothing, 0, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(address_reserve(&nothing, unit, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(address_reserve(&nothing, unit + 1, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(address_reserve(&nothing, 4096, 0, 0, 0), CUDA_ERROR_INVALID_VALUE); /* a page of the host's */
     CU_EXPECT(create(&none, unit + 1, &properties, 0), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(create(&none, 0, &properties, 0), CUDA_ERROR_INVALID_VALUE);
     CU_EXPECT(map(range + 1, unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
@@ -240,6 +242,44 @@ static void test_bad_arguments(void **state)
     CU_OK(unmap(range, unit));
     CU_OK(release(memory));
     CU_OK(address_free(range, 2 * unit));
+}
+
+/* Memory is mapped as a whole. */
+static void test_no_part_is_mapped(void **state)
+{
+    (void)state;
+    CUdeviceptr range = reserved(4 * unit);
+    CUmemGenericAllocationHandle memory = created(2 * unit);
+    CU_EXPECT(map(range, unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    CU_EXPECT(map(range, unit, unit, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    CU_EXPECT(map(range, 2 * unit, unit, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    CU_EXPECT(map(range, unit + 1, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    CU_EXPECT(map(range, 0, 0, memory, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(map(range + unit, 2 * unit, 0, memory, 0));
+    CU_EXPECT(map(range, unit, 0, memory, 0), CUDA_ERROR_NOT_SUPPORTED);
+    CU_EXPECT(map(range, 2 * unit, 0, memory, 0), CUDA_ERROR_INVALID_VALUE); /* the half of it is taken */
+    CU_OK(unmap(range + unit, 2 * unit));
+    CU_OK(release(memory));
+    CU_OK(address_free(range, 4 * unit));
+}
+
+/* What is unmapped may be empty, but cuts no mapping. */
+static void test_unmap_of_nothing(void **state)
+{
+    (void)state;
+    CUdeviceptr range = reserved(4 * unit);
+    CUmemGenericAllocationHandle memory = created(2 * unit);
+    CU_OK(unmap(range, unit));
+    CU_OK(map(range + unit, 2 * unit, 0, memory, 0));
+    CU_EXPECT(unmap(range + unit, unit), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(unmap(range, 2 * unit), CUDA_ERROR_INVALID_VALUE);
+    grant(range + unit, 2 * unit);
+    OK(cudaMemset(as_int(range + unit), 1, 2 * unit)); /* it is still there */
+    assert_int_equal(read_int(as_int(range + unit), stream), 0x01010101);
+    CU_OK(unmap(range + unit, 2 * unit));
+    CU_OK(unmap(range + unit, 2 * unit));
+    CU_OK(release(memory));
+    CU_OK(address_free(range, 4 * unit));
 }
 
 /* None of it disturbs a capture of this thread. */
@@ -263,9 +303,17 @@ static void test_in_a_capture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_granularity),   cmocka_unit_test(test_use),           cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_map_elsewhere), cmocka_unit_test(test_neighbours),    cmocka_unit_test(test_access),
-        cmocka_unit_test(test_retain),        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_in_a_capture),
+        cmocka_unit_test(test_granularity),
+        cmocka_unit_test(test_use),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_map_elsewhere),
+        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_access),
+        cmocka_unit_test(test_retain),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_no_part_is_mapped),
+        cmocka_unit_test(test_unmap_of_nothing),
+        cmocka_unit_test(test_in_a_capture),
     };
     return cmocka_run_group_tests_name("virtual memory", tests, setup, teardown);
 }
