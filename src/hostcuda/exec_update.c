@@ -262,7 +262,8 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
     return hc_end(error);
 }
 
-/* The child's nodes, one for one; its shape must be what it was. */
+/* The child's nodes, one for one, with those of its own children, which lie behind them in both flat graphs; its shape
+ * must be what it was. */
 static cudaError_t set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child)
 {
     size_t place = 0, index = 0;
@@ -276,8 +277,8 @@ static cudaError_t set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGra
         return cudaErrorInvalidValue;
     cudaGraph_t old = hc_graph_flatten(at->op->child), fresh = hc_graph_flatten(child);
     error = old && fresh ? cudaSuccess : cudaErrorMemoryAllocation;
-    if (!error && (old->count != fresh->count || old->count != at->op->child->count))
-        error = cudaErrorGraphExecUpdateFailure; /* another shape, or children of the child */
+    if (!error && old->count != fresh->count)
+        error = cudaErrorGraphExecUpdateFailure;
     for (size_t i = 0; !error && i < old->count; i++) {
         const struct hc_op *now = *op_at(exec, exec->places[at->inner + i]);
         if (!same_edges(old->nodes[i], fresh->nodes[i]) || !compatible(now, fresh->nodes[i]->op))

@@ -329,6 +329,46 @@ static void test_update_by_capture(void **state)
     OK(cudaGraphExecDestroy(exec));
 }
 
+static cudaGraph_t holding(cudaGraph_t child, cudaGraphNode_t *node)
+{
+    cudaGraph_t graph = new_graph();
+    OK(cudaGraphAddChildGraphNode(node, graph, NULL, 0, child));
+    OK(cudaGraphDestroy(child)); /* the node has its own copy */
+    return graph;
+}
+
+/* A sum, then a product, so that the order counts. */
+static cudaGraph_t sum_and_product(int term, int factor)
+{
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t sum = add_after(graph, NULL, term);
+    add_kernel(graph, &sum, 1, gk_multiply_function(), factor);
+    return graph;
+}
+
+static void test_child_of_a_child_replaced(void **state)
+{
+    (void)state;
+    cudaGraphNode_t node = NULL, inner = NULL;
+    cudaGraph_t middle = holding(sum_and_product(1, 2), &inner), flat = sum_and_product(5, 6);
+    add_after(middle, &inner, 1000);
+    cudaGraph_t graph = holding(middle, &node), other = holding(sum_and_product(3, 4), &inner);
+    cudaGraphExec_t exec = NULL;
+    add_after(graph, &node, 10000);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    assert_int_equal(run(exec), (100 + 1) * 2 + 11000);
+    EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, other), cudaErrorGraphExecUpdateFailure);
+    EXPECT_CODE(cudaGraphExecChildGraphNodeSetParams(exec, node, flat), cudaErrorGraphExecUpdateFailure);
+    assert_int_equal(run(exec), (100 + 1) * 2 + 11000);
+    add_after(other, &inner, 2000);
+    OK(cudaGraphExecChildGraphNodeSetParams(exec, node, other));
+    assert_int_equal(run(exec), (100 + 3) * 4 + 12000);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(flat));
+    OK(cudaGraphDestroy(other));
+    OK(cudaGraphDestroy(graph));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_update),
         cmocka_unit_test(test_refused_updates),
         cmocka_unit_test(test_update_by_capture),
+        cmocka_unit_test(test_child_of_a_child_replaced),
     };
     return cmocka_run_group_tests_name("graph updates", tests, setup, teardown);
 }
