@@ -3,7 +3,6 @@
 #ifdef HC_HAVE_NCCL
 #include "hostcuda/capture.h"
 #include "hostcuda/graph.h"
-#include "hostcuda/nccl_reduce.h"
 #include "hostcuda/stream.h"
 
 #include <stdlib.h>
@@ -213,25 +212,18 @@ static ncclResult_t issue_all(struct issue *issues, size_t count)
     return result;
 }
 
-/* On one rank, NCCL makes a collective a plain copy, at once even in a group, which only its stream orders (measured,
- * and in its onerank.cu). In place there is nothing to do. */
-static ncclResult_t issue_copy(struct issue *issue)
+/* At once even in a group, and only its stream orders it (measured, and in NCCL's enqueue.cc). */
+static ncclResult_t issue_alone(struct issue *issue)
 {
-    const struct hc_nccl_work *work = &issue->work;
-    struct hc_op *op = NULL;
-    size_t bytes = work->count * hc_nccl_size(work->type);
     cudaError_t error = find_stream(issue);
-    if (error || !bytes || work->send == work->receive)
-        return cuda_error(error);
-    error = hc_op_from_1d(work->receive, work->send, bytes, cudaMemcpyDefault, &op);
-    return cuda_error(error ? error : hc_stream_submit(issue->stream, op));
+    return cuda_error(error ? error : hc_nccl_alone(&issue->work, issue->stream));
 }
 
 ncclResult_t hc_nccl_issue(struct ncclComm *comm, const struct hc_nccl_work *work, cudaStream_t stream)
 {
     struct issue issue = {.comm = comm, .handle = stream, .work = *work};
     if (comm->ranks == 1 && hc_nccl_collective(work->kind))
-        return issue_copy(&issue);
+        return issue_alone(&issue);
     if (!group.depth)
         return issue_batch(&issue, 1);
     cudaError_t error = find_stream(&issue);

@@ -1,5 +1,5 @@
-/* NCCL: every collective, type and reduction against plain C, groups, and captured graphs; ranks as threads, as
- * processes, and all driven by one thread. */
+/* NCCL: every collective, type and reduction against plain C, and groups; ranks as threads, as processes, and all
+ * driven by one thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -563,100 +563,6 @@ static void test_one_thread(void **state)
     }
 }
 
-/* ---- captured ------------------------------------------------------------------------------------------------- */
-
-/* An all-reduce, then a gather of its results on another stream that joins. */
-static int capture(struct rank *r, int *device, cudaGraph_t *graph)
-{
-    cudaStream_t other = NULL;
-    cudaEvent_t event = NULL;
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    EXPECT_CUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
-    EXPECT_NCCL(ncclAllReduce(device, device + 1, 1, ncclInt, ncclSum, r->comm, r->stream), ncclSuccess);
-    EXPECT_CUDA(cudaEventRecord(event, r->stream));
-    EXPECT_CUDA(cudaStreamWaitEvent(other, event, 0));
-    EXPECT_NCCL(ncclAllGather(device, device + 2, 1, ncclInt, r->comm, other), ncclSuccess);
-    EXPECT_CUDA(cudaEventRecord(event, other));
-    EXPECT_CUDA(cudaStreamWaitEvent(r->stream, event, 0));
-    EXPECT_CUDA(cudaStreamEndCapture(r->stream, graph));
-    EXPECT_CUDA(cudaEventDestroy(event));
-    EXPECT_CUDA(cudaStreamDestroy(other));
-    return 0;
-}
-
-static int check_nodes(const struct rank *r, cudaGraph_t graph)
-{
-    enum cudaGraphNodeType expected = r->ranks == 1 ? cudaGraphNodeTypeMemcpy : cudaGraphNodeTypeKernel;
-    cudaGraphNode_t nodes[64];
-    size_t count = 64;
-    enum cudaGraphNodeType type;
-    EXPECT_CUDA(cudaGraphGetNodes(graph, nodes, &count));
-    EXPECT(!on_host() || count == 2);
-    for (size_t i = 0; on_host() && i < count; i++) {
-        EXPECT_CUDA(cudaGraphNodeGetType(nodes[i], &type));
-        EXPECT(type == expected);
-    }
-    return 0;
-}
-
-static int replay(struct rank *r, int *device, cudaGraphExec_t exec, int round)
-{
-    int host[2 + RANKS_MAX] = {round * 10 + r->rank, -1, -1, -1, -1, -1}, sum = 0;
-    EXPECT_CUDA(cudaMemcpyAsync(device, host, sizeof host, cudaMemcpyHostToDevice, r->stream));
-    EXPECT_CUDA(cudaGraphLaunch(exec, r->stream));
-    EXPECT_CUDA(cudaMemcpyAsync(host, device, sizeof host, cudaMemcpyDeviceToHost, r->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(r->stream));
-    for (int rank = 0; rank < r->ranks; rank++) {
-        EXPECT(host[2 + rank] == round * 10 + rank);
-        sum += round * 10 + rank;
-    }
-    EXPECT(host[1] == sum);
-    return 0;
-}
-
-/* The graph itself, a clone of it, and one that has the clone as a child. */
-static int captured(struct rank *r)
-{
-    int *device = NULL;
-    cudaGraph_t graph = NULL, clone = NULL, parent = NULL;
-    cudaGraphNode_t child = NULL;
-    cudaGraphExec_t execs[3];
-    EXPECT_CUDA(cudaMalloc((void **)&device, (2 + RANKS_MAX) * sizeof *device));
-    if (capture(r, device, &graph) || check_nodes(r, graph))
-        return 1;
-    EXPECT_CUDA(cudaGraphClone(&clone, graph));
-    EXPECT_CUDA(cudaGraphCreate(&parent, 0));
-    EXPECT_CUDA(cudaGraphAddChildGraphNode(&child, parent, NULL, 0, clone));
-    EXPECT_CUDA(cudaGraphInstantiate(&execs[0], graph, 0));
-    EXPECT_CUDA(cudaGraphInstantiate(&execs[1], clone, 0));
-    EXPECT_CUDA(cudaGraphInstantiate(&execs[2], parent, 0));
-    EXPECT_CUDA(cudaGraphDestroy(graph));
-    EXPECT_CUDA(cudaGraphDestroy(clone));
-    EXPECT_CUDA(cudaGraphDestroy(parent));
-    for (int round = 0; round < 100; round++)
-        if (replay(r, device, execs[round % 3], round))
-            return 1;
-    for (int i = 0; i < 3; i++)
-        EXPECT_CUDA(cudaGraphExecDestroy(execs[i]));
-    EXPECT_CUDA(cudaFree(device));
-    return 0;
-}
-
-static void test_captured_of_threads(void **state)
-{
-    (void)state;
-    need_ranks(1);
-    for_all_ranks(AS_THREADS, captured);
-}
-
-static void test_captured_of_processes(void **state)
-{
-    (void)state;
-    need_ranks(1);
-    for_all_ranks(AS_PROCESSES, captured);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -666,8 +572,6 @@ int main(void)
         cmocka_unit_test(test_send_and_receive),
         cmocka_unit_test(test_group_on_two_streams),
         cmocka_unit_test(test_one_thread),
-        cmocka_unit_test(test_captured_of_threads),
-        cmocka_unit_test(test_captured_of_processes),
     };
     return cmocka_run_group_tests_name("nccl", tests, NULL, NULL);
 }
