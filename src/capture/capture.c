@@ -105,6 +105,7 @@ static void dispose(bg_capture *capture)
         return;
     bg__live_remove(capture);
     bg__segment_discard(capture);
+    bg__events_free(capture);
     for (int i = 0; i < capture->member_count; i++)
         BG__RELEASE(cudaEventDestroy(capture->members[i].event));
     if (capture->event != NULL)
@@ -268,6 +269,7 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     }
     if (status != BG_OK)
         goto done;
+    BG__TRY(bg__events_settle(capture));
     /* The first replay may come on another stream, when this one is long gone. */
     BG__TRY_CUDA(cudaEventRecord(capture->graph->order_event, capture->origin));
     capture->graph->ordered = true;

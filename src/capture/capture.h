@@ -44,16 +44,20 @@ typedef enum bg__step_kind {
     BG__CALL,    /* an eager op */
     BG__FORWARD, /* the whole pass as one eager call */
     BG__COPY,    /* a write-back that is no node of a segment */
+    BG__WAIT,    /* for an event that a body recorded, before a segment that waits on it */
+    BG__RECORD,  /* of an event that a segment recorded, before a body that waits on it */
     BG__SYNC     /* wait and check (BG_DEBUG=sync) */
 } bg__step_kind;
 
 typedef struct bg__step {
     bg__step_kind kind;
-    int place; /* LAUNCH: the segment's number; CALL: the break's; SYNC: the step that it checks */
+    int place; /* LAUNCH: the segment's number; CALL: the break's; SYNC: the step that it checks; WAIT, RECORD: the
+                  record's site */
     union {
         cudaGraphExec_t exec;
         bg__eager *eager;
         bg__copy *copy;
+        cudaEvent_t event; /* the program's */
     } of;
 } bg__step;
 
@@ -70,6 +74,8 @@ struct bg_graph {
 
     bg__segment *segments;
     int segment_count, segment_capacity;
+    bg_site *sites; /* where the events of WAIT and RECORD steps were recorded */
+    int site_count, site_capacity;
     bg__eager *eagers;
     bg__call root;
     bg__failure failure; /* of a pass that runs as one eager call */
@@ -85,6 +91,8 @@ struct bg_graph {
 bg_status bg__graph_create(bg_graph **graph, const char *name);
 bg_status bg__graph_add_step(bg_graph *graph, bg__step step);
 bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment);
+/* A WAIT or RECORD step as step number `at`; those from there on move up by one. */
+bg_status bg__graph_insert_event(bg_graph *graph, int at, bg__step_kind kind, cudaEvent_t event, const bg_site *site);
 /* An eager call's record, with args copied. The graph owns it. */
 bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
 /* Where a step is, for messages: "segment 2", "call attention#0". */
@@ -94,9 +102,20 @@ const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t by
 
 typedef struct bg__member {
     cudaStream_t stream;
-    cudaEvent_t event; /* for forks to it and joins from it */
-    bg_site site;      /* where it was forked, for messages */
+    cudaEvent_t event;    /* for forks to it and joins from it */
+    bg_site site;         /* where it was forked, for messages */
+    const bg__call *last; /* the last op captured on it; NULL: none in this segment */
 } bg__member;
+
+/* An event that the program recorded in this capture, through this library. */
+typedef struct bg__event {
+    cudaEvent_t event;
+    bool in_body;  /* recorded by a body: it stands for work outside the graphs */
+    bool real;     /* recorded in a segment, and then on the origin too, as in each replay */
+    int segment;   /* the how-manieth that was opened, when it was recorded */
+    int waited_in; /* of a body's: the segment that waits for it by a WAIT step */
+    bg_site site;
+} bg__event;
 
 /* A tensor of options.state, and what it held at begin. */
 typedef struct bg__saved {
@@ -108,13 +127,17 @@ struct bg_capture {
     struct bg_capture *next; /* in the list of live captures */
     uint64_t thread;
     cudaStream_t origin;
-    cudaEvent_t event; /* recorded on the origin, for forks */
+    cudaEvent_t event; /* recorded on the origin where a segment begins, for forks */
     bg_capture_options options;
     bg_debug debug;
     bg__override *override;
     bg_graph *graph;
     bg__member *members;
     int member_count, member_capacity;
+    bg__event *events; /* in order of their last records */
+    int event_count, event_capacity;
+    int opened;       /* segments, empty ones too */
+    bool unseen_body; /* the body of some break did not run: it may record events */
     bg__saved *saved;
     size_t saved_count;
     struct bg__workers *workers; /* NULL: segments are instantiated here */
@@ -211,6 +234,25 @@ typedef enum bg__stream_kind { BG__OUTSIDE, BG__FORKED, BG__FOREIGN } bg__stream
 bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind);
 /* The origin waits for all members. */
 bg_status bg__capture_join(bg_capture *capture);
+/* An op has been captured on stream. */
+void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__call *call);
+/* Around a public function for streams: what keeps it from running, and its failure's place and effect. capture is the
+ * thread's, NULL without one. */
+bool bg__stream_call_refused(const bg_capture *capture, bg_status *status);
+bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site);
+
+/* Events (events.c). For a capture that has ended: those that its segments recorded are recorded on the origin. */
+bg_status bg__events_settle(bg_capture *capture);
+/* The same where nothing can be told of a failure. */
+void bg__events_free(bg_capture *capture);
+
+/* Work that the origin does not wait for (unjoined.c). */
+typedef struct bg__unjoined {
+    bg_status status; /* OK: there is none */
+    char text[400];
+} bg__unjoined;
+/* Looks at the segment that is open. */
+bg_status bg__find_unjoined(const bg_capture *capture, bg__unjoined *unjoined);
 
 /* Live captures (live.c). */
 void bg__live_add(bg_capture *capture);

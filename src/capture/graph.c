@@ -58,6 +58,23 @@ bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment)
     return status;
 }
 
+bg_status bg__graph_insert_event(bg_graph *graph, int at, bg__step_kind kind, cudaEvent_t event, const bg_site *site)
+{
+    bg__step step = {.kind = kind, .place = graph->site_count, .of.event = event};
+    bg_status status;
+
+    BG__TRY(grow((void **)&graph->sites, graph->site_count, &graph->site_capacity, sizeof *site));
+    BG__TRY(bg__graph_add_step(graph, step));
+    graph->sites[graph->site_count++] = *site;
+    memmove(&graph->steps[at + 1], &graph->steps[at], (size_t)(graph->step_count - 1 - at) * sizeof step);
+    graph->steps[at] = step;
+    for (int i = at + 1; i < graph->step_count; i++)
+        if (graph->steps[i].kind == BG__SYNC && graph->steps[i].place >= at)
+            graph->steps[i].place++;
+done:
+    return status;
+}
+
 static void free_eager(bg__eager *eager)
 {
     for (int i = 0; eager->copies != NULL && i < eager->outputs; i++)
@@ -119,6 +136,7 @@ void bg_graph_destroy(bg_graph *graph)
     bg__call_clear(&graph->root);
     free(graph->steps);
     free(graph->segments);
+    free(graph->sites);
     free(graph->name);
     free(graph);
 }
@@ -131,6 +149,12 @@ static void call_text(const bg__call *call, const char *what, char *text, size_t
              call->site.line);
 }
 
+static void event_text(const bg_site *site, const char *what, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s the event that was recorded at %s:%d", what, site->file ? site->file : "unknown file",
+             site->line);
+}
+
 const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes)
 {
     const bg__step *s = &graph->steps[step];
@@ -139,6 +163,8 @@ const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t by
     case BG__CALL: call_text(s->of.eager->call, "call", text, bytes); break;
     case BG__FORWARD: snprintf(text, bytes, "the forward pass of %s", graph->name); break;
     case BG__COPY: call_text(s->of.copy->call, "the write-back of call", text, bytes); break;
+    case BG__WAIT: event_text(&graph->sites[s->place], "the wait for", text, bytes); break;
+    case BG__RECORD: event_text(&graph->sites[s->place], "the record of", text, bytes); break;
     case BG__SYNC: return bg__step_text(graph, s->place, text, bytes);
     }
     return text;

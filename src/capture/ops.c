@@ -101,6 +101,7 @@ static bg_status run_at_break(bg_capture *capture, void *user)
     BG__TRY(bg__graph_add_step(capture->graph,
                                (bg__step){.kind = BG__CALL, .place = capture->graph->breaks - 1, .of.eager = eager}));
     body = choose_body(capture, at->op, at->args);
+    capture->unseen_body |= body != at->op->body;
     if (body != NULL) {
         BG__TRY(run_body(capture, eager, body));
         if (capture->aborted)
@@ -136,6 +137,7 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
         status = bg__capture_break(capture, run_at_break, &at);
     } else {
         bg__call_rewind(call);
+        bg__capture_note_call(capture, stream, call);
         status = bg__call_run(call, op->body, args, stream);
     }
 done:

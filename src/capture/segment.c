@@ -6,11 +6,14 @@
 static bg_status fork_members(bg_capture *capture)
 {
     bg_status status = BG_OK;
-    if (capture->member_count > 0)
+    capture->opened++;
+    if (capture->member_count + capture->event_count > 0)
         BG__TRY_CUDA(cudaEventRecord(capture->event, capture->origin));
     /* A fork that stays idle adds no node, and need not be joined. */
-    for (int i = 0; i < capture->member_count; i++)
+    for (int i = 0; i < capture->member_count; i++) {
+        capture->members[i].last = NULL;
         BG__TRY_CUDA(cudaStreamWaitEvent(capture->members[i].stream, capture->event, 0));
+    }
 done:
     return status;
 }
@@ -153,34 +156,24 @@ done:
     return status;
 }
 
-/* Some stream has work that the origin does not wait for. All known ones were joined, or none was. */
-static bg_status blame_fork(const bg_capture *capture, bool joined)
-{
-    const bg__member *last = capture->member_count > 0 ? &capture->members[capture->member_count - 1] : NULL;
-    if (joined || last == NULL) {
-        bg__fail_where("a stream was forked from the capture without bg_stream_wait_stream, and has unjoined work");
-        return joined ? BG_ERROR_UNTRACKED_STREAM : BG_ERROR_UNJOINED_STREAM;
-    }
-    bg__fail_where("%d stream%s forked, the last one at %s:%d", capture->member_count,
-                   capture->member_count == 1 ? " was" : "s were", last->site.file ? last->site.file : "unknown file",
-                   last->site.line);
-    return BG_ERROR_UNJOINED_STREAM;
-}
-
 bg_status bg__segment_close(bg_capture *capture, bool join)
 {
     bg__segment segment = {NULL, NULL, 0};
+    bg__unjoined unjoined;
     bg_status status = BG_OK;
     cudaError_t error;
 
     if (join)
         BG__TRY(bg__capture_join(capture));
+    BG__TRY(bg__find_unjoined(capture, &unjoined)); /* the graph is lost where CUDA refuses it */
     error = end_capture(capture->origin, &segment.graph);
     mark_closed(capture);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaStreamEndCapture");
-        if (status == BG_ERROR_UNJOINED_STREAM)
-            status = blame_fork(capture, join);
+        if (status == BG_ERROR_UNJOINED_STREAM && unjoined.status != BG_OK) {
+            status = unjoined.status;
+            bg__fail_where("%s", unjoined.text);
+        }
         goto done;
     }
     BG__TRY_CUDA(cudaGraphGetNodes(segment.graph, NULL, &segment.nodes));

@@ -54,6 +54,13 @@ done:
     return status;
 }
 
+void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__call *call)
+{
+    bg__member *member = find(capture, stream);
+    if (member != NULL)
+        member->last = call;
+}
+
 static bg_status wait_plain(cudaStream_t waiter, cudaStream_t on)
 {
     bg_status status = BG_OK;
@@ -74,7 +81,7 @@ static bg_status classify(const bg_capture *capture, cudaStream_t stream, bg__st
     bg_status status = BG_OK;
 
     *kind = BG__OUTSIDE;
-    if (stream == cudaStreamLegacy)
+    if (stream == NULL || stream == cudaStreamLegacy)
         return BG_OK;
     BG__TRY_CUDA(cudaStreamGetCaptureInfo(stream, &its, &its_id, NULL, NULL, NULL, NULL));
     if (its == cudaStreamCaptureStatusNone)
@@ -92,7 +99,7 @@ bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_s
     *kind = BG__FORKED;
     if (bg__capture_has(capture, stream))
         return BG_OK;
-    if (bg__captured_has(stream))
+    if (stream != NULL && bg__captured_has(stream))
         return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture");
     BG__TRY(classify(capture, stream, kind));
     if (*kind == BG__FORKED)
@@ -104,12 +111,13 @@ done:
 /* on is the capture's. */
 static bg_status wait_in_capture(bg_capture *capture, cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
-    cudaEvent_t event = on == capture->origin ? capture->event : find(capture, on)->event;
     bg_status status = BG_OK;
+    cudaEvent_t event;
 
-    BG__TRY_CUDA(cudaEventRecord(event, on));
     if (!bg__capture_has(capture, waiter))
         BG__TRY(bg__capture_add_member(capture, waiter, site));
+    event = find(capture, on == capture->origin ? waiter : on)->event;
+    BG__TRY_CUDA(cudaEventRecord(event, on));
     BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
 done:
     return status;
@@ -146,6 +154,21 @@ static bg_status wait_without_capture(cudaStream_t waiter, cudaStream_t on)
     return waiter == on ? BG_OK : wait_plain(waiter, on);
 }
 
+bool bg__stream_call_refused(const bg_capture *capture, bg_status *status)
+{
+    *status = capture != NULL ? bg__capture_check(capture) : BG_OK;
+    return *status != BG_OK || bg__pass_has_failed(status);
+}
+
+bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site)
+{
+    if (status == BG_OK)
+        return BG_OK;
+    bg__fail_where("%s at %s:%d", function, site && site->file ? site->file : "unknown file", site ? site->line : 0);
+    bg__pass_fail(status);
+    return capture != NULL ? bg__capture_fail(capture, status) : status;
+}
+
 bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
     bg_capture *capture = bg__live_mine();
@@ -154,19 +177,12 @@ bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, const b
     bg__pending_note();
     if (capture != NULL && capture->in_body)
         capture = NULL;
-    if (capture != NULL && (status = bg__capture_check(capture)) != BG_OK)
-        return status;
-    if (bg__pass_has_failed(&status))
+    if (bg__stream_call_refused(capture, &status))
         return status;
     if (waiter == NULL || on == NULL)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is NULL; create a stream and use that",
                           waiter == NULL ? "waiter" : "on");
     else
         status = capture ? wait_beside_capture(capture, waiter, on, site) : wait_without_capture(waiter, on);
-    if (status == BG_OK)
-        return BG_OK;
-    bg__fail_where("bg_stream_wait_stream at %s:%d", site && site->file ? site->file : "unknown file",
-                   site ? site->line : 0);
-    bg__pass_fail(status);
-    return capture != NULL ? bg__capture_fail(capture, status) : status;
+    return bg__stream_call_end(capture, status, "bg_stream_wait_stream", site);
 }

@@ -1,0 +1,263 @@
+/* Waits that cannot be, and work that nothing waits for: errors that name it. */
+#include "event_support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+/* ---- waits ----------------------------------------------------------------------------------------------------- */
+
+static void expect_failure(fixture *t, bg_forward forward, bg_status status, const char *text)
+{
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, forward, t, t->stream, NULL), status);
+    assert_null(graph);
+    EXPECT_ERROR(text);
+    EXPECT_ERROR("test_event_errors.c:");
+    expect_usable(t, t->stream);
+    expect_usable(t, t->other);
+}
+
+static bg_status waits_for_e(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
+    bg_stream_wait_event(stream, e);
+    return BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
+}
+
+static void test_recorded_before_the_capture(void **state)
+{
+    fixture *t = *state;
+    EXPECT_OK(bg_event_record(e, side));
+    EXPECT_OK(bg_stream_wait_event(t->stream, e)); /* before the capture: fine */
+    expect_failure(t, waits_for_e, BG_ERROR_ISOLATION, "recorded outside it");
+    EXPECT_ERROR("bg_stream_wait_event at");
+    EXPECT_OK(bg_event_record(e, t->stream));
+    expect_failure(t, waits_for_e, BG_ERROR_ISOLATION, "recorded outside it");
+}
+
+static bg_status recorded_outside_meanwhile(void *user, cudaStream_t stream)
+{
+    bg_event_record(e, stream);
+    bg_event_record(e, side); /* not a stream of the capture */
+    return waits_for_e(user, stream);
+}
+
+static void test_recorded_outside_during_the_capture(void **state)
+{
+    expect_failure(*state, recorded_outside_meanwhile, BG_ERROR_ISOLATION, "recorded outside it");
+}
+
+static bg_status stale_bare_record(void *user, cudaStream_t stream)
+{
+    if (cudaEventRecord(e, stream) != cudaSuccess)
+        return BG_ERROR_CUDA;
+    bg_break(stream);
+    return waits_for_e(user, stream);
+}
+
+static void test_bare_record_before_a_break(void **state)
+{
+    expect_failure(*state, stale_bare_record, BG_ERROR_CUDA, "record it with bg_event_record");
+}
+
+static bg_status no_event(void *user, cudaStream_t stream)
+{
+    (void)user;
+    return bg_event_record(NULL, stream);
+}
+
+static bg_status bad_flags(void *user, cudaStream_t stream)
+{
+    (void)user;
+    return bg_stream_wait_event_at(stream, e, 64, BG_SITE);
+}
+
+static bg_status legacy_stream(void *user, cudaStream_t stream)
+{
+    (void)user;
+    bg_event_record(e, stream);
+    return bg_stream_wait_event(NULL, e);
+}
+
+static void test_arguments(void **state)
+{
+    fixture *t = *state;
+    expect_failure(t, no_event, BG_ERROR_INVALID_ARGUMENT, "event is NULL");
+    expect_failure(t, bad_flags, BG_ERROR_INVALID_ARGUMENT, "0x40");
+    expect_failure(t, legacy_stream, BG_ERROR_INVALID_ARGUMENT, "legacy stream");
+    EXPECT_STATUS(bg_stream_wait_event(t->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_event_record_at(e, t->stream, 2, BG_SITE), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_event_destroy(NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_OK(bg_event_record(e, NULL)); /* the legacy stream, outside a capture */
+    EXPECT_OK(bg_stream_wait_event(NULL, e));
+}
+
+/* A bare wait is refused where CUDA refuses it: it goes by no record that only the capture knows. */
+BG_EAGER_OP(bare_wait, BG_INOUT(x))
+{
+    (void)args, (void)stream;
+    return cudaStreamWaitEvent(side, e, 0) == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
+}
+
+static bg_status bare_wait_in_a_body(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
+    bg_event_record(e, stream);
+    return BG_CALL(bare_wait, stream, .x = t->z);
+}
+
+static void test_a_bare_wait_in_a_body(void **state)
+{
+    expect_failure(*state, bare_wait_in_a_body, BG_ERROR_CUDA, "bare_wait#0");
+    EXPECT_CUDA(cudaGetLastError() == cudaErrorInvalidValue ? cudaSuccess : cudaErrorUnknown);
+}
+
+/* ---- unjoined work --------------------------------------------------------------------------------------------- */
+
+typedef enum work { KERNEL, COPY, FILL, HOST, WORKS } work;
+static work chosen;
+
+static void CUDART_CB nothing(void *user)
+{
+    (void)user;
+}
+
+static cudaError_t unseen_work(fixture *t, cudaStream_t stream)
+{
+    switch (chosen) {
+    case KERNEL: return bgk_scale(t->z.data, t->x.data, 2, N, stream);
+    case COPY: return cudaMemcpyAsync(t->z.data, t->x.data, N * sizeof(float), cudaMemcpyDeviceToDevice, stream);
+    case FILL: return cudaMemsetAsync(t->z.data, 0, N * sizeof(float), stream);
+    default: return cudaLaunchHostFunc(stream, nothing, NULL);
+    }
+}
+
+static bg_status forks_unseen(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_status status = from_cuda(cudaEventRecord(e, stream));
+    BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
+    if (status == BG_OK)
+        status = from_cuda(cudaStreamWaitEvent(t->other, e, 0));
+    if (status == BG_OK)
+        status = from_cuda(unseen_work(t, t->other));
+    return status == BG_OK ? bg_break(stream) : status;
+}
+
+static void test_unseen_forks_are_named(void **state)
+{
+    static const char *const names[WORKS] = {"the kernel _Z", "a copy", "a fill", "a host function"};
+    for (chosen = KERNEL; chosen < WORKS; chosen++) {
+        expect_failure(*state, forks_unseen, BG_ERROR_UNTRACKED_STREAM, names[chosen]);
+        EXPECT_ERROR("forked unseen");
+        EXPECT_ERROR("hooks.h");
+    }
+}
+
+static bg_status leaves_work(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    bg_stream_wait_event(third, e);
+    BG_CALL(scale, third, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(f, third);
+    bg_stream_wait_event(stream, f);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->z, .factor = 2);
+    return BG_CALL(scale, t->other, .x = t->z, .y = t->z, .factor = 3);
+}
+
+static void test_unjoined_work_is_named(void **state)
+{
+    fixture *t = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    char stream[40];
+    snprintf(stream, sizeof stream, "stream %p", (void *)t->other);
+    expect_failure(t, leaves_work, BG_ERROR_UNJOINED_STREAM, stream);
+    EXPECT_ERROR("the last op on it is scale#2 at");
+    EXPECT_ERROR("options.join_at_end");
+    put(&t->x, 5);
+    options.join_at_end = true;
+    EXPECT_OK(bg_capture_forward(&graph, leaves_work, t, t->stream, &options));
+    assert_true(get(&t->z) == 30);
+    bg_graph_destroy(graph);
+}
+
+/* An event joins what came before its record. */
+static bg_status works_after_its_join(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(f, t->other);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->z, .factor = 2);
+    return bg_stream_wait_event(stream, f);
+}
+
+static void test_work_after_the_joined_event(void **state)
+{
+    expect_failure(*state, works_after_its_join, BG_ERROR_UNJOINED_STREAM, "scale#1");
+}
+
+/* ---- threads --------------------------------------------------------------------------------------------------- */
+
+static bg_status waited, recorded;
+static char said[1024];
+
+static void *use_elsewhere(void *user)
+{
+    const fixture *t = user;
+    waited = bg_stream_wait_event(side, e);
+    snprintf(said, sizeof said, "%s", bg_last_error());
+    recorded = bg_event_record(f, t->stream);
+    return NULL;
+}
+
+static bg_status with_another_thread(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    pthread_t thread;
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
+    bg_event_record(e, stream);
+    if (pthread_create(&thread, NULL, use_elsewhere, t) != 0 || pthread_join(thread, NULL) != 0)
+        return BG_ERROR_IO;
+    return BG_CALL(scale, stream, .x = t->z, .y = t->z, .factor = 3);
+}
+
+/* Refused there; the capture goes on. */
+static void test_an_event_used_by_another_thread(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    put(&t->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, with_another_thread, t, t->stream, NULL));
+    assert_int_equal(waited, BG_ERROR_WRONG_THREAD);
+    assert_non_null(strstr(said, "another thread's capture"));
+    assert_non_null(strstr(said, "test_event_errors.c:"));
+    assert_int_equal(recorded, BG_ERROR_WRONG_THREAD);
+    assert_true(get(&t->z) == 6);
+    bg_graph_destroy(graph);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, event_setup, event_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_recorded_before_the_capture),     TEST(test_recorded_outside_during_the_capture),
+        TEST(test_bare_record_before_a_break),      TEST(test_arguments),
+        TEST(test_a_bare_wait_in_a_body),           TEST(test_unseen_forks_are_named),
+        TEST(test_unjoined_work_is_named),          TEST(test_work_after_the_joined_event),
+        TEST(test_an_event_used_by_another_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,522 @@
+/* Events in a capture: forks and joins by them, and all the ways in which one crosses a break. */
+#include "event_support.h"
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(sum, BG_IN(a), BG_IN(b), BG_OUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->a.data, args->b.data, N, stream));
+}
+
+BG_EAGER_OP(eager_scale, BG_INOUT(x), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, args->factor, N, stream));
+}
+
+/* Does its work on a stream of its own, after the event e, and joins that to stream. */
+BG_EAGER_OP(scale_after_e, BG_INOUT(x), BG_VALUE(float, factor))
+{
+    bg_status status = bg_stream_wait_event(side, e);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(args->x.data, args->x.data, args->factor, N, side));
+    if (status == BG_OK)
+        status = bg_event_record(g, side);
+    return status == BG_OK ? bg_stream_wait_event(stream, g) : status;
+}
+
+/* Leaves its work on a stream of its own; f tells when it is done. */
+BG_EAGER_OP(scale_until_f, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = bg_stream_wait_stream(side, stream);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, side));
+    return status == BG_OK ? bg_event_record(f, side) : status;
+}
+
+/* The pass gives z = factor * x, as it is and in every debug mode, at capture and in replays on several streams. */
+static void expect_pass(fixture *t, bg_forward forward, float factor, int segments)
+{
+    static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_SYNC, BG_DEBUG_OPS, BG_DEBUG_FORWARD};
+    for (size_t mode = 0; mode < sizeof modes / sizeof *modes; mode++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        bg_graph *graph;
+        options.debug = modes[mode];
+        put(&t->x, 1);
+        EXPECT_OK(bg_capture_forward(&graph, forward, t, t->stream, &options));
+        assert_true(get(&t->z) == factor);
+        for (int i = 2; i < 6; i++) {
+            put(&t->x, (float)i);
+            EXPECT_OK(bg_replay(graph, i % 2 ? t->stream : t->other));
+            assert_true(get(&t->z) == factor * (float)i);
+        }
+        if (modes[mode] == BG_DEBUG_OFF)
+            assert_int_equal(info_of(graph).segments, segments);
+        bg_graph_destroy(graph);
+    }
+    put(&t->x, 7);
+    EXPECT_OK(forward(t, t->stream)); /* and outside a capture */
+    assert_true(get(&t->z) == factor * 7);
+}
+
+/* ---- within a segment ------------------------------------------------------------------------------------------ */
+
+static bg_status fork_and_join(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 3);
+    bg_event_record(f, t->other);
+    bg_stream_wait_event(stream, f);
+    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+}
+
+static void test_fork_and_join(void **state)
+{
+    expect_pass(*state, fork_and_join, 5, 1);
+}
+
+/* The second record replaces the first. */
+static bg_status one_event_twice(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(e, t->other);
+    bg_stream_wait_event(stream, e);
+    BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 3);
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(scale, t->other, .x = t->z, .y = t->z, .factor = 5);
+    bg_event_record(e, t->other);
+    return bg_stream_wait_event(stream, e);
+}
+
+static void test_one_event_twice(void **state)
+{
+    expect_pass(*state, one_event_twice, 30, 1);
+}
+
+/* The fork of a fork is joined first, by the origin; the other one after it. */
+static bg_status fork_of_a_fork(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(f, t->other);
+    bg_stream_wait_event(third, f);
+    BG_CALL(scale, third, .x = t->y, .y = t->z, .factor = 4);
+    BG_CALL(scale, t->other, .x = t->y, .y = t->y, .factor = 1);
+    bg_event_record(g, third);
+    bg_stream_wait_event(stream, g);
+    bg_event_record(e, t->other);
+    bg_stream_wait_event(stream, e);
+    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+}
+
+/* third writes z while other writes y: apart only by f. */
+static void test_fork_of_a_fork(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    put(&t->x, 3);
+    EXPECT_OK(bg_capture_forward(&graph, fork_of_a_fork, t, t->stream, NULL));
+    assert_true(get(&t->z) == 30);
+    put(&t->x, 5);
+    EXPECT_OK(bg_replay(graph, t->other));
+    assert_true(get(&t->z) == 50);
+    bg_graph_destroy(graph);
+}
+
+static bg_status fork_again(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    for (int i = 0; i < 3; i++) {
+        bg_event_record(e, stream);
+        bg_stream_wait_event(t->other, e);
+        BG_CALL(scale, t->other, .x = i ? t->y : t->x, .y = t->y, .factor = 2);
+        bg_event_record(f, t->other);
+        bg_stream_wait_event(stream, f);
+        BG_CALL(scale, stream, .x = t->y, .y = t->y, .factor = 3);
+    }
+    return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
+}
+
+static void test_fork_join_and_fork_again(void **state)
+{
+    expect_pass(*state, fork_again, 216, 1);
+}
+
+/* Events of the pass's own, gone before it ends. */
+static bg_status short_lived(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    for (int i = 0; i < 2; i++) {
+        cudaEvent_t fork = NULL, join = NULL;
+        EXPECT_CUDA(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+        EXPECT_CUDA(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+        bg_event_record(fork, stream);
+        bg_stream_wait_event(t->other, fork);
+        BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
+        bg_event_record(join, t->other);
+        bg_stream_wait_event(stream, join);
+        EXPECT_OK(bg_event_destroy(fork));
+        EXPECT_OK(bg_event_destroy(join));
+        BG_CALL(eager_scale, stream, .x = t->y, .factor = 3);
+    }
+    return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
+}
+
+static void test_events_destroyed_in_the_pass(void **state)
+{
+    expect_pass(*state, short_lived, 6, 3);
+}
+
+/* ---- across breaks --------------------------------------------------------------------------------------------- */
+
+/* e is waited on by a member, f by the origin, after the break that joined them. */
+static bg_status member_and_origin(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(g, stream);
+    bg_stream_wait_event(t->other, g);
+    BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->z, .factor = 3);
+    bg_event_record(e, stream);
+    bg_event_record(f, t->other);
+    BG_CALL(eager_scale, stream, .x = t->y, .factor = 5);
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(scale, t->other, .x = t->y, .y = t->y, .factor = 7);
+    bg_event_record(e, t->other);
+    bg_stream_wait_event(stream, f);
+    bg_stream_wait_event(stream, e);
+    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+}
+
+static void test_waited_on_by_a_member_and_the_origin(void **state)
+{
+    expect_pass(*state, member_and_origin, 73, 2);
+}
+
+/* No stream is forked before the break, and third begins with what the origin has not waited for. */
+static bg_status idle_stream(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(e, stream);
+    bg_break(stream);
+    bg_break(stream);
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 3);
+    bg_stream_wait_event(third, e);
+    BG_CALL(scale, third, .x = t->y, .y = t->y, .factor = 5);
+    bg_event_record(f, third);
+    bg_stream_wait_event(stream, f);
+    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+}
+
+static size_t root_count(const bg_graph *graph, int segment)
+{
+    size_t roots = 0;
+    EXPECT_CUDA(cudaGraphGetRootNodes(bg_graph_segment((bg_graph *)graph, segment), NULL, &roots));
+    return roots;
+}
+
+static void test_waited_on_by_an_idle_stream(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    expect_pass(t, idle_stream, 13, 2);
+    EXPECT_OK(bg_capture_forward(&graph, idle_stream, t, t->stream, NULL));
+    assert_int_equal(root_count(graph, 1), 2); /* it waits for the break alone */
+    assert_int_equal(info_of(graph).steps, 2); /* and nothing is added */
+    bg_graph_destroy(graph);
+}
+
+static bg_status forked_and_idle(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    bg_break(stream);
+    BG_CALL(scale, t->other, .x = t->y, .y = t->z, .factor = 3);
+    bg_event_record(f, t->other);
+    bg_break(stream);
+    bg_break(stream);
+    bg_stream_wait_event(stream, f);
+    return BG_CALL(scale, stream, .x = t->z, .y = t->z, .factor = 5);
+}
+
+static void test_forked_then_idle_at_a_break(void **state)
+{
+    expect_pass(*state, forked_and_idle, 30, 3);
+}
+
+static bg_status eager_on_a_fork(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->z, .factor = 2);
+    BG_CALL(eager_scale, t->other, .x = t->z, .factor = 3);
+    BG_CALL(scale, t->other, .x = t->z, .y = t->z, .factor = 5);
+    bg_event_record(e, t->other);
+    return bg_stream_wait_event(stream, e);
+}
+
+static void test_eager_on_a_fork(void **state)
+{
+    expect_pass(*state, eager_on_a_fork, 30, 2);
+}
+
+/* A body and its stream outside wait for a segment's event, in every replay; twice, which is one record. */
+static bg_status waited_on_in_a_body(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(e, stream);
+    BG_CALL(scale_after_e, stream, .x = t->y, .factor = 3);
+    BG_CALL(scale_after_e, stream, .x = t->y, .factor = 5);
+    return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
+}
+
+static void test_waited_on_in_a_body(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    expect_pass(t, waited_on_in_a_body, 30, 2);
+    EXPECT_OK(bg_capture_forward(&graph, waited_on_in_a_body, t, t->stream, NULL));
+    assert_int_equal(info_of(graph).steps, 5); /* two segments, two calls, one record */
+    bg_graph_destroy(graph);
+}
+
+/* An event of a body orders a segment after work that the body left on another stream. */
+static bg_status recorded_in_a_body(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale_until_f, stream, .x = t->x, .y = t->y, .factor = 2);
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 3);
+    bg_stream_wait_event(stream, f);
+    bg_stream_wait_event(stream, f);
+    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+}
+
+static void test_recorded_in_a_body(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    expect_pass(t, recorded_in_a_body, 5, 1);
+    EXPECT_OK(bg_capture_forward(&graph, recorded_in_a_body, t, t->stream, NULL));
+    assert_int_equal(info_of(graph).steps, 3); /* a call, a wait, a segment */
+    bg_graph_destroy(graph);
+}
+
+/* After the wait the event is used again, in the same segment and for another one. */
+static bg_status recorded_in_a_body_and_after(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale_until_f, stream, .x = t->x, .y = t->y, .factor = 2);
+    bg_break(stream);
+    bg_stream_wait_event(stream, f);
+    bg_event_record(f, stream);
+    bg_stream_wait_event(t->other, f);
+    BG_CALL(scale, t->other, .x = t->y, .y = t->y, .factor = 3);
+    bg_event_record(f, t->other);
+    bg_break(stream);
+    bg_stream_wait_event(stream, f);
+    return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 5);
+}
+
+static void test_recorded_in_a_body_and_used_again(void **state)
+{
+    expect_pass(*state, recorded_in_a_body_and_after, 30, 2);
+}
+
+/* Nothing runs at capture: what the body records is known in replays alone. */
+static void test_recorded_in_a_body_that_does_not_run(void **state)
+{
+    fixture *t = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.launch_segments = false;
+    EXPECT_OK(bg_capture_forward(&graph, recorded_in_a_body, t, t->stream, &options));
+    for (int i = 1; i < 4; i++) {
+        put(&t->x, (float)i);
+        EXPECT_OK(bg_replay(graph, t->stream));
+        assert_true(get(&t->z) == 5 * (float)i);
+    }
+    bg_graph_destroy(graph);
+}
+
+/* side waits for the body's event: both are outside, and stay there. */
+static bg_status outside_after_a_body(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    BG_CALL(scale_until_f, stream, .x = t->x, .y = t->y, .factor = 2);
+    bg_stream_wait_event(third, f);
+    BG_CALL(scale, third, .x = t->y, .y = t->z, .factor = 3);
+    return BG_OK;
+}
+
+static void test_a_stream_outside_stays_there(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    put(&t->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, outside_after_a_body, t, t->stream, NULL));
+    assert_int_equal(info_of(graph).calls, 1);
+    assert_int_equal(info_of(graph).segments, 0);
+    assert_true(get(&t->z) == 6);
+    bg_graph_destroy(graph);
+}
+
+/* ---- after the end --------------------------------------------------------------------------------------------- */
+
+static bg_status timed(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(first, stream);
+    BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
+    bg_break(stream);
+    bg_event_record(last, stream);
+    return bg_event_record(e, stream);
+}
+
+static void expect_answers(fixture *t)
+{
+    float milliseconds = -1;
+    EXPECT_CUDA(cudaStreamWaitEvent(side, e, 0));
+    EXPECT_CUDA(bgk_scale(t->y.data, t->z.data, 3, N, side));
+    EXPECT_CUDA(cudaEventSynchronize(last));
+    EXPECT_CUDA(cudaEventQuery(first));
+    EXPECT_CUDA(cudaEventElapsedTime(&milliseconds, first, last));
+    assert_true(milliseconds >= 0);
+}
+
+static void test_asked_after_the_end(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    put(&t->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, timed, t, t->stream, NULL));
+    expect_answers(t);
+    assert_true(get(&t->y) == 6); /* side waited for the pass */
+    EXPECT_OK(bg_replay(graph, t->stream));
+    expect_answers(t);
+    bg_graph_destroy(graph);
+}
+
+static bg_status timed_and_failing(void *user, cudaStream_t stream)
+{
+    timed(user, stream);
+    return BG_ERROR_IO;
+}
+
+static void test_asked_after_a_capture_that_failed(void **state)
+{
+    fixture *t = *state;
+    bg_capture *capture;
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, timed_and_failing, t, t->stream, NULL), BG_ERROR_IO);
+    expect_answers(t);
+    EXPECT_OK(bg_capture_begin(&capture, t->stream, NULL));
+    EXPECT_OK(timed(t, t->stream));
+    bg_capture_abort(capture);
+    expect_answers(t);
+}
+
+/* ---- what is left to CUDA -------------------------------------------------------------------------------------- */
+
+/* The graph itself records e, in each replay, and waits for f. */
+static bg_status external(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_stream_wait_event_at(stream, f, cudaEventWaitExternal, BG_SITE);
+    BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 2);
+    return bg_event_record_at(e, stream, cudaEventRecordExternal, BG_SITE);
+}
+
+static void test_external_events(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    EXPECT_CUDA(cudaEventRecord(f, side));
+    EXPECT_OK(bg_capture_forward(&graph, external, t, t->stream, NULL));
+    assert_int_equal(info_of(graph).nodes, 3);
+    for (int i = 1; i < 4; i++) {
+        put(&t->x, (float)i);
+        EXPECT_CUDA(bgk_scale(t->y.data, t->x.data, 3, N, side));
+        EXPECT_OK(bg_event_record(f, side));
+        EXPECT_OK(bg_replay(graph, t->stream));
+        EXPECT_OK(bg_stream_wait_event(third, e));
+        EXPECT_CUDA(bgk_scale(t->y.data, t->z.data, 1, N, third));
+        assert_true(get(&t->y) == 6 * (float)i);
+    }
+    bg_graph_destroy(graph);
+    EXPECT_STATUS(bg_event_record_at(e, t->stream, cudaEventRecordExternal, BG_SITE), BG_ERROR_CUDA);
+    EXPECT_ERROR("cudaErrorIllegalState");
+}
+
+static bg_status never_recorded(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_stream_wait_event(stream, e);
+    bg_stream_wait_event(t->other, e); /* stays outside */
+    return BG_CALL(scale, stream, .x = t->x, .y = t->z, .factor = 2);
+}
+
+static void test_an_event_without_a_record_is_no_wait(void **state)
+{
+    expect_pass(*state, never_recorded, 2, 1);
+}
+
+/* Forked by a bare event: the wait makes it known. */
+static bg_status bare_record(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_status status = from_cuda(cudaEventRecord(e, stream));
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
+    bg_break(stream);
+    BG_CALL(scale, t->other, .x = t->y, .y = t->z, .factor = 3);
+    bg_stream_wait_stream(stream, t->other);
+    return status;
+}
+
+static void test_a_bare_record_and_a_known_wait(void **state)
+{
+    expect_pass(*state, bare_record, 6, 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, event_setup, event_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_fork_and_join),
+        TEST(test_one_event_twice),
+        TEST(test_fork_of_a_fork),
+        TEST(test_fork_join_and_fork_again),
+        TEST(test_events_destroyed_in_the_pass),
+        TEST(test_waited_on_by_a_member_and_the_origin),
+        TEST(test_waited_on_by_an_idle_stream),
+        TEST(test_forked_then_idle_at_a_break),
+        TEST(test_eager_on_a_fork),
+        TEST(test_waited_on_in_a_body),
+        TEST(test_recorded_in_a_body),
+        TEST(test_recorded_in_a_body_and_used_again),
+        TEST(test_recorded_in_a_body_that_does_not_run),
+        TEST(test_a_stream_outside_stays_there),
+        TEST(test_asked_after_the_end),
+        TEST(test_asked_after_a_capture_that_failed),
+        TEST(test_external_events),
+        TEST(test_an_event_without_a_record_is_no_wait),
+        TEST(test_a_bare_record_and_a_known_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
