@@ -14,6 +14,10 @@ bg_status bg__fail(bg_status status, const char *format, ...) __attribute__((for
  */
 bg_status bg__fail_cuda(cudaError_t error, const char *call);
 
+/* The error of CUDA's that this thread's last failure came from; cudaSuccess where it was none of CUDA's. */
+cudaError_t bg__fail_cause(void);
+void bg__fail_forget_cause(void);
+
 /* Puts words before what bg_last_error() says: where it happened. */
 void bg__fail_where(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -10,6 +10,7 @@ enum { TEXT_BYTES = 1024 };
 static _Thread_local char text[TEXT_BYTES];
 static _Thread_local bool placed;
 static _Thread_local cudaError_t pending = cudaSuccess;
+static _Thread_local cudaError_t cause = cudaSuccess;
 
 const char *bg_last_error(void)
 {
@@ -26,7 +27,18 @@ bg_status bg__fail(bg_status status, const char *format, ...)
     va_end(arguments);
     memcpy(text, fresh, sizeof text);
     placed = false;
+    cause = cudaSuccess;
     return status;
+}
+
+cudaError_t bg__fail_cause(void)
+{
+    return cause;
+}
+
+void bg__fail_forget_cause(void)
+{
+    cause = cudaSuccess;
 }
 
 bool bg__fail_is_placed(void)
@@ -145,8 +157,10 @@ bg_status bg__fail_cuda(cudaError_t error, const char *call)
     int length = (int)strcspn(call, "(");
     if (pending == cudaSuccess)
         (void)cudaGetLastError(); /* ours: reported by the status */
-    return bg__fail(status_of(error), "%.*s failed with %s (%s); %s", length, call, cudaGetErrorName(error),
-                    cudaGetErrorString(error), advice_for(error));
+    bg__fail(status_of(error), "%.*s failed with %s (%s); %s", length, call, cudaGetErrorName(error),
+             cudaGetErrorString(error), advice_for(error));
+    cause = error;
+    return status_of(error);
 }
 
 void bg__warn(const char *format, ...)

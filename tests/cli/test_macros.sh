@@ -32,6 +32,33 @@ bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream)
 }
 C
 
+cat >"$work/hooks.h" <<'C'
+#include <breakgraph/breakgraph.h>
+#include <breakgraph/hooks.h>
+static inline cudaError_t fork_and_join(cudaStream_t stream, cudaStream_t other, cudaEvent_t event)
+{
+    cudaError_t error = cudaEventRecord(event, stream);
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(other, event, 0);
+    if (error == cudaSuccess)
+        error = cudaEventRecordWithFlags(event, other, cudaEventRecordDefault);
+#ifdef __cplusplus
+    if (error == cudaSuccess)
+        error = ::cudaEventRecord(event);
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(stream, event);
+#endif
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(stream, event, cudaEventWaitDefault);
+    return error == cudaSuccess ? cudaEventDestroy(event) : error;
+}
+C
+cat >>"$work/ops.c" <<'C'
+#include "hooks.h"
+cudaError_t use_hooks(cudaStream_t stream, cudaEvent_t event);
+cudaError_t use_hooks(cudaStream_t stream, cudaEvent_t event) { return fork_and_join(stream, stream, event); }
+C
+
 compiles() # name, compiler and flags
 {
     if "${@:2}" >"$work/log" 2>&1 && [ ! -s "$work/log" ]; then echo "ok $1"; else echo "not ok $1: $(head -n 1 "$work/log")"; cat "$work/log"; fi
@@ -45,6 +72,12 @@ refused() # name, text of the error, source
     elif grep -q -- "$2" "$work/log"; then echo "ok $1"; else echo "not ok $1: the error does not say '$2'"; cat "$work/log"; fi
 }
 
+# Per-thread default streams, where CUDA's names are macros already.
+# shellcheck disable=SC2086
+compiles macros-per-thread-c gcc -std=c11 -DCUDA_API_PER_THREAD_DEFAULT_STREAM $warn "$work/ops.c"
+cp "$work/ops.c" "$work/per_thread.cpp"
+# shellcheck disable=SC2086
+compiles macros-per-thread-cpp g++ -std=c++11 -DCUDA_API_PER_THREAD_DEFAULT_STREAM $warn "$work/per_thread.cpp"
 # shellcheck disable=SC2086
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || { echo "skip macros-$compiler: $compiler is not installed"; continue; }

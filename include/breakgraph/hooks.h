@@ -1,0 +1,72 @@
+/* CUDA's own names for what breakgraph/stream.h offers: a program that forks streams by events keeps its text, and
+ * needs only to include this where it does so, after all other headers. cudaEventRecord, cudaEventRecordWithFlags,
+ * cudaStreamWaitEvent and cudaEventDestroy then become macros, with the same arguments and, in C++, the same defaults.
+ *
+ * They return what CUDA would. Outside captures and bodies they are CUDA's own calls. Where breakgraph fails of itself,
+ * they return the nearest error of CUDA's, and bg_last_error() has the sentence; CUDA's last error is left alone.
+ *
+ * Calls through a pointer (&cudaEventRecord), from other languages or inside libraries are not seen. C99 and later,
+ * C++11 and later, nvcc. */
+#ifndef BREAKGRAPH_HOOKS_H
+#define BREAKGRAPH_HOOKS_H
+
+#include <breakgraph/stream.h>
+
+BG_BEGIN_C_
+
+/* What the macros call. */
+BG_API cudaError_t bg_hook_event_record(cudaEvent_t event, cudaStream_t stream, unsigned flags, const bg_site *site);
+BG_API cudaError_t bg_hook_stream_wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags,
+                                             const bg_site *site);
+BG_API cudaError_t bg_hook_event_destroy(cudaEvent_t event);
+
+BG_END_C_
+
+/* What a file that is compiled for per-thread default streams means by stream 0. */
+static inline cudaStream_t bg_hook_stream_(cudaStream_t stream)
+{
+#ifdef __CUDART_API_PER_THREAD_DEFAULT_STREAM
+    return stream ? stream : cudaStreamPerThread;
+#else
+    return stream;
+#endif
+}
+
+/* In files for per-thread default streams they are macros of CUDA's. */
+#undef cudaEventRecord
+#undef cudaEventRecordWithFlags
+#undef cudaStreamWaitEvent
+
+#ifdef __cplusplus
+
+static inline cudaError_t bg_hook_event_record_(const char *file, int line, cudaEvent_t event, cudaStream_t stream = 0,
+                                                unsigned flags = 0)
+{
+    const bg_site site = {file, line};
+    return bg_hook_event_record(event, bg_hook_stream_(stream), flags, &site);
+}
+
+static inline cudaError_t bg_hook_stream_wait_event_(const char *file, int line, cudaStream_t stream, cudaEvent_t event,
+                                                     unsigned flags = 0)
+{
+    const bg_site site = {file, line};
+    return bg_hook_stream_wait_event(bg_hook_stream_(stream), event, flags, &site);
+}
+
+#define cudaEventRecord(...)          bg_hook_event_record_(__FILE__, __LINE__, __VA_ARGS__)
+#define cudaEventRecordWithFlags(...) bg_hook_event_record_(__FILE__, __LINE__, __VA_ARGS__)
+#define cudaStreamWaitEvent(...)      bg_hook_stream_wait_event_(__FILE__, __LINE__, __VA_ARGS__)
+
+#else
+
+#define cudaEventRecord(event, stream) bg_hook_event_record(event, bg_hook_stream_(stream), 0, BG_SITE)
+#define cudaEventRecordWithFlags(event, stream, flags)                                                                 \
+    bg_hook_event_record(event, bg_hook_stream_(stream), flags, BG_SITE)
+#define cudaStreamWaitEvent(stream, event, flags)                                                                      \
+    bg_hook_stream_wait_event(bg_hook_stream_(stream), event, flags, BG_SITE)
+
+#endif
+
+#define cudaEventDestroy(event) bg_hook_event_destroy(event)
+
+#endif
