@@ -172,7 +172,7 @@ static void test_failures(void **state)
         skip();
     }
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        bg_capture_options options = options_for(3);
+        bg_capture_options options = options_for(i == 3 ? 1 : 3); /* of several, the others would do its work */
         struct hostcuda_live before = hostcuda_count_live(), after;
         bg_graph *graph = NULL;
         options.upload = true;
