@@ -40,41 +40,72 @@ static bg__call *find(bg__call *parent, const bg_op *op, unsigned index)
     return NULL;
 }
 
-/* "rope#3", or "attention#0/rope#1"; by hand: snprintf would double what the library costs a call at capture. */
-static char *make_name(const bg__call *parent, const bg_op *op, unsigned index)
+/* What the calls of one root lie in: a capture makes thousands, and frees them all at once. */
+struct bg__slab {
+    struct bg__slab *next;
+    size_t used, bytes;
+    max_align_t room[];
+};
+
+/* Zeroed. */
+static void *take(bg__call *root, size_t bytes)
+{
+    enum { SLAB_BYTES = 1 << 14 };
+    struct bg__slab *slab = root->slabs;
+    void *taken;
+
+    bytes = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    if (slab == NULL || bytes > slab->bytes - slab->used) {
+        size_t capacity = bytes > SLAB_BYTES ? bytes : SLAB_BYTES;
+        slab = calloc(1, sizeof *slab + capacity);
+        if (slab == NULL)
+            return NULL;
+        slab->bytes = capacity;
+        slab->next = root->slabs;
+        root->slabs = slab;
+    }
+    taken = (char *)slab->room + slab->used;
+    slab->used += bytes;
+    return taken;
+}
+
+/* A call with its name behind it, "rope#3" or "attention#0/rope#1"; by hand, since snprintf would double what the
+ * library costs a call at capture. */
+static bg__call *make(bg__call *parent, const bg_op *op, unsigned index)
 {
     const char *path = parent->name ? parent->name : "";
-    size_t path_bytes = strlen(path), op_bytes = strlen(op->name);
-    char digits[16], *digit = digits + sizeof digits, *name, *end;
+    size_t path_bytes = strlen(path), op_bytes = strlen(op->name), digit_bytes;
+    char digits[16], *digit = digits + sizeof digits, *end;
+    bg__call *root = parent, *call;
+    unsigned rest = index;
 
+    while (root->parent != NULL)
+        root = root->parent;
     *--digit = '\0';
     do
-        *--digit = (char)('0' + index % 10);
-    while ((index /= 10) > 0);
-    name = malloc(path_bytes + op_bytes + 2 + sizeof digits);
-    if (name == NULL)
+        *--digit = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    digit_bytes = (size_t)(digits + sizeof digits - digit);
+    call = take(root, sizeof *call + path_bytes + 1 + op_bytes + 1 + digit_bytes);
+    if (call == NULL)
         return NULL;
-    end = mempcpy(name, path, path_bytes);
+    call->index = index;
+    call->name = (char *)(call + 1);
+    end = mempcpy(call->name, path, path_bytes);
     if (path_bytes > 0)
         *end++ = '/';
     end = mempcpy(end, op->name, op_bytes);
     *end++ = '#';
-    memcpy(end, digit, (size_t)(digits + sizeof digits - digit));
-    return name;
+    memcpy(end, digit, digit_bytes);
+    return call;
 }
 
 static bg_status add(bg__call *parent, const bg_op *op, unsigned index, const bg_site *site, bg__call **result)
 {
-    bg__call *call = calloc(1, sizeof *call);
-    char *name = make_name(parent, op, index);
-    if (call == NULL || name == NULL) {
-        free(call);
-        free(name);
+    bg__call *call = make(parent, op, index);
+    if (call == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", op->name);
-    }
     call->op = op;
-    call->name = name;
-    call->index = index;
     call->parent = parent;
     call->memory = &call->own;
     call->recorded = true;
@@ -114,22 +145,24 @@ void bg__call_rewind(bg__call *call)
     call->scratch_used = 0;
 }
 
-void bg__call_clear(bg__call *call)
+static void clear(bg__call *call)
 {
-    bg__call *next;
-    for (bg__call *child = call->child; child != NULL; child = next) {
-        next = child->next;
-        bg__call_clear(child);
-        free(child);
-    }
+    for (bg__call *child = call->child; child != NULL; child = child->next)
+        clear(child);
     bg__memory_free(&call->own);
     free(call->counts);
     free(call->want);
-    free(call->name);
-    call->child = call->last_child = NULL;
-    call->counts = NULL;
-    call->want = NULL;
-    call->name = NULL;
+}
+
+void bg__call_clear(bg__call *root)
+{
+    struct bg__slab *next;
+    clear(root);
+    for (struct bg__slab *slab = root->slabs; slab != NULL; slab = next) {
+        next = slab->next;
+        free(slab);
+    }
+    *root = (bg__call){0};
 }
 
 bg__call *bg__call_next(const bg__call *call)

@@ -74,16 +74,17 @@ typedef struct bg__call {
     bg__op_count *counts;                       /* the children of this pass so far */
     int count_used, count_capacity;
     bg__memory own;
-    void *want;           /* what is expected of a nested call's arguments, kept so that replays allocate nothing */
-    bg__failure *failure; /* of a root: the first one of a pass that runs as one eager call */
+    void *want;             /* what is expected of a nested call's arguments, kept so that replays allocate nothing */
+    bg__failure *failure;   /* of a root: the first one of a pass that runs as one eager call */
+    struct bg__slab *slabs; /* of a root: what its calls lie in */
 } bg__call;
 
 /* The next call of op in parent's body: the one of an earlier pass, or a new one. */
 bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **call);
 /* Before a body runs: none of its children have been called. */
 void bg__call_rewind(bg__call *call);
-/* Frees the children of call, and what call holds; call itself is the caller's. */
-void bg__call_clear(bg__call *call);
+/* Frees the calls of root, and what it holds; root itself is the caller's. */
+void bg__call_clear(bg__call *root);
 /* The call after call in order of the pass, a call before its children; NULL after the last. */
 bg__call *bg__call_next(const bg__call *call);
 
