@@ -6,6 +6,14 @@
 
 #include <stdlib.h>
 
+cudaEvent_t hc_event_make(unsigned flags, int device)
+{
+    struct CUevent_st *made = calloc(1, sizeof *made);
+    if (made)
+        *made = (struct CUevent_st){.references = 1, .flags = flags, .device = device};
+    return made;
+}
+
 void hc_event_retain(cudaEvent_t event)
 {
     event->references++;
@@ -35,14 +43,11 @@ static cudaError_t create(cudaEvent_t *event, unsigned flags)
         return cudaErrorInvalidValue;
     if (flags & cudaEventInterprocess)
         return flags & cudaEventDisableTiming ? cudaErrorNotSupported : cudaErrorInvalidValue;
-    struct CUevent_st *made = calloc(1, sizeof *made);
+    struct CUevent_st *made = hc_event_make(flags, hc_thread()->device);
     if (!made || !hc_handle_add(HC_EVENT, made)) {
         free(made);
         return cudaErrorMemoryAllocation;
     }
-    made->references = 1;
-    made->flags = flags;
-    made->device = hc_thread()->device;
     *event = made;
     return cudaSuccess;
 }

@@ -15,6 +15,8 @@ struct CUevent_st {
     struct hc_nodes nodes;
 };
 
+/* One reference, and no handle of the program's. NULL: no memory. */
+cudaEvent_t hc_event_make(unsigned flags, int device);
 void hc_event_retain(cudaEvent_t event);
 void hc_event_release(cudaEvent_t event);
 /* From now on the event stands for this token. Takes over the reference. */

@@ -1,6 +1,7 @@
 #include "hostcuda/nccl_work.h"
 
 #ifdef HC_HAVE_NCCL
+#include "hostcuda/event.h"
 #include "hostcuda/queue.h"
 
 #include <stdarg.h>
@@ -42,6 +43,8 @@ void hc_comm_release(struct ncclComm *comm)
         link = &(*link)->next;
     *link = comm->next;
     hc_arena_release(comm->arena);
+    if (comm->event)
+        hc_event_release(comm->event);
     free(comm);
 }
 

@@ -22,7 +22,8 @@ struct ncclComm {
     bool blocking;       /* calls wait for the other ranks */
     int life;            /* enum hc_comm_life; atomic: a running batch looks at it */
     const void *running; /* the batch that has begun and is not done; compared only */
-    /* The last node of this communicator in that capture: the next one comes after it. */
+    /* In captures: its own event, NULL until the first, and its last node in that one, which the next follows. */
+    cudaEvent_t event;
     uint64_t capture_id;
     cudaGraphNode_t last_node;
     /* Waiting, in nanoseconds: when it last said that it waits, how long it has waited since something moved, when it

@@ -2,7 +2,6 @@
 
 #ifdef HC_HAVE_NCCL
 #include "hostcuda/capture.h"
-#include "hostcuda/graph.h"
 #include "hostcuda/stream.h"
 
 #include <stdlib.h>
@@ -120,18 +119,6 @@ static cudaError_t order(cudaStream_t first, cudaStream_t then)
     return error;
 }
 
-/* A communicator's nodes in one capture follow each other, as its ops on streams do. */
-static cudaError_t follow_last_node(const struct ncclComm *comm, cudaStream_t stream)
-{
-    struct hc_capture *capture = stream->capture;
-    if (!capture || comm->capture_id != capture->id || !hc_handle_is(HC_NODE, comm->last_node))
-        return cudaSuccess;
-    hc_graph_mark_ancestors(capture->graph, &stream->frontier);
-    if (comm->last_node->marked)
-        return cudaSuccess;
-    return hc_nodes_add(&stream->frontier, comm->last_node) ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
 /* ---- one communicator's calls --------------------------------------------------------------------------------- */
 
 static struct hc_op *make_op(const struct issue *issues, size_t count)
@@ -148,17 +135,7 @@ static struct hc_op *make_op(const struct issue *issues, size_t count)
 
 static cudaError_t submit(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op)
 {
-    cudaError_t error = follow_last_node(comm, stream);
-    if (error) {
-        hc_op_release(op);
-        return error;
-    }
-    error = hc_stream_submit(stream, op);
-    if (!error && stream->capture) {
-        comm->capture_id = stream->capture->id;
-        comm->last_node = stream->frontier.items[0];
-    }
-    return error;
+    return stream->capture ? hc_nccl_capture(comm, stream, op) : hc_stream_submit(stream, op);
 }
 
 /* One op, on the first call's stream; the others' streams wait before and after. */

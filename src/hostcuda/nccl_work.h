@@ -54,6 +54,8 @@ uint64_t hc_nccl_work_waits_for(const struct ncclComm *comm, const struct hc_ncc
 struct hc_nccl_batch *hc_nccl_batch_make(struct ncclComm *comm, size_t count);
 void hc_nccl_batch_release(struct hc_nccl_batch *batch);
 struct hc_op *hc_nccl_op(struct hc_nccl_batch *batch); /* NULL: no memory */
+/* The op as nodes of the stream's capture. Takes over the reference, whatever it returns. */
+cudaError_t hc_nccl_capture(struct ncclComm *comm, cudaStream_t stream, struct hc_op *op);
 /* A collective of a communicator of one rank. */
 cudaError_t hc_nccl_alone(const struct hc_nccl_work *work, cudaStream_t stream);
 /* Is any op of this communicator queued in an item before this number? */
