@@ -99,14 +99,17 @@ KERNEL_OBJ := $(call objects,$(wildcard kernels/*.cu))
 LLAMA_OBJ := $(call objects,$(filter-out examples/llama/main.c,$(wildcard examples/llama/*.c)))
 CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
 TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/unit/test_% tests/conformance/test_%,$(wildcard tests/unit/*.c tests/conformance/*.c)))
+RANDOM_OBJ := $(call objects,$(filter-out tests/random/test_%,$(wildcard tests/random/*.c)))
 TEST_KERNEL_OBJ := $(call objects,$(wildcard tests/*/*.cu))
 EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c)) $(OUT)/examples/hostcuda/missing_join
 UNIT := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/test_*.c))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(wildcard tests/conformance/test_*.c))
+RANDOM := $(patsubst %.c,$(OUT)/%,$(wildcard tests/random/test_*.c))
 RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
 SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
+PLANTED := $(wildcard tests/random/test_*.sh)
 # The recorder stands for a profiler.
 CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
@@ -121,7 +124,7 @@ READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() 
 
 .PHONY: all tests benches soaks FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
-tests: $(UNIT) $(CONFORMANCE) $(RECORDER) $(CLI_PROGRAMS)
+tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(RECORDER) $(CLI_PROGRAMS)
 benches: $(BENCH)
 soaks: $(SOAK)
 
@@ -206,6 +209,7 @@ $(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(BENCH): $(call objects,$(wildcard tests/bench/*.c)) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
+$(RANDOM): $(RANDOM_OBJ)
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka
 

@@ -26,7 +26,7 @@ test: run-tests
 run-tests: tests all
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
-	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(if $(VARIANT),,$(CLI_TESTS) $(PLANTED))
+	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM) $(if $(VARIANT),,$(CLI_TESTS) $(PLANTED))
 
 # What takes long: many replays, many seeds, of the fault sweep too, and all under hostile memory; and
 # the planted defects.
@@ -35,7 +35,8 @@ soak: SEEDS := 200
 soak: ORDERED += test_fault_sweep
 soak: tests soaks $(if $(PLANTED),planted)
 	@for program in $(SOAK); do $$program || exit 1; done
-	$(if $(filter host,$(DEVICE)),@$(HOSTILE) tests/run --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE))
+	$(if $(filter host,$(DEVICE)),@$(HOSTILE) tests/run --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM))
+	@$(OUT)/tests/random/test_random --programs 20000
 	@tests/run --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
 
 model:

@@ -1,0 +1,68 @@
+#include "machine.h"
+
+#include "ops.h"
+#include "run.h"
+
+machine the_machine;
+
+static cudaError_t open_memory(void)
+{
+    cudaError_t error = cudaMalloc((void **)&the_machine.buffers, BUFFERS * sizeof(tensor_data));
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&the_machine.inputs, sizeof the_machine.host_inputs);
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&the_machine.found, sizeof(results));
+    if (error == cudaSuccess)
+        error = cudaMalloc((void **)&this_pass.own, LENGTH * OUTPUTS * 2 * sizeof(tensor_data));
+    return error;
+}
+
+static cudaError_t open_streams(void)
+{
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < STREAMS && error == cudaSuccess; i++)
+        error = cudaStreamCreateWithFlags(&the_machine.streams[i], cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&the_machine.extra, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&this_pass.side, cudaStreamNonBlocking);
+    for (int i = 0; i < EVENTS && error == cudaSuccess; i++)
+        error = cudaEventCreateWithFlags(&the_machine.events[i], cudaEventDisableTiming);
+    return error == cudaSuccess ? cudaEventCreateWithFlags(&the_machine.order, cudaEventDisableTiming) : error;
+}
+
+bool machine_open(void)
+{
+    cudaError_t error = open_memory();
+    char name[24];
+
+    if (error == cudaSuccess)
+        error = open_streams();
+    if (error != cudaSuccess)
+        fprintf(stderr, "no streams or memory: %s\n", cudaGetErrorName(error));
+    for (int op = 0; op < OP_KINDS; op++)
+        for (int eager = 0; eager < 2; eager++)
+            the_machine.ops[op][eager] = bg_op_find(op_name((op_kind)op, eager, name, sizeof name));
+    return error == cudaSuccess;
+}
+
+void released(cudaError_t error, const char *what)
+{
+    if (error != cudaSuccess)
+        fprintf(stderr, "%s: %s\n", what, cudaGetErrorName(error));
+}
+
+void machine_close(void)
+{
+    for (int i = 0; i < STREAMS; i++)
+        released(cudaStreamDestroy(the_machine.streams[i]), "cudaStreamDestroy");
+    released(cudaStreamDestroy(the_machine.extra), "cudaStreamDestroy");
+    released(cudaStreamDestroy(this_pass.side), "cudaStreamDestroy");
+    for (int i = 0; i < EVENTS; i++)
+        released(cudaEventDestroy(the_machine.events[i]), "cudaEventDestroy");
+    released(cudaEventDestroy(the_machine.order), "cudaEventDestroy");
+    released(cudaFree(the_machine.buffers), "cudaFree");
+    released(cudaFree(the_machine.inputs), "cudaFree");
+    released(cudaFree(the_machine.found), "cudaFree");
+    released(cudaFree(this_pass.own), "cudaFree");
+}

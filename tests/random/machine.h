@@ -1,0 +1,23 @@
+/* Streams and memory for all random programs of this process, and what they leave in it. */
+#ifndef RANDOM_MACHINE_H
+#define RANDOM_MACHINE_H
+
+#include "program.h"
+
+typedef uint32_t tensor_data[ELEMENTS];
+typedef tensor_data results[PASSES][CELLS];
+
+typedef struct machine {
+    cudaStream_t streams[STREAMS], extra;
+    cudaEvent_t events[EVENTS], order;
+    tensor_data *buffers, (*inputs)[BUFFERS], (*found)[CELLS]; /* on the device: BUFFERS, PASSES, PASSES */
+    const bg_op *ops[OP_KINDS][2];
+    results expected, seen; /* on the host */
+    tensor_data host_inputs[PASSES][BUFFERS];
+} machine;
+extern machine the_machine;
+
+/* Says on stderr what could not be released. */
+void released(cudaError_t error, const char *what);
+
+#endif

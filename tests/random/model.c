@@ -1,0 +1,438 @@
+#include "model.h"
+
+#include <string.h>
+
+const char *const feature_texts[FEATURE_COUNT] = {
+#define FEATURE_TEXT(name, text) text,
+    FEATURES(FEATURE_TEXT)
+#undef FEATURE_TEXT
+};
+
+static void has(model *m, feature f)
+{
+    m->features |= (uint64_t)1 << f;
+}
+
+/* ---- eager or captured ---- */
+
+static bool name_matches(const pattern *p, const char *name)
+{
+    return p->wild ? strncmp(p->name, name, strlen(p->name)) == 0 : strcmp(p->name, name) == 0;
+}
+
+static bool matches(const pattern *p, const call_name *call)
+{
+    if (!name_matches(p, call->name) || (p->index >= 0 && p->index != call->index))
+        return false;
+    if (p->parent[0] != '\0')
+        return call->parent != NULL && strcmp(p->parent, call->parent) == 0 &&
+               (p->parent_index < 0 || p->parent_index == call->parent_index);
+    return p->index < 0 || call->parent == NULL; /* a bare name matches at any depth, a numbered one at the top */
+}
+
+bool model_is_eager(const program *p, const call_name *call, bool declared)
+{
+    bool eager = declared;
+    if (!p->breakable)
+        return false;
+    if (p->debug == BG_DEBUG_OPS)
+        return true;
+    for (int i = 0; i < p->pattern_count; i++)
+        if (matches(&p->patterns[i], call))
+            eager = !p->patterns[i].negate;
+    return eager;
+}
+
+void pattern_text(const pattern *p, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "%s", p->negate ? "!" : "");
+    if (p->parent[0] != '\0')
+        used += (size_t)snprintf(text + used, bytes - used, "%s", p->parent);
+    if (p->parent[0] != '\0' && p->parent_index >= 0)
+        used += (size_t)snprintf(text + used, bytes - used, "#%d", p->parent_index);
+    used += (size_t)snprintf(text + used, bytes - used, "%s%s%s", p->parent[0] ? "/" : "", p->name, p->wild ? "*" : "");
+    if (p->index >= 0)
+        snprintf(text + used, bytes - used, "#%d", p->index);
+}
+
+/* Breaks inside the body of a captured nest op. */
+static int nested_breaks(const program *p, const instruction *in, const char *name, int index)
+{
+    call_name inner[] = {{"mix", 0, name, index}, {"bump", 0, name, index}, {"eager_bump", 0, name, index}};
+    int breaks = 0;
+    if (in->op != OP_NEST)
+        return 0;
+    for (int i = 0; i < 3; i++)
+        if (i < 2 || (in->variant & NEST_EAGER))
+            breaks += model_is_eager(p, &inner[i], i == 2);
+    return breaks;
+}
+
+/* ---- order ---- */
+
+static void merge(clock *into, const clock *other)
+{
+    for (int s = 0; s < STREAMS; s++)
+        if (into->seen[s] < other->seen[s])
+            into->seen[s] = other->seen[s];
+}
+
+static void barrier(model *m)
+{
+    for (int s = 1; s < STREAMS; s++)
+        merge(&m->broken[0], &m->broken[s]);
+    for (int s = 0; s < STREAMS; s++) {
+        m->broken[s] = m->broken[0];
+        m->idle[s] = s != 0 && m->member[s];
+        if (m->work[s] > 0 && s != 0)
+            has(m, HAS_OPEN_FORK_AT_BREAK);
+        m->work[s] = 0;
+    }
+    for (int e = 0; e < EVENTS; e++)
+        m->recorded[e] = false;
+    m->segment++;
+}
+
+static const clock *clock_of(const model *m, int stream)
+{
+    return m->program->barriers ? &m->broken[stream] : &m->plain[stream];
+}
+
+static bool written_before(const model *m, int stream, int cell)
+{
+    const history *h = &m->cells[cell];
+    return h->writer < 0 || clock_of(m, stream)->seen[h->writer] >= h->written;
+}
+
+static bool may_read(const model *m, int stream, int cell)
+{
+    if (cell >= BUFFERS && !m->slot_set[cell - BUFFERS])
+        return false;
+    return written_before(m, stream, cell);
+}
+
+static bool may_write(const model *m, int stream, int cell)
+{
+    if (!may_read(m, stream, cell))
+        return false;
+    for (int s = 0; s < STREAMS; s++)
+        if (m->cells[cell].read[s] > clock_of(m, stream)->seen[s])
+            return false;
+    return true;
+}
+
+/* One more piece of work on the stream. */
+static void tick(model *m, int stream)
+{
+    m->now[stream]++;
+    m->plain[stream].seen[stream] = m->broken[stream].seen[stream] = m->now[stream];
+    m->work[stream] = m->now[stream];
+    if (m->idle[stream])
+        has(m, HAS_USED_AFTER_BREAK);
+    m->idle[stream] = false;
+}
+
+static void note_read(model *m, int stream, int cell)
+{
+    m->cells[cell].read[stream] = m->now[stream];
+}
+
+static void note_write(model *m, int stream, int cell)
+{
+    m->cells[cell].writer = stream;
+    m->cells[cell].written = m->now[stream];
+}
+
+/* ---- instructions ---- */
+
+static bool step_wait(model *m, const instruction *in)
+{
+    if (in->stream == in->on || !m->member[in->on])
+        return false;
+    if (!m->member[in->stream]) {
+        has(m, HAS_FORK);
+        if (in->on != 0)
+            has(m, HAS_FORK_OF_FORK);
+    } else if (m->work[in->on] > 0 && m->broken[in->stream].seen[in->on] < m->work[in->on]) {
+        has(m, in->stream == 0 ? HAS_JOIN : in->on == 0 ? HAS_FORK_AGAIN : HAS_JOIN_FORKS);
+    }
+    m->member[in->stream] = true;
+    m->idle[in->stream] = false;
+    merge(&m->plain[in->stream], &m->plain[in->on]);
+    merge(&m->broken[in->stream], &m->broken[in->on]);
+    return true;
+}
+
+static bool step_break(model *m, const instruction *in)
+{
+    if (!m->program->breakable || m->program->debug == BG_DEBUG_FORWARD)
+        return true;
+    has(m, HAS_BARE_BREAK);
+    if (in->stream != 0)
+        has(m, HAS_BREAK_ON_FORK);
+    m->breaks++;
+    barrier(m);
+    return true;
+}
+
+static bool step_plain(model *m, const instruction *in)
+{
+    int inputs = in->kind == KERNEL ? 2 : in->kind == COPY ? 1 : 0;
+    for (int i = 0; i < inputs; i++)
+        if (!may_read(m, in->stream, in->in[i]))
+            return false;
+    if (!may_write(m, in->stream, in->out[0]) || (in->kind == COPY && in->in[0] == in->out[0]))
+        return false;
+    tick(m, in->stream);
+    for (int i = 0; i < inputs; i++)
+        note_read(m, in->stream, in->in[i]);
+    note_write(m, in->stream, in->out[0]);
+    has(m, HAS_PLAIN_CUDA);
+    return true;
+}
+
+/* Plain events know nothing of breaks: they live in one segment. */
+static bool step_event(model *m, const instruction *in)
+{
+    if (m->program->debug == BG_DEBUG_FORWARD)
+        return false;
+    if (in->kind == RECORD) {
+        m->recorded[in->event] = true;
+        m->event_plain[in->event] = m->plain[in->stream];
+        m->event_broken[in->event] = m->broken[in->stream];
+        return true;
+    }
+    if (!m->recorded[in->event])
+        return false;
+    merge(&m->plain[in->stream], &m->event_plain[in->event]);
+    merge(&m->broken[in->stream], &m->event_broken[in->event]);
+    has(m, HAS_PLAIN_EVENT);
+    return true;
+}
+
+static bool call_is_ordered(const model *m, const instruction *in)
+{
+    const op_shape *shape = &op_shapes[in->op];
+    for (int i = 0; i < shape->in; i++)
+        if (!may_read(m, in->stream, in->in[i]))
+            return false;
+    if (in->change_input >= 0 && !may_read(m, in->stream, in->change_input))
+        return false;
+    for (int i = 0; i < shape->out; i++)
+        if (in->given[i] == GIVEN_MEMORY && !may_write(m, in->stream, in->out[i]))
+            return false;
+    return true;
+}
+
+/* No two outputs in one place, and no output in an input of an op that reads it again. */
+static bool operands_are_apart(const instruction *in)
+{
+    const op_shape *shape = &op_shapes[in->op];
+    for (int i = 0; i < shape->out; i++) {
+        if (in->given[i] != GIVEN_MEMORY && (in->out[i] < BUFFERS || shape->in_place))
+            return false;
+        for (int j = 0; j < i; j++)
+            if (in->out[i] == in->out[j])
+                return false;
+        for (int j = 0; j < shape->in && shape->keeps_out; j++)
+            if (in->given[i] == GIVEN_MEMORY && (in->out[i] == in->in[j] || in->out[i] == in->change_input))
+                return false;
+    }
+    return in->change_input < 0 || (shape->in > 0 && in->in[0] < BUFFERS);
+}
+
+static void note_call_features(model *m, const instruction *in, bool eager, int inner)
+{
+    static const feature placed[] = {
+        [PLACE_SCRATCH] = HAS_SCRATCH, [PLACE_OWN] = HAS_OWN, [PLACE_SOME] = HAS_IN_TURN, [PLACE_ROUND] = HAS_IN_TURN};
+    const op_shape *shape = &op_shapes[in->op];
+
+    has(m, eager ? HAS_EAGER_OP : HAS_CAPTURED_OP);
+    has(m, shape->in_place ? HAS_IN_PLACE : HAS_OUT_OF_PLACE);
+    if (shape->out > 1)
+        has(m, in->op == OP_SPLIT ? HAS_OUTS : HAS_SEVERAL_OUTPUTS);
+    for (int i = 0; i < shape->out; i++)
+        if (in->given[i] != GIVEN_MEMORY)
+            has(m, in->given[i] == GIVEN_SHAPE ? HAS_BRIDGE : HAS_OPEN);
+    if (in->place != PLACE_HERE)
+        has(m, eager ? placed[in->place] : HAS_CAPTURED_ELSEWHERE);
+    if (eager && in->change_value)
+        has(m, HAS_CHANGED_VALUE);
+    if (eager && in->change_input >= 0)
+        has(m, HAS_CHANGED_INPUT);
+    if (eager && in->stream != 0)
+        has(m, HAS_EAGER_ON_FORK);
+    if (eager != in->eager && m->program->breakable && m->program->debug != BG_DEBUG_OPS)
+        has(m, eager ? HAS_MADE_EAGER : HAS_MADE_CAPTURED);
+    if (in->op == OP_NEST)
+        has(m, HAS_NESTED);
+    if (inner > 0)
+        has(m, HAS_NESTED_BREAK);
+    if (in->op == OP_ASIDE || in->op == OP_AMBIENT || in->op == OP_INSPECT)
+        has(m, in->op == OP_ASIDE ? HAS_BODY_FORKS : in->op == OP_AMBIENT ? HAS_AMBIENT : HAS_INSPECT);
+    if (eager && m->after_eager)
+        has(m, HAS_CALL_BESIDE_CALL);
+}
+
+static void note_bridge_read(model *m, int cell)
+{
+    int made = cell < BUFFERS ? -1 : m->slot_segment[cell - BUFFERS];
+    if (made >= 0 && made < m->segment)
+        has(m, HAS_BRIDGE_CROSSES);
+}
+
+static void note_accesses(model *m, const instruction *in, bool eager)
+{
+    const op_shape *shape = &op_shapes[in->op];
+    for (int i = 0; i < shape->in; i++) {
+        note_bridge_read(m, in->in[i]);
+        note_read(m, in->stream, in->in[i]);
+    }
+    if (in->change_input >= 0)
+        note_read(m, in->stream, in->change_input);
+    for (int i = 0; i < shape->out; i++) {
+        if (in->given[i] != GIVEN_MEMORY) {
+            m->cells[in->out[i]] = (history){.writer = -1};
+            m->slot_set[in->out[i] - BUFFERS] = true;
+            m->slot_segment[in->out[i] - BUFFERS] = eager ? m->segment : -1;
+        }
+        note_write(m, in->stream, in->out[i]);
+    }
+}
+
+static bool step_call(model *m, const instruction *in)
+{
+    const program *p = m->program;
+    char name[24];
+    call_name top = {op_name(in->op, in->eager, name, sizeof name), m->calls[in->op][in->eager], NULL, 0};
+    bool forward = p->debug == BG_DEBUG_FORWARD, eager = model_is_eager(p, &top, in->eager);
+    int inner = eager ? 0 : nested_breaks(p, in, name, top.index);
+
+    if (op_shapes[in->op].only_eager && !eager)
+        return false;
+    if (!operands_are_apart(in))
+        return false;
+    if (eager && !forward) {
+        m->breaks++;
+        barrier(m);
+    }
+    if (!call_is_ordered(m, in))
+        return false;
+    for (int i = 0; i < inner && !forward; i++) {
+        if (i == 0)
+            tick(m, in->stream);
+        m->breaks++;
+        barrier(m);
+    }
+    note_call_features(m, in, eager, forward ? 0 : inner);
+    tick(m, in->stream);
+    note_accesses(m, in, eager);
+    if (eager && !forward)
+        barrier(m);
+    m->calls[in->op][in->eager]++;
+    m->after_eager = eager;
+    return true;
+}
+
+static bool step(model *m, const instruction *in)
+{
+    if (in->kind != WAIT && !m->member[in->stream])
+        return false;
+    if (in->kind != CALL)
+        m->after_eager = false;
+    switch (in->kind) {
+    case CALL: return step_call(m, in);
+    case WAIT: return step_wait(m, in);
+    case BREAK: return step_break(m, in);
+    case RECORD:
+    case WAIT_EVENT: return step_event(m, in);
+    default: return step_plain(m, in);
+    }
+}
+
+bool model_step(model *m, const instruction *in)
+{
+    model before = *m;
+    if (step(m, in))
+        return true;
+    *m = before;
+    return false;
+}
+
+/* ---- whole programs ---- */
+
+void model_start(model *m, const program *p)
+{
+    *m = (model){.program = p, .member = {true}};
+    for (int c = 0; c < CELLS; c++)
+        m->cells[c].writer = -1;
+}
+
+int model_unjoined(const model *m)
+{
+    for (int s = 1; s < STREAMS; s++)
+        if (m->broken[0].seen[s] < m->work[s])
+            return s;
+    return -1;
+}
+
+void model_end(model *m)
+{
+    const program *p = m->program;
+
+    if (m->after_eager)
+        has(m, HAS_EAGER_LAST);
+    if (p->pattern_count > 0 && p->patterns_from_environment)
+        has(m, HAS_PATTERN_ENVIRONMENT);
+    if (!p->breakable)
+        has(m, HAS_NOT_BREAKABLE);
+    if (p->debug != BG_DEBUG_OFF)
+        has(m, p->debug == BG_DEBUG_FORWARD ? HAS_DEBUG_FORWARD
+               : p->debug == BG_DEBUG_OPS   ? HAS_DEBUG_OPS
+                                            : HAS_DEBUG_SYNC);
+    if (p->barriers)
+        has(m, HAS_BARRIERS);
+    if (!p->launch)
+        has(m, HAS_NO_LAUNCH);
+    if (p->state)
+        has(m, HAS_STATE);
+    if (p->join_at_end && model_unjoined(m) >= 0)
+        has(m, HAS_JOIN_AT_END);
+    if (p->whole)
+        has(m, HAS_WHOLE);
+    if (p->mode != cudaStreamCaptureModeThreadLocal)
+        has(m, HAS_OTHER_MODE);
+    if (p->move > 1)
+        has(m, HAS_MOVES);
+    if (p->queued)
+        has(m, HAS_QUEUED);
+    if (p->churn)
+        has(m, HAS_CHURN);
+}
+
+bool mend(program *p)
+{
+    program out = *p;
+    model m;
+    int s;
+
+    out.length = 0;
+    model_start(&m, &out);
+    for (int i = 0; i < p->length; i++)
+        if (model_step(&m, &p->list[i]))
+            out.list[out.length++] = p->list[i];
+    while (!out.join_at_end && (s = model_unjoined(&m)) >= 0) {
+        instruction *in = &out.list[out.length];
+        if (out.length == LENGTH)
+            return false;
+        *in = (instruction){.kind = WAIT, .stream = 0, .on = s, .change_input = -1};
+        for (int i = 0; i < out.length; i++)
+            if (in->id <= out.list[i].id)
+                in->id = out.list[i].id + 1;
+        if (!model_step(&m, in))
+            return false;
+        out.length++;
+    }
+    *p = out;
+    return true;
+}

@@ -1,0 +1,122 @@
+/* What a program means, by the rules of the public headers alone: which instructions are legal, which calls are eager,
+ * which features occur. A program is legal where each access to a cell is ordered after those that conflict with it,
+ * so that its result is the same on every device and under every schedule. */
+#ifndef RANDOM_MODEL_H
+#define RANDOM_MODEL_H
+
+#include "program.h"
+
+/* name, what it is */
+#define FEATURES(X)                                                                                                    \
+    X(CAPTURED_OP, "captured op")                                                                                      \
+    X(EAGER_OP, "eager op")                                                                                            \
+    X(IN_PLACE, "in place")                                                                                            \
+    X(OUT_OF_PLACE, "out of place")                                                                                    \
+    X(SEVERAL_OUTPUTS, "several outputs")                                                                              \
+    X(OUTS, "BG_OUTS array")                                                                                           \
+    X(BRIDGE, "output without memory")                                                                                 \
+    X(OPEN, "output of unknown shape")                                                                                 \
+    X(BRIDGE_CROSSES, "bridge buffer read by a later segment")                                                         \
+    X(SCRATCH, "eager result left in scratch")                                                                         \
+    X(OWN, "eager result left in memory of the body's")                                                                \
+    X(IN_TURN, "eager result here and elsewhere in turn")                                                              \
+    X(CAPTURED_ELSEWHERE, "captured result left elsewhere")                                                            \
+    X(CHANGED_VALUE, "value changed by bg_graph_args")                                                                 \
+    X(CHANGED_INPUT, "input changed by bg_graph_args")                                                                 \
+    X(FORK, "fork")                                                                                                    \
+    X(FORK_OF_FORK, "fork of a fork")                                                                                  \
+    X(FORK_AGAIN, "fork again")                                                                                        \
+    X(JOIN, "join")                                                                                                    \
+    X(JOIN_FORKS, "fork joined to a fork")                                                                             \
+    X(BARE_BREAK, "bare break")                                                                                        \
+    X(BREAK_ON_FORK, "bare break on a fork")                                                                           \
+    X(EAGER_ON_FORK, "eager op on a fork")                                                                             \
+    X(OPEN_FORK_AT_BREAK, "break with unjoined work on a fork")                                                        \
+    X(USED_AFTER_BREAK, "fork used after a break without a new fork")                                                  \
+    X(CALL_BESIDE_CALL, "eager call right after another")                                                              \
+    X(EAGER_LAST, "eager call at the end")                                                                             \
+    X(NESTED, "nested calls")                                                                                          \
+    X(NESTED_BREAK, "break inside a captured body")                                                                    \
+    X(BODY_FORKS, "body with a stream of its own")                                                                     \
+    X(AMBIENT, "eager op that reads the host's state")                                                                 \
+    X(INSPECT, "eager op that waits and looks at data")                                                                \
+    X(PLAIN_CUDA, "plain kernel, copy or fill")                                                                        \
+    X(PLAIN_EVENT, "plain event recorded and waited on")                                                               \
+    X(MADE_EAGER, "made eager by a pattern")                                                                           \
+    X(MADE_CAPTURED, "made captured by a pattern")                                                                     \
+    X(PATTERN_ENVIRONMENT, "patterns from BG_EAGER_OPS")                                                               \
+    X(NOT_BREAKABLE, "BG_BREAKABLE=0")                                                                                 \
+    X(DEBUG_FORWARD, "debug mode forward")                                                                             \
+    X(DEBUG_OPS, "debug mode ops")                                                                                     \
+    X(DEBUG_SYNC, "debug mode sync")                                                                                   \
+    X(BARRIERS, "ordered by breaks alone")                                                                             \
+    X(NO_LAUNCH, "launch_segments false")                                                                              \
+    X(STATE, "options.state")                                                                                          \
+    X(JOIN_AT_END, "unjoined work at the end, join_at_end")                                                            \
+    X(WHOLE, "bg_capture_forward")                                                                                     \
+    X(OTHER_MODE, "capture mode global or relaxed")                                                                    \
+    X(MOVES, "replays on several streams")                                                                             \
+    X(QUEUED, "replays queued without waiting")                                                                        \
+    X(CHURN, "memory allocated and freed between replays")
+
+typedef enum feature {
+#define FEATURE_ENUM(name, text) HAS_##name,
+    FEATURES(FEATURE_ENUM)
+#undef FEATURE_ENUM
+        FEATURE_COUNT
+} feature;
+extern const char *const feature_texts[FEATURE_COUNT];
+
+typedef struct clock {
+    uint8_t seen[STREAMS]; /* of each stream, how many of its instructions come before */
+} clock;
+
+/* Who used a cell last. */
+typedef struct history {
+    int writer; /* stream; -1: nobody in this pass */
+    uint8_t written;
+    uint8_t read[STREAMS];
+} history;
+
+typedef struct model {
+    const program *program;
+    clock plain[STREAMS];  /* as the program orders itself */
+    clock broken[STREAMS]; /* and as breaks order it in the capture */
+    uint8_t now[STREAMS];
+    bool member[STREAMS];
+    bool idle[STREAMS];    /* no wait of its own since the last break */
+    uint8_t work[STREAMS]; /* the last work in this segment; 0: none */
+    history cells[CELLS];
+    bool slot_set[SLOTS];
+    int slot_segment[SLOTS]; /* where an eager call made the bridge; -1: no eager call */
+    int calls[OP_KINDS][2];  /* so far, by kind and declaration */
+    int breaks, segment;
+    bool recorded[EVENTS]; /* in this segment */
+    clock event_plain[EVENTS], event_broken[EVENTS];
+    bool after_eager; /* nothing since an eager call */
+    uint64_t features;
+} model;
+
+void model_start(model *m, const program *p);
+/* False: the instruction is illegal here, and the model as it was. */
+bool model_step(model *m, const instruction *in);
+/* A stream whose work the origin does not wait for; -1: none. */
+int model_unjoined(const model *m);
+/* After the last instruction: adds the features of the program as a whole. */
+void model_end(model *m);
+
+/* A call as patterns see it. */
+typedef struct call_name {
+    const char *name;
+    int index;
+    const char *parent; /* NULL: at the top level */
+    int parent_index;
+} call_name;
+bool model_is_eager(const program *p, const call_name *call, bool declared);
+void pattern_text(const pattern *p, char *text, size_t bytes);
+
+/* Legal again, after instructions have been taken away: without what has become illegal, and with the joins that are
+ * missing at the end. False: there is no room for them. */
+bool mend(program *p);
+
+#endif

@@ -1,0 +1,143 @@
+/* Random programs of op calls, forks, joins and breaks, as data: what the generator makes, the model judges, the runner
+ * runs and the shrinker makes smaller. Memory cells hold whole numbers, so that results compare bit for bit. */
+#ifndef RANDOM_PROGRAM_H
+#define RANDOM_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <breakgraph/breakgraph.h>
+
+enum {
+    BUFFERS = 6, /* of the program's own memory */
+    SLOTS = 4,   /* variables that hold outputs without memory of the caller's */
+    CELLS = BUFFERS + SLOTS,
+    STREAMS = 4, /* 0 is the origin */
+    EVENTS = 3,
+    LENGTH = 48,  /* instructions at most */
+    OUTPUTS = 3,  /* of an op at most */
+    ELEMENTS = 8, /* of a tensor */
+    REPLAYS = 10,
+    PASSES = 1 + REPLAYS, /* the first is the capture */
+    PATTERNS = 3
+};
+
+typedef enum op_kind {
+    OP_MIX,
+    OP_BUMP,
+    OP_PAIR,
+    OP_SPLIT,
+    OP_NEST,
+    OP_ASIDE,
+    OP_AMBIENT,
+    OP_INSPECT,
+    OP_KINDS
+} op_kind;
+
+/* What a nest op calls in its body. */
+enum { NEST_EAGER = 1, NEST_OPEN = 2, NEST_SCRATCH = 4, NEST_VARIANTS = 8 };
+
+typedef enum instruction_kind {
+    CALL,      /* an op */
+    WAIT,      /* bg_stream_wait_stream(stream, on) */
+    BREAK,     /* bg_break(stream) */
+    KERNEL,    /* plain CUDA */
+    COPY,      /* plain CUDA */
+    FILL,      /* plain CUDA */
+    RECORD,    /* cudaEventRecord(event, stream) */
+    WAIT_EVENT /* cudaStreamWaitEvent(stream, event) */
+} instruction_kind;
+
+/* Where a body leaves an output. What changes does so from pass to pass. */
+typedef enum place {
+    PLACE_HERE,    /* where it is expected */
+    PLACE_SCRATCH, /* in bg_scratch */
+    PLACE_OWN,     /* in one of two buffers of its own, in turn */
+    PLACE_SOME,    /* here and in scratch, in turn */
+    PLACE_ROUND,   /* here, in scratch, in its own, in turn */
+    PLACES
+} place;
+
+/* What the caller gives for an output. */
+typedef enum given { GIVEN_MEMORY, GIVEN_SHAPE, GIVEN_NOTHING } given;
+
+/* Cells: 0 to BUFFERS - 1 are buffers, BUFFERS to CELLS - 1 slots. */
+typedef struct instruction {
+    instruction_kind kind;
+    int id; /* stays when others are taken away; the line of the call's site */
+    int stream, on, event;
+    op_kind op;
+    bool eager; /* as declared */
+    int in[2], out[OUTPUTS];
+    given given[OUTPUTS]; /* other than MEMORY: out is a slot, which takes the bridge buffer */
+    place place;
+    uint32_t k;
+    int variant;       /* of a nest op */
+    bool change_value; /* k is another one in each replay, by bg_graph_args */
+    int change_input;  /* in every other replay in[0], a buffer, is this one, by bg_graph_args; -1: never */
+} instruction;
+
+/* One pattern of an override. */
+typedef struct pattern {
+    bool negate, wild;       /* wild: name is the beginning of a name */
+    char parent[24];         /* "": none */
+    int parent_index, index; /* -1: any */
+    char name[24];
+} pattern;
+
+typedef struct program {
+    uint64_t seed;
+    uint64_t schedule; /* seed of the host device */
+    int length;
+    instruction list[LENGTH];
+
+    bool barriers; /* it relies on breaks to order its streams */
+    bg_debug debug;
+    bool debug_from_environment, patterns_from_environment;
+    bool whole;  /* bg_capture_forward */
+    bool launch; /* options.launch_segments */
+    bool state;  /* options.state */
+    bool join_at_end;
+    bool breakable; /* BG_BREAKABLE */
+    bool queued;    /* replays are not waited for one by one */
+    bool churn;     /* memory is allocated and freed between replays */
+    int move;       /* replays move between so many streams */
+    int replays;
+    enum cudaStreamCaptureMode mode;
+    pattern patterns[PATTERNS];
+    int pattern_count;
+} program;
+
+/* Number of operands. */
+typedef struct op_shape {
+    const char *name;
+    int in, out;
+    bool in_place;   /* the outputs are inputs, too */
+    bool only_eager; /* it makes no sense in a graph */
+    bool keeps_out;  /* outputs may not be inputs */
+} op_shape;
+extern const op_shape op_shapes[OP_KINDS];
+
+/* "mix", "eager_mix" */
+const char *op_name(op_kind op, bool eager, char *name, size_t bytes);
+
+/* ---- random numbers (random.c) ---- */
+
+typedef struct dice {
+    uint64_t state;
+} dice;
+uint64_t dice_roll(dice *d);
+int dice_below(dice *d, int n);
+bool dice_percent(dice *d, int percent);
+/* One number from another, for data. */
+uint32_t scramble(uint64_t x);
+
+/* ---- making, printing, shrinking ---- */
+
+/* The program of a seed: always the same one. */
+void generate(program *p, uint64_t seed);
+/* As pseudo-code. */
+void print_program(FILE *file, const program *p);
+
+#endif

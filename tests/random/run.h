@@ -1,0 +1,30 @@
+/* Runs a program plainly, captured and replayed, and compares. */
+#ifndef RANDOM_RUN_H
+#define RANDOM_RUN_H
+
+#include "program.h"
+
+typedef enum failure_kind {
+    PASSED,
+    FAILED_CALL,    /* something returned an error */
+    FAILED_PLAIN,   /* run plainly with its own order alone, results differ from one instruction after the other */
+    FAILED_CAPTURE, /* results of the capture pass differ */
+    FAILED_REPLAY,  /* results of a replay differ */
+    FAILED_STATE,   /* a capture that launches nothing changed options.state */
+    FAILED_CALLS    /* other calls are eager, or other breaks made, than the rules say */
+} failure_kind;
+
+typedef struct failure {
+    failure_kind kind;
+    int pass;
+    char text[700];
+} failure;
+
+/* Streams and memory for all programs of this process. False, with a sentence on stderr: there are none. */
+bool machine_open(void);
+void machine_close(void);
+
+/* Runs it under its schedule. True: it passed. */
+bool run_program(const program *p, failure *f);
+
+#endif
