@@ -1,0 +1,78 @@
+#!/bin/bash
+# Defects planted in copies of the capture layer's sources, one at a time: the random programs of make test must catch
+# each, and shrink what caught it. Nothing in the tree changes.
+# shellcheck source=tests/cli/lib.sh
+. "$(dirname "$0")/../cli/lib.sh"
+
+largest=12 # instructions of a shrunk program
+if [ "$DEVICE" != host ]; then
+    skip planted "schedules have seeds on the host device alone"
+    exit 0
+fi
+
+# Links what is planted before the library, which then gives all but that.
+link_planted()
+{
+    eval "$(cat "$OUT/flags.c") -w -c '$work/planted.c' -o '$work/planted.o'" &&
+        $(sed "s| $OUT/.*||" "$OUT/flags.link") -pthread -o "$work/planted" "$OUT"/tests/random/*.o "$work/planted.o" \
+            "$OUT/libtest_kernels.a" "$OUT/libbreakgraph.a" "$OUT/libbreakgraph_kernels.a" "$OUT/libhostcuda.a" \
+            -lopenblas -lstdc++ -lm -lpthread
+}
+
+# plant NAME FILE SED: what sed makes of the file must fail.
+plant()
+{
+    local name=$1 file=$2 seed from to
+    sed -E "$3" "$file" >"$work/planted.c"
+    if cmp -s "$file" "$work/planted.c"; then
+        : >"$work/log"
+        fail "$name" "$file has changed, so that the defect is not there; plant it anew"
+        return
+    fi
+    link_planted >"$work/log" 2>&1 || { fail "$name" "it does not compile"; return; }
+    timeout 120 "$work/planted" >"$work/log" 2>&1 </dev/null
+    read -r seed from to < <(sed -n -e 's/^seed \([0-9]*\) fails.*/\1/p' \
+        -e 's/^shrunk from \([0-9]*\) to \([0-9]*\) instr.*/\1 \2/p' "$work/log" | tr '\n' ' ')
+    if ! grep -q '^not ok programs: ' "$work/log"; then
+        fail "$name" "no program caught it"
+    elif [ -z "${to:-}" ] || [ "$to" -gt $largest ]; then
+        fail "$name" "caught by seed ${seed:-?}, but shrunk to ${to:-?} instructions, at most $largest are wanted"
+    else
+        pass "$name: caught by seed $seed, shrunk from $from to $to instructions"
+    fi
+}
+
+capture=src/capture op=src/op
+plant join-dropped $capture/streams.c \
+    '/^static bg_status wait_in_capture/,/^}/s/BG__TRY_CUDA\(cudaStreamWaitEvent/if (waiter != capture->origin) &/'
+plant wait-dropped $capture/streams.c \
+    '/^static bg_status wait_in_capture/,/^}/s/^( *)if \(!bg__capture_has/\1if (bg__capture_has(capture, waiter) \&\& waiter != capture->origin)\n\1    return BG_OK;\n&/'
+plant not-forked-again $capture/segment.c \
+    '/^static bg_status fork_members/,/^}/s/for \(int i = 0;/for (int i = 1;/'
+plant copy-skipped $capture/replay.c \
+    '/case BG__COPY:/,/return BG_OK/s/step->of.copy->source == NULL/step->of.copy->source == NULL || graph->replays > 0/'
+plant copy-stale $capture/replay.c \
+    's/^( *)\*copy = /\1if (copy->source == NULL || source == NULL) *copy = /'
+plant elsewhere-unnoticed $capture/replay.c \
+    's/else if \(source != NULL\)/else if (source == NULL)/; s/write_back\(target, source, bytes, stream\)\);/BG_OK);/'
+plant in-place-unnoticed $capture/replay.c \
+    's/^( *)\*copy = /\1if (source != NULL) *copy = /'
+plant bridge-shared $op/call.c \
+    's/call->memory = &call->own/call->memory = \&parent->own/'
+plant outputs-in-one-block $op/memory.c \
+    's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
+plant segments-reversed $capture/replay.c \
+    's/for \(step = graph->steps, end.*/for (end = graph->steps - 1, step = end + graph->step_count; step > end; step--) {/'
+plant args-kept $capture/replay.c \
+    '/^static bg_status run_call/,/^}/s/^ *memcpy\(eager->work.*/if (eager->args == NULL) return BG_OK;/'
+plant wrong-stream $capture/replay.c \
+    's/eager->work, stream\)/eager->work, eager->call->stream)/'
+plant last-step-dropped $capture/replay.c \
+    's/end = step \+ graph->step_count;/end = step + graph->step_count - (graph->step_count > 1);/'
+plant override-ignored $op/override.c \
+    's/eager = !override->patterns\[i\].negate/eager = fallback/'
+plant capture-copy-dropped $capture/ops.c \
+    '/^static bg_status add_copy/,/^}/s/copy.bytes, cudaMemcpyDefault/copy.bytes * 0, cudaMemcpyDefault/'
+plant state-kept $capture/capture.c \
+    's/status != BG_OK \|\| !capture->options.launch_segments\)/status != BG_OK)/'
+exit "$bad"
