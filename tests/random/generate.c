@@ -54,6 +54,9 @@ static void throw_options(dice *d, program *p)
     p->state = dice_percent(d, p->launch ? 10 : 60);
     p->join_at_end = dice_percent(d, 25);
     p->barriers = dice_percent(d, 40);
+    p->workers = !p->launch && dice_percent(d, 50) ? 1 + dice_below(d, 3) : 0;
+    p->upload = dice_percent(d, p->launch ? 2 : 30);
+    p->zero_tail = dice_percent(d, 50);
     p->churn = dice_percent(d, 20);
     p->queued = dice_percent(d, 35) && (p->debug != BG_DEBUG_FORWARD || !p->join_at_end);
     p->move = dice_percent(d, 35) ? 2 + dice_below(d, 3) : 1;
@@ -77,10 +80,11 @@ static void throw_call(dice *d, instruction *in)
     in->eager = shape->only_eager || dice_percent(d, 45);
     in->place = (place)weighted(d, place_weights, PLACES);
     in->variant = dice_below(d, NEST_VARIANTS);
+    in->shorter = dice_percent(d, 15) ? dice_percent(d, 50) ? SHORTER_ALWAYS : SHORTER_SOME : SHORTER_NEVER;
     in->change_value = dice_percent(d, 30);
     in->change_input = shape->in > 0 && dice_percent(d, 20) ? dice_below(d, BUFFERS) : -1;
     for (int i = 0; i < shape->out; i++) {
-        if (shape->in_place || dice_percent(d, 70))
+        if (shape->in_place || in->shorter || dice_percent(d, 70))
             continue;
         in->given[i] = dice_percent(d, 60) ? GIVEN_SHAPE : GIVEN_NOTHING;
         in->out[i] = BUFFERS + dice_below(d, SLOTS);

@@ -31,6 +31,17 @@ static cudaError_t open_streams(void)
     return error == cudaSuccess ? cudaEventCreateWithFlags(&the_machine.order, cudaEventDisableTiming) : error;
 }
 
+static bool allow_shorter(void)
+{
+    for (int op = 0; op < OP_KINDS; op++)
+        for (int eager = 0; eager < 2; eager++)
+            if (bg_op_set_shorter(the_machine.ops[op][eager]->name, true) != BG_OK) {
+                fprintf(stderr, "%s\n", bg_last_error());
+                return false;
+            }
+    return true;
+}
+
 bool machine_open(void)
 {
     cudaError_t error = open_memory();
@@ -43,7 +54,7 @@ bool machine_open(void)
     for (int op = 0; op < OP_KINDS; op++)
         for (int eager = 0; eager < 2; eager++)
             the_machine.ops[op][eager] = bg_op_find(op_name((op_kind)op, eager, name, sizeof name));
-    return error == cudaSuccess;
+    return error == cudaSuccess && allow_shorter();
 }
 
 void released(cudaError_t error, const char *what)

@@ -229,8 +229,8 @@ static bool operands_are_apart(const instruction *in)
 {
     const op_shape *shape = &op_shapes[in->op];
     for (int i = 0; i < shape->out; i++) {
-        if (in->given[i] != GIVEN_MEMORY && (in->out[i] < BUFFERS || shape->in_place))
-            return false;
+        if (in->given[i] != GIVEN_MEMORY && (in->out[i] < BUFFERS || shape->in_place || in->shorter))
+            return false; /* a bridge buffer has no rows of its own to leave */
         for (int j = 0; j < i; j++)
             if (in->out[i] == in->out[j])
                 return false;
@@ -264,6 +264,12 @@ static void note_call_features(model *m, const instruction *in, bool eager, int 
         has(m, HAS_EAGER_ON_FORK);
     if (eager != in->eager && m->program->breakable && m->program->debug != BG_DEBUG_OPS)
         has(m, eager ? HAS_MADE_EAGER : HAS_MADE_CAPTURED);
+    if (in->shorter)
+        has(m, HAS_SHORTER);
+    if (in->shorter == SHORTER_SOME)
+        has(m, HAS_SHORTER_SOMETIMES);
+    if (in->shorter && m->program->zero_tail)
+        has(m, HAS_ZEROED);
     if (in->op == OP_NEST)
         has(m, HAS_NESTED);
     if (inner > 0)
@@ -310,7 +316,7 @@ static bool step_call(model *m, const instruction *in)
 
     if (op_shapes[in->op].only_eager && !eager)
         return false;
-    if (!operands_are_apart(in))
+    if (!operands_are_apart(in) || (in->shorter == SHORTER_SOME && !eager))
         return false;
     if (eager && !forward) {
         m->breaks++;
@@ -398,6 +404,10 @@ void model_end(model *m)
         has(m, HAS_STATE);
     if (p->join_at_end && model_unjoined(m) >= 0)
         has(m, HAS_JOIN_AT_END);
+    if (p->workers > 0)
+        has(m, HAS_WORKERS);
+    if (p->upload && !p->launch)
+        has(m, HAS_UPLOAD);
     if (p->whole)
         has(m, HAS_WHOLE);
     if (p->mode != cudaStreamCaptureModeThreadLocal)

@@ -21,6 +21,9 @@
     X(OWN, "eager result left in memory of the body's")                                                                \
     X(IN_TURN, "eager result here and elsewhere in turn")                                                              \
     X(CAPTURED_ELSEWHERE, "captured result left elsewhere")                                                            \
+    X(SHORTER, "output shorter than expected")                                                                         \
+    X(SHORTER_SOMETIMES, "eager output shorter and not in turn")                                                       \
+    X(ZEROED, "rows beyond a shorter output zeroed")                                                                   \
     X(CHANGED_VALUE, "value changed by bg_graph_args")                                                                 \
     X(CHANGED_INPUT, "input changed by bg_graph_args")                                                                 \
     X(FORK, "fork")                                                                                                    \
@@ -52,6 +55,8 @@
     X(BARRIERS, "ordered by breaks alone")                                                                             \
     X(NO_LAUNCH, "launch_segments false")                                                                              \
     X(STATE, "options.state")                                                                                          \
+    X(WORKERS, "instantiated by worker threads")                                                                       \
+    X(UPLOAD, "uploaded before the first replay")                                                                      \
     X(JOIN_AT_END, "unjoined work at the end, join_at_end")                                                            \
     X(WHOLE, "bg_capture_forward")                                                                                     \
     X(OTHER_MODE, "capture mode global or relaxed")                                                                    \

@@ -11,18 +11,24 @@ static bg_status from_cuda(cudaError_t error)
     return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
 }
 
-static place resolve(int where, int own)
+static place resolve(how h)
 {
     static const place in_turn[] = {PLACE_HERE, PLACE_SCRATCH, PLACE_OWN};
-    if (where == PLACE_SOME)
-        return in_turn[(this_pass.number + own) % 2];
-    return where == PLACE_ROUND ? in_turn[(this_pass.number + own) % 3] : (place)where;
+    if (h.where == PLACE_SOME)
+        return in_turn[(this_pass.number + h.own) % 2];
+    return h.where == PLACE_ROUND ? in_turn[(this_pass.number + h.own) % 3] : h.where;
+}
+
+int rows_of(how h)
+{
+    bool few = h.shorter == SHORTER_ALWAYS || (h.shorter == SHORTER_SOME && (this_pass.number + h.own) % 2 != 0);
+    return few ? ROWS_LEFT : ELEMENTS;
 }
 
 /* Where a body is to leave its ordinal-th output; the tensor points there from now on. */
-static bg_status put(void *args, bg_tensor *tensor, int where, int own, int ordinal, uint32_t **memory)
+static bg_status put(void *args, bg_tensor *tensor, how h, int ordinal, uint32_t **memory)
 {
-    place at = resolve(where, own);
+    place at = resolve(h);
     bg_status status = BG_OK;
     void *scratch = tensor->data;
 
@@ -33,137 +39,137 @@ static bg_status put(void *args, bg_tensor *tensor, int where, int own, int ordi
     if (at == PLACE_SCRATCH)
         status = bg_scratch(args, ELEMENTS * sizeof(uint32_t), &scratch);
     else if (at == PLACE_OWN)
-        scratch = this_pass.own + (((size_t)own * OUTPUTS + (size_t)ordinal) * 2 + this_pass.number % 2) * ELEMENTS;
+        scratch = this_pass.own + (((size_t)h.own * OUTPUTS + (size_t)ordinal) * 2 + this_pass.number % 2) * ELEMENTS;
     tensor->data = *memory = scratch;
+    tensor->dim[0] = rows_of(h);
     return status;
 }
 
-static bg_status mix(uint32_t *y, const void *a, const void *b, uint32_t k, cudaStream_t stream)
+static bg_status mix(uint32_t *y, const void *a, const void *b, uint32_t k, int rows, cudaStream_t stream)
 {
-    return from_cuda(rk_mix(y, a, b, k, ELEMENTS, stream));
+    return from_cuda(rk_mix(y, a, b, k, rows, stream));
 }
 
 /* y = mix(a, b) */
-static bg_status body_mix(void *args, const void *a, const void *b, bg_tensor *y, uint32_t k, int where, int own,
+static bg_status body_mix(void *args, const void *a, const void *b, bg_tensor *y, uint32_t k, how h,
                           cudaStream_t stream)
 {
     uint32_t *to;
-    bg_status status = put(args, y, where, own, 0, &to);
-    return status == BG_OK ? mix(to, a, b, k, stream) : status;
+    bg_status status = put(args, y, h, 0, &to);
+    return status == BG_OK ? mix(to, a, b, k, rows_of(h), stream) : status;
 }
 
 /* outputs[j] = mix(a, a) with another k each */
-static bg_status body_split(void *args, const void *a, bg_tensor *const *outputs, int count, uint32_t k, int where,
-                            int own, cudaStream_t stream)
+static bg_status body_split(void *args, const void *a, bg_tensor *const *outputs, int count, uint32_t k, how h,
+                            cudaStream_t stream)
 {
     bg_status status = BG_OK;
     uint32_t *to;
     for (int j = 0; j < count && status == BG_OK; j++) {
-        status = put(args, outputs[j], where, own, j, &to);
+        status = put(args, outputs[j], h, j, &to);
         if (status == BG_OK)
-            status = mix(to, a, a, k + (uint32_t)j, stream);
+            status = mix(to, a, a, k + (uint32_t)j, rows_of(h), stream);
     }
     return status;
 }
 
-#define WITH_VALUES BG_VALUE(uint32_t, k), BG_VALUE(int, variant), BG_VALUE(int, where), BG_VALUE(int, own)
+#define WITH_VALUES BG_VALUE(uint32_t, k), BG_VALUE(int, variant), BG_VALUE(how, how)
 
 BG_OP(mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
 {
-    return body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->where, args->own, stream);
+    return body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->how, stream);
 }
 BG_EAGER_OP(eager_mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
 {
-    return body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->where, args->own, stream);
+    return body_mix(args, args->a.data, args->b.data, &args->y, args->k, args->how, stream);
 }
 
 BG_OP(bump, BG_INOUT(x), WITH_VALUES)
 {
     void *x = args->x.data;
-    return body_mix(args, x, x, &args->x, args->k, args->where, args->own, stream);
+    return body_mix(args, x, x, &args->x, args->k, args->how, stream);
 }
 BG_EAGER_OP(eager_bump, BG_INOUT(x), WITH_VALUES)
 {
     void *x = args->x.data;
-    return body_mix(args, x, x, &args->x, args->k, args->where, args->own, stream);
+    return body_mix(args, x, x, &args->x, args->k, args->how, stream);
 }
 
 BG_OP(pair, BG_IN(a), BG_OUT(p), BG_OUT(q), WITH_VALUES)
 {
     bg_tensor *const outputs[] = {&args->p, &args->q};
-    return body_split(args, args->a.data, outputs, 2, args->k, args->where, args->own, stream);
+    return body_split(args, args->a.data, outputs, 2, args->k, args->how, stream);
 }
 BG_EAGER_OP(eager_pair, BG_IN(a), BG_OUT(p), BG_OUT(q), WITH_VALUES)
 {
     bg_tensor *const outputs[] = {&args->p, &args->q};
-    return body_split(args, args->a.data, outputs, 2, args->k, args->where, args->own, stream);
+    return body_split(args, args->a.data, outputs, 2, args->k, args->how, stream);
 }
 
 BG_OP(split, BG_IN(a), BG_OUTS(parts, 3), WITH_VALUES)
 {
     bg_tensor *const outputs[] = {&args->parts[0], &args->parts[1], &args->parts[2]};
-    return body_split(args, args->a.data, outputs, 3, args->k, args->where, args->own, stream);
+    return body_split(args, args->a.data, outputs, 3, args->k, args->how, stream);
 }
 BG_EAGER_OP(eager_split, BG_IN(a), BG_OUTS(parts, 3), WITH_VALUES)
 {
     bg_tensor *const outputs[] = {&args->parts[0], &args->parts[1], &args->parts[2]};
-    return body_split(args, args->a.data, outputs, 3, args->k, args->where, args->own, stream);
+    return body_split(args, args->a.data, outputs, 3, args->k, args->how, stream);
 }
 
 /* Calls other ops on memory that those give, then y = mix(a, what came of them). */
-static bg_status body_nest(void *args, const bg_tensor *a, bg_tensor *y, uint32_t k, int variant, int where, int own,
+static bg_status body_nest(void *args, const bg_tensor *a, bg_tensor *y, uint32_t k, int variant, how h,
                            cudaStream_t stream)
 {
-    int inner = variant & NEST_SCRATCH ? PLACE_SCRATCH : PLACE_HERE;
+    how inner = {variant & NEST_SCRATCH ? PLACE_SCRATCH : PLACE_HERE, 0, SHORTER_NEVER};
     bg_tensor given = variant & NEST_OPEN ? (bg_tensor){.dtype = BG_I32} : bg_tensor_1d(NULL, BG_I32, ELEMENTS);
-    mix_args made = {.a = *a, .b = *a, .y = given, .k = k, .where = inner};
+    mix_args made = {.a = *a, .b = *a, .y = given, .k = k, .how = inner};
     bg_status status = BG_CALL_ARGS(mix, stream, &made);
 
     if (status == BG_OK)
-        status = BG_CALL(bump, stream, .x = made.y, .k = k + 1, .where = inner);
+        status = BG_CALL(bump, stream, .x = made.y, .k = k + 1, .how = inner);
     if (status == BG_OK && (variant & NEST_EAGER))
-        status = BG_CALL(eager_bump, stream, .x = made.y, .k = k + 2, .where = inner);
-    return status == BG_OK ? body_mix(args, a->data, made.y.data, y, k, where, own, stream) : status;
+        status = BG_CALL(eager_bump, stream, .x = made.y, .k = k + 2, .how = inner);
+    return status == BG_OK ? body_mix(args, a->data, made.y.data, y, k, h, stream) : status;
 }
 BG_OP(nest, BG_IN(a), BG_OUT(y), WITH_VALUES)
 {
     bg_tensor a = args->a;
-    return body_nest(args, &a, &args->y, args->k, args->variant, args->where, args->own, stream);
+    return body_nest(args, &a, &args->y, args->k, args->variant, args->how, stream);
 }
 BG_EAGER_OP(eager_nest, BG_IN(a), BG_OUT(y), WITH_VALUES)
 {
     bg_tensor a = args->a;
-    return body_nest(args, &a, &args->y, args->k, args->variant, args->where, args->own, stream);
+    return body_nest(args, &a, &args->y, args->k, args->variant, args->how, stream);
 }
 
 /* A body with a stream of its own: y = mix(a, mix(a, a)), the inner one there. */
-static bg_status body_aside(void *args, const void *a, bg_tensor *y, uint32_t k, int where, int own,
-                            cudaStream_t stream)
+static bg_status body_aside(void *args, const void *a, bg_tensor *y, uint32_t k, how h, cudaStream_t stream)
 {
     void *aside;
     bg_status status = bg_scratch(args, ELEMENTS * sizeof(uint32_t), &aside);
     if (status == BG_OK)
         status = bg_stream_wait_stream(this_pass.side, stream);
     if (status == BG_OK)
-        status = mix(aside, a, a, k, this_pass.side);
+        status = mix(aside, a, a, k, ELEMENTS, this_pass.side);
     if (status == BG_OK)
         status = bg_stream_wait_stream(stream, this_pass.side);
-    return status == BG_OK ? body_mix(args, a, aside, y, k, where, own, stream) : status;
+    return status == BG_OK ? body_mix(args, a, aside, y, k, h, stream) : status;
 }
 BG_OP(aside, BG_IN(a), BG_OUT(y), WITH_VALUES)
 {
-    return body_aside(args, args->a.data, &args->y, args->k, args->where, args->own, stream);
+    return body_aside(args, args->a.data, &args->y, args->k, args->how, stream);
 }
 BG_EAGER_OP(eager_aside, BG_IN(a), BG_OUT(y), WITH_VALUES)
 {
-    return body_aside(args, args->a.data, &args->y, args->k, args->where, args->own, stream);
+    return body_aside(args, args->a.data, &args->y, args->k, args->how, stream);
 }
 
 /* Takes a number from the host, another one in each pass. */
 BG_EAGER_OP(ambient, BG_INOUT(x), WITH_VALUES)
 {
     void *x = args->x.data;
-    return body_mix(args, x, x, &args->x, args->k + this_pass.ambient, args->where, args->own, stream);
+    return body_mix(args, x, x, &args->x, args->k + this_pass.ambient, args->how, stream);
 }
 
 /* Waits for its input and looks at it: what it launches depends on the data. */
@@ -175,5 +181,5 @@ BG_EAGER_OP(inspect, BG_IN(a), BG_OUT(y), WITH_VALUES)
         error = cudaStreamSynchronize(stream);
     if (error != cudaSuccess)
         return BG_ERROR_CUDA;
-    return body_mix(args, args->a.data, args->a.data, &args->y, args->k + seen % 7, args->where, args->own, stream);
+    return body_mix(args, args->a.data, args->a.data, &args->y, args->k + seen % 7, args->how, stream);
 }

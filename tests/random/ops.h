@@ -1,9 +1,18 @@
 /* The ops of random programs. Each has the fields that its kind needs, of these names: inputs a and b, outputs x, y, p,
- * q and parts, values k, variant, where and own. */
+ * q and parts, values k, variant and how. */
 #ifndef RANDOM_OPS_H
 #define RANDOM_OPS_H
 
 #include "program.h"
+
+/* How a body leaves its outputs. */
+typedef struct how {
+    place where;
+    int own; /* whose memory of its own */
+    shorter shorter;
+} how;
+/* Elements of the outputs in this pass. */
+int rows_of(how h);
 
 /* What bodies know of the pass that runs, beside their arguments. */
 typedef struct pass {

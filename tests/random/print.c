@@ -22,6 +22,7 @@ static void print_call(FILE *file, const program *p, const instruction *in, int 
     static const char *const places[PLACES] = {"", ", left in scratch", ", left in its own memory",
                                                ", left here and in scratch in turn",
                                                ", left here, in scratch and in its own memory in turn"};
+    static const char *const shorter[] = {"", ", shorter", ", shorter and not in turn"};
     const op_shape *shape = &op_shapes[in->op];
     char name[24];
     call_name call = {op_name(in->op, in->eager, name, sizeof name), index, NULL, 0};
@@ -33,6 +34,7 @@ static void print_call(FILE *file, const program *p, const instruction *in, int 
     if (shape->in_place)
         fprintf(file, "%s, ", cell(in->out[0]));
     fprintf(file, "%u)%s", in->k, places[in->place]);
+    fprintf(file, "%s", shorter[in->shorter]);
     if (in->op == OP_NEST)
         fprintf(file, ", calls mix%s, bump%s%s", in->variant & NEST_OPEN ? " (no shape)" : "",
                 in->variant & NEST_EAGER ? ", eager_bump" : "", in->variant & NEST_SCRATCH ? ", in scratch" : "");
@@ -72,6 +74,9 @@ static void print_options(FILE *file, const program *p)
             p->debug_from_environment ? " by BG_DEBUG" : "", p->launch ? "" : ", launch_segments false",
             p->state ? ", state" : "", p->join_at_end ? ", join_at_end" : "", p->breakable ? "" : ", BG_BREAKABLE=0",
             p->barriers ? ", ordered by breaks" : "");
+    if (p->workers > 0 || p->upload || p->zero_tail)
+        fprintf(file, "  %d worker threads%s%s\n", p->workers, p->upload ? ", upload" : "",
+                p->zero_tail ? ", zero_tail" : "");
     for (int i = 0; i < p->pattern_count; i++) {
         pattern_text(&p->patterns[i], text, sizeof text);
         fprintf(file, "  %s \"%s\"\n", p->patterns_from_environment ? "BG_EAGER_OPS" : "bg_override_eager", text);

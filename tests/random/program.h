@@ -18,6 +18,7 @@ enum {
     LENGTH = 48,  /* instructions at most */
     OUTPUTS = 3,  /* of an op at most */
     ELEMENTS = 8, /* of a tensor */
+    ROWS_LEFT = 5,
     REPLAYS = 10,
     PASSES = 1 + REPLAYS, /* the first is the capture */
     PATTERNS = 3
@@ -59,6 +60,9 @@ typedef enum place {
     PLACES
 } place;
 
+/* When a body leaves outputs of ROWS_LEFT elements. */
+typedef enum shorter { SHORTER_NEVER, SHORTER_ALWAYS, SHORTER_SOME } shorter;
+
 /* What the caller gives for an output. */
 typedef enum given { GIVEN_MEMORY, GIVEN_SHAPE, GIVEN_NOTHING } given;
 
@@ -72,6 +76,7 @@ typedef struct instruction {
     int in[2], out[OUTPUTS];
     given given[OUTPUTS]; /* other than MEMORY: out is a slot, which takes the bridge buffer */
     place place;
+    shorter shorter;
     uint32_t k;
     int variant;       /* of a nest op */
     bool change_value; /* k is another one in each replay, by bg_graph_args */
@@ -101,6 +106,9 @@ typedef struct program {
     bool join_at_end;
     bool breakable; /* BG_BREAKABLE */
     bool queued;    /* replays are not waited for one by one */
+    int workers;    /* options.worker_threads */
+    bool upload;    /* options.upload */
+    bool zero_tail; /* options.zero_tail */
     bool churn;     /* memory is allocated and freed between replays */
     int move;       /* replays move between so many streams */
     int replays;

@@ -19,7 +19,8 @@ static const char file_name[] = "program";
 typedef struct session {
     const program *program;
     failure *failure;
-    bool serial; /* one instruction after the other */
+    bool plain;  /* outside a capture */
+    bool serial; /* and one instruction after the other */
     bool eager[LENGTH];
     int breaks;
     void *slots[SLOTS];
@@ -151,16 +152,20 @@ static bg_tensor output_for(const session *s, const instruction *in, int ordinal
     return tensor_at(in->given[ordinal] == GIVEN_SHAPE ? NULL : memory_of(s, in->out[ordinal]));
 }
 
+static how how_of(const instruction *in)
+{
+    return (how){in->place, in->id, in->shorter};
+}
+
 static void set_value(const session *s, int i, const bg_field *field, void *at)
 {
     const instruction *in = &s->program->list[i];
-    int where = in->place;
     if (strcmp(field->name, "k") == 0)
         *(uint32_t *)at = value_of(s, i);
+    else if (strcmp(field->name, "variant") == 0)
+        *(int *)at = in->variant;
     else
-        *(int *)at = strcmp(field->name, "variant") == 0 ? in->variant
-                     : strcmp(field->name, "own") == 0   ? in->id
-                                                         : where;
+        *(how *)at = how_of(in);
 }
 
 static void fill_args(const session *s, int i, const bg_op *op, unsigned char *args)
@@ -196,6 +201,16 @@ static void take_slots(session *s, const instruction *in, const bg_op *op, const
     }
 }
 
+/* What options.zero_tail does in a capture. */
+static bool zero_tails(session *s, const instruction *in, cudaStream_t stream)
+{
+    int rows = rows_of(how_of(in));
+    for (int i = 0; i < op_shapes[in->op].out && s->program->zero_tail && rows < ELEMENTS; i++)
+        TRY_CUDA(cudaMemsetAsync((uint32_t *)memory_of(s, in->out[i]) + rows, 0,
+                                 (size_t)(ELEMENTS - rows) * sizeof(uint32_t), stream));
+    return true;
+}
+
 static bool issue_call(session *s, int i, cudaStream_t stream)
 {
     const instruction *in = &s->program->list[i];
@@ -209,7 +224,7 @@ static bool issue_call(session *s, int i, cudaStream_t stream)
     if (!bg_ok(s, bg_op_call(op, stream, args, &site), op->name))
         return false;
     take_slots(s, in, op, args);
-    return true;
+    return !s->plain || zero_tails(s, in, stream);
 }
 
 static cudaStream_t stream_of(const session *s, int number)
@@ -262,6 +277,7 @@ static bg_status forward(void *user, cudaStream_t stream)
 
 static bool run_plainly(session *s, bool serial, int passes)
 {
+    s->plain = true;
     s->serial = serial;
     for (int pass = 0; pass < passes; pass++) {
         begin_pass(pass);
@@ -274,7 +290,7 @@ static bool run_plainly(session *s, bool serial, int passes)
         if (!gather(s, the_machine.streams[0]))
             return false;
     }
-    s->serial = false;
+    s->plain = s->serial = false;
     return true;
 }
 
@@ -342,6 +358,9 @@ static bool capture(session *s)
     options.debug = p->debug_from_environment ? BG_DEBUG_FROM_ENV : p->debug;
     options.launch_segments = p->launch;
     options.join_at_end = p->join_at_end;
+    options.worker_threads = p->workers;
+    options.upload = p->upload;
+    options.zero_tail = p->zero_tail;
     options.state = p->state ? state : NULL;
     options.state_count = p->state ? BUFFERS : 0;
     begin_pass(0);

@@ -78,10 +78,13 @@ static bool simplify_option(program *p, int option)
     case 13: return SET(p->patterns_from_environment, false);
     case 14: return SET(p->whole, p->debug == BG_DEBUG_FORWARD);
     case 15: return SET(p->barriers, false);
+    case 16: return SET(p->workers, 0);
+    case 17: return SET(p->upload, false);
+    case 18: return SET(p->zero_tail, false);
     default: return false;
     }
 }
-enum { OPTIONS = 16 };
+enum { OPTIONS = 19 };
 
 /* The same of an instruction. */
 static bool simplify_instruction(instruction *in, int part)
@@ -95,10 +98,11 @@ static bool simplify_instruction(instruction *in, int part)
     case 5: return SET(in->eager, op_shapes[in->op].only_eager);
     case 6: return SET(in->in[1], in->in[0]);
     case 7: return in->place == PLACE_ROUND && SET(in->place, PLACE_SOME);
+    case 8: return SET(in->shorter, SHORTER_NEVER);
     default: return false;
     }
 }
-enum { PARTS = 8 };
+enum { PARTS = 9 };
 
 static bool simplify(hunt *h)
 {

@@ -38,7 +38,7 @@ plant()
     elif [ -z "${to:-}" ] || [ "$to" -gt $largest ]; then
         fail "$name" "caught by seed ${seed:-?}, but shrunk to ${to:-?} instructions, at most $largest are wanted"
     else
-        pass "$name: caught by seed $seed, shrunk from $from to $to instructions"
+        pass "$name: caught by seed $seed, shrunk from $from instructions to $to"
     fi
 }
 
@@ -49,14 +49,16 @@ plant wait-dropped $capture/streams.c \
     '/^static bg_status wait_in_capture/,/^}/s/^( *)if \(!bg__capture_has/\1if (bg__capture_has(capture, waiter) \&\& waiter != capture->origin)\n\1    return BG_OK;\n&/'
 plant not-forked-again $capture/segment.c \
     '/^static bg_status fork_members/,/^}/s/for \(int i = 0;/for (int i = 1;/'
-plant copy-skipped $capture/replay.c \
-    '/case BG__COPY:/,/return BG_OK/s/step->of.copy->source == NULL/step->of.copy->source == NULL || graph->replays > 0/'
-plant copy-stale $capture/replay.c \
-    's/^( *)\*copy = /\1if (copy->source == NULL || source == NULL) *copy = /'
+plant copy-off $capture/writeback.c \
+    's/return switch_node\(copy, true\)/return switch_node(copy, false)/'
+plant copy-stays-off $capture/writeback.c \
+    's/^( *)copy->enabled = on;/\1(void)on;/'
+plant copy-stale $capture/writeback.c \
+    's/held->source == move->source && //'
 plant elsewhere-unnoticed $capture/replay.c \
-    's/else if \(source != NULL\)/else if (source == NULL)/; s/write_back\(target, source, bytes, stream\)\);/BG_OK);/'
-plant in-place-unnoticed $capture/replay.c \
-    's/^( *)\*copy = /\1if (source != NULL) *copy = /'
+    's/else if \(bg__move_is_needed/else if (false \&\& bg__move_is_needed/'
+plant in-place-unnoticed $capture/writeback.c \
+    's/BG__TRY\(switch_node\(copy, false\)\);//'
 plant bridge-shared $op/call.c \
     's/call->memory = &call->own/call->memory = \&parent->own/'
 plant outputs-in-one-block $op/memory.c \
@@ -71,8 +73,12 @@ plant last-step-dropped $capture/replay.c \
     's/end = step \+ graph->step_count;/end = step + graph->step_count - (graph->step_count > 1);/'
 plant override-ignored $op/override.c \
     's/eager = !override->patterns\[i\].negate/eager = fallback/'
-plant capture-copy-dropped $capture/ops.c \
-    '/^static bg_status add_copy/,/^}/s/copy.bytes, cudaMemcpyDefault/copy.bytes * 0, cudaMemcpyDefault/'
+plant capture-copy-dropped $capture/writeback.c \
+    '/^static bg_status add_step/,/^}/s/BG__TRY\(bg__move_run.*//'
+plant tail-kept $op/outputs.c \
+    's/if \(move->tail > 0\)/if (move->tail > 0 \&\& move->source != NULL)/'
+plant workers-out-of-order $capture/workers.c \
+    's/j = &workers->jobs\[i\]/j = \&workers->jobs[workers->job_count - 1 - i]/'
 plant state-kept $capture/capture.c \
     's/status != BG_OK \|\| !capture->options.launch_segments\)/status != BG_OK)/'
 exit "$bad"

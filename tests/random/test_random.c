@@ -84,7 +84,7 @@ static void show_failure(program *p, failure *f, const settings *s)
     if (s->verbose)
         print_program(stdout, p);
     runs = shrink(p, f);
-    printf("shrunk from %d to %d instructions in %d runs; schedule %llu; %s, pass %d: %s\n", length, p->length, runs,
+    printf("shrunk from %d to %d instructions, in %d runs; schedule %llu; %s, pass %d: %s\n", length, p->length, runs,
            (unsigned long long)p->schedule, kinds[f->kind], f->pass, f->text);
     print_program(stdout, p);
     printf("replay with: test_random --programs 1 --seed %llu\n", (unsigned long long)p->seed);
