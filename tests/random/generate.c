@@ -15,7 +15,7 @@ static int weighted(dice *d, const int *weights, int count)
     return i;
 }
 
-static const int op_weights[OP_KINDS] = {30, 18, 10, 10, 14, 7, 6, 6};
+static const int op_weights[OP_KINDS] = {30, 18, 10, 10, 14, 7, 6, 6, 9, 6};
 
 static void throw_pattern(dice *d, pattern *p)
 {
@@ -81,6 +81,10 @@ static void throw_call(dice *d, instruction *in)
     in->place = (place)weighted(d, place_weights, PLACES);
     in->variant = dice_below(d, NEST_VARIANTS);
     in->shorter = dice_percent(d, 15) ? dice_percent(d, 50) ? SHORTER_ALWAYS : SHORTER_SOME : SHORTER_NEVER;
+    if (in->op == OP_TELL) {
+        in->place = PLACE_HERE;
+        in->shorter = SHORTER_NEVER;
+    }
     in->change_value = dice_percent(d, 30);
     in->change_input = shape->in > 0 && dice_percent(d, 20) ? dice_below(d, BUFFERS) : -1;
     for (int i = 0; i < shape->out; i++) {
@@ -94,13 +98,13 @@ static void throw_call(dice *d, instruction *in)
 /* A stream that takes part, or one that could. */
 static void throw_instruction(dice *d, const model *m, instruction *in)
 {
-    static const int weights[] = {
-        [CALL] = 50, [WAIT] = 30, [BREAK] = 5, [KERNEL] = 6, [COPY] = 4, [FILL] = 2, [RECORD] = 6, [WAIT_EVENT] = 8};
+    static const int weights[] = {[CALL] = 50, [WAIT] = 30,   [BREAK] = 5,       [KERNEL] = 6,      [COPY] = 4,
+                                  [FILL] = 2,  [RECORD] = 10, [WAIT_EVENT] = 14, [RECORD_BARE] = 6, [WAIT_BARE] = 8};
 
     in->kind = (instruction_kind)weighted(d, weights, sizeof weights / sizeof weights[0]);
     do
         in->stream = dice_below(d, STREAMS);
-    while (in->kind != WAIT && !m->member[in->stream]);
+    while (in->kind != WAIT && in->kind != WAIT_EVENT && !m->member[in->stream]);
     do
         in->on = dice_below(d, STREAMS);
     while (!m->member[in->on]);
@@ -113,6 +117,12 @@ static void throw_instruction(dice *d, const model *m, instruction *in)
         in->out[i] = dice_below(d, dice_percent(d, 15) ? CELLS : BUFFERS);
     if (in->kind == CALL)
         throw_call(d, in);
+    /* Few inputs suit a listener. */
+    for (int tries = 0; in->kind == CALL && in->op == OP_LISTEN && tries < 20 && !model_may_listen(m, in); tries++) {
+        in->event = dice_below(d, EVENTS);
+        in->in[0] = dice_below(d, CELLS);
+        in->change_input = -1;
+    }
 }
 
 void generate(program *p, uint64_t seed)

@@ -26,8 +26,12 @@ static cudaError_t open_streams(void)
         error = cudaStreamCreateWithFlags(&the_machine.extra, cudaStreamNonBlocking);
     if (error == cudaSuccess)
         error = cudaStreamCreateWithFlags(&this_pass.side, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&this_pass.teller, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaEventCreateWithFlags(&this_pass.joined, cudaEventDisableTiming);
     for (int i = 0; i < EVENTS && error == cudaSuccess; i++)
-        error = cudaEventCreateWithFlags(&the_machine.events[i], cudaEventDisableTiming);
+        error = cudaEventCreateWithFlags(&the_machine.bare[i], cudaEventDisableTiming);
     return error == cudaSuccess ? cudaEventCreateWithFlags(&the_machine.order, cudaEventDisableTiming) : error;
 }
 
@@ -69,8 +73,10 @@ void machine_close(void)
         released(cudaStreamDestroy(the_machine.streams[i]), "cudaStreamDestroy");
     released(cudaStreamDestroy(the_machine.extra), "cudaStreamDestroy");
     released(cudaStreamDestroy(this_pass.side), "cudaStreamDestroy");
+    released(cudaStreamDestroy(this_pass.teller), "cudaStreamDestroy");
+    released(cudaEventDestroy(this_pass.joined), "cudaEventDestroy");
     for (int i = 0; i < EVENTS; i++)
-        released(cudaEventDestroy(the_machine.events[i]), "cudaEventDestroy");
+        released(cudaEventDestroy(the_machine.bare[i]), "cudaEventDestroy");
     released(cudaEventDestroy(the_machine.order), "cudaEventDestroy");
     released(cudaFree(the_machine.buffers), "cudaFree");
     released(cudaFree(the_machine.inputs), "cudaFree");

@@ -9,7 +9,7 @@ typedef tensor_data results[PASSES][CELLS];
 
 typedef struct machine {
     cudaStream_t streams[STREAMS], extra;
-    cudaEvent_t events[EVENTS], order;
+    cudaEvent_t bare[EVENTS], order;
     tensor_data *buffers, (*inputs)[BUFFERS], (*found)[CELLS]; /* on the device: BUFFERS, PASSES, PASSES */
     const bg_op *ops[OP_KINDS][2];
     results expected, seen; /* on the host */

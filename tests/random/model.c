@@ -8,6 +8,8 @@ const char *const feature_texts[FEATURE_COUNT] = {
 #undef FEATURE_TEXT
 };
 
+enum { TELLER = STREAMS };
+
 static void has(model *m, feature f)
 {
     m->features |= (uint64_t)1 << f;
@@ -72,7 +74,7 @@ static int nested_breaks(const program *p, const instruction *in, const char *na
 
 static void merge(clock *into, const clock *other)
 {
-    for (int s = 0; s < STREAMS; s++)
+    for (int s = 0; s <= STREAMS; s++)
         if (into->seen[s] < other->seen[s])
             into->seen[s] = other->seen[s];
 }
@@ -89,7 +91,7 @@ static void barrier(model *m)
         m->work[s] = 0;
     }
     for (int e = 0; e < EVENTS; e++)
-        m->recorded[e] = false;
+        m->bare[e].recorded = false;
     m->segment++;
 }
 
@@ -115,7 +117,7 @@ static bool may_write(const model *m, int stream, int cell)
 {
     if (!may_read(m, stream, cell))
         return false;
-    for (int s = 0; s < STREAMS; s++)
+    for (int s = 0; s <= STREAMS; s++)
         if (m->cells[cell].read[s] > clock_of(m, stream)->seen[s])
             return false;
     return true;
@@ -191,22 +193,60 @@ static bool step_plain(model *m, const instruction *in)
     return true;
 }
 
-/* Plain events know nothing of breaks: they live in one segment. */
-static bool step_event(model *m, const instruction *in)
+/* Bare events know nothing of breaks: they live in one segment, and between streams that take part. */
+static bool step_bare_event(model *m, const instruction *in)
 {
     if (m->program->debug == BG_DEBUG_FORWARD)
         return false;
-    if (in->kind == RECORD) {
-        m->recorded[in->event] = true;
-        m->event_plain[in->event] = m->plain[in->stream];
-        m->event_broken[in->event] = m->broken[in->stream];
+    if (in->kind == RECORD_BARE) {
+        m->bare[in->event].recorded = true;
+        m->bare[in->event].plain = m->plain[in->stream];
+        m->bare[in->event].broken = m->broken[in->stream];
         return true;
     }
-    if (!m->recorded[in->event])
+    if (!m->bare[in->event].recorded)
         return false;
-    merge(&m->plain[in->stream], &m->event_plain[in->event]);
-    merge(&m->broken[in->stream], &m->event_broken[in->event]);
+    merge(&m->plain[in->stream], &m->bare[in->event].plain);
+    merge(&m->broken[in->stream], &m->bare[in->event].broken);
     has(m, HAS_PLAIN_EVENT);
+    return true;
+}
+
+/* Whether the event tells of a body's work that the origin does not wait for. */
+static bool is_untold(const model *m, int event)
+{
+    return m->events[event].recorded && m->events[event].body &&
+           m->broken[0].seen[TELLER] < m->events[event].broken.seen[TELLER];
+}
+
+/* An event that alone tells of a body's work may not be recorded again before that is waited for. */
+static bool step_record(model *m, int event, const clock *plain, const clock *broken, bool body)
+{
+    if (is_untold(m, event))
+        return false;
+    if (m->events[event].recorded)
+        has(m, HAS_EVENT_AGAIN);
+    m->events[event].recorded = true;
+    m->events[event].body = body;
+    m->events[event].segment = m->segment;
+    m->events[event].plain = *plain;
+    m->events[event].broken = *broken;
+    return true;
+}
+
+static bool step_wait_event(model *m, const instruction *in)
+{
+    bool crosses = m->events[in->event].segment < m->segment;
+
+    if (!m->events[in->event].recorded || (m->events[in->event].body && !m->member[in->stream]))
+        return false;
+    has(m, m->events[in->event].body ? HAS_BODY_RECORDS : crosses ? HAS_EVENT_CROSSES : HAS_EVENT);
+    if (!m->member[in->stream])
+        has(m, crosses ? HAS_EVENT_FORKS_LATER : HAS_EVENT_FORKS);
+    m->member[in->stream] = true;
+    m->idle[in->stream] = false;
+    merge(&m->plain[in->stream], &m->events[in->event].plain);
+    merge(&m->broken[in->stream], &m->events[in->event].broken);
     return true;
 }
 
@@ -229,6 +269,8 @@ static bool operands_are_apart(const instruction *in)
 {
     const op_shape *shape = &op_shapes[in->op];
     for (int i = 0; i < shape->out; i++) {
+        if (in->op == OP_TELL && (in->given[i] == GIVEN_NOTHING || in->place != PLACE_HERE || in->shorter))
+            return false; /* the body's copies would not wait for its other stream */
         if (in->given[i] != GIVEN_MEMORY && (in->out[i] < BUFFERS || shape->in_place || in->shorter))
             return false; /* a bridge buffer has no rows of its own to leave */
         for (int j = 0; j < i; j++)
@@ -239,6 +281,35 @@ static bool operands_are_apart(const instruction *in)
                 return false;
     }
     return in->change_input < 0 || (shape->in > 0 && in->in[0] < BUFFERS);
+}
+
+/* What a listening body reads on its other stream comes before the event. Bodies must run at capture to be seen. */
+bool model_may_listen(const model *m, const instruction *in)
+{
+    int inputs[] = {in->in[0], in->change_input};
+    const clock *before = m->program->barriers ? &m->events[in->event].broken : &m->events[in->event].plain;
+
+    if (!m->events[in->event].recorded || !m->program->launch)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const history *h = inputs[i] < 0 ? NULL : &m->cells[inputs[i]];
+        if (h != NULL && h->writer >= 0 && before->seen[h->writer] < h->written)
+            return false;
+    }
+    return true;
+}
+
+/* The output of a telling body is its other stream's work, which only the event tells of. Where the body does not run
+ * at capture, nobody can see there that it records the event anew. */
+static bool tell(model *m, const instruction *in)
+{
+    if (!m->program->launch && m->events[in->event].recorded)
+        return false;
+    merge(&m->plain[TELLER], &m->plain[in->stream]);
+    merge(&m->broken[TELLER], &m->broken[in->stream]);
+    m->now[TELLER]++;
+    m->plain[TELLER].seen[TELLER] = m->broken[TELLER].seen[TELLER] = m->now[TELLER];
+    return step_record(m, in->event, &m->plain[TELLER], &m->broken[TELLER], true);
 }
 
 static void note_call_features(model *m, const instruction *in, bool eager, int inner)
@@ -274,6 +345,8 @@ static void note_call_features(model *m, const instruction *in, bool eager, int 
         has(m, HAS_NESTED);
     if (inner > 0)
         has(m, HAS_NESTED_BREAK);
+    if (in->op == OP_LISTEN)
+        has(m, HAS_BODY_WAITS);
     if (in->op == OP_ASIDE || in->op == OP_AMBIENT || in->op == OP_INSPECT)
         has(m, in->op == OP_ASIDE ? HAS_BODY_FORKS : in->op == OP_AMBIENT ? HAS_AMBIENT : HAS_INSPECT);
     if (eager && m->after_eager)
@@ -290,19 +363,20 @@ static void note_bridge_read(model *m, int cell)
 static void note_accesses(model *m, const instruction *in, bool eager)
 {
     const op_shape *shape = &op_shapes[in->op];
+    int stream = in->op == OP_TELL ? TELLER : in->stream;
     for (int i = 0; i < shape->in; i++) {
         note_bridge_read(m, in->in[i]);
-        note_read(m, in->stream, in->in[i]);
+        note_read(m, stream, in->in[i]);
     }
     if (in->change_input >= 0)
-        note_read(m, in->stream, in->change_input);
+        note_read(m, stream, in->change_input);
     for (int i = 0; i < shape->out; i++) {
         if (in->given[i] != GIVEN_MEMORY) {
             m->cells[in->out[i]] = (history){.writer = -1};
             m->slot_set[in->out[i] - BUFFERS] = true;
             m->slot_segment[in->out[i] - BUFFERS] = eager ? m->segment : -1;
         }
-        note_write(m, in->stream, in->out[i]);
+        note_write(m, stream, in->out[i]);
     }
 }
 
@@ -322,7 +396,7 @@ static bool step_call(model *m, const instruction *in)
         m->breaks++;
         barrier(m);
     }
-    if (!call_is_ordered(m, in))
+    if (!call_is_ordered(m, in) || (in->op == OP_LISTEN && !model_may_listen(m, in)))
         return false;
     for (int i = 0; i < inner && !forward; i++) {
         if (i == 0)
@@ -332,6 +406,8 @@ static bool step_call(model *m, const instruction *in)
     }
     note_call_features(m, in, eager, forward ? 0 : inner);
     tick(m, in->stream);
+    if (in->op == OP_TELL && !tell(m, in))
+        return false;
     note_accesses(m, in, eager);
     if (eager && !forward)
         barrier(m);
@@ -342,7 +418,7 @@ static bool step_call(model *m, const instruction *in)
 
 static bool step(model *m, const instruction *in)
 {
-    if (in->kind != WAIT && !m->member[in->stream])
+    if (in->kind != WAIT && in->kind != WAIT_EVENT && !m->member[in->stream])
         return false;
     if (in->kind != CALL)
         m->after_eager = false;
@@ -350,8 +426,10 @@ static bool step(model *m, const instruction *in)
     case CALL: return step_call(m, in);
     case WAIT: return step_wait(m, in);
     case BREAK: return step_break(m, in);
-    case RECORD:
-    case WAIT_EVENT: return step_event(m, in);
+    case RECORD: return step_record(m, in->event, &m->plain[in->stream], &m->broken[in->stream], false);
+    case WAIT_EVENT: return step_wait_event(m, in);
+    case RECORD_BARE:
+    case WAIT_BARE: return step_bare_event(m, in);
     default: return step_plain(m, in);
     }
 }
@@ -379,6 +457,14 @@ int model_unjoined(const model *m)
     for (int s = 1; s < STREAMS; s++)
         if (m->broken[0].seen[s] < m->work[s])
             return s;
+    return -1;
+}
+
+int model_untold(const model *m)
+{
+    for (int e = 0; e < EVENTS; e++)
+        if (is_untold(m, e))
+            return e;
     return -1;
 }
 
@@ -420,29 +506,36 @@ void model_end(model *m)
         has(m, HAS_CHURN);
 }
 
+/* One more, with an id of its own. */
+static bool append(program *p, model *m, instruction in)
+{
+    if (p->length == LENGTH)
+        return false;
+    in.change_input = -1;
+    for (int i = 0; i < p->length; i++)
+        if (in.id <= p->list[i].id)
+            in.id = p->list[i].id + 1;
+    p->list[p->length++] = in;
+    return model_step(m, &in);
+}
+
 bool mend(program *p)
 {
     program out = *p;
+    bool good = true;
     model m;
-    int s;
+    int at;
 
     out.length = 0;
     model_start(&m, &out);
     for (int i = 0; i < p->length; i++)
         if (model_step(&m, &p->list[i]))
             out.list[out.length++] = p->list[i];
-    while (!out.join_at_end && (s = model_unjoined(&m)) >= 0) {
-        instruction *in = &out.list[out.length];
-        if (out.length == LENGTH)
-            return false;
-        *in = (instruction){.kind = WAIT, .stream = 0, .on = s, .change_input = -1};
-        for (int i = 0; i < out.length; i++)
-            if (in->id <= out.list[i].id)
-                in->id = out.list[i].id + 1;
-        if (!model_step(&m, in))
-            return false;
-        out.length++;
-    }
-    *p = out;
-    return true;
+    while (good && !out.join_at_end && (at = model_unjoined(&m)) >= 0)
+        good = append(&out, &m, (instruction){.kind = WAIT, .on = at});
+    while (good && (at = model_untold(&m)) >= 0)
+        good = append(&out, &m, (instruction){.kind = WAIT_EVENT, .event = at});
+    if (good)
+        *p = out;
+    return good;
 }

@@ -45,6 +45,13 @@
     X(INSPECT, "eager op that waits and looks at data")                                                                \
     X(PLAIN_CUDA, "plain kernel, copy or fill")                                                                        \
     X(PLAIN_EVENT, "plain event recorded and waited on")                                                               \
+    X(EVENT, "event recorded and waited on")                                                                           \
+    X(EVENT_FORKS, "fork by an event")                                                                                 \
+    X(EVENT_CROSSES, "event waited on after a break")                                                                  \
+    X(EVENT_FORKS_LATER, "event from before a break waited on by a new stream")                                        \
+    X(EVENT_AGAIN, "event recorded again")                                                                             \
+    X(BODY_WAITS, "event of a segment waited on in a body")                                                            \
+    X(BODY_RECORDS, "event of a body waited on in a segment")                                                          \
     X(MADE_EAGER, "made eager by a pattern")                                                                           \
     X(MADE_CAPTURED, "made captured by a pattern")                                                                     \
     X(PATTERN_ENVIRONMENT, "patterns from BG_EAGER_OPS")                                                               \
@@ -73,21 +80,21 @@ typedef enum feature {
 extern const char *const feature_texts[FEATURE_COUNT];
 
 typedef struct clock {
-    uint8_t seen[STREAMS]; /* of each stream, how many of its instructions come before */
+    uint8_t seen[STREAMS + 1]; /* of each stream, how many of its instructions come before; last, bodies' teller */
 } clock;
 
 /* Who used a cell last. */
 typedef struct history {
     int writer; /* stream; -1: nobody in this pass */
     uint8_t written;
-    uint8_t read[STREAMS];
+    uint8_t read[STREAMS + 1];
 } history;
 
 typedef struct model {
     const program *program;
-    clock plain[STREAMS];  /* as the program orders itself */
-    clock broken[STREAMS]; /* and as breaks order it in the capture */
-    uint8_t now[STREAMS];
+    clock plain[STREAMS + 1];  /* as the program orders itself */
+    clock broken[STREAMS + 1]; /* and as breaks order it in the capture */
+    uint8_t now[STREAMS + 1];
     bool member[STREAMS];
     bool idle[STREAMS];    /* no wait of its own since the last break */
     uint8_t work[STREAMS]; /* the last work in this segment; 0: none */
@@ -96,8 +103,12 @@ typedef struct model {
     int slot_segment[SLOTS]; /* where an eager call made the bridge; -1: no eager call */
     int calls[OP_KINDS][2];  /* so far, by kind and declaration */
     int breaks, segment;
-    bool recorded[EVENTS]; /* in this segment */
-    clock event_plain[EVENTS], event_broken[EVENTS];
+    struct {
+        bool recorded;
+        bool body; /* in a body; nothing waits for it but members */
+        int segment;
+        clock plain, broken;
+    } events[EVENTS], bare[EVENTS];
     bool after_eager; /* nothing since an eager call */
     uint64_t features;
 } model;
@@ -105,8 +116,12 @@ typedef struct model {
 void model_start(model *m, const program *p);
 /* False: the instruction is illegal here, and the model as it was. */
 bool model_step(model *m, const instruction *in);
+/* Whether the event of a listen op orders its inputs. */
+bool model_may_listen(const model *m, const instruction *in);
 /* A stream whose work the origin does not wait for; -1: none. */
 int model_unjoined(const model *m);
+/* An event of a body that tells of work the origin does not wait for; -1: none. */
+int model_untold(const model *m);
 /* After the last instruction: adds the features of the program as a whole. */
 void model_end(model *m);
 

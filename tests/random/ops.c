@@ -73,7 +73,7 @@ static bg_status body_split(void *args, const void *a, bg_tensor *const *outputs
     return status;
 }
 
-#define WITH_VALUES BG_VALUE(uint32_t, k), BG_VALUE(int, variant), BG_VALUE(how, how)
+#define WITH_VALUES BG_VALUE(uint32_t, k), BG_VALUE(int, variant), BG_VALUE(int, event), BG_VALUE(how, how)
 
 BG_OP(mix, BG_IN(a), BG_IN(b), BG_OUT(y), WITH_VALUES)
 {
@@ -182,4 +182,30 @@ BG_EAGER_OP(inspect, BG_IN(a), BG_OUT(y), WITH_VALUES)
     if (error != cudaSuccess)
         return BG_ERROR_CUDA;
     return body_mix(args, args->a.data, args->a.data, &args->y, args->k + seen % 7, args->how, stream);
+}
+
+/* Has another stream wait for an event of the pass, and work: y = mix(a, mix(a, a)), the inner one there. */
+BG_EAGER_OP(listen, BG_IN(a), BG_OUT(y), WITH_VALUES)
+{
+    const void *a = args->a.data;
+    void *aside;
+    bg_status status = bg_scratch(args, ELEMENTS * sizeof(uint32_t), &aside);
+    if (status == BG_OK)
+        status = bg_stream_wait_event(this_pass.side, this_pass.events[args->event]);
+    if (status == BG_OK)
+        status = mix(aside, a, a, args->k, ELEMENTS, this_pass.side);
+    if (status == BG_OK)
+        status = bg_event_record(this_pass.joined, this_pass.side);
+    if (status == BG_OK)
+        status = bg_stream_wait_event(stream, this_pass.joined);
+    return status == BG_OK ? body_mix(args, a, aside, &args->y, args->k, args->how, stream) : status;
+}
+
+/* Leaves its work on another stream; the event tells when it is done. */
+BG_EAGER_OP(tell, BG_IN(a), BG_OUT(y), WITH_VALUES)
+{
+    bg_status status = bg_stream_wait_stream(this_pass.teller, stream);
+    if (status == BG_OK)
+        status = body_mix(args, args->a.data, args->a.data, &args->y, args->k, args->how, this_pass.teller);
+    return status == BG_OK ? bg_event_record(this_pass.events[args->event], this_pass.teller) : status;
 }

@@ -35,6 +35,8 @@ static void print_call(FILE *file, const program *p, const instruction *in, int 
         fprintf(file, "%s, ", cell(in->out[0]));
     fprintf(file, "%u)%s", in->k, places[in->place]);
     fprintf(file, "%s", shorter[in->shorter]);
+    if (in->op == OP_LISTEN || in->op == OP_TELL)
+        fprintf(file, ", %s event %d", in->op == OP_TELL ? "records" : "waits for", in->event);
     if (in->op == OP_NEST)
         fprintf(file, ", calls mix%s, bump%s%s", in->variant & NEST_OPEN ? " (no shape)" : "",
                 in->variant & NEST_EAGER ? ", eager_bump" : "", in->variant & NEST_SCRATCH ? ", in scratch" : "");
@@ -59,6 +61,8 @@ static void print_instruction(FILE *file, const program *p, const instruction *i
     case FILL: fprintf(file, "%s = bytes of %u", cell(in->out[0]), in->k); break;
     case RECORD: fprintf(file, "record event %d", in->event); break;
     case WAIT_EVENT: fprintf(file, "wait for event %d", in->event); break;
+    case RECORD_BARE: fprintf(file, "record bare event %d", in->event); break;
+    case WAIT_BARE: fprintf(file, "wait for bare event %d", in->event); break;
     }
     fputc('\n', file);
 }

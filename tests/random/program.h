@@ -13,8 +13,8 @@ enum {
     BUFFERS = 6, /* of the program's own memory */
     SLOTS = 4,   /* variables that hold outputs without memory of the caller's */
     CELLS = BUFFERS + SLOTS,
-    STREAMS = 4, /* 0 is the origin */
-    EVENTS = 3,
+    STREAMS = 4,  /* 0 is the origin */
+    EVENTS = 3,   /* of each kind: those that breakgraph sees, and those that it does not */
     LENGTH = 48,  /* instructions at most */
     OUTPUTS = 3,  /* of an op at most */
     ELEMENTS = 8, /* of a tensor */
@@ -33,6 +33,8 @@ typedef enum op_kind {
     OP_ASIDE,
     OP_AMBIENT,
     OP_INSPECT,
+    OP_LISTEN,
+    OP_TELL,
     OP_KINDS
 } op_kind;
 
@@ -40,14 +42,16 @@ typedef enum op_kind {
 enum { NEST_EAGER = 1, NEST_OPEN = 2, NEST_SCRATCH = 4, NEST_VARIANTS = 8 };
 
 typedef enum instruction_kind {
-    CALL,      /* an op */
-    WAIT,      /* bg_stream_wait_stream(stream, on) */
-    BREAK,     /* bg_break(stream) */
-    KERNEL,    /* plain CUDA */
-    COPY,      /* plain CUDA */
-    FILL,      /* plain CUDA */
-    RECORD,    /* cudaEventRecord(event, stream) */
-    WAIT_EVENT /* cudaStreamWaitEvent(stream, event) */
+    CALL,        /* an op */
+    WAIT,        /* bg_stream_wait_stream(stream, on) */
+    BREAK,       /* bg_break(stream) */
+    KERNEL,      /* plain CUDA */
+    COPY,        /* plain CUDA */
+    FILL,        /* plain CUDA */
+    RECORD,      /* bg_event_record(event, stream) */
+    WAIT_EVENT,  /* bg_stream_wait_event(stream, event) */
+    RECORD_BARE, /* cudaEventRecord(bare event, stream) */
+    WAIT_BARE    /* cudaStreamWaitEvent(stream, bare event) */
 } instruction_kind;
 
 /* Where a body leaves an output. What changes does so from pass to pass. */

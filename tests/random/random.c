@@ -32,6 +32,7 @@ const op_shape op_shapes[OP_KINDS] = {
     [OP_PAIR] = {"pair", 1, 2, false, false, true},      [OP_SPLIT] = {"split", 1, 3, false, false, true},
     [OP_NEST] = {"nest", 1, 1, false, false, false},     [OP_ASIDE] = {"aside", 1, 1, false, false, false},
     [OP_AMBIENT] = {"ambient", 0, 1, true, true, false}, [OP_INSPECT] = {"inspect", 1, 1, false, true, false},
+    [OP_LISTEN] = {"listen", 1, 1, false, true, false},  [OP_TELL] = {"tell", 1, 1, false, true, true},
 };
 
 const char *op_name(op_kind op, bool eager, char *name, size_t bytes)

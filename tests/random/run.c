@@ -164,6 +164,8 @@ static void set_value(const session *s, int i, const bg_field *field, void *at)
         *(uint32_t *)at = value_of(s, i);
     else if (strcmp(field->name, "variant") == 0)
         *(int *)at = in->variant;
+    else if (strcmp(field->name, "event") == 0)
+        *(int *)at = in->event;
     else
         *(how *)at = how_of(in);
 }
@@ -253,8 +255,11 @@ static bool issue(session *s, int i)
     case FILL:
         TRY_CUDA(cudaMemsetAsync(memory_of(s, in->out[0]), (int)in->k, sizeof(tensor_data), stream));
         return true;
-    case RECORD: TRY_CUDA(cudaEventRecord(the_machine.events[in->event], stream)); return true;
-    case WAIT_EVENT: TRY_CUDA(cudaStreamWaitEvent(stream, the_machine.events[in->event], 0)); return true;
+    case RECORD: return bg_ok(s, bg_event_record_at(this_pass.events[in->event], stream, 0, &site), "bg_event_record");
+    case WAIT_EVENT:
+        return bg_ok(s, bg_stream_wait_event_at(stream, this_pass.events[in->event], 0, &site), "bg_stream_wait_event");
+    case RECORD_BARE: TRY_CUDA(cudaEventRecord(the_machine.bare[in->event], stream)); return true;
+    case WAIT_BARE: TRY_CUDA(cudaStreamWaitEvent(stream, the_machine.bare[in->event], 0)); return true;
     }
     return true;
 }
@@ -344,6 +349,18 @@ static bool capture_with(session *s, const bg_capture_options *options)
     return status == BG_OK && bg_ok(s, ended, "bg_capture_end");
 }
 
+/* The program's events have no record yet: a capture refuses to wait for one from before it. */
+static bool renew_events(session *s)
+{
+    for (int i = 0; i < EVENTS; i++) {
+        if (this_pass.events[i] != NULL)
+            TRY_CUDA(cudaEventDestroy(this_pass.events[i]));
+        this_pass.events[i] = NULL;
+        TRY_CUDA(cudaEventCreateWithFlags(&this_pass.events[i], cudaEventDisableTiming));
+    }
+    return true;
+}
+
 static bool capture(session *s)
 {
     const program *p = s->program;
@@ -367,7 +384,7 @@ static bool capture(session *s)
     if (!reset(s, the_machine.streams[0]))
         return false;
     TRY_CUDA(cudaDeviceSynchronize());
-    good = set_environment(s, true) && capture_with(s, &options);
+    good = renew_events(s) && set_environment(s, true) && capture_with(s, &options);
     return set_environment(s, false) && good;
 }
 
@@ -375,6 +392,8 @@ static bool capture(session *s)
 static bool check_capture_pass(session *s)
 {
     TRY_CUDA(cudaDeviceSynchronize());
+    for (int i = 0; i < EVENTS; i++)
+        TRY_CUDA(cudaEventQuery(this_pass.events[i]));
     if (s->program->launch)
         return gather(s, the_machine.streams[0]) && compare(s, FAILED_CAPTURE, 0, 0);
     if (!s->program->state)
@@ -537,7 +556,7 @@ static bool check_streams(session *s)
 static bool run_all(session *s)
 {
     const program *p = s->program;
-    if (!plan(s) || !upload_inputs(s))
+    if (!plan(s) || !upload_inputs(s) || !renew_events(s))
         return false;
     if (!run_plainly(s, true, p->replays + 1) || !download(s, &the_machine.expected))
         return false;
