@@ -109,7 +109,7 @@ RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
 SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
-PLANTED := $(wildcard tests/random/test_*.sh)
+RANDOM_PLANTED := $(wildcard tests/random/test_*.sh)
 # The recorder stands for a profiler.
 CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph

@@ -26,7 +26,7 @@ test: run-tests
 run-tests: tests all
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
-	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM) $(if $(VARIANT),,$(CLI_TESTS) $(PLANTED))
+	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM) $(if $(VARIANT),,$(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED))
 
 # What takes long: many replays, many seeds, of the fault sweep too, and all under hostile memory; and
 # the planted defects.
