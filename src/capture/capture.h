@@ -241,7 +241,9 @@ void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__c
 bool bg__stream_call_refused(const bg_capture *capture, bg_status *status);
 bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site);
 
-/* Events (events.c). For a capture that has ended: those that its segments recorded are recorded on the origin. */
+/* Events (events.c). Before a segment is launched: after what bodies queued and it waits for. */
+bg_status bg__events_before_launch(bg_capture *capture);
+/* For a capture that has ended: those that its segments recorded are recorded on the origin. */
 bg_status bg__events_settle(bg_capture *capture);
 /* The same where nothing can be told of a failure. */
 void bg__events_free(bg_capture *capture);

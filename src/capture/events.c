@@ -57,6 +57,40 @@ static void note(bg_capture *capture, cudaEvent_t event, const bg_site *site)
     };
 }
 
+static bool is_awaited(const bg_capture *capture, const bg__event *entry)
+{
+    return entry->in_body && entry->waited_in == capture->opened;
+}
+
+bg_status bg__events_before_launch(bg_capture *capture)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < capture->event_count; i++)
+        if (is_awaited(capture, &capture->events[i]))
+            BG__TRY_CUDA(cudaStreamWaitEvent(capture->origin, capture->events[i].event, 0));
+done:
+    return status;
+}
+
+/* The program is about to give the event another meaning, or none. What the segment waits for must be over then. */
+static bg_status finish_awaited(const bg_capture *capture, cudaEvent_t event)
+{
+    const bg__event *entry = find(capture, event);
+    bg__relaxed relaxed;
+    cudaError_t error;
+    bg_status status;
+
+    if (entry == NULL || !capture->open || !is_awaited(capture, entry))
+        return BG_OK;
+    BG__TRY(bg__relax_begin(&relaxed));
+    error = cudaEventSynchronize(event);
+    bg__relax_end(relaxed);
+    if (error != cudaSuccess)
+        status = bg__fail_cuda(error, "cudaEventSynchronize");
+done:
+    return status;
+}
+
 /* Two events of one record each have a time between them, which must not be negative: in order. */
 bg_status bg__events_settle(bg_capture *capture)
 {
@@ -108,8 +142,10 @@ static bg_status record(bg_capture *capture, cudaEvent_t event, cudaStream_t str
         BG__TRY(bg__capture_claim(capture, stream, site, &kind));
     else
         BG__TRY(check_threads(stream));
-    if (capture != NULL)
+    if (capture != NULL) {
         BG__TRY(reserve(capture));
+        BG__TRY(finish_awaited(capture, event));
+    }
     BG__TRY_CUDA(cudaEventRecordWithFlags(event, stream, flags));
     if (capture == NULL || (flags & cudaEventRecordExternal) != 0)
         goto done;
@@ -206,22 +242,12 @@ static bg_status wait_step(bg_capture *capture, cudaEvent_t event, const bg_site
     return bg__graph_insert_event(capture->graph, capture->graph->step_count, BG__WAIT, event, site);
 }
 
-/* What the body queued is done before the segment is launched: at capture by waiting for it here. */
 static bg_status wait_for_body(bg_capture *capture, bg__event *entry)
 {
-    bg__relaxed relaxed;
-    cudaError_t error;
-    bg_status status;
+    bg_status status = BG_OK;
 
     if (entry->waited_in == capture->opened)
         return BG_OK;
-    BG__TRY(bg__relax_begin(&relaxed));
-    error = cudaEventSynchronize(entry->event);
-    bg__relax_end(relaxed);
-    if (error != cudaSuccess) {
-        status = bg__fail_cuda(error, "cudaEventSynchronize");
-        goto done;
-    }
     BG__TRY(wait_step(capture, entry->event, &entry->site));
     entry->waited_in = capture->opened;
 done:
@@ -360,8 +386,10 @@ bg_status bg_event_destroy(cudaEvent_t event)
     bg_status status = BG_OK;
 
     BG__NEED(event);
-    if (capture != NULL)
+    if (capture != NULL) {
+        BG__TRY(finish_awaited(capture, event));
         forget(capture, event);
+    }
     BG__TRY_CUDA(cudaEventDestroy(event));
 done:
     return status;

@@ -176,6 +176,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
         }
         goto done;
     }
+    BG__TRY(bg__events_before_launch(capture));
     BG__TRY_CUDA(cudaGraphGetNodes(segment.graph, NULL, &segment.nodes));
     if (bg__writeback_alone(capture, segment.nodes))
         BG__TRY(bg__writeback_unfold(capture));

@@ -74,6 +74,19 @@ BG_OP(sweep_product, BG_IN(x), BG_OUT(y))
     return BG_ERROR_CUBLAS;
 }
 
+static cudaEvent_t events[3];
+
+/* Waits for a segment's event on a stream outside, and leaves its work there: events[1] tells when it is done. */
+BG_EAGER_OP(sweep_outside, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = bg_stream_wait_stream(scene->other, stream);
+    if (status == BG_OK)
+        status = bg_stream_wait_event(scene->other, events[0]);
+    if (status == BG_OK)
+        status = own(bgk_scale(args->y.data, args->x.data, args->factor, N, scene->other));
+    return status == BG_OK ? bg_event_record(events[1], scene->other) : status;
+}
+
 /* ---- passes: x is 1 --------------------------------------------------------------------------------------------- */
 
 #define CALL(op, ...)                                                                                                  \
@@ -118,6 +131,27 @@ static bg_status forked_pass(void *user, cudaStream_t stream)
     NEXT(own(bgk_scale(s->elsewhere, s->y.data, 2, N, s->other)));
     NEXT(bg_stream_wait_stream(stream, s->other));
     return own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream));
+}
+
+/* Events that cross breaks both ways, one of them used again, and one that is for after the end. */
+static bg_status event_pass(void *user, cudaStream_t stream)
+{
+    sweep_scene *s = user;
+    cudaStream_t fork = cudaStreamPerThread;
+    NEXT(bg_event_record(events[2], stream));
+    NEXT(bg_stream_wait_event(fork, events[2]));
+    NEXT(own(bgk_scale(s->elsewhere, s->x.data, 2, N, fork)));
+    CALL(sweep_scale, .x = s->x, .y = s->y, .factor = 2);
+    NEXT(bg_event_record(events[0], stream));
+    NEXT(bg_event_record(events[2], stream));
+    CALL(sweep_outside, .x = s->y, .y = s->z, .factor = 3);
+    NEXT(bg_stream_wait_event(fork, events[2]));
+    NEXT(own(bgk_scale(s->elsewhere, s->elsewhere, 2, N, fork)));
+    NEXT(bg_event_record(events[2], fork));
+    NEXT(bg_stream_wait_event(stream, events[2]));
+    NEXT(bg_stream_wait_event(stream, events[1]));
+    NEXT(own(bgk_add(s->z.data, s->z.data, s->elsewhere, N, stream)));
+    return bg_event_record(events[0], stream);
 }
 
 /* Looks at nothing that it is told: what it launches after a failure must not run. */
@@ -239,6 +273,32 @@ static void breaks(void)
 static void forks(void)
 {
     capture_and_replay(forked_pass, NULL);
+}
+
+static void with_events(const bg_capture_options *options)
+{
+    bool made = true;
+    for (int i = 0; i < 3; i++) {
+        events[i] = NULL;
+        made = made && ok(own(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming)));
+    }
+    if (made)
+        capture_and_replay(event_pass, options);
+    for (int i = 0; i < 3; i++)
+        if (events[i] != NULL)
+            ok(bg_event_destroy(events[i]));
+}
+
+static void event_crossings(void)
+{
+    with_events(NULL);
+}
+
+static void events_and_debug_ops(void)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    options.debug = BG_DEBUG_OPS;
+    with_events(&options);
 }
 
 static void join_at_end(void)
@@ -487,6 +547,8 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(plain, 6),
     SCENARIO(breaks, 30),
     SCENARIO(forks, 11),
+    SCENARIO(event_crossings, 10),
+    SCENARIO(events_and_debug_ops, 10),
     SCENARIO(join_at_end, 4),
     SCENARIO(write_back, 30),
     SCENARIO(write_back_in_replays, 30),
