@@ -1,6 +1,6 @@
 /* breakgraph: capture a forward pass as CUDA graphs with eager functions between them, and replay it.
- * This header includes the whole API but for what other libraries need, breakgraph/cublas.h and breakgraph/dlpack.h, and
- * for breakgraph/hooks.h, which redefines names of CUDA's. */
+ * This header includes the whole API but for what other libraries need, breakgraph/cublas.h and breakgraph/dlpack.h,
+ * and for breakgraph/hooks.h, which redefines names of CUDA's. */
 #ifndef BREAKGRAPH_BREAKGRAPH_H
 #define BREAKGRAPH_BREAKGRAPH_H
 
