@@ -25,7 +25,8 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
 /* Records event on stream. In a capture, a record on one of its streams belongs to the pass as the capture sees it:
  *   - wherever the event is waited on after a break, that wait holds, in each replay too: in later segments, in a body,
  *     and in a segment for what a body recorded. The wait of a body must be made through bg_stream_wait_event, and
- *     already when the body runs at capture;
+ *     already when the body runs at capture; for a body that does not run there (options.launch_segments false, a
+ *     capture stub), replays record each event before it that nothing has waited on in its own segment;
  *   - when the capture has ended the event is recorded once more, after it, so that it can be asked and waited for.
  *     Replays leave it alone, unless a body waits on it: to know when a replay is done, record an event after
  *     bg_replay.

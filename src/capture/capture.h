@@ -93,6 +93,8 @@ bg_status bg__graph_add_step(bg_graph *graph, bg__step step);
 bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment);
 /* A WAIT or RECORD step as step number `at`; those from there on move up by one. */
 bg_status bg__graph_insert_event(bg_graph *graph, int at, bg__step_kind kind, cudaEvent_t event, const bg_site *site);
+/* Takes out all steps with that event. */
+void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event);
 /* An eager call's record, with args copied. The graph owns it. */
 bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
 /* Where a step is, for messages: "segment 2", "call attention#0". */
@@ -110,6 +112,7 @@ typedef struct bg__member {
 /* An event that the program recorded in this capture, through this library. */
 typedef struct bg__event {
     cudaEvent_t event;
+    bool taken_up; /* recorded in a segment, and waited on in that one */
     bool in_body;  /* recorded by a body: it stands for work outside the graphs */
     bool real;     /* recorded in a segment, and then on the origin too, as in each replay */
     int segment;   /* the how-manieth that was opened, when it was recorded */
@@ -243,6 +246,8 @@ bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char 
 
 /* Events (events.c). Before a segment is launched: after what bodies queued and it waits for. */
 bg_status bg__events_before_launch(bg_capture *capture);
+/* Before a call, the last of the steps, whose body does not run at capture. */
+bg_status bg__events_before_unseen(bg_capture *capture);
 /* For a capture that has ended: those that its segments recorded are recorded on the origin. */
 bg_status bg__events_settle(bg_capture *capture);
 /* The same where nothing can be told of a failure. */

@@ -1,7 +1,8 @@
 /* The program's events. What a segment records is gone when its capture ends, so that each use of it elsewhere is given
  * another form:
  *   a wait in a later segment: nothing, since a break is a barrier; an idle stream is pulled in;
- *   a wait in a body: a RECORD step before that body;
+ *   a wait in a body: a RECORD step before that body; where the body does not run at capture, so that its waits are
+ *   unknown, for each event that no wait in its own segment has taken up;
  *   a wait in a segment for what a body recorded: a WAIT step before that segment;
  *   after the end: a record on the origin.
  * An event is touched only where the program names it, and at the end. */
@@ -220,16 +221,38 @@ static int call_step(const bg_graph *graph)
     return at;
 }
 
+/* In each replay, and now. */
+static bg_status record_before_call(bg_capture *capture, bg__event *entry)
+{
+    bg_graph *graph = capture->graph;
+    bg_status status;
+    BG__TRY(bg__graph_insert_event(graph, call_step(graph), BG__RECORD, entry->event, &entry->site));
+    BG__TRY_CUDA(cudaEventRecord(entry->event, capture->origin));
+    entry->real = true;
+done:
+    return status;
+}
+
+bg_status bg__events_before_unseen(bg_capture *capture)
+{
+    bg_status status = BG_OK;
+    capture->unseen_body = true;
+    for (int i = 0; i < capture->event_count; i++) {
+        bg__event *entry = &capture->events[i];
+        if (!entry->in_body && !entry->real && !entry->taken_up)
+            BG__TRY(record_before_call(capture, entry));
+    }
+done:
+    return status;
+}
+
 static bg_status wait_in_body(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, unsigned flags)
 {
     bg__event *entry = find(capture, event);
     bg_status status = BG_OK;
 
-    if (entry != NULL && !entry->in_body && !entry->real) {
-        BG__TRY(bg__graph_insert_event(capture->graph, call_step(capture->graph), BG__RECORD, event, &entry->site));
-        BG__TRY_CUDA(cudaEventRecord(event, capture->origin));
-        entry->real = true;
-    }
+    if (entry != NULL && !entry->in_body && !entry->real)
+        BG__TRY(record_before_call(capture, entry));
     BG__TRY(wait_plain(waiter, event, flags));
 done:
     return status;
@@ -305,8 +328,10 @@ static bg_status wait_of_member(bg_capture *capture, cudaStream_t waiter, cudaEv
         BG__TRY(wait_for_unknown(capture, waiter, event, site));
     else if (entry->in_body)
         BG__TRY(wait_for_body(capture, entry));
-    else if (entry->segment == capture->opened)
+    else if (entry->segment == capture->opened) {
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
+        entry->taken_up = true;
+    }
 done:
     return status;
 }
@@ -314,7 +339,7 @@ done:
 /* An event of a segment pulls the stream in. */
 static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, const bg_site *site)
 {
-    const bg__event *entry = find(capture, event);
+    bg__event *entry = find(capture, event);
     bg__stream_kind kind;
     bg_status status;
 
@@ -328,8 +353,10 @@ static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cuda
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the legacy stream cannot wait for work of a capture; create a "
                                                      "stream and use that");
     } else {
+        bool fresh = entry->segment == capture->opened;
         BG__TRY(bg__capture_add_member(capture, waiter, site));
-        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, entry->segment == capture->opened ? event : capture->event, 0));
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, fresh ? event : capture->event, 0));
+        entry->taken_up |= fresh;
     }
 done:
     return status;
@@ -389,6 +416,7 @@ bg_status bg_event_destroy(cudaEvent_t event)
     if (capture != NULL) {
         BG__TRY(finish_awaited(capture, event));
         forget(capture, event);
+        bg__graph_remove_event(capture->graph, event);
     }
     BG__TRY_CUDA(cudaEventDestroy(event));
 done:

@@ -75,6 +75,24 @@ done:
     return status;
 }
 
+static void remove_step(bg_graph *graph, int at)
+{
+    memmove(&graph->steps[at], &graph->steps[at + 1], (size_t)(graph->step_count - 1 - at) * sizeof *graph->steps);
+    graph->step_count--;
+    for (int i = at; i < graph->step_count; i++)
+        if (graph->steps[i].kind == BG__SYNC && graph->steps[i].place > at)
+            graph->steps[i].place--;
+}
+
+void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event)
+{
+    for (int i = graph->step_count - 1; i >= 0; i--) {
+        const bg__step *step = &graph->steps[i];
+        if ((step->kind == BG__WAIT || step->kind == BG__RECORD) && step->of.event == event)
+            remove_step(graph, i);
+    }
+}
+
 static void free_eager(bg__eager *eager)
 {
     for (int i = 0; eager->copies != NULL && i < eager->outputs; i++)

@@ -101,7 +101,8 @@ static bg_status run_at_break(bg_capture *capture, void *user)
     BG__TRY(bg__graph_add_step(capture->graph,
                                (bg__step){.kind = BG__CALL, .place = capture->graph->breaks - 1, .of.eager = eager}));
     body = choose_body(capture, at->op, at->args);
-    capture->unseen_body |= body != at->op->body;
+    if (body != at->op->body)
+        BG__TRY(bg__events_before_unseen(capture));
     if (body != NULL) {
         BG__TRY(run_body(capture, eager, body));
         if (capture->aborted)

@@ -354,6 +354,64 @@ static void test_recorded_in_a_body_that_does_not_run(void **state)
     bg_graph_destroy(graph);
 }
 
+/* So are its waits: e goes by the record of each replay, f was taken up before the body. */
+static bg_status waited_on_unseen(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(f, stream);
+    bg_stream_wait_event(t->other, f);
+    BG_CALL(scale, t->other, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(f, t->other);
+    bg_stream_wait_event(stream, f);
+    bg_event_record(e, stream);
+    BG_CALL(scale_after_e, stream, .x = t->y, .factor = 3);
+    return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
+}
+
+static void test_waited_on_in_a_body_that_does_not_run(void **state)
+{
+    fixture *t = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.launch_segments = false;
+    EXPECT_OK(bg_capture_forward(&graph, waited_on_unseen, t, t->stream, &options));
+    assert_int_equal(info_of(graph).steps, 4); /* two segments, a call, a record */
+    for (int i = 1; i < 4; i++) {
+        put(&t->x, (float)i);
+        EXPECT_OK(bg_replay(graph, t->stream));
+        assert_true(get(&t->z) == 6 * (float)i);
+    }
+    bg_graph_destroy(graph);
+}
+
+/* An event destroyed in the pass is nobody's any more: replays do not touch it. */
+static bg_status destroyed_after_a_body(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    cudaEvent_t event = NULL;
+    EXPECT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    BG_CALL(scale, stream, .x = t->x, .y = t->y, .factor = 2);
+    bg_event_record(event, stream);
+    BG_CALL(eager_scale, stream, .x = t->y, .factor = 3);
+    EXPECT_OK(bg_event_destroy(event));
+    return BG_CALL(scale, stream, .x = t->y, .y = t->z, .factor = 1);
+}
+
+static void test_destroyed_after_a_body_that_does_not_run(void **state)
+{
+    fixture *t = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.launch_segments = false;
+    options.debug = BG_DEBUG_SYNC;
+    EXPECT_OK(bg_capture_forward(&graph, destroyed_after_a_body, t, t->stream, &options));
+    assert_int_equal(info_of(graph).steps, 6); /* two segments, a call, each looked at */
+    put(&t->x, 5);
+    EXPECT_OK(bg_replay(graph, t->stream));
+    assert_true(get(&t->z) == 30);
+    bg_graph_destroy(graph);
+}
+
 /* side waits for the body's event: both are outside, and stay there. */
 static bg_status outside_after_a_body(void *user, cudaStream_t stream)
 {
@@ -511,6 +569,8 @@ int main(void)
         TEST(test_recorded_in_a_body),
         TEST(test_recorded_in_a_body_and_used_again),
         TEST(test_recorded_in_a_body_that_does_not_run),
+        TEST(test_waited_on_in_a_body_that_does_not_run),
+        TEST(test_destroyed_after_a_body_that_does_not_run),
         TEST(test_a_stream_outside_stays_there),
         TEST(test_asked_after_the_end),
         TEST(test_asked_after_a_capture_that_failed),
