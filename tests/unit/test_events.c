@@ -1,6 +1,8 @@
 /* Events in a capture: forks and joins by them, and all the ways in which one crosses a break. */
 #include "event_support.h"
 
+#include <breakgraph/cublas.h>
+
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
@@ -489,6 +491,53 @@ static void test_asked_after_a_capture_that_failed(void **state)
     expect_answers(t);
 }
 
+/* ---- libraries ------------------------------------------------------------------------------------------------- */
+
+static cublasHandle_t cublas;
+
+/* y = x x[0], of N numbers: what cuBLAS launches, and the streams that it forks inside, are its own. */
+BG_OP(square, BG_IN(x), BG_OUT(y))
+{
+    const float one = 1, zero = 0;
+    bg_status status = bg_cublas_bind(cublas, stream, NULL);
+    if (status == BG_OK && cublasSgemm(cublas, CUBLAS_OP_N, CUBLAS_OP_N, N, 1, 1, &one, args->x.data, N, args->x.data,
+                                       1, &zero, args->y.data, N) != CUBLAS_STATUS_SUCCESS)
+        status = BG_ERROR_CUBLAS;
+    return status;
+}
+
+/* z = x^2 * 2 + x^2 for x that is the same everywhere, one product on each stream, with a break between. */
+static bg_status products(void *user, cudaStream_t stream)
+{
+    fixture *t = user;
+    bg_event_record(e, stream);
+    bg_stream_wait_event(t->other, e);
+    BG_CALL(square, t->other, .x = t->x, .y = t->y);
+    bg_event_record(f, t->other);
+    BG_CALL(eager_scale, stream, .x = t->y, .factor = 2);
+    bg_stream_wait_event(stream, f);
+    BG_CALL(square, stream, .x = t->x, .y = t->z);
+    return BG_CALL(sum, stream, .a = t->y, .b = t->z, .y = t->z);
+}
+
+static void test_cublas_on_forked_streams(void **state)
+{
+    fixture *t = *state;
+    bg_graph *graph;
+    assert_int_equal(cublasCreate(&cublas), CUBLAS_STATUS_SUCCESS);
+    put(&t->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, products, t, t->stream, NULL));
+    assert_true(get(&t->z) == 3);
+    for (int i = 2; i < 5; i++) {
+        put(&t->x, (float)i);
+        EXPECT_OK(bg_replay(graph, t->stream));
+        assert_true(get(&t->z) == 3 * (float)i * (float)i);
+    }
+    bg_graph_destroy(graph);
+    bg_workspace_release(cublas);
+    assert_int_equal(cublasDestroy(cublas), CUBLAS_STATUS_SUCCESS);
+}
+
 /* ---- what is left to CUDA -------------------------------------------------------------------------------------- */
 
 /* The graph itself records e, in each replay, and waits for f. */
@@ -574,6 +623,7 @@ int main(void)
         TEST(test_a_stream_outside_stays_there),
         TEST(test_asked_after_the_end),
         TEST(test_asked_after_a_capture_that_failed),
+        TEST(test_cublas_on_forked_streams),
         TEST(test_external_events),
         TEST(test_an_event_without_a_record_is_no_wait),
         TEST(test_a_bare_record_and_a_known_wait),
