@@ -77,6 +77,8 @@ void machine_close(void)
     released(cudaEventDestroy(this_pass.joined), "cudaEventDestroy");
     for (int i = 0; i < EVENTS; i++)
         released(cudaEventDestroy(the_machine.bare[i]), "cudaEventDestroy");
+    for (int i = 0; i < EVENTS && this_pass.events[i] != NULL; i++)
+        released(cudaEventDestroy(this_pass.events[i]), "cudaEventDestroy");
     released(cudaEventDestroy(the_machine.order), "cudaEventDestroy");
     released(cudaFree(the_machine.buffers), "cudaFree");
     released(cudaFree(the_machine.inputs), "cudaFree");

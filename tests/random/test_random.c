@@ -1,8 +1,10 @@
 /* Random programs: each is run plainly, captured, and replayed on changing inputs, and must compute the same.
  *   test_random [--programs N] [--seed S] [--verbose]
  * Program i is made from seed S + i, so that --programs 1 --seed SEED runs the one that failed. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model.h"
 #include "shrink.h"
@@ -91,6 +93,26 @@ static void show_failure(program *p, failure *f, const settings *s)
     printf("not ok programs: seed %llu fails: %s\n", (unsigned long long)p->seed, kinds[f->kind]);
 }
 
+/* A program that ends the process is named, too; it cannot be shrunk here. */
+static char last_words[80];
+
+static void say_last_words(int number)
+{
+    ssize_t written = write(STDOUT_FILENO, last_words, strlen(last_words));
+    (void)written;
+    raise(number); /* the default action, now that the handler is reset */
+}
+
+static bool prepare_last_words(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
+    struct sigaction action = {.sa_handler = say_last_words, .sa_flags = (int)SA_RESETHAND};
+    bool good = true;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        good &= sigaction(signals[i], &action, NULL) == 0;
+    return good;
+}
+
 static bool run_programs(const settings *s)
 {
     int counts[FEATURE_COUNT] = {0};
@@ -105,6 +127,7 @@ static bool run_programs(const settings *s)
         features = features_of(&p);
         for (int b = 0; b < FEATURE_COUNT; b++)
             counts[b] += (int)(features >> b & 1);
+        snprintf(last_words, sizeof last_words, "seed %llu ends the process\n", (unsigned long long)p.seed);
         if (s->verbose)
             print_program(stdout, &p);
         if (!run_program(&p, &f)) {
@@ -126,7 +149,7 @@ int main(int count, char **words)
         return 2;
     if (unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE") || unsetenv("BG_FOREIGN_INLINE"))
         return 2;
-    if (!machine_open())
+    if (!prepare_last_words() || !machine_open())
         return 1;
     good = run_programs(&s);
     machine_close();
