@@ -52,7 +52,7 @@ plant not-forked-again $capture/segment.c \
 plant event-wait-dropped $capture/events.c \
     's/^( *)BG__TRY\(wait_step\(capture, entry->event.*/\1(void)wait_step;/'
 plant event-record-dropped $capture/events.c \
-    's/^( *)BG__TRY\(bg__graph_insert_event\(capture->graph, call_step.*/\1(void)call_step;/'
+    's/^( *)BG__TRY\(bg__graph_insert_event\(graph, call_step.*/\1(void)call_step, (void)graph;/'
 plant event-unsettled $capture/events.c \
     '/^bg_status bg__events_settle/,/^}/s/i < capture->event_count/i < capture->event_count - 1/'
 plant copy-off $capture/writeback.c \
