@@ -113,6 +113,7 @@ static void dispose(bg_capture *capture)
     if (capture->thread == bg__thread_id() && bg__thread_self()->phase == BG_PHASE_CAPTURE)
         bg__thread_self()->phase = BG_PHASE_PLAIN;
     bg__workers_stop(capture->workers);
+    bg__survey_free(capture->survey);
     bg__state_free(capture);
     bg__override_free(capture->override);
     bg_graph_destroy(capture->graph);

@@ -143,6 +143,7 @@ struct bg_capture {
     bool unseen_body; /* the body of some break did not run: it may record events */
     bg__saved *saved;
     size_t saved_count;
+    struct bg__survey *survey;   /* room to look at segments in (unjoined.c) */
     struct bg__workers *workers; /* NULL: segments are instantiated here */
     bg__copy *writebacks;        /* of the last break: they go into the segment that follows it */
     bool open;                   /* the origin captures */
@@ -259,7 +260,8 @@ typedef struct bg__unjoined {
     char text[400];
 } bg__unjoined;
 /* Looks at the segment that is open. */
-bg_status bg__find_unjoined(const bg_capture *capture, bg__unjoined *unjoined);
+bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined);
+void bg__survey_free(struct bg__survey *survey);
 
 /* Live captures (live.c). */
 void bg__live_add(bg_capture *capture);

@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of the segment that is open. */
-typedef struct survey {
+/* What is known of the segment that is open; the room is kept for the next one. */
+struct bg__survey {
     cudaGraphNode_t *nodes;
-    size_t node_count;
+    size_t node_count, node_capacity;
     cudaGraphNode_t *from, *to; /* of edges */
     cudaGraphEdgeData *data;
-    size_t edge_count;
+    size_t edge_count, edge_capacity;
     cudaGraphNode_t *frontier; /* what the origin's next node would wait for */
-    size_t frontier_count;
-} survey;
+    size_t frontier_count, frontier_capacity;
+};
+typedef struct bg__survey survey;
 
 static bool has(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t node)
 {
@@ -37,62 +38,111 @@ static bool is_leaf(const survey *s, cudaGraphNode_t node)
     return s->edge_count == 0 || bsearch(&node, s->from, s->edge_count, sizeof node, by_address) == NULL;
 }
 
-static bg_status allocate(survey *s, size_t nodes, size_t edges)
+static bg_status grow(void *array, size_t count, size_t element)
 {
-    s->nodes = malloc(nodes * sizeof *s->nodes);
-    s->from = malloc((edges + 1) * sizeof *s->from);
-    s->to = malloc((edges + 1) * sizeof *s->to);
-    s->data = malloc((edges + 1) * sizeof *s->data);
-    if (s->nodes == NULL || s->from == NULL || s->to == NULL || s->data == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at %zu nodes", nodes);
+    void *larger = realloc(*(void **)array, count * element);
+    if (larger == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at %zu nodes", count);
+    *(void **)array = larger;
     return BG_OK;
 }
 
 static bg_status copy_frontier(survey *s, const cudaGraphNode_t *nodes, size_t count)
 {
-    s->frontier = malloc((count + 1) * sizeof *s->frontier);
-    if (s->frontier == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at %zu nodes", count);
+    bg_status status = BG_OK;
+    if (count > s->frontier_capacity) {
+        BG__TRY(grow(&s->frontier, count, sizeof *nodes));
+        s->frontier_capacity = count;
+    }
     if (count > 0)
         memcpy(s->frontier, nodes, count * sizeof *nodes);
     s->frontier_count = count;
-    return BG_OK;
-}
-
-static bg_status take(const bg_capture *capture, survey *s)
-{
-    enum cudaStreamCaptureStatus capturing;
-    const cudaGraphNode_t *frontier = NULL;
-    cudaGraph_t graph = NULL;
-    size_t count = 0, nodes = 0, edges = 0;
-    bg_status status = BG_OK;
-
-    BG__TRY_CUDA(cudaStreamGetCaptureInfo(capture->origin, &capturing, NULL, &graph, &frontier, NULL, &count));
-    if (capturing != cudaStreamCaptureStatusActive)
-        goto done; /* the end will say why */
-    BG__TRY(copy_frontier(s, frontier, count));
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &nodes));
-    if (nodes == 0)
-        goto done;
-    BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
-    BG__TRY(allocate(s, nodes, edges));
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, s->nodes, &nodes));
-    if (edges > 0)
-        BG__TRY_CUDA(cudaGraphGetEdges(graph, s->from, s->to, s->data, &edges));
-    qsort(s->from, edges, sizeof *s->from, by_address);
-    s->node_count = nodes;
-    s->edge_count = edges;
 done:
     return status;
 }
 
-static void release(survey *s)
+/* With room for more than there are, one question gives all. */
+static bg_status list_nodes(survey *s, cudaGraph_t graph)
 {
+    bg_status status = BG_OK;
+    for (;;) {
+        s->node_count = s->node_capacity;
+        if (s->node_capacity > 0)
+            BG__TRY_CUDA(cudaGraphGetNodes(graph, s->nodes, &s->node_count));
+        if (s->node_count < s->node_capacity)
+            goto done;
+        BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &s->node_count));
+        s->node_capacity = 2 * s->node_count + 64;
+        BG__TRY(grow(&s->nodes, s->node_capacity, sizeof *s->nodes));
+    }
+done:
+    return status;
+}
+
+static bg_status list_edges(survey *s, cudaGraph_t graph)
+{
+    bg_status status = BG_OK;
+    for (;;) {
+        s->edge_count = s->edge_capacity;
+        if (s->edge_capacity > 0)
+            BG__TRY_CUDA(cudaGraphGetEdges(graph, s->from, s->to, s->data, &s->edge_count));
+        if (s->edge_count < s->edge_capacity)
+            goto done;
+        BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &s->edge_count));
+        s->edge_capacity = 2 * s->edge_count + 64;
+        BG__TRY(grow(&s->from, s->edge_capacity, sizeof *s->from));
+        BG__TRY(grow(&s->to, s->edge_capacity, sizeof *s->to));
+        BG__TRY(grow(&s->data, s->edge_capacity, sizeof *s->data));
+    }
+done:
+    return status;
+}
+
+/* One node after the other up to the origin's last: what most segments are, and nothing is left over. */
+static bool is_chain(const survey *s)
+{
+    if (s->node_count == 0)
+        return true;
+    if (s->edge_count + 1 != s->node_count || s->frontier_count != 1 || s->frontier[0] != s->nodes[s->node_count - 1])
+        return false;
+    for (size_t i = 0; i < s->edge_count; i++)
+        if (s->from[i] != s->nodes[i] || s->to[i] != s->nodes[i + 1])
+            return false;
+    return true;
+}
+
+static bg_status take(const bg_capture *capture, survey *s, bool *chain)
+{
+    enum cudaStreamCaptureStatus capturing;
+    const cudaGraphNode_t *frontier = NULL;
+    cudaGraph_t graph = NULL;
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    *chain = true;
+    BG__TRY_CUDA(cudaStreamGetCaptureInfo(capture->origin, &capturing, NULL, &graph, &frontier, NULL, &count));
+    if (capturing != cudaStreamCaptureStatusActive)
+        goto done; /* the end will say why */
+    BG__TRY(copy_frontier(s, frontier, count));
+    BG__TRY(list_nodes(s, graph));
+    BG__TRY(list_edges(s, graph));
+    *chain = is_chain(s);
+    if (!*chain)
+        qsort(s->from, s->edge_count, sizeof *s->from, by_address);
+done:
+    return status;
+}
+
+void bg__survey_free(struct bg__survey *s)
+{
+    if (s == NULL)
+        return;
     free(s->nodes);
     free(s->from);
     free(s->to);
     free(s->data);
     free(s->frontier);
+    free(s);
 }
 
 /* ---- names ---- */
@@ -202,36 +252,49 @@ static void blame_unseen(bg__unjoined *unjoined, writer *w, int number, cudaGrap
     write_node(w, node, kind);
 }
 
-bg_status bg__find_unjoined(const bg_capture *capture, bg__unjoined *unjoined)
+static bg_status blame_leaves(const bg_capture *capture, const survey *s, bg__unjoined *unjoined)
 {
     writer w = {unjoined->text, sizeof unjoined->text, 0};
     const bg__member *owner;
-    survey s = {0};
-    bg_status status;
+    bg_status status = BG_OK;
     int unseen = 0;
 
-    unjoined->status = BG_OK;
-    unjoined->text[0] = '\0';
-    BG__TRY(take(capture, &s));
-    for (size_t i = 0; i < s.node_count; i++) {
+    for (size_t i = 0; i < s->node_count; i++) {
         const char *kind;
-        if (!is_leaf(&s, s.nodes[i]) || has(s.frontier, s.frontier_count, s.nodes[i]))
+        if (!is_leaf(s, s->nodes[i]) || has(s->frontier, s->frontier_count, s->nodes[i]))
             continue;
-        kind = kind_of(s.nodes[i]);
+        kind = kind_of(s->nodes[i]);
         if (kind == NULL)
             continue;
-        BG__TRY(find_owner(capture, s.nodes[i], &owner));
+        BG__TRY(find_owner(capture, s->nodes[i], &owner));
         if (owner != NULL) {
-            blame_member(unjoined, owner, s.nodes[i], kind);
+            blame_member(unjoined, owner, s->nodes[i], kind);
             goto done;
         }
-        blame_unseen(unjoined, &w, unseen++, s.nodes[i], kind);
+        blame_unseen(unjoined, &w, unseen++, s->nodes[i], kind);
     }
     if (unseen > NAMED_MAX)
         write_text(&w, " and %d more", unseen - NAMED_MAX);
     if (unseen > 0)
         write_text(&w, "; fork it with bg_stream_wait_stream or bg_stream_wait_event, or include breakgraph/hooks.h");
 done:
-    release(&s);
+    return status;
+}
+
+bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
+{
+    bg_status status = BG_OK;
+    bool chain;
+
+    unjoined->status = BG_OK;
+    unjoined->text[0] = '\0';
+    if (capture->survey == NULL)
+        capture->survey = calloc(1, sizeof *capture->survey);
+    if (capture->survey == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at a segment");
+    BG__TRY(take(capture, capture->survey, &chain));
+    if (!chain)
+        BG__TRY(blame_leaves(capture, capture->survey, unjoined));
+done:
     return status;
 }
