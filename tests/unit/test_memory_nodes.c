@@ -39,7 +39,8 @@ BG_EAGER_OP(release_eagerly, BG_IN(x))
     return from_cuda(cudaFreeAsync(args->x.data, stream));
 }
 
-static void expect_replays(fixture *f, bg_forward pass, int segments, float added)
+/* left: the last replay leaves its allocation, which is the program's to free. */
+static void expect_replays(fixture *f, bg_forward pass, int segments, float added, bool left)
 {
     bg_graph *graph;
     put(&f->x, 1);
@@ -54,6 +55,8 @@ static void expect_replays(fixture *f, bg_forward pass, int segments, float adde
     for (int i = 0; i < 5; i++) /* with no wait between */
         EXPECT_OK(bg_replay(graph, f->stream));
     assert_true(get(&f->y) == (19 * 3 + added) * 2);
+    if (left)
+        EXPECT_CUDA(cudaFreeAsync(temporary, f->stream));
     bg_graph_destroy(graph);
     expect_usable(f, f->stream);
 }
@@ -68,7 +71,7 @@ static bg_status within(void *user, cudaStream_t stream)
 
 static void test_within_a_segment(void **state)
 {
-    expect_replays(*state, within, 1, 0);
+    expect_replays(*state, within, 1, 0, false);
 }
 
 static bg_status across(void *user, cudaStream_t stream)
@@ -83,7 +86,7 @@ static bg_status across(void *user, cudaStream_t stream)
 
 static void test_across_segments(void **state)
 {
-    expect_replays(*state, across, 3, 1);
+    expect_replays(*state, across, 3, 1, false);
 }
 
 static bg_status never(void *user, cudaStream_t stream)
@@ -100,7 +103,7 @@ static void test_never_freed(void **state)
     fixture *f = *state;
     size_t before, after, total;
     bg_graph *graph;
-    expect_replays(f, never, 2, 1);
+    expect_replays(f, never, 2, 1, true);
     EXPECT_OK(bg_capture_forward(&graph, never, f, f->stream, NULL));
     EXPECT_OK(bg_replay(graph, f->stream));
     EXPECT_CUDA(cudaDeviceSynchronize());
@@ -110,6 +113,7 @@ static void test_never_freed(void **state)
     EXPECT_CUDA(cudaDeviceSynchronize());
     EXPECT_CUDA(cudaMemGetInfo(&after, &total));
     assert_int_equal(before, after);
+    EXPECT_CUDA(cudaFreeAsync(temporary, f->stream));
     bg_graph_destroy(graph);
 }
 
@@ -123,7 +127,7 @@ static bg_status by_body(void *user, cudaStream_t stream)
 
 static void test_freed_by_a_body(void **state)
 {
-    expect_replays(*state, by_body, 1, 0);
+    expect_replays(*state, by_body, 1, 0, false);
 }
 
 int main(void)
