@@ -1,7 +1,6 @@
 /* Memory of the program's own that it registers: pinned from then on. */
 #include "hostcuda/capture.h"
 #include "hostcuda/memory.h"
-#include "hostcuda/queue.h"
 
 static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
 {
@@ -45,7 +44,7 @@ static cudaError_t unregister(const void *address)
     if (block->base != address || block->kind != HC_MEMORY_PINNED || !block->borrowed)
         return cudaErrorInvalidValue; /* inside what is registered, or never registered by the program (measured) */
     block->live = false;
-    error = hc_run_device(block->device);
+    error = hc_block_settle(block);
     hc_block_release(block);
     return error;
 }

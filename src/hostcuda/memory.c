@@ -226,7 +226,14 @@ cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int f
     return hc_end(error);
 }
 
-/* Waits for the whole device first: queued work may still use the memory. */
+cudaError_t hc_block_settle(const struct hc_block *block)
+{
+    int current = hc_thread()->device, owner = block->device;
+    cudaError_t error = hc_run_device(current);
+    cudaError_t owners = owner == current ? error : hc_run_device(owner);
+    return owners ? owners : error;
+}
+
 static cudaError_t free_now(void *address, enum hc_memory kind)
 {
     cudaError_t error = hc_capture_unsafe_call();
@@ -236,7 +243,7 @@ static cudaError_t free_now(void *address, enum hc_memory kind)
     if (!block || block->base != address || block->kind != kind || !block->live || block->borrowed)
         return cudaErrorInvalidValue;
     block->live = false;
-    error = hc_run_device(hc_thread()->device);
+    error = hc_block_settle(block);
     hc_block_release(block);
     return error;
 }

@@ -35,6 +35,8 @@ struct hc_block *hc_block_overlapping(const void *address, size_t bytes);
 /* Counts memory of a device that no block stands for. False: the device has not so much left. */
 bool hc_device_claim(int device, size_t bytes);
 void hc_device_unclaim(int device, size_t bytes);
+/* Waits for the work that may still use the block: what is queued on its device, and on this thread's. */
+cudaError_t hc_block_settle(const struct hc_block *block);
 /* All of them, graphs' included. */
 size_t hc_block_count(void);
 /* Whether [address, address + bytes) leaves the block that address lies in. */

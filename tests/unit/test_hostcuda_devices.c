@@ -55,6 +55,24 @@ static int failure_stays_on_its_device(void)
     return 0;
 }
 
+/* What is freed waits for the work of its own device, too, not only for that of the thread's. */
+static int free_waits_for_the_memory(void)
+{
+    enum { BYTES = 8 << 20 };
+    void *memory = NULL, *pinned = NULL;
+    cudaStream_t stream = NULL;
+    cudaEvent_t event = NULL;
+    EXPECT(!cudaSetDevice(1) && !cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    EXPECT(!cudaEventCreate(&event) && !cudaMalloc(&memory, BYTES) && !cudaMallocHost(&pinned, BYTES));
+    EXPECT(!cudaMemsetAsync(memory, 1, BYTES, stream) && !cudaEventRecord(event, stream));
+    EXPECT(!cudaSetDevice(0) && !cudaFree(memory) && !cudaEventQuery(event));
+    EXPECT(!cudaSetDevice(1) && !cudaMemsetAsync(pinned, 1, BYTES, stream) && !cudaEventRecord(event, stream));
+    EXPECT(!cudaSetDevice(0) && !cudaFreeHost(pinned) && !cudaEventQuery(event));
+    EXPECT(!cudaSetDevice(1) && !cudaStreamSynchronize(stream));
+    EXPECT(!cudaStreamDestroy(stream) && !cudaEventDestroy(event));
+    return 0;
+}
+
 static int refused(void)
 {
     int count = -1;
@@ -94,6 +112,12 @@ static void test_failure(void **state)
     in_process("2", failure_stays_on_its_device);
 }
 
+static void test_free_of_another_device(void **state)
+{
+    (void)state;
+    in_process("2", free_waits_for_the_memory);
+}
+
 static void test_bad_values(void **state)
 {
     (void)state;
@@ -108,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_three_devices),
         cmocka_unit_test(test_failure),
+        cmocka_unit_test(test_free_of_another_device),
         cmocka_unit_test(test_bad_values),
     };
     return cmocka_run_group_tests_name("hostcuda devices", tests, NULL, NULL);
