@@ -229,6 +229,19 @@ static int after_the_graph(void)
     return graph_memory(true);
 }
 
+/* The same of a node that no capture made. */
+static int before_the_node(void)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    struct cudaMemAllocNodeParams params = {.bytesize = PAGE};
+    params.poolProps.allocType = cudaMemAllocationTypePinned;
+    params.poolProps.location.type = cudaMemLocationTypeDevice;
+    EXPECT(start(FLOATS) && !cudaGraphCreate(&graph, 0));
+    EXPECT(!cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &params) && !bgk_fill(params.dptr, 1, 1, a));
+    return illegal();
+}
+
 /* A copy of unknown direction from an address that is nobody's any more. */
 static int default_copy_after_free(void)
 {
@@ -249,6 +262,7 @@ static void test_fences_in_place_of_freed_blocks(void **state)
     EXPECT_PROGRAM("fence", launch_product, 0, "hostcuda: kernel hostcuda_gemm touches address 0x");
     EXPECT_PROGRAM("fence", product_past_odd_end, 0, "0 bytes past the end of device block 1, 240 bytes at 0x");
     EXPECT_PROGRAM("fence", before_the_graph, 0, "0 bytes into unallocated device block 3, ");
+    EXPECT_PROGRAM("fence", before_the_node, 0, "0 bytes into unallocated device block 3, ");
     EXPECT_PROGRAM("fence,poison", after_the_graph, 0, "0 bytes into unallocated device block 3, ");
     EXPECT_PROGRAM("fence", default_copy_after_free, 0, "hostcuda: a copy touches address 0x");
 }
