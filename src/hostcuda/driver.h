@@ -16,5 +16,8 @@
 /* True, and with the lock: nothing has started the host device. */
 bool hc_driver_refuses(void);
 CUresult hc_driver_end(cudaError_t error);
+/* A function's name as programs write it, without the suffix that cuda.h may give it; what is none of the driver's, as
+ * it is. */
+const char *hc_driver_name(const char *function);
 
 #endif

@@ -55,6 +55,19 @@ static const struct entry *find(const char *name)
     return NULL;
 }
 
+const char *hc_driver_name(const char *function)
+{
+    const char *suffix = strstr(function, "_v2");
+    if (!suffix)
+        return function;
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        size_t length = strlen(entries[i].name);
+        if (length == (size_t)(suffix - function) && !memcmp(entries[i].name, function, length))
+            return entries[i].name;
+    }
+    return function;
+}
+
 /* A name that is missing, or newer than the version, is no error: the address is NULL, and the status says why. */
 static enum cudaDriverEntryPointQueryResult look_up(const char *name, unsigned version, void **address)
 {
@@ -107,7 +120,10 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
 cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
                                     enum cudaDriverEntryPointQueryResult *driverStatus)
 {
-    return cudaGetDriverEntryPointByVersion(symbol, funcPtr, CUDART_VERSION, flags, driverStatus);
+    cudaError_t error = hc_begin_quiet();
+    if (!error)
+        error = get_entry(symbol, funcPtr, CUDART_VERSION, flags, driverStatus);
+    return hc_end(error);
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,

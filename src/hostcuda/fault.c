@@ -1,6 +1,7 @@
 #include "hostcuda/fault.h"
 
 #include "hostcuda/cublas.h"
+#include "hostcuda/driver.h"
 #include "hostcuda/hostcuda.h"
 #include "hostcuda/settings.h"
 #include "hostcuda/state.h"
@@ -35,21 +36,42 @@ struct code {
     int value;
 };
 
+/* The runtime's and the driver's names, whose numbers agree. */
 static const struct code cuda_codes[] = {
 #define X(code, text) {#code, code},
 #include "hostcuda/errors.def"
 #undef X
+#define X(code) {#code, code},
+#include "hostcuda/driver_errors.def"
+#undef X
 };
 
-static bool find_cuda(const char *name, int *code)
+/* nccl.h may be missing. */
+static const struct code nccl_codes[] = {
+    {"ncclSuccess", 0},         {"ncclUnhandledCudaError", 1}, {"ncclSystemError", 2}, {"ncclInternalError", 3},
+    {"ncclInvalidArgument", 4}, {"ncclInvalidUsage", 5},       {"ncclRemoteError", 6}, {"ncclInProgress", 7},
+};
+enum { NCCL_UNHANDLED_CUDA_ERROR = 1 };
+
+static bool find(const struct code *codes, size_t count, const char *name, int *code)
 {
-    for (size_t i = 0; i < sizeof cuda_codes / sizeof *cuda_codes; i++) {
-        if (strcmp(cuda_codes[i].name, name) != 0)
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(codes[i].name, name) != 0)
             continue;
-        *code = cuda_codes[i].value;
+        *code = codes[i].value;
         return true;
     }
     return false;
+}
+
+static bool find_cuda(const char *name, int *code)
+{
+    return find(cuda_codes, sizeof cuda_codes / sizeof *cuda_codes, name, code);
+}
+
+static bool find_nccl(const char *name, int *code)
+{
+    return find(nccl_codes, sizeof nccl_codes / sizeof *nccl_codes, name, code);
 }
 
 static bool find_cublas(const char *name, int *code)
@@ -68,12 +90,18 @@ static bool is_cublas(const char *name)
     return strncmp(name, "cublas", 6) == 0;
 }
 
-/* They report errors, and have none of their own. */
+static bool is_nccl(const char *name)
+{
+    return strncmp(name, "nccl", 4) == 0;
+}
+
+/* They report errors or a version, look up a function or open a group, and cannot fail here. */
 static bool never_fails(const char *name)
 {
-    static const char *const names[] = {"cudaGetLastError",   "cudaPeekAtLastError", "cudaGetErrorName",
-                                        "cudaGetErrorString", "cublasGetStatusName", "cublasGetStatusString",
-                                        "cuGetErrorName",     "cuGetErrorString"};
+    static const char *const names[] = {
+        "cudaGetLastError",      "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString", "cublasGetStatusName",
+        "cublasGetStatusString", "cuGetErrorName",      "cuGetErrorString", "cuGetProcAddress",   "cuDriverGetVersion",
+        "ncclGetErrorString",    "ncclGetLastError",    "ncclGetVersion",   "ncclGroupStart"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name))
             return true;
@@ -86,7 +114,11 @@ static void use_linked_name(char name[NAME_BYTES])
     size_t length = strlen(name);
     if (!strcmp(name, "cudaLaunchKernelEx"))
         snprintf(name, NAME_BYTES, "cudaLaunchKernelExC");
-    else if (length > 3 && is_cublas(name) && !strcmp(name + length - 3, "_v2"))
+    else if (!strcmp(name, "ncclCommInitRankConfig"))
+        snprintf(name, NAME_BYTES, "ncclCommInitRank");
+    else if (!strcmp(name, "ncclBcast"))
+        snprintf(name, NAME_BYTES, "ncclBroadcast");
+    else if (length > 3 && !strcmp(name + length - 3, "_v2"))
         name[length - 3] = 0;
 }
 
@@ -105,24 +137,25 @@ static const char *read_name(struct rule *rule, const char *text, size_t length)
         rule->name[0] = '*'; /* the rest is zero */
         return NULL;
     }
-    if (!copy_part(rule->name, sizeof rule->name, text, length) || strncmp(rule->name, "cu", 2) != 0)
-        return "before @ stands no function of CUDA or cuBLAS, nor *";
-    if (never_fails(rule->name))
-        return "that function only reports errors and never fails";
+    if (!copy_part(rule->name, sizeof rule->name, text, length) ||
+        (strncmp(rule->name, "cu", 2) != 0 && !is_nccl(rule->name)))
+        return "before @ stands no function of CUDA, cuBLAS or NCCL, nor *";
     use_linked_name(rule->name);
-    return NULL;
+    return never_fails(rule->name) ? "that function never fails and is not counted" : NULL;
 }
 
 static const char *read_code(struct rule *rule, const char *text, const char *end)
 {
     char name[NAME_BYTES];
     uint64_t number = 0;
-    bool cublas = is_cublas(rule->name) && !rule->later;
+    bool cublas = is_cublas(rule->name) && !rule->later, nccl = is_nccl(rule->name) && !rule->later;
+    bool (*find_code)(const char *, int *) = cublas ? find_cublas : nccl ? find_nccl : find_cuda;
     if (hc_settings_number(text, end, CODE_MAX, &number))
         rule->code = (int)number;
-    else if (!copy_part(name, sizeof name, text, (size_t)(end - text)) ||
-             !(cublas ? find_cublas(name, &rule->code) : find_cuda(name, &rule->code)))
-        return cublas ? "the code is no cublasStatus_t" : "the code is no cudaError_t";
+    else if (!copy_part(name, sizeof name, text, (size_t)(end - text)) || !find_code(name, &rule->code))
+        return cublas ? "the code is no cublasStatus_t"
+               : nccl ? "the code is no ncclResult_t"
+                      : "the code is no cudaError_t, nor a CUresult";
     return rule->code ? NULL : "the code is success";
 }
 
@@ -211,12 +244,15 @@ static int code_for(const struct rule *rule, const char *name)
 {
     if (*rule->name == '*' && is_cublas(name))
         return (int)hc_cublas_status((cudaError_t)rule->code);
+    if (*rule->name == '*' && is_nccl(name))
+        return NCCL_UNHANDLED_CUDA_ERROR;
     return rule->code;
 }
 
-int hc_fault_call(const char *name)
+int hc_fault_call(const char *function)
 {
     int code = 0;
+    const char *name = hc_driver_name(function);
     if (recording)
         record(name);
     for (size_t i = 0; i < rule_count; i++) {

@@ -1,6 +1,8 @@
 #include "hostcuda/nccl_comm.h"
 
 #ifdef HC_HAVE_NCCL
+#include "hostcuda/fault.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -17,8 +19,11 @@ ncclResult_t hc_nccl_error(ncclResult_t code, const char *format, ...)
 
 ncclResult_t hc_nccl_begin(const char *call)
 {
-    cudaError_t error = hc_begin_quiet_as(call);
-    return error ? hc_nccl_error(ncclUnhandledCudaError, "%s: %s", call, cudaGetErrorString(error)) : ncclSuccess;
+    cudaError_t error = hc_begin_unnamed();
+    if (error)
+        return hc_nccl_error(ncclUnhandledCudaError, "%s: %s", call, cudaGetErrorString(error));
+    ncclResult_t injected = hc_fault_watching ? (ncclResult_t)hc_fault_call(call) : ncclSuccess;
+    return injected ? hc_nccl_error(injected, "%s fails as HOSTCUDA_FAIL asks", call) : ncclSuccess;
 }
 
 /* A failed communicator's sentence, else this thread's last one. */

@@ -1,0 +1,140 @@
+/* HOSTCUDA_FAIL for the driver's functions and NCCL's, by the names and codes that programs write. Host device only. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <cudaTypedefs.h>
+#include <cuda_runtime_api.h>
+#include <hostcuda/hostcuda.h>
+#if defined(BG_NCCL) && __has_include(<nccl.h>)
+#define TEST_NCCL 1
+#include <nccl.h>
+#endif
+
+#include <string.h>
+
+#include "host_only.h"
+
+#define STEP(call)         assert_int_equal(call, cudaSuccess)
+#define FAILS(call, error) assert_int_equal(call, error)
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
+#pragma weak hostcuda_record
+#pragma weak hostcuda_call
+#pragma weak hostcuda_calls
+
+static int no_faults(void **state)
+{
+    (void)state;
+    hostcuda_record(0);
+    assert_int_equal(hostcuda_fail(NULL), 0);
+    return 0;
+}
+
+static void *entry(const char *name)
+{
+    void *function = NULL;
+    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
+    STEP(cudaGetDriverEntryPointByVersion(name, &function, 13000, cudaEnableDefault, &status));
+    assert_non_null(function);
+    return function;
+}
+
+/* cuda.h calls it cuMemGetAddressRange_v2, no program does. */
+static void test_driver(void **state)
+{
+    (void)state;
+    char *memory = NULL;
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    void *found = entry("cuMemGetAddressRange");
+    PFN_cuMemGetAddressRange_v3020 range = NULL;
+    memcpy(&range, &found, sizeof range);
+    STEP(cudaMalloc((void **)&memory, 64));
+    hostcuda_record(1);
+    assert_int_equal(hostcuda_fail("cuMemGetAddressRange@1=CUDA_ERROR_OUT_OF_MEMORY,cuMemGetAddressRange_v2@2=801,"
+                                   "cuMemGetAddressRange@3=cudaErrorUnknown"),
+                     0);
+    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_OUT_OF_MEMORY);
+    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_NOT_SUPPORTED);
+    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_ERROR_UNKNOWN);
+    FAILS(range(&base, &bytes, (CUdeviceptr)(uintptr_t)memory), CUDA_SUCCESS);
+    assert_int_equal(hostcuda_faults(), 3);
+    assert_string_equal(hostcuda_call(0), "cuMemGetAddressRange");
+    assert_int_equal(hostcuda_calls("cuMemGetAddressRange"), 4);
+    STEP(cudaGetLastError()); /* the driver's errors are its own */
+    assert_int_equal(bytes, 64);
+    STEP(cudaFree(memory));
+}
+
+static void test_entry_point(void **state)
+{
+    (void)state;
+    void *function = NULL;
+    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSuccess;
+    assert_int_equal(hostcuda_fail("cudaGetDriverEntryPointByVersion@1=CUDA_ERROR_NOT_FOUND"), 0);
+    FAILS(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status), cudaErrorSymbolNotFound);
+    STEP(cudaGetDriverEntryPointByVersion("cuInit", &function, 13000, 0, &status));
+    FAILS(cudaGetLastError(), cudaErrorSymbolNotFound);
+    assert_int_equal(hostcuda_fail("cuDriverGetVersion@1=1"), -1);
+    assert_int_equal(hostcuda_fail("cudaMalloc@1=CUDA_SUCCESS"), -1);
+    assert_int_equal(hostcuda_fail("cuInit@1=ncclSystemError"), -1);
+}
+
+#ifdef TEST_NCCL
+static void test_nccl(void **state)
+{
+    (void)state;
+    ncclUniqueId id;
+    ncclComm_t comm = NULL;
+    int *x = NULL, host = 5;
+    STEP(cudaMalloc((void **)&x, 2 * sizeof *x));
+    STEP(cudaMemcpy(x, &host, sizeof host, cudaMemcpyHostToDevice));
+    hostcuda_record(1);
+    assert_int_equal(hostcuda_fail("ncclGetUniqueId@1=ncclSystemError,ncclCommInitRankConfig@1=ncclInternalError,"
+                                   "ncclAllReduce@2=ncclInvalidUsage,*@6=cudaErrorUnknown,ncclGroupEnd@1=6"),
+                     0);
+    FAILS(ncclGetUniqueId(&id), ncclSystemError);
+    assert_non_null(strstr(ncclGetLastError(NULL), "ncclGetUniqueId fails as HOSTCUDA_FAIL asks"));
+    FAILS(ncclGetUniqueId(&id), ncclSuccess);
+    FAILS(ncclCommInitRank(&comm, 1, id, 0), ncclInternalError);
+    assert_null(comm);
+    FAILS(ncclCommInitRank(&comm, 1, id, 0), ncclSuccess);
+    FAILS(ncclAllReduce(x, x + 1, 1, ncclInt, ncclSum, comm, cudaStreamPerThread), ncclSuccess);
+    FAILS(ncclBroadcast(x, x, 1, ncclInt, 0, comm, cudaStreamPerThread), ncclUnhandledCudaError);
+    FAILS(ncclAllReduce(x, x, 1, ncclInt, ncclSum, comm, cudaStreamPerThread), ncclInvalidUsage);
+    FAILS(ncclGroupStart(), ncclSuccess);
+    FAILS(ncclGroupEnd(), ncclRemoteError);
+    assert_int_equal(hostcuda_faults(), 5);
+    assert_int_equal(hostcuda_calls("ncclAllReduce"), 2);
+    assert_int_equal(hostcuda_calls(NULL), 8);
+    STEP(cudaGetLastError()); /* NCCL's errors are its own */
+    STEP(cudaMemcpyAsync(&host, x + 1, sizeof host, cudaMemcpyDeviceToHost, cudaStreamPerThread));
+    STEP(cudaStreamSynchronize(cudaStreamPerThread));
+    assert_int_equal(host, 5);
+    FAILS(ncclCommDestroy(comm), ncclSuccess);
+    STEP(cudaFree(x));
+    assert_int_equal(hostcuda_fail("ncclAllReduce@1=cudaErrorUnknown"), -1);
+    assert_int_equal(hostcuda_fail("ncclGroupStart@1=1"), -1);
+}
+#else
+static void test_nccl(void **state)
+{
+    (void)state;
+    print_message("skipped: nccl.h is missing\n");
+    skip();
+}
+#endif
+
+int main(void)
+{
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_driver, no_faults),
+        cmocka_unit_test_teardown(test_entry_point, no_faults),
+        cmocka_unit_test_teardown(test_nccl, no_faults),
+    };
+    skip_on_gpu(tests, sizeof tests / sizeof tests[0], "HOSTCUDA_FAIL");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
