@@ -1,7 +1,7 @@
 #!/bin/bash
 # The host device on its own: a CUDA program that knows nothing of breakgraph, against what make install installed.
 . "$(dirname "$0")/lib.sh"
-unset HOSTCUDA_SEED HOSTCUDA_MEMORY HOSTCUDA_DEVICES
+unset HOSTCUDA_SEED HOSTCUDA_MEMORY HOSTCUDA_DEVICES HOSTCUDA_FAIL
 right='^sum of the squares of 1 to 1024: 358438400, right$'
 
 if [ "$DEVICE" != host ]; then
@@ -80,6 +80,15 @@ done
 expect bad-seed 2 'HOSTCUDA_SEED is "x"; allowed are 0' env HOSTCUDA_SEED=x "$program"
 expect bad-memory 2 'HOSTCUDA_MEMORY has the word "x"; allowed are poison' env HOSTCUDA_MEMORY=x "$program"
 expect bad-devices 2 'HOSTCUDA_DEVICES is "x"; allowed are 1 to' env HOSTCUDA_DEVICES=x "$program"
+expect bad-fault 2 'the faults "x": in "x" there is no @' env HOSTCUDA_FAIL=x "$program"
+expect fault 2 ': cudaMalloc[(].*: out of memory$' env HOSTCUDA_FAIL=cudaMalloc@3=CUDA_ERROR_OUT_OF_MEMORY "$program" --join
+expect later-fault 2 'missing_join.c:56: cudaMemcpyAsync[(].*[)]: an illegal memory access was encountered$' \
+    env HOSTCUDA_FAIL=cudaMemsetAsync@1~cudaErrorIllegalAddress HOSTCUDA_SEED=2 HOSTCUDA_MEMORY=poison,fence "$program" --join
+for variable in $(grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]*"' src/hostcuda | cut -d'"' -f2); do
+    for page in README.md docs/hostcuda.md; do
+        grep -q "$variable" $page && pass "$variable-in-${page##*/}" || fail "$variable-in-${page##*/}" "it is missing"
+    done
+done
 if ldd "$work/program/shared" | grep -q breakgraph; then fail alone "it needs breakgraph"; else pass alone; fi
 
 nm -D --defined-only "$prefix/lib/libhostcuda.so" | awk '{ print $3 }' |
