@@ -1,5 +1,6 @@
 #include "hostcuda/hostile.h"
 
+#include "hostcuda/memory.h"
 #include "hostcuda/regions.h"
 
 #include <stdio.h>
@@ -55,6 +56,8 @@ void *hc_backing_take(size_t bytes, size_t alignment, bool device, uint64_t id)
     void *base = NULL;
     if (!hc_hostile)
         return posix_memalign(&base, alignment, bytes) == 0 ? base : NULL;
+    if (bytes > hc_device_bytes())
+        return NULL; /* a mapping takes no memory yet, and would be given */
     if (hc_hostile & HC_FENCE)
         hc_fence_install();
     struct hc_region *region = hc_region_take(bytes, alignment, device, id);

@@ -227,6 +227,29 @@ static int right(void)
     return 0;
 }
 
+/* What no machine has is refused, and nothing is harmed. */
+static int too_much(void)
+{
+    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 300, SIZE_MAX / 2, (size_t)1 << 45};
+    void *memory = NULL;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        EXPECT(cudaMallocHost(&memory, sizes[i]) == cudaErrorMemoryAllocation && !memory);
+        EXPECT(cudaMalloc(&memory, sizes[i]) == cudaErrorMemoryAllocation && !memory);
+        EXPECT(cudaMallocAsync(&memory, sizes[i], NULL) == cudaErrorMemoryAllocation && !memory);
+    }
+    EXPECT(!cudaMallocHost(&memory, 1) && !cudaFreeHost(memory));
+    return 0;
+}
+
+static void test_more_than_there_is(void **state)
+{
+    (void)state;
+    EXPECT_PROGRAM("", too_much, 0, NULL);
+    EXPECT_PROGRAM("never", too_much, 0, NULL);
+    EXPECT_PROGRAM("poison,fence", too_much, 0, NULL);
+    EXPECT_PROGRAM("poison,reuse", too_much, 0, NULL);
+}
+
 /* Any combination but reuse with never. */
 static void test_a_right_program(void **state)
 {
@@ -265,9 +288,8 @@ static void test_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_poison),
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_a_right_program),
+        cmocka_unit_test(test_poison),          cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_a_right_program), cmocka_unit_test(test_more_than_there_is),
         cmocka_unit_test(test_values),
     };
     return cmocka_run_group_tests_name("hostcuda poison", tests, NULL, NULL);
