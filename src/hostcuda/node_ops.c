@@ -3,6 +3,8 @@
 #include "hostcuda/copy.h"
 #include "hostcuda/graph.h"
 
+#include <stdio.h>
+
 static cudaError_t given(struct hc_op *made, struct hc_op **op)
 {
     *op = made;
@@ -92,6 +94,15 @@ static cudaError_t from_host(const struct cudaHostNodeParamsV2 *params, struct h
     return hc_op_from_host(&plain, op);
 }
 
+static cudaError_t from_other(enum cudaGraphNodeType type)
+{
+    bool known = type == cudaGraphNodeTypeExtSemaphoreSignal || type == cudaGraphNodeTypeExtSemaphoreWait ||
+                 type == cudaGraphNodeTypeConditional;
+    if (known)
+        fprintf(stderr, "hostcuda: graph nodes of type %d are not implemented\n", (int)type);
+    return known ? cudaErrorNotSupported : cudaErrorInvalidValue;
+}
+
 cudaError_t hc_op_from_node_params(const struct cudaGraphNodeParams *params, struct hc_op **op)
 {
     if (!params)
@@ -105,6 +116,6 @@ cudaError_t hc_op_from_node_params(const struct cudaGraphNodeParams *params, str
     case cudaGraphNodeTypeEmpty: return given(hc_op_empty(), op);
     case cudaGraphNodeTypeWaitEvent: return hc_op_from_event(HC_OP_WAIT, params->eventWait.event, op);
     case cudaGraphNodeTypeEventRecord: return hc_op_from_event(HC_OP_RECORD, params->eventRecord.event, op);
-    default: return cudaErrorInvalidValue;
+    default: return from_other(params->type);
     }
 }

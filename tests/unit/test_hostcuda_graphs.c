@@ -432,6 +432,29 @@ static void test_any_node(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
+/* Kinds of nodes that the host device lacks are told from kinds that do not exist. */
+static void test_nodes_not_implemented(void **state)
+{
+    (void)state;
+    static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeExtSemaphoreSignal,
+                                                   cudaGraphNodeTypeExtSemaphoreWait, cudaGraphNodeTypeConditional};
+    cudaGraphNode_t node = NULL;
+    struct cudaGraphNodeParams params;
+    if (strcmp(BG_DEVICE_KIND, "host") != 0) {
+        print_message("skipped: a GPU has them\n");
+        skip();
+    }
+    cudaGraph_t graph = new_graph();
+    memset(&params, 0, sizeof params);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        params.type = types[i];
+        EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorNotSupported);
+    }
+    params.type = (enum cudaGraphNodeType)99;
+    EXPECT_CODE(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), cudaErrorInvalidValue);
+    OK(cudaGraphDestroy(graph));
+}
+
 /* ---- the text
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -471,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_memory_nodes),
         cmocka_unit_test(test_memory_that_stays),
         cmocka_unit_test(test_any_node),
+        cmocka_unit_test(test_nodes_not_implemented),
         cmocka_unit_test(test_dot),
     };
     return cmocka_run_group_tests_name("graph nodes", tests, setup, teardown);
