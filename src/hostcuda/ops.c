@@ -217,6 +217,14 @@ static void run_host(const struct cudaHostNodeParams *host)
     thread->in_host_function = false;
 }
 
+/* With the lock: other threads take and give back memory meanwhile. */
+static void set_live(const struct hc_op *op)
+{
+    hc_lock();
+    hc_backing_set_live(op->block, op->kind == HC_OP_ALLOC);
+    hc_unlock();
+}
+
 cudaError_t hc_op_run(const struct hc_op *op)
 {
     switch (op->kind) {
@@ -230,8 +238,8 @@ cudaError_t hc_op_run(const struct hc_op *op)
     case HC_OP_RECORD:
     case HC_OP_WAIT:
     case HC_OP_CHILD: break;
-    case HC_OP_ALLOC: hc_backing_set_live(op->block, true); break;
-    case HC_OP_FREE: hc_backing_set_live(op->block, false); break;
+    case HC_OP_ALLOC:
+    case HC_OP_FREE: set_live(op); break;
     }
     return cudaSuccess;
 }
