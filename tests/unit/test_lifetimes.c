@@ -1,0 +1,181 @@
+/* What lives how long: bridge buffers beside what the program allocates, graphs and their work in flight, outputs of
+ * calls that failed, and what a replay leaves of the capture or thread beside it. */
+#include "support.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)args->x.dim[0], stream));
+}
+
+/* Leaves its result in scratch. */
+BG_EAGER_OP(doubled, BG_IN(x), BG_OUT(y))
+{
+    void *memory;
+    bg_status status = bg_scratch(args, bg_tensor_bytes(&args->x), &memory);
+    if (status != BG_OK)
+        return status;
+    args->y = bg_tensor_1d(memory, BG_F32, args->x.dim[0]);
+    return from_cuda(bgk_scale(memory, args->x.data, 2, (size_t)args->x.dim[0], stream));
+}
+
+/* y = 6x, for the first elements of x: the output of each call is a bridge buffer. */
+typedef struct sized {
+    fixture *f;
+    int64_t count;
+} sized;
+
+static bg_status bridged(void *user, cudaStream_t stream)
+{
+    const sized *s = user;
+    bg_tensor x = bg_tensor_1d(s->f->x.data, BG_F32, s->count), y = bg_tensor_1d(s->f->y.data, BG_F32, s->count);
+    scale_args before = {.x = x, .y = bg_tensor_1d(NULL, BG_F32, s->count), .factor = 3};
+    doubled_args at_break = {0};
+    bg_status status = BG_CALL_ARGS(scale, stream, &before);
+    if (status != BG_OK)
+        return status;
+    at_break.x = before.y;
+    status = BG_CALL_ARGS(doubled, stream, &at_break);
+    return status != BG_OK ? status : BG_CALL(scale, stream, .x = at_break.y, .y = y, .factor = 1);
+}
+
+static bg_graph *capture_bridged(fixture *f, int64_t count)
+{
+    sized s = {f, count};
+    bg_graph *graph;
+    EXPECT_OK(bg_capture_forward(&graph, bridged, &s, f->stream, NULL));
+    return graph;
+}
+
+/* Allocates and frees blocks of the sizes that bridge buffers have, and writes over all that it is given. */
+static void churn(unsigned *state)
+{
+    enum { BLOCKS = 12 };
+    void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        size_t bytes;
+        *state = *state * 1664525u + 1013904223u;
+        bytes = (size_t)(*state >> 16) % (2 * N * sizeof(float)) + 1;
+        EXPECT_CUDA(cudaMalloc(&blocks[i], bytes));
+        EXPECT_CUDA(cudaMemset(blocks[i], 0x7b, bytes));
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        EXPECT_CUDA(cudaFree(blocks[(i * 5) % BLOCKS]));
+}
+
+static void expect_first(const fixture *f, int64_t count, float value)
+{
+    float found[N];
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(found, f->y.data, sizeof found, cudaMemcpyDeviceToHost));
+    for (int64_t i = 0; i < N; i++)
+        assert_float_equal(found[i], i < count ? value : -1, 0);
+}
+
+/* No bridge buffer is anyone else's while its graph lives: not the allocator's, nor a capture's of another size, nor
+ * that of a graph that takes the place of one destroyed. */
+static void test_bridges_are_not_reused(void **state)
+{
+    enum { GRAPHS = 4, ROUNDS = 12 };
+    static const int64_t sizes[GRAPHS] = {N, N / 4, N / 2, N};
+    fixture *f = *state;
+    bg_graph *graphs[GRAPHS];
+    unsigned random = 1;
+
+    for (int i = 0; i < GRAPHS; i++) {
+        churn(&random);
+        graphs[i] = capture_bridged(f, sizes[i]);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < GRAPHS; i++) {
+            churn(&random);
+            put(&f->x, (float)(round + i + 1));
+            put(&f->y, -1);
+            EXPECT_OK(bg_replay(graphs[i], f->stream));
+            expect_first(f, sizes[i], (float)(6 * (round + i + 1)));
+        }
+        bg_graph_destroy(graphs[round % GRAPHS]);
+        churn(&random);
+        graphs[round % GRAPHS] = capture_bridged(f, sizes[round % GRAPHS]);
+    }
+    for (int i = 0; i < GRAPHS; i++)
+        bg_graph_destroy(graphs[i]);
+}
+
+/* The work in flight reads bridge buffers and scratch, which go when it is done. */
+static void test_destroy_with_bridges_in_flight(void **state)
+{
+    fixture *f = *state;
+    unsigned random = 7;
+    for (int i = 1; i <= 4; i++) {
+        bg_graph *graph = capture_bridged(f, N);
+        put(&f->x, (float)i);
+        EXPECT_OK(bg_replay(graph, i % 2 ? f->stream : f->other));
+        bg_graph_destroy(graph);
+        churn(&random);
+        expect_first(f, N, (float)(6 * i));
+    }
+}
+
+/* ---- other threads ---- */
+
+typedef struct replays {
+    bg_graph *graph;
+    cudaStream_t stream;
+    bg_status status;
+    bg_phase phase;
+} replays;
+
+static void *replay_in_thread(void *user)
+{
+    replays *r = user;
+    r->status = bg_replay(r->graph, r->stream);
+    r->phase = bg_current_phase();
+    return NULL;
+}
+
+static void *replay_and_destroy_in_thread(void *user)
+{
+    replay_in_thread(user);
+    bg_graph_destroy(((replays *)user)->graph);
+    return NULL;
+}
+
+static void expect_replay_by(void *(*run)(void *), fixture *f, bg_graph *graph, cudaStream_t stream, float result)
+{
+    replays r = {.graph = graph, .stream = stream, .status = BG_ERROR_CUDA};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run, &r), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(r.status, BG_OK);
+    assert_int_equal(r.phase, BG_PHASE_PLAIN);
+    expect_first(f, N, result);
+}
+
+static void test_replay_in_other_threads(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture_bridged(f, N);
+    const cudaStream_t streams[] = {f->stream, f->other, cudaStreamPerThread, f->other};
+    put(&f->x, 2);
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        put(&f->y, 0);
+        expect_replay_by(replay_in_thread, f, graph, streams[i], 12);
+    }
+    put(&f->y, 0);
+    expect_replay_by(replay_and_destroy_in_thread, f, graph, f->stream, 12);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_bridges_are_not_reused),
+        TEST(test_destroy_with_bridges_in_flight),
+        TEST(test_replay_in_other_threads),
+
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
