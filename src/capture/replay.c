@@ -84,17 +84,6 @@ done:
     return status;
 }
 
-/* The per-thread default stream is another one in the next thread, under the same name. */
-static bg_status leave_per_thread_stream(bg_graph *graph)
-{
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaEventRecord(graph->order_event, graph->stream));
-    graph->ordered = true;
-    graph->stream = NULL;
-done:
-    return status;
-}
-
 /* ---- steps ---- */
 
 static inline bg_status cuda_status(cudaError_t error, const char *call)
@@ -103,6 +92,21 @@ static inline bg_status cuda_status(cudaError_t error, const char *call)
         return BG_OK;
     bg__pending_forget();
     return bg__fail_cuda(error, call);
+}
+
+/* The per-thread default stream is another one in the next thread, under the same name. What a failed replay has queued
+ * is in flight, too. */
+static bg_status leave_per_thread_stream(bg_graph *graph, bg_status status)
+{
+    cudaError_t error = cudaEventRecord(graph->order_event, graph->stream);
+    if (error == cudaSuccess) {
+        graph->ordered = true;
+        graph->stream = NULL;
+    }
+    if (status == BG_OK)
+        return cuda_status(error, "cudaEventRecord");
+    bg__ignore(error);
+    return status;
 }
 
 static bg_status move_now(const bg__move *move, cudaStream_t stream)
@@ -206,8 +210,8 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
         }
     }
     graph->replaying = false;
-    if (__builtin_expect(stream == cudaStreamPerThread, 0) && status == BG_OK)
-        status = leave_per_thread_stream(graph);
+    if (__builtin_expect(stream == cudaStreamPerThread, 0))
+        status = leave_per_thread_stream(graph, status);
     graph->replays += status == BG_OK;
     return status;
 }

@@ -168,6 +168,41 @@ static void test_replay_in_other_threads(void **state)
     expect_replay_by(replay_and_destroy_in_thread, f, graph, f->stream, 12);
 }
 
+/* A failed replay's work is in flight: the next one comes after it, on a stream of the same name in another thread. */
+static bool fails;
+BG_EAGER_OP(triple, BG_INOUT(x))
+{
+    bg_status status = from_cuda(bgk_scale(args->x.data, args->x.data, 3, N, stream));
+    return fails ? BG_ERROR_TIMEOUT : status;
+}
+
+BG_OP(add, BG_INOUT(x), BG_IN(y))
+{
+    return from_cuda(bgk_add(args->x.data, args->x.data, args->y.data, N, stream));
+}
+
+static bg_status triple_and_add(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_status status = BG_CALL(triple, stream, .x = f->y);
+    return status != BG_OK ? status : BG_CALL(add, stream, .x = f->y, .y = f->x);
+}
+
+static void test_per_thread_stream_after_a_failure(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    fails = false;
+    EXPECT_OK(bg_capture_forward(&graph, triple_and_add, f, f->stream, NULL));
+    put(&f->x, 1);
+    put(&f->y, 1);
+    fails = true;
+    EXPECT_STATUS(bg_replay(graph, cudaStreamPerThread), BG_ERROR_TIMEOUT);
+    fails = false;
+    expect_replay_by(replay_in_thread, f, graph, cudaStreamPerThread, 10); /* 3 * 3 + 1, not 3 * (3 + 1) */
+    bg_graph_destroy(graph);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -176,6 +211,7 @@ int main(void)
         TEST(test_destroy_with_bridges_in_flight),
         TEST(test_replay_in_other_threads),
 
+        TEST(test_per_thread_stream_after_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
