@@ -105,7 +105,7 @@ bool bg__captured_any(void)
 bool bg__captured_has(cudaStream_t stream)
 {
     uintptr_t key;
-    if (!bg__captured_any())
+    if (stream == NULL || !bg__captured_any()) /* 0 is an empty slot */
         return false;
     key = key_of(stream, bg__thread_id());
     for (int slot = 0; slot < STREAMS_MAX; slot++)

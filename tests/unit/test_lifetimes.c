@@ -203,6 +203,22 @@ static void test_per_thread_stream_after_a_failure(void **state)
     bg_graph_destroy(graph);
 }
 
+/* ---- failures ---- */
+
+/* No stream is none, while captures run too. */
+static void test_no_stream_during_a_capture(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture_bridged(f, N), *second;
+    bg_capture *capture;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_STATUS(bg_replay(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("stream is NULL");
+    EXPECT_OK(bg_capture_end(capture, &second));
+    bg_graph_destroy(graph);
+    bg_graph_destroy(second);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -210,6 +226,8 @@ int main(void)
         TEST(test_bridges_are_not_reused),
         TEST(test_destroy_with_bridges_in_flight),
         TEST(test_replay_in_other_threads),
+
+        TEST(test_no_stream_during_a_capture),
 
         TEST(test_per_thread_stream_after_a_failure),
     };
