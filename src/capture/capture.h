@@ -268,6 +268,9 @@ void bg__live_add(bg_capture *capture);
 void bg__live_remove(bg_capture *capture);
 /* The capture that the calling thread began, NULL without one. */
 bg_capture *bg__live_mine(void);
+/* The capture that a call here may belong to. The body of a replay on a stream outside is beside the thread's capture:
+ * what it does, and what fails in it, is none of the capture's. */
+bg_capture *bg__live_here(void);
 /* Streams that capture right now, of a capture that `thread` began: looked at by replays, without a lock. */
 bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);
 void bg__captured_remove(cudaStream_t stream, uint64_t thread);

@@ -165,10 +165,10 @@ static bg_capture *capture_here(void)
     return bg__live_mine();
 }
 
-/* A body's failures are the body's to handle. */
+/* A body's failures are the body's to handle, in a replay beside the capture too. */
 static bg_capture *failing(bg_capture *capture)
 {
-    return capture != NULL && capture->in_body ? NULL : capture;
+    return capture != NULL && capture->in_body ? NULL : bg__live_here();
 }
 
 bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned flags, const bg_site *site)

@@ -60,6 +60,13 @@ bg_capture *bg__live_mine(void)
     return found.capture;
 }
 
+bg_capture *bg__live_here(void)
+{
+    bg_capture *capture = bg__live_mine();
+    bool beside = capture != NULL && !capture->in_body && bg__thread_self()->phase == BG_PHASE_REPLAY;
+    return beside ? NULL : capture;
+}
+
 /* The per-thread default stream is another one in each thread, though the handle is the same; no handle is odd. */
 static uintptr_t key_of(cudaStream_t stream, uint64_t thread)
 {

@@ -193,7 +193,7 @@ static bool capture_op(const bg_op *op, cudaStream_t stream, void *args, const b
 
 static void capture_op_failed(bg_status status)
 {
-    bg_capture *capture = bg__live_mine();
+    bg_capture *capture = bg__live_here();
     if (capture != NULL && !capture->in_body && !capture->aborted)
         bg__capture_fail(capture, status);
 }
@@ -217,7 +217,7 @@ done:
 
 bg_status bg_break_at(cudaStream_t stream, const bg_site *site)
 {
-    bg_capture *capture = bg__live_mine();
+    bg_capture *capture = bg__live_here();
     bg_status status = BG_OK;
 
     bg__pending_note();

@@ -171,7 +171,7 @@ bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char 
 
 bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
-    bg_capture *capture = bg__live_mine();
+    bg_capture *capture = bg__live_here();
     bg_status status;
 
     bg__pending_note();

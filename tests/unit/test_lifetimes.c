@@ -21,6 +21,14 @@ BG_EAGER_OP(doubled, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(memory, args->x.data, 2, (size_t)args->x.dim[0], stream));
 }
 
+static bg_capture *aborted_by_body;
+static bg_status answer_of_body;
+BG_EAGER_OP(unlucky, BG_OUT(y))
+{
+    bg_capture_abort(aborted_by_body);
+    return answer_of_body;
+}
+
 /* y = 6x, for the first elements of x: the output of each call is a bridge buffer. */
 typedef struct sized {
     fixture *f;
@@ -205,6 +213,49 @@ static void test_per_thread_stream_after_a_failure(void **state)
 
 /* ---- failures ---- */
 
+/* What the body of a replay handles is no failure of a capture that the thread has on another stream. */
+static bool tries;
+BG_EAGER_OP(trying, BG_INOUT(x))
+{
+    if (tries) {
+        bg_tensor none = {0};
+        if (BG_CALL(unlucky, stream, .y = args->x) == BG_OK || BG_CALL(scale, NULL, .x = none) == BG_OK ||
+            bg_event_record(NULL, stream) == BG_OK || bg_stream_wait_event(stream, NULL) == BG_OK ||
+            bg_stream_wait_stream(stream, NULL) == BG_OK || bg_break(NULL) == BG_OK)
+            return BG_ERROR_OP;
+    }
+    return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
+}
+
+static bg_status tried(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    return BG_CALL(trying, stream, .x = f->y);
+}
+
+static void test_a_body_fails_beside_a_capture(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph, *second;
+    bg_capture *capture;
+    tries = false;
+    aborted_by_body = NULL;
+    answer_of_body = BG_ERROR_TIMEOUT;
+    EXPECT_OK(bg_capture_forward(&graph, tried, f, f->stream, NULL));
+    put(&f->x, 1);
+    put(&f->y, 3);
+    tries = true;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->z, .factor = 9));
+    EXPECT_OK(bg_replay(graph, f->other));
+    assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
+    EXPECT_OK(bg_capture_end(capture, &second));
+    assert_true(get(&f->y) == 6);
+    assert_true(get(&f->z) == 9);
+    bg_graph_destroy(graph);
+    bg_graph_destroy(second);
+}
+
 /* No stream is none, while captures run too. */
 static void test_no_stream_during_a_capture(void **state)
 {
@@ -227,6 +278,7 @@ int main(void)
         TEST(test_destroy_with_bridges_in_flight),
         TEST(test_replay_in_other_threads),
 
+        TEST(test_a_body_fails_beside_a_capture),
         TEST(test_no_stream_during_a_capture),
 
         TEST(test_per_thread_stream_after_a_failure),
