@@ -141,6 +141,8 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
         bg__capture_note_call(capture, stream, call);
         status = bg__call_run(call, op->body, args, stream);
     }
+    if (status != BG_OK || capture->aborted)
+        bg__outputs_forget(call, args);
 done:
     return status;
 }

@@ -112,6 +112,8 @@ static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
 
 /* Checks every tensor of args, and gives bridge buffers to outputs without memory whose shape is known. */
 bg_status bg__outputs_prepare(bg__call *call, void *args);
+/* After a failure no output shows a bridge buffer, whose graph may be gone soon. */
+void bg__outputs_forget(const bg__call *call, void *args);
 
 /* What brings an output to where it is expected. */
 typedef struct bg__move {

@@ -277,8 +277,7 @@ bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_
     return status;
 }
 
-/* After a failure no output shows a bridge buffer, whose graph may be gone soon. */
-static void forget_bridges(const bg__call *call, void *args)
+void bg__outputs_forget(const bg__call *call, void *args)
 {
     bg__output output = {0};
     while (bg__output_next(call->op, &output)) {
@@ -328,7 +327,7 @@ done:
     if (call->ranges)
         bg__range_pop();
     if (status != BG_OK)
-        forget_bridges(call, want);
+        bg__outputs_forget(call, want);
     memcpy(args, want, bytes);
     if (want != few && want != call->want)
         free(want);

@@ -213,6 +213,26 @@ static void test_per_thread_stream_after_a_failure(void **state)
 
 /* ---- failures ---- */
 
+/* A bridge buffer goes with its capture: after a failure, or where the body ends the capture, no output shows it. */
+static void test_no_bridge_after_a_break_fails(void **state)
+{
+    fixture *f = *state;
+    for (int aborts = 0; aborts < 2; aborts++) {
+        unlucky_args a = {.y = bg_tensor_1d(NULL, BG_F32, N)};
+        bg_capture *capture;
+        bg_graph *graph;
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+        EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+        aborted_by_body = aborts ? capture : NULL;
+        answer_of_body = aborts ? BG_OK : BG_ERROR_TIMEOUT;
+        EXPECT_STATUS(BG_CALL_ARGS(unlucky, f->stream, &a), aborts ? BG_ERROR_NOT_CAPTURING : BG_ERROR_TIMEOUT);
+        assert_null(a.y.data);
+        if (!aborts)
+            EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_TIMEOUT);
+        expect_usable(f, f->stream);
+    }
+}
+
 /* What the body of a replay handles is no failure of a capture that the thread has on another stream. */
 static bool tries;
 BG_EAGER_OP(trying, BG_INOUT(x))
@@ -277,7 +297,7 @@ int main(void)
         TEST(test_bridges_are_not_reused),
         TEST(test_destroy_with_bridges_in_flight),
         TEST(test_replay_in_other_threads),
-
+        TEST(test_no_bridge_after_a_break_fails),
         TEST(test_a_body_fails_beside_a_capture),
         TEST(test_no_stream_during_a_capture),
 
