@@ -238,6 +238,11 @@ bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want
         BG__TRY(compare_shapes(call->op, output, want, got));
     }
     move->target = want->data;
+    if (want->data == NULL && whole > 0)
+        return bg__fail(BG_ERROR_OP,
+                        "output %s has lost its memory, which lies where bg_graph_args points; set data to device "
+                        "memory there",
+                        output_name(output, name, sizeof name));
     if (call->zero_tail)
         move->tail = whole - move->bytes;
     if (got->data == want->data || move->bytes == 0)

@@ -290,6 +290,26 @@ static void test_no_stream_during_a_capture(void **state)
     bg_graph_destroy(second);
 }
 
+/* Arguments whose output has lost its memory. */
+static void test_output_without_memory_in_a_replay(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture_bridged(f, N);
+    doubled_args *args = bg_graph_args(graph, "doubled#0", sizeof *args);
+    void *bridge;
+    assert_non_null(args);
+    bridge = args->y.data;
+    args->y.data = NULL;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
+    EXPECT_ERROR("doubled#0");
+    EXPECT_ERROR("bg_graph_args");
+    args->y.data = bridge;
+    put(&f->x, 1);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    expect_first(f, N, 6);
+    bg_graph_destroy(graph);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -300,7 +320,7 @@ int main(void)
         TEST(test_no_bridge_after_a_break_fails),
         TEST(test_a_body_fails_beside_a_capture),
         TEST(test_no_stream_during_a_capture),
-
+        TEST(test_output_without_memory_in_a_replay),
         TEST(test_per_thread_stream_after_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
