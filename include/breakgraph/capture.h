@@ -153,9 +153,10 @@ BG_API bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info);
 BG_API bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_info *info);
 
 /* The stored arguments of an eager call, by its name ("sample_top_k#0"); size is sizeof(NAME_args). To be changed
- * between replays: the next replay runs with them. NULL, with bg_last_error(), where no eager call of the pass has that
- * name, or its arguments another size; so too under BG_DEBUG=forward, where each replay makes its calls anew. Outputs
- * without memory hold their bridge buffers here. They live as long as the graph. */
+ * between replays, but for dtype and shape of outputs: the next replay runs with them. NULL, with bg_last_error(),
+ * where no eager call of the pass has that name, or its arguments another size; so too under BG_DEBUG=forward, where
+ * each replay makes its calls anew. Outputs without memory hold their bridge buffers here. They live as long as the
+ * graph. */
 BG_API void *bg_graph_args(bg_graph *graph, const char *call, size_t size);
 
 /* The captured CUDA graph of a segment, 0 <= index < segments, still owned by graph; NULL beyond. */

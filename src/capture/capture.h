@@ -35,6 +35,7 @@ typedef struct bg__eager {
     void *args;                 /* stored; what bg_graph_args gives */
     void *work;                 /* what the body gets: a copy, since it may change it */
     bg__copy **copies;          /* for each output its write-back, or NULL */
+    bg_tensor *captured;        /* for each output what it was at capture: the stored arguments may change */
     int outputs;                /* kept, since the op may be unloaded before the graph goes */
     struct bg__eager *previous; /* all of a graph's, to be freed */
 } bg__eager;

@@ -98,6 +98,7 @@ static void free_eager(bg__eager *eager)
     for (int i = 0; eager->copies != NULL && i < eager->outputs; i++)
         free(eager->copies[i]);
     free(eager->copies);
+    free(eager->captured);
     free(eager->args);
     free(eager->work);
     free(eager);
@@ -115,7 +116,8 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
     eager->args = malloc(call->op->args_size);
     eager->work = malloc(call->op->args_size);
     eager->copies = calloc(outputs + 1, sizeof(bg__copy *));
-    if (eager->args == NULL || eager->work == NULL || eager->copies == NULL)
+    eager->captured = calloc(outputs + 1, sizeof *eager->captured);
+    if (eager->args == NULL || eager->work == NULL || eager->copies == NULL || eager->captured == NULL)
         goto out_of_memory;
     memcpy(eager->args, args, call->op->args_size);
     eager->previous = graph->eagers;

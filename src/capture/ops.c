@@ -110,8 +110,10 @@ static bg_status run_at_break(bg_capture *capture, void *user)
         BG__TRY(settle(capture, eager));
     }
     BG__TRY(bg__step_sync(capture));
-    while (bg__output_next(at->op, &output))
-        *bg__output_tensor(&output, at->args) = *bg__output_tensor(&output, eager->args);
+    while (bg__output_next(at->op, &output)) {
+        eager->captured[output.ordinal] = *bg__output_tensor(&output, eager->args);
+        *bg__output_tensor(&output, at->args) = eager->captured[output.ordinal];
+    }
 done:
     if (status != BG_OK)
         bg__call_blame(at->call, status);

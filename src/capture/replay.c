@@ -133,9 +133,19 @@ done:
     return status;
 }
 
-static bg_status run_call(bg__eager *eager, cudaStream_t stream)
+/* The stored arguments may have changed, but not what the segments after the call rely on. */
+static bg_status check_outputs(const bg__eager *eager)
 {
-    char hidden = bg__fail_hide();
+    bg__output output = {0};
+    bg_status status = BG_OK;
+    while (bg__output_next(eager->call->op, &output))
+        BG__TRY(bg__output_check(eager->call, &output, &eager->captured[output.ordinal], eager->args));
+done:
+    return status;
+}
+
+static bg_status run_body(bg__eager *eager, cudaStream_t stream)
+{
     bg__body_scope scope;
     bg_status status;
 
@@ -143,6 +153,16 @@ static bg_status run_call(bg__eager *eager, cudaStream_t stream)
     scope = bg__body_enter(BG_PHASE_REPLAY, eager->call);
     status = bg__call_body(eager->call, eager->body, eager->work, stream);
     bg__body_leave(scope);
+    return status;
+}
+
+static bg_status run_call(bg__eager *eager, cudaStream_t stream)
+{
+    char hidden = bg__fail_hide();
+    bg_status status = check_outputs(eager);
+
+    if (status == BG_OK)
+        status = run_body(eager, stream);
     if (status == BG_OK)
         status = settle(eager, stream);
     if (status == BG_OK)

@@ -128,6 +128,9 @@ static inline bool bg__move_is_needed(const bg__move *move)
 }
 bg_status bg__move_run(const bg__move *move, cudaStream_t stream);
 
+/* Whether an output of args still has the dtype and shape that it had at capture. */
+bg_status bg__output_check(const bg__call *call, const bg__output *output, const bg_tensor *captured, void *args);
+
 /* Compares what the body left in got with what was expected in want (completed where the shape was left to the body);
  * both are arguments of the op. */
 bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want, void *got, bg__move *move);

@@ -177,6 +177,11 @@ static bg_status compare_shapes(const bg_op *op, const bg__output *output, const
                     shape_text(want, expected, sizeof expected));
 }
 
+bg_status bg__output_check(const bg__call *call, const bg__output *output, const bg_tensor *captured, void *args)
+{
+    return compare_shapes(call->op, output, captured, bg__output_tensor(output, args));
+}
+
 static bool overlap(const void *a, size_t a_bytes, const bg_tensor *tensor)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)tensor->data;

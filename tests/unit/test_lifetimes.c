@@ -310,6 +310,28 @@ static void test_output_without_memory_in_a_replay(void **state)
     bg_graph_destroy(graph);
 }
 
+/* The segments after the call rely on what its outputs were. */
+static void test_output_of_another_shape_in_a_replay(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture_bridged(f, N / 4);
+    doubled_args *args = bg_graph_args(graph, "doubled#0", sizeof *args);
+    assert_non_null(args);
+    args->y.dim[0] = N;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_SHAPE);
+    EXPECT_ERROR("call doubled#0");
+    EXPECT_ERROR("output y is f32 [64] where f32 [16] is expected");
+    args->y.dim[0] = N / 4;
+    args->y.dtype = BG_I32;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_DTYPE);
+    args->y.dtype = BG_F32;
+    put(&f->x, 1);
+    put(&f->y, -1);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    expect_first(f, N / 4, 6);
+    bg_graph_destroy(graph);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -321,6 +343,7 @@ int main(void)
         TEST(test_a_body_fails_beside_a_capture),
         TEST(test_no_stream_during_a_capture),
         TEST(test_output_without_memory_in_a_replay),
+        TEST(test_output_of_another_shape_in_a_replay),
         TEST(test_per_thread_stream_after_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
