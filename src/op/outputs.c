@@ -182,22 +182,24 @@ bg_status bg__output_check(const bg__call *call, const bg__output *output, const
     return compare_shapes(call->op, output, captured, bg__output_tensor(output, args));
 }
 
-static bool overlap(const void *a, size_t a_bytes, const bg_tensor *tensor)
+/* Whether what brings an output to its place writes into the bytes at source. */
+static bool writes(const bg__call *call, const bg_tensor *want, const bg_tensor *left, const void *source, size_t bytes)
 {
-    uintptr_t x = (uintptr_t)a, y = (uintptr_t)tensor->data;
-    return y < x + a_bytes && x < y + bg_tensor_bytes(tensor);
+    uintptr_t from = (uintptr_t)source, begin = (uintptr_t)want->data, end = begin + bg_tensor_bytes(want);
+    if (left->data == want->data)
+        begin = call->zero_tail ? begin + bg_tensor_bytes(left) : end;
+    return begin < end && begin < from + bytes && from < end;
 }
 
-/* Write-backs run one after the other: none may read what another one writes. */
-static bg_status check_overlap(const bg_op *op, const bg__output *moved, void *want, void *got, const void *source,
+/* Outputs are brought to their places one after the other: none may be read from where another one is written. */
+static bg_status check_overlap(const bg__call *call, const bg__output *moved, void *want, void *got, const void *source,
                                size_t bytes)
 {
     char name[80], other_name[80];
     bg__output other = {0};
 
-    while (bg__output_next(op, &other)) {
-        const bg_tensor *target = bg__output_tensor(&other, want), *left = bg__output_tensor(&other, got);
-        if (left->data == target->data || !overlap(source, bytes, target))
+    while (bg__output_next(call->op, &other)) {
+        if (!writes(call, bg__output_tensor(&other, want), bg__output_tensor(&other, got), source, bytes))
             continue;
         return bg__fail(BG_ERROR_OP,
                         "the body left output %s in the memory where output %s goes; outputs cannot change places, use "
@@ -258,7 +260,7 @@ bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want
                           "the body left output %s without memory; write where its data points, or use bg_scratch",
                           output_name(output, name, sizeof name));
     else
-        status = check_overlap(call->op, output, want_args, got_args, move->source, move->bytes);
+        status = check_overlap(call, output, want_args, got_args, move->source, move->bytes);
 done:
     return status;
 }

@@ -332,6 +332,49 @@ static void test_output_of_another_shape_in_a_replay(void **state)
     bg_graph_destroy(graph);
 }
 
+/* Leaves b behind the rows that a still has, which are to be zeroed. */
+static bool crowded;
+BG_EAGER_OP(crowd, BG_OUT(a), BG_OUT(b))
+{
+    float *rows = args->a.data;
+    if (crowded) {
+        args->a.dim[0] = N / 4;
+        args->b.data = rows + N / 2;
+    }
+    return from_cuda(bgk_fill(args->b.data, 2, (size_t)args->b.dim[0], stream));
+}
+
+static bg_status crowd_and_scale(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_tensor b = bg_tensor_1d(f->z.data, BG_F32, N / 4);
+    bg_status status = BG_CALL(crowd, stream, .a = f->x, .b = b);
+    return status != BG_OK ? status : BG_CALL(scale, stream, .x = b, .y = f->y, .factor = 1);
+}
+
+static void test_an_output_where_another_one_is_zeroed(void **state)
+{
+    fixture *f = *state;
+    EXPECT_OK(bg_op_set_shorter("crowd", true));
+    for (int zeroed = 0; zeroed < 2; zeroed++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        bg_graph *graph;
+        options.zero_tail = zeroed;
+        crowded = false;
+        EXPECT_OK(bg_capture_forward(&graph, crowd_and_scale, f, f->stream, &options));
+        crowded = true;
+        put(&f->y, -1);
+        if (zeroed) {
+            EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
+            EXPECT_ERROR("output b in the memory where output a goes");
+        } else {
+            EXPECT_OK(bg_replay(graph, f->stream));
+            expect_first(f, N / 4, 2);
+        }
+        bg_graph_destroy(graph);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -344,6 +387,7 @@ int main(void)
         TEST(test_no_stream_during_a_capture),
         TEST(test_output_without_memory_in_a_replay),
         TEST(test_output_of_another_shape_in_a_replay),
+        TEST(test_an_output_where_another_one_is_zeroed),
         TEST(test_per_thread_stream_after_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
