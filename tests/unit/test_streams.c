@@ -236,6 +236,58 @@ static void test_an_op_on_a_stream_outside(void **state)
     bg_graph_destroy(graph);
 }
 
+/* What a library does that cannot be seen: it forks a stream of its own and joins it before it returns. Doubles x. */
+static cudaEvent_t library_event;
+static bg_status library(cudaStream_t own, const bg_tensor *x, cudaStream_t stream)
+{
+    cudaError_t error = cudaEventRecord(library_event, stream);
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(own, library_event, 0);
+    if (error == cudaSuccess)
+        error = bgk_scale(x->data, x->data, 2, N, own);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(library_event, own);
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(stream, library_event, 0);
+    return from_cuda(error);
+}
+
+static cudaStream_t library_stream;
+BG_OP(library_op, BG_INOUT(x))
+{
+    return library(library_stream, &args->x, stream);
+}
+
+BG_EAGER_OP(library_eager, BG_INOUT(x))
+{
+    return library(library_stream, &args->x, stream);
+}
+
+static bg_status libraries(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_status status = BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
+    for (int i = 0; i < 3 && status == BG_OK; i++) {
+        status = BG_CALL(library_op, stream, .x = f->y);
+        if (status == BG_OK)
+            status = BG_CALL(library_eager, stream, .x = f->y);
+        if (status == BG_OK)
+            status = library(library_stream, &f->y, stream);
+        if (status == BG_OK)
+            status = bg_break(stream);
+    }
+    return status;
+}
+
+static void test_libraries_that_fork(void **state)
+{
+    fixture *f = *state;
+    library_stream = f->other;
+    EXPECT_CUDA(cudaEventCreateWithFlags(&library_event, cudaEventDisableTiming));
+    expect_pass(f, libraries, &f->y, 512, 6);
+    EXPECT_CUDA(cudaEventDestroy(library_event));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -243,6 +295,7 @@ int main(void)
         TEST(test_fork_and_join),         TEST(test_used_after_a_break),  TEST(test_fork_of_a_fork),
         TEST(test_eager_on_a_fork),       TEST(test_unjoined_at_the_end), TEST(test_an_idle_fork_need_not_be_joined),
         TEST(test_wait_for_work_outside), TEST(test_bare_forks),          TEST(test_an_op_on_a_stream_outside),
+        TEST(test_libraries_that_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
