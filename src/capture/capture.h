@@ -28,6 +28,12 @@ typedef struct bg__copy {
     struct bg__copy *next; /* at capture, of those that wait for the next segment */
 } bg__copy;
 
+/* An output as it was at capture, and where it lies in the arguments. */
+typedef struct bg__captured {
+    uint32_t offset;
+    bg_tensor tensor;
+} bg__captured;
+
 /* An eager call: what a CALL step runs. */
 typedef struct bg__eager {
     bg__call *call;
@@ -35,7 +41,7 @@ typedef struct bg__eager {
     void *args;                 /* stored; what bg_graph_args gives */
     void *work;                 /* what the body gets: a copy, since it may change it */
     bg__copy **copies;          /* for each output its write-back, or NULL */
-    bg_tensor *captured;        /* for each output what it was at capture: the stored arguments may change */
+    bg__captured *captured;     /* for each output; the stored arguments may change */
     int outputs;                /* kept, since the op may be unloaded before the graph goes */
     struct bg__eager *previous; /* all of a graph's, to be freed */
 } bg__eager;

@@ -111,8 +111,9 @@ static bg_status run_at_break(bg_capture *capture, void *user)
     }
     BG__TRY(bg__step_sync(capture));
     while (bg__output_next(at->op, &output)) {
-        eager->captured[output.ordinal] = *bg__output_tensor(&output, eager->args);
-        *bg__output_tensor(&output, at->args) = eager->captured[output.ordinal];
+        const bg_tensor *tensor = bg__output_tensor(&output, eager->args);
+        eager->captured[output.ordinal] = (bg__captured){output.offset, *tensor};
+        *bg__output_tensor(&output, at->args) = *tensor;
     }
 done:
     if (status != BG_OK)

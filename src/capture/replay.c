@@ -133,13 +133,29 @@ done:
     return status;
 }
 
+static bool are_as_captured(const bg__eager *eager)
+{
+    for (int i = 0; i < eager->outputs; i++) {
+        const bg_tensor *now = (const void *)((const char *)eager->args + eager->captured[i].offset);
+        const bg_tensor *then = &eager->captured[i].tensor;
+        if (now->dtype != then->dtype || now->rank != then->rank)
+            return false;
+        for (int d = 0; d < now->rank; d++)
+            if (now->dim[d] != then->dim[d])
+                return false;
+    }
+    return true;
+}
+
 /* The stored arguments may have changed, but not what the segments after the call rely on. */
 static bg_status check_outputs(const bg__eager *eager)
 {
     bg__output output = {0};
     bg_status status = BG_OK;
+    if (__builtin_expect(are_as_captured(eager), 1))
+        return BG_OK;
     while (bg__output_next(eager->call->op, &output))
-        BG__TRY(bg__output_check(eager->call, &output, &eager->captured[output.ordinal], eager->args));
+        BG__TRY(bg__output_check(eager->call, &output, &eager->captured[output.ordinal].tensor, eager->args));
 done:
     return status;
 }
