@@ -19,9 +19,9 @@ void hostcuda_seed(unsigned long long seed);
  * NAME is a function as a program writes it, or * for any. CODE is a name as cudaGetErrorName or cuGetErrorName gives
  * it, with = of cuBLAS's functions as cublasGetStatusName does and of NCCL's as nccl.h has it, or a number; in a fault
  * of any call, an error of CUDA's, which cuBLAS translates and NCCL calls ncclUnhandledCudaError. Functions that report
- * errors, cuDriverGetVersion, cuGetProcAddress, ncclGetVersion and ncclGroupStart cannot fail, and do not count; ncclMemAlloc and ncclMemFree
- * count as cudaMalloc and cudaFree. Calls of all threads count. An ill-formed value makes every call fail, with a
- * sentence on stderr; a fault that has not happened when the program ends is told there, too.
+ * errors, cuDriverGetVersion, cuGetProcAddress, ncclGetVersion and ncclGroupStart cannot fail, and do not count;
+ * ncclMemAlloc and ncclMemFree count as cudaMalloc and cudaFree. Calls of all threads count. An ill-formed value makes
+ * every call fail, with a sentence on stderr; a fault that has not happened when the program ends is told there, too.
  *
  * As HOSTCUDA_FAIL, from now on, counting from here; NULL or "" for none. 0: well-formed; else nothing is set, and a
  * sentence on stderr says why. */

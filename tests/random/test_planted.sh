@@ -72,7 +72,7 @@ plant outputs-in-one-block $op/memory.c \
 plant segments-reversed $capture/replay.c \
     's/for \(step = graph->steps, end.*/for (end = graph->steps - 1, step = end + graph->step_count; step > end; step--) {/'
 plant args-kept $capture/replay.c \
-    '/^static bg_status run_call/,/^}/s/^ *memcpy\(eager->work.*/if (eager->args == NULL) return BG_OK;/'
+    '/^static bg_status run_body/,/^}/s/^ *memcpy\(eager->work.*/if (eager->args == NULL) return BG_OK;/'
 plant wrong-stream $capture/replay.c \
     's/eager->work, stream\)/eager->work, eager->call->stream)/'
 plant last-step-dropped $capture/replay.c \

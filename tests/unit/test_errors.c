@@ -585,207 +585,31 @@ static void test_stream_of_another_device(void **state)
     EXPECT_CUDA(cudaStreamDestroy(stream));
 }
 
-/* ---- threads ---- */
-
-typedef struct elsewhere {
-    fixture *f;
-    bg_capture *capture;
-    bg_status status[4];
-    bg_graph *graph;
-    char message[1024];
-} elsewhere;
-
-static void *end_elsewhere(void *user)
-{
-    elsewhere *e = user;
-    e->status[0] = bg_capture_end(e->capture, &e->graph);
-    strcpy(e->message, bg_last_error());
-    return NULL;
-}
-
-static void in_thread(void *(*run)(void *), elsewhere *e)
-{
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, run, e), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
-static void test_end_from_another_thread(void **state)
-{
-    fixture *f = *state;
-    elsewhere e = {.f = f, .graph = (bg_graph *)f};
-    EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
-    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
-    in_thread(end_elsewhere, &e);
-    assert_int_equal(e.status[0], BG_ERROR_WRONG_THREAD);
-    assert_null(e.graph);
-    assert_non_null(strstr(e.message, "another thread began this capture"));
-    assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
-    expect_usable(f, f->stream);
-    expect_works(f);
-}
-
-static void *call_elsewhere(void *user)
-{
-    elsewhere *e = user;
-    e->status[0] = BG_CALL(scale, e->f->stream, .x = e->f->x, .y = e->f->y, .factor = 3);
-    e->status[1] = BG_CALL(scale, e->f->other, .x = e->f->x, .y = e->f->z, .factor = 4);
-    e->status[2] = bg_break(e->f->stream);
-    e->status[3] = bg_stream_wait_stream(e->f->other, e->f->stream);
-    return NULL;
-}
-
-static void test_calls_from_another_thread(void **state)
-{
-    fixture *f = *state;
-    elsewhere e = {.f = f};
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
-    in_thread(call_elsewhere, &e);
-    assert_int_equal(e.status[0], BG_ERROR_WRONG_THREAD);
-    assert_int_equal(e.status[1], BG_OK); /* a plain call */
-    assert_int_equal(e.status[2], BG_ERROR_WRONG_THREAD);
-    assert_int_equal(e.status[3], BG_ERROR_WRONG_THREAD);
-    EXPECT_OK(bg_capture_end(e.capture, &e.graph)); /* unharmed */
-    assert_int_equal(info_of(e.graph).calls, 0);
-    assert_true(get(&f->z) == 4);
-    bg_graph_destroy(e.graph);
-}
-
-/* The per-thread default stream is another one in each thread. */
-static void *use_per_thread_stream(void *user)
-{
-    elsewhere *e = user;
-    e->status[0] = BG_CALL(fragile, cudaStreamPerThread, .x = e->f->z);
-    e->status[1] = bg_stream_wait_stream(cudaStreamPerThread, e->f->other);
-    e->status[2] = bg_replay(e->graph, cudaStreamPerThread);
-    e->status[3] = from_cuda(cudaStreamSynchronize(cudaStreamPerThread));
-    return NULL;
-}
-
-static void test_per_thread_streams(void **state)
-{
-    fixture *f = *state;
-    elsewhere e = {.f = f};
-    bg_graph *graph;
-    put(&f->x, 1);
-    EXPECT_OK(bg_capture_forward(&e.graph, pass, f, f->stream, NULL));
-    EXPECT_OK(bg_capture_begin(&e.capture, cudaStreamPerThread, NULL));
-    EXPECT_OK(BG_CALL(scale, cudaStreamPerThread, .x = f->x, .y = f->x, .factor = 1));
-    in_thread(use_per_thread_stream, &e);
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(e.status[i], BG_OK);
-    EXPECT_OK(bg_capture_end(e.capture, &graph)); /* unharmed */
-    bg_graph_destroy(graph);
-    EXPECT_OK(bg_replay(e.graph, cudaStreamPerThread));
-    in_thread(use_per_thread_stream, &e);
-    assert_int_equal(e.status[2], BG_OK);
-    bg_graph_destroy(e.graph);
-}
-
-/* Two captures, and a wait across them. */
-static void *wait_for_mine(void *user)
-{
-    elsewhere *e = user;
-    bg_graph *graph;
-    bg_capture *capture;
-    e->status[0] = bg_capture_begin(&capture, e->f->other, NULL);
-    e->status[1] = bg_stream_wait_stream(e->f->stream, e->f->other);
-    e->status[2] = bg_capture_end(capture, &graph);
-    return NULL;
-}
-
-static void test_wait_across_captures(void **state)
-{
-    fixture *f = *state;
-    elsewhere e = {.f = f};
-    EXPECT_OK(bg_capture_begin(&e.capture, f->stream, NULL));
-    in_thread(wait_for_mine, &e);
-    assert_int_equal(e.status[0], BG_OK);
-    assert_int_equal(e.status[1], BG_ERROR_WRONG_THREAD);
-    assert_int_equal(e.status[2], BG_ERROR_WRONG_THREAD);
-    EXPECT_OK(bg_capture_end(e.capture, &e.graph)); /* unharmed */
-    bg_graph_destroy(e.graph);
-}
-
-/* Two threads capture, replay and destroy at once. */
-static void *work(void *user)
-{
-    elsewhere *e = user;
-    fixture f = *e->f; /* memory and a stream of its own */
-    e->status[0] = from_cuda(cudaMalloc((void **)&f.memory, 3 * N * sizeof(float)));
-    if (e->status[0] == BG_OK)
-        e->status[0] = from_cuda(cudaStreamCreateWithFlags(&f.stream, cudaStreamNonBlocking));
-    f.x.data = f.memory;
-    f.y.data = f.memory + N;
-    for (int round = 0; round < 50 && e->status[0] == BG_OK; round++) {
-        float host[N] = {0};
-        e->status[0] = from_cuda(bgk_fill(f.x.data, (float)round, N, f.stream));
-        if (e->status[0] == BG_OK)
-            e->status[0] = bg_capture_forward(&e->graph, pass, &f, f.stream, NULL);
-        for (int i = 0; i < 5 && e->status[0] == BG_OK; i++)
-            e->status[0] = bg_replay(e->graph, f.stream);
-        if (e->status[0] == BG_OK)
-            e->status[0] = from_cuda(cudaMemcpyAsync(host, f.y.data, sizeof host, cudaMemcpyDeviceToHost, f.stream));
-        if (e->status[0] == BG_OK)
-            e->status[0] = from_cuda(cudaStreamSynchronize(f.stream));
-        if (e->status[0] == BG_OK && host[N - 1] != 30 * (float)round)
-            e->status[0] = BG_ERROR_MISMATCH;
-        bg_graph_destroy(e->graph);
-        e->graph = NULL;
-    }
-    strcpy(e->message, bg_last_error());
-    if (cudaFree(f.memory) != cudaSuccess || cudaStreamDestroy(f.stream) != cudaSuccess)
-        e->status[0] = BG_ERROR_CUDA;
-    return NULL;
-}
-
-static void test_two_captures_in_two_threads(void **state)
-{
-    elsewhere e[2] = {{.f = *state}, {.f = *state}};
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &e[i]), 0);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-    for (int i = 0; i < 2; i++) {
-        if (e[i].status[0] != BG_OK)
-            fail_msg("thread %d: %s: %s", i, bg_status_name(e[i].status[0]), e[i].message);
-    }
-}
-
-int main(void)
-{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_body_fails_at_capture),
-        TEST(test_body_fails_at_replay),
-        TEST(test_captured_body_fails),
-        TEST(test_forward_fails),
-        TEST(test_capture_invalidated),
-        TEST(test_capture_invalidated_outside_ops),
-        TEST(test_begin_twice),
-        TEST(test_end_without_begin),
-        TEST(test_abort),
-        TEST(test_end_and_abort_inside),
-        TEST(test_ops_in_a_barrier),
-        TEST(test_bad_calls_stick),
-        TEST(test_last_stream_captures),
-        TEST(test_capture_beside_a_foreign_one),
-        TEST(test_per_thread_streams),
-        TEST(test_wait_across_captures),
-        TEST(test_capture_and_replay_in_a_body),
-        TEST(test_replay_on_a_captured_stream),
-        TEST(test_foreign_capture),
-        TEST(test_foreign_inline_option),
-        TEST(test_pending_error_stays),
-        TEST(test_null_arguments),
-        TEST(test_bad_options),
-        TEST(test_stream_of_another_device),
-        TEST(test_end_from_another_thread),
-        TEST(test_calls_from_another_thread),
-        TEST(test_two_captures_in_two_threads),
-    };
-    setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+const struct CMUnitTest tests[] = {
+    TEST(test_body_fails_at_capture),
+    TEST(test_body_fails_at_replay),
+    TEST(test_captured_body_fails),
+    TEST(test_forward_fails),
+    TEST(test_capture_invalidated),
+    TEST(test_capture_invalidated_outside_ops),
+    TEST(test_begin_twice),
+    TEST(test_end_without_begin),
+    TEST(test_abort),
+    TEST(test_end_and_abort_inside),
+    TEST(test_ops_in_a_barrier),
+    TEST(test_bad_calls_stick),
+    TEST(test_last_stream_captures),
+    TEST(test_capture_beside_a_foreign_one),
+    TEST(test_capture_and_replay_in_a_body),
+    TEST(test_replay_on_a_captured_stream),
+    TEST(test_foreign_capture),
+    TEST(test_foreign_inline_option),
+    TEST(test_pending_error_stays),
+    TEST(test_null_arguments),
+    TEST(test_bad_options),
+    TEST(test_stream_of_another_device),
+};
+setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
+return cmocka_run_group_tests(tests, NULL, NULL);
 }
