@@ -201,14 +201,12 @@ static void test_two_captures_in_two_threads(void **state)
 
 int main(void)
 {
-    int main(void)
-    {
-        const struct CMUnitTest tests[] = {
-            cmocka_unit_test_setup_teardown(test_per_thread_streams, fixture_setup, fixture_teardown),
-            cmocka_unit_test_setup_teardown(test_wait_across_captures, fixture_setup, fixture_teardown),
-            cmocka_unit_test_setup_teardown(test_end_from_another_thread, fixture_setup, fixture_teardown),
-            cmocka_unit_test_setup_teardown(test_calls_from_another_thread, fixture_setup, fixture_teardown),
-            cmocka_unit_test_setup_teardown(test_two_captures_in_two_threads, fixture_setup, fixture_teardown),
-        };
-        return cmocka_run_group_tests(tests, NULL, NULL);
-    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_per_thread_streams, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_wait_across_captures, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_end_from_another_thread, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_calls_from_another_thread, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_two_captures_in_two_threads, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

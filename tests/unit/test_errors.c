@@ -585,31 +585,33 @@ static void test_stream_of_another_device(void **state)
     EXPECT_CUDA(cudaStreamDestroy(stream));
 }
 
+int main(void)
+{
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fixture_teardown)
-const struct CMUnitTest tests[] = {
-    TEST(test_body_fails_at_capture),
-    TEST(test_body_fails_at_replay),
-    TEST(test_captured_body_fails),
-    TEST(test_forward_fails),
-    TEST(test_capture_invalidated),
-    TEST(test_capture_invalidated_outside_ops),
-    TEST(test_begin_twice),
-    TEST(test_end_without_begin),
-    TEST(test_abort),
-    TEST(test_end_and_abort_inside),
-    TEST(test_ops_in_a_barrier),
-    TEST(test_bad_calls_stick),
-    TEST(test_last_stream_captures),
-    TEST(test_capture_beside_a_foreign_one),
-    TEST(test_capture_and_replay_in_a_body),
-    TEST(test_replay_on_a_captured_stream),
-    TEST(test_foreign_capture),
-    TEST(test_foreign_inline_option),
-    TEST(test_pending_error_stays),
-    TEST(test_null_arguments),
-    TEST(test_bad_options),
-    TEST(test_stream_of_another_device),
-};
-setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
-return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {
+        TEST(test_body_fails_at_capture),
+        TEST(test_body_fails_at_replay),
+        TEST(test_captured_body_fails),
+        TEST(test_forward_fails),
+        TEST(test_capture_invalidated),
+        TEST(test_capture_invalidated_outside_ops),
+        TEST(test_begin_twice),
+        TEST(test_end_without_begin),
+        TEST(test_abort),
+        TEST(test_end_and_abort_inside),
+        TEST(test_ops_in_a_barrier),
+        TEST(test_bad_calls_stick),
+        TEST(test_last_stream_captures),
+        TEST(test_capture_beside_a_foreign_one),
+        TEST(test_capture_and_replay_in_a_body),
+        TEST(test_replay_on_a_captured_stream),
+        TEST(test_foreign_capture),
+        TEST(test_foreign_inline_option),
+        TEST(test_pending_error_stays),
+        TEST(test_null_arguments),
+        TEST(test_bad_options),
+        TEST(test_stream_of_another_device),
+    };
+    setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
