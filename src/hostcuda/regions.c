@@ -218,7 +218,7 @@ void hc_region_describe(const struct hc_region *region, const void *address, cha
 {
     static const char *const states[] = {"", "", "unallocated ", "freed "};
     if (!region) {
-        snprintf(text, text_bytes, "and no block was ever allocated");
+        snprintf(text, text_bytes, "and no block is near it");
         return;
     }
     uintptr_t at = (uintptr_t)address, base = (uintptr_t)region->base, end = base + region->bytes;
