@@ -91,7 +91,7 @@ struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, 
 
 struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
 {
-    if (kind == HC_MEMORY_DEVICE && !hc_device_claim(device, bytes))
+    if (bytes > hc_device_bytes() || (kind == HC_MEMORY_DEVICE && !hc_device_claim(device, bytes)))
         return NULL;
     void *base = hc_backing_take(bytes, ALIGNMENT, kind == HC_MEMORY_DEVICE, block_ids + 1);
     struct hc_block *block = base ? hc_block_borrow(kind, base, bytes, device) : NULL;
