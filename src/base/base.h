@@ -31,8 +31,9 @@ void bg__fail_unhide(char hidden);
 /* Sets the sentence to one that was kept, with its place in it. */
 void bg__fail_restore(const char *text);
 
-/* Notes whether a CUDA error is pending that is not ours. Every public function that calls CUDA begins with it, but
- * for bg_replay, which cannot afford it. */
+/* Notes whether a CUDA error is pending that is not ours. Every public function that calls CUDA begins with it; but
+ * bg_replay cannot afford it, and bg_op_call looks before the first CUDA call of its own, of which a captured op has
+ * none as a rule. */
 void bg__pending_note(void);
 void bg__pending_forget(void);
 

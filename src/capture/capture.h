@@ -40,6 +40,9 @@ typedef struct bg__eager {
     bg_op_body body;
     void *args;                 /* stored; what bg_graph_args gives */
     void *work;                 /* what the body gets: a copy, since it may change it */
+    void *left;                 /* work as the body left it, when its outputs were last settled */
+    bool steady;                /* left again, it would move nothing by hand: the write-backs hold what they hold */
+    bool exposed;               /* bg_graph_args has given args away: they may change */
     bg__copy **copies;          /* for each output its write-back, or NULL */
     bg__captured *captured;     /* for each output; the stored arguments may change */
     int outputs;                /* kept, since the op may be unloaded before the graph goes */
@@ -208,8 +211,8 @@ bg_status bg__writeback_unfold(bg_capture *capture);
 void bg__writeback_fold(bg_capture *capture, int segment);
 /* When all segments are instantiated. */
 void bg__writeback_bind(const bg_graph *graph);
-/* In a replay: the node, or the step, of copy does this move. */
-bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream);
+/* In a replay: the node, or the step, of copy does this move; else it is done here, and *steady becomes false. */
+bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady);
 
 /* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */
 typedef struct bg__workers bg__workers;

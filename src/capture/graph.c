@@ -101,6 +101,7 @@ static void free_eager(bg__eager *eager)
     free(eager->captured);
     free(eager->args);
     free(eager->work);
+    free(eager->left);
     free(eager);
 }
 
@@ -115,9 +116,11 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
     eager->body = call->op->body;
     eager->args = malloc(call->op->args_size);
     eager->work = malloc(call->op->args_size);
+    eager->left = malloc(call->op->args_size);
     eager->copies = calloc(outputs + 1, sizeof(bg__copy *));
     eager->captured = calloc(outputs + 1, sizeof *eager->captured);
-    if (eager->args == NULL || eager->work == NULL || eager->copies == NULL || eager->captured == NULL)
+    if (eager->args == NULL || eager->work == NULL || eager->left == NULL || eager->copies == NULL ||
+        eager->captured == NULL)
         goto out_of_memory;
     memcpy(eager->args, args, call->op->args_size);
     eager->previous = graph->eagers;
@@ -278,8 +281,10 @@ void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
     for (bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous) {
         if (strcmp(eager->call->name, name) != 0)
             continue;
-        if (eager->call->op->args_size == size)
+        if (eager->call->op->args_size == size) {
+            eager->exposed = true;
             return eager->args;
+        }
         bg__fail(BG_ERROR_INVALID_ARGUMENT,
                  "bg_graph_args: the arguments of %s have %u bytes, not %zu; pass sizeof(%s_args)", name,
                  eager->call->op->args_size, size, eager->call->op->name);

@@ -138,6 +138,7 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
     call->segment = capture->graph->segment_count;
     if (call->eager) {
         at_break at = {op, call, args};
+        bg__pending_note();
         status = bg__capture_break(capture, run_at_break, &at);
     } else {
         bg__call_rewind(call);
@@ -188,6 +189,7 @@ static bool capture_op(const bg_op *op, cudaStream_t stream, void *args, const b
     if (kind == BG__OUTSIDE || (kind == BG__FOREIGN && !capture->options.foreign_inline))
         return false;
     if (kind == BG__FOREIGN) {
+        bg__pending_note();
         *status = bg__call_plain(op, stream, args, site, true);
         return true;
     }
@@ -199,8 +201,10 @@ static bool capture_op(const bg_op *op, cudaStream_t stream, void *args, const b
 static void capture_op_failed(bg_status status)
 {
     bg_capture *capture = bg__live_here();
-    if (capture != NULL && !capture->in_body && !capture->aborted)
-        bg__capture_fail(capture, status);
+    if (capture == NULL || capture->in_body || capture->aborted)
+        return;
+    bg__pending_note();
+    bg__capture_fail(capture, status);
 }
 
 const bg__capture_hooks bg__capture_op_hooks = {capture_op, capture_op_failed};

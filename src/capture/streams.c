@@ -101,6 +101,7 @@ bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_s
         return BG_OK;
     if (stream != NULL && bg__captured_has(stream))
         return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture");
+    bg__pending_note();
     BG__TRY(classify(capture, stream, kind));
     if (*kind == BG__FORKED)
         BG__TRY(bg__capture_add_member(capture, stream, site));

@@ -3,6 +3,8 @@
 #include "capture/capture.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 typedef struct job {
@@ -19,6 +21,7 @@ struct bg__workers {
     int job_count, job_capacity;
     int taken;
     bool closed; /* no job will come */
+    _Atomic unsigned changes;
     int device;
     int thread_count;
     pthread_t threads[];
@@ -38,6 +41,22 @@ static cudaError_t prepare_thread(int device)
     return error != cudaSuccess ? error : cudaThreadExchangeStreamCaptureMode(&mode);
 }
 
+/* To wake a sleeping thread costs the capturing one more than what it has to tell; segments follow one another within
+ * this time as a rule. Called and left with the mutex held. */
+static void wait_for_change(bg__workers *workers)
+{
+    enum { AWAKE_US = 200 };
+    unsigned changes = atomic_load(&workers->changes);
+    double began = bg__now_ms();
+
+    pthread_mutex_unlock(&workers->mutex);
+    while (atomic_load(&workers->changes) == changes && bg__now_ms() - began < AWAKE_US / 1e3)
+        (void)sched_yield();
+    pthread_mutex_lock(&workers->mutex);
+    if (atomic_load(&workers->changes) == changes)
+        pthread_cond_wait(&workers->changed, &workers->mutex);
+}
+
 static void *work(void *user)
 {
     bg__workers *workers = user;
@@ -50,7 +69,7 @@ static void *work(void *user)
         int number;
 
         while (workers->taken == workers->job_count && !workers->closed)
-            pthread_cond_wait(&workers->changed, &workers->mutex);
+            wait_for_change(workers);
         if (workers->taken == workers->job_count)
             break;
         number = workers->taken++;
@@ -103,6 +122,7 @@ bg_status bg__workers_give(bg__workers *workers, cudaGraph_t graph)
         workers->job_capacity = capacity;
     }
     workers->jobs[workers->job_count++] = (job){.graph = graph};
+    atomic_fetch_add(&workers->changes, 1);
     pthread_cond_signal(&workers->changed);
 done:
     pthread_mutex_unlock(&workers->mutex);
@@ -114,6 +134,7 @@ static void finish(bg__workers *workers, bool discard)
 {
     pthread_mutex_lock(&workers->mutex);
     workers->closed = true;
+    atomic_fetch_add(&workers->changes, 1);
     if (discard)
         workers->job_count = workers->taken;
     pthread_cond_broadcast(&workers->changed);

@@ -150,7 +150,7 @@ static bool update_node(bg__copy *copy, const bg__move *move)
     return true;
 }
 
-bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream)
+bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady)
 {
     bg_status status = BG_OK;
     if (!copy->folded) {
@@ -159,6 +159,7 @@ bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_
     }
     if (move->source != NULL && move->tail == 0 && update_node(copy, move))
         return switch_node(copy, true);
+    *steady = false;
     BG__TRY(switch_node(copy, false));
     bg__pending_forget();
     BG__TRY(bg__move_run(move, stream));

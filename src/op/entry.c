@@ -125,20 +125,21 @@ static bg_status dispatch(const bg_op *op, cudaStream_t stream, void *args, cons
 
     if (status != BG_OK || bg__pass_has_failed(&status))
         return status;
-    if (self->phase != BG_PHASE_CAPTURE && self->call != NULL && self->call->recorded)
+    if (self->phase != BG_PHASE_CAPTURE && self->call != NULL && self->call->recorded) {
+        bg__pending_note();
         return run_nested(self->call, op, stream, args, site);
+    }
     if (hooks != NULL && hooks->call(op, stream, args, site, &status))
         return status;
+    bg__pending_note();
     return bg__call_plain(op, stream, args, site, false);
 }
 
 bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
 {
     const bg__capture_hooks *hooks = atomic_load_explicit(&capture_hooks, memory_order_acquire);
-    bg_status status;
+    bg_status status = dispatch(op, stream, args, site, hooks);
 
-    bg__pending_note();
-    status = dispatch(op, stream, args, site, hooks);
     if (status != BG_OK) {
         if (op != NULL && !bg__fail_is_placed())
             bg__call_blame(&(bg__call){.op = op, .site = site ? *site : (bg_site){NULL, 0}}, status);

@@ -76,8 +76,10 @@ bool bg__tensor_is_valid(const bg_tensor *tensor)
     return measure(tensor, &bytes);
 }
 
-static bg_status check_tensors(const bg_op *op, const void *args)
+/* *missing: some output has no memory. */
+static bg_status check_tensors(const bg_op *op, const void *args, bool *missing)
 {
+    *missing = false;
     for (uint32_t f = 0; f < op->field_count; f++) {
         const bg_field *field = &op->fields[f];
         const bg_tensor *tensors = (const bg_tensor *)((const char *)args + field->offset);
@@ -88,7 +90,10 @@ static bg_status check_tensors(const bg_op *op, const void *args)
                                 "%s is no valid tensor: its dtype is %d, its rank %d (0 to %d); dimensions must not be "
                                 "negative",
                                 field->name, (int)tensors[i].dtype, tensors[i].rank, BG_MAX_RANK);
-            if (field->role == BG_ROLE_INOUT && tensors[i].data == NULL && bg_tensor_bytes(&tensors[i]) > 0)
+            if (tensors[i].data != NULL)
+                continue;
+            *missing |= is_output(field);
+            if (field->role == BG_ROLE_INOUT && bg_tensor_bytes(&tensors[i]) > 0)
                 return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s has no memory, but the op reads it", field->name);
         }
     }
@@ -120,7 +125,7 @@ static bg_status ask_for_shapes(bg__call *call, void *args)
     const bg_op *op = call->op;
     bg__output output = {0};
     bg_status status = BG_OK;
-    bool any_open = false;
+    bool any_open = false, missing;
     void *copy = NULL;
 
     while (bg__output_next(op, &output))
@@ -132,7 +137,7 @@ static bg_status ask_for_shapes(bg__call *call, void *args)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", op->args_size);
     memcpy(copy, args, op->args_size);
     BG__TRY(op->shape_(copy));
-    BG__TRY(check_tensors(op, copy));
+    BG__TRY(check_tensors(op, copy, &missing));
     output = (bg__output){0};
     while (bg__output_next(op, &output)) {
         bg_tensor *tensor = bg__output_tensor(&output, args);
@@ -150,8 +155,12 @@ bg_status bg__outputs_prepare(bg__call *call, void *args)
 {
     bg__output output = {0};
     bg_status status;
+    bool missing;
 
-    BG__TRY(check_tensors(call->op, args));
+    BG__TRY(check_tensors(call->op, args, &missing));
+    if (!missing)
+        goto done;
+    bg__pending_note();
     BG__TRY(ask_for_shapes(call, args));
     while (bg__output_next(call->op, &output)) {
         bg_tensor *tensor = bg__output_tensor(&output, args);
@@ -272,6 +281,10 @@ static bg_status settle_all(bg__call *call, void *want, void *got, cudaStream_t 
     bg__move move;
 
     while (bg__output_next(call->op, &output)) {
+        const bg_tensor *there = bg__output_tensor(&output, want);
+        if (there->data != NULL && memcmp(there, bg__output_tensor(&output, got), sizeof *there) == 0)
+            continue;
+        bg__pending_note();
         BG__TRY(bg__output_settle(call, &output, want, got, &move));
         BG__TRY(bg__move_run(&move, stream));
     }

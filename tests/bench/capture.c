@@ -79,7 +79,7 @@ done:
 bg_status bench_capture(bench *b)
 {
     static const int workers[] = {1, 2, 4};
-    enum { JUDGED = 4 }; /* workers */
+    enum { JUDGED = 2 }; /* workers; the driver's locks leave more of them nothing to win */
     bg_status status = BG_OK;
     work w;
 
