@@ -4,13 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const scenario pass = {.breaks = 63, .nodes = 32};
+enum { BREAKS = 63, NODES = 32 };
 
 typedef struct capturing {
     work *work;
     bg_capture_options options; /* of ours */
     by_hand hand;
     bool launch; /* by hand */
+    int threads; /* by hand, that instantiate; 0: this one does */
 } capturing;
 
 static bg_status capture_ours(void *state)
@@ -30,7 +31,8 @@ static bg_status undo_ours(void *state)
 static bg_status capture_by_hand(void *state)
 {
     capturing *c = state;
-    return by_hand_open(&c->hand, c->work, false, c->launch);
+    return c->threads > 0 ? by_hand_open_in_threads(&c->hand, c->work, c->threads)
+                          : by_hand_open(&c->hand, c->work, false, c->launch);
 }
 
 static bg_status undo_by_hand(void *state)
@@ -55,10 +57,13 @@ static bg_status check_capture(capturing *ours)
 static bg_status compare(bench *b, work *w, bool launch, int workers, double target)
 {
     capturing ours = {.work = w, .options = BG_CAPTURE_OPTIONS_INIT}, hand = {.work = w, .launch = launch};
-    contender contenders[] = {{capture_by_hand, undo_by_hand, &hand}, {capture_ours, undo_ours, &ours}};
+    capturing threads = {.work = w, .threads = workers};
+    contender contenders[] = {{capture_by_hand, undo_by_hand, &hand},
+                              {capture_ours, undo_ours, &ours},
+                              {capture_by_hand, undo_by_hand, &threads}};
     plan plan = {.stream = b->stream, .samples = b->report.captures, .warm_up = 1, .batch = 1};
     row row = {.section = "capture", .against = launch ? "serial, launched" : "serial"};
-    timing timings[2];
+    timing timings[3];
     bg_status status = BG_OK;
 
     ours.options.launch_segments = launch;
@@ -66,13 +71,31 @@ static bg_status compare(bench *b, work *w, bool launch, int workers, double tar
     if (workers > 0)
         snprintf(row.what, sizeof row.what, "not launching, %d worker%s", workers, workers == 1 ? "" : "s");
     else
-        snprintf(row.what, sizeof row.what, "%s", launch ? "launching" : "not launching");
+        snprintf(row.what, sizeof row.what, "%s%s", launch ? "launching" : "not launching",
+                 w->what.ops ? ", each kernel an op call" : "");
     BG__TRY(check_capture(&ours));
-    BG__TRY(bench_measure(contenders, 2, &plan, timings));
+    BG__TRY(bench_measure(contenders, workers > 0 ? 3 : 2, &plan, timings));
     BG__TRY(report_timings(&b->report, row, &timings[1], &timings[0], target, 0));
+    row.against = "threads by hand";
+    if (workers > 0)
+        BG__TRY(report_timings(&b->report, row, &timings[1], &timings[2], 0, 0));
 done:
     undo_ours(&ours);
     undo_by_hand(&hand);
+    undo_by_hand(&threads);
+    return status;
+}
+
+static bg_status compare_op_calls(bench *b)
+{
+    bg_status status = BG_OK;
+    work w;
+
+    BG__TRY(work_open(&w, (scenario){.breaks = BREAKS, .nodes = NODES, .ops = true}, b->stream));
+    BG__TRY(compare(b, &w, true, 0, 0));
+    BG__TRY(compare(b, &w, false, 0, 0));
+done:
+    work_close(&w);
     return status;
 }
 
@@ -83,13 +106,14 @@ bg_status bench_capture(bench *b)
     bg_status status = BG_OK;
     work w;
 
-    report_section("Capture of 64 segments of 32 nodes with an eager kernel between them, from begin to end, "
+    report_section("Capture of 64 segments of 32 kernels with an eager kernel between them, from begin to end, "
                    "instantiation included");
-    BG__TRY(work_open(&w, pass, b->stream));
+    BG__TRY(work_open(&w, (scenario){.breaks = BREAKS, .nodes = NODES}, b->stream));
     BG__TRY(compare(b, &w, true, 0, 1.10));
     BG__TRY(compare(b, &w, false, 0, 0));
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
         BG__TRY(compare(b, &w, false, workers[i], workers[i] == JUDGED ? 0.65 : 0));
+    BG__TRY(compare_op_calls(b));
 done:
     work_close(&w);
     return status;

@@ -115,8 +115,8 @@ static bg_status run_write_back(bench *b, scenario what)
     BG__TRY(by_hand_open(&w.folded, &w, true, false));
     BG__TRY(work_check(&w, contenders, 3));
     BG__TRY(bench_measure(contenders, 3, &plan, timings));
-    BG__TRY(report_timings(&b->report, describe(section, "cudaMemcpyAsync", &what), &timings[0], &timings[1], cpu_target,
-                           total_target));
+    BG__TRY(report_timings(&b->report, describe(section, "cudaMemcpyAsync", &what), &timings[0], &timings[1],
+                           cpu_target, total_target));
     BG__TRY(
         report_timings(&b->report, describe(section, "folded by hand", &what), &timings[0], &timings[2], 1.10, 1.10));
 done:

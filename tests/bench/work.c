@@ -54,18 +54,29 @@ static bg_status call_eager(const work *w, int at_break, cudaStream_t stream)
     return BG_CALL_ARGS(bench_four_outputs, stream, &four);
 }
 
+static bg_status capture_node(const work *w, cudaStream_t stream)
+{
+    bg_tensor x = bg_tensor_1d(w->x, BG_F32, w->floats), one = bg_tensor_1d(w->one, BG_F32, w->floats);
+    cudaError_t error;
+
+    if (w->what.ops)
+        return BG_CALL(bench_node, stream, .x = x, .one = one);
+    error = bgk_add(w->x, w->x, w->one, (size_t)w->floats, stream);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "bgk_add");
+}
+
 bg_status work_forward(void *user, cudaStream_t stream)
 {
     const work *w = user;
-    bg_tensor x = bg_tensor_1d(w->x, BG_F32, w->floats), one = bg_tensor_1d(w->one, BG_F32, w->floats);
+    bg_status status = BG_OK;
 
-    for (int segment = 0; segment <= w->what.breaks; segment++) {
+    for (int segment = 0; segment <= w->what.breaks && status == BG_OK; segment++) {
         if (segment > 0)
-            call_eager(w, segment, stream);
-        for (int node = 0; node < w->what.nodes; node++)
-            BG_CALL(bench_node, stream, .x = x, .one = one);
+            status = call_eager(w, segment, stream);
+        for (int node = 0; node < w->what.nodes && status == BG_OK; node++)
+            status = capture_node(w, stream);
     }
-    return BG_OK; /* the end of the capture returns the first error */
+    return status;
 }
 
 static void take_turn(work *w, enum way way)
@@ -132,7 +143,7 @@ done:
     return status;
 }
 
-static bg_status capture_segment(by_hand *hand, const work *w, int segment, bool folded)
+bg_status by_hand_capture(by_hand *hand, const work *w, int segment, bool folded)
 {
     bool copies = folded && segment > 0;
     cudaError_t error;
@@ -148,30 +159,35 @@ static bg_status capture_segment(by_hand *hand, const work *w, int segment, bool
         BG__TRY(find_copies(w, hand->graphs[segment], hand->copies[segment]));
         hand->sources[segment] = work_elsewhere(w, segment);
     }
-    BG__TRY_CUDA(
-        cudaGraphInstantiate(&hand->execs[segment], hand->graphs[segment], cudaGraphInstantiateFlagAutoFreeOnLaunch));
 done:
     return status;
 }
 
-bg_status by_hand_open(by_hand *hand, const work *w, bool folded, bool launch)
+bg_status by_hand_reserve(by_hand *hand, const work *w)
 {
     size_t count = (size_t)w->what.breaks + 1;
-    bg_status status = BG_OK;
 
     hand->count = (int)count;
     hand->execs = calloc(count, sizeof(cudaGraphExec_t));
     hand->graphs = calloc(count, sizeof(cudaGraph_t));
     hand->copies = calloc(count, sizeof *hand->copies);
     hand->sources = calloc(count, sizeof(float *));
-    if (hand->execs == NULL || hand->graphs == NULL || hand->copies == NULL || hand->sources == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu segments", count);
-        goto done;
-    }
+    if (hand->execs == NULL || hand->graphs == NULL || hand->copies == NULL || hand->sources == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu segments", count);
+    return BG_OK;
+}
+
+bg_status by_hand_open(by_hand *hand, const work *w, bool folded, bool launch)
+{
+    bg_status status;
+
+    BG__TRY(by_hand_reserve(hand, w));
     for (int segment = 0; segment < hand->count; segment++) {
         if (launch && segment > 0)
             BG__TRY_CUDA(work_eager(w, segment, w->stream));
-        BG__TRY(capture_segment(hand, w, segment, folded));
+        BG__TRY(by_hand_capture(hand, w, segment, folded));
+        BG__TRY_CUDA(cudaGraphInstantiate(&hand->execs[segment], hand->graphs[segment],
+                                          cudaGraphInstantiateFlagAutoFreeOnLaunch));
         if (launch)
             BG__TRY_CUDA(cudaGraphLaunch(hand->execs[segment], w->stream));
     }

@@ -11,6 +11,7 @@ typedef struct scenario {
     int breaks, nodes; /* nodes a segment; segments = breaks + 1 */
     int outputs;       /* that the eager kernel leaves elsewhere, to be copied back; 0: it writes in place */
     bool alternate;    /* elsewhere is another place in each run */
+    bool ops;          /* each kernel of a segment is an op call of its own; else it is launched as by hand */
 } scenario;
 
 /* Segments that were captured by hand: flat arrays, indexed by segment. */
@@ -52,6 +53,11 @@ float *work_elsewhere(const work *w, int at_break);
  * first nodes. close takes what open left behind. */
 bg_status by_hand_open(by_hand *hand, const work *w, bool folded, bool launch);
 void by_hand_close(by_hand *hand);
+/* The same, plain and not launching, with instantiation in that many threads while this one captures (threads.c). */
+bg_status by_hand_open_in_threads(by_hand *hand, const work *w, int threads);
+/* Parts of both. */
+bg_status by_hand_reserve(by_hand *hand, const work *w);
+bg_status by_hand_capture(by_hand *hand, const work *w, int segment, bool folded);
 
 /* The loops that one would write; state is the work. */
 bg_status loop_shared(void *state); /* the library's executable graphs, nothing to copy */
