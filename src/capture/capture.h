@@ -32,6 +32,7 @@ typedef struct bg__copy {
 typedef struct bg__captured {
     uint32_t offset;
     bg_tensor tensor;
+    bg_tensor left; /* by the body, when the outputs were last settled */
 } bg__captured;
 
 /* An eager call: what a CALL step runs. */
@@ -40,8 +41,7 @@ typedef struct bg__eager {
     bg_op_body body;
     void *args;                 /* stored; what bg_graph_args gives */
     void *work;                 /* what the body gets: a copy, since it may change it */
-    void *left;                 /* work as the body left it, when its outputs were last settled */
-    bool steady;                /* left again, it would move nothing by hand: the write-backs hold what they hold */
+    bool steady;                /* left as they were last, its outputs are in place, or moved by the write-backs */
     bool exposed;               /* bg_graph_args has given args away: they may change */
     bg__copy **copies;          /* for each output its write-back, or NULL */
     bg__captured *captured;     /* for each output; the stored arguments may change */

@@ -101,7 +101,6 @@ static void free_eager(bg__eager *eager)
     free(eager->captured);
     free(eager->args);
     free(eager->work);
-    free(eager->left);
     free(eager);
 }
 
@@ -116,11 +115,9 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
     eager->body = call->op->body;
     eager->args = malloc(call->op->args_size);
     eager->work = malloc(call->op->args_size);
-    eager->left = malloc(call->op->args_size);
     eager->copies = calloc(outputs + 1, sizeof(bg__copy *));
     eager->captured = calloc(outputs + 1, sizeof *eager->captured);
-    if (eager->args == NULL || eager->work == NULL || eager->left == NULL || eager->copies == NULL ||
-        eager->captured == NULL)
+    if (eager->args == NULL || eager->work == NULL || eager->copies == NULL || eager->captured == NULL)
         goto out_of_memory;
     memcpy(eager->args, args, call->op->args_size);
     eager->previous = graph->eagers;

@@ -112,7 +112,7 @@ static bg_status run_at_break(bg_capture *capture, void *user)
     BG__TRY(bg__step_sync(capture));
     while (bg__output_next(at->op, &output)) {
         const bg_tensor *tensor = bg__output_tensor(&output, eager->args);
-        eager->captured[output.ordinal] = (bg__captured){output.offset, *tensor};
+        eager->captured[output.ordinal] = (bg__captured){.offset = output.offset, .tensor = *tensor};
         *bg__output_tensor(&output, at->args) = *tensor;
     }
 done:

@@ -135,19 +135,32 @@ done:
     return status;
 }
 
+static inline const bg_tensor *tensor_in(const void *args, const bg__captured *captured)
+{
+    return (const void *)((const char *)args + captured->offset);
+}
+
+static inline bool are_left_again(const bg__eager *eager)
+{
+    for (int i = 0; i < eager->outputs; i++)
+        if (!bg__tensor_is_same(tensor_in(eager->work, &eager->captured[i]), &eager->captured[i].left))
+            return false;
+    return true;
+}
+
 /* A body leaves the same, as a rule: nothing is to do then. */
 static bg_status settle(bg__eager *eager, cudaStream_t stream)
 {
-    size_t bytes = eager->call->op->args_size;
     bool steady = true;
     bg_status status;
 
-    if (__builtin_expect(eager->steady && !eager->exposed && memcmp(eager->work, eager->left, bytes) == 0, 1))
+    if (__builtin_expect(eager->steady && !eager->exposed && are_left_again(eager), 1))
         return BG_OK;
     eager->steady = false;
     status = settle_outputs(eager, stream, &steady);
     if (status == BG_OK && steady) {
-        memcpy(eager->left, eager->work, bytes);
+        for (int i = 0; i < eager->outputs; i++)
+            eager->captured[i].left = *tensor_in(eager->work, &eager->captured[i]);
         eager->steady = true;
     }
     return status;
@@ -156,13 +169,8 @@ static bg_status settle(bg__eager *eager, cudaStream_t stream)
 static bool are_as_captured(const bg__eager *eager)
 {
     for (int i = 0; i < eager->outputs; i++) {
-        const bg_tensor *now = (const void *)((const char *)eager->args + eager->captured[i].offset);
-        const bg_tensor *then = &eager->captured[i].tensor;
-        if (now->dtype != then->dtype || now->rank != then->rank)
+        if (!bg__tensor_has_shape(tensor_in(eager->args, &eager->captured[i]), &eager->captured[i].tensor))
             return false;
-        for (int d = 0; d < now->rank; d++)
-            if (now->dim[d] != then->dim[d])
-                return false;
     }
     return true;
 }

@@ -104,6 +104,19 @@ typedef struct bg__output {
 } bg__output;
 bool bg__output_next(const bg_op *op, bg__output *output);
 bool bg__tensor_is_valid(const bg_tensor *tensor);
+static inline bool bg__tensor_has_shape(const bg_tensor *a, const bg_tensor *b)
+{
+    if (a->dtype != b->dtype || a->rank != b->rank)
+        return false;
+    for (int d = 0; d < a->rank; d++)
+        if (a->dim[d] != b->dim[d])
+            return false;
+    return true;
+}
+static inline bool bg__tensor_is_same(const bg_tensor *a, const bg_tensor *b)
+{
+    return a->data == b->data && bg__tensor_has_shape(a, b);
+}
 int bg__output_count(const bg_op *op);
 static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
 {
