@@ -93,9 +93,10 @@ endif
 
 # ---- files -----------------------------------------------------------------------------------------------
 objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
-LIB_OBJ := $(call objects,$(wildcard src/base/*.c src/op/*.c src/capture/*.c src/memory/*.c src/runner/*.c debug/*.c))
+LIB_KERNELS := kernels/rows.cu
+LIB_OBJ := $(call objects,$(wildcard src/base/*.c src/op/*.c src/capture/*.c src/memory/*.c src/runner/*.c debug/*.c) $(LIB_KERNELS))
 HOSTCUDA_OBJ := $(call objects,$(wildcard src/hostcuda/*.c src/hostcuda/*.cpp src/hostcuda/*.S))
-KERNEL_OBJ := $(call objects,$(wildcard kernels/*.cu))
+KERNEL_OBJ := $(call objects,$(filter-out $(LIB_KERNELS),$(wildcard kernels/*.cu)))
 LLAMA_OBJ := $(call objects,$(filter-out examples/llama/main.c,$(wildcard examples/llama/*.c)))
 CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
 TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/unit/test_% tests/conformance/test_%,$(wildcard tests/unit/*.c tests/conformance/*.c)))

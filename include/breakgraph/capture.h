@@ -64,12 +64,16 @@ typedef struct bg_capture_options {
     void *barrier_user;
     bool upload; /* true: where segments are not launched at capture, the end uploads them to the device, so that the
                   * first replay need not */
+    bool inline_eager; /* true: ops that are declared eager are captured like the others, and bare breaks do nothing;
+                        * what eager_ops and the overrides name still breaks */
+    const char *eager_ops; /* a pattern as bg_override_eager takes it, for this capture; that function's and
+                            * BG_EAGER_OPS come after it. NULL: none */
 } bg_capture_options;
 
 #define BG_CAPTURE_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false,     \
-            false, 0, NULL, NULL, 0, NULL, NULL, false                                                                 \
+            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL                                                    \
     }
 
 typedef struct bg_graph_info {

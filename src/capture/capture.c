@@ -140,7 +140,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     capture->options = checked;
     capture->origin = stream;
     capture->thread = bg__thread_id();
-    BG__TRY(bg__override_get(&capture->override));
+    BG__TRY(bg__override_get(&capture->override, checked.eager_ops));
     BG__TRY(resolve_debug(capture, whole));
     BG__TRY(bg__graph_create(&capture->graph, checked.name));
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));

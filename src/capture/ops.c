@@ -134,7 +134,8 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
     bg_status status;
 
     BG__TRY(bg__call_enter(parent, op, site, &call));
-    call->eager = capture->debug == BG_DEBUG_OPS || bg__override_apply(capture->override, call, op->eager);
+    call->eager = capture->debug == BG_DEBUG_OPS ||
+                  bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager);
     call->segment = capture->graph->segment_count;
     if (call->eager) {
         at_break at = {op, call, args};
@@ -218,7 +219,7 @@ static bg_status break_in_capture(bg_capture *capture, cudaStream_t stream, cons
 
     BG__TRY(bg__capture_check(capture));
     BG__TRY(bg__capture_claim(capture, stream, site, &kind));
-    if (kind == BG__FORKED && bg__override_breakable(capture->override))
+    if (kind == BG__FORKED && bg__override_breakable(capture->override) && !capture->options.inline_eager)
         BG__TRY(bg__capture_break(capture, NULL, NULL));
 done:
     return status;

@@ -125,6 +125,8 @@ static bg_status dispatch(const bg_op *op, cudaStream_t stream, void *args, cons
 
     if (status != BG_OK || bg__pass_has_failed(&status))
         return status;
+    if (__builtin_expect(self->observe != NULL, 0))
+        self->observe(self->observer, op);
     if (self->phase != BG_PHASE_CAPTURE && self->call != NULL && self->call->recorded) {
         bg__pending_note();
         return run_nested(self->call, op, stream, args, site);

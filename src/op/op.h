@@ -158,7 +158,9 @@ bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_
 
 typedef struct bg__thread {
     bg_phase phase;
-    bg__call *call; /* whose body runs now; NULL: none */
+    bg__call *call;                                   /* whose body runs now; NULL: none */
+    void (*observe)(void *observer, const bg_op *op); /* told of each op call of this thread; NULL: nobody */
+    void *observer;
 } bg__thread;
 bg__thread *bg__thread_self(void);
 
@@ -184,8 +186,8 @@ bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const
 
 typedef struct bg__override bg__override;
 
-/* What is set now, by the program and by the environment. */
-bg_status bg__override_get(bg__override **override);
+/* What is set now: by own (NULL: nothing), after it by the program, and by the environment. */
+bg_status bg__override_get(bg__override **override, const char *own);
 void bg__override_free(bg__override *override);
 /* false: BG_BREAKABLE=0, everything is captured. */
 bool bg__override_breakable(const bg__override *override);

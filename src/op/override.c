@@ -16,7 +16,7 @@ struct bg__override {
     bool breakable;
     char *text;
     pattern *patterns;
-    int count;
+    int count, first_of_environment;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -121,32 +121,44 @@ static size_t count_commas(const char *text)
     return commas;
 }
 
-/* An override of both lists, either of which may be NULL or empty. */
-static bg_status make(bg__override **result, const char *program, const char *environment)
+typedef struct source {
+    const char *list; /* may be NULL or empty */
+    const char *name;
+} source;
+enum { OWN, PROGRAM, ENVIRONMENT, SOURCES };
+
+/* An override of all lists, in their order. */
+static bg_status make(bg__override **result, const source sources[SOURCES])
 {
     bg_status status = BG_OK;
     bg__override *override = calloc(1, sizeof *override);
-    size_t length[2];
+    size_t bytes = 0, patterns = 0;
+    char *text;
 
-    program = program ? program : "";
-    environment = environment ? environment : "";
-    length[0] = strlen(program) + 1;
-    length[1] = strlen(environment) + 1;
+    for (int i = 0; i < SOURCES; i++) {
+        const char *list = sources[i].list ? sources[i].list : "";
+        bytes += strlen(list) + 1;
+        patterns += count_commas(list) + 1;
+    }
     if (override != NULL) {
         override->breakable = true;
-        override->text = malloc(length[0] + length[1]);
-        override->patterns = calloc(count_commas(program) + count_commas(environment) + 2, sizeof *override->patterns);
+        override->text = malloc(bytes);
+        override->patterns = calloc(patterns, sizeof *override->patterns);
     }
     if (override == NULL || override->text == NULL || override->patterns == NULL) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for eager patterns");
         goto done;
     }
-    memcpy(override->text, program, length[0]);
-    memcpy(override->text + length[0], environment, length[1]);
-    if (length[0] > 1)
-        BG__TRY(add_list(override, override->text, "bg_override_eager"));
-    if (length[1] > 1)
-        BG__TRY(add_list(override, override->text + length[0], "BG_EAGER_OPS"));
+    text = override->text;
+    for (int i = 0; i < SOURCES; i++) {
+        const char *list = sources[i].list ? sources[i].list : "";
+        memcpy(text, list, strlen(list) + 1);
+        if (i == ENVIRONMENT)
+            override->first_of_environment = override->count;
+        if (text[0] != '\0')
+            BG__TRY(add_list(override, text, sources[i].name));
+        text += strlen(list) + 1;
+    }
     *result = override;
     override = NULL;
 done:
@@ -161,7 +173,7 @@ bg_status bg_override_eager(const char *list)
     char *copy = NULL;
 
     if (list != NULL && list[0] != '\0') {
-        BG__TRY(make(&checked, list, NULL));
+        BG__TRY(make(&checked, (source[SOURCES]){[PROGRAM] = {list, "bg_override_eager"}}));
         copy = strdup(list);
         if (copy == NULL) {
             status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_override_eager: no host memory");
@@ -180,14 +192,12 @@ done:
 /* ---- use ---- */
 
 /* A misspelt name in the environment would do nothing, silently. */
-static void warn_of_strangers(const bg__override *override, const char *environment)
+static void warn_of_strangers(const bg__override *override)
 {
-    for (int i = 0; i < override->count; i++) {
+    for (int i = override->first_of_environment; i < override->count; i++) {
         const pattern *p = &override->patterns[i];
         const char *part = p->text + p->length, *hash;
         size_t length;
-        if (environment == NULL || p->text < environment)
-            continue;
         while (part > p->text && part[-1] != '/')
             part--;
         length = p->length - (size_t)(part - p->text);
@@ -197,20 +207,21 @@ static void warn_of_strangers(const bg__override *override, const char *environm
     }
 }
 
-bg_status bg__override_get(bg__override **override)
+bg_status bg__override_get(bg__override **override, const char *own)
 {
-    const char *environment = getenv("BG_EAGER_OPS");
+    source sources[SOURCES] = {
+        [OWN] = {own, "options.eager_ops"}, [ENVIRONMENT] = {getenv("BG_EAGER_OPS"), "BG_EAGER_OPS"}};
     bg_status status;
     bool breakable;
 
     *override = NULL;
     BG__TRY(bg__env_flag("BG_BREAKABLE", true, &breakable));
     pthread_mutex_lock(&mutex);
-    status = make(override, programmed, environment);
+    sources[PROGRAM] = (source){programmed, "bg_override_eager"};
+    status = make(override, sources);
     if (status == BG_OK) {
         (*override)->breakable = breakable;
-        if (environment != NULL)
-            warn_of_strangers(*override, (*override)->text + (programmed ? strlen(programmed) : 0) + 1);
+        warn_of_strangers(*override);
     }
     pthread_mutex_unlock(&mutex);
 done:
