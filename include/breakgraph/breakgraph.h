@@ -9,5 +9,6 @@
 #include <breakgraph/op.h>
 #include <breakgraph/capture.h>
 #include <breakgraph/stream.h>
+#include <breakgraph/config.h>
 
 #endif

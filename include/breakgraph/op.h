@@ -35,6 +35,18 @@ typedef bg_status (*bg_op_body)(void *args, cudaStream_t stream);
 /* Fills shape and dtype of the outputs in args from its inputs, without running anything. */
 typedef bg_status (*bg_op_shape)(void *args);
 
+/* In which batches an op may be part of a full graph, which has no breaks.
+ *   ALWAYS:              in all
+ *   UNIFORM_BATCH:       where every request has the same number of query tokens
+ *   SINGLE_TOKEN_DECODE: where every request has one
+ *   NEVER:               in none */
+typedef enum bg_support {
+    BG_SUPPORT_ALWAYS,
+    BG_SUPPORT_UNIFORM_BATCH,
+    BG_SUPPORT_SINGLE_TOKEN_DECODE,
+    BG_SUPPORT_NEVER
+} bg_support;
+
 typedef enum bg_role { BG_ROLE_IN, BG_ROLE_OUT, BG_ROLE_INOUT, BG_ROLE_OUTS, BG_ROLE_VALUE } bg_role;
 
 /* One member of NAME_args. */
@@ -59,6 +71,7 @@ typedef struct bg_op {
     bg_op_body capture_stub_, reference_;
     bg_op_shape shape_;
     bool shorter_;
+    bg_support support_;
 } bg_op;
 
 /* Called by the macros when the program, or a shared object, is loaded and unloaded. A graph whose ops are unloaded may
@@ -84,6 +97,11 @@ BG_API bg_status bg_op_set_shape(const char *name, bg_op_shape shape);
  * does; false unless set. What lies beyond is left as it is or, in a capture with options.zero_tail, zeroed. Errors:
  * INVALID_ARGUMENT, NOT_FOUND. */
 BG_API bg_status bg_op_set_shorter(const char *name, bool allowed);
+
+/* In which batches a runner may capture the op as part of a full graph; ALWAYS unless set, for an eager op too. A
+ * runner whose mode asks for more lowers it, and says so. Errors: INVALID_ARGUMENT (a NULL, no bg_support), NOT_FOUND.
+ */
+BG_API bg_status bg_op_set_graph_support(const char *name, bg_support support);
 
 /* Which ops are eager, in captures that begin after this call, in place of how they are declared: a list of patterns
  * with commas between, "attention,moe_*,rope#3,!sample_*". A bare name matches that op at any depth; name#k the k-th
@@ -218,7 +236,8 @@ BG_END_C_
                                    NULL,                                                                               \
                                    NULL,                                                                               \
                                    NULL,                                                                               \
-                                   false};                                                                             \
+                                   false,                                                                              \
+                                   BG_SUPPORT_ALWAYS};                                                                 \
     __attribute__((constructor)) static void name##_bg_register_(void)                                                 \
     {                                                                                                                  \
         bg_op_register(&name##_bg_op_);                                                                                \

@@ -125,6 +125,20 @@ bg_status bg_op_set_shorter(const char *name, bool allowed)
     return status;
 }
 
+bg_status bg_op_set_graph_support(const char *name, bg_support support)
+{
+    bg_status status;
+    bg_op *op;
+    if ((int)support < BG_SUPPORT_ALWAYS || support > BG_SUPPORT_NEVER)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: support is %d, no bg_support", __func__, (int)support);
+    op = find_for(__func__, name, &status);
+    if (op != NULL) {
+        op->support_ = support;
+        pthread_mutex_unlock(&mutex);
+    }
+    return status;
+}
+
 bg_op_body bg__op_capture_body(const bg_op *op)
 {
     return op->capture_stub_ != NULL ? op->capture_stub_ : op->body;
