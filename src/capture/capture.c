@@ -114,7 +114,7 @@ static void dispose(bg_capture *capture)
         bg__thread_self()->phase = BG_PHASE_PLAIN;
     bg__workers_stop(capture->workers);
     bg__survey_free(capture->survey);
-    bg__state_free(capture);
+    bg__state_free(&capture->state);
     bg__override_free(capture->override);
     bg_graph_destroy(capture->graph);
     free(capture->members);
@@ -147,7 +147,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
     capture->graph->root.zero_tail = checked.zero_tail;
-    BG__TRY(bg__state_save(capture));
+    BG__TRY(bg__state_save(&capture->state, checked.state, checked.state_count, "options.state", stream));
     /* A launch waits for its segment's instantiation, so that other threads gain nothing. */
     if (checked.worker_threads > 0 && !checked.launch_segments)
         BG__TRY(bg__workers_start(&capture->workers, checked.worker_threads, capture->graph->device));
@@ -196,7 +196,7 @@ bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 static void throw_away(bg_capture *capture)
 {
     bg__segment_discard(capture);
-    if (bg__state_restore(capture) != BG_OK)
+    if (bg__state_restore(&capture->state, capture->origin) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
     dispose(capture);
 }
@@ -261,8 +261,8 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
         return bg__capture_leave(capture, status);
     if (status != BG_OK)
         bg__segment_discard(capture);
-    if ((status != BG_OK || !capture->options.launch_segments) && capture->saved_count > 0) {
-        bg_status restored = bg__state_restore(capture);
+    if ((status != BG_OK || !capture->options.launch_segments) && capture->state.count > 0) {
+        bg_status restored = bg__state_restore(&capture->state, capture->origin);
         if (status == BG_OK)
             status = restored;
         else

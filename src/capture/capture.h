@@ -135,6 +135,10 @@ typedef struct bg__saved {
     void *data, *copy;
     size_t bytes;
 } bg__saved;
+typedef struct bg__state {
+    bg__saved *saved;
+    size_t count;
+} bg__state;
 
 struct bg_capture {
     struct bg_capture *next; /* in the list of live captures */
@@ -151,8 +155,7 @@ struct bg_capture {
     int event_count, event_capacity;
     int opened;       /* segments, empty ones too */
     bool unseen_body; /* the body of some break did not run: it may record events */
-    bg__saved *saved;
-    size_t saved_count;
+    bg__state state;
     struct bg__survey *survey;   /* room to look at segments in (unjoined.c) */
     struct bg__workers *workers; /* NULL: segments are instantiated here */
     bg__copy *writebacks;        /* of the last break: they go into the segment that follows it */
@@ -234,10 +237,13 @@ void bg__ranges_leave_break(const bg_capture *capture);
 void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step);
 void bg__ranges_leave_step(const bg__step *step);
 
-/* options.state (state.c). */
-bg_status bg__state_save(bg_capture *capture);
-bg_status bg__state_restore(bg_capture *capture);
-void bg__state_free(bg_capture *capture);
+/* Tensors that a pass changes (state.c). */
+/* what: the tensors' name in messages. free after save, also where that failed. */
+bg_status bg__state_save(bg__state *state, const bg_tensor *tensors, size_t count, const char *what,
+                         cudaStream_t stream);
+/* Returns when all is back. */
+bg_status bg__state_restore(const bg__state *state, cudaStream_t stream);
+void bg__state_free(bg__state *state);
 
 /* Streams (streams.c). The origin counts as a member. */
 bool bg__capture_has(const bg_capture *capture, cudaStream_t stream);
