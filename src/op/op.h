@@ -189,6 +189,8 @@ typedef struct bg__override bg__override;
 /* What is set now: by own (NULL: nothing), after it by the program, and by the environment. */
 bg_status bg__override_get(bg__override **override, const char *own);
 void bg__override_free(bg__override *override);
+/* INVALID_ARGUMENT, with from before it, where a pattern of list is malformed; NULL and "" are fine. */
+bg_status bg__override_check(const char *list, const char *from);
 /* false: BG_BREAKABLE=0, everything is captured. */
 bool bg__override_breakable(const bg__override *override);
 /* Whether call is eager: fallback unless a pattern says otherwise. */

@@ -166,14 +166,23 @@ done:
     return status;
 }
 
+bg_status bg__override_check(const char *list, const char *from)
+{
+    bg__override *checked = NULL;
+    bg_status status = BG_OK;
+    if (list != NULL && list[0] != '\0')
+        status = make(&checked, (source[SOURCES]){[OWN] = {list, from}});
+    bg__override_free(checked);
+    return status;
+}
+
 bg_status bg_override_eager(const char *list)
 {
     bg_status status = BG_OK;
-    bg__override *checked = NULL;
     char *copy = NULL;
 
     if (list != NULL && list[0] != '\0') {
-        BG__TRY(make(&checked, (source[SOURCES]){[PROGRAM] = {list, "bg_override_eager"}}));
+        BG__TRY(bg__override_check(list, "bg_override_eager"));
         copy = strdup(list);
         if (copy == NULL) {
             status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_override_eager: no host memory");
@@ -185,7 +194,6 @@ bg_status bg_override_eager(const char *list)
     programmed = copy;
     pthread_mutex_unlock(&mutex);
 done:
-    bg__override_free(checked);
     return status;
 }
 

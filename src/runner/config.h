@@ -18,6 +18,9 @@ bg_status bg__config_check(const bg_runner_config *config);
  * caller's, and copy->text_ is NULL: there is nothing to clear. */
 bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy);
 
+/* INVALID_ARGUMENT unless config has all fields of this version, as what changes it needs. */
+bg_status bg__config_check_size(const bg_runner_config *config);
+
 /* ---- text (text.c) ------------------------------------------------------------------------------------------- */
 
 /* What a key's value is. */

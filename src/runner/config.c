@@ -1,0 +1,108 @@
+/* Whether a configuration is valid. */
+#include "runner/config.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STRUCT_MAX = 4096 }; /* more is no size, but what lay there before */
+
+static bg_status check_int(const char *key, int value, int min, int max)
+{
+    if (value >= min && value <= max)
+        return BG_OK;
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is %d; allowed are %d to %d", key, value, min, max);
+}
+
+static bg_status check_debug(bg_debug debug)
+{
+    if ((int)debug < BG_DEBUG_FROM_ENV || debug > BG_DEBUG_STEP)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "debug is %d, no bg_debug", (int)debug);
+    if (debug == BG_DEBUG_STEP)
+        return bg__fail(BG_ERROR_UNSUPPORTED, "debug: BG_DEBUG_STEP is not in this version; use BG_DEBUG_SYNC");
+    return BG_OK;
+}
+
+static bg_status check_state(const bg_tensor *state, size_t count)
+{
+    if (state == NULL && count > 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "state is NULL, state_count %zu", count);
+    for (size_t i = 0; i < count; i++) {
+        if (!bg__tensor_is_valid(&state[i]))
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "state[%zu] is no valid tensor: dtype %d, rank %d", i,
+                            (int)state[i].dtype, state[i].rank);
+        if (state[i].data == NULL && bg_tensor_bytes(&state[i]) > 0)
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "state[%zu] has no memory", i);
+    }
+    return BG_OK;
+}
+
+static bg_status check_fields(const bg_runner_config *config)
+{
+    bg_status status;
+    if (!bg__mode_is_valid(config->mode)) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "mode is %d, no bg_mode", (int)config->mode);
+        goto done;
+    }
+    BG__TRY(check_int("max_tokens", config->max_tokens, 1, BG__TOKENS_MAX));
+    BG__TRY(bg__schedule_check(config->schedule, config->max_tokens));
+    if (config->max_query_len < 1 || config->max_query_len > config->max_tokens) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "max_query_len is %d; allowed are 1 to max_tokens, %d",
+                          config->max_query_len, config->max_tokens);
+        goto done;
+    }
+    BG__TRY(check_int("warmups", config->warmups, 0, BG__WARMUPS_MAX));
+    if (!isfinite(config->max_padding) || (config->max_padding != 0 && config->max_padding < 1)) {
+        status =
+            bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                     "max_padding is %g; allowed are 0, for no limit, and ratios of 1 or more", config->max_padding);
+        goto done;
+    }
+    BG__TRY(bg__override_check(config->eager_ops, "eager_ops"));
+    BG__TRY(check_debug(config->debug));
+    BG__TRY(check_int("worker_threads", config->worker_threads, 0, BG__CONFIG_WORKERS_MAX));
+    BG__TRY(check_int("variants", config->variants, 0, BG__VARIANTS_MAX));
+    BG__TRY(check_state(config->state, config->state_count));
+done:
+    return status;
+}
+
+static bg_status refuse_size(const bg_runner_config *config)
+{
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "struct_size is %zu; start the configuration with BG_RUNNER_CONFIG_INIT",
+                    config->struct_size);
+}
+
+bg_status bg__config_check_size(const bg_runner_config *config)
+{
+    if (config->struct_size < sizeof *config || config->struct_size > STRUCT_MAX)
+        return refuse_size(config);
+    return BG_OK;
+}
+
+bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy)
+{
+    bg_runner_config full = BG_RUNNER_CONFIG_INIT;
+    bg_status status;
+
+    BG__NEED(config);
+    /* The first version ended before worker_threads. */
+    if (config->struct_size < offsetof(bg_runner_config, worker_threads) || config->struct_size > STRUCT_MAX)
+        return refuse_size(config);
+    memcpy(&full, config, config->struct_size < sizeof full ? config->struct_size : sizeof full);
+    full.struct_size = sizeof full;
+    full.text_ = NULL;
+    status = check_fields(&full);
+    if (status != BG_OK) {
+        bg__fail_where("runner configuration");
+        return status;
+    }
+    full.variants = full.variants > 0 ? full.variants : 1;
+    *copy = full;
+    return BG_OK;
+}
+
+bg_status bg__config_check(const bg_runner_config *config)
+{
+    bg_runner_config copy;
+    return bg__config_load(config, &copy);
+}

@@ -1,0 +1,55 @@
+/* A configuration from environment variables. */
+#include "runner/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char prefix[] = "BG_RUNNER_";
+
+static bool is_known(const char *variable, size_t length)
+{
+    for (int i = 0; i < bg__config_key_count; i++)
+        if (strlen(bg__config_keys[i].variable) == length && memcmp(bg__config_keys[i].variable, variable, length) == 0)
+            return true;
+    return false;
+}
+
+static bg_status refuse_strangers(void)
+{
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        size_t length = strcspn(*entry, "=");
+        if (strncmp(*entry, prefix, sizeof prefix - 1) == 0 && !is_known(*entry, length))
+            return bg__fail(BG_ERROR_NOT_FOUND,
+                            "the environment variable %.*s is none of breakgraph's; unset it, or write %s and a key of "
+                            "the runner's configuration in upper case, such as %s",
+                            length < 64 ? (int)length : 64, *entry, prefix, bg__config_keys[0].variable);
+    }
+    return BG_OK;
+}
+
+bg_status bg_runner_config_from_env(bg_runner_config *config)
+{
+    bg_runner_config trial = BG_RUNNER_CONFIG_INIT;
+    bg_status status;
+
+    BG__NEED(config);
+    BG__TRY(bg__config_check_size(config));
+    BG__TRY(refuse_strangers());
+    bg__config_trial(config, &trial);
+    for (int i = 0; i < bg__config_key_count; i++) {
+        const bg__config_key *key = &bg__config_keys[i];
+        const char *value = getenv(key->variable);
+        if (value == NULL || value[0] == '\0')
+            continue;
+        status = bg_runner_config_set(&trial, key->name, value);
+        if (status != BG_OK) {
+            bg__fail_where("the environment variable %s", key->variable);
+            goto done;
+        }
+    }
+    bg__config_keep(config, &trial);
+done:
+    bg_runner_config_clear(&trial);
+    return status;
+}

@@ -1,0 +1,130 @@
+/* What the modes mean, and which of them the ops allow. */
+#include "runner/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A mode is what decode batches run in and what mixed ones do, as in vLLM's CUDAGraphMode. */
+typedef struct mode_row {
+    const char *name;
+    bg_mode decode, mixed;
+} mode_row;
+
+static const mode_row rows[] = {
+    [BG_MODE_NONE] = {"none", BG_MODE_NONE, BG_MODE_NONE},
+    [BG_MODE_PIECEWISE] = {"piecewise", BG_MODE_PIECEWISE, BG_MODE_PIECEWISE},
+    [BG_MODE_FULL] = {"full", BG_MODE_FULL, BG_MODE_FULL},
+    [BG_MODE_FULL_DECODE_ONLY] = {"full_decode_only", BG_MODE_FULL, BG_MODE_NONE},
+    [BG_MODE_FULL_AND_PIECEWISE] = {"full_and_piecewise", BG_MODE_FULL, BG_MODE_PIECEWISE},
+};
+enum { MODES = sizeof rows / sizeof *rows };
+
+bool bg__mode_is_valid(bg_mode mode)
+{
+    return (int)mode >= 0 && (int)mode < MODES;
+}
+
+static const mode_row *row_of(bg_mode mode)
+{
+    return &rows[bg__mode_is_valid(mode) ? mode : BG_MODE_NONE];
+}
+
+bg_mode bg_mode_decode(bg_mode mode)
+{
+    return row_of(mode)->decode;
+}
+
+bg_mode bg_mode_mixed(bg_mode mode)
+{
+    return row_of(mode)->mixed;
+}
+
+bg_mode bg_mode_highest(bg_mode mode)
+{
+    const mode_row *row = row_of(mode);
+    return row->decode > row->mixed ? row->decode : row->mixed;
+}
+
+bool bg_mode_has_full(bg_mode mode)
+{
+    return bg_mode_highest(mode) == BG_MODE_FULL;
+}
+
+bool bg_mode_has_piecewise(bg_mode mode)
+{
+    const mode_row *row = row_of(mode);
+    return row->decode == BG_MODE_PIECEWISE || row->mixed == BG_MODE_PIECEWISE;
+}
+
+bool bg_mode_separate(bg_mode mode)
+{
+    const mode_row *row = row_of(mode);
+    return row->decode != row->mixed;
+}
+
+const char *bg__mode_name(bg_mode mode)
+{
+    return row_of(mode)->name;
+}
+
+bool bg__mode_parse(const char *text, bg_mode *mode)
+{
+    for (int i = 0; i < MODES; i++) {
+        if (strcmp(rows[i].name, text) == 0) {
+            *mode = (bg_mode)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what the ops allow ---- */
+
+static const char *support_text(bg_support support)
+{
+    switch (support) {
+    case BG_SUPPORT_UNIFORM_BATCH: return "full graphs of uniform batches alone";
+    case BG_SUPPORT_SINGLE_TOKEN_DECODE: return "full graphs of decode batches with one token a request alone";
+    case BG_SUPPORT_NEVER: return "no full graph";
+    default: return "full graphs of all batches";
+    }
+}
+
+/* The first of the ops that support least; NULL where there are none. */
+static const bg_op *find_weakest(const bg_op *const *ops, int count)
+{
+    const bg_op *weakest = NULL;
+    for (int i = 0; i < count; i++)
+        if (weakest == NULL || ops[i]->support_ > weakest->support_)
+            weakest = ops[i];
+    return weakest;
+}
+
+static bg_mode without_full_decode(bg_mode mode)
+{
+    return mode == BG_MODE_FULL_DECODE_ONLY ? BG_MODE_NONE : BG_MODE_PIECEWISE;
+}
+
+bool bg__mode_lower(bg_mode mode, int max_query_len, const bg_op *const *ops, int count, bg_mode *lowered, char *why,
+                    size_t bytes)
+{
+    const bg_op *weakest = find_weakest(ops, count);
+    bg_support support = weakest ? weakest->support_ : BG_SUPPORT_ALWAYS;
+    bool decode =
+        support <= BG_SUPPORT_UNIFORM_BATCH || (support == BG_SUPPORT_SINGLE_TOKEN_DECODE && max_query_len <= 1);
+
+    *lowered = bg__mode_is_valid(mode) ? mode : BG_MODE_NONE;
+    if (bytes > 0)
+        why[0] = '\0';
+    if (!bg_mode_has_full(mode))
+        return false;
+    if (!decode)
+        *lowered = without_full_decode(mode);
+    else if (bg_mode_mixed(mode) == BG_MODE_FULL && support != BG_SUPPORT_ALWAYS)
+        *lowered = BG_MODE_FULL_AND_PIECEWISE;
+    if (*lowered == mode)
+        return false;
+    snprintf(why, bytes, "mode %s is lowered to %s: op \"%s\" supports %s (max_query_len is %d)", bg__mode_name(mode),
+             bg__mode_name(*lowered), weakest->name, support_text(support), max_query_len);
+    return true;
+}

@@ -1,0 +1,184 @@
+/* Which sizes are captured: by a rule that has a name, or as they are listed. */
+#include "runner/config.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From size from on, sizes grow by by; 0: they double. */
+typedef struct step {
+    int from, by;
+} step;
+
+typedef struct rule {
+    const char *name;
+    step steps[8]; /* ascending; the first one's from is the first size; by < 0 ends them */
+} rule;
+
+/* sglang: SGLang's sizes for graphs of prefills. atom: ATOM's default sizes. vllm: vLLM's default sizes. */
+static const rule rules[] = {
+    {"sglang", {{4, 4}, {32, 16}, {256, 32}, {512, 64}, {1024, 256}, {4096, 512}, {0, -1}}},
+    {"atom", {{1, 1}, {2, 2}, {4, 4}, {8, 8}, {16, 16}, {0, -1}}},
+    {"vllm", {{1, 1}, {2, 2}, {4, 4}, {8, 8}, {256, 16}, {0, -1}}},
+    {"powers", {{1, 0}, {0, -1}}},
+};
+#define ALLOWED                                                                                                        \
+    "allowed are sglang, atom, vllm, powers, or ascending positive numbers with commas between, such as \"1,2,4,8\""
+
+static int next_size(const rule *rule, int size)
+{
+    int by = 0;
+    for (const step *step = rule->steps; step->by >= 0 && step->from <= size; step++)
+        by = step->by;
+    return size + (by > 0 ? by : size);
+}
+
+static const rule *find_rule(const char *name)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(rules[i].name, name) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+/* The sizes of a rule, of which there are that many; sizes NULL: only counted. */
+static bg_status follow_rule(const rule *rule, int max_tokens, int *sizes, int *count)
+{
+    int first = rule->steps[0].from;
+    *count = 0;
+    if (max_tokens < first)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "max_tokens is %d, below %d, the first size of schedule \"%s\"; raise it, or list the sizes",
+                        max_tokens, first, rule->name);
+    for (int size = first; size <= max_tokens; size = next_size(rule, size)) {
+        if (sizes != NULL)
+            sizes[*count] = size;
+        ++*count;
+    }
+    return BG_OK;
+}
+
+/* ---- lists ---- */
+
+/* The element of a list at text, up to a comma or the end. */
+typedef struct element {
+    const char *text; /* without the spaces around it */
+    int length;
+    int index;        /* from 1 */
+    const char *next; /* the element after it; NULL: none */
+} element;
+
+static element element_at(const char *text, int index)
+{
+    size_t length = strcspn(text, ",");
+    element e = {.index = index, .next = text[length] == ',' ? text + length + 1 : NULL};
+    while (length > 0 && isspace((unsigned char)*text)) {
+        text++;
+        length--;
+    }
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        length--;
+    e.text = text;
+    e.length = length < INT_MAX ? (int)length : INT_MAX;
+    return e;
+}
+
+static bg_status refuse(const element *e, const char *what)
+{
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule: element %d, \"%.*s\", %s; " ALLOWED, e->index,
+                    e->length < 40 ? e->length : 40, e->text, what);
+}
+
+/* The number that e is, beyond INT_MAX as INT_MAX. */
+static bg_status read_element(const element *e, int *number)
+{
+    int sign = e->length > 1 && e->text[0] == '-', i = sign;
+    *number = 0;
+    if (e->length == 0)
+        return refuse(e, "is empty");
+    for (; i < e->length && isdigit((unsigned char)e->text[i]); i++)
+        *number = *number > (INT_MAX - 9) / 10 ? INT_MAX : *number * 10 + (e->text[i] - '0');
+    if (i < e->length)
+        return refuse(e, "is not a whole number");
+    if (sign || *number == 0)
+        return refuse(e, "is not positive");
+    return BG_OK;
+}
+
+static bg_status follow_list(const char *list, int max_tokens, int *sizes, int *count)
+{
+    int last = 0;
+    *count = 0;
+    for (const char *text = list; text != NULL;) {
+        element e = element_at(text, *count + 1);
+        int number;
+        bg_status status = read_element(&e, &number);
+        if (status != BG_OK)
+            return status;
+        if (number > max_tokens)
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                            "schedule: element %d, \"%.*s\", is above max_tokens, %d; raise max_tokens or drop the "
+                            "element",
+                            e.index, e.length < 40 ? e.length : 40, e.text, max_tokens);
+        if (number == last)
+            return refuse(&e, "repeats the one before it");
+        if (number < last)
+            return refuse(&e, "is below the one before it");
+        if (sizes != NULL)
+            sizes[*count] = number;
+        ++*count;
+        last = number;
+        text = e.next;
+    }
+    return BG_OK;
+}
+
+/* ---- both ---- */
+
+static bg_status follow(const char *schedule, int max_tokens, int *sizes, int *count)
+{
+    const rule *rule;
+    const char *text = schedule;
+
+    *count = 0;
+    if (schedule == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is NULL; " ALLOWED);
+    while (isspace((unsigned char)*text))
+        text++;
+    if (*text == '\0')
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is empty; " ALLOWED);
+    if (max_tokens < 1)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "max_tokens is %d; allowed are 1 to %d", max_tokens, BG__TOKENS_MAX);
+    rule = find_rule(schedule);
+    if (rule != NULL)
+        return follow_rule(rule, max_tokens, sizes, count);
+    if (strchr(schedule, ',') == NULL && !isdigit((unsigned char)*text) && *text != '-')
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is \"%.40s\"; " ALLOWED, schedule);
+    return follow_list(schedule, max_tokens, sizes, count);
+}
+
+bg_status bg__schedule_check(const char *schedule, int max_tokens)
+{
+    int count;
+    return follow(schedule, max_tokens, NULL, &count);
+}
+
+bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, int *count)
+{
+    bg_status status;
+
+    *sizes = NULL;
+    *count = 0;
+    BG__TRY(follow(schedule, max_tokens, NULL, count));
+    *sizes = malloc((size_t)*count * sizeof **sizes);
+    if (*sizes == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a schedule of %d sizes", *count);
+        goto done;
+    }
+    BG__TRY(follow(schedule, max_tokens, *sizes, count));
+done:
+    if (status != BG_OK)
+        *count = 0;
+    return status;
+}

@@ -1,0 +1,267 @@
+/* A configuration by names and texts. */
+#include "runner/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bg_config_text {
+    char *schedule, *eager_ops;
+};
+
+#define KEY(name, VARIABLE, fallback, type, min, max)                                                                  \
+    {                                                                                                                  \
+#name, "BG_RUNNER_" #VARIABLE, fallback, type, offsetof(bg_runner_config, name), min, max                      \
+    }
+const bg__config_key bg__config_keys[] = {
+    KEY(mode, MODE, "piecewise", BG__KEY_MODE, 0, 0),
+    KEY(schedule, SCHEDULE, "powers", BG__KEY_SCHEDULE, 0, 0),
+    KEY(max_tokens, MAX_TOKENS, "512", BG__KEY_INT, 1, BG__TOKENS_MAX),
+    KEY(max_query_len, MAX_QUERY_LEN, "1", BG__KEY_INT, 1, BG__TOKENS_MAX),
+    KEY(warmups, WARMUPS, "1", BG__KEY_INT, 0, BG__WARMUPS_MAX),
+    KEY(max_padding, MAX_PADDING, "0", BG__KEY_DOUBLE, 0, 0),
+    KEY(eager_ops, EAGER_OPS, "", BG__KEY_PATTERN, 0, 0),
+    KEY(lazy, LAZY, "false", BG__KEY_BOOL, 0, 0),
+    KEY(copy_inputs, COPY_INPUTS, "true", BG__KEY_BOOL, 0, 0),
+    KEY(memory_limit, MEMORY_LIMIT, "0", BG__KEY_SIZE, 0, 0),
+    KEY(debug, DEBUG, "env", BG__KEY_DEBUG, 0, 0),
+    KEY(worker_threads, WORKER_THREADS, "0", BG__KEY_INT, 0, BG__CONFIG_WORKERS_MAX),
+    KEY(variants, VARIANTS, "0", BG__KEY_INT, 0, BG__VARIANTS_MAX),
+};
+const int bg__config_key_count = sizeof bg__config_keys / sizeof *bg__config_keys;
+
+const bg__config_key *bg__config_key_find(const char *name)
+{
+    for (int i = 0; i < bg__config_key_count; i++)
+        if (strcmp(bg__config_keys[i].name, name) == 0)
+            return &bg__config_keys[i];
+    return NULL;
+}
+
+static bg_status refuse_key(const char *name)
+{
+    char names[256] = "";
+    size_t used = 0;
+    for (int i = 0; i < bg__config_key_count && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", bg__config_keys[i].name);
+    return bg__fail(BG_ERROR_NOT_FOUND, "there is no key \"%.64s\"; there are: %s", name, names);
+}
+
+/* ---- values ---- */
+
+static bg_status refuse_value(const bg__config_key *key, const char *value, const char *allowed)
+{
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is \"%.64s\"; allowed are %s", key->name, value, allowed);
+}
+
+static bg_status read_int(const bg__config_key *key, const char *value, int *number)
+{
+    char allowed[64], *end;
+    long parsed;
+    snprintf(allowed, sizeof allowed, "whole numbers from %d to %d", key->min, key->max);
+    errno = 0;
+    parsed = strtol(value, &end, 10);
+    if (!isdigit((unsigned char)value[value[0] == '-']) || *end != '\0' || errno != 0 || parsed < key->min ||
+        parsed > key->max)
+        return refuse_value(key, value, allowed);
+    *number = (int)parsed;
+    return BG_OK;
+}
+
+/* Decimal, with a point whatever the program's locale writes. */
+static bg_status read_double(const bg__config_key *key, const char *value, double *number)
+{
+    char *end = NULL;
+    double parsed = 0;
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+    if (plain == (locale_t)0)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to read %s", key->name);
+    if (isdigit((unsigned char)value[0]) && strspn(value, "0123456789.eE+-") == strlen(value))
+        parsed = strtod_l(value, &end, plain);
+    freelocale(plain);
+    if (end == NULL || *end != '\0' || !isfinite(parsed) || (parsed != 0 && parsed < 1))
+        return refuse_value(key, value, "0, for no limit, and ratios of 1 or more, such as 1.5");
+    *number = parsed;
+    return BG_OK;
+}
+
+static bg_status read_size(const bg__config_key *key, const char *value, size_t *size)
+{
+    static const char suffixes[] = "KMG";
+    unsigned long long parsed;
+    const char *suffix;
+    char *end;
+    int shift = 0;
+
+    errno = 0;
+    parsed = strtoull(value, &end, 10);
+    if (*end != '\0' && (suffix = strchr(suffixes, toupper((unsigned char)*end))) != NULL) {
+        shift = 10 * (int)(suffix - suffixes + 1);
+        end++;
+    }
+    if (!isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 || parsed > SIZE_MAX >> shift)
+        return refuse_value(key, value, "bytes, 0 for no limit; K, M or G may follow the number");
+    *size = (size_t)parsed << shift;
+    return BG_OK;
+}
+
+static bg_status read_bool(const bg__config_key *key, const char *value, bool *flag)
+{
+    bool yes = strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+    if (!yes && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
+        return refuse_value(key, value, "true, false, 1, 0");
+    *flag = yes;
+    return BG_OK;
+}
+
+static bg_status read_mode(const bg__config_key *key, const char *value, bg_mode *mode)
+{
+    if (!bg__mode_parse(value, mode))
+        return refuse_value(key, value, "none, piecewise, full, full_decode_only, full_and_piecewise");
+    return BG_OK;
+}
+
+static bg_status read_debug(const bg__config_key *key, const char *value, bg_debug *debug)
+{
+    static const char *const names[] = {"env", "off", "forward", "ops", "sync"};
+    static const bg_debug values[] = {BG_DEBUG_FROM_ENV, BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], value) == 0) {
+            *debug = values[i];
+            return BG_OK;
+        }
+    }
+    return refuse_value(key, value, "env, off, forward, ops, sync");
+}
+
+/* ---- strings ---- */
+
+static void free_text(struct bg_config_text *text)
+{
+    if (text == NULL)
+        return;
+    free(text->schedule);
+    free(text->eager_ops);
+    free(text);
+}
+
+/* Where the configuration keeps its own string of that key; NULL: no memory. */
+static char **owned_string(bg_runner_config *config, const bg__config_key *key)
+{
+    if (config->text_ == NULL)
+        config->text_ = calloc(1, sizeof *config->text_);
+    if (config->text_ == NULL)
+        return NULL;
+    return key->type == BG__KEY_SCHEDULE ? &config->text_->schedule : &config->text_->eager_ops;
+}
+
+static bg_status read_string(const bg__config_key *key, const char *value, bg_runner_config *config)
+{
+    const char **field = (const char **)((char *)config + key->offset);
+    char **owned, *copy;
+
+    owned = owned_string(config, key);
+    copy = owned != NULL ? strdup(value) : NULL;
+    if (copy == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %s", key->name);
+    free(*owned);
+    *owned = copy;
+    *field = copy;
+    return BG_OK;
+}
+
+void bg__config_trial(const bg_runner_config *config, bg_runner_config *trial)
+{
+    *trial = *config;
+    trial->text_ = NULL;
+}
+
+static void move_string(char **to, char **from)
+{
+    if (*from == NULL)
+        return;
+    free(*to);
+    *to = *from;
+    *from = NULL;
+}
+
+void bg__config_keep(bg_runner_config *config, bg_runner_config *trial)
+{
+    struct bg_config_text *text = config->text_;
+    if (text == NULL) {
+        text = trial->text_;
+    } else if (trial->text_ != NULL) {
+        move_string(&text->schedule, &trial->text_->schedule);
+        move_string(&text->eager_ops, &trial->text_->eager_ops);
+        free_text(trial->text_);
+    }
+    *config = *trial;
+    config->text_ = text;
+    trial->text_ = NULL;
+}
+
+void bg_runner_config_clear(bg_runner_config *config)
+{
+    const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
+    if (config == NULL || config->text_ == NULL)
+        return;
+    if (config->schedule == config->text_->schedule)
+        config->schedule = fallback.schedule;
+    if (config->eager_ops == config->text_->eager_ops)
+        config->eager_ops = fallback.eager_ops;
+    free_text(config->text_);
+    config->text_ = NULL;
+}
+
+/* ---- setting ---- */
+
+static bg_status read_value(const bg__config_key *key, const char *value, bg_runner_config *config)
+{
+    void *field = (char *)config + key->offset;
+    bg_status status = BG_OK;
+
+    switch (key->type) {
+    case BG__KEY_MODE: return read_mode(key, value, field);
+    case BG__KEY_DEBUG: return read_debug(key, value, field);
+    case BG__KEY_BOOL: return read_bool(key, value, field);
+    case BG__KEY_INT: return read_int(key, value, field);
+    case BG__KEY_DOUBLE: return read_double(key, value, field);
+    case BG__KEY_SIZE: return read_size(key, value, field);
+    case BG__KEY_SCHEDULE: status = bg__schedule_check(value, BG__TOKENS_MAX); break;
+    case BG__KEY_PATTERN:
+        config->eager_ops = NULL; /* what "" means */
+        if (value[0] == '\0')
+            return BG_OK;
+        status = bg__override_check(value, key->name);
+        break;
+    }
+    return status != BG_OK ? status : read_string(key, value, config);
+}
+
+bg_status bg_runner_config_set(bg_runner_config *config, const char *name, const char *value)
+{
+    const bg__config_key *key;
+    bg_runner_config trial;
+    bg_status status;
+
+    BG__NEED(config);
+    BG__NEED(name);
+    BG__NEED(value);
+    BG__TRY(bg__config_check_size(config));
+    key = bg__config_key_find(name);
+    if (key == NULL)
+        return refuse_key(name);
+    bg__config_trial(config, &trial);
+    status = read_value(key, value, &trial);
+    if (status == BG_OK)
+        bg__config_keep(config, &trial);
+    bg_runner_config_clear(&trial);
+done:
+    return status;
+}

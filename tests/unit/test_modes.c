@@ -1,0 +1,165 @@
+/* What the modes mean, and how ops lower them. */
+#include "support.h"
+
+#include "runner/config.h"
+
+#include <string.h>
+
+BG_OP(modes_any)
+{
+    return BG_OK;
+}
+BG_OP(modes_uniform)
+{
+    return BG_OK;
+}
+BG_EAGER_OP(modes_single)
+{
+    return BG_OK;
+}
+BG_OP(modes_never)
+{
+    return BG_OK;
+}
+
+static const struct mode_row {
+    bg_mode mode, decode, mixed, highest;
+    bool full, piecewise, separate;
+    const char *name;
+} rows[] = {
+    {BG_MODE_NONE, BG_MODE_NONE, BG_MODE_NONE, BG_MODE_NONE, false, false, false, "none"},
+    {BG_MODE_PIECEWISE, BG_MODE_PIECEWISE, BG_MODE_PIECEWISE, BG_MODE_PIECEWISE, false, true, false, "piecewise"},
+    {BG_MODE_FULL, BG_MODE_FULL, BG_MODE_FULL, BG_MODE_FULL, true, false, false, "full"},
+    {BG_MODE_FULL_DECODE_ONLY, BG_MODE_FULL, BG_MODE_NONE, BG_MODE_FULL, true, false, true, "full_decode_only"},
+    {BG_MODE_FULL_AND_PIECEWISE, BG_MODE_FULL, BG_MODE_PIECEWISE, BG_MODE_FULL, true, true, true, "full_and_piecewise"},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static void test_questions(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROWS; i++) {
+        bg_mode mode = rows[i].mode, parsed = BG_MODE_NONE;
+        assert_int_equal(bg_mode_decode(mode), rows[i].decode);
+        assert_int_equal(bg_mode_mixed(mode), rows[i].mixed);
+        assert_int_equal(bg_mode_highest(mode), rows[i].highest);
+        assert_int_equal(bg_mode_has_full(mode), rows[i].full);
+        assert_int_equal(bg_mode_has_piecewise(mode), rows[i].piecewise);
+        assert_int_equal(bg_mode_separate(mode), rows[i].separate);
+        assert_string_equal(bg__mode_name(mode), rows[i].name);
+        assert_true(bg__mode_is_valid(mode));
+        assert_true(bg__mode_parse(rows[i].name, &parsed));
+        assert_int_equal(parsed, mode);
+    }
+}
+
+static void test_no_modes(void **state)
+{
+    const int values[] = {-1, 5, 999};
+    bg_mode parsed = BG_MODE_FULL;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        bg_mode mode = (bg_mode)values[i], lowered;
+        char why[64] = "x";
+        assert_false(bg__mode_is_valid(mode));
+        assert_int_equal(bg_mode_decode(mode), BG_MODE_NONE);
+        assert_int_equal(bg_mode_mixed(mode), BG_MODE_NONE);
+        assert_int_equal(bg_mode_highest(mode), BG_MODE_NONE);
+        assert_false(bg_mode_has_full(mode) || bg_mode_has_piecewise(mode) || bg_mode_separate(mode));
+        assert_string_equal(bg__mode_name(mode), "none");
+        assert_false(bg__mode_lower(mode, 1, NULL, 0, &lowered, why, sizeof why));
+        assert_int_equal(lowered, BG_MODE_NONE);
+    }
+    assert_false(bg__mode_parse("FULL", &parsed));
+    assert_false(bg__mode_parse("", &parsed));
+    assert_false(bg__mode_parse("full ", &parsed));
+    assert_int_equal(parsed, BG_MODE_FULL);
+}
+
+static int set_supports(void **state)
+{
+    (void)state;
+    return bg_op_set_graph_support("modes_uniform", BG_SUPPORT_UNIFORM_BATCH) != BG_OK ||
+           bg_op_set_graph_support("modes_single", BG_SUPPORT_SINGLE_TOKEN_DECODE) != BG_OK ||
+           bg_op_set_graph_support("modes_never", BG_SUPPORT_NEVER) != BG_OK;
+}
+
+/* With ops that support everything and one that may not, for every mode. */
+static void expect_lowered(const char *op, int max_query_len, const bg_mode expected[ROWS])
+{
+    const bg_op *ops[] = {bg_op_find("modes_any"), bg_op_find(op), bg_op_find("modes_any")};
+    for (int i = 0; i < ROWS; i++) {
+        bg_mode lowered;
+        char why[512] = "x";
+        bool did = bg__mode_lower(rows[i].mode, max_query_len, ops, 3, &lowered, why, sizeof why);
+        assert_string_equal(bg__mode_name(lowered), bg__mode_name(expected[i]));
+        assert_int_equal(did, expected[i] != rows[i].mode);
+        if (did) {
+            assert_non_null(strstr(why, op));
+            assert_non_null(strstr(why, rows[i].name));
+            assert_non_null(strstr(why, bg__mode_name(expected[i])));
+            assert_non_null(strstr(why, "supports"));
+        } else {
+            assert_string_equal(why, "");
+        }
+    }
+}
+
+static void test_lowering(void **state)
+{
+    static const bg_mode same[] = {BG_MODE_NONE, BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_FULL_DECODE_ONLY,
+                                   BG_MODE_FULL_AND_PIECEWISE},
+                         decode_only[] = {BG_MODE_NONE, BG_MODE_PIECEWISE, BG_MODE_FULL_AND_PIECEWISE,
+                                          BG_MODE_FULL_DECODE_ONLY, BG_MODE_FULL_AND_PIECEWISE},
+                         no_full[] = {BG_MODE_NONE, BG_MODE_PIECEWISE, BG_MODE_PIECEWISE, BG_MODE_NONE,
+                                      BG_MODE_PIECEWISE};
+    (void)state;
+    expect_lowered("modes_any", 1, same);
+    expect_lowered("modes_any", 4, same);
+    expect_lowered("modes_uniform", 1, decode_only);
+    expect_lowered("modes_uniform", 4, decode_only);
+    expect_lowered("modes_single", 1, decode_only);
+    expect_lowered("modes_single", 2, no_full);
+    expect_lowered("modes_never", 1, no_full);
+    expect_lowered("modes_never", 4, no_full);
+}
+
+static void test_weakest(void **state)
+{
+    const bg_op *ops[] = {bg_op_find("modes_uniform"), bg_op_find("modes_never"), bg_op_find("modes_single")};
+    bg_mode lowered;
+    char why[512], small[8];
+    (void)state;
+    assert_true(bg__mode_lower(BG_MODE_FULL, 1, ops, 3, &lowered, why, sizeof why));
+    assert_int_equal(lowered, BG_MODE_PIECEWISE);
+    assert_non_null(strstr(why, "op \"modes_never\" supports no full graph"));
+    assert_true(bg__mode_lower(BG_MODE_FULL, 1, ops, 1, &lowered, why, sizeof why));
+    assert_int_equal(lowered, BG_MODE_FULL_AND_PIECEWISE);
+    assert_non_null(strstr(why, "modes_uniform"));
+    assert_true(bg__mode_lower(BG_MODE_FULL, 1, ops, 1, &lowered, small, sizeof small));
+    assert_string_equal(small, "mode fu");
+    assert_true(bg__mode_lower(BG_MODE_FULL, 1, ops, 1, &lowered, NULL, 0));
+    assert_false(bg__mode_lower(BG_MODE_FULL, 1, NULL, 0, &lowered, why, sizeof why));
+    assert_int_equal(lowered, BG_MODE_FULL);
+}
+
+static void test_support_errors(void **state)
+{
+    (void)state;
+    EXPECT_STATUS(bg_op_set_graph_support(NULL, BG_SUPPORT_NEVER), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_op_set_graph_support("modes_any", (bg_support)4), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("support is 4");
+    EXPECT_STATUS(bg_op_set_graph_support("modes_any", (bg_support)-1), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_op_set_graph_support("modes_nothing", BG_SUPPORT_NEVER), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("modes_nothing");
+    assert_int_equal(bg_op_find("modes_any")->support_, BG_SUPPORT_ALWAYS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_questions), cmocka_unit_test(test_no_modes),       cmocka_unit_test(test_lowering),
+        cmocka_unit_test(test_weakest),   cmocka_unit_test(test_support_errors),
+    };
+    return cmocka_run_group_tests(tests, set_supports, NULL);
+}
