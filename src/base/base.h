@@ -78,6 +78,30 @@ bg_status bg__env_choice(const char *variable, const char *const *choices, int f
 /* "0" or "1". */
 bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
 
+/* ---- structs that grow (sized.c) ------------------------------------------------------------------------------ */
+
+/* Copies a struct whose first member is its size, and which the caller may know in an older, shorter form. take: from
+ * holds at least `least` bytes, to is complete and keeps what from has not. give: to is the caller's, from complete.
+ * Each fails with INVALID_ARGUMENT, naming the argument and its macro, where the size is none. */
+bg_status bg__sized_take(void *to, const void *from, size_t size, size_t least, const char *argument,
+                         const char *macro);
+bg_status bg__sized_give(void *to, const void *from, size_t size, const char *argument, const char *macro);
+
+/* ---- the driver (driver.c) ----------------------------------------------------------------------------------- */
+
+/* The driver's function of that name, as the CUDA version `since` brought it (cudaTypedefs.h), written to *function, a
+ * pointer to a function. UNSUPPORTED where the driver has none. */
+bg_status bg__driver_entry(const char *name, unsigned since, void *function);
+/* The driver's codes are the runtime's wherever both have one. */
+#define BG__TRY_DRIVER(name, expression)                                                                               \
+    do {                                                                                                               \
+        CUresult result_ = (expression);                                                                               \
+        if (result_ != CUDA_SUCCESS) {                                                                                 \
+            status = bg__fail_cuda((cudaError_t)result_, name);                                                        \
+            goto done;                                                                                                 \
+        }                                                                                                              \
+    } while (0)
+
 /* ---- device memory (device.c) -------------------------------------------------------------------------------- */
 
 /* cudaMalloc and cudaFree that do no harm to a capture of this thread. bytes > 0; free takes NULL. */

@@ -14,11 +14,8 @@ static bg_status copy_options(bg_capture_options *to, const bg_capture_options *
     *to = (bg_capture_options)BG_CAPTURE_OPTIONS_INIT;
     if (from == NULL)
         return BG_OK;
-    if (from->struct_size < offsetof(bg_capture_options, mode) || from->struct_size > 4096)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "options.struct_size is %zu; start options with BG_CAPTURE_OPTIONS_INIT", from->struct_size);
-    memcpy(to, from, from->struct_size < sizeof *to ? from->struct_size : sizeof *to);
-    return BG_OK;
+    return bg__sized_take(to, from, sizeof *to, offsetof(bg_capture_options, mode), "options",
+                          "BG_CAPTURE_OPTIONS_INIT");
 }
 
 static bg_status check_options(const bg_capture_options *options)

@@ -207,18 +207,6 @@ done:
     return status;
 }
 
-/* Copies a struct that the caller may know in an older, shorter form. */
-static bg_status give(void *target, const void *source, size_t size, const char *function)
-{
-    size_t wanted = *(const size_t *)target;
-    if (wanted < sizeof(size_t) || wanted > 4096)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: info.struct_size is %zu; start info with its _INIT macro",
-                        function, wanted);
-    memcpy((char *)target + sizeof(size_t), (const char *)source + sizeof(size_t),
-           (wanted < size ? wanted : size) - sizeof(size_t));
-    return BG_OK;
-}
-
 bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
 {
     bg_graph_info full = BG_GRAPH_INFO_INIT;
@@ -243,7 +231,7 @@ bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
         full.nodes += graph->segments[i].nodes;
         BG__TRY(count_kernels(graph->segments[i].graph, graph->segments[i].nodes, &full.kernel_nodes));
     }
-    status = give(info, &full, sizeof full, __func__);
+    status = bg__sized_give(info, &full, sizeof full, "bg_graph_get_info: info", "BG_GRAPH_INFO_INIT");
 done:
     return status;
 }
@@ -266,7 +254,7 @@ bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_info *info
     full.line = call->site.line;
     full.eager = call->eager;
     full.segment = call->eager ? -1 : call->segment;
-    return give(info, &full, sizeof full, __func__);
+    return bg__sized_give(info, &full, sizeof full, "bg_graph_get_call: info", "BG_CALL_INFO_INIT");
 }
 
 void *bg_graph_args(bg_graph *graph, const char *name, size_t size)

@@ -1,0 +1,21 @@
+/* The driver's functions, without linking the driver: a machine that has none gets a sentence, not a loader's error. */
+#include "base/base.h"
+
+#include <string.h>
+
+bg_status bg__driver_entry(const char *name, unsigned since, void *function)
+{
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSuccess;
+    void *address = NULL;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGetDriverEntryPointByVersion(name, &address, since, cudaEnableDefault, &found));
+    if (found != cudaDriverEntryPointSuccess || address == NULL) {
+        status = bg__fail(BG_ERROR_UNSUPPORTED, "the driver has no %s of CUDA %u.%u; update the driver", name,
+                          since / 1000, since % 1000 / 10);
+        goto done;
+    }
+    memcpy(function, &address, sizeof address); /* ISO C knows no cast to it */
+done:
+    return status;
+}
