@@ -12,10 +12,11 @@
 
 /* Sets the handle's stream, and a workspace that no other handle uses. With its default workspace cuBLAS adds memory
  * nodes to a capture, and such a graph can be neither cloned nor instantiated twice. pool NULL: the workspace is the
- * handle's own, the same at every call, and goes with bg_workspace_release(handle) before cublasDestroy. Call it again
- * whenever the handle changes streams: cublasSetStream resets the workspace. Graphs captured with one handle share its
- * workspace: do not replay two of them at once. Errors: INVALID_ARGUMENT (a NULL handle or stream), OUT_OF_MEMORY,
- * CUBLAS, and UNSUPPORTED for a pool, which this version has not. */
+ * handle's own. Else it is a block of the pool, kept apart from its graphs' buckets: one for each handle and pool. It
+ * is the same at every call, and goes with bg_workspace_release(handle) before cublasDestroy, or with the pool. Call it
+ * again whenever the handle changes streams: cublasSetStream resets the workspace. Graphs captured with one handle
+ * share its workspace: do not replay two of them at once, which graphs of one pool never are. Errors: INVALID_ARGUMENT
+ * (a NULL handle or stream, another device than the pool's), OUT_OF_MEMORY, CUBLAS. */
 static inline bg_status bg_cublas_bind(cublasHandle_t handle, cudaStream_t stream, bg_pool *pool)
 {
     void *workspace = NULL;
@@ -25,10 +26,7 @@ static inline bg_status bg_cublas_bind(cublasHandle_t handle, cudaStream_t strea
     if (handle == NULL || stream == NULL)
         return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "bg_cublas_bind",
                                  handle == NULL ? "handle is NULL" : "stream is NULL", "create it first");
-    if (pool != NULL)
-        return bg_report_failure(BG_ERROR_UNSUPPORTED, "bg_cublas_bind", "pool is not NULL",
-                                 "pass NULL for a workspace of the handle's own");
-    status = bg_workspace((const void *)handle, BG_CUBLAS_WORKSPACE_BYTES, &workspace);
+    status = bg_workspace_in((const void *)handle, pool, BG_CUBLAS_WORKSPACE_BYTES, &workspace);
     if (status != BG_OK)
         return status;
     result = cublasSetStream(handle, stream);

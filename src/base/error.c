@@ -1,6 +1,7 @@
 /* A failure is a sentence, kept for each thread. */
 #include "base/base.h"
 
+#include <breakgraph/workspace.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,6 +162,11 @@ bg_status bg__fail_cuda(cudaError_t error, const char *call)
              cudaGetErrorString(error), advice_for(error));
     cause = error;
     return status_of(error);
+}
+
+bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice)
+{
+    return bg__fail(status, "%s failed: %s; %s", call, error, advice);
 }
 
 void bg__warn(const char *format, ...)

@@ -123,7 +123,6 @@ static void test_cublas_bind(void **state)
     EXPECT_STATUS(bg_workspace(handle, 2 * BG_CUBLAS_WORKSPACE_BYTES, &again), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_workspace(NULL, 1, &again), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_workspace(handle, 0, &again), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_cublas_bind(handle, f->stream, (bg_pool *)f), BG_ERROR_UNSUPPORTED);
     EXPECT_STATUS(bg_cublas_bind(NULL, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("handle is NULL");
     EXPECT_STATUS(bg_cublas_bind(handle, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
@@ -136,14 +135,42 @@ static void test_cublas_bind(void **state)
     bg_workspace_release(handle);
 }
 
+/* One workspace for each handle and pool, a kept block. */
+static void test_cublas_bind_in_a_pool(void **state)
+{
+    fixture *f = *state;
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+    cublasHandle_t handles[2];
+    void *own, *pooled, *other;
+    bg_pool *pool;
+
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cublasCreate(&handles[i]), CUBLAS_STATUS_SUCCESS);
+        EXPECT_OK(bg_cublas_bind(handles[i], f->stream, pool));
+        EXPECT_OK(bg_cublas_bind(handles[i], f->stream, pool));
+    }
+    EXPECT_OK(bg_pool_get_stats(pool, &stats));
+    assert_int_equal(stats.in_use, 2 * BG_CUBLAS_WORKSPACE_BYTES);
+    EXPECT_OK(bg_workspace(handles[0], 1024, &own));
+    EXPECT_OK(bg_workspace_in(handles[0], pool, 1024, &pooled));
+    EXPECT_OK(bg_workspace_in(handles[1], pool, 1024, &other));
+    assert_true(own != pooled && own != other && pooled != other);
+    bg_workspace_release(handles[0]);
+    EXPECT_OK(bg_pool_get_stats(pool, &stats));
+    assert_int_equal(stats.in_use, BG_CUBLAS_WORKSPACE_BYTES);
+    bg_pool_destroy(pool);
+    bg_workspace_release(handles[1]); /* it went with the pool */
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cublasDestroy(handles[i]), CUBLAS_STATUS_SUCCESS);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_dlpack),
-        TEST(test_cublas_bind),
+        cmocka_unit_test(test_statuses), cmocka_unit_test(test_tensors),   cmocka_unit_test(test_dlpack),
+        TEST(test_cublas_bind),          TEST(test_cublas_bind_in_a_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,87 @@
+/* Buckets: what graphs that never run at once need lies in the same place. */
+#include "memory/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bg_status bg__pool_bucket_begin(bg_pool *pool, const char *name)
+{
+    if (pool->bucket != NULL)
+        return bg__fail(BG_ERROR_BUSY, "bucket %s cannot begin in a pool whose bucket %s is open", name, pool->bucket);
+    pool->bucket = strdup(name);
+    if (pool->bucket == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for bucket %s", name);
+    pool->figures = (bg__bucket_figures){0, 0, 0};
+    bg__arena_set_defers(&pool->arenas[BG__LOW], false);
+    /* What the pass was given to read and write stays where it is until the graph is made. */
+    bg__arena_advance(&pool->arenas[BG__HIGH]);
+    bg__arena_set_defers(&pool->arenas[BG__HIGH], true);
+    return BG_OK;
+}
+
+static void close_bucket(bg_pool *pool)
+{
+    bg__arena *arena = &pool->arenas[BG__LOW];
+    for (const bg__extent *extent = arena->first; extent != NULL; extent = extent->next)
+        pool->in_use -= extent->state == BG__FREE ? 0 : extent->bytes;
+    bg__arena_clear(arena);
+    bg__arena_set_defers(&pool->arenas[BG__HIGH], false);
+    free(pool->bucket);
+    pool->bucket = NULL;
+}
+
+bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_figures *figures)
+{
+    if (figures != NULL)
+        *figures = bg__pool_bucket_figures(pool);
+    if (pool->bucket == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "no bucket of the pool is open");
+    if (pool->capturing)
+        return bg__fail(BG_ERROR_BUSY, "a capture runs in bucket %s; end that first", pool->bucket);
+    close_bucket(pool);
+    return BG_OK;
+}
+
+bg__bucket_figures bg__pool_bucket_figures(const bg_pool *pool)
+{
+    return pool->bucket ? pool->figures : (bg__bucket_figures){0, 0, 0};
+}
+
+bg_status bg__pool_capture_begin(bg_pool *pool, const char *name)
+{
+    bool own = pool->bucket == NULL;
+    bg_status status = BG_OK;
+
+    if (pool->capturing)
+        return bg__fail(BG_ERROR_BUSY,
+                        "a capture runs with the pool already, in bucket %s; a pool serves one at a time",
+                        pool->bucket);
+    if (own)
+        BG__TRY(bg__pool_bucket_begin(pool, name));
+    pool->capturing = true;
+    pool->own_bucket = own;
+done:
+    return status;
+}
+
+void bg__pool_capture_end(bg_pool *pool, bg__bucket_figures *figures)
+{
+    if (!pool->capturing)
+        return;
+    *figures = pool->figures;
+    pool->capturing = false;
+    if (pool->own_bucket)
+        close_bucket(pool);
+    else
+        bg__pool_break(pool); /* what follows in the bucket comes after the capture */
+}
+
+void bg__pool_set_concurrent(bg_pool *pool, bool concurrent)
+{
+    bg__arena_set_defers(&pool->arenas[BG__LOW], concurrent);
+}
+
+void bg__pool_break(bg_pool *pool)
+{
+    bg__arena_advance(&pool->arenas[BG__LOW]);
+}

@@ -1,0 +1,156 @@
+/* Virtual memory: addresses are reserved once, device memory is mapped as it is needed. */
+#include "memory/pages.h"
+
+#include <stdlib.h>
+
+static bg_status find_driver(bg__pages *pages)
+{
+    enum { SINCE = 10020 };
+    const struct {
+        const char *name;
+        void *function;
+    } entries[] = {
+        {"cuMemAddressReserve", &pages->address_reserve},
+        {"cuMemAddressFree", &pages->address_free},
+        {"cuMemCreate", &pages->create},
+        {"cuMemRelease", &pages->release},
+        {"cuMemMap", &pages->map},
+        {"cuMemUnmap", &pages->unmap},
+        {"cuMemSetAccess", &pages->set_access},
+        {"cuMemGetAllocationGranularity", &pages->get_granularity},
+    };
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        BG__TRY(bg__driver_entry(entries[i].name, SINCE, entries[i].function));
+done:
+    return status;
+}
+
+/* false: more than there are numbers. */
+static bool round_up(size_t *bytes, size_t to)
+{
+    if (*bytes > SIZE_MAX - to)
+        return false;
+    *bytes = (*bytes + to - 1) / to * to;
+    return true;
+}
+
+bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limit)
+{
+    size_t free_bytes;
+    CUdeviceptr base;
+    bg_status status;
+
+    *pages = (bg__pages){.limit = limit};
+    pages->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    pages->properties.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
+    BG__TRY(find_driver(pages));
+    if (bytes == 0)
+        BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &bytes));
+    BG__TRY_DRIVER("cuMemGetAllocationGranularity",
+                   pages->get_granularity(&pages->granularity, &pages->properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    if (!round_up(&bytes, pages->granularity)) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "reserve_bytes is %zu, more than there are addresses", bytes);
+        goto done;
+    }
+    BG__TRY_DRIVER("cuMemAddressReserve", pages->address_reserve(&base, bytes, 0, 0, 0));
+    pages->base = (char *)(uintptr_t)base;
+    pages->bytes = bytes;
+done:
+    return status;
+}
+
+size_t bg__pages_mapped(const bg__pages *pages)
+{
+    return pages->ends[BG__LOW].bytes + pages->ends[BG__HIGH].bytes;
+}
+
+static void give_back(CUresult result, const char *call)
+{
+    bg__released((cudaError_t)result, call);
+}
+
+void bg__pages_clear(bg__pages *pages)
+{
+    for (int side = BG__LOW; side <= BG__HIGH; side++) {
+        bg__mapped_end *end = &pages->ends[side];
+        /* A call takes back what a call mapped. */
+        while (end->count > 0) {
+            size_t step = end->steps[--end->count];
+            end->bytes -= step;
+            give_back(pages->unmap((CUdeviceptr)(uintptr_t)bg__pages_address(pages, side, end->bytes, step), step),
+                      "cuMemUnmap");
+        }
+        free(end->steps);
+    }
+    if (pages->base != NULL)
+        give_back(pages->address_free((CUdeviceptr)(uintptr_t)pages->base, pages->bytes), "cuMemAddressFree");
+    *pages = (bg__pages){.base = NULL};
+}
+
+static bg_status make_room(bg__mapped_end *end)
+{
+    int capacity = end->capacity ? 2 * end->capacity : 8;
+    size_t *steps;
+    if (end->count < end->capacity)
+        return BG_OK;
+    steps = realloc(end->steps, (size_t)capacity * sizeof *steps);
+    if (steps == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a pool");
+    end->steps = steps;
+    end->capacity = capacity;
+    return BG_OK;
+}
+
+static bg_status map(bg__pages *pages, char *at, size_t bytes)
+{
+    const CUmemAccessDesc access = {.location = pages->properties.location,
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUdeviceptr address = (CUdeviceptr)(uintptr_t)at;
+    CUmemGenericAllocationHandle handle;
+    bool created = false, mapped = false;
+    bg_status status = BG_OK;
+
+    BG__TRY_DRIVER("cuMemCreate", pages->create(&handle, bytes, &pages->properties, 0));
+    created = true;
+    BG__TRY_DRIVER("cuMemMap", pages->map(address, bytes, 0, handle, 0));
+    mapped = true;
+    BG__TRY_DRIVER("cuMemSetAccess", pages->set_access(address, bytes, &access, 1));
+done:
+    if (status != BG_OK && mapped)
+        give_back(pages->unmap(address, bytes), "cuMemUnmap");
+    if (created) /* the mapping holds the memory from here on */
+        give_back(pages->release(handle), "cuMemRelease");
+    return status;
+}
+
+bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
+{
+    bg__mapped_end *end = &pages->ends[side];
+    size_t mapped = bg__pages_mapped(pages), step;
+    bg_status status = BG_OK;
+
+    if (bytes <= end->bytes)
+        return BG_OK;
+    step = bytes - end->bytes;
+    if (!round_up(&step, pages->granularity) || step > pages->bytes - mapped) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
+                          "the %zu bytes of addresses that the pool reserved do not hold them; raise "
+                          "options.reserve_bytes, or capture smaller sizes",
+                          pages->bytes);
+        goto done;
+    }
+    if (pages->limit > 0 && (mapped > pages->limit || step > pages->limit - mapped)) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
+                          "%zu bytes more would pass the pool's limit; raise options.limit_bytes, or capture smaller "
+                          "sizes",
+                          step);
+        goto done;
+    }
+    BG__TRY(make_room(end));
+    BG__TRY(map(pages, bg__pages_address(pages, side, end->bytes, step), step));
+    end->steps[end->count++] = step;
+    end->bytes += step;
+done:
+    return status;
+}

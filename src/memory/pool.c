@@ -1,0 +1,270 @@
+/* A pool's life, and its blocks. */
+#include "memory/pool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- making and giving back ---- */
+
+/* When nobody holds it any more. */
+static void clear(bg_pool *pool)
+{
+    bg__workspace_forget(pool);
+    bg__device_free(pool->sentry);
+    for (int side = BG__LOW; side <= BG__HIGH; side++)
+        bg__arena_clear(&pool->arenas[side]);
+    bg__pages_clear(&pool->pages);
+    bg__use_clear(&pool->use);
+    free(pool->bucket);
+    free(pool);
+}
+
+bg_status bg_pool_create(bg_pool **result, const bg_pool_options *options)
+{
+    bg_pool_options full = BG_POOL_OPTIONS_INIT;
+    bg_pool *pool = NULL;
+    bg_status status = BG_OK;
+
+    BG__NEED(result);
+    *result = NULL;
+    bg__pending_note();
+    if (options != NULL)
+        BG__TRY(bg__sized_take(&full, options, sizeof full, sizeof options->struct_size, "bg_pool_create: options",
+                               "BG_POOL_OPTIONS_INIT"));
+    pool = calloc(1, sizeof *pool);
+    if (pool == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a pool");
+        goto done;
+    }
+    atomic_init(&pool->references, 1);
+    pool->arenas[BG__HIGH].side = BG__HIGH;
+    BG__TRY_CUDA(cudaGetDevice(&pool->device));
+    BG__TRY(bg__device_alloc(1, &pool->sentry));
+    BG__TRY(bg__use_init(&pool->use));
+    BG__TRY(bg__pages_init(&pool->pages, pool->device, full.reserve_bytes, full.limit_bytes));
+    *result = pool;
+    pool = NULL;
+done:
+    if (pool != NULL)
+        clear(pool);
+    if (status != BG_OK)
+        bg__fail_where("bg_pool_create");
+    return status;
+}
+
+void bg__pool_retain(bg_pool *pool)
+{
+    if (pool != NULL)
+        atomic_fetch_add(&pool->references, 1);
+}
+
+void bg_pool_destroy(bg_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    bg__pending_note();
+    if (atomic_fetch_sub(&pool->references, 1) == 1)
+        clear(pool);
+}
+
+bg__use *bg__pool_use(bg_pool *pool)
+{
+    return &pool->use;
+}
+
+bg_status bg__pool_check_device(const bg_pool *pool, const char *function)
+{
+    bg_status status = BG_OK;
+    int current;
+    BG__TRY_CUDA(cudaGetDevice(&current));
+    if (current != pool->device)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "%s: the pool belongs to device %d, the current device is %d; call cudaSetDevice(%d) first",
+                          function, pool->device, current, pool->device);
+done:
+    return status;
+}
+
+/* ---- blocks ---- */
+
+static void say_where(const bg_pool *pool, bg__side side, size_t bytes)
+{
+    char limit[64] = "none";
+    if (pool->pages.limit > 0)
+        snprintf(limit, sizeof limit, "%zu bytes", pool->pages.limit);
+    bg__fail_where("%s%s of a pool asks for %zu bytes (%zu bytes are mapped, the limit is %s)",
+                   side == BG__LOW ? "bucket " : "memory outside the buckets", side == BG__LOW ? pool->bucket : "",
+                   bytes, bg__pages_mapped(&pool->pages), limit);
+}
+
+static void count(bg_pool *pool, bg__side side, size_t bytes, bg__extent_state state, size_t reused)
+{
+    pool->in_use += bytes;
+    pool->peak = pool->in_use > pool->peak ? pool->in_use : pool->peak;
+    pool->reused += reused;
+    if (side != BG__LOW)
+        return;
+    pool->figures.bytes = bg__arena_top(&pool->arenas[side]);
+    pool->figures.reused += reused;
+    if (state == BG__PINNED)
+        pool->figures.pinned += bytes;
+    pool->pinned = pool->figures.pinned > pool->pinned ? pool->figures.pinned : pool->pinned;
+}
+
+static bg_status take(bg_pool *pool, bg__side side, size_t wanted, bg__extent_state state, void **ptr)
+{
+    bg__arena *arena = &pool->arenas[side];
+    size_t bytes = wanted, reused;
+    bg__extent *fit, *taken, *spare = NULL;
+    bg_status status;
+
+    BG__TRY(bg__pool_check_device(pool, "bg_pool_alloc"));
+    if (bytes > pool->pages.bytes) /* so that no sum below overflows */
+        bytes = pool->pages.bytes + 1;
+    bytes = (bytes + BG__POOL_ALIGNMENT - 1) / BG__POOL_ALIGNMENT * BG__POOL_ALIGNMENT;
+    spare = calloc(1, sizeof *spare);
+    if (spare == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a block");
+        goto done;
+    }
+    fit = bg__arena_fit(arena, bytes);
+    status = bg__pages_grow(&pool->pages, side, bg__arena_top_with(arena, fit, bytes));
+    if (status != BG_OK) {
+        say_where(pool, side, wanted);
+        goto done;
+    }
+    taken = bg__arena_take(arena, fit, bytes, state, &spare, &reused);
+    count(pool, side, bytes, state, reused);
+    *ptr = bg__pages_address(&pool->pages, side, taken->offset, bytes);
+done:
+    free(spare);
+    return status;
+}
+
+bg_status bg_pool_alloc(bg_pool *pool, size_t bytes, void **ptr)
+{
+    BG__NEED(ptr);
+    *ptr = NULL;
+    BG__NEED(pool);
+    bg__pending_note();
+    if (bytes == 0)
+        return BG_OK;
+    return take(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__LIVE, ptr);
+}
+
+bg_status bg__pool_pin(bg_pool *pool, size_t bytes, void **ptr)
+{
+    return take(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__PINNED, ptr);
+}
+
+bg_status bg__pool_keep(bg_pool *pool, size_t bytes, void **ptr)
+{
+    return take(pool, BG__HIGH, bytes, BG__LIVE, ptr);
+}
+
+/* ---- release ---- */
+
+/* The extent that holds the address. */
+static bg__extent *find(const bg_pool *pool, bg__side side, const void *ptr, bool *begins)
+{
+    bg__extent *extent = pool->arenas[side].first;
+    for (; extent != NULL; extent = extent->next) {
+        const char *start = bg__pages_address(&pool->pages, side, extent->offset, extent->bytes);
+        *begins = start == (const char *)ptr;
+        if ((uintptr_t)ptr - (uintptr_t)start < extent->bytes)
+            return extent;
+    }
+    return NULL;
+}
+
+/* What is wrong with releasing it; NULL: nothing. */
+static const char *find_fault(const bg_pool *pool, const void *ptr, bg__side *side, bg__extent **extent)
+{
+    bool begins = false;
+    *side = bg__pages_has(&pool->pages, BG__LOW, ptr) ? BG__LOW : BG__HIGH;
+    if (*side == BG__HIGH && !bg__pages_has(&pool->pages, BG__HIGH, ptr))
+        return "is not the pool's";
+    if (*side == BG__LOW && pool->bucket == NULL)
+        return "belongs to a capture that has ended, and took its blocks back";
+    *extent = find(pool, *side, ptr, &begins);
+    if (*extent == NULL)
+        return "is no block that the pool gave";
+    if ((*extent)->state == BG__FREE)
+        return "is released already";
+    if ((*extent)->state == BG__PINNED)
+        return "is a bridge buffer or scratch, which belongs to its graph";
+    return begins ? NULL : "lies inside a block; pass what bg_pool_alloc gave";
+}
+
+void bg_pool_release(bg_pool *pool, void *ptr)
+{
+    bg__extent *extent = NULL;
+    const char *fault;
+    bg__side side;
+
+    if (pool == NULL || ptr == NULL)
+        return;
+    fault = find_fault(pool, ptr, &side, &extent);
+    if (fault != NULL) {
+        bg__warn("bg_pool_release: %p %s; nothing was released", ptr, fault);
+        return;
+    }
+    pool->in_use -= extent->bytes;
+    bg__arena_release(&pool->arenas[side], extent);
+}
+
+/* ---- asking ---- */
+
+bg_status bg_pool_get_stats(const bg_pool *pool, bg_pool_stats *stats)
+{
+    bg_pool_stats full = BG_POOL_STATS_INIT;
+    BG__NEED(pool);
+    BG__NEED(stats);
+    full.mapped = bg__pages_mapped(&pool->pages);
+    full.in_use = pool->in_use;
+    full.peak = pool->peak;
+    full.pinned = pool->pinned;
+    full.reused = pool->reused;
+    return bg__sized_give(stats, &full, sizeof full, "bg_pool_get_stats: stats", "BG_POOL_STATS_INIT");
+}
+
+static bg_status check_extent(const bg__extent *extent, size_t end, size_t mapped)
+{
+    if (extent->offset < end)
+        return bg__fail(BG_ERROR_MISMATCH, "a block at offset %zu begins before the one before it ends, at %zu",
+                        extent->offset, end);
+    if (extent->offset > end || extent->bytes == 0 || extent->bytes % BG__POOL_ALIGNMENT != 0)
+        return bg__fail(BG_ERROR_MISMATCH, "a block of %zu bytes at offset %zu follows one that ends at %zu",
+                        extent->bytes, extent->offset, end);
+    if (extent->offset + extent->bytes > mapped)
+        return bg__fail(BG_ERROR_MISMATCH, "a block of %zu bytes at offset %zu ends beyond the %zu that are mapped",
+                        extent->bytes, extent->offset, mapped);
+    return BG_OK;
+}
+
+bg_status bg__pool_check(const bg_pool *pool)
+{
+    size_t in_use = 0, pinned = 0;
+    bg_status status = BG_OK;
+
+    /* The two sides share no address: they lie at both ends of the range, and together fit into it. */
+    if (bg__pages_mapped(&pool->pages) > pool->pages.bytes)
+        return bg__fail(BG_ERROR_MISMATCH, "%zu bytes are mapped into %zu of addresses", bg__pages_mapped(&pool->pages),
+                        pool->pages.bytes);
+    for (int side = BG__LOW; side <= BG__HIGH; side++) {
+        size_t end = 0;
+        for (const bg__extent *extent = pool->arenas[side].first; extent != NULL; extent = extent->next) {
+            BG__TRY(check_extent(extent, end, pool->pages.ends[side].bytes));
+            end = extent->offset + extent->bytes;
+            in_use += extent->state == BG__FREE ? 0 : extent->bytes;
+            pinned += side == BG__LOW && extent->state == BG__PINNED ? extent->bytes : 0;
+        }
+        if (end != bg__arena_top(&pool->arenas[side]))
+            return bg__fail(BG_ERROR_MISMATCH, "the last of a list of blocks is not its last");
+    }
+    if (in_use != pool->in_use || (pool->bucket != NULL && pinned != pool->figures.pinned))
+        return bg__fail(BG_ERROR_MISMATCH, "%zu bytes are in use, %zu pinned; the pool counts %zu and %zu", in_use,
+                        pinned, pool->in_use, pool->figures.pinned);
+done:
+    return status;
+}

@@ -1,0 +1,25 @@
+/* What a pool is, for the files of this folder. */
+#ifndef BG_MEMORY_POOL_H
+#define BG_MEMORY_POOL_H
+
+#include "memory/arena.h"
+
+#include <stdatomic.h>
+
+struct bg_pool {
+    atomic_uint references; /* the caller's, and one for each graph */
+    int device;
+    bg__pages pages;
+    bg__arena arenas[2]; /* BG__LOW: the open bucket's blocks; BG__HIGH: what is kept */
+    bg__use use;
+    void *sentry; /* cudaMalloc's: to free it waits for the device, which unmapping does not promise */
+
+    char *bucket; /* its name; NULL: none is open */
+    bool capturing;
+    bool own_bucket; /* the capture's */
+    bg__bucket_figures figures;
+
+    size_t in_use, peak, pinned, reused;
+};
+
+#endif
