@@ -61,8 +61,8 @@ DEVICE ?= host
 NVCC ?= $(CUDA_HOME)/bin/nvcc
 CUDA_ARCH ?= $(if $(GPU_FOUND),$(word 2,$(GPU_PARTS)),90)
 OUT := $(BUILD)/$(DEVICE)$(VARIANT)
-# The library for cuda alone needs none; the host device, the examples and the tests do.
-PACKAGES := $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench benches planted soak soaks record docs,$(GOALS)),cmocka dlpack xxhash)
+# The library needs the first; the host device, the examples and the tests need the others.
+PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench benches planted soak soaks record docs,$(GOALS)),cmocka dlpack xxhash)
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
@@ -86,6 +86,9 @@ NCCL_FOUND := $(wildcard $(CUDA_LIB)/libnccl.so)$(filter /%,$(shell $(CC) -print
 DEVICE_LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcublas -lcudart $(if $(NCCL_FOUND),-lnccl) -lstdc++
 SO_LINK := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart
 endif
+
+# What libbreakgraph needs beside the device.
+LIB_LDLIBS := -lcjson
 
 ifneq ($(filter host,$(DEVICE))$(NCCL_FOUND),)
 DEFINES += -DBG_NCCL
@@ -136,7 +139,7 @@ $(OUT)/flags.c: FORCE
 $(OUT)/flags.cu: FORCE
 	$(call stamp,$(if $(filter host,$(DEVICE)),$(CXX) $(ALL_CXXFLAGS),$(NVCC) $(NVCCFLAGS)) $(ALL_CPPFLAGS))
 $(OUT)/flags.link: FORCE
-	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
+	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
 
 # What was found, said once.
 define FOUND
@@ -189,7 +192,7 @@ $(OUT)/%.a: $(OUT)/flags.link | $(READY)
 $(OUT)/tests/cli/nvtx_recorder.so: $(OUT)/tests/cli/nvtx_recorder.o
 $(OUT)/libbreakgraph.so: $(DEVICE_SO)
 # Threads that end call into the library: it stays loaded.
-$(OUT)/libbreakgraph.so: SHARED = $(SO_LINK) -Wl,-z,nodelete
+$(OUT)/libbreakgraph.so: SHARED = $(LIB_LDLIBS) $(SO_LINK) -Wl,-z,nodelete
 $(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++ -Wl,-z,nodelete -Wl,--version-script=src/hostcuda/exports.map
 $(OUT)/libhostcuda.so: src/hostcuda/exports.map
 $(OUT)/%.so: $(OUT)/flags.link
@@ -198,7 +201,7 @@ $(OUT)/%.so: $(OUT)/flags.link
 
 EXAMPLE_LIBS := $(OUT)/libllama.a $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
 TEST_LIBS := $(OUT)/libtest_support.a $(OUT)/libtest_kernels.a $(EXAMPLE_LIBS)
-link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(DEVICE_LDLIBS) -lm -lpthread
+link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
 $(COMMAND): $(patsubst %.c,$(OUT)/%.o,$(wildcard debug/cli/*.c)) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
 	$(link)
 $(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(EXAMPLE_LIBS) $(OUT)/flags.link

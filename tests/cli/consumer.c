@@ -37,10 +37,13 @@ int main(void)
     bg_capture *capture;
     bg_graph *graph;
     bg_graph_info info = BG_GRAPH_INFO_INIT;
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
     bg_tensor x, y;
     int devices = 0;
 
     printf("breakgraph %s for %s\n", bg_version(), bg_device_kind());
+    /* What the library needs beside CUDA is there. */
+    CHECK(bg_runner_config_read(&config, ""), BG_ERROR_IO, "there is no such file");
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
         printf("no GPU: %s\n", cudaGetErrorString(cudaGetLastError()));
         return 3;

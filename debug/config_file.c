@@ -1,0 +1,231 @@
+/* A runner's configuration from a JSON file. */
+#include "runner/config.h"
+
+#include <cjson/cJSON.h>
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_MAX = 1 << 20, NUMBER_BYTES = 64 };
+
+/* cJSON notes errors in a variable of all threads. */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the file ---- */
+
+/* The whole file, a zero byte behind it, the caller's to free. */
+static bg_status read_file(const char *path, char **text)
+{
+    char *buffer = malloc(FILE_MAX + 1);
+    FILE *file = NULL;
+    bg_status status = BG_OK;
+    size_t size;
+
+    if (buffer == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to read it");
+        goto done;
+    }
+    file = fopen(path, "rb");
+    if (file == NULL) {
+        status = bg__fail(BG_ERROR_IO, "it cannot be opened: %s", strerror(errno));
+        goto done;
+    }
+    size = fread(buffer, 1, FILE_MAX + 1, file);
+    if (ferror(file)) {
+        status = bg__fail(BG_ERROR_IO, "it cannot be read: %s", strerror(errno));
+        goto done;
+    }
+    if (size > FILE_MAX) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "it is larger than %d bytes, so no configuration", FILE_MAX);
+        goto done;
+    }
+    buffer[size] = '\0';
+    /* Either would end a text early. */
+    if (strlen(buffer) != size || strstr(buffer, "\\u0000") != NULL) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "there is a zero byte in it, so it is no configuration");
+        goto done;
+    }
+    *text = buffer;
+    buffer = NULL;
+done:
+    if (file != NULL)
+        (void)fclose(file); /* read only */
+    free(buffer);
+    return status;
+}
+
+static bg_status refuse_json(const char *text, const char *at)
+{
+    int line = 1, column = 1;
+    for (const char *c = text; c < at; c++) {
+        column = *c == '\n' ? 1 : column + 1;
+        line += *c == '\n';
+    }
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "line %d, column %d: this is not JSON: \"%.*s\"", line, column,
+                    (int)strcspn(at, "\n") < 20 ? (int)strcspn(at, "\n") : 20, at);
+}
+
+static bg_status parse(const char *text, cJSON **root)
+{
+    const char *end = text;
+    pthread_mutex_lock(&mutex);
+    *root = cJSON_ParseWithLengthOpts(text, strlen(text) + 1, &end, true);
+    pthread_mutex_unlock(&mutex);
+    if (*root == NULL)
+        return refuse_json(text, end != NULL ? end : text);
+    if (!cJSON_IsObject(*root))
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "it does not hold an object; write {\"max_tokens\": 512, ...}");
+    return BG_OK;
+}
+
+/* ---- values, as the text that bg_runner_config_set takes ---- */
+
+/* Whole numbers in full, others with as many digits as they need and a point, whatever the locale writes. */
+static bg_status number_text(cJSON *item, char text[NUMBER_BYTES])
+{
+    double number = cJSON_GetNumberValue(item);
+    if (!isfinite(number) || fabs(number) > 9007199254740992.0) /* 2^53: beyond it doubles are not exact */
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the number %g is too large", number);
+    if (number == floor(number))
+        snprintf(text, NUMBER_BYTES, "%.0f", number);
+    else if (!cJSON_PrintPreallocated(item, text, NUMBER_BYTES, false))
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the number %g cannot be written down", number);
+    return BG_OK;
+}
+
+/* An array of numbers as a list with commas, the caller's to free. */
+static bg_status list_text(cJSON *array, char **list)
+{
+    size_t used = 0, bytes = (size_t)cJSON_GetArraySize(array) * NUMBER_BYTES + 1;
+    char *text = malloc(bytes);
+    bg_status status = BG_OK;
+    int index = 0;
+    cJSON *item;
+
+    if (text == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a list");
+    text[0] = '\0';
+    cJSON_ArrayForEach(item, array)
+    {
+        char number[NUMBER_BYTES];
+        index++;
+        if (!cJSON_IsNumber(item)) {
+            status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "element %d is not a number", index);
+            goto done;
+        }
+        BG__TRY(number_text(item, number));
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", index > 1 ? "," : "", number);
+    }
+    *list = text;
+    text = NULL;
+done:
+    free(text);
+    return status;
+}
+
+static const char *type_of(const cJSON *item)
+{
+    if (cJSON_IsString(item))
+        return "a string";
+    if (cJSON_IsNumber(item))
+        return "a number";
+    if (cJSON_IsBool(item))
+        return "a boolean";
+    if (cJSON_IsArray(item))
+        return "an array";
+    return cJSON_IsObject(item) ? "an object" : "null";
+}
+
+/* What the key takes, in words; NULL where item is that. */
+static const char *wanted(const bg__config_key *key, const cJSON *item)
+{
+    switch (key->type) {
+    case BG__KEY_BOOL: return cJSON_IsBool(item) ? NULL : "true or false";
+    case BG__KEY_INT:
+    case BG__KEY_DOUBLE: return cJSON_IsNumber(item) ? NULL : "a number";
+    case BG__KEY_SIZE: return cJSON_IsNumber(item) || cJSON_IsString(item) ? NULL : "a number, or a string like \"2G\"";
+    case BG__KEY_SCHEDULE:
+        return cJSON_IsString(item) || cJSON_IsArray(item) ? NULL : "a string or an array of numbers";
+    default: return cJSON_IsString(item) ? NULL : "a string";
+    }
+}
+
+static bg_status set_key(bg_runner_config *config, cJSON *item)
+{
+    const bg__config_key *key = bg__config_key_find(item->string);
+    const char *want = key != NULL ? wanted(key, item) : NULL;
+    char number[NUMBER_BYTES], *list = NULL;
+    const char *value = "";
+    bg_status status;
+
+    if (want != NULL) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is %s; write %s", key->name, type_of(item), want);
+        goto done;
+    }
+    if (cJSON_IsString(item)) {
+        value = cJSON_GetStringValue(item);
+    } else if (cJSON_IsBool(item)) {
+        value = cJSON_IsTrue(item) ? "true" : "false";
+    } else if (cJSON_IsNumber(item)) {
+        BG__TRY(number_text(item, number));
+        value = number;
+    } else if (cJSON_IsArray(item)) {
+        BG__TRY(list_text(item, &list));
+        value = list;
+    }
+    BG__TRY(bg_runner_config_set(config, item->string, value));
+done:
+    free(list);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static bg_status set_keys(bg_runner_config *config, cJSON *root)
+{
+    bg_status status = BG_OK;
+    cJSON *item;
+    cJSON_ArrayForEach(item, root)
+    {
+        /* The first of that name, which is another one if there are two. */
+        if (cJSON_GetObjectItemCaseSensitive(root, item->string) != item) {
+            status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the key \"%.64s\" is there twice", item->string);
+            goto done;
+        }
+        status = set_key(config, item);
+        if (status != BG_OK) {
+            bg__fail_where("key \"%.64s\"", item->string);
+            goto done;
+        }
+    }
+done:
+    return status;
+}
+
+bg_status bg_runner_config_read(bg_runner_config *config, const char *path)
+{
+    bg_runner_config trial = BG_RUNNER_CONFIG_INIT;
+    cJSON *root = NULL;
+    char *text = NULL;
+    bg_status status;
+
+    BG__NEED(config);
+    BG__NEED(path);
+    BG__TRY(bg__config_check_size(config));
+    bg__config_trial(config, &trial);
+    BG__TRY(read_file(path, &text));
+    BG__TRY(parse(text, &root));
+    BG__TRY(set_keys(&trial, root));
+    bg__config_keep(config, &trial);
+done:
+    if (status != BG_OK)
+        bg__fail_where("%s", path);
+    cJSON_Delete(root);
+    free(text);
+    bg_runner_config_clear(&trial);
+    return status;
+}
