@@ -58,15 +58,23 @@ done:
     return status;
 }
 
+/* cJSON stops at most a character behind what is wrong. */
 static bg_status refuse_json(const char *text, const char *at)
 {
-    int line = 1, column = 1;
+    enum { AROUND = 20 };
+    const char *start = text, *excerpt;
+    int line = 1, rest = 0;
     for (const char *c = text; c < at; c++) {
-        column = *c == '\n' ? 1 : column + 1;
-        line += *c == '\n';
+        if (*c == '\n') {
+            start = c + 1;
+            line++;
+        }
     }
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "line %d, column %d: this is not JSON: \"%.*s\"", line, column,
-                    (int)strcspn(at, "\n") < 20 ? (int)strcspn(at, "\n") : 20, at);
+    while (rest < AROUND && at[rest] != '\0' && at[rest] != '\n')
+        rest++;
+    excerpt = at - start < AROUND ? start : at - AROUND;
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "near line %d, column %d: this is not JSON: \"%.*s\"", line,
+                    (int)(at - start) + 1, (int)(at - excerpt) + rest, excerpt);
 }
 
 static bg_status parse(const char *text, cJSON **root)

@@ -31,6 +31,15 @@ bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream)
     return BG_CALL_ARGS(sample_top_k, stream, &args) == BG_OK ? BG_OK : BG_CALL(others, stream, .x = token, .name = "a");
 }
 C
+cat >>"$work/ops.c" <<'C'
+bg_status configure(bg_mode mode);
+bg_status configure(bg_mode mode)
+{
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    config.mode = bg_mode_has_full(mode) ? mode : BG_MODE_PIECEWISE;
+    return bg_runner_config_set(&config, "max_tokens", "64");
+}
+C
 
 cat >"$work/hooks.h" <<'C'
 #include <breakgraph/breakgraph.h>
