@@ -170,6 +170,8 @@ static void test_keys(void **state)
         assert_true(i == 0 || bg__config_keys[i - 1].offset < key->offset);
     }
     bg_runner_config_clear(&config);
+    assert_string_equal(config.schedule, fallback.schedule);
+    config.schedule = fallback.schedule; /* the same text elsewhere */
     EXPECT_SAME_CONFIG(&config, &fallback);
 }
 
