@@ -109,15 +109,16 @@ bool bg__mode_lower(bg_mode mode, int max_query_len, const bg_op *const *ops, in
                     size_t bytes)
 {
     const bg_op *weakest = find_weakest(ops, count);
-    bg_support support = weakest ? weakest->support_ : BG_SUPPORT_ALWAYS;
-    bool decode =
-        support <= BG_SUPPORT_UNIFORM_BATCH || (support == BG_SUPPORT_SINGLE_TOKEN_DECODE && max_query_len <= 1);
+    bg_support support;
+    bool decode;
 
     *lowered = bg__mode_is_valid(mode) ? mode : BG_MODE_NONE;
     if (bytes > 0)
         why[0] = '\0';
-    if (!bg_mode_has_full(mode))
+    if (!bg_mode_has_full(mode) || weakest == NULL)
         return false;
+    support = weakest->support_;
+    decode = support <= BG_SUPPORT_UNIFORM_BATCH || (support == BG_SUPPORT_SINGLE_TOKEN_DECODE && max_query_len <= 1);
     if (!decode)
         *lowered = without_full_decode(mode);
     else if (bg_mode_mixed(mode) == BG_MODE_FULL && support != BG_SUPPORT_ALWAYS)

@@ -157,7 +157,7 @@ static void test_files(void **state)
     (void)state;
     assert_non_null(large);
     memset(large, ' ', (1 << 20) + 1);
-    memcpy(large, "{}", 2);
+    large[0] = '{', large[1] = '}';
     write_bytes(large, 1 << 20);
     EXPECT_OK(bg_runner_config_read(&config, path));
     write_bytes(large, (1 << 20) + 1);
