@@ -22,22 +22,21 @@ __device__ float largest(const float *values, int count, float so_far)
     return so_far;
 }
 
-/* Block (h, r): query head h of row r. The keys come in tiles: first each thread scores one key, then each thread sums
- * its columns of the output over the tile. Scores and weights lie apart, so that two barriers a tile are enough: who
- * writes the next scores knows that all have read the last, and likewise for the weights. */
-__global__ void attention(float *y, const float *q, const float *keys, const float *values, const int *position,
-                          int kv_heads, int head_dim, int capacity)
+/* Query head blockIdx.x of row blockIdx.y over the first `length` entries of keys and values; `nothing` where length is
+ * 0. The keys come in tiles: first each thread scores one key, then each thread sums its columns of the output over the
+ * tile. Scores and weights lie apart, so that two barriers a tile are enough: who writes the next scores knows that all
+ * have read the last, and likewise for the weights. */
+__device__ void attend(float *y, const float *q, const float *keys, const float *values, int length, float nothing,
+                       int kv_heads, int head_dim)
 {
     __shared__ float scores[tile], weights[tile];
     const int thread = (int)threadIdx.x, heads = (int)gridDim.x;
     const size_t row = ((size_t)blockIdx.y * heads + blockIdx.x) * head_dim, stride = (size_t)kv_heads * head_dim;
     const size_t head = (size_t)((int)blockIdx.x / (heads / kv_heads)) * head_dim;
-    const int length = *position + (int)blockIdx.y + 1;
     const float scale = 1.0f / sqrtf((float)head_dim);
     float out[outputs_per_thread] = {}, highest = -INFINITY, sum = 0.0f;
-    const bool inside = length >= 1 && length <= capacity;
 
-    for (int start = 0; inside && start < length; start += tile) {
+    for (int start = 0; start < length; start += tile) {
         const int count = min(tile, length - start);
         if (thread < count)
             scores[thread] =
@@ -63,7 +62,30 @@ __global__ void attention(float *y, const float *q, const float *keys, const flo
     }
     for (int o = 0; o < outputs_per_thread; o++)
         if (o * tile + thread < head_dim)
-            y[row + o * tile + thread] = inside ? out[o] / sum : nanf("");
+            y[row + o * tile + thread] = length ? out[o] / sum : nothing;
+}
+
+/* Block (h, r): query head h of row r. */
+__global__ void attention(float *y, const float *q, const float *keys, const float *values, const int *position,
+                          int kv_heads, int head_dim, int capacity)
+{
+    const int length = *position + (int)blockIdx.y + 1;
+    attend(y, q, keys, values, length >= 1 && length <= capacity ? length : 0, nanf(""), kv_heads, head_dim);
+}
+
+__global__ void attention_rows(float *y, const float *q, const float *keys, const float *values, const int *position,
+                               const int *slot, int kv_heads, int head_dim, int capacity, int slots)
+{
+    const int at = position[blockIdx.y], of = slot[blockIdx.y];
+    const bool inside = at >= 0 && at < capacity && of >= 0 && of < slots;
+    const size_t start = inside ? (size_t)of * capacity * kv_heads * head_dim : 0;
+    attend(y, q, keys + start, values + start, inside ? at + 1 : 0, of < 0 ? 0.0f : nanf(""), kv_heads, head_dim);
+}
+
+bool is_size(int rows, int heads, int kv_heads, int head_dim, int capacity)
+{
+    return rows >= 1 && rows <= 65535 && heads >= 1 && kv_heads >= 1 && heads % kv_heads == 0 && capacity >= 1 &&
+           head_dim >= 4 && head_dim % 4 == 0 && head_dim <= max_head_dim;
 }
 } // namespace
 
@@ -71,9 +93,18 @@ extern "C" cudaError_t bgk_attention(float *y, const float *q, const float *keys
                                      const int *position, int rows, int heads, int kv_heads, int head_dim, int capacity,
                                      cudaStream_t stream)
 {
-    if (rows < 1 || rows > 65535 || heads < 1 || kv_heads < 1 || heads % kv_heads || capacity < 1 || head_dim < 4 ||
-        head_dim % 4 || head_dim > max_head_dim)
+    if (!is_size(rows, heads, kv_heads, head_dim, capacity))
         return cudaErrorInvalidValue;
     return bgk::launch(attention, dim3((unsigned)heads, (unsigned)rows), dim3(tile), 0, stream, y, q, keys, values,
                        position, kv_heads, head_dim, capacity);
+}
+
+extern "C" cudaError_t bgk_attention_rows(float *y, const float *q, const float *keys, const float *values,
+                                          const int *position, const int *slot, int rows, int heads, int kv_heads,
+                                          int head_dim, int capacity, int slots, cudaStream_t stream)
+{
+    if (!is_size(rows, heads, kv_heads, head_dim, capacity) || slots < 1)
+        return cudaErrorInvalidValue;
+    return bgk::launch(attention_rows, dim3((unsigned)heads, (unsigned)rows), dim3(tile), 0, stream, y, q, keys, values,
+                       position, slot, kv_heads, head_dim, capacity, slots);
 }

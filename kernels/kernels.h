@@ -5,6 +5,11 @@
  * `position` is read from device memory when the kernel runs, so that a captured graph sees the value of each replay:
  * row r of the call stands at position *position + r of the text, counted from 0.
  *
+ * The functions named _rows serve several texts at once. There each row carries its own place, read from the device
+ * too: row r stands at position[r] of the text that slot[r] names, and the cache holds `slots` texts one after the
+ * other. slot[r] < 0: a padding row, which may hold anything, NaN too. A row's result depends on that row and its
+ * text's entries in the cache, on no other row of the call. Both arrays hold `rows` ints, aligned to 4 bytes.
+ *
  * Threads: all functions may be called from any thread. */
 #ifndef BG_KERNELS_H
 #define BG_KERNELS_H
@@ -29,10 +34,19 @@ cudaError_t bgk_rms_norm(float *y, const float *x, const float *weight, int rows
  * needs (the converter permutes those of models that pair i with i + head_dim / 2). */
 cudaError_t bgk_rope(float *x, const int *position, int rows, int heads, int head_dim, float base, cudaStream_t stream);
 
+/* The same, each row at its own position. A row may hold anything: it changes no other. */
+cudaError_t bgk_rope_rows(float *x, const int *position, int rows, int heads, int head_dim, float base,
+                          cudaStream_t stream);
+
 /* cache[position + r] = x[r]; x: rows x width, cache: capacity x width. Rows at capacity or beyond, or before 0, are
  * not stored. */
 cudaError_t bgk_kv_append(float *cache, const float *x, const int *position, int rows, int width, int capacity,
                           cudaStream_t stream);
+
+/* cache[slot[r]][position[r]] = x[r]; x: rows x width, cache: slots x capacity x width. Padding rows, and rows of a
+ * slot or position outside the cache, are not stored. No two rows may have the same place. */
+cudaError_t bgk_kv_append_rows(float *cache, const float *x, const int *position, const int *slot, int rows, int width,
+                               int capacity, int slots, cudaStream_t stream);
 
 /* y = softmax(q k^T / sqrt(head_dim)) v, for each row and query head, over the cache's entries 0 to the row's own
  * position (causal); query head h reads key head h / (heads / kv_heads). q, y: rows x heads x head_dim; keys, values:
@@ -41,6 +55,13 @@ cudaError_t bgk_kv_append(float *cache, const float *x, const int *position, int
  * "Online normalizer calculation for softmax"; grouped heads: Ainslie et al. 2023, "GQA". */
 cudaError_t bgk_attention(float *y, const float *q, const float *keys, const float *values, const int *position,
                           int rows, int heads, int kv_heads, int head_dim, int capacity, cudaStream_t stream);
+
+/* The same over the entries of the row's own text, 0 to its own position; keys, values: slots x capacity x kv_heads x
+ * head_dim. So rows of one text that are appended before the call attend to each other. A padding row gives zeros, a
+ * row of a slot or position outside the cache NaN. */
+cudaError_t bgk_attention_rows(float *y, const float *q, const float *keys, const float *values, const int *position,
+                               const int *slot, int rows, int heads, int kv_heads, int head_dim, int capacity,
+                               int slots, cudaStream_t stream);
 
 /* y = silu(gate) * up, silu(g) = g / (1 + exp(-g)); n elements each. y may be gate or up. Shazeer 2020, "GLU Variants
  * Improve Transformer". */

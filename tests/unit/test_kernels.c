@@ -119,13 +119,19 @@ static int set_up(void **state)
     return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess ? 0 : -1;
 }
 
-static void release(void)
+/* Frees the buffers that were made after `last`. */
+static void release_to(const buffer *last)
 {
-    while (buffer_count > 0) {
+    while (buffer_count > 0 && &buffers[buffer_count - 1] != last) {
         buffer *b = &buffers[--buffer_count];
         cudaFree(b->device);
         free(b->host);
     }
+}
+
+static void release(void)
+{
+    release_to(NULL);
 }
 
 static int tear_down(void **state)
@@ -317,6 +323,39 @@ static void test_rope(void **state)
     check_rope(2, 33, 128, 8191);
 }
 
+static const int row_positions[] = {17, 0, 3, 17, 2147483647, 4, 0, -2147483647 - 1, 511};
+enum { ROW_POSITIONS = sizeof row_positions / sizeof row_positions[0] };
+
+/* Each row as the one-position kernel turns it alone, bit for bit: at places in any order, beside rows of NaN. */
+static void test_rope_rows(void **state)
+{
+    enum { HEADS = 3, HEAD_DIM = 50, WIDTH = HEADS * HEAD_DIM };
+    (void)state;
+    for (int rows = 1; rows <= ROW_POSITIONS; rows++) {
+        buffer *x = make_input((size_t)rows * WIDTH, 2);
+        double *expected = make_expected(x->count);
+        for (int r = 0; r < rows; r++) {
+            bool garbage = row_positions[r] < 0 || row_positions[r] == 2147483647;
+            float *row = x->host + (size_t)r * WIDTH;
+            buffer *alone = make(WIDTH);
+            for (int i = 0; garbage && i < WIDTH; i++)
+                row[i] = nanf("");
+            memcpy(alone->host, row, WIDTH * sizeof(float));
+            upload(alone);
+            ok(bgk_rope(alone->device, make_ints(&row_positions[r], 1), 1, HEADS, HEAD_DIM, 1e4f, stream));
+            read_back(alone);
+            for (int i = 0; i < WIDTH; i++)
+                expected[r * WIDTH + i] = alone->host[i];
+            release_to(x);
+        }
+        upload(x);
+        ok(bgk_rope_rows(x->device, make_ints(row_positions, rows), rows, HEADS, HEAD_DIM, 1e4f, stream));
+        expect_close(x, expected, 0, 0);
+        free(expected);
+        release();
+    }
+}
+
 static void check_kv_append(int rows, int width, int capacity, int position)
 {
     buffer *cache = make_input((size_t)capacity * width, 1), *x = make_input((size_t)rows * width, 1);
@@ -340,6 +379,36 @@ static void test_kv_append(void **state)
     check_kv_append(4, 12, 9, 7);  /* two rows do not fit */
     check_kv_append(3, 12, 9, 9);  /* none does */
     check_kv_append(3, 12, 9, -2); /* two lie before the start */
+}
+
+static void check_kv_append_rows(int rows, int width, const int *position, const int *slot)
+{
+    enum { CAPACITY = 5, SLOTS = 3 };
+    buffer *cache = make_input((size_t)SLOTS * CAPACITY * width, 1), *x = make_input((size_t)rows * width, 1);
+    double *expected = make_expected(cache->count);
+    for (size_t i = 0; i < cache->count; i++)
+        expected[i] = cache->host[i];
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < width && position[r] >= 0 && position[r] < CAPACITY && slot[r] >= 0 && slot[r] < SLOTS; i++)
+            expected[(slot[r] * CAPACITY + position[r]) * width + i] = x->host[r * width + i];
+    ok(bgk_kv_append_rows(cache->device, x->device, make_ints(position, rows), make_ints(slot, rows), rows, width,
+                          CAPACITY, SLOTS, stream));
+    expect_close(cache, expected, 0, 0);
+    free(expected);
+    release();
+}
+
+static void test_kv_append_rows(void **state)
+{
+    const int corners[] = {0, 4, 0, 4, 2}, of_corners[] = {0, 0, 2, 2, 1};
+    const int outside[] = {5, -1, 2147483647, 0, 0, -2147483647 - 1, 1},
+              of_outside[] = {0, 1, 2, 3, 2147483647, 0, -2147483647 - 1};
+    const int padded[] = {0, 1, 1, 2147483647, 3}, of_padded[] = {0, -1, 1, -1, 2};
+    (void)state;
+    check_kv_append_rows(5, 12, corners, of_corners);
+    check_kv_append_rows(1, 130, corners, of_corners);
+    check_kv_append_rows(7, 12, outside, of_outside);
+    check_kv_append_rows(5, 129, padded, of_padded);
 }
 
 /* ---- attention ---------------------------------------------------------------------------------- */
@@ -434,6 +503,106 @@ static void test_attention_outside_the_cache(void **state)
     check_attention(3, 2, 1, 8, 6, -2, 1); /* the first */
 }
 
+typedef struct places {
+    int rows, slots, capacity;
+    const int *position, *slot;
+} places;
+
+static bool is_inside(const places *p, int row)
+{
+    return p->position[row] >= 0 && p->position[row] < p->capacity && p->slot[row] >= 0 && p->slot[row] < p->slots;
+}
+
+/* NaN wherever no row of the call may look. */
+static void hide_from_rows(buffer *cache, size_t stride, const places *p)
+{
+    for (int s = 0; s < p->slots; s++) {
+        int end = 0;
+        for (int r = 0; r < p->rows; r++)
+            if (is_inside(p, r) && p->slot[r] == s && p->position[r] >= end)
+                end = p->position[r] + 1;
+        for (size_t i = (size_t)end * stride; i < p->capacity * stride; i++)
+            cache->host[s * p->capacity * stride + i] = nanf("");
+    }
+    upload(cache);
+}
+
+static void expect_attention_rows(const places *p, int heads, int kv_heads, int head_dim, double *expected,
+                                  const buffer *q, const buffer *keys, const buffer *values)
+{
+    size_t stride = (size_t)kv_heads * head_dim;
+    for (int r = 0; r < p->rows; r++)
+        for (int h = 0; h < heads; h++) {
+            size_t at = ((size_t)r * heads + h) * head_dim, head = (size_t)(h * kv_heads / heads) * head_dim;
+            for (int i = 0; i < head_dim; i++)
+                expected[at + i] = p->slot[r] < 0 ? 0 : NAN;
+            if (is_inside(p, r)) {
+                size_t start = (size_t)p->slot[r] * p->capacity * stride + head;
+                attend(expected + at, q->host + at, keys->host + start, values->host + start, p->position[r] + 1,
+                       stride, head_dim);
+            }
+        }
+}
+
+/* Each row inside, bit for bit, as the one-text kernel computes it alone. */
+static void expect_same_alone(const places *p, int heads, int kv_heads, int head_dim, const buffer *y, const buffer *q,
+                              const buffer *keys, const buffer *values)
+{
+    size_t width = (size_t)heads * head_dim, slot = (size_t)p->capacity * kv_heads * head_dim;
+    buffer *alone = make_output(width);
+    for (int r = 0; r < p->rows; r++) {
+        if (!is_inside(p, r))
+            continue;
+        ok(bgk_attention(alone->device, q->device + r * width, keys->device + p->slot[r] * slot,
+                         values->device + p->slot[r] * slot, make_ints(&p->position[r], 1), 1, heads, kv_heads,
+                         head_dim, p->capacity, stream));
+        read_back(alone);
+        assert_memory_equal(alone->host, y->host + r * width, width * sizeof(float));
+        release_to(alone);
+    }
+}
+
+static void check_attention_rows(const places *p, int heads, int kv_heads, int head_dim)
+{
+    size_t stride = (size_t)kv_heads * head_dim, width = (size_t)heads * head_dim;
+    size_t cached = p->slots * p->capacity * stride;
+    buffer *q = make_input(p->rows * width, 1), *keys = make_input(cached, 1), *values = make_input(cached, 1);
+    buffer *y = make_output(p->rows * width);
+    double *expected = make_expected(p->rows * width);
+    for (int r = 0; r < p->rows; r++)
+        for (size_t i = 0; !is_inside(p, r) && i < width; i++)
+            q->host[r * width + i] = nanf("");
+    upload(q);
+    hide_from_rows(keys, stride, p);
+    hide_from_rows(values, stride, p);
+    expect_attention_rows(p, heads, kv_heads, head_dim, expected, q, keys, values);
+    ok(bgk_attention_rows(y->device, q->device, keys->device, values->device, make_ints(p->position, p->rows),
+                          make_ints(p->slot, p->rows), p->rows, heads, kv_heads, head_dim, p->capacity, p->slots,
+                          stream));
+    expect_close(y, expected, 2e-5, 1);
+    expect_same_alone(p, heads, kv_heads, head_dim, y, q, keys, values);
+    free(expected);
+    release();
+}
+
+static void test_attention_rows(void **state)
+{
+    const int decode_at[] = {70, 0, 129, 63, 64}, decode_of[] = {2, 0, 4, 1, 3};
+    const int mixed_at[] = {0, 1, 2, 65, 3, 0, 1}, mixed_of[] = {1, 1, 1, 0, 1, 2, 2};
+    const int padded_at[] = {9, 0, 5, -7, 2147483647}, padded_of[] = {1, -1, 0, -2147483647 - 1, -1};
+    const int outside_at[] = {12, -1, 2147483647, 3, 4, -2147483647 - 1, 11},
+              outside_of[] = {0, 1, 0, 2, 2147483647, 1, 1};
+    const places decode = {5, 5, 130, decode_at, decode_of}, mixed = {7, 3, 66, mixed_at, mixed_of},
+                 padded = {5, 2, 12, padded_at, padded_of}, outside = {7, 2, 12, outside_at, outside_of};
+    (void)state;
+    check_attention_rows(&decode, 8, 4, 32);
+    check_attention_rows(&decode, 9, 3, 64);
+    check_attention_rows(&mixed, 6, 2, 20);
+    check_attention_rows(&mixed, 2, 1, 256);
+    check_attention_rows(&padded, 4, 4, 8);
+    check_attention_rows(&outside, 4, 2, 8);
+}
+
 static void test_refuses_sizes(void **state)
 {
     (void)state;
@@ -445,6 +614,12 @@ static void test_refuses_sizes(void **state)
     assert_int_equal(bgk_embedding(NULL, NULL, NULL, 0, 1, 1, stream), cudaErrorInvalidValue);
     assert_int_equal(bgk_kv_append(NULL, NULL, NULL, 1, 1, 0, stream), cudaErrorInvalidValue);
     assert_int_equal(bgk_argmax(NULL, NULL, 1, 0, stream), cudaErrorInvalidValue);
+    assert_int_equal(bgk_rope_rows(NULL, NULL, 65536, 1, 2, 1e4f, stream), cudaErrorInvalidValue);
+    assert_int_equal(bgk_kv_append_rows(NULL, NULL, NULL, NULL, 1, 1, 1, 0, stream), cudaErrorInvalidValue);
+    assert_int_equal(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, 3, 2, 64, 8, 1, stream),
+                     cudaErrorInvalidValue);
+    assert_int_equal(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, 2, 2, 64, 8, 0, stream),
+                     cudaErrorInvalidValue);
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
 
@@ -526,11 +701,14 @@ int main(void)
         KERNEL_TEST(test_embedding),
         KERNEL_TEST(test_rms_norm),
         KERNEL_TEST(test_rope),
+        KERNEL_TEST(test_rope_rows),
         KERNEL_TEST(test_kv_append),
+        KERNEL_TEST(test_kv_append_rows),
         KERNEL_TEST(test_attention_decodes),
         KERNEL_TEST(test_attention_prefills),
         KERNEL_TEST(test_attention_with_extreme_scores),
         KERNEL_TEST(test_attention_outside_the_cache),
+        KERNEL_TEST(test_attention_rows),
         KERNEL_TEST(test_refuses_sizes),
         KERNEL_TEST(test_argmax),
         KERNEL_TEST(test_argmax_with_nan_and_infinity),
