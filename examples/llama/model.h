@@ -5,8 +5,7 @@
  * sentence in bg_last_error(). A model serves one thread at a time. */
 #ifndef LLAMA_MODEL_H
 #define LLAMA_MODEL_H
-#include "weights.h"
-#include <breakgraph/breakgraph.h>
+#include "device.h"
 
 typedef struct llama_model llama_model;
 
@@ -16,6 +15,8 @@ bg_status llama_create(llama_model **model, const llama_weights *weights, int co
 void llama_destroy(llama_model *model); /* NULL is fine; graphs of the model go first */
 
 const llama_config *llama_get_config(const llama_model *model);
+/* Lent: they live as long as the model. */
+const llama_device_weights *llama_get_weights(const llama_model *model);
 int llama_context(const llama_model *model);
 cudaStream_t llama_stream(const llama_model *model);
 

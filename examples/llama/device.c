@@ -1,0 +1,149 @@
+#include "device.h"
+#include "ops.h"
+#include <breakgraph/cublas.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static bg_status no_memory(const char *call)
+{
+    return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama", call, "free some memory");
+}
+
+static bg_status make_room(llama_memory *m)
+{
+    int room = m->room ? 2 * m->room : 32;
+    void **owned;
+    if (m->count < m->room)
+        return BG_OK;
+    owned = realloc(m->owned, (size_t)room * sizeof *owned);
+    if (!owned)
+        return no_memory("realloc");
+    m->owned = owned;
+    m->room = room;
+    return BG_OK;
+}
+
+bg_status llama_memory_take(llama_memory *m, size_t bytes, void **ptr)
+{
+    cudaError_t result;
+    *ptr = NULL;
+    TRY(make_room(m));
+    result = cudaMalloc(ptr, bytes);
+    if (result != cudaSuccess)
+        return bg_report_failure(BG_ERROR_CUDA, "cudaMalloc", cudaGetErrorName(result),
+                                 "free device memory, or lower --context");
+    m->owned[m->count++] = *ptr;
+    return BG_OK;
+}
+
+bg_status llama_memory_make(llama_memory *m, bg_tensor *tensor, bg_tensor shape)
+{
+    TRY(llama_memory_take(m, bg_tensor_bytes(&shape), &shape.data));
+    *tensor = shape;
+    return llama_check_cuda(cudaMemsetAsync(shape.data, 0, bg_tensor_bytes(&shape), m->stream), "cudaMemsetAsync");
+}
+
+void llama_memory_free(llama_memory *m)
+{
+    if (m->count > 0)
+        cudaStreamSynchronize(m->stream); /* nothing may still use what is freed; there is no one to tell of an error */
+    for (int i = 0; i < m->count; i++)
+        cudaFree(m->owned[i]);
+    free(m->owned);
+    m->owned = NULL;
+    m->count = m->room = 0;
+}
+
+/* ---- weights ------------------------------------------------------------------------------------ */
+
+static bg_status make_matrix(llama_memory *m, bg_tensor *tensor, const float *values, int rows, int columns)
+{
+    TRY(llama_memory_make(m, tensor, bg_tensor_2d(NULL, BG_F32, rows, columns)));
+    return llama_check_cuda(
+        cudaMemcpyAsync(tensor->data, values, bg_tensor_bytes(tensor), cudaMemcpyHostToDevice, m->stream),
+        "cudaMemcpyAsync");
+}
+
+static bg_status make_vector(llama_memory *m, bg_tensor *tensor, const float *values, int length)
+{
+    TRY(make_matrix(m, tensor, values, 1, length));
+    *tensor = bg_tensor_1d(tensor->data, BG_F32, length);
+    return BG_OK;
+}
+
+static bg_status make_layer(llama_memory *m, const llama_config *c, llama_device_layer *l, const llama_layer_weights *w)
+{
+    int query = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
+    TRY(make_vector(m, &l->attention_norm, w->attention_norm, c->width));
+    TRY(make_matrix(m, &l->query, w->query, query, c->width));
+    TRY(make_matrix(m, &l->key, w->key, kv, c->width));
+    TRY(make_matrix(m, &l->value, w->value, kv, c->width));
+    TRY(make_matrix(m, &l->attention_out, w->attention_out, c->width, query));
+    TRY(make_vector(m, &l->mlp_norm, w->mlp_norm, c->width));
+    TRY(make_matrix(m, &l->gate, w->gate, c->hidden, c->width));
+    TRY(make_matrix(m, &l->up, w->up, c->hidden, c->width));
+    return make_matrix(m, &l->down, w->down, c->width, c->hidden);
+}
+
+bg_status llama_device_weights_create(llama_device_weights *d, const llama_weights *w, cudaStream_t stream)
+{
+    const llama_config *c = &w->config;
+    memset(d, 0, sizeof *d);
+    d->config = *c;
+    d->memory.stream = stream;
+    d->layer = calloc((size_t)c->layers, sizeof *d->layer);
+    if (!d->layer)
+        return no_memory("calloc");
+    TRY(make_matrix(&d->memory, &d->embedding, w->embedding, c->vocabulary, c->width));
+    TRY(make_vector(&d->memory, &d->final_norm, w->final_norm, c->width));
+    d->output = d->embedding;
+    if (w->output != w->embedding)
+        TRY(make_matrix(&d->memory, &d->output, w->output, c->vocabulary, c->width));
+    for (int i = 0; i < c->layers; i++)
+        TRY(make_layer(&d->memory, c, &d->layer[i], &w->layer[i]));
+    return llama_check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+
+void llama_device_weights_free(llama_device_weights *d)
+{
+    llama_memory_free(&d->memory);
+    free(d->layer);
+    d->layer = NULL;
+}
+
+/* ---- cuBLAS ------------------------------------------------------------------------------------- */
+
+bg_status llama_blas_create(cublasHandle_t *blas, cudaStream_t stream)
+{
+    *blas = NULL;
+    TRY(llama_check_cublas(cublasCreate(blas), "cublasCreate"));
+    TRY(llama_check_cublas(cublasSetMathMode(*blas, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode"));
+    return bg_cublas_bind(*blas, stream, NULL);
+}
+
+void llama_blas_destroy(cublasHandle_t blas)
+{
+    if (!blas)
+        return;
+    bg_workspace_release(blas);
+    cublasDestroy(blas);
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------- */
+
+bg_tensor llama_shape(bg_dtype dtype, int64_t d0, int64_t d1, int64_t d2)
+{
+    bg_tensor tensor = bg_tensor_2d(NULL, dtype, d0, d1);
+    if (d2) {
+        tensor.rank = 3;
+        tensor.dim[2] = d2;
+    }
+    return tensor;
+}
+
+bg_tensor llama_flat(bg_tensor t)
+{
+    return bg_tensor_2d(t.data, t.dtype, t.dim[0], t.dim[1] * t.dim[2]);
+}
