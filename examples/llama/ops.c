@@ -100,6 +100,36 @@ BG_DEFINE_EAGER_OP(attention)
                     "bgk_attention");
 }
 
+BG_DEFINE_OP(rope_rows)
+{
+    return launched(bgk_rope_rows(args->x.data, args->position.data, dim(&args->x, 0), dim(&args->x, 1),
+                                  dim(&args->x, 2), args->base, stream),
+                    "bgk_rope_rows");
+}
+
+static bg_status append_rows(const kv_append_rows_args *args, const bg_tensor *cache, const bg_tensor *x,
+                             cudaStream_t stream)
+{
+    return launched(bgk_kv_append_rows(cache->data, x->data, args->position.data, args->slot.data, dim(x, 0),
+                                       dim(cache, 2) * dim(cache, 3), dim(cache, 1), dim(cache, 0), stream),
+                    "bgk_kv_append_rows");
+}
+
+BG_DEFINE_OP(kv_append_rows)
+{
+    bg_status status = append_rows(args, &args->keys, &args->k, stream);
+    return status != BG_OK ? status : append_rows(args, &args->values, &args->v, stream);
+}
+
+BG_DEFINE_EAGER_OP(attention_rows)
+{
+    return launched(bgk_attention_rows(args->y.data, args->q.data, args->keys.data, args->values.data,
+                                       args->position.data, args->slot.data, dim(&args->q, 0), dim(&args->q, 1),
+                                       dim(&args->keys, 2), dim(&args->q, 2), dim(&args->keys, 1), dim(&args->keys, 0),
+                                       stream),
+                    "bgk_attention_rows");
+}
+
 BG_DEFINE_OP(add)
 {
     return launched(bgk_add(args->x.data, args->x.data, args->y.data, elements(&args->x), stream), "bgk_add");

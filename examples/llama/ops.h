@@ -1,5 +1,6 @@
 /* The ops of a Llama decoder: kernels and cuBLAS calls under names that breakgraph knows. Attention and sampling are
- * eager: they break the capture. Rows are tokens; one row in this example. */
+ * eager: they break the capture. Rows are tokens. In the ops named _rows each row has a position and a slot of its own,
+ * which lie on the device (kernels.h); the others take one text, whose first row stands at the position. */
 #ifndef LLAMA_OPS_H
 #define LLAMA_OPS_H
 #include <breakgraph/breakgraph.h>
@@ -15,12 +16,16 @@ BG_DECLARE_OP(rope, BG_INOUT(x), BG_IN(position), BG_VALUE(float, base))
 BG_DECLARE_OP(kv_append, BG_IN(k), BG_IN(v), BG_IN(position), BG_INOUT(keys), BG_INOUT(values))
 /* q, y: rows x heads x head_dim */
 BG_DECLARE_OP(attention, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_OUT(y))
+BG_DECLARE_OP(rope_rows, BG_INOUT(x), BG_IN(position), BG_VALUE(float, base))
+/* position, slot: rows; caches: slots x capacity x kv_heads x head_dim */
+BG_DECLARE_OP(kv_append_rows, BG_IN(k), BG_IN(v), BG_IN(position), BG_IN(slot), BG_INOUT(keys), BG_INOUT(values))
+BG_DECLARE_OP(attention_rows, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_IN(slot), BG_OUT(y))
 BG_DECLARE_OP(add, BG_INOUT(x), BG_IN(y)) /* x += y */
 BG_DECLARE_OP(silu_gate, BG_IN(gate), BG_IN(up), BG_OUT(y))
 /* position += 1. With frozen > 0 it is set to that number instead: the mistake that --plant-frozen-scalar makes, a
  * number that the host knows and that a graph keeps as it was at capture. */
 BG_DECLARE_OP(advance, BG_INOUT(position), BG_VALUE(int, frozen))
-BG_DECLARE_OP(sample, BG_IN(logits), BG_OUT(token)) /* greedy: the token with the largest logit */
+BG_DECLARE_OP(sample, BG_IN(logits), BG_OUT(token)) /* greedy: each row's token with the largest logit */
 
 /* How many kernel launches and cuBLAS calls the ops' bodies have made so far in this process. */
 uint64_t llama_launches(void);

@@ -1,0 +1,162 @@
+#include "serve.h"
+#include "ops.h"
+#include <breakgraph/workspace.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct serving {
+    const llama_serve_request *requests;
+    llama_serve_result *result;
+    int count, vocabulary;
+    int served[LLAMA_SERVE_TEXTS]; /* tokens of the text that were in a batch */
+    int last[LLAMA_SERVE_TEXTS];   /* the row of the text's last token in the batch; -1: it has none */
+    /* the batch */
+    llama_serve_batch batch;
+    int *token, *position, *slot, *next;
+    float *logits;
+} serving;
+
+static bg_status invalid(const char *what, const char *advice)
+{
+    return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "llama_serve", what, advice);
+}
+
+static bg_status check_request(const llama_serve_request *r, const llama_serve_limits *limits)
+{
+    if (r->prompt_count < 1)
+        return invalid("a prompt has no token", "give at least one");
+    if (r->tokens < 1)
+        return invalid("tokens is less than 1", "ask for at least one");
+    if (r->prompt_count > limits->capacity || r->tokens > limits->capacity - r->prompt_count + 1)
+        return invalid("a prompt and the tokens asked for are longer than the capacity",
+                       "shorten the prompt, ask for fewer tokens, or make the capacity larger");
+    for (int i = 0; i < r->prompt_count; i++)
+        if (r->prompt[i] < 0 || r->prompt[i] >= limits->vocabulary)
+            return invalid("a prompt's token is outside the vocabulary",
+                           "give tokens from 0 to the vocabulary's size - 1");
+    return BG_OK;
+}
+
+/* *rows: those of the largest batch, which is the first. */
+static bg_status check(const serving *s, const llama_serve_limits *limits, int *rows)
+{
+    *rows = 0;
+    if (s->count < 1 || s->count > LLAMA_SERVE_TEXTS)
+        return invalid("the number of requests is out of range", "give 1 to 8");
+    for (int i = 0; i < s->count; i++) {
+        TRY(check_request(&s->requests[i], limits));
+        if (s->requests[i].prompt_count > limits->max_tokens - *rows)
+            return invalid("the prompts together have more tokens than a batch takes",
+                           "shorten them, serve fewer at once, or make max_tokens larger");
+        *rows += s->requests[i].prompt_count;
+    }
+    return BG_OK;
+}
+
+static bg_status allocate(serving *s, int rows)
+{
+    bool all = true;
+    s->token = malloc((size_t)rows * sizeof *s->token);
+    s->position = malloc((size_t)rows * sizeof *s->position);
+    s->slot = malloc((size_t)rows * sizeof *s->slot);
+    s->next = malloc((size_t)rows * sizeof *s->next);
+    s->logits = malloc((size_t)rows * (size_t)s->vocabulary * sizeof *s->logits);
+    for (int i = 0; i < s->count; i++) {
+        llama_serve_text *text = &s->result->text[i];
+        size_t tokens = (size_t)s->requests[i].tokens;
+        text->tokens = malloc(tokens * sizeof *text->tokens);
+        text->logits = malloc(tokens * (size_t)s->vocabulary * sizeof *text->logits);
+        all = all && text->tokens && text->logits;
+    }
+    if (s->token && s->position && s->slot && s->next && s->logits && all)
+        return BG_OK;
+    return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_serve", "malloc", "ask for fewer tokens");
+}
+
+static bool goes_on(const serving *s, int text)
+{
+    const llama_serve_text *t = &s->result->text[text];
+    const llama_serve_request *r = &s->requests[text];
+    return t->count < r->tokens && !(t->count > 0 && t->tokens[t->count - 1] == r->stop);
+}
+
+/* The text's tokens that were in no batch yet: the prompt, later the last one generated. */
+static void add_text(serving *s, int text)
+{
+    const llama_serve_request *r = &s->requests[text];
+    const llama_serve_text *t = &s->result->text[text];
+    int length = r->prompt_count + t->count, rows = length - s->served[text];
+    for (int i = s->served[text]; i < length; i++) {
+        int row = s->batch.tokens++;
+        s->token[row] = i < r->prompt_count ? r->prompt[i] : t->tokens[i - r->prompt_count];
+        s->position[row] = i;
+        s->slot[row] = text;
+        s->last[text] = row;
+    }
+    s->served[text] = length;
+    s->batch.requests++;
+    if (rows > s->batch.max_query_len)
+        s->batch.max_query_len = rows;
+    s->batch.uniform_decode = s->batch.max_query_len == 1;
+}
+
+static void build(serving *s)
+{
+    memset(&s->batch, 0, sizeof s->batch);
+    for (int i = 0; i < s->count; i++) {
+        s->last[i] = -1;
+        if (goes_on(s, i))
+            add_text(s, i);
+    }
+}
+
+static void collect(serving *s)
+{
+    size_t vocabulary = (size_t)s->vocabulary;
+    for (int i = 0; i < s->count; i++) {
+        llama_serve_text *t = &s->result->text[i];
+        if (s->last[i] < 0)
+            continue;
+        t->tokens[t->count] = s->next[s->last[i]];
+        memcpy(t->logits + (size_t)t->count * vocabulary, s->logits + (size_t)s->last[i] * vocabulary,
+               vocabulary * sizeof *t->logits);
+        t->count++;
+    }
+}
+
+static bg_status serve(serving *s, const llama_serve_limits *limits, llama_serve_run run, void *user)
+{
+    int rows;
+    TRY(check(s, limits, &rows));
+    TRY(allocate(s, rows));
+    for (build(s); s->batch.tokens > 0; build(s)) {
+        TRY(run(user, &s->batch, s->token, s->position, s->slot, s->batch.tokens, s->logits, s->next));
+        s->result->batches++;
+        collect(s);
+    }
+    return BG_OK;
+}
+
+bg_status llama_serve(const llama_serve_request *requests, int count, const llama_serve_limits *limits,
+                      llama_serve_run run, void *user, llama_serve_result *result)
+{
+    serving s = {.requests = requests, .result = result, .count = count, .vocabulary = limits->vocabulary};
+    bg_status status;
+    memset(result, 0, sizeof *result);
+    status = serve(&s, limits, run, user);
+    free(s.token);
+    free(s.position);
+    free(s.slot);
+    free(s.next);
+    free(s.logits);
+    return status;
+}
+
+void llama_serve_result_free(llama_serve_result *result)
+{
+    for (int i = 0; i < LLAMA_SERVE_TEXTS; i++) {
+        free(result->text[i].tokens);
+        free(result->text[i].logits);
+    }
+    memset(result, 0, sizeof *result);
+}
