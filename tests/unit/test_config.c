@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
