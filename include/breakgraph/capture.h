@@ -56,7 +56,9 @@ typedef struct bg_capture_options {
                              * false: they are left as they are */
     int worker_threads;     /* how many threads instantiate segments while the capture goes on, 0 to 64; where segments
                              * are launched at capture, each must be instantiated at once, and there are none */
-    bg_pool *pool;          /* NULL: the graph has its own memory */
+    bg_pool *pool;          /* bridge buffers, scratch, and what the pass gets from bg_pool_alloc lie in this pool, in
+                             * the same place as those of its other graphs; the graph keeps it alive. NULL: the graph
+                             * has its own memory */
     const bg_tensor *state; /* tensors that a pass changes; put back as they were where the pass does not count: */
     size_t state_count;     /* where segments are not launched, and where the capture fails or is aborted */
     bg_status (*barrier)(void *user); /* called after each segment's end, at capture; it may wait, but not call ops; an
@@ -85,10 +87,11 @@ typedef struct bg_graph_info {
     int steps;          /* what a replay walks over */
     size_t nodes;       /* of all segments */
     size_t kernel_nodes;
-    size_t pool_bytes;   /* held by the pool for this graph; 0 without a pool */
-    size_t bridge_bytes; /* bridge buffers and scratch that the graph owns */
-    size_t graph_bytes;  /* device memory that went away during the capture beside bridge_bytes, by the driver's count:
-                          * the instantiated graphs, and what the program itself allocated meanwhile */
+    size_t pool_bytes;   /* what the graph needs of its pool's common part, bridge_bytes in it; 0 without a pool */
+    size_t bridge_bytes; /* bridge buffers and scratch, of the graph's own or in its pool */
+    size_t graph_bytes;  /* device memory that went away during the capture, by the driver's count, beside bridge_bytes
+                          * and what the pool took: the instantiated graphs, and what the program itself allocated
+                          * meanwhile */
     double capture_ms;   /* from begin to end, bodies and instantiation included */
     double instantiate_ms;
     uint64_t replays; /* that succeeded */
@@ -118,7 +121,7 @@ typedef struct bg_call_info {
  * between them. options may be NULL (BG_CAPTURE_OPTIONS_INIT). *capture is to be ended or aborted by the same thread;
  * it is NULL after an error. Errors: INVALID_ARGUMENT (a NULL, the legacy stream, a stream of another device, a bad
  * environment variable), ALREADY_CAPTURING (this thread, or that stream), FOREIGN_CAPTURE (someone else captures
- * stream), BUSY (inside an eager body), UNSUPPORTED, OUT_OF_MEMORY, CUDA. */
+ * stream), BUSY (inside an eager body; options.pool is in use), UNSUPPORTED, OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_capture_options *options);
 
 /* Ends the capture and makes *graph, which the caller owns. It consumes the capture, whatever it returns; after an
@@ -139,12 +142,14 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
 
 /* Replays the graph on stream: launches each segment and runs each eager call, in order; it returns when all is queued,
  * as the bodies do. Replays of one graph on several streams run one after the other; a stream on which the graph was
- * replayed must live until the graph is replayed on another one or destroyed. After an error the outputs are undefined,
+ * replayed must live until the graph is replayed on another one or destroyed. In all this the graphs of one pool count
+ * as one. After an error the outputs are undefined,
  * and the graph may be replayed again. Errors: INVALID_ARGUMENT (a NULL, a stream of another device, another device
  * than at capture), ALREADY_CAPTURING (a breakgraph capture runs on stream; it goes on unharmed), FOREIGN_CAPTURE
  * (someone else captures stream), BUSY (the graph is being replayed, or the stream of its last replay is being
- * captured), a body's own status, SHAPE and DTYPE (an output changed), CUDA. It takes no lock, allocates nothing and
- * reads no environment, unless an eager body does, or asks for more memory than before. */
+ * captured; a capture of its pool is going on), a body's own status, SHAPE and DTYPE (an output changed), CUDA. It
+ * takes no lock, allocates nothing and reads no environment, unless an eager body does, or asks for more memory than
+ * before. */
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
 /* Gives back all that the graph owns. NULL is fine, a replay in flight too. Not inside one of the graph's bodies. */

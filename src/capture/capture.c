@@ -30,9 +30,6 @@ static bg_status check_options(const bg_capture_options *options)
     if (options->worker_threads < 0 || options->worker_threads > WORKERS_MAX)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.worker_threads is %d; allowed are 0 to %d",
                         options->worker_threads, WORKERS_MAX);
-    if (options->pool != NULL)
-        return bg__fail(BG_ERROR_UNSUPPORTED,
-                        "options.pool is set; in this version each graph has its own memory: NULL");
     if (options->state == NULL && options->state_count > 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, options.state_count %zu",
                         options->state_count);
@@ -102,6 +99,7 @@ static void dispose(bg_capture *capture)
         return;
     bg__live_remove(capture);
     bg__segment_discard(capture);
+    bg__ignore(bg__capture_leave_pool(capture));
     bg__events_free(capture);
     for (int i = 0; i < capture->member_count; i++)
         BG__RELEASE(cudaEventDestroy(capture->members[i].event));
@@ -139,11 +137,12 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     capture->thread = bg__thread_id();
     BG__TRY(bg__override_get(&capture->override, checked.eager_ops));
     BG__TRY(resolve_debug(capture, whole));
-    BG__TRY(bg__graph_create(&capture->graph, checked.name));
+    BG__TRY(bg__graph_create(&capture->graph, checked.name, checked.pool));
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
     capture->graph->root.zero_tail = checked.zero_tail;
+    BG__TRY(bg__capture_take_pool(capture));
     BG__TRY(bg__state_save(&capture->state, checked.state, checked.state_count, "options.state", stream));
     /* A launch waits for its segment's instantiation, so that other threads gain nothing. */
     if (checked.worker_threads > 0 && !checked.launch_segments)
@@ -223,7 +222,8 @@ static void measure(bg_capture *capture)
 
     graph->capture_ms = bg__now_ms() - capture->began_ms;
     for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
-        bridges += bg__memory_bytes(&call->own);
+        bridges += bg__memory_own_bytes(&call->own);
+    bridges += bg__capture_pool_growth(capture);
     error = cudaMemGetInfo(&free_bytes, &total);
     bg__ignore(error); /* the figure stays 0 */
     if (error == cudaSuccess && capture->free_bytes > free_bytes + bridges)
@@ -244,6 +244,7 @@ done:
 static bg_status end(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
+    cudaError_t error;
 
     bg__capture_enter(capture);
     if (status == BG_OK && capture->open)
@@ -269,8 +270,12 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
         goto done;
     BG__TRY(bg__events_settle(capture));
     /* The first replay may come on another stream, when this one is long gone. */
-    BG__TRY_CUDA(cudaEventRecord(capture->graph->order_event, capture->origin));
-    capture->graph->ordered = true;
+    error = capture->graph->pool != NULL ? bg__capture_leave_pool(capture)
+                                         : bg__use_note(capture->graph->use, capture->origin);
+    if (error != cudaSuccess) {
+        status = bg__fail_cuda(error, "cudaEventRecord");
+        goto done;
+    }
     bg__writeback_bind(capture->graph);
     measure(capture);
     *graph = capture->graph;

@@ -5,6 +5,7 @@
 #include <breakgraph/capture.h>
 #include <breakgraph/stream.h>
 
+#include "memory/memory.h"
 #include "op/op.h"
 
 /* ---- graphs (graph.c) ---------------------------------------------------------------------------------------- */
@@ -75,11 +76,7 @@ struct bg_graph {
     bg__step *steps;
     int step_count, step_capacity;
 
-    /* Replays. */
-    cudaStream_t stream; /* of the last one; NULL: none since the capture */
-    bool replaying;
-    bool ordered; /* order_event stands for work before the next replay */
-    cudaEvent_t order_event;
+    bg__use *use; /* the order of replays: own_use, or that of all graphs of the pool */
     uint64_t replays;
 
     bg__segment *segments;
@@ -88,6 +85,9 @@ struct bg_graph {
     int site_count, site_capacity;
     bg__eager *eagers;
     bg__call root;
+    bg_pool *pool; /* which it holds; NULL: the graph has its own memory */
+    bg__use own_use;
+    size_t pool_bytes;
     bg__failure failure; /* of a pass that runs as one eager call */
     bg_forward forward;
     void *forward_user;
@@ -98,7 +98,7 @@ struct bg_graph {
     double capture_ms, instantiate_ms;
 };
 
-bg_status bg__graph_create(bg_graph **graph, const char *name);
+bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
 bg_status bg__graph_add_step(bg_graph *graph, bg__step step);
 bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment);
 /* A WAIT or RECORD step as step number `at`; those from there on move up by one. */
@@ -156,6 +156,10 @@ struct bg_capture {
     int opened;       /* segments, empty ones too */
     bool unseen_body; /* the body of some break did not run: it may record events */
     bg__state state;
+    bg__source source;           /* the pool's */
+    bool holds_pool;             /* its bucket is the capture's */
+    bool follows_pool;           /* what the origin runs comes after all that used the pool before */
+    size_t pool_mapped;          /* at begin */
     struct bg__survey *survey;   /* room to look at segments in (unjoined.c) */
     struct bg__workers *workers; /* NULL: segments are instantiated here */
     bg__copy *writebacks;        /* of the last break: they go into the segment that follows it */
@@ -237,8 +241,16 @@ void bg__ranges_leave_break(const bg_capture *capture);
 void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step);
 void bg__ranges_leave_step(const bg__step *step);
 
-/* Tensors that a pass changes (state.c). */
-/* what: the tensors' name in messages. free after save, also where that failed. */
+/* options.pool (pool.c): none of these does anything without one. take orders the origin after the last use of the
+ * pool, and opens a bucket unless one is open. */
+bg_status bg__capture_take_pool(bg_capture *capture);
+/* Leaves it to replays and other captures; called by the end and, for what failed, once more. The next use comes after
+ * the origin's work so far. */
+cudaError_t bg__capture_leave_pool(bg_capture *capture);
+/* What the pool has mapped since begin. */
+size_t bg__capture_pool_growth(const bg_capture *capture);
+
+/* Tensors that a pass changes (state.c). what: their name in messages. free after save, also where that failed. */
 bg_status bg__state_save(bg__state *state, const bg_tensor *tensors, size_t count, const char *what,
                          cudaStream_t stream);
 /* Returns when all is back. */

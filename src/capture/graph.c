@@ -6,7 +6,7 @@
 
 /* ---- making ---- */
 
-bg_status bg__graph_create(bg_graph **result, const char *name)
+bg_status bg__graph_create(bg_graph **result, const char *name, bg_pool *pool)
 {
     bg_status status = BG_OK;
     bg_graph *graph = calloc(1, sizeof *graph);
@@ -19,7 +19,11 @@ bg_status bg__graph_create(bg_graph **result, const char *name)
     graph->root.recorded = true;
     graph->root.memory = &graph->root.own;
     BG__TRY_CUDA(cudaGetDevice(&graph->device));
-    BG__TRY_CUDA(cudaEventCreateWithFlags(&graph->order_event, cudaEventDisableTiming));
+    graph->pool = pool;
+    bg__pool_retain(pool);
+    graph->use = pool ? bg__pool_use(pool) : &graph->own_use;
+    if (pool == NULL)
+        BG__TRY(bg__use_init(graph->use));
     *result = graph;
     graph = NULL;
 done:
@@ -130,6 +134,20 @@ out_of_memory:
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", call->op->name);
 }
 
+/* The stream of the last replay need not outlive the graph, but the pool does. The legacy stream lives on; one that
+ * captures would take the event into its capture, and is alive. */
+static void settle_use(const bg_graph *graph)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusActive;
+    bg__use *use = graph->use;
+
+    if (graph->pool == NULL || use->busy || use->stream == NULL || use->stream == cudaStreamLegacy)
+        return;
+    bg__ignore(cudaStreamIsCapturing(use->stream, &capturing));
+    if (capturing == cudaStreamCaptureStatusNone)
+        bg__ignore(bg__use_note(use, use->stream));
+}
+
 void bg_graph_destroy(bg_graph *graph)
 {
     bg__relaxed relaxed;
@@ -145,8 +163,8 @@ void bg_graph_destroy(bg_graph *graph)
             BG__RELEASE(cudaGraphExecDestroy(graph->segments[i].exec));
         BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
     }
-    if (graph->order_event != NULL)
-        BG__RELEASE(cudaEventDestroy(graph->order_event));
+    settle_use(graph);
+    bg__use_clear(&graph->own_use);
     bg__relax_end(relaxed);
     for (bg__eager *eager = graph->eagers; eager != NULL; eager = previous) {
         previous = eager->previous;
@@ -154,6 +172,7 @@ void bg_graph_destroy(bg_graph *graph)
     }
     /* cudaFree waits for the work that uses the memory. */
     bg__call_clear(&graph->root);
+    bg_pool_destroy(graph->pool);
     free(graph->steps);
     free(graph->segments);
     free(graph->sites);
@@ -219,6 +238,7 @@ bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
     full.segments = graph->segment_count;
     full.breaks = graph->breaks;
     full.steps = graph->step_count;
+    full.pool_bytes = graph->pool_bytes;
     full.graph_bytes = graph->graph_bytes;
     full.capture_ms = graph->capture_ms;
     full.instantiate_ms = graph->instantiate_ms;

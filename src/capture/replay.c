@@ -9,27 +9,28 @@
 static bg_status check_captures(const bg_graph *graph, cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    cudaStream_t last = graph->use->stream;
     bg_status status = BG_OK;
 
     if (bg__captured_has(stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING,
                         "bg_replay: a capture runs on stream; replay %s before it, after it, or in an eager op",
                         graph->name);
-    if (stream == graph->stream || stream == NULL)
+    if (stream == last || stream == NULL)
         return BG_OK;
     if (stream != cudaStreamLegacy)
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
         return bg__fail(BG_ERROR_FOREIGN_CAPTURE,
                         "bg_replay: stream is captured by a capture that breakgraph did not begin");
-    if (graph->stream != NULL && graph->stream != cudaStreamLegacy)
-        BG__TRY_CUDA(cudaStreamIsCapturing(graph->stream, &capturing));
+    if (last != NULL && last != cudaStreamLegacy)
+        BG__TRY_CUDA(cudaStreamIsCapturing(last, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
         return bg__fail(
             BG_ERROR_BUSY,
-            "bg_replay: %s was last replayed on a stream that captures now; replay it on another stream before "
+            "bg_replay: %s%s was last replayed on a stream that captures now; replay it on another stream before "
             "that capture begins, or after it has ended",
-            graph->name);
+            graph->pool ? "a graph of the pool of " : "", graph->name);
 done:
     return status;
 }
@@ -50,36 +51,25 @@ done:
     return status;
 }
 
-static bg_status order_after_last(bg_graph *graph, cudaStream_t stream)
-{
-    bg_status status = BG_OK;
-    if (graph->stream != NULL) {
-        BG__TRY_CUDA(cudaEventRecord(graph->order_event, graph->stream));
-        graph->ordered = true;
-        graph->stream = NULL;
-    }
-    if (graph->ordered)
-        BG__TRY_CUDA(cudaStreamWaitEvent(stream, graph->order_event, 0));
-    graph->ordered = false;
-    graph->stream = stream;
-done:
-    return status;
-}
-
 static bg_status prepare(bg_graph *graph, cudaStream_t stream)
 {
     bg_status status = BG_OK;
 
     BG__NEED(graph);
-    if (graph->replaying)
+    if (graph->use->busy && graph->pool != NULL)
+        return bg__fail(BG_ERROR_BUSY,
+                        "bg_replay: the pool of %s is in use, by a capture or a replay that has not returned; its "
+                        "graphs lie in the same memory: capture and replay them one after the other",
+                        graph->name);
+    if (graph->use->busy)
         return bg__fail(BG_ERROR_BUSY,
                         "bg_replay: %s is being replayed already, by one of its own bodies or another thread",
                         graph->name);
     BG__TRY(check_captures(graph, stream));
-    if (stream == graph->stream && stream != NULL)
+    if (stream == graph->use->stream && stream != NULL)
         goto done;
     BG__TRY(check_device(graph, stream));
-    BG__TRY(order_after_last(graph, stream));
+    BG__TRY(bg__use_order(graph->use, stream));
 done:
     return status;
 }
@@ -96,13 +86,9 @@ static inline bg_status cuda_status(cudaError_t error, const char *call)
 
 /* The per-thread default stream is another one in the next thread, under the same name. What a failed replay has queued
  * is in flight, too. */
-static bg_status leave_per_thread_stream(bg_graph *graph, bg_status status)
+static bg_status leave_per_thread_stream(const bg_graph *graph, bg_status status)
 {
-    cudaError_t error = cudaEventRecord(graph->order_event, graph->stream);
-    if (error == cudaSuccess) {
-        graph->ordered = true;
-        graph->stream = NULL;
-    }
+    cudaError_t error = bg__use_note(graph->use, graph->use->stream);
     if (status == BG_OK)
         return cuda_status(error, "cudaEventRecord");
     bg__ignore(error);
@@ -255,16 +241,19 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__step *step, *end;
     bg_status status = BG_OK;
+    bg__use *use;
     bool ranges;
 
-    if (__builtin_expect(
-            graph == NULL || stream == NULL || stream != graph->stream || graph->replaying || bg__captured_any(), 0)) {
+    if (__builtin_expect(graph == NULL || stream == NULL || stream != graph->use->stream || graph->use->busy ||
+                             bg__captured_any(),
+                         0)) {
         bg__pending_note();
         status = prepare(graph, stream);
         if (status != BG_OK)
             return status;
     }
-    graph->replaying = true;
+    use = graph->use;
+    use->busy = true;
     ranges = graph->root.ranges;
     for (step = graph->steps, end = step + graph->step_count; step < end; step++) {
         status = __builtin_expect(ranges, 0) ? run_step_in_range(graph, step, stream) : run_step(graph, step, stream);
@@ -273,7 +262,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
             break;
         }
     }
-    graph->replaying = false;
+    use->busy = false;
     if (__builtin_expect(stream == cudaStreamPerThread, 0))
         status = leave_per_thread_stream(graph, status);
     graph->replays += status == BG_OK;

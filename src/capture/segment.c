@@ -204,8 +204,12 @@ bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user)
     capture->graph->breaks++;
     bg__ranges_enter_break(capture);
     BG__TRY(bg__segment_close(capture, true));
+    if (capture->holds_pool)
+        bg__pool_break(capture->graph->pool);
     if (run != NULL && !capture->aborted)
         BG__TRY(run(capture, user));
+    if (capture->holds_pool)
+        bg__pool_break(capture->graph->pool);
     if (!capture->aborted)
         BG__TRY(bg__segment_open(capture));
 done:

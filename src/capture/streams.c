@@ -37,6 +37,8 @@ bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const
     if (site != NULL)
         member->site = *site;
     event = NULL;
+    if (capture->holds_pool)
+        bg__pool_set_concurrent(capture->graph->pool, true);
 done:
     if (event != NULL)
         BG__RELEASE(cudaEventDestroy(event));

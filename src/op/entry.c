@@ -155,7 +155,6 @@ bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_
 bg_status bg_scratch(void *args, size_t bytes, void **ptr)
 {
     bg__call *call = bg__thread_self()->call;
-    bg_status status = BG_OK;
     int slot;
 
     BG__NEED(args);
@@ -167,9 +166,5 @@ bg_status bg_scratch(void *args, size_t bytes, void **ptr)
     slot = call->scratch_used++; /* also for 0 bytes, so that the blocks after it stay */
     if (bytes == 0)
         return BG_OK;
-    if (call->memory == NULL)
-        BG__TRY(bg__plain_memory(call));
-    BG__TRY(bg__memory_get(call->memory, BG__SCRATCH, slot, bytes, ptr));
-done:
-    return status;
+    return bg__memory_get(call, BG__SCRATCH, slot, bytes, ptr);
 }

@@ -24,10 +24,27 @@ static bg_status reserve(bg__memory *memory)
     return BG_OK;
 }
 
-bg_status bg__memory_get(bg__memory *memory, bg__block_kind kind, int slot, size_t bytes, void **ptr)
+/* NULL: the call's memory is its own. */
+static const bg__source *source_of(const bg__call *call)
 {
+    if (!call->recorded)
+        return NULL;
+    while (call->parent != NULL)
+        call = call->parent;
+    return call->source;
+}
+
+bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr)
+{
+    const bg__source *source = source_of(call);
+    bg__memory *memory;
+    bg__block *block;
     bg_status status = BG_OK;
-    bg__block *block = find(memory, kind, slot);
+
+    if (call->memory == NULL)
+        BG__TRY(bg__plain_memory(call));
+    memory = call->memory;
+    block = find(memory, kind, slot);
 
     if (block != NULL && block->bytes >= bytes) {
         *ptr = block->ptr;
@@ -37,11 +54,11 @@ bg_status bg__memory_get(bg__memory *memory, bg__block_kind kind, int slot, size
     if (block != NULL && bytes < 2 * block->bytes)
         bytes = 2 * block->bytes; /* what is outgrown stays, at most as much again in all */
     BG__TRY(reserve(memory));
-    BG__TRY(bg__device_alloc(bytes, ptr));
+    BG__TRY(source ? source->take(source->user, bytes, ptr) : bg__device_alloc(bytes, ptr));
     block = find(memory, kind, slot); /* reserve may have moved it */
     if (block != NULL)
         block->slot = -1;
-    memory->blocks[memory->count++] = (bg__block){kind, slot, *ptr, bytes};
+    memory->blocks[memory->count++] = (bg__block){kind, slot, *ptr, bytes, source != NULL};
 done:
     return status;
 }
@@ -54,10 +71,19 @@ size_t bg__memory_bytes(const bg__memory *memory)
     return bytes;
 }
 
+size_t bg__memory_own_bytes(const bg__memory *memory)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < memory->count; i++)
+        bytes += memory->blocks[i].borrowed ? 0 : memory->blocks[i].bytes;
+    return bytes;
+}
+
 void bg__memory_free(bg__memory *memory)
 {
     for (int i = 0; i < memory->count; i++)
-        bg__device_free(memory->blocks[i].ptr);
+        if (!memory->blocks[i].borrowed)
+            bg__device_free(memory->blocks[i].ptr);
     free(memory->blocks);
     *memory = (bg__memory){NULL, 0, 0};
 }

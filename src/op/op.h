@@ -19,6 +19,7 @@ typedef struct bg__block {
     int slot; /* the how-manieth of its kind; -1: outgrown, kept for work in flight */
     void *ptr;
     size_t bytes;
+    bool borrowed; /* from a source, which takes it back itself */
 } bg__block;
 
 typedef struct bg__memory {
@@ -26,13 +27,22 @@ typedef struct bg__memory {
     int count, capacity;
 } bg__memory;
 
-/* The block (kind, slot), made or remade where it is smaller than bytes. bytes > 0. */
-bg_status bg__memory_get(bg__memory *memory, bg__block_kind kind, int slot, size_t bytes, void **ptr);
+/* Where the calls of a graph get memory while it is captured. */
+typedef struct bg__source {
+    bg_status (*take)(void *user, size_t bytes, void **ptr);
+    void *user;
+} bg__source;
+
+/* The block (kind, slot) of a call, made or remade where it is smaller than bytes: from the source of its root, else
+ * device memory. bytes > 0. */
+struct bg__call;
+bg_status bg__memory_get(struct bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr);
 size_t bg__memory_bytes(const bg__memory *memory);
+/* Of these, what is not borrowed. */
+size_t bg__memory_own_bytes(const bg__memory *memory);
 void bg__memory_free(bg__memory *memory);
 
 /* Gives a plain call the memory that its place in the program has in this thread (plain.c). */
-struct bg__call;
 bg_status bg__plain_memory(struct bg__call *call);
 
 /* ---- calls (call.c) ------------------------------------------------------------------------------------------ */
@@ -74,9 +84,10 @@ typedef struct bg__call {
     bg__op_count *counts;                       /* the children of this pass so far */
     int count_used, count_capacity;
     bg__memory own;
-    void *want;             /* what is expected of a nested call's arguments, kept so that replays allocate nothing */
-    bg__failure *failure;   /* of a root: the first one of a pass that runs as one eager call */
-    struct bg__slab *slabs; /* of a root: what its calls lie in */
+    void *want;               /* what is expected of a nested call's arguments, kept so that replays allocate nothing */
+    const bg__source *source; /* of a root: NULL unless it is being captured, with memory of someone else's */
+    bg__failure *failure;     /* of a root: the first one of a pass that runs as one eager call */
+    struct bg__slab *slabs;   /* of a root: what its calls lie in */
 } bg__call;
 
 /* The next call of op in parent's body: the one of an earlier pass, or a new one. */

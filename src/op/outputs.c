@@ -112,9 +112,7 @@ static bg_status bridge(bg__call *call, int ordinal, bg_tensor *tensor)
     bg_status status = BG_OK;
     if (bytes == 0)
         return BG_OK;
-    if (call->memory == NULL)
-        BG__TRY(bg__plain_memory(call));
-    BG__TRY(bg__memory_get(call->memory, BG__BRIDGE, ordinal, bytes, &tensor->data));
+    BG__TRY(bg__memory_get(call, BG__BRIDGE, ordinal, bytes, &tensor->data));
 done:
     return status;
 }

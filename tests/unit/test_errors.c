@@ -544,7 +544,6 @@ static void test_bad_options(void **state)
     REFUSED(debug, (bg_debug)77, BG_ERROR_INVALID_ARGUMENT, "options.debug is 77");
     REFUSED(debug, BG_DEBUG_STEP, BG_ERROR_UNSUPPORTED, "BG_DEBUG_STEP");
     REFUSED(worker_threads, -1, BG_ERROR_INVALID_ARGUMENT, "worker_threads");
-    REFUSED(pool, (bg_pool *)f, BG_ERROR_UNSUPPORTED, "options.pool");
     REFUSED(state_count, 1, BG_ERROR_INVALID_ARGUMENT, "options.state is NULL");
     bg_tensor bad = f->x;
     bad.rank = 99;

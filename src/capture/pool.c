@@ -1,0 +1,79 @@
+/* options.pool: bridge buffers and scratch in memory that graphs share, which therefore run one after the other. */
+#include "capture/capture.h"
+
+static bg_status pin(void *pool, size_t bytes, void **ptr)
+{
+    return bg__pool_pin(pool, bytes, ptr);
+}
+
+static size_t mapped(const bg_pool *pool)
+{
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+    return bg_pool_get_stats(pool, &stats) == BG_OK ? stats.mapped : 0;
+}
+
+/* An event on a stream that captures would be one of its capture. */
+static bg_status check_last_stream(const bg__use *use)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    bg_status status = BG_OK;
+    if (use->stream != NULL && use->stream != cudaStreamLegacy)
+        BG__TRY_CUDA(cudaStreamIsCapturing(use->stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+        status = bg__fail(BG_ERROR_BUSY,
+                          "a graph of options.pool was last replayed on a stream that captures now; end that capture "
+                          "first");
+done:
+    return status;
+}
+
+bg_status bg__capture_take_pool(bg_capture *capture)
+{
+    bg_pool *pool = capture->graph->pool;
+    bg__use *use = capture->graph->use;
+    bg_status status = BG_OK;
+
+    if (pool == NULL)
+        return BG_OK;
+    BG__TRY(bg__pool_check_device(pool, "bg_capture_begin"));
+    if (use->busy) {
+        status = bg__fail(BG_ERROR_BUSY, "bg_capture_begin: options.pool is in use, by a replay or another capture; a "
+                                         "pool serves one at a time");
+        goto done;
+    }
+    BG__TRY(check_last_stream(use));
+    BG__TRY(bg__pool_capture_begin(pool, capture->graph->name));
+    capture->holds_pool = true;
+    use->busy = true;
+    BG__TRY(bg__use_order(use, capture->origin));
+    capture->follows_pool = true;
+    capture->pool_mapped = mapped(pool);
+    capture->source = (bg__source){pin, pool};
+    capture->graph->root.source = &capture->source;
+done:
+    return status;
+}
+
+cudaError_t bg__capture_leave_pool(bg_capture *capture)
+{
+    cudaError_t error = cudaSuccess;
+    bg__bucket_figures figures;
+    bg_graph *graph = capture->graph;
+
+    if (!capture->holds_pool)
+        return cudaSuccess;
+    capture->holds_pool = false;
+    graph->root.source = NULL;
+    graph->use->busy = false;
+    bg__pool_capture_end(graph->pool, &figures);
+    graph->pool_bytes = figures.bytes;
+    /* The next use may come on another stream, when this one is long gone. */
+    if (capture->follows_pool)
+        error = bg__use_note(graph->use, capture->origin);
+    return error;
+}
+
+size_t bg__capture_pool_growth(const bg_capture *capture)
+{
+    return capture->graph->pool ? mapped(capture->graph->pool) - capture->pool_mapped : 0;
+}
