@@ -11,5 +11,6 @@
 #include <breakgraph/memory.h>
 #include <breakgraph/stream.h>
 #include <breakgraph/config.h>
+#include <breakgraph/runner.h>
 
 #endif

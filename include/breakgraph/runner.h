@@ -23,6 +23,27 @@ BG_BEGIN_C_
 
 typedef struct bg_runner bg_runner;
 
+/* Queues one pass on stream: context->padded_tokens rows, from the static inputs to the static outputs. Its status
+ * other than OK ends the run, or the capture of that bucket. */
+typedef bg_status (*bg_runner_forward)(void *user, const bg_context *context, cudaStream_t stream);
+
+/* Why a batch does not run by a graph.
+ *   MODE_NONE:      the mode runs such batches eagerly
+ *   TOO_LARGE:      it is above the largest bucket
+ *   PADDING:        the bucket's size is more than config.max_padding times the batch's
+ *   VETO:           config.veto refused
+ *   CAPTURE_FAILED: its bucket could not be captured
+ *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured */
+typedef enum bg_reason {
+    BG_REASON_NONE,
+    BG_REASON_MODE_NONE,
+    BG_REASON_TOO_LARGE,
+    BG_REASON_PADDING,
+    BG_REASON_VETO,
+    BG_REASON_CAPTURE_FAILED,
+    BG_REASON_NOT_CAPTURED
+} bg_reason;
+
 /* Makes a runner for stream's device; all that it does runs on stream. What config says is copied, with what the
  * environment sets on top (bg_runner_config_from_env). forward and user must live as long as the runner. Errors:
  * INVALID_ARGUMENT (a NULL; a key of config, which is named), OUT_OF_MEMORY, CUDA. *runner is NULL after an error. */

@@ -49,6 +49,7 @@ typedef struct row {
     int breaks;          /* 0: no figure for each */
     spread ours, hand;
     double target; /* the ratio may be this at most; 0: none */
+    double apart;  /* instead: ours may be this much more at most; 0: no such target */
 } row;
 
 typedef struct report {
@@ -83,5 +84,7 @@ bg_status bench_breaks(bench *b);     /* replay.c */
 bg_status bench_write_back(bench *b); /* replay.c */
 bg_status bench_capture(bench *b);    /* capture.c */
 bg_status bench_memory(bench *b);     /* memory.c */
+bg_status bench_runner(bench *b);     /* runner.c */
+bg_status bench_model(bench *b);      /* model.c */
 
 #endif

@@ -10,8 +10,8 @@ static const struct {
     const char *name;
     bg_status (*run)(bench *b);
 } benchmarks[] = {
-    {"replay", bench_replay},   {"breaks", bench_breaks}, {"write-back", bench_write_back},
-    {"capture", bench_capture}, {"memory", bench_memory},
+    {"replay", bench_replay}, {"breaks", bench_breaks}, {"write-back", bench_write_back}, {"capture", bench_capture},
+    {"memory", bench_memory}, {"runner", bench_runner}, {"model", bench_model},
 };
 static const size_t benchmarks_count = sizeof benchmarks / sizeof *benchmarks;
 

@@ -18,7 +18,20 @@ static double ratio(const row *row)
 
 static bool has_target(const row *row)
 {
-    return row->target > 0 && has_ratio(row);
+    return (row->target > 0 || row->apart > 0) && has_ratio(row);
+}
+
+static bool is_met(const row *row)
+{
+    return row->apart > 0 ? row->ours.median - row->hand.median <= row->apart : ratio(row) <= row->target;
+}
+
+static void target_text(const row *row, char *text, size_t bytes)
+{
+    if (row->apart > 0)
+        snprintf(text, bytes, "+%.2f", row->apart);
+    else
+        snprintf(text, bytes, "%.2f", row->target);
 }
 
 /* ---- the table ---- */
@@ -43,6 +56,7 @@ void report_section(const char *title)
 
 static void print_row(const row *row)
 {
+    char target[32];
     printf("| %-40s | %-13s | %-16s |", row->what, row->measure, row->against);
     printf(" %9.2f (%.2f to %.2f) |", row->ours.median, row->ours.p10, row->ours.p90);
     printf(" %9.2f (%.2f to %.2f) |", row->hand.median, row->hand.p10, row->hand.p90);
@@ -50,8 +64,9 @@ static void print_row(const row *row)
         printf(" %.3f |", ratio(row));
     else
         printf(" |");
+    target_text(row, target, sizeof target);
     if (has_target(row))
-        printf(" %.2f %s |", row->target, ratio(row) <= row->target ? "met" : "MISSED");
+        printf(" %s %s |", target, is_met(row) ? "met" : "MISSED");
     else
         printf(" |");
     if (row->breaks > 0)
@@ -72,7 +87,7 @@ bg_status report_add(report *report, const row *row)
     }
     report->rows[report->count] = *row;
     if (!report->on_gpu)
-        report->rows[report->count].target = 0;
+        report->rows[report->count].target = report->rows[report->count].apart = 0;
     print_row(&report->rows[report->count++]);
     return BG_OK;
 }
@@ -103,15 +118,18 @@ int report_end(const report *report)
 
     for (int i = 0; i < report->count; i++) {
         targets += has_target(&report->rows[i]);
-        missed += has_target(&report->rows[i]) && ratio(&report->rows[i]) > report->rows[i].target;
+        missed += has_target(&report->rows[i]) && !is_met(&report->rows[i]);
     }
     if (targets > 0)
         printf("\n%d of %d targets met\n", targets - missed, targets);
     for (int i = 0; i < report->count; i++) {
         const row *row = &report->rows[i];
-        if (has_target(row) && ratio(row) > row->target)
-            printf("missed: %s, %s, %s against %s: %.3f, target %.2f\n", row->section, row->what, row->measure,
-                   row->against, ratio(row), row->target);
+        char target[32];
+        if (!has_target(row) || is_met(row))
+            continue;
+        target_text(row, target, sizeof target);
+        printf("missed: %s, %s, %s against %s: %.3f (%+.2f), target %s\n", row->section, row->what, row->measure,
+               row->against, ratio(row), row->ours.median - row->hand.median, target);
     }
     return missed;
 }
@@ -161,7 +179,9 @@ static void write_row(FILE *file, const row *row)
     else
         fputs("\"ratio\": null, ", file);
     if (has_target(row))
-        fprintf(file, "\"target\": %.2f, \"met\": %s}", row->target, ratio(row) <= row->target ? "true" : "false");
+        fprintf(file, "\"target\": %.2f, \"target_is_difference\": %s, \"met\": %s}",
+                row->apart > 0 ? row->apart : row->target, row->apart > 0 ? "true" : "false",
+                is_met(row) ? "true" : "false");
     else
         fputs("\"target\": null, \"met\": null}", file);
 }

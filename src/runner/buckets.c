@@ -1,0 +1,149 @@
+/* Which sizes there are, and which one a batch runs by. */
+#include "runner/runner.h"
+
+#include <stdlib.h>
+
+void bg__plan_free(bg_runner *runner)
+{
+    for (int i = 0; i < runner->bucket_count; i++) {
+        bg_graph_destroy(runner->order[i]->graph);
+        free(runner->order[i]->failure);
+    }
+    for (int h = 0; h < BG__HALVES; h++) {
+        free(runner->halves[h].sizes);
+        free(runner->halves[h].buckets);
+        runner->halves[h] = (bg__half){.mode = BG_MODE_NONE};
+    }
+    free(runner->order);
+    runner->order = NULL;
+    runner->bucket_count = 0;
+}
+
+/* A decode bucket holds whole requests: sizes are rounded up to them, each kept once. */
+static void round_up(bg__half *half, int request, int max_tokens)
+{
+    int count = 0;
+    for (int i = 0; i < half->size_count; i++) {
+        int size = (half->sizes[i] + request - 1) / request * request;
+        if (size > max_tokens)
+            size = max_tokens / request * request;
+        if (size > 0 && (count == 0 || size > half->sizes[count - 1]))
+            half->sizes[count++] = size;
+    }
+    half->size_count = count;
+}
+
+static bg_status plan_half(bg_runner *runner, bg__half *half, bg_mode mode, bool decode)
+{
+    const bg_runner_config *config = &runner->config;
+    bg_status status = BG_OK;
+
+    half->mode = mode;
+    half->decode = decode;
+    if (mode == BG_MODE_NONE)
+        return BG_OK;
+    BG__TRY(bg__schedule_make(config->schedule, config->max_tokens, &half->sizes, &half->size_count));
+    if (decode)
+        round_up(half, config->max_query_len, config->max_tokens);
+    half->buckets = calloc((size_t)half->size_count * (size_t)config->variants, sizeof *half->buckets);
+    if (half->buckets == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", half->size_count * config->variants);
+    for (int v = 0; v < config->variants; v++)
+        for (int i = 0; i < half->size_count; i++)
+            half->buckets[v * half->size_count + i] =
+                (bg__bucket){.runner = runner, .mode = mode, .decode = decode, .tokens = half->sizes[i], .variant = v};
+done:
+    return status;
+}
+
+/* From large to small; of one size the full graph, which needs least memory beside the segments', last. */
+static int by_order(const void *a, const void *b)
+{
+    const bg__bucket *x = *(bg__bucket *const *)a, *y = *(bg__bucket *const *)b;
+    if (x->tokens != y->tokens)
+        return x->tokens > y->tokens ? -1 : 1;
+    if (x->decode != y->decode)
+        return x->decode ? 1 : -1;
+    return x->variant - y->variant;
+}
+
+bg_status bg__plan(bg_runner *runner)
+{
+    bool separate = bg_mode_separate(runner->mode);
+    bg_status status;
+    int count = 0;
+
+    bg__plan_free(runner);
+    BG__TRY(plan_half(runner, &runner->halves[BG__MIXED], bg_mode_mixed(runner->mode), false));
+    BG__TRY(
+        plan_half(runner, &runner->halves[BG__DECODE], separate ? bg_mode_decode(runner->mode) : BG_MODE_NONE, true));
+    for (int h = 0; h < BG__HALVES; h++)
+        count += runner->halves[h].size_count * runner->config.variants;
+    runner->order = calloc((size_t)count + 1, sizeof *runner->order);
+    if (runner->order == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", count);
+    for (int h = 0; h < BG__HALVES; h++)
+        for (int i = 0; i < runner->halves[h].size_count * runner->config.variants; i++)
+            runner->order[runner->bucket_count++] = &runner->halves[h].buckets[i];
+    qsort(runner->order, (size_t)runner->bucket_count, sizeof *runner->order, by_order);
+done:
+    return status;
+}
+
+/* ---- dispatch ---- */
+
+/* The first size that holds `tokens`; size_count: none does. */
+static int find_size(const bg__half *half, int tokens)
+{
+    int low = 0, high = half->size_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (half->sizes[middle] < tokens)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bg__bucket *find(const bg_runner *runner, const bg__half *half, const bg_batch *batch, int tokens,
+                        bg_reason *reason)
+{
+    bg__bucket *bucket;
+    int size;
+
+    *reason = BG_REASON_MODE_NONE;
+    if (half->mode == BG_MODE_NONE)
+        return NULL;
+    *reason = BG_REASON_TOO_LARGE;
+    size = find_size(half, tokens);
+    if (size == half->size_count)
+        return NULL;
+    *reason = BG_REASON_PADDING;
+    if (runner->config.max_padding > 0 && half->sizes[size] > runner->config.max_padding * batch->tokens)
+        return NULL;
+    *reason = BG_REASON_NOT_CAPTURED;
+    if (batch->variant >= runner->config.variants)
+        return NULL;
+    bucket = &half->buckets[batch->variant * half->size_count + size];
+    if (bucket->graph == NULL && bucket->failure != NULL)
+        *reason = BG_REASON_CAPTURE_FAILED;
+    if (bucket->graph == NULL && (bucket->failure != NULL || !runner->config.lazy))
+        return NULL;
+    *reason = BG_REASON_NONE;
+    return bucket;
+}
+
+bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, bg_reason *reason)
+{
+    const bg__half *decode = &runner->halves[BG__DECODE], *mixed = &runner->halves[BG__MIXED];
+    bg_reason why = BG_REASON_MODE_NONE;
+    bg__bucket *bucket = NULL;
+
+    if (batch->uniform_decode && batch->max_query_len == runner->config.max_query_len && decode->mode != BG_MODE_NONE)
+        bucket = find(runner, decode, batch, tokens, &why);
+    if (bucket == NULL && (mixed->mode != BG_MODE_NONE || why == BG_REASON_MODE_NONE))
+        bucket = find(runner, mixed, batch, tokens, &why);
+    *reason = why;
+    return bucket;
+}

@@ -1,0 +1,283 @@
+/* Captures of buckets: warm-up, the pass, what is told of it. */
+#include "runner/runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- which ops a pass calls ---- */
+
+static void see_op(void *user, const bg_op *op)
+{
+    bg_runner *runner = user;
+    for (int i = 0; i < runner->op_count; i++)
+        if (runner->ops[i] == op)
+            return;
+    if (runner->op_count == runner->op_capacity) {
+        int capacity = runner->op_capacity ? 2 * runner->op_capacity : 16;
+        const bg_op **ops = realloc(runner->ops, (size_t)capacity * sizeof(const bg_op *));
+        if (ops == NULL) {
+            runner->ops_lost = true;
+            return;
+        }
+        runner->ops = ops;
+        runner->op_capacity = capacity;
+    }
+    runner->ops[runner->op_count++] = op;
+}
+
+static void observe(bg_runner *runner)
+{
+    if (runner->resolved)
+        return;
+    bg__thread_self()->observe = see_op;
+    bg__thread_self()->observer = runner;
+}
+
+static void observe_no_more(void)
+{
+    bg__thread_self()->observe = NULL;
+    bg__thread_self()->observer = NULL;
+}
+
+/* Lowers the mode to what the ops seen so far support. */
+static bg_status resolve(bg_runner *runner, bool *replanned)
+{
+    bg_status status = BG_OK;
+    char why[400];
+    bg_mode lowered;
+
+    *replanned = false;
+    if (runner->ops_lost) {
+        runner->ops_lost = false;
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a list of the ops that the forward pass calls");
+    }
+    runner->resolved = true;
+    if (!bg__mode_lower(runner->mode, runner->config.max_query_len, runner->ops, runner->op_count, &lowered, why,
+                        sizeof why))
+        return BG_OK;
+    bg__warn("%s", why);
+    runner->mode = lowered;
+    *replanned = true;
+    BG__TRY(bg__plan(runner));
+done:
+    return status;
+}
+
+/* ---- one bucket ---- */
+
+static bg_context context_of(const bg__bucket *bucket, bg_phase phase)
+{
+    int request = bucket->decode ? bucket->runner->config.max_query_len : bucket->tokens;
+    return (bg_context){.mode = bucket->mode,
+                        .batch = {.tokens = bucket->tokens,
+                                  .requests = bucket->tokens / request,
+                                  .max_query_len = request,
+                                  .variant = bucket->variant,
+                                  .uniform_decode = bucket->decode},
+                        .padded_tokens = bucket->tokens,
+                        .phase = phase};
+}
+
+/* A pass of the bucket's graph: with BG_DEBUG=forward in replays, too, and then of the run's context. */
+static bg_status forward_of_bucket(void *user, cudaStream_t stream)
+{
+    const bg__bucket *bucket = user;
+    return bucket->runner->forward(bucket->runner->user, bg_context_get(), stream);
+}
+
+static bg_status prepare(bg_runner *runner, const bg_context *context)
+{
+    bg_status status = BG_OK;
+    if (runner->config.prepare == NULL)
+        return BG_OK;
+    status = runner->config.prepare(runner->config.callback_user, context, runner->stream);
+    if (status != BG_OK)
+        bg__fail(status, "config.prepare returned %s (%s)", bg_status_name(status), bg_status_text(status));
+    return status;
+}
+
+static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
+{
+    bg_context context = context_of(bucket, BG_PHASE_WARMUP);
+    bg_status status = BG_OK;
+
+    observe(runner);
+    bg__context_set(&context);
+    for (int i = 0; i < runner->config.warmups && status == BG_OK; i++) {
+        status = prepare(runner, &context);
+        if (status == BG_OK)
+            status = bg__pass_eager(runner, &context);
+        if (status != BG_OK)
+            bg__fail_where("warm-up");
+    }
+    bg__context_reset();
+    observe_no_more();
+    return status;
+}
+
+static void name_bucket(const bg__bucket *bucket, char *name, size_t bytes)
+{
+    int length = snprintf(name, bytes, "%s %s %d", bg__mode_name(bucket->mode), bucket->decode ? "decode" : "tokens",
+                          bucket->tokens);
+    if (bucket->variant > 0 && length > 0 && (size_t)length < bytes)
+        snprintf(name + length, bytes - (size_t)length, " variant %d", bucket->variant);
+}
+
+static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char *name)
+{
+    bg_context context = context_of(bucket, BG_PHASE_CAPTURE);
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg__bucket_figures figures = {0};
+    bg_status status;
+
+    options.name = name;
+    options.debug = runner->config.debug;
+    options.launch_segments = false;
+    options.inline_eager = bucket->mode == BG_MODE_FULL;
+    options.eager_ops = runner->config.eager_ops;
+    options.worker_threads = runner->config.worker_threads;
+    options.pool = runner->pool;
+    options.state = runner->config.state;
+    options.state_count = runner->config.state_count;
+    BG__TRY(bg__pool_bucket_begin(runner->pool, name));
+    observe(runner);
+    bg__context_set(&context);
+    status = prepare(runner, &context);
+    if (status == BG_OK)
+        status = bg_capture_forward(&bucket->graph, forward_of_bucket, bucket, runner->stream, &options);
+    bg__context_reset();
+    observe_no_more();
+    bg__pool_bucket_end(runner->pool, &figures);
+    bucket->pool_bytes = figures.bytes;
+done:
+    return status;
+}
+
+/* Keeps why, and says it. */
+static void note_failure(bg__bucket *bucket, const char *name)
+{
+    bucket->failure = strdup(bg_last_error());
+    bg__warn("%s could not be captured, its batches run eagerly: %s%s", name,
+             bucket->failure ? bucket->failure : "no host memory for the reason",
+             bucket->mode == BG_MODE_FULL ? "; a full graph holds the eager ops, too: an op that cannot be captured is "
+                                            "named so by bg_op_set_graph_support, or left out by the mode piecewise"
+                                          : "");
+    if (bucket->failure == NULL)
+        bucket->failure = calloc(1, 1);
+}
+
+/* A failure of the pass is the bucket's, and OK here unless *failed. fill: the static inputs hold no batch. */
+static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool *replanned, bg_status *failed)
+{
+    bg_status status = BG_OK, pass = BG_OK;
+    char name[80];
+
+    *replanned = false;
+    name_bucket(bucket, name, sizeof name);
+    free(bucket->failure);
+    bucket->failure = NULL;
+    bg_graph_destroy(bucket->graph);
+    bucket->graph = NULL;
+    if (fill)
+        BG__TRY(bg__inputs_fill(runner, bucket->tokens));
+    pass = warm_up(runner, bucket);
+    if (pass == BG_OK && !runner->resolved && runner->config.warmups > 0) {
+        BG__TRY(resolve(runner, replanned));
+        if (*replanned)
+            goto done;
+    }
+    if (pass == BG_OK)
+        pass = capture_graph(runner, bucket, name);
+    if (!runner->resolved && (pass == BG_OK || runner->config.warmups == 0)) {
+        char *text = pass == BG_OK ? NULL : strdup(bg_last_error());
+        status = resolve(runner, replanned);
+        if (status == BG_OK && text != NULL)
+            bg__fail(pass, "%s", text);
+        free(text);
+        if (status != BG_OK || *replanned)
+            goto done;
+    }
+    bg__count_capture(bucket->graph, bucket->captured_before);
+    bucket->captured_before |= bucket->graph != NULL;
+    if (pass != BG_OK)
+        note_failure(bucket, name);
+    if (pass != BG_OK && *failed == BG_OK)
+        *failed = pass;
+done:
+    return status;
+}
+
+bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replanned)
+{
+    bg_status failed = BG_OK, status;
+    bg__state state = {NULL, 0};
+
+    *replanned = false;
+    BG__TRY(bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream));
+    status = capture(runner, bucket, false, replanned, &failed);
+    if (status == BG_OK)
+        status = bg__state_restore(&state, runner->stream);
+done:
+    bg__state_free(&state);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static bg_status capture_all(bg_runner *runner, bg_status *failed, char **why)
+{
+    bg__progress progress = bg__progress_begin(runner->bucket_count);
+    bg_status status = BG_OK;
+    bool replanned;
+
+    for (int i = 0; i < runner->bucket_count; i++) {
+        bool first = *failed == BG_OK;
+        BG__TRY(capture(runner, runner->order[i], true, &replanned, failed));
+        if (first && *failed != BG_OK)
+            *why = strdup(bg_last_error());
+        if (replanned) {
+            progress.total = runner->bucket_count;
+            i = -1;
+            continue;
+        }
+        bg__progress_step(&progress, runner, runner->order[i]);
+    }
+done:
+    bg__progress_end(&progress, runner);
+    return status;
+}
+
+static bool any_captured(const bg_runner *runner)
+{
+    for (int i = 0; i < runner->bucket_count; i++)
+        if (runner->order[i]->graph != NULL)
+            return true;
+    return runner->bucket_count == 0;
+}
+
+bg_status bg_runner_capture(bg_runner *runner)
+{
+    bg_status status, failed = BG_OK;
+    bg__state state = {NULL, 0};
+    char *why = NULL;
+
+    BG__NEED(runner);
+    bg__pending_note();
+    BG__TRY(bg__runner_check_idle(runner, __func__));
+    runner->frozen = true;
+    if (runner->config.lazy && runner->bucket_count > 0 && !any_captured(runner))
+        goto done;
+    runner->running = true;
+    status = bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream);
+    if (status == BG_OK)
+        status = capture_all(runner, &failed, &why);
+    if (status == BG_OK)
+        status = bg__state_restore(&state, runner->stream);
+    runner->running = false;
+    if (status == BG_OK && failed != BG_OK && !any_captured(runner))
+        status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first: %s", why ? why : "");
+done:
+    bg__state_free(&state);
+    free(why);
+    return status;
+}

@@ -1,0 +1,114 @@
+/* What all runners of the process have done. */
+#include "runner/runner.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static struct {
+    _Atomic uint64_t graphs, pieces, captures, replays[5], eager[7], padded_tokens, recaptures;
+} counted;
+
+static const char *const reason_names[] = {"none", "mode_none",      "too_large",   "padding",
+                                           "veto", "capture_failed", "not_captured"};
+_Static_assert(sizeof reason_names / sizeof *reason_names == 7, "one name a reason");
+
+static void add(_Atomic uint64_t *counter, uint64_t count)
+{
+    atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
+}
+
+void bg__count_capture(const bg_graph *graph, bool again)
+{
+    add(&counted.captures, 1);
+    if (graph == NULL)
+        return;
+    add(&counted.graphs, 1);
+    add(&counted.pieces, (uint64_t)graph->segment_count);
+    add(&counted.recaptures, again);
+}
+
+void bg__count_replay(bg_mode mode, int padded_tokens)
+{
+    add(&counted.replays[mode], 1);
+    add(&counted.padded_tokens, (uint64_t)padded_tokens);
+}
+
+void bg__count_eager(bg_reason reason)
+{
+    add(&counted.eager[reason], 1);
+}
+
+static uint64_t get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void bg_counters_get(bg_counters *counters)
+{
+    bg_counters now = BG_COUNTERS_INIT;
+    size_t size;
+
+    if (counters == NULL)
+        return;
+    size = counters->struct_size < sizeof now ? counters->struct_size : sizeof now;
+    now.struct_size = counters->struct_size;
+    now.graphs = get(&counted.graphs);
+    now.pieces = get(&counted.pieces);
+    now.captures = get(&counted.captures);
+    for (int i = 0; i < 5; i++)
+        now.replays[i] = get(&counted.replays[i]);
+    for (int i = 0; i < 7; i++)
+        now.eager[i] = get(&counted.eager[i]);
+    now.padded_tokens = get(&counted.padded_tokens);
+    now.recaptures = get(&counted.recaptures);
+    memcpy(counters, &now, size);
+}
+
+void bg_counters_reset(void)
+{
+    atomic_store(&counted.graphs, 0);
+    atomic_store(&counted.pieces, 0);
+    atomic_store(&counted.captures, 0);
+    for (int i = 0; i < 5; i++)
+        atomic_store(&counted.replays[i], 0);
+    for (int i = 0; i < 7; i++)
+        atomic_store(&counted.eager[i], 0);
+    atomic_store(&counted.padded_tokens, 0);
+    atomic_store(&counted.recaptures, 0);
+}
+
+typedef unsigned long long ull;
+
+void bg_counters_print(FILE *out)
+{
+    bg_counters c = BG_COUNTERS_INIT;
+
+    if (out == NULL)
+        return;
+    bg_counters_get(&c);
+    fprintf(out, "captures: %llu, of buckets captured before: %llu; graphs: %llu, segments: %llu\n", (ull)c.captures,
+            (ull)c.recaptures, (ull)c.graphs, (ull)c.pieces);
+    fprintf(out, "replays: %llu piecewise, %llu full; padding rows: %llu\n", (ull)c.replays[BG_MODE_PIECEWISE],
+            (ull)c.replays[BG_MODE_FULL], (ull)c.padded_tokens);
+    fputs("eager runs:", out);
+    for (int i = 1; i < 7; i++)
+        fprintf(out, "%s %llu %s", i > 1 ? "," : "", (ull)c.eager[i], reason_names[i]);
+    fputc('\n', out);
+}
+
+void bg_counters_print_json(FILE *out)
+{
+    bg_counters c = BG_COUNTERS_INIT;
+
+    if (out == NULL)
+        return;
+    bg_counters_get(&c);
+    fprintf(out, "{\"graphs\": %llu, \"pieces\": %llu, \"captures\": %llu, \"recaptures\": %llu, \"replays\": {",
+            (ull)c.graphs, (ull)c.pieces, (ull)c.captures, (ull)c.recaptures);
+    for (int i = 0; i < 5; i++)
+        fprintf(out, "%s\"%s\": %llu", i ? ", " : "", bg__mode_name((bg_mode)i), (ull)c.replays[i]);
+    fputs("}, \"eager\": {", out);
+    for (int i = 0; i < 7; i++)
+        fprintf(out, "%s\"%s\": %llu", i ? ", " : "", reason_names[i], (ull)c.eager[i]);
+    fprintf(out, "}, \"padded_tokens\": %llu}\n", (ull)c.padded_tokens);
+}

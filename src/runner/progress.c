@@ -1,0 +1,112 @@
+/* What a terminal shows while buckets are captured, and the table of what came of it. */
+#include "runner/runner.h"
+
+#include <string.h>
+#include <unistd.h>
+
+bg__progress bg__progress_begin(int total)
+{
+    return (bg__progress){.shown = isatty(STDERR_FILENO) == 1, .total = total, .began_ms = bg__now_ms()};
+}
+
+void bg__progress_step(bg__progress *progress, const bg_runner *runner, const bg__bucket *bucket)
+{
+    enum { WIDTH = 24 };
+    static const char full[] = "########################", none[] = "                        ";
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+    double left;
+    int filled;
+
+    progress->done++;
+    if (!progress->shown || bg_pool_get_stats(runner->pool, &stats) != BG_OK)
+        return;
+    filled = WIDTH * progress->done / progress->total;
+    left = (bg__now_ms() - progress->began_ms) / progress->done * (progress->total - progress->done) / 1e3;
+    fprintf(stderr, "\rcapture [%.*s%.*s] %d of %d, %s %d, %d segments, %.1f MiB, %.0f s left \033[K", filled, full,
+            WIDTH - filled, none, progress->done, progress->total, bg__mode_name(bucket->mode), bucket->tokens,
+            bucket->graph ? bucket->graph->segment_count : 0, (double)stats.mapped / (1 << 20), left);
+    fflush(stderr);
+}
+
+void bg__progress_end(const bg__progress *progress, const bg_runner *runner)
+{
+    if (!progress->shown)
+        return;
+    fputs("\r\033[K", stderr);
+    bg_runner_print(runner, stderr);
+}
+
+int bg_runner_bucket_count(const bg_runner *runner)
+{
+    return runner != NULL ? runner->bucket_count : 0;
+}
+
+bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_bucket_info *info)
+{
+    bg_bucket_info found = BG_BUCKET_INFO_INIT;
+    bg_graph_info graph = BG_GRAPH_INFO_INIT;
+    const bg__bucket *bucket;
+    bg_status status = BG_OK;
+    size_t size;
+
+    BG__NEED(runner);
+    BG__NEED(info);
+    size = info->struct_size;
+    if (size < sizeof info->struct_size || size > 4096)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_runner_get_bucket: info->struct_size is %zu; start it with BG_BUCKET_INFO_INIT", size);
+    if (index < 0 || index >= runner->bucket_count)
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_runner_get_bucket: there is no bucket %d; the runner has %d", index,
+                        runner->bucket_count);
+    bucket = runner->order[index];
+    if (bucket->graph != NULL)
+        BG__TRY(bg_graph_get_info(bucket->graph, &graph));
+    found = (bg_bucket_info){.struct_size = size,
+                             .mode = bucket->mode,
+                             .decode = bucket->decode,
+                             .tokens = bucket->tokens,
+                             .max_query_len = bucket->decode ? runner->config.max_query_len : bucket->tokens,
+                             .variant = bucket->variant,
+                             .captured = bucket->graph != NULL,
+                             .failure = bucket->failure ? bucket->failure : "",
+                             .segments = graph.segments,
+                             .nodes = graph.nodes,
+                             .pool_bytes = bucket->pool_bytes,
+                             .graph_bytes = graph.graph_bytes,
+                             .capture_ms = graph.capture_ms,
+                             .instantiate_ms = graph.instantiate_ms,
+                             .replays = bucket->replays};
+    memcpy(info, &found, size < sizeof found ? size : sizeof found);
+done:
+    return status;
+}
+
+static void print_row(FILE *out, const bg_bucket_info *info)
+{
+    fprintf(out, "%-9s %-6s %7d %7d", bg__mode_name(info->mode), info->decode ? "decode" : "mixed", info->tokens,
+            info->variant);
+    if (info->captured)
+        fprintf(out, " %8d %7zu %9.1f %10.1f %10.2f %12.2f\n", info->segments, info->nodes,
+                (double)info->pool_bytes / (1 << 20), (double)info->graph_bytes / (1 << 20), info->capture_ms,
+                info->instantiate_ms);
+    else
+        fprintf(out, " %s\n", info->failure[0] != '\0' ? info->failure : "not captured yet");
+}
+
+void bg_runner_print(const bg_runner *runner, FILE *out)
+{
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+
+    if (runner == NULL || out == NULL)
+        return;
+    fprintf(out, "%-9s %-6s %7s %7s %8s %7s %9s %10s %10s %12s\n", "mode", "for", "tokens", "variant", "segments",
+            "nodes", "pool MiB", "graphs MiB", "capture ms", "of it inst.");
+    for (int i = 0; i < runner->bucket_count; i++) {
+        bg_bucket_info info = BG_BUCKET_INFO_INIT;
+        if (bg_runner_get_bucket(runner, i, &info) == BG_OK)
+            print_row(out, &info);
+    }
+    if (bg_pool_get_stats(runner->pool, &stats) == BG_OK)
+        fprintf(out, "pool: %.1f MiB mapped, %.1f MiB at the peak\n", (double)stats.mapped / (1 << 20),
+                (double)stats.peak / (1 << 20));
+}

@@ -1,0 +1,88 @@
+/* A runner's life. */
+#include "runner/runner.h"
+
+#include <stdlib.h>
+
+static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
+{
+    bg_status status;
+
+    BG__TRY(bg__config_load(config, &runner->config));
+    if (config->schedule != NULL)
+        BG__TRY(bg_runner_config_set(&runner->config, "schedule", config->schedule));
+    if (config->eager_ops != NULL)
+        BG__TRY(bg_runner_config_set(&runner->config, "eager_ops", config->eager_ops));
+    BG__TRY(bg_runner_config_from_env(&runner->config));
+    BG__TRY(bg__config_check(&runner->config));
+done:
+    return status;
+}
+
+static bg_status make_pool(bg_runner *runner)
+{
+    bg_pool_options options = BG_POOL_OPTIONS_INIT;
+    options.limit_bytes = runner->config.memory_limit;
+    return bg_pool_create(&runner->pool, &options);
+}
+
+bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, bg_runner_forward forward, void *user,
+                           cudaStream_t stream)
+{
+    bg_runner *runner = NULL;
+    bg_status status;
+
+    BG__NEED(result);
+    *result = NULL;
+    BG__NEED(config);
+    BG__NEED(forward);
+    BG__NEED(stream);
+    bg__pending_note();
+    BG__TRY(bg__stream_check(stream, "bg_runner_create", "stream"));
+    runner = calloc(1, sizeof *runner);
+    if (runner == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_runner_create: no host memory for a runner");
+        goto done;
+    }
+    BG__TRY(load_config(runner, config));
+    runner->forward = forward;
+    runner->user = user;
+    runner->stream = stream;
+    runner->mode = runner->config.mode;
+    BG__TRY_CUDA(cudaGetDevice(&runner->device));
+    BG__TRY(make_pool(runner));
+    BG__TRY(bg__plan(runner));
+    *result = runner;
+    runner = NULL;
+done:
+    bg_runner_destroy(runner);
+    return status;
+}
+
+void bg_runner_destroy(bg_runner *runner)
+{
+    if (runner == NULL)
+        return;
+    bg__pending_note();
+    if (runner->running) {
+        bg__warn("bg_runner_destroy inside a run of the runner: it stays; destroy it when the run has returned");
+        return;
+    }
+    bg__plan_free(runner);
+    bg__buffers_free(runner, &runner->inputs);
+    bg__buffers_free(runner, &runner->outputs);
+    bg__buffers_free(runner, &runner->extra);
+    bg_pool_destroy(runner->pool);
+    bg_runner_config_clear(&runner->config);
+    free(runner->ops);
+    free(runner);
+}
+
+bg_pool *bg_runner_pool(bg_runner *runner)
+{
+    return runner != NULL ? runner->pool : NULL;
+}
+
+bg_mode bg_runner_mode(const bg_runner *runner)
+{
+    return runner != NULL ? runner->mode : BG_MODE_NONE;
+}

@@ -1,0 +1,131 @@
+/* The piecewise runner, for its own files. A runner has one half or two: mixed batches and, where the mode says so,
+ * uniform decode batches apart; a half has a bucket for each variant and size. */
+#ifndef BG_RUNNER_RUNNER_H
+#define BG_RUNNER_RUNNER_H
+
+#include <breakgraph/runner.h>
+
+#include "capture/capture.h"
+#include "memory/memory.h"
+#include "runner/config.h"
+
+#include <rows.h>
+
+/* ---- static buffers (buffers.c) ------------------------------------------------------------------------------ */
+
+typedef struct bg__buffer {
+    char *name;
+    bg_tensor tensor; /* at its largest */
+    void *own;        /* the runner's memory; NULL: bound to the caller's */
+    size_t row;       /* bytes of one */
+    bg_padding padding;
+    uint64_t pattern; /* that padding rows are filled with */
+    bool elsewhere;   /* a batch came at another address than the one that is to be used in place */
+} bg__buffer;
+
+typedef struct bg__buffers {
+    bg__buffer *list;
+    int count, capacity;
+} bg__buffers;
+
+void bg__buffers_free(bg_runner *runner, bg__buffers *buffers);
+/* Fills rows of all inputs as padding does, for passes whose results nobody wants. */
+bg_status bg__inputs_fill(bg_runner *runner, int rows);
+/* Brings a batch's rows in and pads them. */
+bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded);
+bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, int tokens);
+/* Hands a batch's rows out, by copies or views. */
+bg_status bg__outputs_store(bg_runner *runner, bg_tensor *tensors, int tokens);
+
+/* ---- buckets (buckets.c) ------------------------------------------------------------------------------------- */
+
+typedef struct bg__bucket {
+    struct bg_runner *runner;
+    bg_mode mode; /* piecewise or full */
+    bool decode;
+    int tokens, variant;
+    bg_graph *graph; /* NULL: not captured */
+    char *failure;   /* of its last capture; NULL: none */
+    size_t pool_bytes;
+    uint64_t replays; /* of all its graphs */
+    bool captured_before;
+} bg__bucket;
+
+typedef struct bg__half {
+    bg_mode mode;
+    bool decode;
+    int *sizes; /* ascending */
+    int size_count;
+    bg__bucket *buckets; /* those of variant v begin at v * size_count */
+} bg__half;
+
+enum { BG__MIXED, BG__DECODE, BG__HALVES };
+
+/* Makes the halves that runner->mode asks for, without graphs, in place of those that there were. */
+bg_status bg__plan(bg_runner *runner);
+void bg__plan_free(bg_runner *runner);
+/* The bucket for a batch, of which all ranks run `tokens` together; NULL: none, and *reason says why. */
+bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, bg_reason *reason);
+
+/* ---- passes (pass.c) ----------------------------------------------------------------------------------------- */
+
+/* Sets the calling thread's context; only where there is none. */
+void bg__context_set(bg_context *context);
+void bg__context_reset(void);
+bool bg__context_is_set(void);
+
+/* forward, run eagerly in the thread's context. */
+bg_status bg__pass_eager(bg_runner *runner, const bg_context *context);
+
+/* ---- captures (captures.c) ----------------------------------------------------------------------------------- */
+
+/* Captures one bucket: for a lazy runner. What fails is the bucket's failure; *replanned: the op calls that were seen
+ * lowered the runner's mode, and all buckets are others now. */
+bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replanned);
+
+/* ---- the runner ---------------------------------------------------------------------------------------------- */
+
+struct bg_runner {
+    bg_runner_config config;
+    bg_runner_forward forward;
+    void *user;
+    cudaStream_t stream;
+    int device;
+    bg_pool *pool;
+    bg__buffers inputs, outputs, extra;
+
+    bg_mode mode;
+    bool resolved; /* the mode is what the ops of a pass support */
+    const bg_op **ops;
+    int op_count, op_capacity;
+    bool ops_lost; /* no host memory for one of them */
+
+    bg__half halves[BG__HALVES]; /* mode NONE: there is none */
+    bg__bucket **order;          /* of capture: from large to small */
+    int bucket_count;
+
+    bool frozen; /* graphs may hold the static buffers */
+    bool running;
+};
+
+/* BUSY inside a run of this thread or of this runner. */
+bg_status bg__runner_check_idle(const bg_runner *runner, const char *function);
+
+/* ---- progress (progress.c) ----------------------------------------------------------------------------------- */
+
+typedef struct bg__progress {
+    bool shown;
+    int done, total;
+    double began_ms;
+} bg__progress;
+bg__progress bg__progress_begin(int total);
+void bg__progress_step(bg__progress *progress, const bg_runner *runner, const bg__bucket *bucket);
+void bg__progress_end(const bg__progress *progress, const bg_runner *runner);
+
+/* ---- counters (counters.c) ----------------------------------------------------------------------------------- */
+
+void bg__count_capture(const bg_graph *graph, bool again); /* graph NULL: it failed */
+void bg__count_replay(bg_mode mode, int padded_tokens);
+void bg__count_eager(bg_reason reason);
+
+#endif

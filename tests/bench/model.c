@@ -1,0 +1,141 @@
+/* A decode step of one text by a model of SmolLM2-135M's shape with random weights (on the host device, of the small
+ * model's): by the runner in segments, as one graph, and eagerly. */
+#include "../../examples/llama/batch.h"
+#include "../../examples/llama/ops.h"
+
+#include <stdio.h>
+
+#include "bench.h"
+#include "runner/runner.h"
+
+/* The file's own figures: huggingface.co/HuggingFaceTB/SmolLM2-135M, config.json. */
+static const llama_config smollm2 = {.layers = 30,
+                                     .width = 576,
+                                     .hidden = 1536,
+                                     .heads = 9,
+                                     .kv_heads = 3,
+                                     .head_dim = 64,
+                                     .vocabulary = 49152,
+                                     .context = 2048,
+                                     .rope_base = 100000.0f,
+                                     .norm_epsilon = 1e-5f};
+
+enum { CAPACITY = 256, POSITION = 64, WAYS = 3 };
+
+typedef struct decoder {
+    llama_batch *batch;
+    bg_runner *runner;
+    uint64_t launches; /* by the host in its last step, beside graphs */
+} decoder;
+
+static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+{
+    decoder *d = user;
+    return llama_batch_run(d->batch, context->padded_tokens, stream);
+}
+
+static bg_status step(void *state)
+{
+    static const bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1, .uniform_decode = true};
+    decoder *d = state;
+    uint64_t before = llama_launches();
+    bg_status status = bg_runner_run(d->runner, &batch, NULL, NULL, NULL);
+    d->launches = llama_launches() - before;
+    return status;
+}
+
+static bg_status open_decoder(decoder *d, const llama_device_weights *weights, bg_mode mode, cudaStream_t stream)
+{
+    const int64_t rows[] = {0}, logits[] = {0, weights->config.vocabulary};
+    const int place[] = {7, POSITION, 0}; /* token, position, slot */
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    llama_batch_io io;
+    bg_status status;
+
+    config.mode = mode;
+    config.schedule = "1";
+    config.max_tokens = 1;
+    BG__TRY(llama_batch_create(&d->batch, weights, 1, CAPACITY, 1, stream));
+    BG__TRY(bg_runner_create(&d->runner, &config, forward, d, stream));
+    BG__TRY(bg_runner_add_input(d->runner, "token", BG_I32, 1, rows, BG_PAD_ZERO, 0, &io.token));
+    BG__TRY(bg_runner_add_input(d->runner, "position", BG_I32, 1, rows, BG_PAD_ZERO, 0, &io.position));
+    BG__TRY(bg_runner_add_input(d->runner, "slot", BG_I32, 1, rows, BG_PAD_SENTINEL, -1, &io.slot));
+    BG__TRY(bg_runner_add_output(d->runner, "logits", BG_F32, 2, logits, &io.logits));
+    BG__TRY(bg_runner_add_output(d->runner, "next", BG_I32, 1, rows, &io.next));
+    BG__TRY(llama_batch_set_io(d->batch, &io));
+    BG__TRY(bg_runner_capture(d->runner));
+    BG__TRY_CUDA(cudaMemcpyAsync(io.token.data, &place[0], sizeof(int), cudaMemcpyHostToDevice, stream));
+    BG__TRY_CUDA(cudaMemcpyAsync(io.position.data, &place[1], sizeof(int), cudaMemcpyHostToDevice, stream));
+    BG__TRY_CUDA(cudaMemcpyAsync(io.slot.data, &place[2], sizeof(int), cudaMemcpyHostToDevice, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    return status;
+}
+
+static bg_status report_steps(bench *b, const decoder *decoders, const timing *timings)
+{
+    const timing *segments = &timings[0], *full = &timings[1], *eager = &timings[2];
+    const bg_graph *graph = decoders[0].runner->order[0]->graph;
+    bg_graph_info info = BG_GRAPH_INFO_INIT;
+    row row = {.section = "model", .what = "decode step in segments", .unit = MICROSECONDS, .measure = "total"};
+    bg_status status;
+
+    row.ours = segments->total;
+    row.hand = full->total;
+    row.against = "one graph";
+    row.breaks = graph->breaks;
+    row.apart = 5 * graph->breaks;
+    BG__TRY(report_add(&b->report, &row));
+    row.hand = eager->total;
+    row.against = "eager";
+    row.apart = 0;
+    /* No way of launching makes the device faster than the one graph keeps it busy. */
+    row.target = 2 * full->total.median <= eager->total.median ? 0.5 : 0;
+    BG__TRY(report_add(&b->report, &row));
+    BG__TRY(bg_graph_get_info(decoders[1].runner->order[0]->graph, &info));
+    printf("\ntokens a second: %.0f in segments, %.0f as one graph, %.0f eagerly\n", 1e6 / segments->total.median,
+           1e6 / full->total.median, 1e6 / eager->total.median);
+    printf("the one graph holds %zu kernels; the eager step makes %llu launches and cuBLAS calls\n", info.kernel_nodes,
+           (unsigned long long)decoders[2].launches);
+    if (row.target == 0)
+        printf("the device itself needs %.0f us a step (the one graph): twice the eager rate would be %.0f us\n",
+               full->total.median, eager->total.median / 2);
+done:
+    return status;
+}
+
+bg_status bench_model(bench *b)
+{
+    static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE};
+    enum { SEED = 1 };
+    decoder decoders[WAYS] = {{NULL, NULL, 0}};
+    contender contenders[WAYS];
+    plan plan = {.stream = b->stream, .samples = (b->report.samples + 4) / 5, .warm_up = 5, .batch = 1};
+    llama_device_weights device = {.layer = NULL};
+    llama_weights weights = {.layer = NULL};
+    char error[GGUF_ERROR_SIZE];
+    timing timings[WAYS];
+    bg_status status;
+
+    report_section(b->report.on_gpu ? "A decode step of one text, a model of SmolLM2-135M's shape, random weights"
+                                    : "A decode step of one text, the small model, random weights");
+    if (llama_weights_random(&weights, b->report.on_gpu ? &smollm2 : &llama_small, SEED, error) != 0) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
+        goto done;
+    }
+    BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
+    for (int i = 0; i < WAYS; i++) {
+        BG__TRY(open_decoder(&decoders[i], &device, modes[i], b->stream));
+        contenders[i] = (contender){step, NULL, &decoders[i]};
+    }
+    BG__TRY(bench_measure(contenders, WAYS, &plan, timings));
+    BG__TRY(report_steps(b, decoders, timings));
+done:
+    for (int i = 0; i < WAYS; i++) {
+        bg_runner_destroy(decoders[i].runner);
+        llama_batch_destroy(decoders[i].batch);
+    }
+    llama_device_weights_free(&device);
+    llama_weights_free(&weights);
+    return status;
+}
