@@ -84,7 +84,7 @@ else
 # Beside the toolkit or in the system; what needs it is tested where it is found.
 NCCL_FOUND := $(wildcard $(CUDA_LIB)/libnccl.so)$(filter /%,$(shell $(CC) -print-file-name=libnccl.so))
 DEVICE_LDLIBS := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcublas -lcudart $(if $(NCCL_FOUND),-lnccl) -lstdc++
-SO_LINK := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart
+SO_LINK := -L$(CUDA_LIB) -Wl,-rpath,$(CUDA_LIB) -lcudart -lstdc++
 endif
 
 # What libbreakgraph needs beside the device.

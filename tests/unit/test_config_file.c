@@ -182,7 +182,7 @@ static char *read_page(void)
     FILE *file = fopen("docs/runner-config.md", "rb");
     char *page = calloc(1, 1 << 16);
     if (file == NULL || page == NULL)
-        fail_msg("docs/runner-config.md: run this from the top of the tree");
+        fail_msg("%s", "docs/runner-config.md: run this from the top of the tree");
     assert_true(fread(page, 1, (1 << 16) - 1, file) > 0);
     assert_int_equal(fclose(file), 0);
     return page;
