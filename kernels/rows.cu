@@ -4,8 +4,12 @@
 
 namespace
 {
+/* Few moves are few bytes of parameters, which a launch copies. */
+enum { FEW = 4 };
+
+template <int Count>
 struct all_moves {
-    bgk_rows move[BGK_ROWS_MAX];
+    bgk_rows move[Count];
 };
 
 struct chunk {
@@ -35,7 +39,8 @@ __device__ unsigned char tail_byte(const bgk_rows &m, size_t at)
 }
 
 /* Blocks (i, m) share move m. */
-__global__ void move_rows(all_moves moves)
+template <int Count>
+__global__ void move_rows(all_moves<Count> moves)
 {
     const bgk_rows &m = moves.move[blockIdx.y];
     size_t first = (size_t)blockIdx.x * blockDim.x + threadIdx.x, step = (size_t)gridDim.x * blockDim.x;
@@ -48,23 +53,32 @@ __global__ void move_rows(all_moves moves)
     for (size_t i = first; i < m.tail; i += step)
         static_cast<unsigned char *>(m.target)[m.copied + i] = tail_byte(m, m.copied + i);
 }
+
+template <int Count>
+cudaError_t launch_moves(const bgk_rows *moves, int count, dim3 grid, dim3 block, cudaStream_t stream)
+{
+    all_moves<Count> all = {};
+    for (int i = 0; i < count; i++)
+        all.move[i] = moves[i];
+    return bgk::launch(move_rows<Count>, grid, block, 0, stream, all);
+}
 } // namespace
 
 extern "C" cudaError_t bgk_move_rows(const bgk_rows *moves, int count, cudaStream_t stream)
 {
     const unsigned threads = 256;
     const size_t blocks_max = 256, a_thread = 64; /* bytes that one thread moves, where there are many */
-    all_moves all = {};
     size_t most = 1;
 
     if (count < 1 || count > BGK_ROWS_MAX)
         return cudaErrorInvalidValue;
     for (int i = 0; i < count; i++) {
-        all.move[i] = moves[i];
         size_t bytes = moves[i].copied + moves[i].tail;
         most = bytes > most ? bytes : most;
     }
     size_t blocks = (most / a_thread + threads - 1) / threads;
-    blocks = blocks < 1 ? 1 : blocks > blocks_max ? blocks_max : blocks;
-    return bgk::launch(move_rows, dim3((unsigned)blocks, (unsigned)count), dim3(threads), 0, stream, all);
+    dim3 grid((unsigned)(blocks < 1 ? 1 : blocks > blocks_max ? blocks_max : blocks), (unsigned)count);
+    if (count <= FEW)
+        return launch_moves<FEW>(moves, count, grid, dim3(threads), stream);
+    return launch_moves<BGK_ROWS_MAX>(moves, count, grid, dim3(threads), stream);
 }

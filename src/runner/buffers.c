@@ -299,14 +299,20 @@ done:
     return status;
 }
 
-/* Whether a kernel of the runner's device reaches ptr; pageable memory and other devices' a copy must. */
+/* Whether a kernel of the runner's device reaches ptr; pageable memory and other devices' a copy must. By the driver's
+ * own call, the cheapest. */
 static bg_status check_reach(const bg_runner *runner, const void *ptr, bool *reached)
 {
-    struct cudaPointerAttributes attributes;
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    unsigned type = 0, managed = 0;
+    int device = -1;
+    void *answers[] = {&type, &device, &managed};
     bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, ptr));
-    *reached = attributes.type == cudaMemoryTypeManaged || attributes.type == cudaMemoryTypeHost ||
-               (attributes.type == cudaMemoryTypeDevice && attributes.device == runner->device);
+
+    BG__TRY_DRIVER("cuPointerGetAttributes",
+                   runner->get_attributes(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
+    *reached = managed || type == CU_MEMORYTYPE_HOST || (type == CU_MEMORYTYPE_DEVICE && device == runner->device);
 done:
     return status;
 }

@@ -49,6 +49,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     runner->stream = stream;
     runner->mode = runner->config.mode;
     BG__TRY_CUDA(cudaGetDevice(&runner->device));
+    BG__TRY(bg__driver_entry("cuPointerGetAttributes", 7000, (void *)&runner->get_attributes));
     BG__TRY(make_pool(runner));
     BG__TRY(bg__plan(runner));
     *result = runner;

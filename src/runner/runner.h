@@ -9,6 +9,7 @@
 #include "memory/memory.h"
 #include "runner/config.h"
 
+#include <cuda.h>
 #include <rows.h>
 
 /* ---- static buffers (buffers.c) ------------------------------------------------------------------------------ */
@@ -91,6 +92,7 @@ struct bg_runner {
     void *user;
     cudaStream_t stream;
     int device;
+    CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
     bg_pool *pool;
     bg__buffers inputs, outputs, extra;
 
