@@ -525,6 +525,43 @@ static void foreign(void)
     bg_graph_destroy(result);
 }
 
+static bg_pool *pool;
+
+/* z = 30 x, by way of blocks of the pool. */
+static bg_status pooled_pass(void *user, cudaStream_t stream)
+{
+    const sweep_scene *s = user;
+    bg_tensor block = s->y;
+    NEXT(bg_pool_alloc(pool, bg_tensor_bytes(&block), &block.data));
+    CALL(sweep_scale, .x = s->x, .y = block, .factor = 5);
+    NEXT(bg_stream_wait_stream(s->other, stream));
+    NEXT(bg_stream_wait_stream(stream, s->other));
+    CALL(sweep_scale, .x = block, .y = s->z, .factor = 6);
+    bg_pool_release(pool, block.data);
+    return BG_OK;
+}
+
+/* Two graphs in one place, on two streams; the pool outlives its owner's hold. */
+static void pooled(void)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *first = NULL, *second = NULL;
+    void *kept = NULL;
+    pool = NULL;
+    if (ok(bg_pool_create(&pool, NULL)) && ok(bg_pool_alloc(pool, (size_t)3 << 20, &kept))) {
+        options.pool = pool;
+        if (ok(bg_capture_forward(&first, bridged_pass, scene, scene->stream, &options)) &&
+            ok(bg_capture_forward(&second, pooled_pass, scene, scene->other, &options))) {
+            replay(first, scene->stream);
+            replay(second, scene->other);
+        }
+    }
+    bg_pool_release(pool, kept);
+    bg_pool_destroy(pool);
+    bg_graph_destroy(first);
+    bg_graph_destroy(second);
+}
+
 static void destroy_in_flight(void)
 {
     bg_graph *first = NULL, *second = NULL;
@@ -572,6 +609,7 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(plain_calls, 30),
     SCENARIO(foreign, 6),
     SCENARIO(destroy_in_flight, 11),
+    SCENARIO(pooled, 30),
 };
 const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;
 

@@ -100,9 +100,15 @@ static bool is_one_of(const char *call, const char *const *names)
 }
 
 /* What gives something back has no status to return, and the thing is lost: a line on stderr says so. */
-static const char *const releases[] = {
-    "cudaFree", "cudaEventDestroy", "cudaGraphDestroy", "cudaGraphExecDestroy", "cudaThreadExchangeStreamCaptureMode",
-    NULL};
+static const char *const releases[] = {"cudaFree",
+                                       "cudaEventDestroy",
+                                       "cudaGraphDestroy",
+                                       "cudaGraphExecDestroy",
+                                       "cudaThreadExchangeStreamCaptureMode",
+                                       "cuMemUnmap",
+                                       "cuMemRelease",
+                                       "cuMemAddressFree",
+                                       NULL};
 
 /* Failures that rightly have no effect, each in the scenario named or, where that is NULL, in all. */
 static const struct {
@@ -111,6 +117,8 @@ static const struct {
     {"cudaMemGetInfo", NULL, "after the capture: a figure of bg_graph_info stays 0"},
     {"cudaStreamEndCapture", "aborted", "nobody wants the graph, and a second call ends the capture"},
     {"cudaStreamEndCapture", "state_restored", "as above"},
+    {"cudaEventRecord", "pooled", "when a graph goes: the pool then orders its next use by the stream itself"},
+    {"cudaStreamIsCapturing", "pooled", "as above"},
 };
 
 static bool is_without_effect(const char *call, const char *scenario)
@@ -131,7 +139,7 @@ static bool is_state_lost(void)
 /* A graph that could not be destroyed keeps the memory of its allocation nodes. */
 static bool keeps_memory(const char *call)
 {
-    return !strcmp(call, "cudaGraphDestroy") || !strcmp(call, "cudaGraphExecDestroy");
+    return !strcmp(call, "cudaGraphDestroy") || !strcmp(call, "cudaGraphExecDestroy") || !strcmp(call, "cuMemUnmap");
 }
 
 static void check_live(struct hostcuda_live before, const char *call)

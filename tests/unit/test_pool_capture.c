@@ -590,7 +590,9 @@ static void test_graphs_keep_their_pool(void **state)
     EXPECT_CUDA(cudaMemGetInfo(&before, &total));
     shared_begin(&h);
     shared_add(&h, LARGEST, 1, f->stream);
-    shared_add(&h, LARGEST / 2, 2, f->stream);
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&brief, cudaStreamNonBlocking));
+    shared_add(&h, LARGEST / 2, 2, brief);
+    EXPECT_CUDA(cudaStreamDestroy(brief)); /* of the capture */
     bg_pool_destroy(h.pool);
     h.pool = NULL;
     EXPECT_CUDA(cudaStreamCreateWithFlags(&brief, cudaStreamNonBlocking));
