@@ -73,27 +73,25 @@ bg__extent *bg__arena_take(bg__arena *arena, bg__extent *fit, size_t bytes, bg__
     return extent;
 }
 
-/* Free neighbours become one, unless only one of them has to wait. */
-static void merge(bg__arena *arena, bg__extent *extent)
+/* The next one becomes part of it: free neighbours do, unless only one of them has to wait. */
+static bool merge(bg__arena *arena, bg__extent *extent)
 {
     bg__extent *next = extent->next;
     if (next == NULL || extent->state != BG__FREE || next->state != BG__FREE ||
         waits(arena, extent) != waits(arena, next))
-        return;
+        return false;
     extent->bytes += next->bytes;
     if (next->epoch > extent->epoch)
         extent->epoch = next->epoch;
     drop(arena, next);
+    return true;
 }
 
 static void merge_all(bg__arena *arena)
 {
-    for (bg__extent *extent = arena->first; extent != NULL;) {
-        bg__extent *next = extent->next;
-        merge(arena, extent);
-        if (extent->next == next) /* else it may go on growing */
-            extent = next;
-    }
+    for (bg__extent *extent = arena->first; extent != NULL; extent = extent->next)
+        while (merge(arena, extent)) {
+        }
 }
 
 void bg__arena_release(bg__arena *arena, bg__extent *extent)

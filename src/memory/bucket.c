@@ -58,6 +58,8 @@ bg_status bg__pool_capture_begin(bg_pool *pool, const char *name)
                         pool->bucket);
     if (own)
         BG__TRY(bg__pool_bucket_begin(pool, name));
+    bg__pool_break(pool); /* it comes after what was done in the bucket before */
+    bg__pool_set_concurrent(pool, false);
     pool->capturing = true;
     pool->own_bucket = own;
 done:

@@ -72,6 +72,7 @@ static void give_back(CUresult result, const char *call)
 
 void bg__pages_clear(bg__pages *pages)
 {
+    bg__relaxed relaxed = bg__relax_to_release();
     for (int side = BG__LOW; side <= BG__HIGH; side++) {
         bg__mapped_end *end = &pages->ends[side];
         /* A call takes back what a call mapped. */
@@ -86,6 +87,7 @@ void bg__pages_clear(bg__pages *pages)
     if (pages->base != NULL)
         give_back(pages->address_free((CUdeviceptr)(uintptr_t)pages->base, pages->bytes), "cuMemAddressFree");
     *pages = (bg__pages){.base = NULL};
+    bg__relax_end(relaxed);
 }
 
 static bg_status make_room(bg__mapped_end *end)
@@ -109,8 +111,10 @@ static bg_status map(bg__pages *pages, char *at, size_t bytes)
     CUdeviceptr address = (CUdeviceptr)(uintptr_t)at;
     CUmemGenericAllocationHandle handle;
     bool created = false, mapped = false;
-    bg_status status = BG_OK;
+    bg__relaxed relaxed;
+    bg_status status;
 
+    BG__TRY(bg__relax_begin(&relaxed)); /* captures may be running */
     BG__TRY_DRIVER("cuMemCreate", pages->create(&handle, bytes, &pages->properties, 0));
     created = true;
     BG__TRY_DRIVER("cuMemMap", pages->map(address, bytes, 0, handle, 0));
@@ -121,6 +125,7 @@ done:
         give_back(pages->unmap(address, bytes), "cuMemUnmap");
     if (created) /* the mapping holds the memory from here on */
         give_back(pages->release(handle), "cuMemRelease");
+    bg__relax_end(relaxed);
     return status;
 }
 

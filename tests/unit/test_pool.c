@@ -91,6 +91,15 @@ static size_t free_memory(void)
     return free_bytes;
 }
 
+/* A GPU's driver keeps some of what is freed, for what comes next. */
+static void expect_given_back(size_t before)
+{
+    size_t slack = strcmp(bg_device_kind(), "host") == 0 ? 0 : (size_t)16 * MIB;
+    size_t now = free_memory();
+    if (now + slack < before || now > before + slack)
+        fail_msg("%zu bytes were free before, %zu are now", before, now);
+}
+
 /* ---- growth ---- */
 
 static void test_memory_is_mapped_when_it_is_needed(void **state)
@@ -156,9 +165,9 @@ static void test_defaults(void **state)
     EXPECT_OK(bg_pool_alloc(pool, 0, &ptr));
     assert_null(ptr);
     assert_int_equal(stats_of(pool).mapped, 0);
-    take(pool, 3 * MIB);
+    take(pool, 99 * MIB);
     bg_pool_destroy(pool);
-    assert_int_equal(free_memory(), before);
+    expect_given_back(before);
     bg_pool_destroy(NULL);
     bg_pool_release(NULL, NULL);
 }
@@ -487,12 +496,13 @@ static void test_references(void **state)
     float *block = (float *)take(pool, N * sizeof(float));
     bg_tensor view = bg_tensor_1d(block, BG_F32, N);
     (void)state;
+    take(pool, 99 * MIB);
     bg__pool_retain(pool);
     bg_pool_destroy(pool);
     put(&view, 5);
     assert_true(get(&view) == 5);
     bg_pool_destroy(pool);
-    assert_int_equal(free_memory(), before);
+    expect_given_back(before);
 }
 
 static void test_another_device(void **state)
