@@ -17,6 +17,7 @@ struct llama_batch {
     cudaStream_t stream;
     cublasHandle_t blas;
     llama_memory memory;
+    bg_pool *pool;     /* NULL: the blocks are there instead */
     bg_tensor *caches; /* of layer i: keys at 2i, values at 2i + 1 */
     block blocks[BLOCKS];
     size_t block_bytes;
@@ -28,6 +29,8 @@ struct llama_batch {
 /* The lowest free block: the same order of calls gets the same memory, however many rows a pass has. */
 static bg_status take(llama_batch *b, size_t bytes, void **ptr)
 {
+    if (b->pool)
+        return bg_pool_alloc(b->pool, bytes, ptr);
     for (int i = 0; i < BLOCKS && bytes <= b->block_bytes; i++)
         if (!b->blocks[i].taken) {
             b->blocks[i].taken = true;
@@ -40,7 +43,9 @@ static bg_status take(llama_batch *b, size_t bytes, void **ptr)
 
 static void give(llama_batch *b, void *ptr)
 {
-    for (int i = 0; i < BLOCKS; i++)
+    if (b->pool)
+        bg_pool_release(b->pool, ptr);
+    for (int i = 0; i < BLOCKS && !b->pool; i++)
         if (b->blocks[i].ptr == ptr)
             b->blocks[i].taken = false;
 }
@@ -55,6 +60,8 @@ static int widest(const llama_config *c)
 
 static bg_status make_blocks(llama_batch *b)
 {
+    if (b->pool)
+        return BG_OK;
     b->block_bytes = (size_t)b->max_tokens * (size_t)widest(&b->weights->config) * sizeof(float);
     for (int i = 0; i < BLOCKS; i++)
         TRY(llama_memory_take(&b->memory, b->block_bytes, &b->blocks[i].ptr));
@@ -82,7 +89,7 @@ static bg_status fill(llama_batch *b)
 }
 
 bg_status llama_batch_create(llama_batch **made, const llama_device_weights *weights, int slots, int capacity,
-                             int max_tokens, cudaStream_t stream)
+                             int max_tokens, bg_pool *pool, cudaStream_t stream)
 {
     llama_batch *b;
     bg_status status;
@@ -98,6 +105,7 @@ bg_status llama_batch_create(llama_batch **made, const llama_device_weights *wei
     b->slots = slots;
     b->capacity = capacity;
     b->max_tokens = max_tokens;
+    b->pool = pool;
     b->stream = stream;
     b->memory.stream = stream;
     status = fill(b);

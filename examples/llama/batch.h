@@ -22,10 +22,11 @@ typedef struct llama_batch_io {
     bg_tensor next;   /* out, BG_I32, rows: each row's token with the largest logit */
 } llama_batch_io;
 
-/* Makes caches for `slots` texts of `capacity` positions each, and room for passes of up to max_tokens rows, 65535 at
- * most. The weights (llama_get_weights, llama_device_weights_create) and the stream outlive the batch. */
+/* Makes caches for `slots` texts of `capacity` positions each, for passes of up to max_tokens rows, 65535 at most.
+ * Their intermediate results lie in pool, where graphs of several sizes share them; NULL: in memory of the batch's own.
+ * The weights (llama_get_weights, llama_device_weights_create), the pool and the stream outlive the batch. */
 bg_status llama_batch_create(llama_batch **batch, const llama_device_weights *weights, int slots, int capacity,
-                             int max_tokens, cudaStream_t stream);
+                             int max_tokens, bg_pool *pool, cudaStream_t stream);
 void llama_batch_destroy(llama_batch *batch); /* NULL is fine; graphs of the batch go first */
 
 const llama_config *llama_batch_config(const llama_batch *batch);

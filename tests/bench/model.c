@@ -55,7 +55,7 @@ static bg_status open_decoder(decoder *d, const llama_device_weights *weights, b
     config.mode = mode;
     config.schedule = "1";
     config.max_tokens = 1;
-    BG__TRY(llama_batch_create(&d->batch, weights, 1, CAPACITY, 1, stream));
+    BG__TRY(llama_batch_create(&d->batch, weights, 1, CAPACITY, 1, NULL, stream));
     BG__TRY(bg_runner_create(&d->runner, &config, forward, d, stream));
     BG__TRY(bg_runner_add_input(d->runner, "token", BG_I32, 1, rows, BG_PAD_ZERO, 0, &io.token));
     BG__TRY(bg_runner_add_input(d->runner, "position", BG_I32, 1, rows, BG_PAD_ZERO, 0, &io.position));

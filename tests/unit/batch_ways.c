@@ -41,7 +41,7 @@ void batch_runner_open(batch_runner *r, const llama_device_weights *weights, int
     r->way = way;
     r->garbage = garbage;
     r->stream = stream;
-    EXPECT_OK(llama_batch_create(&r->batch, weights, slots, capacity, BATCH_MAX_ROWS, stream));
+    EXPECT_OK(llama_batch_create(&r->batch, weights, slots, capacity, BATCH_MAX_ROWS, NULL, stream));
     EXPECT_OK(llama_buffers_create(&r->buffers, r->batch, stream));
 }
 

@@ -303,11 +303,11 @@ static void test_refuses_batches(void **state)
     llama_buffers buffers;
     llama_batch_io io;
     (void)state;
-    EXPECT_INVALID(llama_batch_create(&none, weights, 0, 1, 1, stream), "out of range");
-    EXPECT_INVALID(llama_batch_create(&none, weights, 1, 0, 1, stream), "out of range");
-    EXPECT_INVALID(llama_batch_create(&none, weights, 1, 1, 65536, stream), "out of range");
+    EXPECT_INVALID(llama_batch_create(&none, weights, 0, 1, 1, NULL, stream), "out of range");
+    EXPECT_INVALID(llama_batch_create(&none, weights, 1, 0, 1, NULL, stream), "out of range");
+    EXPECT_INVALID(llama_batch_create(&none, weights, 1, 1, 65536, NULL, stream), "out of range");
     assert_null(none);
-    EXPECT_OK(llama_batch_create(&batch, weights, 1, 8, 4, stream));
+    EXPECT_OK(llama_batch_create(&batch, weights, 1, 8, 4, NULL, stream));
     EXPECT_INVALID(llama_batch_run(batch, 1, stream), "no static buffers");
     EXPECT_OK(llama_buffers_create(&buffers, batch, stream));
     EXPECT_INVALID(llama_batch_run(batch, 0, stream), "rows is less than 1");
