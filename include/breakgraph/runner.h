@@ -81,8 +81,9 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
  * a run), those of bg_capture_forward. */
 BG_API bg_status bg_runner_capture(bg_runner *runner);
 
-/* Whether the batch would run by a graph; else *reason (may be NULL) says why not. A lazy bucket that is still to be
- * captured counts as there. The veto is asked. A NULL or invalid batch: false, with bg_last_error(). */
+/* Whether the batch would run by a graph; else *reason (may be NULL) says why not, and bg_last_error() in a sentence, a
+ * veto's with its own words. A lazy bucket that is still to be captured counts as there. The veto is asked. A NULL or
+ * invalid batch: false, with bg_last_error(). */
 BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reason);
 
 /* Runs a batch. inputs: one tensor for each input, in the order of declaration, with dim[0] the batch's tokens; one

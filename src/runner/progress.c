@@ -86,9 +86,9 @@ static void print_row(FILE *out, const bg_bucket_info *info)
     fprintf(out, "%-9s %-6s %7d %7d", bg__mode_name(info->mode), info->decode ? "decode" : "mixed", info->tokens,
             info->variant);
     if (info->captured)
-        fprintf(out, " %8d %7zu %9.1f %10.1f %10.2f %12.2f\n", info->segments, info->nodes,
+        fprintf(out, " %8d %7zu %9.1f %10.1f %10.2f %12.2f %9llu\n", info->segments, info->nodes,
                 (double)info->pool_bytes / (1 << 20), (double)info->graph_bytes / (1 << 20), info->capture_ms,
-                info->instantiate_ms);
+                info->instantiate_ms, (unsigned long long)info->replays);
     else
         fprintf(out, " %s\n", info->failure[0] != '\0' ? info->failure : "not captured yet");
 }
@@ -99,8 +99,8 @@ void bg_runner_print(const bg_runner *runner, FILE *out)
 
     if (runner == NULL || out == NULL)
         return;
-    fprintf(out, "%-9s %-6s %7s %7s %8s %7s %9s %10s %10s %12s\n", "mode", "for", "tokens", "variant", "segments",
-            "nodes", "pool MiB", "graphs MiB", "capture ms", "of it inst.");
+    fprintf(out, "%-9s %-6s %7s %7s %8s %7s %9s %10s %10s %12s %9s\n", "mode", "for", "tokens", "variant", "segments",
+            "nodes", "pool MiB", "graphs MiB", "capture ms", "of it inst.", "replays");
     for (int i = 0; i < runner->bucket_count; i++) {
         bg_bucket_info info = BG_BUCKET_INFO_INIT;
         if (bg_runner_get_bucket(runner, i, &info) == BG_OK)

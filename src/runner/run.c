@@ -23,12 +23,14 @@ static bg_status check_batch(const bg_runner *runner, const bg_batch *batch)
     return BG_OK;
 }
 
-/* The bucket that the batch may run by, or NULL and why not. */
-static bg_status choose(bg_runner *runner, const bg_batch *batch, bg__bucket **bucket, bg_reason *reason)
+/* The bucket that the batch may run by, or NULL and why not; *why: the veto's own words, or NULL. */
+static bg_status choose(bg_runner *runner, const bg_batch *batch, bg__bucket **bucket, bg_reason *reason,
+                        const char **why)
 {
     const bg_runner_config *config = &runner->config;
     int tokens = batch->tokens;
-    const char *why = NULL;
+
+    *why = NULL;
 
     if (config->pad_across_ranks != NULL) {
         tokens = config->pad_across_ranks(config->callback_user, tokens);
@@ -38,17 +40,49 @@ static bg_status choose(bg_runner *runner, const bg_batch *batch, bg__bucket **b
                             tokens, batch->tokens);
     }
     *bucket = bg__dispatch(runner, batch, tokens, reason);
-    if (*bucket != NULL && config->veto != NULL && config->veto(config->callback_user, batch, &why)) {
+    if (*bucket != NULL && config->veto != NULL && config->veto(config->callback_user, batch, why)) {
         *bucket = NULL;
         *reason = BG_REASON_VETO;
     }
     return BG_OK;
 }
 
+static void explain(const bg_runner *runner, const bg_batch *batch, bg_reason reason, const char *why)
+{
+    const char *mode = bg__mode_name(runner->mode);
+    switch (reason) {
+    case BG_REASON_NONE: return;
+    case BG_REASON_MODE_NONE:
+        bg__fail(BG_ERROR_UNSUPPORTED, "the mode %s runs %s batches eagerly", mode,
+                 batch->uniform_decode ? "such decode" : "mixed");
+        return;
+    case BG_REASON_TOO_LARGE:
+        bg__fail(BG_ERROR_UNSUPPORTED, "%d tokens are more than the largest bucket has; extend config.schedule",
+                 batch->tokens);
+        return;
+    case BG_REASON_PADDING:
+        bg__fail(BG_ERROR_UNSUPPORTED,
+                 "the bucket of a batch of %d tokens is more than config.max_padding (%g) times as large",
+                 batch->tokens, runner->config.max_padding);
+        return;
+    case BG_REASON_VETO:
+        bg__fail(BG_ERROR_UNSUPPORTED, "config.veto refuses: %s", why ? why : "it gives no reason");
+        return;
+    case BG_REASON_CAPTURE_FAILED:
+        bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket could not be captured; bg_runner_get_bucket tells why");
+        return;
+    case BG_REASON_NOT_CAPTURED:
+        bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket is not captured; call bg_runner_capture, and see "
+                                       "config.variants");
+        return;
+    }
+}
+
 bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reason)
 {
     bg_reason found = BG_REASON_NONE;
     bg__bucket *bucket = NULL;
+    const char *why = NULL;
 
     if (runner == NULL || batch == NULL) {
         bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_can_run: %s is NULL", runner ? "batch" : "runner");
@@ -56,12 +90,13 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
     }
     if (batch->tokens > runner->config.max_tokens) {
         found = BG_REASON_TOO_LARGE;
-    } else if (check_batch(runner, batch) != BG_OK || choose(runner, batch, &bucket, &found) != BG_OK) {
+    } else if (check_batch(runner, batch) != BG_OK || choose(runner, batch, &bucket, &found, &why) != BG_OK) {
         bg__fail_where("bg_runner_can_run");
         return false;
     }
     if (reason != NULL)
         *reason = found;
+    explain(runner, batch, found, why);
     return bucket != NULL;
 }
 
@@ -70,6 +105,7 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
 static bg_status load(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg__bucket **bucket,
                       bg_reason *reason)
 {
+    const char *why;
     bg_status status;
     for (;;) {
         bool replanned = false;
@@ -78,7 +114,7 @@ static bg_status load(bg_runner *runner, const bg_batch *batch, const bg_tensor 
             goto done;
         BG__TRY(bg__capture_lazily(runner, *bucket, &replanned));
         if (replanned) {
-            BG__TRY(choose(runner, batch, bucket, reason));
+            BG__TRY(choose(runner, batch, bucket, reason, &why));
         } else if ((*bucket)->graph == NULL) {
             *bucket = NULL;
             *reason = BG_REASON_CAPTURE_FAILED;
@@ -107,10 +143,11 @@ static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *
     bg_context context = {.mode = BG_MODE_NONE, .batch = *batch, .phase = BG_PHASE_PLAIN, .user = context_user};
     bg__bucket *bucket;
     bg_reason reason;
+    const char *why;
     bg_status status;
 
     BG__TRY(bg__outputs_check(runner, outputs, batch->tokens));
-    BG__TRY(choose(runner, batch, &bucket, &reason));
+    BG__TRY(choose(runner, batch, &bucket, &reason, &why));
     BG__TRY(load(runner, batch, inputs, &bucket, &reason));
     context.padded_tokens = batch->tokens;
     if (bucket != NULL) {

@@ -29,6 +29,8 @@ typedef struct bg__buffers {
     int count, capacity;
 } bg__buffers;
 
+/* The 8 bytes that value fills a buffer of that dtype with, over and over (pattern.c); false: dtype cannot hold it. */
+bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern);
 void bg__buffers_free(bg_runner *runner, bg__buffers *buffers);
 /* Fills rows of all inputs as padding does, for passes whose results nobody wants. */
 bg_status bg__inputs_fill(bg_runner *runner, int rows);

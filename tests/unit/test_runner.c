@@ -197,6 +197,10 @@ static void test_eager_runs_and_their_reasons(void **state)
     expect_eager(f, &m, mixed(6), BG_REASON_PADDING);
     expect_eager(f, &m, mixed(1), BG_REASON_PADDING);
     expect_eager(f, &m, mixed(9), BG_REASON_VETO);
+    batch = mixed(9);
+    assert_false(bg_runner_can_run(m.runner, &batch, NULL));
+    EXPECT_ERROR("config.veto refuses: odd");
+    batch = mixed(TOKENS_MAX + 1);
     expect_run(f, &m, mixed(8), 1);
     assert_false(bg_runner_can_run(m.runner, &batch, &reason));
     assert_int_equal(reason, BG_REASON_TOO_LARGE);
