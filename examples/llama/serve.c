@@ -37,35 +37,44 @@ static bg_status check_request(const llama_serve_request *r, const llama_serve_l
     return BG_OK;
 }
 
-/* *rows: those of the largest batch, which is the first. */
-static bg_status check(const serving *s, const llama_serve_limits *limits, int *rows)
+static bg_status check(const serving *s, const llama_serve_limits *limits)
 {
-    *rows = 0;
+    int left = limits->max_tokens;
     if (s->count < 1 || s->count > LLAMA_SERVE_TEXTS)
         return invalid("the number of requests is out of range", "give 1 to 8");
     for (int i = 0; i < s->count; i++) {
         TRY(check_request(&s->requests[i], limits));
-        if (s->requests[i].prompt_count > limits->max_tokens - *rows)
+        if (s->requests[i].prompt_count > left)
             return invalid("the prompts together have more tokens than a batch takes",
                            "shorten them, serve fewer at once, or make max_tokens larger");
-        *rows += s->requests[i].prompt_count;
+        left -= s->requests[i].prompt_count;
     }
     return BG_OK;
 }
 
-static bg_status allocate(serving *s, int rows)
+/* Rows of the first batch, the largest. */
+static size_t most_rows(const serving *s)
 {
+    size_t rows = (size_t)s->requests[0].prompt_count;
+    for (int i = 1; i < s->count; i++)
+        rows += (size_t)s->requests[i].prompt_count;
+    return rows;
+}
+
+static bg_status allocate(serving *s)
+{
+    size_t rows = most_rows(s), vocabulary = (size_t)s->vocabulary;
     bool all = true;
-    s->token = malloc((size_t)rows * sizeof *s->token);
-    s->position = malloc((size_t)rows * sizeof *s->position);
-    s->slot = malloc((size_t)rows * sizeof *s->slot);
-    s->next = malloc((size_t)rows * sizeof *s->next);
-    s->logits = malloc((size_t)rows * (size_t)s->vocabulary * sizeof *s->logits);
+    s->token = malloc(rows * sizeof *s->token);
+    s->position = malloc(rows * sizeof *s->position);
+    s->slot = malloc(rows * sizeof *s->slot);
+    s->next = malloc(rows * sizeof *s->next);
+    s->logits = malloc(rows * vocabulary * sizeof *s->logits);
     for (int i = 0; i < s->count; i++) {
         llama_serve_text *text = &s->result->text[i];
         size_t tokens = (size_t)s->requests[i].tokens;
         text->tokens = malloc(tokens * sizeof *text->tokens);
-        text->logits = malloc(tokens * (size_t)s->vocabulary * sizeof *text->logits);
+        text->logits = malloc(tokens * vocabulary * sizeof *text->logits);
         all = all && text->tokens && text->logits;
     }
     if (s->token && s->position && s->slot && s->next && s->logits && all)
@@ -126,9 +135,8 @@ static void collect(serving *s)
 
 static bg_status serve(serving *s, const llama_serve_limits *limits, llama_serve_run run, void *user)
 {
-    int rows;
-    TRY(check(s, limits, &rows));
-    TRY(allocate(s, rows));
+    TRY(check(s, limits));
+    TRY(allocate(s));
     for (build(s); s->batch.tokens > 0; build(s)) {
         TRY(run(user, &s->batch, s->token, s->position, s->slot, s->batch.tokens, s->logits, s->next));
         s->result->batches++;
