@@ -1,9 +1,9 @@
 #!/bin/bash
-# The samples of CUDA's own calls, examples/graphs: the same text on both devices.
+# The samples, of CUDA's own calls (examples/graphs) and of the runner: the same text on both devices.
 . "$(dirname "$0")/lib.sh"
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for sample in fork-join memory-nodes update; do skip $sample "there is no GPU"; done
+    for sample in fork-join memory-nodes update runner; do skip $sample "there is no GPU"; done
     exit 0
 fi
 
@@ -12,7 +12,7 @@ prints()
 {
     local status
     cat >"$work/expected"
-    "$OUT/examples/graphs/$2" >"$work/found" 2>"$work/log"
+    "$OUT/examples/$2" >"$work/found" 2>"$work/log"
     status=$?
     if [ $status -ne 0 ]; then
         fail "$1" "exit status $status"
@@ -25,14 +25,14 @@ prints()
     fi
 }
 
-prints fork-join fork_join <<'TEXT'
+prints fork-join graphs/fork_join <<'TEXT'
 6 nodes, 2 of them at the start, 5 edges
 launch 1: 2 14 26 38
 launch 2: 4 26 48 70
 launch 3: 6 38 70 102
 TEXT
 
-prints memory-nodes memory_nodes <<'TEXT'
+prints memory-nodes graphs/memory_nodes <<'TEXT'
 by hand, launch 1: 1 1 1 1
 by hand, launch 2: 1 1 1 1
 captured: 8 nodes, 2 allocate, 2 free
@@ -40,11 +40,21 @@ captured, launch 1: 35 35 35 35
 captured, launch 2: 35 35 35 35
 TEXT
 
-prints update update <<'TEXT'
+prints update graphs/update <<'TEXT'
 pass 0: 1 (instantiated)
 pass 1: 2 (updated)
 pass 2: 3 (updated)
 pass 3: 8 (another shape, instantiated again)
 pass 4: 10 (updated)
 TEXT
+prints runner runner <<'TEXT'
+ 1 rows, by a graph: 100.0 %
+ 3 rows, by a graph: 16.7 33.3 50.0 %
+ 8 rows, by a graph: 2.8 5.6 8.3 11.1 ... %
+11 rows, eagerly, since 11 tokens are more than the largest bucket has; extend config.schedule: 1.5 3.0 4.5 6.1 ... %
+captures: 3, of buckets captured before: 0; graphs: 3, segments: 6
+replays: 3 piecewise, 0 full; padding rows: 2
+eager runs: 0 mode_none, 1 too_large, 0 padding, 0 veto, 0 capture_failed, 0 not_captured
+TEXT
+
 exit $bad

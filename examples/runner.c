@@ -1,0 +1,98 @@
+/* Batches of any size through a piecewise runner: each row's share of its batch's total, in percent. */
+#include <breakgraph/breakgraph.h>
+#include <kernels.h>
+#include <stdio.h>
+
+enum { LARGEST = 16 };
+
+static bg_status checked(cudaError_t error)
+{
+    return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
+}
+
+/* Captured: it works on all rows of the bucket, the padding too. */
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor), BG_VALUE(int, rows))
+{
+    return checked(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)args->rows, stream));
+}
+
+/* Eager: how many rows are the batch's own stands in the context, which is another one in each run. */
+BG_EAGER_OP(normalize, BG_INOUT(x))
+{
+    size_t rows = (size_t)bg_context_get()->batch.tokens;
+    float host[LARGEST], sum = 0;
+    bg_status status =
+        checked(cudaMemcpyAsync(host, args->x.data, rows * sizeof *host, cudaMemcpyDeviceToHost, stream));
+    if (status == BG_OK)
+        status = checked(cudaStreamSynchronize(stream));
+    for (size_t i = 0; status == BG_OK && i < rows; i++)
+        sum += host[i];
+    return status != BG_OK ? status : checked(bgk_scale(args->x.data, args->x.data, 1 / sum, rows, stream));
+}
+
+typedef struct model {
+    bg_tensor x, y; /* the runner's static buffers */
+} model;
+
+static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+{
+    model *m = user;
+    int rows = context->padded_tokens;
+    BG_CALL(scale, stream, .x = m->x, .y = m->y, .factor = 0.5f, .rows = rows);
+    BG_CALL(normalize, stream, .x = m->y);
+    return BG_CALL(scale, stream, .x = m->y, .y = m->y, .factor = 100, .rows = rows);
+}
+
+static bg_status run_batch(bg_runner *runner, int tokens, cudaStream_t stream)
+{
+    const bg_batch batch = {.tokens = tokens, .requests = tokens, .max_query_len = 1};
+    float rows[LARGEST], shares[LARGEST];
+    bg_tensor input = bg_tensor_1d(rows, BG_F32, tokens), output = bg_tensor_1d(shares, BG_F32, tokens);
+    bg_reason reason = BG_REASON_NONE;
+    bool by_graph = bg_runner_can_run(runner, &batch, &reason);
+    bg_status status;
+
+    printf("%2d rows, %s%s: ", tokens, by_graph ? "by a graph" : "eagerly, since ", by_graph ? "" : bg_last_error());
+    for (int i = 0; i < tokens; i++)
+        rows[i] = (float)(i + 1);
+    status = bg_runner_run(runner, &batch, &input, &output, NULL);
+    if (status == BG_OK)
+        status = checked(cudaStreamSynchronize(stream));
+    for (int i = 0; status == BG_OK && i < tokens && i < 4; i++)
+        printf("%.1f ", shares[i]);
+    printf("%s%%\n", tokens > 4 ? "... " : "");
+    return status;
+}
+
+int main(void)
+{
+    static const int batches[] = {1, 3, 8, 11};
+    const int64_t rows[] = {0}; /* one number a row */
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_runner *runner = NULL;
+    cudaStream_t stream = NULL;
+    model m;
+    bg_status status = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+
+    config.schedule = "2,4,8";
+    config.max_tokens = LARGEST;
+    if (status == BG_OK)
+        status = bg_runner_create(&runner, &config, forward, &m, stream);
+    if (status == BG_OK)
+        status = bg_runner_add_input(runner, "x", BG_F32, 1, rows, BG_PAD_ZERO, 0, &m.x);
+    if (status == BG_OK)
+        status = bg_runner_add_output(runner, "y", BG_F32, 1, rows, &m.y);
+    if (status == BG_OK)
+        status = bg_runner_capture(runner);
+    for (int i = 0; status == BG_OK && i < 4; i++)
+        status = run_batch(runner, batches[i], stream);
+    if (status == BG_OK)
+        bg_counters_print(stdout);
+    else
+        fprintf(stderr, "%s: %s %s\n", bg_status_name(status), bg_last_error(),
+                cudaGetErrorString(cudaPeekAtLastError()));
+    bg_runner_destroy(runner);
+    if (stream != NULL)
+        cudaStreamDestroy(stream);
+    return status != BG_OK;
+}
