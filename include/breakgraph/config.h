@@ -75,13 +75,13 @@ typedef struct bg_runner_config {
     size_t struct_size; /* set by BG_RUNNER_CONFIG_INIT */
     bg_mode mode;       /* PIECEWISE; lowered, with a warning, where an op supports less (bg_op_set_graph_support) */
     const char
-        *schedule;     /* "powers"; the sizes to capture, in tokens:
-                        *   sglang  4 to 32 by 4, to 256 by 16, to 512 by 32, to 1024 by 64, to 4096 by 256, then by 512
-                        *   atom    1, 2, 4, 8, then from 16 by 16
-                        *   vllm    1, 2, 4, from 8 to 248 by 8, from 256 by 16
-                        *   powers  1, 2, 4, 8, 16, ...
-                        * each up to max_tokens; or a list, "1,2,4,8", taken as it is */
-    int max_tokens;    /* 512; the largest batch of a graph, 1 to 2^24; larger batches run eagerly */
+        *schedule;  /* "powers"; the sizes to capture, in tokens:
+                     *   sglang  4 to 32 by 4, to 256 by 16, to 512 by 32, to 1024 by 64, to 4096 by 256, then by 512
+                     *   atom    1, 2, 4, 8, then from 16 by 16
+                     *   vllm    1, 2, 4, from 8 to 248 by 8, from 256 by 16
+                     *   powers  1, 2, 4, 8, 16, ...
+                     * each up to max_tokens; or a list, "1,2,4,8", taken as it is */
+    int max_tokens; /* 512; tokens of the largest batch that is to run as a graph, 1 to 2^24; larger ones run eagerly */
     int max_query_len; /* 1; tokens of one request in a decode batch, 1 to max_tokens; 1 + drafted tokens with
                         * speculative decoding */
     int warmups;       /* 1; passes before each capture, 0 to 100 */

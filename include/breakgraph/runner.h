@@ -51,11 +51,11 @@ BG_API bg_status bg_runner_create(bg_runner **runner, const bg_runner_config *co
                                   void *user, cudaStream_t stream);
 
 /* Declares an input. dim[0] is the token dimension, its value ignored; the others hold for all batches. *tensor
- * becomes the static buffer at its largest: rows for config.max_tokens, or the largest bucket if that is more. Before
- * each pass rows beyond the batch are filled up to the bucket's size: BG_PAD_ZERO, BG_PAD_SENTINEL with pad_value in
- * the input's dtype, BG_PAD_REPEAT_LAST with the batch's last row, BG_PAD_KEEP not at all. Only before the first
- * capture. Errors: INVALID_ARGUMENT (a NULL, a name that is taken, a rank or dimension, a pad_value that dtype cannot
- * hold), BUSY (captured already), OUT_OF_MEMORY, CUDA. */
+ * becomes the static buffer, with config.max_tokens rows; where a larger batch comes it grows, and stays where it is.
+ * Before each pass rows beyond the batch are filled up to the bucket's size: BG_PAD_ZERO, BG_PAD_SENTINEL with
+ * pad_value in the input's dtype, BG_PAD_REPEAT_LAST with the batch's last row, BG_PAD_KEEP not at all. Only before the
+ * first capture. Errors: INVALID_ARGUMENT (a NULL, a name that is taken, a rank or dimension, a pad_value that dtype
+ * cannot hold), BUSY (captured already), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                      bg_padding padding, double pad_value, bg_tensor *tensor);
 
@@ -90,9 +90,9 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * whose data is NULL or the static buffer's lies there already; NULL: all do. outputs likewise (NULL: none wanted): one
  * whose data is NULL comes back as a view of the static buffer, valid until the next run; else the rows of the batch
  * are copied there. It returns when all is queued. context_user is what the context's user shows. An eager run reads
- * the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors: INVALID_ARGUMENT (a bad batch;
- * more tokens than config.max_tokens), SHAPE, DTYPE (a tensor, which is named), BUSY (inside a run of this thread or
- * of this runner), those of forward, of the callbacks and of bg_replay. */
+ * the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors: INVALID_ARGUMENT (a bad batch),
+ * SHAPE, DTYPE (a tensor, which is named), OUT_OF_MEMORY (for a batch above config.max_tokens), BUSY (inside a run of
+ * this thread or of this runner), those of forward, of the callbacks and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 

@@ -78,16 +78,60 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for a name", function);
         goto done;
     }
-    BG__TRY(bg_pool_alloc(runner->pool, bytes, &buffer.own));
-    BG__TRY_CUDA(cudaMemsetAsync(buffer.own, 0, bytes, runner->stream));
-    buffer.tensor.data = buffer.own;
+    BG__TRY(bg__pages_init(&buffer.pages, runner->device, 0, 0));
+    BG__TRY(bg__pages_grow(&buffer.pages, BG__LOW, bytes));
+    buffer.tensor.data = bg__pages_address(&buffer.pages, BG__LOW, 0, bytes);
+    BG__TRY_CUDA(cudaMemsetAsync(buffer.tensor.data, 0, bytes, runner->stream));
     buffer.row = bytes / (size_t)shape->dim[0];
     buffers->list[buffers->count] = buffer;
     *made = &buffers->list[buffers->count++];
-    buffer = (bg__buffer){.own = NULL};
+    buffer = (bg__buffer){.name = NULL};
 done:
     free(buffer.name);
-    bg_pool_release(runner->pool, buffer.own);
+    bg__pages_clear(&buffer.pages);
+    if (status != BG_OK && !bg__fail_is_placed())
+        bg__fail_where("buffer %s of %d rows", name, (int)shape->dim[0]);
+    return status;
+}
+
+static bg_status grow(bg__buffer *buffer, int rows)
+{
+    bg_status status = BG_OK;
+
+    if (buffer->tensor.dim[0] >= rows)
+        return BG_OK;
+    if (buffer->bound) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "it is bound to memory of the caller's with %lld rows; raise "
+                          "config.max_tokens, and bind as much",
+                          (long long)buffer->tensor.dim[0]);
+        goto done;
+    }
+    if ((size_t)rows > buffer->pages.bytes / buffer->row) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%zu bytes a row are more than the device has; split the batch",
+                          buffer->row);
+        goto done;
+    }
+    BG__TRY(bg__pages_grow(&buffer->pages, BG__LOW, (size_t)rows * buffer->row));
+    buffer->tensor.dim[0] = rows;
+done:
+    if (status != BG_OK)
+        bg__fail_where("static buffer %s, for %d rows", buffer->name, rows);
+    return status;
+}
+
+bg_status bg__buffers_grow(bg_runner *runner, int rows)
+{
+    bg_status status = BG_OK;
+
+    if (rows <= runner->rows)
+        return BG_OK;
+    for (int i = 0; i < runner->inputs.count; i++)
+        BG__TRY(grow(&runner->inputs.list[i], rows));
+    for (int i = 0; i < runner->outputs.count; i++)
+        BG__TRY(grow(&runner->outputs.list[i], rows));
+    runner->rows = rows;
+done:
     return status;
 }
 
@@ -107,7 +151,7 @@ bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtyp
     if ((int)padding < BG_PAD_ZERO || padding > BG_PAD_KEEP)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_add_input: padding of %s is %d, no bg_padding", name,
                         (int)padding);
-    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->config.max_tokens, &shape));
+    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
     if (padding == BG_PAD_SENTINEL && !bg__pattern_make(dtype, pad_value, &pattern)) {
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_add_input: pad_value %g of %s is no value of %s",
                           pad_value, name, bg_dtype_name(dtype));
@@ -133,7 +177,7 @@ bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dtype dty
     BG__NEED(dim);
     BG__NEED(tensor);
     bg__pending_note();
-    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->config.max_tokens, &shape));
+    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
     BG__TRY(add(runner, &runner->outputs, __func__, name, &shape, &made));
     *tensor = made->tensor;
 done:
@@ -175,17 +219,17 @@ bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, 
                         "bg_runner_bind_input: the runner has no input %s; declare it with "
                         "bg_runner_add_input",
                         name);
-    bg_pool_release(runner->pool, input->own);
-    input->own = NULL;
+    bg__pages_clear(&input->pages);
+    input->bound = true;
     input->tensor.data = data;
     *tensor = input->tensor;
     return BG_OK;
 }
 
-void bg__buffers_free(bg_runner *runner, bg__buffers *buffers)
+void bg__buffers_free(bg__buffers *buffers)
 {
     for (int i = 0; i < buffers->count; i++) {
-        bg_pool_release(runner->pool, buffers->list[i].own);
+        bg__pages_clear(&buffers->list[i].pages);
         free(buffers->list[i].name);
     }
     free(buffers->list);
@@ -285,7 +329,7 @@ static bg_status check_shape(const bg__buffer *buffer, const char *what, const b
 /* In the caller's place or in one that it was to write to itself: once it is told what that costs. */
 static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
 {
-    if (input->elsewhere || (input->own != NULL && runner->config.copy_inputs))
+    if (input->elsewhere || (!input->bound && runner->config.copy_inputs))
         return;
     input->elsewhere = true;
     bg__warn("input %s comes at another address than its static buffer's: it is copied in every run", input->name);

@@ -1,7 +1,7 @@
 /* One batch: choose, bring in, run, hand out. */
 #include "runner/runner.h"
 
-static bg_status check_batch(const bg_runner *runner, const bg_batch *batch)
+static bg_status check_batch(const bg_batch *batch)
 {
     if (batch->tokens < 1 || batch->requests < 0 || batch->max_query_len < 0 || batch->variant < 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
@@ -16,10 +16,9 @@ static bg_status check_batch(const bg_runner *runner, const bg_batch *batch)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "the batch is uniform_decode, but %d requests of %d tokens are not its %d tokens",
                         batch->requests, batch->max_query_len, batch->tokens);
-    if (batch->tokens > runner->config.max_tokens)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "the batch has %d tokens, more than the static buffers hold; raise config.max_tokens (%d)",
-                        batch->tokens, runner->config.max_tokens);
+    if (batch->tokens > BG__TOKENS_MAX)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the batch has %d tokens; a runner takes at most %d", batch->tokens,
+                        BG__TOKENS_MAX);
     return BG_OK;
 }
 
@@ -88,9 +87,7 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
         bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_can_run: %s is NULL", runner ? "batch" : "runner");
         return false;
     }
-    if (batch->tokens > runner->config.max_tokens) {
-        found = BG_REASON_TOO_LARGE;
-    } else if (check_batch(runner, batch) != BG_OK || choose(runner, batch, &bucket, &found, &why) != BG_OK) {
+    if (check_batch(batch) != BG_OK || choose(runner, batch, &bucket, &found, &why) != BG_OK) {
         bg__fail_where("bg_runner_can_run");
         return false;
     }
@@ -148,6 +145,7 @@ static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *
 
     BG__TRY(bg__outputs_check(runner, outputs, batch->tokens));
     BG__TRY(choose(runner, batch, &bucket, &reason, &why));
+    BG__TRY(bg__buffers_grow(runner, batch->tokens));
     BG__TRY(load(runner, batch, inputs, &bucket, &reason));
     context.padded_tokens = batch->tokens;
     if (bucket != NULL) {
@@ -190,7 +188,7 @@ bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tenso
     BG__NEED(batch);
     bg__pending_note();
     BG__TRY(bg__runner_check_idle(runner, __func__));
-    status = check_batch(runner, batch);
+    status = check_batch(batch);
     if (status != BG_OK) {
         bg__fail_where("bg_runner_run");
         goto done;

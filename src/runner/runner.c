@@ -48,6 +48,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     runner->user = user;
     runner->stream = stream;
     runner->mode = runner->config.mode;
+    runner->rows = runner->config.max_tokens;
     BG__TRY_CUDA(cudaGetDevice(&runner->device));
     BG__TRY(bg__driver_entry("cuPointerGetAttributes", 7000, (void *)&runner->get_attributes));
     BG__TRY(make_pool(runner));
@@ -69,9 +70,11 @@ void bg_runner_destroy(bg_runner *runner)
         return;
     }
     bg__plan_free(runner);
-    bg__buffers_free(runner, &runner->inputs);
-    bg__buffers_free(runner, &runner->outputs);
-    bg__buffers_free(runner, &runner->extra);
+    if (runner->inputs.count + runner->outputs.count + runner->extra.count > 0)
+        BG__RELEASE(cudaStreamSynchronize(runner->stream)); /* what is unmapped while work uses it is a fault */
+    bg__buffers_free(&runner->inputs);
+    bg__buffers_free(&runner->outputs);
+    bg__buffers_free(&runner->extra);
     bg_pool_destroy(runner->pool);
     bg_runner_config_clear(&runner->config);
     free(runner->ops);

@@ -7,6 +7,7 @@
 
 #include "capture/capture.h"
 #include "memory/memory.h"
+#include "memory/pages.h"
 #include "runner/config.h"
 
 #include <cuda.h>
@@ -16,9 +17,10 @@
 
 typedef struct bg__buffer {
     char *name;
-    bg_tensor tensor; /* at its largest */
-    void *own;        /* the runner's memory; NULL: bound to the caller's */
-    size_t row;       /* bytes of one */
+    bg_tensor tensor; /* with all its rows */
+    bg__pages pages;  /* the runner's memory, which grows where it lies; unless bound to the caller's */
+    bool bound;
+    size_t row; /* bytes of one */
     bg_padding padding;
     uint64_t pattern; /* that padding rows are filled with */
     bool elsewhere;   /* a batch came at another address than the one that is to be used in place */
@@ -31,7 +33,9 @@ typedef struct bg__buffers {
 
 /* The 8 bytes that value fills a buffer of that dtype with, over and over (pattern.c); false: dtype cannot hold it. */
 bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern);
-void bg__buffers_free(bg_runner *runner, bg__buffers *buffers);
+void bg__buffers_free(bg__buffers *buffers);
+/* Makes inputs and outputs at least so many rows long, where they lie. */
+bg_status bg__buffers_grow(bg_runner *runner, int rows);
 /* Fills rows of all inputs as padding does, for passes whose results nobody wants. */
 bg_status bg__inputs_fill(bg_runner *runner, int rows);
 /* Brings a batch's rows in and pads them. */
@@ -97,6 +101,7 @@ struct bg_runner {
     CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
     bg_pool *pool;
     bg__buffers inputs, outputs, extra;
+    int rows; /* of inputs and outputs */
 
     bg_mode mode;
     bool resolved; /* the mode is what the ops of a pass support */
