@@ -1,0 +1,350 @@
+/* Graphs that share a pool run one after the other, on whatever streams, and compute what graphs with memory of their
+ * own compute. */
+#include "pool_graphs.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEXT(expression)                                                                                               \
+    do {                                                                                                               \
+        bg_status status_ = (expression);                                                                              \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+static bg_graph *replayed_by_body;
+static bg_status answer_to_body;
+BG_EAGER_OP(replays, BG_INOUT(x))
+{
+    (void)args;
+    if (replayed_by_body != NULL)
+        answer_to_body = bg_replay(replayed_by_body, stream);
+    return BG_OK;
+}
+
+/* Bit for bit what graphs with memory of their own compute, in any order, on two streams, without waiting. */
+static void test_random_order_of_many(void **state)
+{
+    enum { REPLAYS = 60 };
+    fixture *f = *state;
+    const char *wanted = getenv("BREAKGRAPH_TEST_SEED");
+    unsigned random = wanted ? (unsigned)strtoul(wanted, NULL, 10) : 1;
+    float *expected[GRAPHS_MAX], *memory, *results, *got = malloc(LARGEST * sizeof(float));
+    int order[REPLAYS];
+    pool_graphs h;
+
+    print_message("seed %u (BREAKGRAPH_TEST_SEED)\n", random);
+    assert_non_null(got);
+    pool_graphs_begin(&h);
+    EXPECT_CUDA(cudaMalloc((void **)&memory, 4 * LARGEST * sizeof(float)));
+    EXPECT_CUDA(cudaMalloc((void **)&results, (size_t)REPLAYS * LARGEST * sizeof(float)));
+    for (int i = 0; i < LARGEST; i++)
+        got[i] = 1.0f + (float)i / 3.0f;
+    EXPECT_CUDA(cudaMemcpy(h.x.data, got, LARGEST * sizeof(float), cudaMemcpyHostToDevice));
+    for (int i = 0; i < GRAPHS_MAX; i++) { /* the largest first */
+        int64_t count = LARGEST - i * (LARGEST / GRAPHS_MAX);
+        pool_sized own = {.spare = memory, .count = count, .factor = 0.1f * (float)(i + 1)};
+        bg_graph *graph;
+        own.x = bg_tensor_1d(h.x.data, BG_F32, count);
+        own.out = bg_tensor_1d(memory + 3 * LARGEST, BG_F32, count);
+        graph = pool_capture(&own, "own", f->stream);
+        pool_fill(&own.out, -1);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        expected[i] = malloc((size_t)count * sizeof(float));
+        assert_non_null(expected[i]);
+        EXPECT_CUDA(cudaDeviceSynchronize());
+        EXPECT_CUDA(cudaMemcpy(expected[i], own.out.data, (size_t)count * sizeof(float), cudaMemcpyDeviceToHost));
+        bg_graph_destroy(graph);
+        pool_graphs_add(&h, count, own.factor, i % 2 ? f->stream : f->other);
+        pool_fill(&h.passes[i].out, -1);
+    }
+    for (int i = 0; i < REPLAYS; i++) {
+        cudaStream_t stream;
+        const bg_tensor *out;
+        random = random * 1664525u + 1013904223u;
+        order[i] = (int)((random >> 8) % GRAPHS_MAX);
+        stream = random >> 31 ? f->stream : f->other;
+        out = &h.passes[order[i]].out;
+        EXPECT_OK(bg_replay(h.graphs[order[i]], stream));
+        EXPECT_CUDA(cudaMemcpyAsync(results + (size_t)i * LARGEST, out->data, bg_tensor_bytes(out),
+                                    cudaMemcpyDeviceToDevice, stream));
+        EXPECT_CUDA(cudaMemsetAsync(out->data, 0xff, bg_tensor_bytes(out), stream));
+    }
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    for (int i = 0; i < REPLAYS; i++) {
+        size_t bytes = bg_tensor_bytes(&h.passes[order[i]].out);
+        EXPECT_CUDA(cudaMemcpy(got, results + (size_t)i * LARGEST, bytes, cudaMemcpyDeviceToHost));
+        if (memcmp(got, expected[order[i]], bytes) != 0)
+            fail_msg("replay %d, of graph %d, differs: the first elements are %g and %g", i, order[i], (double)got[0],
+                     (double)expected[order[i]][0]);
+    }
+    for (int i = 0; i < GRAPHS_MAX; i++)
+        free(expected[i]);
+    free(got);
+    EXPECT_CUDA(cudaFree(memory));
+    EXPECT_CUDA(cudaFree(results));
+    pool_graphs_end(&h);
+}
+
+/* Each replay's result is read before the next replay writes over what it was made from. */
+static void test_two_graphs_on_two_streams(void **state)
+{
+    enum { ROUNDS = 8 };
+    fixture *f = *state;
+    pool_graphs h;
+    float *results;
+    pool_graphs_begin(&h);
+    pool_graphs_add(&h, LARGEST, 1, f->stream);
+    pool_graphs_add(&h, LARGEST, 3, f->stream);
+    EXPECT_CUDA(cudaMalloc((void **)&results, 2 * ROUNDS * LARGEST * sizeof(float)));
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        cudaStream_t stream = i % 2 ? f->stream : f->other;
+        const bg_tensor *out = &h.passes[i % 2].out;
+        EXPECT_OK(bg_replay(h.graphs[i % 2], stream));
+        EXPECT_CUDA(cudaMemcpyAsync(results + (size_t)i * LARGEST, out->data, bg_tensor_bytes(out),
+                                    cudaMemcpyDeviceToDevice, stream));
+    }
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        bg_tensor result = bg_tensor_1d(results + (size_t)i * LARGEST, BG_F32, LARGEST);
+        pool_expect(&result, i % 2 ? 66 : 22);
+    }
+    EXPECT_CUDA(cudaFree(results));
+    pool_graphs_end(&h);
+}
+
+/* A capture runs its bodies and segments in memory that a replay on another stream may still be using. */
+static void test_a_capture_comes_after_replays_in_flight(void **state)
+{
+    fixture *f = *state;
+    pool_graphs h;
+    pool_graphs_begin(&h);
+    pool_graphs_add(&h, LARGEST, 1, f->stream);
+    pool_fill(&h.passes[0].out, -1);
+    EXPECT_OK(bg_replay(h.graphs[0], f->other));
+    h.passes[1] = (pool_sized){.pool = h.pool, .count = LARGEST, .factor = 3, .x = h.x};
+    h.passes[1].out = pool_keep(h.pool, LARGEST);
+    h.graphs[h.count++] = pool_capture(&h.passes[1], "second", f->stream);
+    EXPECT_OK(bg_replay(h.graphs[0], f->other)); /* after the capture's own work */
+    pool_expect(&h.passes[0].out, 22);
+    pool_expect(&h.passes[1].out, 66);
+    pool_graphs_end(&h);
+}
+
+/* ---- forks ---- */
+
+typedef struct forked {
+    fixture *f;
+    bg_pool *pool;
+    bg_tensor x, left, right;
+    void *reused[2];
+} forked;
+
+/* What the origin released is still read there while the fork writes. left = 6 x, right = 7 x */
+static bg_status forked_pass(void *user, cudaStream_t stream)
+{
+    forked *p = user;
+    bg_tensor a = p->x, b = p->x;
+    NEXT(bg_stream_wait_stream(p->f->other, stream));
+    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
+    NEXT(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
+    NEXT(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
+    bg_pool_release(p->pool, a.data);
+    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
+    NEXT(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
+    NEXT(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
+    NEXT(bg_stream_wait_stream(stream, p->f->other));
+    p->reused[0] = a.data == b.data ? a.data : NULL;
+    NEXT(bg_break(stream));
+    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
+    p->reused[1] = a.data == b.data ? a.data : NULL;
+    return BG_OK;
+}
+
+static void test_forked_streams_wait_for_the_break(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    forked p = {.f = f, .pool = pool_make(POOL_RESERVE, 0)};
+    bg_graph *graph;
+
+    p.x = pool_keep(p.pool, LARGEST);
+    p.left = pool_keep(p.pool, LARGEST);
+    p.right = pool_keep(p.pool, LARGEST);
+    pool_fill(&p.x, 1);
+    options.pool = p.pool;
+    EXPECT_OK(bg_capture_forward(&graph, forked_pass, &p, f->stream, &options));
+    assert_null(p.reused[0]);
+    assert_non_null(p.reused[1]);
+    for (int i = 0; i < 3; i++) {
+        pool_expect(&p.left, 6);
+        pool_expect(&p.right, 7);
+        pool_fill(&p.left, -1);
+        pool_fill(&p.right, -1);
+        EXPECT_OK(bg_replay(graph, f->stream));
+    }
+    bg_graph_destroy(graph);
+    bg_pool_destroy(p.pool);
+}
+
+/* ---- who may use it when ---- */
+
+static bg_status replay_at_break(bg_tensor *x, cudaStream_t stream)
+{
+    return BG_CALL(replays, stream, .x = *x);
+}
+
+/* The graphs lie in the same memory: neither a capture nor a replay may be mixed with another's replay. */
+static void test_graphs_of_a_pool_do_not_nest(void **state)
+{
+    fixture *f = *state;
+    bg_graph *alone;
+    pool_graphs h;
+    pool_sized own = {.spare = NULL, .count = N, .factor = 1, .x = f->x, .out = f->y};
+
+    EXPECT_CUDA(cudaMalloc((void **)&own.spare, 3 * N * sizeof(float)));
+    put(&f->x, 1);
+    alone = pool_capture(&own, "alone", f->stream);
+    pool_graphs_begin(&h);
+    replayed_by_body = pool_graphs_add(&h, N, 1, f->stream);
+    h.passes[1] =
+        (pool_sized){.pool = h.pool, .count = N, .factor = 2, .out = pool_keep(h.pool, N), .at_break = replay_at_break};
+    h.passes[1].x = bg_tensor_1d(h.x.data, BG_F32, N);
+    h.graphs[h.count++] = pool_capture(&h.passes[1], "around", f->stream);
+    assert_int_equal(answer_to_body, BG_ERROR_BUSY);
+    answer_to_body = BG_OK;
+    EXPECT_OK(bg_replay(h.graphs[1], f->stream));
+    assert_int_equal(answer_to_body, BG_ERROR_BUSY);
+    EXPECT_ERROR("pool");
+    pool_expect(&h.passes[1].out, 44);
+    replayed_by_body = alone;
+    EXPECT_OK(bg_replay(h.graphs[1], f->stream));
+    assert_int_equal(answer_to_body, BG_OK);
+    EXPECT_OK(bg_replay(h.graphs[0], f->stream)); /* again free */
+    pool_expect(&h.passes[0].out, 22);
+    assert_true(get(&f->y) == 22);
+    replayed_by_body = NULL;
+    bg_graph_destroy(alone);
+    EXPECT_CUDA(cudaFree(own.spare));
+    pool_graphs_end(&h);
+}
+
+static void *capture_elsewhere(void *user)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    const pool_graphs *h = user;
+    bg_capture *second;
+    static bg_status status;
+    cudaStream_t stream;
+    options.pool = h->pool;
+    status = from_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    if (status == BG_OK) {
+        status = bg_capture_begin(&second, stream, &options);
+        bg_capture_abort(second);
+        (void)cudaStreamDestroy(stream);
+    }
+    return &status;
+}
+
+static void test_one_capture_at_a_time(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *first;
+    bg_graph *graph;
+    pthread_t thread;
+    void *answer;
+    pool_graphs h;
+
+    pool_graphs_begin(&h);
+    pool_graphs_add(&h, N, 1, f->stream);
+    options.pool = h.pool;
+    EXPECT_OK(bg_capture_begin(&first, f->stream, &options));
+    assert_int_equal(pthread_create(&thread, NULL, capture_elsewhere, &h), 0);
+    assert_int_equal(pthread_join(thread, &answer), 0);
+    assert_int_equal(*(bg_status *)answer, BG_ERROR_BUSY);
+    EXPECT_STATUS(bg_replay(h.graphs[0], f->other), BG_ERROR_BUSY);
+    EXPECT_STATUS(bg__pool_bucket_end(h.pool, NULL), BG_ERROR_BUSY);
+    EXPECT_OK(bg_capture_end(first, &graph));
+    bg_graph_destroy(graph);
+    EXPECT_OK(bg_replay(h.graphs[0], f->other));
+    pool_expect(&h.passes[0].out, 22);
+    pool_graphs_end(&h);
+}
+
+/* ---- what lives how long ---- */
+
+static void test_graphs_keep_their_pool(void **state)
+{
+    fixture *f = *state;
+    size_t before = free_device_memory();
+    cudaStream_t brief;
+    pool_graphs h;
+
+    pool_graphs_begin(&h);
+    (void)pool_keep(h.pool, (int64_t)10 << 20);
+    pool_graphs_add(&h, LARGEST, 1, f->stream);
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&brief, cudaStreamNonBlocking));
+    pool_graphs_add(&h, LARGEST / 2, 2, brief);
+    EXPECT_CUDA(cudaStreamDestroy(brief)); /* of the capture */
+    bg_pool_destroy(h.pool);
+    h.pool = NULL;
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&brief, cudaStreamNonBlocking));
+    EXPECT_OK(bg_replay(h.graphs[0], brief));
+    bg_graph_destroy(h.graphs[0]);
+    EXPECT_CUDA(cudaStreamDestroy(brief)); /* its work may be in flight */
+    EXPECT_OK(bg_replay(h.graphs[1], f->stream));
+    pool_expect(&h.passes[0].out, 22);
+    pool_expect(&h.passes[1].out, 44);
+    EXPECT_OK(bg_replay(h.graphs[1], f->other));
+    h.graphs[0] = NULL;
+    pool_graphs_end(&h);
+    expect_given_back(before);
+}
+
+static void *replay_in_thread(void *user)
+{
+    const pool_graphs *h = user;
+    static bg_status status;
+    status = bg_replay(h->graphs[0], cudaStreamPerThread);
+    return &status;
+}
+
+/* The per-thread default stream of a thread that is gone by the next replay. */
+static void test_a_thread_after_another(void **state)
+{
+    fixture *f = *state;
+    pthread_t thread;
+    void *answer;
+    pool_graphs h;
+    pool_graphs_begin(&h);
+    pool_graphs_add(&h, LARGEST, 1, f->stream);
+    pool_graphs_add(&h, LARGEST, 3, f->stream);
+    pool_fill(&h.passes[0].out, -1);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, replay_in_thread, &h), 0);
+        assert_int_equal(pthread_join(thread, &answer), 0);
+        assert_int_equal(*(bg_status *)answer, BG_OK);
+        EXPECT_OK(bg_replay(h.graphs[1], i % 2 ? f->stream : cudaStreamPerThread));
+    }
+    pool_expect(&h.passes[0].out, 22);
+    pool_expect(&h.passes[1].out, 66);
+    pool_graphs_end(&h);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_random_order_of_many),
+        TEST(test_two_graphs_on_two_streams),
+        TEST(test_a_capture_comes_after_replays_in_flight),
+        TEST(test_forked_streams_wait_for_the_break),
+        TEST(test_graphs_of_a_pool_do_not_nest),
+        TEST(test_one_capture_at_a_time),
+        TEST(test_graphs_keep_their_pool),
+        TEST(test_a_thread_after_another),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
