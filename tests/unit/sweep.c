@@ -60,10 +60,12 @@ BG_EAGER_OP(sweep_outer, BG_IN(x), BG_OUT(y))
     return status != BG_OK ? status : BG_CALL(sweep_scale, stream, .x = inner.y, .y = args->y, .factor = 2);
 }
 
+static bg_pool *pool; /* NULL, but in scenarios with one */
+
 BG_OP(sweep_product, BG_IN(x), BG_OUT(y))
 {
     const float one = 1, zero = 0;
-    bg_status status = bg_cublas_bind(scene->cublas, stream, NULL);
+    bg_status status = bg_cublas_bind(scene->cublas, stream, pool);
     if (status != BG_OK)
         return status;
     cublasStatus_t result = cublasSgemm(scene->cublas, CUBLAS_OP_N, CUBLAS_OP_N, N, 1, 1, &one, args->x.data, N,
@@ -525,8 +527,6 @@ static void foreign(void)
     bg_graph_destroy(result);
 }
 
-static bg_pool *pool;
-
 /* z = 30 x, by way of blocks of the pool. */
 static bg_status pooled_pass(void *user, cudaStream_t stream)
 {
@@ -547,7 +547,6 @@ static void pooled(void)
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *first = NULL, *second = NULL;
     void *kept = NULL;
-    pool = NULL;
     if (ok(bg_pool_create(&pool, NULL)) && ok(bg_pool_alloc(pool, (size_t)3 << 20, &kept))) {
         options.pool = pool;
         if (ok(bg_capture_forward(&first, bridged_pass, scene, scene->stream, &options)) &&
@@ -560,6 +559,19 @@ static void pooled(void)
     bg_pool_destroy(pool);
     bg_graph_destroy(first);
     bg_graph_destroy(second);
+    pool = NULL;
+}
+
+static void pooled_cublas(void)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    if (ok(bg_pool_create(&pool, NULL))) {
+        options.pool = pool;
+        capture_and_replay(product_pass, &options);
+    }
+    bg_workspace_release(scene->cublas);
+    bg_pool_destroy(pool);
+    pool = NULL;
 }
 
 static void destroy_in_flight(void)
@@ -610,6 +622,7 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(foreign, 6),
     SCENARIO(destroy_in_flight, 11),
     SCENARIO(pooled, 30),
+    SCENARIO(pooled_cublas, 1),
 };
 const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;
 

@@ -119,6 +119,8 @@ static const struct {
     {"cudaStreamEndCapture", "state_restored", "as above"},
     {"cudaEventRecord", "pooled", "when a graph goes: the pool then orders its next use by the stream itself"},
     {"cudaStreamIsCapturing", "pooled", "as above"},
+    {"cudaEventRecord", "pooled_cublas", "as above"},
+    {"cudaStreamIsCapturing", "pooled_cublas", "as above"},
 };
 
 static bool is_without_effect(const char *call, const char *scenario)

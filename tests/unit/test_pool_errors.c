@@ -5,6 +5,7 @@
 #include <hostcuda/hostcuda.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -175,7 +176,10 @@ static void test_references(void **state)
 
 static void test_another_device(void **state)
 {
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture;
     bg_pool *pool;
+    cudaStream_t stream;
     void *ptr = *state;
     int devices = 0;
     EXPECT_CUDA(cudaGetDeviceCount(&devices));
@@ -187,6 +191,11 @@ static void test_another_device(void **state)
     EXPECT_CUDA(cudaSetDevice(1));
     EXPECT_STATUS(bg_pool_alloc(pool, 1, &ptr), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("cudaSetDevice(0)");
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    options.pool = pool;
+    EXPECT_STATUS(bg_capture_begin(&capture, stream, &options), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("the pool belongs to device 0");
+    EXPECT_CUDA(cudaStreamDestroy(stream));
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_pool_alloc(pool, 1, &ptr));
     bg_pool_destroy(pool);
@@ -299,6 +308,7 @@ int main(void)
         TEST(test_device_memory_runs_out),
     };
     int failed;
+    setenv("HOSTCUDA_DEVICES", "2", 0); /* a GPU's machine has what it has */
     skip_on_gpu(faults, sizeof faults / sizeof *faults, "that calls fail on request");
     failed = cmocka_run_group_tests_name("pool", tests, NULL, NULL);
     return failed + cmocka_run_group_tests_name("pool, calls that fail", faults, NULL, NULL);
