@@ -45,13 +45,6 @@ static void insert_after(bg__arena *arena, bg__extent *extent, bg__extent *previ
     *(previous ? &previous->next : &arena->first) = extent;
 }
 
-static void drop(bg__arena *arena, bg__extent *extent)
-{
-    *(extent->next ? &extent->next->previous : &arena->last) = extent->previous;
-    *(extent->previous ? &extent->previous->next : &arena->first) = extent->next;
-    free(extent);
-}
-
 bg__extent *bg__arena_take(bg__arena *arena, bg__extent *fit, size_t bytes, bg__extent_state state, bg__extent **spare,
                            size_t *reused)
 {
@@ -83,7 +76,9 @@ static bool merge(bg__arena *arena, bg__extent *extent)
     extent->bytes += next->bytes;
     if (next->epoch > extent->epoch)
         extent->epoch = next->epoch;
-    drop(arena, next);
+    extent->next = next->next;
+    *(extent->next ? &extent->next->previous : &arena->last) = extent;
+    free(next);
     return true;
 }
 
