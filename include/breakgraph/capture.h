@@ -143,13 +143,12 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
 /* Replays the graph on stream: launches each segment and runs each eager call, in order; it returns when all is queued,
  * as the bodies do. Replays of one graph on several streams run one after the other; a stream on which the graph was
  * replayed must live until the graph is replayed on another one or destroyed. In all this the graphs of one pool count
- * as one. After an error the outputs are undefined,
- * and the graph may be replayed again. Errors: INVALID_ARGUMENT (a NULL, a stream of another device, another device
- * than at capture), ALREADY_CAPTURING (a breakgraph capture runs on stream; it goes on unharmed), FOREIGN_CAPTURE
- * (someone else captures stream), BUSY (the graph is being replayed, or the stream of its last replay is being
- * captured; a capture of its pool is going on), a body's own status, SHAPE and DTYPE (an output changed), CUDA. It
- * takes no lock, allocates nothing and reads no environment, unless an eager body does, or asks for more memory than
- * before. */
+ * as one. After an error the outputs are undefined, and the graph may be replayed again. Errors: INVALID_ARGUMENT (a
+ * NULL, a stream of another device, another device than at capture), ALREADY_CAPTURING (a breakgraph capture runs on
+ * stream; it goes on unharmed), FOREIGN_CAPTURE (someone else captures stream), BUSY (the graph is being replayed, or
+ * the stream of its last replay is being captured; a capture of its pool is going on), a body's own status, SHAPE and
+ * DTYPE (an output changed), CUDA. It takes no lock, allocates nothing and reads no environment, unless an eager body
+ * does, or asks for more memory than before. */
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
 /* Gives back all that the graph owns. NULL is fine, a replay in flight too. Not inside one of the graph's bodies. */
