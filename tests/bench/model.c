@@ -1,6 +1,6 @@
 /* A decode step of one text by a model of SmolLM2-135M's shape with random weights (on the host device, of the small
  * model's): by the runner in segments, as one graph, and eagerly. */
-#include "../../examples/llama/batch.h"
+#include "../../examples/llama/engine.h"
 #include "../../examples/llama/ops.h"
 
 #include <stdio.h>
@@ -104,6 +104,48 @@ done:
     return status;
 }
 
+/* The pool after captures of all sizes of a schedule. */
+static bg_status measure_pool(const llama_device_weights *weights, const char *schedule, cudaStream_t stream,
+                              double *kib)
+{
+    enum { LARGEST = 8192, SHORT = 8 /* positions: of the caches, which no capture changes, a few do */ };
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+    llama_engine engine = {.batch = NULL};
+    bg_status status;
+
+    config.schedule = schedule;
+    config.max_tokens = LARGEST;
+    config.warmups = 0;
+    BG__TRY(llama_engine_create(&engine, weights, 1, SHORT, &config, stream));
+    BG__TRY(bg_runner_capture(engine.runner));
+    BG__TRY(bg_pool_get_stats(bg_runner_pool(engine.runner), &stats));
+    *kib = (double)stats.mapped / 1024;
+done:
+    llama_engine_free(&engine);
+    return status;
+}
+
+static bg_status report_pool(bench *b, const llama_device_weights *weights)
+{
+    row row = {.section = "model",
+               .what = "pool of 58 buckets to 8192 tokens",
+               .unit = KIBIBYTES,
+               .measure = "device memory",
+               .against = "the largest one",
+               .target = 1.02};
+    double all, alone;
+    bg_status status;
+
+    BG__TRY(measure_pool(weights, "sglang", b->stream, &all));
+    BG__TRY(measure_pool(weights, "8192", b->stream, &alone));
+    row.ours = (spread){all, all, all};
+    row.hand = (spread){alone, alone, alone};
+    BG__TRY(report_add(&b->report, &row));
+done:
+    return status;
+}
+
 bg_status bench_model(bench *b)
 {
     static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE};
@@ -117,8 +159,9 @@ bg_status bench_model(bench *b)
     timing timings[WAYS];
     bg_status status;
 
-    report_section(b->report.on_gpu ? "A decode step of one text, a model of SmolLM2-135M's shape, random weights"
-                                    : "A decode step of one text, the small model, random weights");
+    report_section(b->report.on_gpu
+                       ? "A decode step of one text, a model of SmolLM2-135M's shape, random weights (seed 1)"
+                       : "A decode step of one text, the small model, random weights (seed 1)");
     if (llama_weights_random(&weights, b->report.on_gpu ? &smollm2 : &llama_small, SEED, error) != 0) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
         goto done;
@@ -128,6 +171,7 @@ bg_status bench_model(bench *b)
         BG__TRY(open_decoder(&decoders[i], &device, modes[i], b->stream));
         contenders[i] = (contender){step, NULL, &decoders[i]};
     }
+    BG__TRY(report_pool(b, &device));
     BG__TRY(bench_measure(contenders, WAYS, &plan, timings));
     BG__TRY(report_steps(b, decoders, timings));
 done:
