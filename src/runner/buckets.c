@@ -45,7 +45,7 @@ static bg_status plan_half(bg_runner *runner, bg__half *half, bg_mode mode, bool
     BG__TRY(bg__schedule_make(config->schedule, config->max_tokens, &half->sizes, &half->size_count));
     if (decode)
         round_up(half, config->max_query_len, config->max_tokens);
-    half->buckets = calloc((size_t)half->size_count * (size_t)config->variants, sizeof *half->buckets);
+    half->buckets = calloc((size_t)half->size_count * (size_t)config->variants + 1, sizeof *half->buckets);
     if (half->buckets == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", half->size_count * config->variants);
     for (int v = 0; v < config->variants; v++)
