@@ -12,5 +12,6 @@
 #include <breakgraph/stream.h>
 #include <breakgraph/config.h>
 #include <breakgraph/runner.h>
+#include <breakgraph/report.h>
 
 #endif

@@ -125,6 +125,43 @@ done:
 
 /* ---- the hook ---- */
 
+/* How many nodes the open segment has, so that the tools can name the call that a node comes from. -1 where the capture
+ * has been invalidated, of which its end will tell. */
+static bg_status count_nodes(const bg_capture *capture, long *nodes)
+{
+    enum cudaStreamCaptureStatus capturing;
+    cudaGraph_t graph = NULL;
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    *nodes = -1;
+    BG__TRY_CUDA(cudaStreamGetCaptureInfo(capture->origin, &capturing, NULL, &graph, NULL, NULL, NULL));
+    if (capturing != cudaStreamCaptureStatusActive)
+        goto done;
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    *nodes = (long)count;
+done:
+    if (status != BG_OK)
+        bg__fail_where("the nodes of segment %d", capture->graph->segment_count);
+    return status;
+}
+
+static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
+{
+    bg_status status;
+
+    bg__call_rewind(call);
+    bg__capture_note_call(capture, stream, call);
+    BG__TRY(count_nodes(capture, &call->first_node));
+    BG__TRY(bg__call_run(call, call->op->body, args, stream));
+    bg__pending_note(); /* the body may have left an error of its own */
+    BG__TRY(count_nodes(capture, &call->end_node));
+done:
+    if (status != BG_OK)
+        bg__call_blame(call, status);
+    return status;
+}
+
 static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStream_t stream, void *args,
                                  const bg_site *site)
 {
@@ -137,14 +174,12 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
     call->eager = capture->debug == BG_DEBUG_OPS ||
                   bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager);
     call->segment = capture->graph->segment_count;
+    bg__pending_note();
     if (call->eager) {
         at_break at = {op, call, args};
-        bg__pending_note();
         status = bg__capture_break(capture, run_at_break, &at);
     } else {
-        bg__call_rewind(call);
-        bg__capture_note_call(capture, stream, call);
-        status = bg__call_run(call, op->body, args, stream);
+        status = capture_inline(capture, call, stream, args);
     }
     if (status != BG_OK || capture->aborted)
         bg__outputs_forget(call, args);

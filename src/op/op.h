@@ -77,7 +77,9 @@ typedef struct bg__call {
     bool zero_tail; /* of outputs that are shorter than expected; a root hands it on */
     bool ranges;    /* profilers are told of its calls */
     int segment;
-    unsigned index; /* among the calls of this op with the same parent */
+    long first_node, end_node; /* of a captured call: its nodes, by their place in cudaGraphGetNodes' list, which is the
+                                  order of their making; -1: unknown */
+    unsigned index;            /* among the calls of this op with the same parent */
     char *name;
     struct bg__call *child, *last_child, *next; /* in order of first use */
     struct bg__call *cursor;                    /* the child that comes next, if this pass is like the last */
