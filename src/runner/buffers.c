@@ -247,10 +247,12 @@ typedef struct moves {
 static bg_status flush(moves *m)
 {
     bg_status status = BG_OK;
-    if (m->count > 0)
-        BG__TRY_CUDA(bgk_move_rows(m->list, m->count, m->stream));
+    cudaError_t error = m->count > 0 ? bgk_move_rows(m->list, m->count, m->stream) : cudaSuccess;
+    if (error != cudaSuccess) {
+        status = bg__fail_cuda(error, "cudaLaunchKernelExC");
+        bg__fail_where("the kernel that moves rows to and from the static buffers");
+    }
     m->count = 0;
-done:
     return status;
 }
 

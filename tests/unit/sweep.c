@@ -5,21 +5,33 @@
 
 static sweep_scene *scene; /* in which a scenario runs now */
 
-/* A CUDA call of the program's own. */
-static bg_status own(cudaError_t error)
+#define own sweep_own
+#define ok  sweep_ok
+
+bg_status sweep_own(cudaError_t error)
 {
     if (error != cudaSuccess)
         scene->own_failed = true;
     return from_cuda(error);
 }
 
-/* Keeps the first failure. */
-static bool ok(bg_status status)
+sweep_scene *sweep_here(void)
 {
-    if (status != BG_OK && scene->status == BG_OK) {
-        scene->status = status;
-        snprintf(scene->message, sizeof scene->message, "%s", bg_last_error());
-    }
+    return scene;
+}
+
+void sweep_keep(bg_status status, const char *message)
+{
+    if (scene->status != BG_OK)
+        return;
+    scene->status = status;
+    snprintf(scene->message, sizeof scene->message, "%s", message);
+}
+
+bool sweep_ok(bg_status status)
+{
+    if (status != BG_OK)
+        sweep_keep(status, bg_last_error());
     return status == BG_OK;
 }
 
@@ -623,6 +635,8 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(destroy_in_flight, 11),
     SCENARIO(pooled, 30),
     SCENARIO(pooled_cublas, 1),
+    {"runner", sweep_runner, 10},
+    {"runner_lazy", sweep_runner_lazy, 10},
 };
 const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;
 
@@ -632,7 +646,7 @@ void sweep_run(const sweep_scenario *scenario, sweep_scene *where)
     scene->status = BG_OK;
     scene->left = cudaSuccess;
     scene->message[0] = '\0';
-    scene->own_failed = scene->replay_failed = scene->retry_failed = false;
+    scene->own_failed = scene->replay_failed = scene->retry_failed = scene->recovered = false;
     leave_elsewhere = false;
     scenario->run();
 }

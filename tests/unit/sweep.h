@@ -20,6 +20,7 @@ typedef struct sweep_scene {
     bool own_failed;    /* a CUDA call of the scenario's, not of breakgraph's, failed */
     bool replay_failed; /* the failure is a replay's */
     bool retry_failed;  /* a replay after a failed one */
+    bool recovered;     /* the failure is a bucket's, and the batch ran eagerly: the result is right all the same */
 } sweep_scene;
 
 typedef struct sweep_scenario {
@@ -33,5 +34,20 @@ extern const int sweep_scenario_count;
 
 /* Runs it from a fresh start, as far as it comes. */
 void sweep_run(const sweep_scenario *scenario, sweep_scene *scene);
+
+/* ---- for scenarios ---- */
+
+/* A CUDA call of the program's own. */
+bg_status sweep_own(cudaError_t error);
+/* Keeps the first failure; true where there is none. */
+bool sweep_ok(bg_status status);
+/* The same for a failure that is told otherwise than by a status. */
+void sweep_keep(bg_status status, const char *message);
+/* The scene that a scenario runs in. */
+sweep_scene *sweep_here(void);
+
+/* Runners (sweep_runner.c). */
+void sweep_runner(void);
+void sweep_runner_lazy(void);
 
 #endif
