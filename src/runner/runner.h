@@ -36,6 +36,11 @@ bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern);
 void bg__buffers_free(bg__buffers *buffers);
 /* Makes inputs and outputs at least so many rows long, where they lie. */
 bg_status bg__buffers_grow(bg_runner *runner, int rows);
+
+/* ---- batches (batches.c) ------------------------------------------------------------------------------------- */
+
+/* Whether a kernel of the runner's device reaches ptr; pageable memory and other devices' a copy must. */
+bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reached);
 /* Fills rows of all inputs as padding does, for passes whose results nobody wants. */
 bg_status bg__inputs_fill(bg_runner *runner, int rows);
 /* Brings a batch's rows in and pads them. */

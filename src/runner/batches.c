@@ -1,0 +1,182 @@
+/* How batches get into the static buffers and out of them. */
+#include "runner/runner.h"
+
+typedef struct moves {
+    bgk_rows list[BGK_ROWS_MAX];
+    int count;
+    cudaStream_t stream;
+} moves;
+
+static bg_status flush(moves *m)
+{
+    bg_status status = BG_OK;
+    cudaError_t error = m->count > 0 ? bgk_move_rows(m->list, m->count, m->stream) : cudaSuccess;
+    if (error != cudaSuccess) {
+        status = bg__fail_cuda(error, "cudaLaunchKernelExC");
+        bg__fail_where("the kernel that moves rows to and from the static buffers");
+    }
+    m->count = 0;
+    return status;
+}
+
+static bg_status move(moves *m, const bgk_rows *rows)
+{
+    bg_status status = BG_OK;
+    if (m->count == BGK_ROWS_MAX)
+        BG__TRY(flush(m));
+    m->list[m->count++] = *rows;
+done:
+    return status;
+}
+
+/* By the driver's own call, the cheapest. */
+bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reached)
+{
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    unsigned type = 0, managed = 0;
+    int device = -1;
+    void *answers[] = {&type, &device, &managed};
+    bg_status status = BG_OK;
+
+    BG__TRY_DRIVER("cuPointerGetAttributes",
+                   runner->get_attributes(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
+    *reached = managed || type == CU_MEMORYTYPE_HOST || (type == CU_MEMORYTYPE_DEVICE && device == runner->device);
+done:
+    return status;
+}
+
+static bgk_rows padding_of(const bg__buffer *input, int tokens, int padded)
+{
+    bgk_rows rows = {.target = input->tensor.data, .copied = (size_t)tokens * input->row, .row = input->row};
+    rows.pattern = input->pattern;
+    rows.kind = input->padding == BG_PAD_REPEAT_LAST && tokens > 0 ? BGK_TAIL_REPEAT : BGK_TAIL_PATTERN;
+    if (input->padding != BG_PAD_KEEP)
+        rows.tail = (size_t)(padded - tokens) * input->row;
+    return rows;
+}
+
+bg_status bg__inputs_fill(bg_runner *runner, int count)
+{
+    moves m = {.stream = runner->stream};
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < runner->inputs.count; i++) {
+        bgk_rows rows = padding_of(&runner->inputs.list[i], 0, count);
+        if (rows.tail > 0)
+            BG__TRY(move(&m, &rows));
+    }
+    BG__TRY(flush(&m));
+done:
+    return status;
+}
+
+static bg_status check_shape(const bg__buffer *buffer, const char *what, const bg_tensor *tensor, int tokens)
+{
+    const bg_tensor *want = &buffer->tensor;
+    if (tensor->dtype != want->dtype)
+        return bg__fail(BG_ERROR_DTYPE, "bg_runner_run: %s %s is %s, it was declared as %s", what, buffer->name,
+                        bg_dtype_name(tensor->dtype), bg_dtype_name(want->dtype));
+    if (tensor->rank != want->rank)
+        return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: %s %s has rank %d, it was declared with %d", what, buffer->name,
+                        tensor->rank, want->rank);
+    if (tensor->dim[0] != tokens)
+        return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: %s %s has %lld rows, the batch %d tokens", what, buffer->name,
+                        (long long)tensor->dim[0], tokens);
+    for (int i = 1; i < want->rank; i++)
+        if (tensor->dim[i] != want->dim[i])
+            return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: dimension %d of %s %s is %lld, it was declared as %lld", i,
+                            what, buffer->name, (long long)tensor->dim[i], (long long)want->dim[i]);
+    return BG_OK;
+}
+
+/* In the caller's place or in one that it was to write to itself: once it is told what that costs. */
+static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
+{
+    if (input->elsewhere || (!input->bound && runner->config.copy_inputs))
+        return;
+    input->elsewhere = true;
+    bg__warn("input %s comes at another address than its static buffer's: it is copied in every run", input->name);
+}
+
+static bg_status load(bg_runner *runner, moves *m, bg__buffer *input, const void *source, int tokens, int padded)
+{
+    bgk_rows rows = padding_of(input, tokens, padded);
+    bool reached = true;
+    bg_status status = BG_OK;
+
+    if (source != NULL && source != input->tensor.data) {
+        note_elsewhere(runner, input);
+        BG__TRY(bg__reach_check(runner, source, &reached));
+        if (reached)
+            rows.source = source;
+        else
+            BG__TRY_CUDA(cudaMemcpyAsync(input->tensor.data, source, rows.copied, cudaMemcpyDefault, runner->stream));
+    }
+    if (rows.source != NULL || rows.tail > 0)
+        BG__TRY(move(m, &rows));
+done:
+    if (status != BG_OK)
+        bg__fail_where("bg_runner_run: input %s", input->name);
+    return status;
+}
+
+bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded)
+{
+    moves m = {.stream = runner->stream};
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < runner->inputs.count; i++)
+        if (tensors != NULL && tensors[i].data != NULL)
+            BG__TRY(check_shape(&runner->inputs.list[i], "input", &tensors[i], tokens));
+    for (int i = 0; i < runner->inputs.count; i++)
+        BG__TRY(load(runner, &m, &runner->inputs.list[i], tensors ? tensors[i].data : NULL, tokens, padded));
+    BG__TRY(flush(&m));
+done:
+    return status;
+}
+
+bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, int tokens)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < runner->outputs.count && tensors != NULL && status == BG_OK; i++)
+        if (tensors[i].data != NULL)
+            status = check_shape(&runner->outputs.list[i], "output", &tensors[i], tokens);
+    return status;
+}
+
+static bg_status store(bg_runner *runner, moves *m, const bg__buffer *output, bg_tensor *tensor, int tokens)
+{
+    size_t bytes = (size_t)tokens * output->row;
+    bgk_rows rows = {.target = tensor->data, .source = output->tensor.data, .copied = bytes, .row = output->row};
+    bool reached;
+    bg_status status = BG_OK;
+
+    if (tensor->data == NULL) {
+        *tensor = output->tensor;
+        tensor->dim[0] = tokens;
+    }
+    if (tensor->data == output->tensor.data)
+        return BG_OK;
+    BG__TRY(bg__reach_check(runner, tensor->data, &reached));
+    if (reached)
+        BG__TRY(move(m, &rows));
+    else
+        BG__TRY_CUDA(cudaMemcpyAsync(tensor->data, output->tensor.data, bytes, cudaMemcpyDefault, runner->stream));
+done:
+    if (status != BG_OK)
+        bg__fail_where("bg_runner_run: output %s", output->name);
+    return status;
+}
+
+bg_status bg__outputs_store(bg_runner *runner, bg_tensor *tensors, int tokens)
+{
+    moves m = {.stream = runner->stream};
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < runner->outputs.count && tensors != NULL; i++)
+        BG__TRY(store(runner, &m, &runner->outputs.list[i], &tensors[i], tokens));
+    BG__TRY(flush(&m));
+done:
+    return status;
+}
