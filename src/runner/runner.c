@@ -2,9 +2,26 @@
 #include "runner/runner.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static bg_status copy_state(bg_runner *runner)
+{
+    bg_runner_config *config = &runner->config;
+    size_t count = config->state_count;
+
+    if (count > 0) {
+        runner->state = calloc(count, sizeof *runner->state);
+        if (runner->state == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu state tensors", count);
+        memcpy(runner->state, config->state, count * sizeof *runner->state);
+    }
+    config->state = runner->state;
+    return BG_OK;
+}
 
 static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
 {
+    bg_runner_config checked;
     bg_status status;
 
     BG__TRY(bg__config_load(config, &runner->config));
@@ -13,7 +30,9 @@ static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
     if (config->eager_ops != NULL)
         BG__TRY(bg_runner_config_set(&runner->config, "eager_ops", config->eager_ops));
     BG__TRY(bg_runner_config_from_env(&runner->config));
-    BG__TRY(bg__config_check(&runner->config));
+    BG__TRY(bg__config_load(&runner->config, &checked));
+    runner->config.variants = checked.variants; /* the environment's 0 means 1, too */
+    BG__TRY(copy_state(runner));
 done:
     return status;
 }
@@ -77,6 +96,7 @@ void bg_runner_destroy(bg_runner *runner)
     bg__buffers_free(&runner->extra);
     bg_pool_destroy(runner->pool);
     bg_runner_config_clear(&runner->config);
+    free(runner->state);
     free(runner->ops);
     free(runner);
 }

@@ -99,6 +99,7 @@ bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replan
 
 struct bg_runner {
     bg_runner_config config;
+    bg_tensor *state; /* config.state */
     bg_runner_forward forward;
     void *user;
     cudaStream_t stream;
