@@ -85,17 +85,6 @@ static bg_status forward_of_bucket(void *user, cudaStream_t stream)
     return bucket->runner->forward(bucket->runner->user, bg_context_get(), stream);
 }
 
-static bg_status prepare(bg_runner *runner, const bg_context *context)
-{
-    bg_status status = BG_OK;
-    if (runner->config.prepare == NULL)
-        return BG_OK;
-    status = runner->config.prepare(runner->config.callback_user, context, runner->stream);
-    if (status != BG_OK)
-        bg__fail(status, "config.prepare returned %s (%s)", bg_status_name(status), bg_status_text(status));
-    return status;
-}
-
 static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
 {
     bg_context context = context_of(bucket, BG_PHASE_WARMUP);
@@ -104,7 +93,7 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
     observe(runner);
     bg__context_set(&context);
     for (int i = 0; i < runner->config.warmups && status == BG_OK; i++) {
-        status = prepare(runner, &context);
+        status = bg__pass_prepare(runner, &context);
         if (status == BG_OK)
             status = bg__pass_eager(runner, &context);
         if (status != BG_OK)
@@ -139,10 +128,10 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     options.pool = runner->pool;
     options.state = runner->config.state;
     options.state_count = runner->config.state_count;
-    BG__TRY(bg__pool_bucket_begin(runner->pool, name));
+    BG__TRY(bg__pass_open_bucket(runner, name));
     observe(runner);
     bg__context_set(&context);
-    status = prepare(runner, &context);
+    status = bg__pass_prepare(runner, &context);
     if (status == BG_OK)
         status = bg_capture_forward(&bucket->graph, forward_of_bucket, bucket, runner->stream, &options);
     bg__context_reset();

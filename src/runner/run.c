@@ -123,15 +123,12 @@ done:
 
 static bg_status run_pass(bg_runner *runner, const bg__bucket *bucket, const bg_context *context)
 {
-    const bg_runner_config *config = &runner->config;
-    bg_status status = BG_OK;
+    bg_status status;
 
-    if (config->prepare != NULL) {
-        status = config->prepare(config->callback_user, context, runner->stream);
-        if (status != BG_OK)
-            return bg__fail(status, "config.prepare returned %s (%s)", bg_status_name(status), bg_status_text(status));
-    }
-    return bucket != NULL ? bg_replay(bucket->graph, runner->stream) : bg__pass_eager(runner, context);
+    BG__TRY(bg__pass_prepare(runner, context));
+    status = bucket != NULL ? bg_replay(bucket->graph, runner->stream) : bg__pass_eager(runner, context);
+done:
+    return status;
 }
 
 static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
@@ -152,7 +149,7 @@ static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *
         context.mode = bucket->mode;
         context.padded_tokens = bucket->tokens;
         context.phase = BG_PHASE_REPLAY;
-        context.replay = bucket->replays;
+        context.replay = bucket->graph->replays;
     }
     bg__context_set(&context);
     status = run_pass(runner, bucket, &context);
@@ -175,7 +172,10 @@ bg_status bg__runner_check_idle(const bg_runner *runner, const char *function)
     if (bg__context_is_set())
         return bg__fail(BG_ERROR_BUSY, "%s: this thread is in a run of a runner already; runs do not nest", function);
     if (runner->running)
-        return bg__fail(BG_ERROR_BUSY, "%s: the runner runs in another thread; it serves one at a time", function);
+        return bg__fail(BG_ERROR_BUSY,
+                        "%s: the runner is busy, in another thread or in a callback of its own; it serves one at a "
+                        "time",
+                        function);
     return BG_OK;
 }
 

@@ -59,7 +59,7 @@ typedef struct bg__bucket {
     bg_graph *graph; /* NULL: not captured */
     char *failure;   /* of its last capture; NULL: none */
     size_t pool_bytes;
-    uint64_t replays; /* of all its graphs */
+    uint64_t replays; /* of all graphs that it has had */
     bool captured_before;
 } bg__bucket;
 
@@ -86,6 +86,10 @@ void bg__context_set(bg_context *context);
 void bg__context_reset(void);
 bool bg__context_is_set(void);
 
+/* config.prepare; OK without one. */
+bg_status bg__pass_prepare(bg_runner *runner, const bg_context *context);
+/* A bucket of the pool, for one pass; bg__pool_bucket_end ends it. */
+bg_status bg__pass_open_bucket(bg_runner *runner, const char *name);
 /* forward, run eagerly in the thread's context. */
 bg_status bg__pass_eager(bg_runner *runner, const bg_context *context);
 
@@ -121,6 +125,7 @@ struct bg_runner {
 
     bool frozen; /* graphs may hold the static buffers */
     bool running;
+    bool bucket_left; /* the pool's bucket is open: a pass began a capture there, and left it */
 };
 
 /* BUSY inside a run of this thread or of this runner. */

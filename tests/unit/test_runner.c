@@ -653,7 +653,7 @@ static void test_callbacks(void **state)
     c.fails = 1;
     batch = mixed(2);
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_IO);
-    EXPECT_ERROR("config.prepare returned BG_ERROR_IO");
+    EXPECT_ERROR("config.prepare: it returned BG_ERROR_IO");
     c.fails = 0;
     expect_run(f, &m, mixed(2), 1);
     bg_runner_destroy(m.runner);
