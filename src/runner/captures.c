@@ -253,6 +253,8 @@ bg_status bg_runner_capture(bg_runner *runner)
     BG__NEED(runner);
     bg__pending_note();
     BG__TRY(bg__runner_check_idle(runner, __func__));
+    BG__TRY(bg__runner_check_place(runner, __func__));
+    BG__TRY(bg__runner_check_capture(__func__));
     runner->frozen = true;
     if (runner->config.lazy && runner->bucket_count > 0 && !any_captured(runner))
         goto done;

@@ -22,15 +22,19 @@ static bg_status check_batch(const bg_batch *batch)
     return BG_OK;
 }
 
-/* The bucket that the batch may run by, or NULL and why not; *why: the veto's own words, or NULL. */
-static bg_status choose(bg_runner *runner, const bg_batch *batch, bg__bucket **bucket, bg_reason *reason,
-                        const char **why)
+typedef struct choice {
+    bg__bucket *bucket; /* NULL: the batch runs eagerly */
+    bg_reason reason;   /* why */
+    const char *why;    /* the veto's own words, or NULL */
+    int tokens;         /* that all ranks run together */
+} choice;
+
+static bg_status choose(bg_runner *runner, const bg_batch *batch, choice *made)
 {
     const bg_runner_config *config = &runner->config;
     int tokens = batch->tokens;
 
-    *why = NULL;
-
+    *made = (choice){.bucket = NULL};
     if (config->pad_across_ranks != NULL) {
         tokens = config->pad_across_ranks(config->callback_user, tokens);
         if (tokens < batch->tokens)
@@ -38,18 +42,19 @@ static bg_status choose(bg_runner *runner, const bg_batch *batch, bg__bucket **b
                             "config.pad_across_ranks answered %d for %d tokens; no rank may run fewer than it has",
                             tokens, batch->tokens);
     }
-    *bucket = bg__dispatch(runner, batch, tokens, reason);
-    if (*bucket != NULL && config->veto != NULL && config->veto(config->callback_user, batch, why)) {
-        *bucket = NULL;
-        *reason = BG_REASON_VETO;
+    made->tokens = tokens;
+    made->bucket = bg__dispatch(runner, batch, tokens, &made->reason);
+    if (made->bucket != NULL && config->veto != NULL && config->veto(config->callback_user, batch, &made->why)) {
+        made->bucket = NULL;
+        made->reason = BG_REASON_VETO;
     }
     return BG_OK;
 }
 
-static void explain(const bg_runner *runner, const bg_batch *batch, bg_reason reason, const char *why)
+static void explain(const bg_runner *runner, const bg_batch *batch, const choice *made)
 {
     const char *mode = bg__mode_name(runner->mode);
-    switch (reason) {
+    switch (made->reason) {
     case BG_REASON_NONE: return;
     case BG_REASON_MODE_NONE:
         bg__fail(BG_ERROR_UNSUPPORTED, "the mode %s runs %s batches eagerly", mode,
@@ -57,7 +62,7 @@ static void explain(const bg_runner *runner, const bg_batch *batch, bg_reason re
         return;
     case BG_REASON_TOO_LARGE:
         bg__fail(BG_ERROR_UNSUPPORTED, "%d tokens are more than the largest bucket has; extend config.schedule",
-                 batch->tokens);
+                 made->tokens);
         return;
     case BG_REASON_PADDING:
         bg__fail(BG_ERROR_UNSUPPORTED,
@@ -65,7 +70,7 @@ static void explain(const bg_runner *runner, const bg_batch *batch, bg_reason re
                  batch->tokens, runner->config.max_padding);
         return;
     case BG_REASON_VETO:
-        bg__fail(BG_ERROR_UNSUPPORTED, "config.veto refuses: %s", why ? why : "it gives no reason");
+        bg__fail(BG_ERROR_UNSUPPORTED, "config.veto refuses: %s", made->why ? made->why : "it gives no reason");
         return;
     case BG_REASON_CAPTURE_FAILED:
         bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket could not be captured; bg_runner_get_bucket tells why");
@@ -79,43 +84,49 @@ static void explain(const bg_runner *runner, const bg_batch *batch, bg_reason re
 
 bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reason)
 {
-    bg_reason found = BG_REASON_NONE;
-    bg__bucket *bucket = NULL;
-    const char *why = NULL;
+    choice made = {.reason = BG_REASON_NONE};
+    bg_status status;
+    bool running;
 
+    if (reason != NULL)
+        *reason = BG_REASON_NONE;
     if (runner == NULL || batch == NULL) {
         bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_can_run: %s is NULL", runner ? "batch" : "runner");
         return false;
     }
-    if (check_batch(batch) != BG_OK || choose(runner, batch, &bucket, &found, &why) != BG_OK) {
+    running = runner->running; /* it may be asked in a run, too */
+    runner->running = true;
+    status = check_batch(batch);
+    if (status == BG_OK)
+        status = choose(runner, batch, &made);
+    runner->running = running;
+    if (status != BG_OK) {
         bg__fail_where("bg_runner_can_run");
         return false;
     }
     if (reason != NULL)
-        *reason = found;
-    explain(runner, batch, found, why);
-    return bucket != NULL;
+        *reason = made.reason;
+    explain(runner, batch, &made);
+    return made.bucket != NULL;
 }
 
 /* Brings the batch in, and captures its bucket first where it is lazy: on this batch, which may lie in the static
  * buffers already. At the first capture the mode may be found too high: then the batch is sent out anew. */
-static bg_status load(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg__bucket **bucket,
-                      bg_reason *reason)
+static bg_status load(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
 {
-    const char *why;
     bg_status status;
     for (;;) {
         bool replanned = false;
-        BG__TRY(bg__inputs_load(runner, inputs, batch->tokens, *bucket ? (*bucket)->tokens : batch->tokens));
-        if (*bucket == NULL || (*bucket)->graph != NULL)
+        if (made->bucket != NULL && made->bucket->graph == NULL && bg__runner_check_capture("bg_runner_run") != BG_OK)
+            *made = (choice){.reason = BG_REASON_NOT_CAPTURED, .tokens = made->tokens};
+        BG__TRY(bg__inputs_load(runner, inputs, batch->tokens, made->bucket ? made->bucket->tokens : batch->tokens));
+        if (made->bucket == NULL || made->bucket->graph != NULL)
             goto done;
-        BG__TRY(bg__capture_lazily(runner, *bucket, &replanned));
-        if (replanned) {
-            BG__TRY(choose(runner, batch, bucket, reason, &why));
-        } else if ((*bucket)->graph == NULL) {
-            *bucket = NULL;
-            *reason = BG_REASON_CAPTURE_FAILED;
-        }
+        BG__TRY(bg__capture_lazily(runner, made->bucket, &replanned));
+        if (replanned)
+            BG__TRY(choose(runner, batch, made));
+        else if (made->bucket->graph == NULL)
+            *made = (choice){.reason = BG_REASON_CAPTURE_FAILED, .tokens = made->tokens};
     }
 done:
     return status;
@@ -136,14 +147,14 @@ static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *
 {
     bg_context context = {.mode = BG_MODE_NONE, .batch = *batch, .phase = BG_PHASE_PLAIN, .user = context_user};
     bg__bucket *bucket;
-    bg_reason reason;
-    const char *why;
+    choice made;
     bg_status status;
 
     BG__TRY(bg__outputs_check(runner, outputs, batch->tokens));
-    BG__TRY(choose(runner, batch, &bucket, &reason, &why));
+    BG__TRY(choose(runner, batch, &made));
     BG__TRY(bg__buffers_grow(runner, batch->tokens));
-    BG__TRY(load(runner, batch, inputs, &bucket, &reason));
+    BG__TRY(load(runner, batch, inputs, &made));
+    bucket = made.bucket;
     context.padded_tokens = batch->tokens;
     if (bucket != NULL) {
         context.mode = bucket->mode;
@@ -161,22 +172,10 @@ static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *
         bucket->replays++;
         bg__count_replay(bucket->mode, bucket->tokens - batch->tokens);
     } else {
-        bg__count_eager(reason);
+        bg__count_eager(made.reason);
     }
 done:
     return status;
-}
-
-bg_status bg__runner_check_idle(const bg_runner *runner, const char *function)
-{
-    if (bg__context_is_set())
-        return bg__fail(BG_ERROR_BUSY, "%s: this thread is in a run of a runner already; runs do not nest", function);
-    if (runner->running)
-        return bg__fail(BG_ERROR_BUSY,
-                        "%s: the runner is busy, in another thread or in a callback of its own; it serves one at a "
-                        "time",
-                        function);
-    return BG_OK;
 }
 
 bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
@@ -188,6 +187,7 @@ bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tenso
     BG__NEED(batch);
     bg__pending_note();
     BG__TRY(bg__runner_check_idle(runner, __func__));
+    BG__TRY(bg__runner_check_place(runner, __func__));
     status = check_batch(batch);
     if (status != BG_OK) {
         bg__fail_where("bg_runner_run");

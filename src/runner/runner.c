@@ -66,6 +66,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     runner->forward = forward;
     runner->user = user;
     runner->stream = stream;
+    runner->thread = bg__thread_id();
     runner->mode = runner->config.mode;
     runner->rows = runner->config.max_tokens;
     BG__TRY_CUDA(cudaGetDevice(&runner->device));

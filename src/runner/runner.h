@@ -108,6 +108,7 @@ struct bg_runner {
     void *user;
     cudaStream_t stream;
     int device;
+    uint64_t thread; /* that made it */
     CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
     bg_pool *pool;
     bg__buffers inputs, outputs, extra;
@@ -128,8 +129,14 @@ struct bg_runner {
     bool bucket_left; /* the pool's bucket is open: a pass began a capture there, and left it */
 };
 
+/* ---- places (place.c) ---------------------------------------------------------------------------------------- */
+
 /* BUSY inside a run of this thread or of this runner. */
 bg_status bg__runner_check_idle(const bg_runner *runner, const char *function);
+/* What the runner queues would go astray: another current device, a stream that captures. */
+bg_status bg__runner_check_place(const bg_runner *runner, const char *function);
+/* No capture can begin in this thread now. */
+bg_status bg__runner_check_capture(const char *function);
 
 /* ---- progress (progress.c) ----------------------------------------------------------------------------------- */
 

@@ -184,8 +184,8 @@ static void check_told(const sweep_scene *s, const char *call, cudaError_t code,
               "nothing tells of the failure: the status is BG_OK, on stderr stands \"%s\"", said);
     }
     if ((s->status == BG_OK || s->recovered) && !is_state_lost())
-        CHECK(result_of(s) == scenario->result, "the status is %s, and the result %g where %g is right", bg_status_name(s->status),
-              (double)result_of(s), (double)scenario->result);
+        CHECK(result_of(s) == scenario->result, "the status is %s, and the result %g where %g is right",
+              bg_status_name(s->status), (double)result_of(s), (double)scenario->result);
 }
 
 /* bg_replay does not look for an error of the caller's. */

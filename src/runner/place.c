@@ -1,0 +1,55 @@
+/* Where a runner can run, and where it can capture. */
+#include "runner/runner.h"
+
+bg_status bg__runner_check_idle(const bg_runner *runner, const char *function)
+{
+    if (bg__context_is_set())
+        return bg__fail(BG_ERROR_BUSY, "%s: this thread is in a run of a runner already; runs do not nest", function);
+    if (runner->running)
+        return bg__fail(BG_ERROR_BUSY,
+                        "%s: the runner is busy, in another thread or in a callback of its own; it serves one at a "
+                        "time",
+                        function);
+    return BG_OK;
+}
+
+bg_status bg__runner_check_place(const bg_runner *runner, const char *function)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    bg_status status = BG_OK;
+    int device;
+
+    BG__TRY_CUDA(cudaGetDevice(&device));
+    if (device != runner->device)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "%s: the runner was made for device %d, the current device is %d; call cudaSetDevice(%d) first",
+                        function, runner->device, device, runner->device);
+    if (runner->stream == cudaStreamPerThread && runner->thread != bg__thread_id())
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "%s: the runner's stream is cudaStreamPerThread, which is another one in this thread; create a "
+                        "stream for a runner that goes from thread to thread",
+                        function);
+    if (bg__captured_has(runner->stream))
+        return bg__fail(BG_ERROR_ALREADY_CAPTURING,
+                        "%s: the runner's stream takes part in a capture; end that first, or run in an eager op",
+                        function);
+    if (runner->stream != cudaStreamLegacy)
+        BG__TRY_CUDA(cudaStreamIsCapturing(runner->stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+        status = bg__fail(BG_ERROR_FOREIGN_CAPTURE,
+                          "%s: the runner's stream is captured by a capture that breakgraph did not begin; end that "
+                          "first",
+                          function);
+done:
+    return status;
+}
+
+bg_status bg__runner_check_capture(const char *function)
+{
+    bg_phase phase = bg_current_phase();
+    if (phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY)
+        return bg__fail(BG_ERROR_BUSY, "%s: an eager body runs in this thread; capture outside it", function);
+    if (bg__live_mine() != NULL)
+        return bg__fail(BG_ERROR_ALREADY_CAPTURING, "%s: this thread has a capture already; end that first", function);
+    return BG_OK;
+}
