@@ -90,12 +90,10 @@ void bg_runner_destroy(bg_runner *runner)
         return;
     }
     bg__plan_free(runner);
-    if (runner->inputs.count + runner->outputs.count + runner->extra.count > 0)
-        BG__RELEASE(cudaStreamSynchronize(runner->stream)); /* what is unmapped while work uses it is a fault */
+    bg_pool_destroy(runner->pool); /* the last hold on it: it waits for all work, which may use the buffers, too */
     bg__buffers_free(&runner->inputs);
     bg__buffers_free(&runner->outputs);
     bg__buffers_free(&runner->extra);
-    bg_pool_destroy(runner->pool);
     bg_runner_config_clear(&runner->config);
     free(runner->state);
     free(runner->ops);
