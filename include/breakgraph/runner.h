@@ -12,7 +12,9 @@
  * where there is none it runs eagerly, and the reason is counted. forward finds its inputs and leaves its outputs in
  * static buffers that the runner owns; it computes context->padded_tokens rows.
  *
- * Threads: a runner serves one thread at a time; several runners may run at once. */
+ * Threads: a runner serves one thread at a time, on cudaStreamPerThread the one that made it; several runners may run
+ * at once. What runs on a device (declarations, captures, runs) needs the runner's device as the current one, and its
+ * stream out of captures: else INVALID_ARGUMENT, FOREIGN_CAPTURE or ALREADY_CAPTURING, and nothing has happened. */
 #ifndef BREAKGRAPH_RUNNER_H
 #define BREAKGRAPH_RUNNER_H
 
@@ -33,7 +35,7 @@ typedef bg_status (*bg_runner_forward)(void *user, const bg_context *context, cu
  *   PADDING:        the bucket's size is more than config.max_padding times the batch's
  *   VETO:           config.veto refused
  *   CAPTURE_FAILED: its bucket could not be captured
- *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured */
+ *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured; a lazy bucket where none can be */
 typedef enum bg_reason {
     BG_REASON_NONE,
     BG_REASON_MODE_NONE,
@@ -51,18 +53,19 @@ BG_API bg_status bg_runner_create(bg_runner **runner, const bg_runner_config *co
                                   void *user, cudaStream_t stream);
 
 /* Declares an input. dim[0] is the token dimension, its value ignored; the others hold for all batches. *tensor
- * becomes the static buffer, with config.max_tokens rows; where a larger batch comes it grows, and stays where it is.
- * Before each pass rows beyond the batch are filled up to the bucket's size: BG_PAD_ZERO, BG_PAD_SENTINEL with
+ * becomes the static buffer, with config.max_tokens rows, zeroed; where a larger batch comes it grows, and stays where
+ * it is. Before each pass rows beyond the batch are filled up to the bucket's size: BG_PAD_ZERO, BG_PAD_SENTINEL with
  * pad_value in the input's dtype, BG_PAD_REPEAT_LAST with the batch's last row, BG_PAD_KEEP not at all. Only before the
- * first capture. Errors: INVALID_ARGUMENT (a NULL, a name that is taken, a rank or dimension, a pad_value that dtype
- * cannot hold), BUSY (captured already), OUT_OF_MEMORY, CUDA. */
+ * first capture or run. Errors: INVALID_ARGUMENT (a NULL, a name that is taken, a rank or dimension, a pad_value that
+ * dtype cannot hold), BUSY (captured or run already), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                      bg_padding padding, double pad_value, bg_tensor *tensor);
 
 /* Puts data, memory of the caller's with as many rows as the static buffer, in that buffer's place; *tensor becomes the
  * new one. For callers who own a stable address: batches that come there are not copied. Where batches keep coming
- * from elsewhere they are copied there, with a message once. data outlives the runner. Only before the first capture.
- * NOT_FOUND without an input of that name. */
+ * from elsewhere they are copied there, with a message once. data outlives the runner. Only before the first capture
+ * or run. Errors: NOT_FOUND (no input of that name), INVALID_ARGUMENT (a NULL; memory that the device does not reach,
+ * or of no alignment for the dtype), BUSY (captured or run already). */
 BG_API bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, bg_tensor *tensor);
 
 /* Declares an output, as for inputs; nothing is padded. */
@@ -78,21 +81,24 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
  * Before it forward runs config.warmups times eagerly on padding; config.state is put back afterwards. A bucket that
  * fails is named with the reason in a warning, and its batches run eagerly; the others stay usable: OK if any was
  * captured, else the first failure. A further call captures all anew. On a terminal it shows progress. Errors: BUSY (in
- * a run), those of bg_capture_forward. */
+ * a run, in an eager body), ALREADY_CAPTURING (a capture of this thread), those of bg_capture_forward. */
 BG_API bg_status bg_runner_capture(bg_runner *runner);
 
 /* Whether the batch would run by a graph; else *reason (may be NULL) says why not, and bg_last_error() in a sentence, a
  * veto's with its own words. A lazy bucket that is still to be captured counts as there. The veto is asked. A NULL or
- * invalid batch: false, with bg_last_error(). */
+ * invalid batch: false, REASON_NONE, with bg_last_error(). */
 BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reason);
 
 /* Runs a batch. inputs: one tensor for each input, in the order of declaration, with dim[0] the batch's tokens; one
  * whose data is NULL or the static buffer's lies there already; NULL: all do. outputs likewise (NULL: none wanted): one
  * whose data is NULL comes back as a view of the static buffer, valid until the next run; else the rows of the batch
- * are copied there. It returns when all is queued. context_user is what the context's user shows. An eager run reads
- * the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors: INVALID_ARGUMENT (a bad batch),
- * SHAPE, DTYPE (a tensor, which is named), OUT_OF_MEMORY (for a batch above config.max_tokens), BUSY (inside a run of
- * this thread or of this runner), those of forward, of the callbacks and of bg_replay. */
+ * are copied there. Rows that are copied may lie in a static buffer only where the run does not fill or read it.
+ * A lazy bucket that cannot be captured here (beside a capture of this thread, in an eager body) waits for a later run,
+ * and this batch runs eagerly. It returns when all is queued. context_user is what the context's user shows. An eager
+ * run reads the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors: INVALID_ARGUMENT (a
+ * bad batch; rows that overlap those of a static buffer), SHAPE, DTYPE (a tensor, which is named), OUT_OF_MEMORY (for a
+ * batch above config.max_tokens), BUSY (inside a run of this thread or of this runner), those of forward, of the
+ * callbacks and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 

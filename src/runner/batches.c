@@ -121,6 +121,63 @@ done:
     return status;
 }
 
+/* ---- overlaps: all rows move at once ---- */
+
+static bool overlap(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+    return x < y + b_bytes && y < x + a_bytes;
+}
+
+/* The caller's rows; NULL: they are, or stay, in the static buffer. */
+static const void *elsewhere(const bg__buffer *buffer, const bg_tensor *tensor)
+{
+    return tensor->data != buffer->tensor.data ? tensor->data : NULL;
+}
+
+static bg_status refuse_overlap(const char *what, const bg__buffer *buffer, const bg__buffer *other)
+{
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                    "bg_runner_run: %s %s overlaps the rows of the static buffer of %s that the run needs; give it its "
+                    "own memory, or leave it where its static buffer begins",
+                    what, buffer->name, other->name);
+}
+
+/* Whether a source lies where rows are filled. */
+static bg_status check_sources(const bg_runner *runner, const bg_tensor *tensors, int tokens, int padded)
+{
+    const bg__buffers *inputs = &runner->inputs;
+    for (int i = 0; i < inputs->count; i++) {
+        const bg__buffer *input = &inputs->list[i];
+        const void *source = elsewhere(input, &tensors[i]);
+        for (int j = 0; j < inputs->count && source != NULL; j++) {
+            const bg__buffer *other = &inputs->list[j];
+            bgk_rows rows = padding_of(other, tokens, padded);
+            size_t skipped = elsewhere(other, &tensors[j]) != NULL ? 0 : rows.copied;
+            if (overlap(source, (size_t)tokens * input->row, (char *)rows.target + skipped,
+                        rows.copied - skipped + rows.tail))
+                return refuse_overlap("input", input, other);
+        }
+    }
+    return BG_OK;
+}
+
+/* Whether an output is to go where outputs come from. */
+static bg_status check_targets(const bg_runner *runner, const bg_tensor *tensors, int tokens)
+{
+    const bg__buffers *outputs = &runner->outputs;
+    for (int i = 0; i < outputs->count; i++) {
+        const bg__buffer *output = &outputs->list[i];
+        const void *target = elsewhere(output, &tensors[i]);
+        for (int j = 0; j < outputs->count && target != NULL; j++) {
+            const bg__buffer *other = &outputs->list[j];
+            if (overlap(target, (size_t)tokens * output->row, other->tensor.data, (size_t)tokens * other->row))
+                return refuse_overlap("output", output, other);
+        }
+    }
+    return BG_OK;
+}
+
 bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded)
 {
     moves m = {.stream = runner->stream};
@@ -129,6 +186,8 @@ bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int token
     for (int i = 0; i < runner->inputs.count; i++)
         if (tensors != NULL && tensors[i].data != NULL)
             BG__TRY(check_shape(&runner->inputs.list[i], "input", &tensors[i], tokens));
+    if (tensors != NULL)
+        BG__TRY(check_sources(runner, tensors, tokens, padded));
     for (int i = 0; i < runner->inputs.count; i++)
         BG__TRY(load(runner, &m, &runner->inputs.list[i], tensors ? tensors[i].data : NULL, tokens, padded));
     BG__TRY(flush(&m));
@@ -142,7 +201,7 @@ bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, i
     for (int i = 0; i < runner->outputs.count && tensors != NULL && status == BG_OK; i++)
         if (tensors[i].data != NULL)
             status = check_shape(&runner->outputs.list[i], "output", &tensors[i], tokens);
-    return status;
+    return status == BG_OK && tensors != NULL ? check_targets(runner, tensors, tokens) : status;
 }
 
 static bg_status store(bg_runner *runner, moves *m, const bg__buffer *output, bg_tensor *tensor, int tokens)

@@ -67,6 +67,7 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
     bg_status status;
 
     BG__TRY(check_open(runner, function));
+    BG__TRY(bg__runner_check_place(runner, function));
     if (find(&runner->inputs, name) || find(&runner->outputs, name) || find(&runner->extra, name)) {
         status =
             bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: the runner has a buffer of the name %s already", function, name);
@@ -82,6 +83,7 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
     BG__TRY(bg__pages_grow(&buffer.pages, BG__LOW, bytes));
     buffer.tensor.data = bg__pages_address(&buffer.pages, BG__LOW, 0, bytes);
     BG__TRY_CUDA(cudaMemsetAsync(buffer.tensor.data, 0, bytes, runner->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(runner->stream)); /* the caller may write to it on any stream */
     buffer.row = bytes / (size_t)shape->dim[0];
     buffers->list[buffers->count] = buffer;
     *made = &buffers->list[buffers->count++];
@@ -206,24 +208,35 @@ done:
 bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, bg_tensor *tensor)
 {
     bg__buffer *input;
+    bool reached;
+    bg_status status;
 
     BG__NEED(runner);
     BG__NEED(name);
     BG__NEED(data);
     BG__NEED(tensor);
-    if (check_open(runner, __func__) != BG_OK)
-        return BG_ERROR_BUSY;
+    bg__pending_note();
+    BG__TRY(check_open(runner, __func__));
     input = find(&runner->inputs, name);
     if (input == NULL)
         return bg__fail(BG_ERROR_NOT_FOUND,
-                        "bg_runner_bind_input: the runner has no input %s; declare it with "
-                        "bg_runner_add_input",
-                        name);
+                        "bg_runner_bind_input: the runner has no input %s; declare it with bg_runner_add_input", name);
+    if ((uintptr_t)data % bg_dtype_bytes(input->tensor.dtype) != 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_runner_bind_input: %p is no place for %s, which is %s: no multiple of %zu", data, name,
+                        bg_dtype_name(input->tensor.dtype), bg_dtype_bytes(input->tensor.dtype));
+    BG__TRY(bg__reach_check(runner, data, &reached));
+    if (!reached)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_runner_bind_input: the device does not reach %p, which is to hold %s; bind device memory "
+                        "of device %d, or host memory of cudaMallocHost",
+                        data, name, runner->device);
     bg__pages_clear(&input->pages);
     input->bound = true;
     input->tensor.data = data;
     *tensor = input->tensor;
-    return BG_OK;
+done:
+    return status;
 }
 
 void bg__buffers_free(bg__buffers *buffers)

@@ -1,6 +1,7 @@
 /* Captures of buckets: warm-up, the pass, what is told of it. */
 #include "runner/runner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,18 +197,53 @@ done:
     return status;
 }
 
+/* After failures, too; the first one is told. */
+static bg_status put_back(const bg__state *state, bg_status status, cudaStream_t stream)
+{
+    char text[1024];
+    bg_status restored;
+
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    restored = bg__state_restore(state, stream);
+    if (status == BG_OK)
+        return restored;
+    bg__fail_restore(text);
+    return status;
+}
+
+/* The batch: its source may be what a pass writes, a view of an output, so that it cannot be brought in again. */
+static bg_status save_inputs(const bg_runner *runner, int rows, bg__state *state)
+{
+    size_t count = (size_t)runner->inputs.count;
+    bg_tensor *tensors = calloc(count + 1, sizeof *tensors);
+    bg_status status;
+
+    if (tensors == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu inputs", count);
+    for (size_t i = 0; i < count; i++) {
+        tensors[i] = runner->inputs.list[i].tensor;
+        tensors[i].dim[0] = rows;
+    }
+    status = bg__state_save(state, tensors, count, "input", runner->stream);
+    free(tensors);
+    return status;
+}
+
 bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replanned)
 {
+    const bg_runner_config *config = &runner->config;
+    bg__state state = {NULL, 0}, inputs = {NULL, 0};
     bg_status failed = BG_OK, status;
-    bg__state state = {NULL, 0};
 
     *replanned = false;
-    BG__TRY(bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream));
+    BG__TRY(bg__state_save(&state, config->state, config->state_count, "config.state", runner->stream));
+    BG__TRY(save_inputs(runner, bucket->tokens, &inputs));
     status = capture(runner, bucket, false, replanned, &failed);
-    if (status == BG_OK)
-        status = bg__state_restore(&state, runner->stream);
+    status = put_back(&state, status, runner->stream);
+    status = put_back(&inputs, status, runner->stream);
 done:
     bg__state_free(&state);
+    bg__state_free(&inputs);
     return status;
 }
 
@@ -226,6 +262,7 @@ static bg_status capture_all(bg_runner *runner, bg_status *failed, char **why)
             *why = strdup(bg_last_error());
         if (replanned) {
             progress.total = runner->bucket_count;
+            progress.done = 0;
             i = -1;
             continue;
         }
@@ -234,6 +271,14 @@ static bg_status capture_all(bg_runner *runner, bg_status *failed, char **why)
 done:
     bg__progress_end(&progress, runner);
     return status;
+}
+
+static void forget_failures(bg_runner *runner)
+{
+    for (int i = 0; i < runner->bucket_count; i++) {
+        free(runner->order[i]->failure);
+        runner->order[i]->failure = NULL;
+    }
 }
 
 static bool any_captured(const bg_runner *runner)
@@ -256,14 +301,14 @@ bg_status bg_runner_capture(bg_runner *runner)
     BG__TRY(bg__runner_check_place(runner, __func__));
     BG__TRY(bg__runner_check_capture(__func__));
     runner->frozen = true;
-    if (runner->config.lazy && runner->bucket_count > 0 && !any_captured(runner))
+    if (runner->config.lazy && runner->bucket_count > 0 && !any_captured(runner)) {
+        forget_failures(runner); /* the next batches try again */
         goto done;
+    }
     runner->running = true;
     status = bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream);
     if (status == BG_OK)
-        status = capture_all(runner, &failed, &why);
-    if (status == BG_OK)
-        status = bg__state_restore(&state, runner->stream);
+        status = put_back(&state, capture_all(runner, &failed, &why), runner->stream);
     runner->running = false;
     if (status == BG_OK && failed != BG_OK && !any_captured(runner))
         status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first: %s", why ? why : "");

@@ -110,23 +110,29 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
     return made.bucket != NULL;
 }
 
-/* Brings the batch in, and captures its bucket first where it is lazy: on this batch, which may lie in the static
- * buffers already. At the first capture the mode may be found too high: then the batch is sent out anew. */
+static bg_status bring_in(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
+{
+    if (made->bucket != NULL && made->bucket->graph == NULL && bg__runner_check_capture("bg_runner_run") != BG_OK)
+        *made = (choice){.reason = BG_REASON_NOT_CAPTURED, .tokens = made->tokens};
+    return bg__inputs_load(runner, inputs, batch->tokens, made->bucket ? made->bucket->tokens : batch->tokens);
+}
+
+/* Brings the batch in, and captures its bucket first where it is lazy: on this batch, which is in the static buffers
+ * from here on. At the first capture the mode may be found too high: then the batch is sent out anew. */
 static bg_status load(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
 {
     bg_status status;
-    for (;;) {
+
+    BG__TRY(bring_in(runner, batch, inputs, made));
+    while (made->bucket != NULL && made->bucket->graph == NULL) {
         bool replanned = false;
-        if (made->bucket != NULL && made->bucket->graph == NULL && bg__runner_check_capture("bg_runner_run") != BG_OK)
-            *made = (choice){.reason = BG_REASON_NOT_CAPTURED, .tokens = made->tokens};
-        BG__TRY(bg__inputs_load(runner, inputs, batch->tokens, made->bucket ? made->bucket->tokens : batch->tokens));
-        if (made->bucket == NULL || made->bucket->graph != NULL)
-            goto done;
         BG__TRY(bg__capture_lazily(runner, made->bucket, &replanned));
-        if (replanned)
+        if (replanned) {
             BG__TRY(choose(runner, batch, made));
-        else if (made->bucket->graph == NULL)
+            BG__TRY(bring_in(runner, batch, NULL, made));
+        } else if (made->bucket->graph == NULL) {
             *made = (choice){.reason = BG_REASON_CAPTURE_FAILED, .tokens = made->tokens};
+        }
     }
 done:
     return status;
