@@ -3,20 +3,18 @@
 
 #include <stdlib.h>
 
-void bg__plan_free(bg_runner *runner)
+void bg__plan_free(bg__plan *plan)
 {
-    for (int i = 0; i < runner->bucket_count; i++) {
-        bg_graph_destroy(runner->order[i]->graph);
-        free(runner->order[i]->failure);
+    for (int i = 0; i < plan->bucket_count; i++) {
+        bg_graph_destroy(plan->order[i]->graph);
+        free(plan->order[i]->failure);
     }
     for (int h = 0; h < BG__HALVES; h++) {
-        free(runner->halves[h].sizes);
-        free(runner->halves[h].buckets);
-        runner->halves[h] = (bg__half){.mode = BG_MODE_NONE};
+        free(plan->halves[h].sizes);
+        free(plan->halves[h].buckets);
     }
-    free(runner->order);
-    runner->order = NULL;
-    runner->bucket_count = 0;
+    free(plan->order);
+    *plan = (bg__plan){.order = NULL};
 }
 
 /* A decode bucket holds whole requests: sizes are rounded up to them, each kept once. */
@@ -67,26 +65,32 @@ static int by_order(const void *a, const void *b)
     return x->variant - y->variant;
 }
 
-bg_status bg__plan(bg_runner *runner)
+bg_status bg__plan_make(bg_runner *runner, bg_mode mode)
 {
-    bool separate = bg_mode_separate(runner->mode);
+    bg__plan plan = {.order = NULL};
+    bg__half *mixed = &plan.halves[BG__MIXED], *decode = &plan.halves[BG__DECODE];
+    int variants = runner->config.variants, count = 0;
     bg_status status;
-    int count = 0;
 
-    bg__plan_free(runner);
-    BG__TRY(plan_half(runner, &runner->halves[BG__MIXED], bg_mode_mixed(runner->mode), false));
-    BG__TRY(
-        plan_half(runner, &runner->halves[BG__DECODE], separate ? bg_mode_decode(runner->mode) : BG_MODE_NONE, true));
+    BG__TRY(plan_half(runner, mixed, bg_mode_mixed(mode), false));
+    if (bg_mode_separate(mode))
+        BG__TRY(plan_half(runner, decode, bg_mode_decode(mode), true));
+    count = (mixed->size_count + decode->size_count) * variants;
+    plan.order = calloc((size_t)count + 1, sizeof *plan.order);
+    if (plan.order == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", count);
+        goto done;
+    }
     for (int h = 0; h < BG__HALVES; h++)
-        count += runner->halves[h].size_count * runner->config.variants;
-    runner->order = calloc((size_t)count + 1, sizeof *runner->order);
-    if (runner->order == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", count);
-    for (int h = 0; h < BG__HALVES; h++)
-        for (int i = 0; i < runner->halves[h].size_count * runner->config.variants; i++)
-            runner->order[runner->bucket_count++] = &runner->halves[h].buckets[i];
-    qsort(runner->order, (size_t)runner->bucket_count, sizeof *runner->order, by_order);
+        for (int i = 0; i < plan.halves[h].size_count * variants; i++)
+            plan.order[plan.bucket_count++] = &plan.halves[h].buckets[i];
+    qsort(plan.order, (size_t)plan.bucket_count, sizeof *plan.order, by_order);
+    bg__plan_free(&runner->plan);
+    runner->plan = plan;
+    runner->mode = mode;
+    plan = (bg__plan){.order = NULL};
 done:
+    bg__plan_free(&plan);
     return status;
 }
 
@@ -136,7 +140,7 @@ static bg__bucket *find(const bg_runner *runner, const bg__half *half, const bg_
 
 bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, bg_reason *reason)
 {
-    const bg__half *decode = &runner->halves[BG__DECODE], *mixed = &runner->halves[BG__MIXED];
+    const bg__half *decode = &runner->plan.halves[BG__DECODE], *mixed = &runner->plan.halves[BG__MIXED];
     bg_reason why = BG_REASON_MODE_NONE;
     bg__bucket *bucket = NULL;
 

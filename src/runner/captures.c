@@ -52,14 +52,14 @@ static bg_status resolve(bg_runner *runner, bool *replanned)
         runner->ops_lost = false;
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a list of the ops that the forward pass calls");
     }
-    runner->resolved = true;
     if (!bg__mode_lower(runner->mode, runner->config.max_query_len, runner->ops, runner->op_count, &lowered, why,
-                        sizeof why))
+                        sizeof why)) {
+        runner->resolved = true;
         return BG_OK;
+    }
+    BG__TRY(bg__plan_make(runner, lowered));
     bg__warn("%s", why);
-    runner->mode = lowered;
-    *replanned = true;
-    BG__TRY(bg__plan(runner));
+    runner->resolved = *replanned = true;
 done:
     return status;
 }
@@ -251,22 +251,22 @@ done:
 
 static bg_status capture_all(bg_runner *runner, bg_status *failed, char **why)
 {
-    bg__progress progress = bg__progress_begin(runner->bucket_count);
+    bg__progress progress = bg__progress_begin(runner->plan.bucket_count);
     bg_status status = BG_OK;
     bool replanned;
 
-    for (int i = 0; i < runner->bucket_count; i++) {
+    for (int i = 0; i < runner->plan.bucket_count; i++) {
         bool first = *failed == BG_OK;
-        BG__TRY(capture(runner, runner->order[i], true, &replanned, failed));
+        BG__TRY(capture(runner, runner->plan.order[i], true, &replanned, failed));
         if (first && *failed != BG_OK)
             *why = strdup(bg_last_error());
         if (replanned) {
-            progress.total = runner->bucket_count;
+            progress.total = runner->plan.bucket_count;
             progress.done = 0;
             i = -1;
             continue;
         }
-        bg__progress_step(&progress, runner, runner->order[i]);
+        bg__progress_step(&progress, runner, runner->plan.order[i]);
     }
 done:
     bg__progress_end(&progress, runner);
@@ -275,18 +275,18 @@ done:
 
 static void forget_failures(bg_runner *runner)
 {
-    for (int i = 0; i < runner->bucket_count; i++) {
-        free(runner->order[i]->failure);
-        runner->order[i]->failure = NULL;
+    for (int i = 0; i < runner->plan.bucket_count; i++) {
+        free(runner->plan.order[i]->failure);
+        runner->plan.order[i]->failure = NULL;
     }
 }
 
 static bool any_captured(const bg_runner *runner)
 {
-    for (int i = 0; i < runner->bucket_count; i++)
-        if (runner->order[i]->graph != NULL)
+    for (int i = 0; i < runner->plan.bucket_count; i++)
+        if (runner->plan.order[i]->graph != NULL)
             return true;
-    return runner->bucket_count == 0;
+    return runner->plan.bucket_count == 0;
 }
 
 bg_status bg_runner_capture(bg_runner *runner)
@@ -301,7 +301,7 @@ bg_status bg_runner_capture(bg_runner *runner)
     BG__TRY(bg__runner_check_place(runner, __func__));
     BG__TRY(bg__runner_check_capture(__func__));
     runner->frozen = true;
-    if (runner->config.lazy && runner->bucket_count > 0 && !any_captured(runner)) {
+    if (runner->config.lazy && runner->plan.bucket_count > 0 && !any_captured(runner)) {
         forget_failures(runner); /* the next batches try again */
         goto done;
     }

@@ -1,7 +1,6 @@
 /* What a terminal shows while buckets are captured, and the table of what came of it. */
 #include "runner/runner.h"
 
-#include <string.h>
 #include <unistd.h>
 
 bg__progress bg__progress_begin(int total)
@@ -38,7 +37,7 @@ void bg__progress_end(const bg__progress *progress, const bg_runner *runner)
 
 int bg_runner_bucket_count(const bg_runner *runner)
 {
-    return runner != NULL ? runner->bucket_count : 0;
+    return runner != NULL ? runner->plan.bucket_count : 0;
 }
 
 bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_bucket_info *info)
@@ -47,21 +46,16 @@ bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_bucket_inf
     bg_graph_info graph = BG_GRAPH_INFO_INIT;
     const bg__bucket *bucket;
     bg_status status = BG_OK;
-    size_t size;
 
     BG__NEED(runner);
     BG__NEED(info);
-    size = info->struct_size;
-    if (size < sizeof info->struct_size || size > 4096)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "bg_runner_get_bucket: info->struct_size is %zu; start it with BG_BUCKET_INFO_INIT", size);
-    if (index < 0 || index >= runner->bucket_count)
+    if (index < 0 || index >= runner->plan.bucket_count)
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_runner_get_bucket: there is no bucket %d; the runner has %d", index,
-                        runner->bucket_count);
-    bucket = runner->order[index];
+                        runner->plan.bucket_count);
+    bucket = runner->plan.order[index];
     if (bucket->graph != NULL)
         BG__TRY(bg_graph_get_info(bucket->graph, &graph));
-    found = (bg_bucket_info){.struct_size = size,
+    found = (bg_bucket_info){.struct_size = sizeof found,
                              .mode = bucket->mode,
                              .decode = bucket->decode,
                              .tokens = bucket->tokens,
@@ -76,7 +70,7 @@ bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_bucket_inf
                              .capture_ms = graph.capture_ms,
                              .instantiate_ms = graph.instantiate_ms,
                              .replays = bucket->replays};
-    memcpy(info, &found, size < sizeof found ? size : sizeof found);
+    BG__TRY(bg__sized_give(info, &found, sizeof found, "info", "BG_BUCKET_INFO_INIT"));
 done:
     return status;
 }
@@ -101,7 +95,7 @@ void bg_runner_print(const bg_runner *runner, FILE *out)
         return;
     fprintf(out, "%-9s %-6s %7s %7s %8s %7s %9s %10s %10s %12s %9s\n", "mode", "for", "tokens", "variant", "segments",
             "nodes", "pool MiB", "graphs MiB", "capture ms", "of it inst.", "replays");
-    for (int i = 0; i < runner->bucket_count; i++) {
+    for (int i = 0; i < runner->plan.bucket_count; i++) {
         bg_bucket_info info = BG_BUCKET_INFO_INIT;
         if (bg_runner_get_bucket(runner, i, &info) == BG_OK)
             print_row(out, &info);

@@ -67,12 +67,11 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     runner->user = user;
     runner->stream = stream;
     runner->thread = bg__thread_id();
-    runner->mode = runner->config.mode;
     runner->rows = runner->config.max_tokens;
     BG__TRY_CUDA(cudaGetDevice(&runner->device));
     BG__TRY(bg__driver_entry("cuPointerGetAttributes", 7000, (void *)&runner->get_attributes));
     BG__TRY(make_pool(runner));
-    BG__TRY(bg__plan(runner));
+    BG__TRY(bg__plan_make(runner, runner->config.mode));
     *result = runner;
     runner = NULL;
 done:
@@ -89,7 +88,7 @@ void bg_runner_destroy(bg_runner *runner)
         bg__warn("bg_runner_destroy inside a run of the runner: it stays; destroy it when the run has returned");
         return;
     }
-    bg__plan_free(runner);
+    bg__plan_free(&runner->plan);
     bg_pool_destroy(runner->pool); /* the last hold on it: it waits for all work, which may use the buffers, too */
     bg__buffers_free(&runner->inputs);
     bg__buffers_free(&runner->outputs);

@@ -73,9 +73,15 @@ typedef struct bg__half {
 
 enum { BG__MIXED, BG__DECODE, BG__HALVES };
 
-/* Makes the halves that runner->mode asks for, without graphs, in place of those that there were. */
-bg_status bg__plan(bg_runner *runner);
-void bg__plan_free(bg_runner *runner);
+typedef struct bg__plan {
+    bg__half halves[BG__HALVES]; /* mode NONE: there is none */
+    bg__bucket **order;          /* of capture: from large to small */
+    int bucket_count;
+} bg__plan;
+
+/* The runner's mode becomes mode, its plan what that asks for, without graphs. After an error both are as before. */
+bg_status bg__plan_make(bg_runner *runner, bg_mode mode);
+void bg__plan_free(bg__plan *plan);
 /* The bucket for a batch, of which all ranks run `tokens` together; NULL: none, and *reason says why. */
 bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, bg_reason *reason);
 
@@ -120,9 +126,7 @@ struct bg_runner {
     int op_count, op_capacity;
     bool ops_lost; /* no host memory for one of them */
 
-    bg__half halves[BG__HALVES]; /* mode NONE: there is none */
-    bg__bucket **order;          /* of capture: from large to small */
-    int bucket_count;
+    bg__plan plan;
 
     bool frozen; /* graphs may hold the static buffers */
     bool running;

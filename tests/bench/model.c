@@ -75,7 +75,7 @@ done:
 static bg_status report_steps(bench *b, const decoder *decoders, const timing *timings)
 {
     const timing *segments = &timings[0], *full = &timings[1], *eager = &timings[2];
-    const bg_graph *graph = decoders[0].runner->order[0]->graph;
+    const bg_graph *graph = decoders[0].runner->plan.order[0]->graph;
     bg_graph_info info = BG_GRAPH_INFO_INIT;
     row row = {.section = "model", .what = "decode step in segments", .unit = MICROSECONDS, .measure = "total"};
     bg_status status;
@@ -92,7 +92,7 @@ static bg_status report_steps(bench *b, const decoder *decoders, const timing *t
     /* No way of launching makes the device faster than the one graph keeps it busy. */
     row.target = 2 * full->total.median <= eager->total.median ? 0.5 : 0;
     BG__TRY(report_add(&b->report, &row));
-    BG__TRY(bg_graph_get_info(decoders[1].runner->order[0]->graph, &info));
+    BG__TRY(bg_graph_get_info(decoders[1].runner->plan.order[0]->graph, &info));
     printf("\ntokens a second: %.0f in segments, %.0f as one graph, %.0f eagerly\n", 1e6 / segments->total.median,
            1e6 / full->total.median, 1e6 / eager->total.median);
     printf("the one graph holds %zu kernels; the eager step makes %llu launches and cuBLAS calls\n", info.kernel_nodes,

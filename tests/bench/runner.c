@@ -47,7 +47,7 @@ static bg_status run_by_runner(void *state)
 static bg_status run_replay(void *state)
 {
     small_model *m = state;
-    return bg_replay(m->runner->order[0]->graph, m->stream);
+    return bg_replay(m->runner->plan.order[0]->graph, m->stream);
 }
 
 static bg_status run_by_hand(void *state)
@@ -86,7 +86,7 @@ static bg_status open_small(small_model *m, cudaStream_t stream)
             bg_runner_add_input(m->runner, names[i], BG_I32, 1, (const int64_t[]){0}, BG_PAD_SENTINEL, -1, &m->in[i]));
     BG__TRY(bg_runner_add_output(m->runner, "out", BG_F32, 1, (const int64_t[]){0}, &m->out));
     BG__TRY(bg_runner_capture(m->runner));
-    m->exec = m->runner->order[0]->graph->segments[0].exec;
+    m->exec = m->runner->plan.order[0]->graph->segments[0].exec;
 done:
     return status;
 }
