@@ -57,10 +57,12 @@ BG_API bg_status bg_pool_create(bg_pool **pool, const bg_pool_options *options);
 BG_API bg_status bg_pool_alloc(bg_pool *pool, size_t bytes, void **ptr);
 
 /* Gives a block back. NULL is fine. Later work may get the same memory, so that it must come after all work that uses
- * the block: on one stream it does. Inside a capture with forked streams the pool waits for the next break, which all
- * of them join; a kept block that is released while a graph of the pool is captured waits for the end of the capture.
- * What is no block, or is released already, changes nothing, and a line on standard error says so; so too for a block
- * of a capture that has ended, which took its blocks back. */
+ * the block: on one stream it does. Inside a capture with forked streams, or an event that one may fork from, the pool
+ * waits for the next break, which all of them join; it knows of forks by bare CUDA calls only once a stream of theirs
+ * calls an op, so that such programs should include breakgraph/hooks.h. A kept block that is released while a graph of
+ * the pool is captured waits for the end of the capture. What is no block, or is released already, changes nothing, and
+ * a line on standard error says so; so too for a block of a capture that has ended, which took its blocks back, unless
+ * the next capture's lies in its place by now. */
 BG_API void bg_pool_release(bg_pool *pool, void *ptr);
 
 /* Errors: INVALID_ARGUMENT. */

@@ -50,6 +50,9 @@ static bg_status reserve(bg_capture *capture)
 static void note(bg_capture *capture, cudaEvent_t event, const bg_site *site)
 {
     forget(capture, event);
+    /* A stream may fork from here when the origin has gone on, and reused what it released. */
+    if (capture->holds_pool && !capture->in_body)
+        bg__pool_set_concurrent(capture->graph->pool, true);
     capture->events[capture->event_count++] = (bg__event){
         .event = event,
         .in_body = capture->in_body,

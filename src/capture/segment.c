@@ -204,8 +204,10 @@ bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user)
     capture->graph->breaks++;
     bg__ranges_enter_break(capture);
     BG__TRY(bg__segment_close(capture, true));
-    if (capture->holds_pool)
+    if (capture->holds_pool) {
         bg__pool_break(capture->graph->pool);
+        bg__pool_set_concurrent(capture->graph->pool, capture->member_count > 0);
+    }
     if (run != NULL && !capture->aborted)
         BG__TRY(run(capture, user));
     if (capture->holds_pool)
