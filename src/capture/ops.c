@@ -1,6 +1,7 @@
 /* Op calls inside a capture: captured into the segment, or run at a break. */
 #include "capture/capture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,19 +147,52 @@ done:
     return status;
 }
 
+/* A body may do what breaks a capture, of which CUDA tells only later. */
+static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, bg_status status)
+{
+    if (status == BG_OK) {
+        status = bg__fail(BG_ERROR_CAPTURE_INVALID, "the body made a call that a capture forbids (an allocation, a "
+                                                    "synchronisation, a query)");
+        bg__call_blame(call, status);
+    }
+    if (!call->op->eager)
+        bg__fail_where("%s was captured; make it eager, by BG_EAGER_OP or BG_EAGER_OPS, or leave the call out",
+                       call->op->name);
+    else
+        bg__fail_where("%s is declared eager, but was captured inline; %s", call->op->name,
+                       bg__override_breakable(capture->override) ? "name it in options.eager_ops or BG_EAGER_OPS"
+                                                                 : "unset BG_BREAKABLE=0");
+    return status;
+}
+
 static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
 {
-    bg_status status;
+    bg_status status, body;
 
     bg__call_rewind(call);
     bg__capture_note_call(capture, stream, call);
-    BG__TRY(count_nodes(capture, &call->first_node));
-    BG__TRY(bg__call_run(call, call->op->body, args, stream));
-    bg__pending_note(); /* the body may have left an error of its own */
-    BG__TRY(count_nodes(capture, &call->end_node));
-done:
-    if (status != BG_OK)
+    status = count_nodes(capture, &call->first_node);
+    if (status != BG_OK) {
         bg__call_blame(call, status);
+        return status;
+    }
+    body = bg__call_run(call, call->op->body, args, stream);
+    if (capture->aborted)
+        return body;
+    bg__pending_note(); /* the body may have left an error of its own */
+    if (body != BG_OK) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s", bg_last_error());
+        (void)count_nodes(capture, &call->end_node);
+        bg__fail_restore(text);
+        status = body;
+    } else {
+        status = count_nodes(capture, &call->end_node);
+        if (status != BG_OK)
+            bg__call_blame(call, status);
+    }
+    if (call->first_node >= 0 && call->end_node < 0 && (body != BG_OK || status == BG_OK))
+        status = blame_inlined(capture, call, body);
     return status;
 }
 

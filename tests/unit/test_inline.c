@@ -1,0 +1,214 @@
+/* Which ops are eager in one capture: options.eager_ops, options.inline_eager, and what comes after them. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+BG_OP(inl_plain, BG_IN(x), BG_OUT(y))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+BG_EAGER_OP(inl_eager, BG_INOUT(x))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, 3, N, stream));
+}
+
+/* Calls both. */
+BG_EAGER_OP(inl_outer, BG_IN(x), BG_OUT(y))
+{
+    bg_status status = BG_CALL(inl_plain, stream, .x = args->x, .y = args->y);
+    return status != BG_OK ? status : BG_CALL(inl_eager, stream, .x = args->y);
+}
+
+/* What no captured op may do. */
+static bool takes_it; /* the error */
+BG_EAGER_OP(inl_waits, BG_INOUT(x))
+{
+    cudaError_t error = cudaStreamSynchronize(stream);
+    (void)args;
+    if (takes_it)
+        (void)cudaGetLastError();
+    return takes_it ? BG_OK : from_cuda(error);
+}
+
+/* y = 36 x */
+static bg_status pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(inl_plain, stream, .x = f->x, .y = f->y);
+    BG_CALL(inl_eager, stream, .x = f->y);
+    bg_break(stream);
+    return BG_CALL(inl_outer, stream, .x = f->y, .y = f->y);
+}
+
+static bg_graph *capture(fixture *f, const bg_capture_options *options)
+{
+    bg_graph *graph;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, options));
+    assert_true(get(&f->y) == 36);
+    put(&f->x, 2);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == 72);
+    return graph;
+}
+
+/* The eager calls of the graph, in order, with commas between. */
+static void expect_eager(fixture *f, const bg_capture_options *options, int breaks, const char *expected)
+{
+    bg_graph *graph = capture(f, options);
+    bg_graph_info info = info_of(graph);
+    char found[300] = "";
+    for (int i = 0; i < info.calls; i++) {
+        bg_call_info call = BG_CALL_INFO_INIT;
+        EXPECT_OK(bg_graph_get_call(graph, i, &call));
+        if (!call.eager)
+            continue;
+        if (found[0] != '\0')
+            strcat(found, ",");
+        strcat(found, call.name);
+    }
+    if (strcmp(found, expected) != 0 || info.breaks != breaks)
+        fail_msg("eager are %s with %d breaks, expected %s with %d", found, info.breaks, expected, breaks);
+    bg_graph_destroy(graph);
+}
+
+/* Own patterns, then the program's, then the environment's: the last that matches decides. */
+static void test_order_of_patterns(void **state)
+{
+    static const struct {
+        const char *own, *program, *environment;
+        int breaks;
+        const char *eager;
+    } rows[] = {
+        {NULL, NULL, NULL, 3, "inl_eager#0,inl_outer#0,inl_outer#0/inl_plain#0,inl_outer#0/inl_eager#0"},
+        {"", NULL, NULL, 3, "inl_eager#0,inl_outer#0,inl_outer#0/inl_plain#0,inl_outer#0/inl_eager#0"},
+        {"!inl_*", NULL, NULL, 1, ""},
+        {"!inl_*,inl_plain#0", NULL, NULL, 2, "inl_plain#0"},
+        {"inl_plain#0,!inl_*", NULL, NULL, 1, ""},
+        {"!inl_*", "inl_plain", NULL, 3, "inl_plain#0,inl_outer#0/inl_plain#0"},
+        {"!inl_*", "inl_plain", "!inl_plain#0", 2, "inl_outer#0/inl_plain#0"},
+        {"inl_plain", "!inl_*", "inl_eager#0", 2, "inl_eager#0"},
+        {"inl_plain#0", NULL, "!inl_*", 1, ""},
+        {" inl_plain#0 , !inl_outer ", "", "", 4, "inl_plain#0,inl_eager#0,inl_outer#0/inl_eager#0"},
+    };
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        options.eager_ops = rows[i].own;
+        EXPECT_OK(bg_override_eager(rows[i].program));
+        if (rows[i].environment != NULL)
+            setenv("BG_EAGER_OPS", rows[i].environment, 1);
+        expect_eager(f, &options, rows[i].breaks, rows[i].eager);
+        unsetenv("BG_EAGER_OPS");
+    }
+    EXPECT_OK(bg_override_eager(NULL));
+}
+
+static void test_malformed_patterns(void **state)
+{
+    static const char *const patterns[] = {",", "a,", "a,,b", "!", "a b", "rope#", "rope#03", "/a", "a/"};
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        bg_graph *graph;
+        options.eager_ops = patterns[i];
+        EXPECT_STATUS(bg_capture_forward(&graph, pass, f, f->stream, &options), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("options.eager_ops");
+        EXPECT_ERROR("is not a pattern");
+        assert_null(graph);
+    }
+    options.eager_ops = NULL;
+    expect_eager(f, &options, 3, "inl_eager#0,inl_outer#0,inl_outer#0/inl_plain#0,inl_outer#0/inl_eager#0");
+}
+
+/* What is declared eager is captured; what is named is not. */
+static void test_inline(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+
+    options.inline_eager = true;
+    graph = capture(f, &options);
+    assert_int_equal(info_of(graph).breaks, 0); /* not bg_break, either */
+    assert_int_equal(info_of(graph).segments, 1);
+    assert_int_equal(info_of(graph).calls, 5);
+    assert_int_equal(info_of(graph).kernel_nodes, 4);
+    assert_null(bg_graph_args(graph, "inl_eager#0", sizeof(inl_eager_args)));
+    bg_graph_destroy(graph);
+
+    options.eager_ops = "inl_outer/inl_eager";
+    expect_eager(f, &options, 1, "inl_outer#0/inl_eager#0");
+    options.eager_ops = "inl_eager,!inl_eager#0";
+    expect_eager(f, &options, 1, "inl_outer#0/inl_eager#0");
+    options.eager_ops = NULL;
+    EXPECT_OK(bg_override_eager("inl_eager#0"));
+    expect_eager(f, &options, 1, "inl_eager#0");
+    EXPECT_OK(bg_override_eager(NULL));
+}
+
+/* The debug modes run all eagerly all the same. */
+static void test_inline_under_debug_modes(void **state)
+{
+    static const char *const modes[] = {"forward", "ops", "sync"};
+    static const int breaks[] = {1, 3, 0};
+    fixture *f = *state;
+    for (int i = 0; i < 3; i++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        bg_graph *graph;
+        setenv("BG_DEBUG", modes[i], 1);
+        options.inline_eager = true;
+        graph = capture(f, &options);
+        assert_int_equal(info_of(graph).breaks, breaks[i]);
+        bg_graph_destroy(graph);
+        unsetenv("BG_DEBUG");
+    }
+}
+
+static bg_status waiting_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(inl_plain, stream, .x = f->x, .y = f->y);
+    BG_CALL(inl_waits, stream, .x = f->y);
+    return BG_CALL(inl_plain, stream, .x = f->y, .y = f->z);
+}
+
+/* A body that was written for a break does what a capture forbids. */
+static void test_inline_body_that_waits(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    for (int i = 0; i < 2; i++) {
+        takes_it = i;
+        options.inline_eager = true;
+        EXPECT_STATUS(bg_capture_forward(&graph, waiting_pass, f, f->stream, &options),
+                      takes_it ? BG_ERROR_CAPTURE_INVALID : BG_ERROR_CUDA);
+        EXPECT_ERROR("inl_waits is declared eager, but was captured inline");
+        EXPECT_ERROR("BG_EAGER_OPS");
+        EXPECT_ERROR("call inl_waits#0");
+        setenv("BG_BREAKABLE", "0", 1);
+        (void)cudaGetLastError(); /* the body's own */
+        assert_int_not_equal(bg_capture_forward(&graph, waiting_pass, f, f->stream, NULL), BG_OK);
+        EXPECT_ERROR("unset BG_BREAKABLE=0");
+        unsetenv("BG_BREAKABLE");
+        (void)cudaGetLastError();
+        assert_null(graph);
+        expect_usable(f, f->stream);
+        options.inline_eager = false;
+        EXPECT_OK(bg_capture_forward(&graph, waiting_pass, f, f->stream, &options));
+        bg_graph_destroy(graph);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_order_of_patterns),        TEST(test_malformed_patterns),     TEST(test_inline),
+        TEST(test_inline_under_debug_modes), TEST(test_inline_body_that_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
