@@ -51,6 +51,7 @@ bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t b
         return BG_OK;
     }
     *ptr = NULL;
+    bg__pending_note(); /* of the body's */
     if (block != NULL && bytes < 2 * block->bytes)
         bytes = 2 * block->bytes; /* what is outgrown stays, at most as much again in all */
     BG__TRY(reserve(memory));

@@ -481,6 +481,54 @@ static void test_pending_error_stays(void **state)
     assert_int_equal(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
+/* Asks for more than there is. */
+BG_OP(greedy)
+{
+    void *memory;
+    return bg_scratch(args, SIZE_MAX / 2, &memory);
+}
+
+BG_EAGER_OP(greedy_later)
+{
+    void *memory;
+    return bg_scratch(args, bg_current_phase() == BG_PHASE_REPLAY ? SIZE_MAX / 2 : 16, &memory);
+}
+
+/* Memory that a body asks for fails, where nothing has looked at the caller's error before: at capture and in a replay
+ * beside a graph's last stream. It stays where there is one; where there is none, no other takes its place. */
+static void test_pending_error_beside_scratch(void **state)
+{
+    fixture *f = *state;
+    for (int pending = 0; pending < 2; pending++) {
+        bg_capture *capture;
+        bg_graph *graph;
+        if (!pending)
+            (void)cudaSetDevice(-1);
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+        if (pending)
+            (void)cudaSetDevice(-1);
+        else
+            (void)cudaGetLastError();
+        EXPECT_STATUS(BG_CALL(greedy, f->stream), BG_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(cudaGetLastError() != cudaSuccess, pending);
+        bg_capture_abort(capture);
+
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+        EXPECT_OK(BG_CALL(greedy_later, f->stream));
+        EXPECT_OK(bg_capture_end(capture, &graph));
+        EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OUT_OF_MEMORY);
+        if (!pending)
+            (void)cudaSetDevice(-1);
+        EXPECT_STATUS(bg_replay(graph, f->other), BG_ERROR_OUT_OF_MEMORY);
+        (void)cudaGetLastError();
+        if (pending)
+            (void)cudaSetDevice(-1);
+        EXPECT_STATUS(bg_replay(graph, f->other), BG_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(cudaGetLastError() != cudaSuccess, pending);
+        bg_graph_destroy(graph);
+    }
+}
+
 static void test_null_arguments(void **state)
 {
     fixture *f = *state;
@@ -607,6 +655,7 @@ int main(void)
         TEST(test_foreign_capture),
         TEST(test_foreign_inline_option),
         TEST(test_pending_error_stays),
+        TEST(test_pending_error_beside_scratch),
         TEST(test_null_arguments),
         TEST(test_bad_options),
         TEST(test_stream_of_another_device),
