@@ -337,11 +337,11 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     } else {
         char hidden = bg__fail_hide();
         status = forward(user, stream);
-        bg__pending_note(); /* it may have left an error of its own */
         if (status != BG_OK && bg_last_error()[0] == '\0')
             bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
         bg__fail_unhide(hidden);
     }
+    bg__pending_note(); /* the pass may have left an error of its own */
     if (status != BG_OK)
         note_failure(capture, status);
     return end(capture, graph);

@@ -85,6 +85,7 @@ static bg_status run_body(bg_capture *capture, bg__eager *eager, bg_op_body body
         bg__range_pop();
     capture->in_body = false;
     bg__body_leave(scope);
+    bg__pending_note(); /* it may have left an error of its own */
     return status;
 }
 

@@ -184,6 +184,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
         BG__TRY(keep(capture, &segment));
     if (capture->options.barrier != NULL) {
         status = capture->options.barrier(capture->options.barrier_user);
+        bg__pending_note(); /* it may have left an error of its own */
         if (status != BG_OK)
             bg__fail(status, "options.barrier returned %s", bg_status_name(status));
     }

@@ -1,9 +1,15 @@
 /* What goes wrong, and what is left after it. */
 #include "support.h"
 
+#include "hostcuda/hostcuda.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* There on the host device only. */
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
 
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
@@ -529,6 +535,62 @@ static void test_pending_error_beside_scratch(void **state)
     }
 }
 
+/* Leave an error, and succeed. */
+BG_EAGER_OP(untidy)
+{
+    (void)args;
+    (void)stream;
+    (void)cudaSetDevice(-1);
+    return BG_OK;
+}
+
+static bg_status leave_an_error(void *user)
+{
+    (void)user;
+    (void)cudaSetDevice(-1);
+    return BG_OK;
+}
+
+static bg_status untidy_pass(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    return BG_CALL(untidy, stream);
+}
+
+static bg_status bare_pass(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    return bg_break(stream);
+}
+
+/* What the program leaves in its own functions stays, too, where a call of the library fails next. */
+static void test_errors_left_in_bodies_stay(void **state)
+{
+    fixture *f = *state;
+    if (!hostcuda_fail) {
+        print_message("skipped: calls fail on request on the host device only\n");
+        skip();
+    }
+    for (int i = 0; i < 3; i++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        bg_graph *graph;
+        options.barrier = i == 1 ? leave_an_error : NULL;
+        options.debug = i == 2 ? BG_DEBUG_FORWARD : BG_DEBUG_OFF;
+        assert_int_equal(hostcuda_fail(i < 2 ? "cudaStreamBeginCapture@2=cudaErrorNotPermitted"
+                                             : "cudaEventRecord@1=cudaErrorNotPermitted"),
+                         0);
+        EXPECT_STATUS(bg_capture_forward(&graph, i == 1 ? bare_pass : untidy_pass, f, f->stream, &options),
+                      BG_ERROR_CUDA);
+        assert_int_equal(hostcuda_faults(), 1);
+        assert_int_equal(hostcuda_fail(NULL), 0);
+        EXPECT_ERROR("cudaErrorNotPermitted");
+        assert_int_not_equal(cudaGetLastError(), cudaSuccess);
+        expect_works(f);
+    }
+}
+
 static void test_null_arguments(void **state)
 {
     fixture *f = *state;
@@ -656,6 +718,7 @@ int main(void)
         TEST(test_foreign_inline_option),
         TEST(test_pending_error_stays),
         TEST(test_pending_error_beside_scratch),
+        TEST(test_errors_left_in_bodies_stay),
         TEST(test_null_arguments),
         TEST(test_bad_options),
         TEST(test_stream_of_another_device),
