@@ -145,9 +145,12 @@ static bg_status settle(bg__eager *eager, cudaStream_t stream)
     eager->steady = false;
     status = settle_outputs(eager, stream, &steady);
     if (status == BG_OK && steady) {
-        for (int i = 0; i < eager->outputs; i++)
+        /* Whether an op may leave fewer rows can change from replay to replay. */
+        for (int i = 0; i < eager->outputs; i++) {
             eager->captured[i].left = *tensor_in(eager->work, &eager->captured[i]);
-        eager->steady = true;
+            steady &= bg__tensor_has_shape(&eager->captured[i].left, &eager->captured[i].tensor);
+        }
+        eager->steady = steady;
     }
     return status;
 }

@@ -27,9 +27,12 @@ BG_EAGER_OP(one, BG_IN(x), BG_OUT(y))
     return produce_into(&args->y, &args->x, 2, 0, stream);
 }
 
+static bool misshapes; /* its last output */
 BG_EAGER_OP(two, BG_IN(x), BG_OUT(y), BG_OUT(z))
 {
     bg_status status = produce_into(&args->y, &args->x, 2, 0, stream);
+    if (misshapes)
+        args->z.dim[0]--;
     return status != BG_OK ? status : produce_into(&args->z, &args->x, 3, 1, stream);
 }
 
@@ -104,14 +107,22 @@ static bg_graph *capture(memory *m, bg_forward pass)
     return graph;
 }
 
+/* Twice, since the second one finds the body's outputs where the first did. */
 static float replay(memory *m, bg_graph *graph, float x, void *first, void *second)
 {
+    float results[2];
     leave[0].data = first;
     leave[1].data = second;
-    put(&m->f->x, x);
-    put(&m->f->z, -99);
-    EXPECT_OK(bg_replay(graph, m->f->stream));
-    return get(&m->f->z);
+    for (int i = 0; i < 2; i++) {
+        put(&m->f->x, i ? x : x + 1);
+        put(&m->f->y, -98);
+        put(&m->f->z, -99);
+        EXPECT_OK(bg_replay(graph, m->f->stream));
+        results[i] = get(&m->f->z);
+    }
+    if (x > 0)
+        assert_true(results[0] != results[1]);
+    return results[1];
 }
 
 static bg_status one_pass(void *user, cudaStream_t stream)
@@ -146,11 +157,11 @@ static void test_target_changes(void **state)
     one_args *args;
     leave[0].data = m->other[0].data;
     graph = capture(m, one_pass);
+    assert_true(replay(m, graph, 5, m->other[0].data, NULL) == 15);
     args = bg_graph_args(graph, "one#0", sizeof *args);
     assert_non_null(args);
     args->y.data = m->other[2].data;
-    put(&m->f->y, 7);
-    assert_true(replay(m, graph, 5, m->other[0].data, NULL) == 12);
+    assert_true(replay(m, graph, 5, m->other[0].data, NULL) == 5 - 98);
     assert_true(get(&m->other[2]) == 10);
     args->y.data = m->f->y.data;
     assert_true(replay(m, graph, 5, m->other[1].data, NULL) == 15);
@@ -180,6 +191,26 @@ static void test_several_outputs(void **state)
     assert_true(replay(m, graph, 5, a, NULL) == 25);
     assert_true(replay(m, graph, 6, NULL, NULL) == 30);
     assert_true(replay(m, graph, 7, a, b) == 35);
+    bg_graph_destroy(graph);
+}
+
+/* A replay that failed may have changed the nodes of some outputs. */
+static void test_after_a_failed_replay(void **state)
+{
+    memory *m = *state;
+    void *a = m->other[0].data, *b = m->other[1].data;
+    void *const firsts[] = {b, NULL};
+    bg_graph *graph;
+    leave[0].data = a;
+    graph = capture(m, two_pass);
+    for (int i = 0; i < 2; i++) {
+        assert_true(replay(m, graph, 2, a, NULL) == 10);
+        misshapes = true;
+        leave[0].data = firsts[i];
+        EXPECT_STATUS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE);
+        misshapes = false;
+        assert_true(replay(m, graph, 3, a, NULL) == 15);
+    }
     bg_graph_destroy(graph);
 }
 
@@ -256,7 +287,7 @@ static void test_host_memory_at_capture(void **state)
     graph = capture(m, host_pass);
     expect_host_values(m, 1);
     assert_int_equal(info_of(graph).steps, 3); /* the copy stays a step */
-    assert_true(replay(m, graph, 2, leave, NULL) == 2 + N + 1);
+    assert_true(replay(m, graph, 2, leave, NULL) == 2 + 2 * N + 1);
     assert_true(replay(m, graph, 2, NULL, NULL) == 6);
     bg_graph_destroy(graph);
 }
@@ -313,10 +344,12 @@ static void replay_rows(memory *m, bg_graph *graph, int count, void *place, bool
 {
     rows = count;
     leave[0].data = place;
-    put(&m->f->y, -1);
-    EXPECT_OK(bg_replay(graph, m->f->stream));
-    expect_rows(&m->f->y, count, 6, zero_tail ? 0 : -1);
-    expect_rows(&m->f->z, count, 12, zero_tail ? 0 : -2);
+    for (int i = 0; i < 2; i++) {
+        put(&m->f->y, -1);
+        EXPECT_OK(bg_replay(graph, m->f->stream));
+        expect_rows(&m->f->y, count, 6, zero_tail ? 0 : -1);
+        expect_rows(&m->f->z, count, 12, zero_tail ? 0 : -2);
+    }
 }
 
 /* Fewer rows than expected, here and there, where the op may leave fewer; what lies beyond stays, or is zeroed. */
@@ -379,9 +412,14 @@ static void test_fewer_rows_refused(void **state)
     EXPECT_STATUS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE);
     EXPECT_ERROR("few#0");
     EXPECT_ERROR("7");
-    EXPECT_OK(bg_op_set_shorter("few", true));
-    EXPECT_OK(bg_replay(graph, m->f->stream));
-    EXPECT_OK(bg_op_set_shorter("few", false));
+    for (int i = 0; i < 2; i++) { /* in another place, and in its own, where nothing is to do */
+        leave[0].data = i ? NULL : m->other[0].data;
+        EXPECT_OK(bg_op_set_shorter("few", true));
+        EXPECT_OK(bg_replay(graph, m->f->stream));
+        EXPECT_OK(bg_replay(graph, m->f->stream));
+        EXPECT_OK(bg_op_set_shorter("few", false));
+        EXPECT_STATUS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE);
+    }
     EXPECT_STATUS(bg_op_set_shorter("no such op", true), BG_ERROR_NOT_FOUND);
     EXPECT_STATUS(bg_op_set_shorter(NULL, true), BG_ERROR_INVALID_ARGUMENT);
     bg_graph_destroy(graph);
@@ -393,6 +431,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_places_change, setup, teardown),
         cmocka_unit_test_setup_teardown(test_target_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_several_outputs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_after_a_failed_replay, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_segment_follows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_before_the_forks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_host_memory_at_capture, setup, teardown),
