@@ -171,6 +171,52 @@ static void test_reuse_waits_for_a_break(void **state)
     bg_pool_destroy(pool);
 }
 
+/* What comes of a released block waits as it does: the rest of one that was cut, and several that became one. */
+static void test_parts_of_released_blocks_wait(void **state)
+{
+    bg_pool *pool = pool_make(RESERVE, 0);
+    char *a, *b, *c, *end;
+    (void)state;
+
+    pool_begin(pool, "parts");
+    a = pool_take(pool, 3 * KIB);
+    end = pool_take(pool, KIB);
+    pool_release(pool, a);
+    assert_ptr_equal(pool_take(pool, KIB), a);
+    bg__pool_set_concurrent(pool, true);
+    assert_true(pool_take(pool, KIB) > end); /* not the rest of a */
+    pool_end(pool);
+
+    pool_begin(pool, "joined");
+    a = pool_take(pool, KIB);
+    b = pool_take(pool, KIB);
+    c = pool_take(pool, KIB);
+    end = pool_take(pool, KIB);
+    pool_release(pool, a);
+    pool_release(pool, c);
+    bg__pool_break(pool);
+    pool_release(pool, b);
+    bg__pool_set_concurrent(pool, true);
+    assert_true(pool_take(pool, 3 * KIB) > end);
+    bg__pool_set_concurrent(pool, false);
+    assert_ptr_equal(pool_take(pool, 3 * KIB), a);
+    pool_end(pool);
+
+    pool_begin(pool, "apart");
+    a = pool_take(pool, KIB);
+    b = pool_take(pool, KIB);
+    end = pool_take(pool, KIB);
+    pool_release(pool, a);
+    bg__pool_break(pool);
+    bg__pool_set_concurrent(pool, true);
+    pool_release(pool, b);
+    assert_true(pool_take(pool, 2 * KIB) > end);
+    bg__pool_set_concurrent(pool, false);
+    assert_ptr_equal(pool_take(pool, 2 * KIB), a);
+    pool_end(pool);
+    bg_pool_destroy(pool);
+}
+
 /* ---- buckets ---- */
 
 static void test_buckets_share_their_base(void **state)
@@ -249,7 +295,8 @@ static void test_pinned_blocks_are_not_reused(void **state)
 
 /* ---- churn ---- */
 
-/* Random allocations, releases, breaks and buckets: what a block holds is nobody else's. */
+/* Random allocations, releases, breaks and buckets: what a block holds is nobody else's, nor was it released since the
+ * last break where there are several streams. */
 typedef struct block {
     char *ptr;
     size_t bytes;
@@ -282,13 +329,13 @@ static void drop_bucket_blocks(block *blocks, int *count)
 
 static void test_churn(void **state)
 {
-    enum { STEPS = 20000, BLOCKS = 64 };
+    enum { STEPS = 20000, BLOCKS = 64, RELEASED = 1024 };
     const char *wanted = getenv("BREAKGRAPH_TEST_SEED");
     const int steps = getenv("BREAKGRAPH_TEST_SMALL") ? STEPS / 10 : STEPS;
     bg_pool *pool = pool_make(RESERVE, 0);
-    block blocks[BLOCKS];
-    int count = 0;
-    bool open = false;
+    block blocks[BLOCKS], released[RELEASED];
+    int count = 0, released_count = 0;
+    bool open = false, concurrent = false;
     (void)state;
 
     churn_state = wanted ? (unsigned)strtoul(wanted, NULL, 10) : 1;
@@ -299,24 +346,33 @@ static void test_churn(void **state)
             block fresh = {.bytes = 1 + draw(draw(10) ? 4 * KIB : MIB), .kept = !open, .pinned = open && draw(8) == 0};
             fresh.ptr = fresh.pinned ? pool_pin(pool, fresh.bytes) : pool_take(pool, fresh.bytes);
             expect_apart(blocks, count, &fresh);
+            if (concurrent && open)
+                expect_apart(released, released_count, &fresh);
             blocks[count++] = fresh;
         } else if (what < 92 && count > 0) {
             int at = (int)draw((unsigned)count);
             if (!blocks[at].pinned) {
                 pool_release(pool, blocks[at].ptr);
+                assert_true(released_count < RELEASED);
+                released[released_count++] = blocks[at];
                 blocks[at] = blocks[--count];
             }
         } else if (what < 95) {
-            bg__pool_set_concurrent(pool, draw(2));
+            concurrent = draw(2);
+            bg__pool_set_concurrent(pool, concurrent);
         } else if (what < 98) {
             bg__pool_break(pool);
-        } else if (open) {
-            pool_end(pool);
-            drop_bucket_blocks(blocks, &count);
-            open = false;
+            released_count = 0;
         } else {
-            pool_begin(pool, "churn");
-            open = true;
+            if (open) {
+                pool_end(pool);
+                drop_bucket_blocks(blocks, &count);
+            } else {
+                pool_begin(pool, "churn");
+            }
+            open = !open;
+            released_count = 0;
+            concurrent = false;
         }
         EXPECT_OK(bg__pool_check(pool));
     }
@@ -334,6 +390,7 @@ int main(void)
         TEST(test_the_smallest_block_that_fits),
         TEST(test_released_blocks_join),
         TEST(test_reuse_waits_for_a_break),
+        TEST(test_parts_of_released_blocks_wait),
         TEST(test_buckets_share_their_base),
         TEST(test_kept_blocks_wait_for_the_bucket),
         TEST(test_pinned_blocks_are_not_reused),
