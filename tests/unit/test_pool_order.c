@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEXT(expression)                                                                                               \
-    do {                                                                                                               \
-        bg_status status_ = (expression);                                                                              \
-        if (status_ != BG_OK)                                                                                          \
-            return status_;                                                                                            \
-    } while (0)
-
 static bg_graph *replayed_by_body;
 static bg_status answer_to_body;
 BG_EAGER_OP(replays, BG_INOUT(x))
@@ -130,131 +123,6 @@ static void test_a_capture_comes_after_replays_in_flight(void **state)
     pool_expect(&h.passes[0].out, 22);
     pool_expect(&h.passes[1].out, 66);
     pool_graphs_end(&h);
-}
-
-/* ---- forks ---- */
-
-typedef struct forked {
-    fixture *f;
-    bg_pool *pool;
-    bg_tensor x, left, right;
-    cudaEvent_t early;
-    void *reused[2];
-} forked;
-
-/* What the origin released is still read there while the fork writes. left = 6 x, right = 7 x */
-static bg_status forked_pass(void *user, cudaStream_t stream)
-{
-    forked *p = user;
-    bg_tensor a = p->x, b = p->x;
-    NEXT(bg_stream_wait_stream(p->f->other, stream));
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
-    NEXT(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
-    NEXT(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
-    bg_pool_release(p->pool, a.data);
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
-    NEXT(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
-    NEXT(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
-    NEXT(bg_stream_wait_stream(stream, p->f->other));
-    p->reused[0] = a.data == b.data ? a.data : NULL;
-    NEXT(bg_break(stream));
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
-    p->reused[1] = a.data == b.data ? a.data : NULL;
-    return BG_OK;
-}
-
-static void test_forked_streams_wait_for_the_break(void **state)
-{
-    fixture *f = *state;
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    forked p = {.f = f, .pool = pool_make(POOL_RESERVE, 0)};
-    bg_graph *graph;
-
-    p.x = pool_keep(p.pool, LARGEST);
-    p.left = pool_keep(p.pool, LARGEST);
-    p.right = pool_keep(p.pool, LARGEST);
-    pool_fill(&p.x, 1);
-    options.pool = p.pool;
-    EXPECT_OK(bg_capture_forward(&graph, forked_pass, &p, f->stream, &options));
-    assert_null(p.reused[0]);
-    assert_non_null(p.reused[1]);
-    for (int i = 0; i < 3; i++) {
-        pool_expect(&p.left, 6);
-        pool_expect(&p.right, 7);
-        pool_fill(&p.left, -1);
-        pool_fill(&p.right, -1);
-        EXPECT_OK(bg_replay(graph, f->stream));
-    }
-    bg_graph_destroy(graph);
-    bg_pool_destroy(p.pool);
-}
-
-/* The fork leaves from before what the origin does with a, though it is told of only afterwards. left = 6 x, right = 7
- * x
- */
-static bg_status forked_from_earlier(void *user, cudaStream_t stream)
-{
-    forked *p = user;
-    bg_tensor a = p->x, b = p->x;
-    NEXT(bg_event_record(p->early, stream));
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
-    NEXT(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
-    NEXT(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
-    bg_pool_release(p->pool, a.data);
-    NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &b.data));
-    NEXT(bg_stream_wait_event(p->f->other, p->early));
-    NEXT(BG_CALL(pool_scale, p->f->other, .x = p->x, .y = b, .factor = 7));
-    NEXT(BG_CALL(pool_scale, p->f->other, .x = b, .y = p->right, .factor = 1));
-    NEXT(bg_stream_wait_stream(stream, p->f->other));
-    p->reused[0] = a.data == b.data ? a.data : NULL;
-    return BG_OK;
-}
-
-/* An event alone: what is released waits for the next break, and no longer. */
-static bg_status timed(void *user, cudaStream_t stream)
-{
-    forked *p = user;
-    void *a, *b;
-    NEXT(bg_event_record(p->early, stream));
-    for (int i = 0; i < 2; i++) {
-        NEXT(bg_pool_alloc(p->pool, KIB, &a));
-        bg_pool_release(p->pool, a);
-        NEXT(bg_pool_alloc(p->pool, KIB, &b));
-        p->reused[i] = a == b ? a : NULL;
-        NEXT(bg_break(stream));
-    }
-    return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 1);
-}
-
-static void test_streams_that_fork_from_an_earlier_event(void **state)
-{
-    fixture *f = *state;
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    forked p = {.f = f, .pool = pool_make(POOL_RESERVE, 0)};
-    bg_graph *graph;
-
-    EXPECT_CUDA(cudaEventCreateWithFlags(&p.early, cudaEventDisableTiming));
-    p.x = pool_keep(p.pool, LARGEST);
-    p.left = pool_keep(p.pool, LARGEST);
-    p.right = pool_keep(p.pool, LARGEST);
-    pool_fill(&p.x, 1);
-    options.pool = p.pool;
-    EXPECT_OK(bg_capture_forward(&graph, forked_from_earlier, &p, f->stream, &options));
-    for (int i = 0; i < 3; i++) {
-        pool_expect(&p.left, 6);
-        pool_expect(&p.right, 7);
-        pool_fill(&p.left, -1);
-        pool_fill(&p.right, -1);
-        EXPECT_OK(bg_replay(graph, f->stream));
-    }
-    assert_null(p.reused[0]);
-    bg_graph_destroy(graph);
-    EXPECT_OK(bg_capture_forward(&graph, timed, &p, f->stream, &options));
-    assert_null(p.reused[0]);
-    assert_non_null(p.reused[1]);
-    bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaEventDestroy(p.early));
-    bg_pool_destroy(p.pool);
 }
 
 /* ---- who may use it when ---- */
@@ -409,8 +277,6 @@ int main(void)
         TEST(test_random_order_of_many),
         TEST(test_two_graphs_on_two_streams),
         TEST(test_a_capture_comes_after_replays_in_flight),
-        TEST(test_forked_streams_wait_for_the_break),
-        TEST(test_streams_that_fork_from_an_earlier_event),
         TEST(test_graphs_of_a_pool_do_not_nest),
         TEST(test_one_capture_at_a_time),
         TEST(test_graphs_keep_their_pool),
