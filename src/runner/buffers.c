@@ -58,6 +58,20 @@ static bg_status reserve(bg__buffers *buffers)
     return BG_OK;
 }
 
+/* Returns when that is done: the caller may write there next, on any stream. */
+static bg_status clear(const bg_runner *runner, void *memory, size_t bytes)
+{
+    bg__relaxed relaxed;
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY_CUDA(cudaMemsetAsync(memory, 0, bytes, runner->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(runner->stream));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
 /* In *made what is declared; the buffer's other fields are 0. */
 static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *function, const char *name,
                      const bg_tensor *shape, bg__buffer **made)
@@ -82,8 +96,7 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
     BG__TRY(bg__pages_init(&buffer.pages, runner->device, 0, 0));
     BG__TRY(bg__pages_grow(&buffer.pages, BG__LOW, bytes));
     buffer.tensor.data = bg__pages_address(&buffer.pages, BG__LOW, 0, bytes);
-    BG__TRY_CUDA(cudaMemsetAsync(buffer.tensor.data, 0, bytes, runner->stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(runner->stream)); /* the caller may write to it on any stream */
+    BG__TRY(clear(runner, buffer.tensor.data, bytes));
     buffer.row = bytes / (size_t)shape->dim[0];
     buffers->list[buffers->count] = buffer;
     *made = &buffers->list[buffers->count++];

@@ -2,9 +2,6 @@
 #include "runner/config.h"
 
 #include <math.h>
-#include <string.h>
-
-enum { STRUCT_MAX = 4096 }; /* more is no size, but what lay there before */
 
 static bg_status check_int(const char *key, int value, int min, int max)
 {
@@ -66,17 +63,16 @@ done:
     return status;
 }
 
-static bg_status refuse_size(const bg_runner_config *config)
+/* Of `least` bytes at least, known to this version or not. */
+static bg_status take(const bg_runner_config *config, size_t least, bg_runner_config *full)
 {
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "struct_size is %zu; start the configuration with BG_RUNNER_CONFIG_INIT",
-                    config->struct_size);
+    return bg__sized_take(full, config, sizeof *full, least, "config", "BG_RUNNER_CONFIG_INIT");
 }
 
 bg_status bg__config_check_size(const bg_runner_config *config)
 {
-    if (config->struct_size < sizeof *config || config->struct_size > STRUCT_MAX)
-        return refuse_size(config);
-    return BG_OK;
+    bg_runner_config full = BG_RUNNER_CONFIG_INIT;
+    return take(config, sizeof full, &full);
 }
 
 bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy)
@@ -86,19 +82,17 @@ bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy
 
     BG__NEED(config);
     /* The first version ended before worker_threads. */
-    if (config->struct_size < offsetof(bg_runner_config, worker_threads) || config->struct_size > STRUCT_MAX)
-        return refuse_size(config);
-    memcpy(&full, config, config->struct_size < sizeof full ? config->struct_size : sizeof full);
-    full.struct_size = sizeof full;
+    BG__TRY(take(config, offsetof(bg_runner_config, worker_threads), &full));
     full.text_ = NULL;
     status = check_fields(&full);
     if (status != BG_OK) {
         bg__fail_where("runner configuration");
-        return status;
+        goto done;
     }
     full.variants = full.variants > 0 ? full.variants : 1;
     *copy = full;
-    return BG_OK;
+done:
+    return status;
 }
 
 bg_status bg__config_check(const bg_runner_config *config)

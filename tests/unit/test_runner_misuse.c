@@ -2,10 +2,15 @@
  * callbacks that call back. What fails says why, and the runner goes on. y = 2 x. */
 #include "runner_model.h"
 
+#include <hostcuda/hostcuda.h>
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
 
 /* ---- configurations ---- */
 
@@ -134,18 +139,22 @@ static void test_beside_a_capture_of_the_thread(void **state)
 {
     fixture *f = *state;
     bg_capture *capture;
+    bg_graph *graph;
     bg_bucket_info info = BG_BUCKET_INFO_INIT;
     bg_batch batch = mixed_batch(3);
-    runner_model m = {NULL};
+    runner_model m = {NULL}, second = {NULL};
     bg_runner_config config = runner_model_config(&m);
 
     runner_model_open(f, &m, &config);
     EXPECT_OK(bg_runner_capture(m.runner));
     EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
+    runner_model_open(f, &second, &config);
+    bg_runner_destroy(second.runner);
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_ALREADY_CAPTURING);
     EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
-    bg_capture_abort(capture);
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    bg_graph_destroy(graph);
     bg_runner_destroy(m.runner);
 
     /* A lazy bucket waits for a run that can capture. */
@@ -553,6 +562,41 @@ static void test_state_after_failures(void **state)
     bg_runner_destroy(m.runner);
 }
 
+/* Each launch fails once: of warm-ups, captures and paddings, which end the whole. */
+static void test_state_after_failures_of_launches(void **state)
+{
+    fixture *f = *state;
+    int failed = 0;
+
+    if (!hostcuda_fail) {
+        print_message("skipped: calls fail on request on the host device only\n");
+        skip();
+    }
+    for (int nth = 1, faults = 1; faults > 0; nth++) {
+        char request[64];
+        runner_model m = {.counted = &f->x};
+        bg_runner_config config = runner_model_config(&m);
+
+        put(&f->x, 42);
+        config.state = &f->x;
+        config.state_count = 1;
+        runner_model_open(f, &m, &config);
+        snprintf(request, sizeof request, "cudaLaunchKernelExC@%d=cudaErrorNotPermitted", nth);
+        assert_int_equal(hostcuda_fail(request), 0);
+        failed += bg_runner_capture(m.runner) != BG_OK;
+        faults = hostcuda_faults();
+        hostcuda_fail(NULL);
+        (void)cudaGetLastError(); /* of the pass's own launches */
+        assert_true(get(&f->x) == 42);
+        runner_model_run(f, &m, 3);
+        EXPECT_OK(bg_runner_capture(m.runner));
+        runner_model_run(f, &m, 3);
+        assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+        bg_runner_destroy(m.runner);
+    }
+    assert_int_equal(failed, 2); /* the paddings of both buckets */
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -576,6 +620,7 @@ int main(void)
         TEST(test_callbacks_that_call_back),
         TEST(test_what_can_run_says),
         TEST(test_state_after_failures),
+        TEST(test_state_after_failures_of_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void test_many_tensors(void **state)
     runner_model_open(f, &m, &config);
     inputs[0] = outputs[0] = (bg_tensor){.data = NULL};
     for (int i = 0; i < TENSORS; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "i%d", i);
         EXPECT_OK(bg_runner_add_input(m.runner, name, BG_I64, 1, dim, BG_PAD_SENTINEL, -i, &x[i]));
         name[0] = 'o';
