@@ -334,6 +334,18 @@ static void test_full(void **state)
     bg_runner_destroy(m.runner);
 }
 
+static void expect_run_in(fixture *f, model *m, bg_batch batch, bg_mode mode)
+{
+    bg_counters before = counters();
+    expect_run(f, m, batch, 1);
+    if (mode == BG_MODE_NONE)
+        before.eager[BG_REASON_MODE_NONE]++;
+    else
+        before.replays[mode]++;
+    assert_memory_equal(before.eager, counters().eager, sizeof before.eager);
+    assert_memory_equal(before.replays, counters().replays, sizeof before.replays);
+}
+
 static void test_ops_lower_the_mode(void **state)
 {
     static const struct {
@@ -358,9 +370,10 @@ static void test_ops_lower_the_mode(void **state)
                 EXPECT_OK(bg_op_set_graph_support("add_variant", cases[i].support));
                 open_with(f, &m, &config, BG_PAD_ZERO, 0);
                 EXPECT_OK(bg_runner_capture(m.runner));
-                expect_run(f, &m, decode(3), 1);
-                expect_run(f, &m, mixed(9), 1);
+                expect_run(f, &m, decode(3), 1); /* a lazy runner finds out in this run */
                 assert_int_equal(bg_runner_mode(m.runner), cases[i].got);
+                expect_run_in(f, &m, decode(3), bg_mode_decode(cases[i].got));
+                expect_run_in(f, &m, mixed(9), bg_mode_mixed(cases[i].got));
                 bg_runner_destroy(m.runner);
             }
     EXPECT_OK(bg_op_set_graph_support("add_variant", BG_SUPPORT_ALWAYS));
@@ -525,11 +538,10 @@ static void test_sentinels(void **state)
         size_t bytes = bg_dtype_bytes(cases[i].dtype);
         bg_batch batch = mixed(3);
         unsigned char found[4 * 8];
-        bg_tensor t, y;
+        bg_tensor t;
         model m = {NULL};
 
         open_with(f, &m, &config, BG_PAD_ZERO, 0);
-        y = m.y;
         if (cases[i].bytes == NULL) {
             EXPECT_STATUS(bg_runner_add_input(m.runner, "t", cases[i].dtype, 1, (int64_t[]){0}, BG_PAD_SENTINEL,
                                               cases[i].value, &t),
@@ -544,7 +556,6 @@ static void test_sentinels(void **state)
             EXPECT_CUDA(cudaStreamSynchronize(f->stream));
             assert_memory_equal(found + 3 * bytes, cases[i].bytes, bytes);
         }
-        (void)y;
         bg_runner_destroy(m.runner);
     }
 }
@@ -743,17 +754,32 @@ static void test_bad_declarations(void **state)
 
 static void test_debug_modes(void **state)
 {
-    static const bg_debug debugs[] = {BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC};
+    static const struct {
+        bg_debug debug;
+        int segments[BG_MODE_FULL + 1]; /* by mode */
+        bool nodes;                     /* of the ops; else at most the pass's own copy */
+    } cases[] = {
+        {BG_DEBUG_FORWARD, {0, 0, 0}, false},
+        {BG_DEBUG_OPS, {0, 1, 1}, false},
+        {BG_DEBUG_SYNC, {0, 2, 1}, true},
+    };
     fixture *f = *state;
 
-    for (size_t i = 0; i < sizeof debugs / sizeof *debugs; i++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int mode = BG_MODE_PIECEWISE; mode <= BG_MODE_FULL; mode++) {
             bg_runner_config config = small_config((bg_mode)mode, "4,16");
+            bg_bucket_info info = BG_BUCKET_INFO_INIT;
+            int passes;
             model m = {NULL};
-            config.debug = debugs[i];
+            config.debug = cases[i].debug;
             open_with(f, &m, &config, BG_PAD_ZERO, 0);
             EXPECT_OK(bg_runner_capture(m.runner));
+            EXPECT_OK(bg_runner_get_bucket(m.runner, 0, &info));
+            assert_int_equal(info.segments, cases[i].segments[mode]);
+            assert_int_equal(info.nodes > 1, cases[i].nodes);
+            passes = m.passes;
             expect_run(f, &m, mixed(3), 1);
+            assert_int_equal(m.passes, passes + (cases[i].debug == BG_DEBUG_FORWARD));
             expect_run(f, &m, mixed(16), 2);
             expect_run(f, &m, mixed(4), 3);
             bg_runner_destroy(m.runner);

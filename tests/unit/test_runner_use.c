@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- memory ---- */
 
@@ -148,6 +149,36 @@ static void test_bound_batches_shrink(void **state)
     }
     bg_runner_destroy(m.runner);
     EXPECT_CUDA(cudaFree(own));
+}
+
+/* What the runner says once of an input that is to be in place. */
+static void test_copies_are_told_of_once(void **state)
+{
+    static const char *const told = "input x comes at another address";
+    fixture *f = *state;
+    char said[1000] = "";
+    FILE *file = tmpfile();
+    int own = dup(STDERR_FILENO);
+    const char *first;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    assert_true(file != NULL && own >= 0);
+    config.copy_inputs = false;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    runner_model_run(f, &m, 3);
+    runner_model_run(f, &m, 20);
+    assert_true(dup2(own, STDERR_FILENO) >= 0);
+    rewind(file);
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    first = strstr(said, told);
+    assert_non_null(first);
+    assert_null(strstr(first + 1, told));
+    fclose(file);
+    close(own);
+    bg_runner_destroy(m.runner);
 }
 
 /* ---- failures ---- */
@@ -405,17 +436,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_memory_of_every_kind),
-        TEST(test_many_tensors),
-        TEST(test_bound_batches_shrink),
-        TEST(test_a_replay_fails),
-        TEST(test_an_error_of_the_caller_stays),
-        TEST(test_one_thread_after_another),
-        TEST(test_two_runners_in_two_threads),
-        TEST(test_default_streams),
-        TEST(test_another_device),
-        TEST(test_destroyed_in_flight),
-        TEST(test_structs_of_other_versions),
+        TEST(test_memory_of_every_kind),     TEST(test_many_tensors),
+        TEST(test_bound_batches_shrink),     TEST(test_copies_are_told_of_once),
+        TEST(test_a_replay_fails),           TEST(test_an_error_of_the_caller_stays),
+        TEST(test_one_thread_after_another), TEST(test_two_runners_in_two_threads),
+        TEST(test_default_streams),          TEST(test_another_device),
+        TEST(test_destroyed_in_flight),      TEST(test_structs_of_other_versions),
     };
     setenv("HOSTCUDA_DEVICES", "2", 0); /* the host device's; a GPU knows nothing of it */
     return cmocka_run_group_tests(tests, NULL, NULL);
