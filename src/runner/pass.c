@@ -66,11 +66,18 @@ done:
     return status;
 }
 
-/* A capture that forward began, of breakgraph's or bare, and did not end. */
+/* Whether forward began a capture of breakgraph's and did not end it. */
+static bool left_capture(const bg_capture *before)
+{
+    const bg_capture *now = bg__live_mine();
+    return now != NULL && now != before;
+}
+
+/* The same of bare ones, too. */
 static bg_status check_left(const bg_runner *runner, const bg_capture *before)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    bool left = bg__live_mine() != before;
+    bool left = left_capture(before);
     bg_status status = BG_OK;
 
     if (!left && runner->stream != cudaStreamLegacy)
@@ -97,7 +104,7 @@ bg_status bg__pass_eager(bg_runner *runner, const bg_context *context)
         self->phase = before;
     if (status == BG_OK)
         status = check_left(runner, capture);
-    runner->bucket_left = bg__live_mine() != capture; /* that one may hold the pool */
+    runner->bucket_left = left_capture(capture); /* that one may hold the pool */
     if (!runner->bucket_left)
         bg__pool_bucket_end(runner->pool, NULL);
 done:

@@ -171,6 +171,43 @@ static void test_beside_a_capture_of_the_thread(void **state)
     bg_runner_destroy(m.runner);
 }
 
+/* y of the model = 2 x, by the runner. */
+BG_EAGER_OP(misuse_runs, BG_VALUE(runner_model *, m))
+{
+    bg_batch batch = mixed_batch(3);
+    (void)stream;
+    EXPECT_STATUS(bg_runner_capture(args->m->runner), BG_ERROR_BUSY);
+    return bg_runner_run(args->m->runner, &batch, NULL, NULL, NULL);
+}
+
+static bg_status run_in_a_body(void *user, cudaStream_t stream)
+{
+    return BG_CALL(misuse_runs, stream, .m = user);
+}
+
+/* Runs are allowed in an eager body, captures are not. */
+static void test_runs_in_a_body(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.lazy = true;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_capture_forward(&graph, run_in_a_body, &m, f->stream, NULL));
+    assert_int_equal(m.last.mode, BG_MODE_NONE);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(m.last.mode, BG_MODE_NONE);
+    runner_model_run(f, &m, 3);
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    runner_model_run(f, &m, 3);
+    bg_graph_destroy(graph);
+    bg_runner_destroy(m.runner);
+}
+
 /* ---- memory ---- */
 
 static void test_inputs_inside_static_buffers(void **state)
@@ -606,6 +643,7 @@ int main(void)
         TEST(test_replays_are_counted_for_each_graph),
         TEST(test_a_stream_that_others_capture),
         TEST(test_beside_a_capture_of_the_thread),
+        TEST(test_runs_in_a_body),
         TEST(test_inputs_inside_static_buffers),
         TEST(test_inputs_in_the_buffers_of_others),
         TEST(test_bad_memory_to_bind),
