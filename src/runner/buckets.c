@@ -5,7 +5,7 @@
 
 void bg__plan_free(bg__plan *plan)
 {
-    for (int i = 0; i < plan->bucket_count; i++) {
+    for (int i = 0; plan->order != NULL && i < plan->bucket_count; i++) {
         bg_graph_destroy(plan->order[i]->graph);
         free(plan->order[i]->failure);
     }
@@ -35,6 +35,7 @@ static bg_status plan_half(bg_runner *runner, bg__half *half, bg_mode mode, bool
 {
     const bg_runner_config *config = &runner->config;
     bg_status status = BG_OK;
+    int count;
 
     half->mode = mode;
     half->decode = decode;
@@ -43,9 +44,12 @@ static bg_status plan_half(bg_runner *runner, bg__half *half, bg_mode mode, bool
     BG__TRY(bg__schedule_make(config->schedule, config->max_tokens, &half->sizes, &half->size_count));
     if (decode)
         round_up(half, config->max_query_len, config->max_tokens);
-    half->buckets = calloc((size_t)half->size_count * (size_t)config->variants + 1, sizeof *half->buckets);
-    if (half->buckets == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", half->size_count * config->variants);
+    count = half->size_count * config->variants;
+    half->buckets = calloc((size_t)count + 1, sizeof *half->buckets);
+    if (half->buckets == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", count);
+        goto done;
+    }
     for (int v = 0; v < config->variants; v++)
         for (int i = 0; i < half->size_count; i++)
             half->buckets[v * half->size_count + i] =
