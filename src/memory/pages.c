@@ -57,6 +57,12 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
     pages->base = (char *)(uintptr_t)base;
     pages->bytes = bytes;
 done:
+    if (status == BG_ERROR_OUT_OF_MEMORY)
+        bg__fail_where("%zu bytes of addresses for a pool; lower options.reserve_bytes", bytes);
+    if (status == BG_ERROR_CUDA && bg__fail_cause() == cudaErrorNotSupported)
+        status = bg__fail(BG_ERROR_UNSUPPORTED,
+                          "device %d has no virtual memory management, which pools need; capture without a pool there",
+                          device);
     return status;
 }
 

@@ -100,7 +100,8 @@ static void test_the_reserve(void **state)
     EXPECT_STATUS(bg_pool_alloc(pool, RESERVE + 1, &ptr), BG_ERROR_OUT_OF_MEMORY);
     EXPECT_ERROR("options.reserve_bytes");
     EXPECT_ERROR("the limit is none");
-    EXPECT_STATUS(bg_pool_alloc(pool, SIZE_MAX, &ptr), BG_ERROR_OUT_OF_MEMORY);
+    for (size_t less = 0; less < 300; less += 50)
+        EXPECT_STATUS(bg_pool_alloc(pool, SIZE_MAX - less, &ptr), BG_ERROR_OUT_OF_MEMORY);
     pool_take(pool, RESERVE / 2);
     pool_begin(pool, "rest");
     pool_take(pool, RESERVE / 4);
@@ -232,6 +233,26 @@ static void test_driver_calls_that_fail_at_create(void **state)
     }
 }
 
+static void test_what_a_device_lacks_at_create(void **state)
+{
+    static const char *const unsupported[] = {"cuMemGetAllocationGranularity@1=CUDA_ERROR_NOT_SUPPORTED",
+                                              "cuMemAddressReserve@1=CUDA_ERROR_NOT_SUPPORTED"};
+    bg_pool_options options = BG_POOL_OPTIONS_INIT;
+    bg_pool *pool = *state;
+    for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
+        assert_int_equal(hostcuda_fail(unsupported[i]), 0);
+        EXPECT_STATUS(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED);
+        EXPECT_ERROR("bg_pool_create: device 0 has no virtual memory management");
+        assert_null(pool);
+        assert_int_equal(hostcuda_fail(NULL), 0);
+    }
+    options.reserve_bytes = (size_t)1 << 60;
+    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY);
+    EXPECT_ERROR("1152921504606846976 bytes of addresses");
+    EXPECT_ERROR("lower options.reserve_bytes");
+    assert_null(pool);
+}
+
 static void test_driver_calls_that_fail_in_growth(void **state)
 {
     static const char *const calls[] = {"cuMemCreate", "cuMemMap", "cuMemSetAccess"};
@@ -294,6 +315,7 @@ int main(void)
 {
     struct CMUnitTest faults[] = {
         cmocka_unit_test_setup_teardown(test_driver_calls_that_fail_at_create, fixture_setup, no_faults),
+        cmocka_unit_test_setup_teardown(test_what_a_device_lacks_at_create, fixture_setup, no_faults),
         cmocka_unit_test_setup_teardown(test_driver_calls_that_fail_in_growth, fixture_setup, no_faults),
     };
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
