@@ -153,6 +153,7 @@ static void clear(bg__call *call)
     bg__memory_free(&call->own);
     free(call->counts);
     free(call->want);
+    free(call->shaped);
 }
 
 void bg__call_clear(bg__call *root)

@@ -86,7 +86,8 @@ typedef struct bg__call {
     bg__op_count *counts;                       /* the children of this pass so far */
     int count_used, count_capacity;
     bg__memory own;
-    void *want;               /* what is expected of a nested call's arguments, kept so that replays allocate nothing */
+    void *want, *shaped;      /* copies of a nested call's arguments, as expected and for the shape function: kept, so
+                               * that replays allocate nothing */
     const bg__source *source; /* of a root: NULL unless it is being captured, with memory of someone else's */
     bg__failure *failure;     /* of a root: the first one of a pass that runs as one eager call */
     struct bg__slab *slabs;   /* of a root: what its calls lie in */

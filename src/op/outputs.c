@@ -117,6 +117,28 @@ done:
     return status;
 }
 
+/* Room for a copy of the arguments: few where they fit, else *kept, where a graph keeps the call and so the room for
+ * its replays, else memory to be freed. */
+enum { FEW_BYTES = 1024 };
+
+static void *take_room(const bg__call *call, char few[FEW_BYTES], void **kept)
+{
+    size_t bytes = call->op->args_size;
+    if (bytes <= FEW_BYTES)
+        return few;
+    if (!call->recorded)
+        return malloc(bytes);
+    if (*kept == NULL)
+        *kept = malloc(bytes);
+    return *kept;
+}
+
+static void leave_room(void *room, const char few[FEW_BYTES], const void *kept)
+{
+    if (room != few && room != kept)
+        free(room);
+}
+
 /* Lets the op's shape function say what the body would; a copy, since only open outputs may change. */
 static bg_status ask_for_shapes(bg__call *call, void *args)
 {
@@ -124,13 +146,14 @@ static bg_status ask_for_shapes(bg__call *call, void *args)
     bg__output output = {0};
     bg_status status = BG_OK;
     bool any_open = false, missing;
+    char few[FEW_BYTES];
     void *copy = NULL;
 
     while (bg__output_next(op, &output))
         any_open |= is_open(bg__output_tensor(&output, args));
     if (!any_open || op->shape_ == NULL)
         return BG_OK;
-    copy = malloc(op->args_size);
+    copy = take_room(call, few, &call->shaped);
     if (copy == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", op->args_size);
     memcpy(copy, args, op->args_size);
@@ -145,7 +168,7 @@ static bg_status ask_for_shapes(bg__call *call, void *args)
         }
     }
 done:
-    free(copy);
+    leave_room(copy, few, call->shaped);
     return status;
 }
 
@@ -311,26 +334,13 @@ void bg__outputs_forget(const bg__call *call, void *args)
     }
 }
 
-/* Room for a copy of the arguments: the call's own where a graph keeps it, few where they fit. */
-static void *room_for_args(bg__call *call, char *few, size_t few_bytes)
-{
-    size_t bytes = call->op->args_size;
-    if (bytes <= few_bytes)
-        return few;
-    if (!call->recorded)
-        return malloc(bytes);
-    if (call->want == NULL)
-        call->want = malloc(bytes);
-    return call->want;
-}
-
 bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream)
 {
     uint32_t bytes = call->op->args_size;
-    char few[1024];
+    char few[FEW_BYTES];
     bg__thread *self = bg__thread_self();
     bg__call *outer = self->call;
-    void *want = room_for_args(call, few, sizeof few);
+    void *want = take_room(call, few, &call->want);
     bg_status status;
     char hidden;
 
@@ -352,8 +362,7 @@ done:
     if (status != BG_OK)
         bg__outputs_forget(call, want);
     memcpy(args, want, bytes);
-    if (want != few && want != call->want)
-        free(want);
+    leave_room(want, few, call->want);
     if (status != BG_OK)
         bg__call_blame(call, status);
     else
