@@ -1,6 +1,8 @@
 /* Captures with a pool: graphs that lie in one place, and what captures take and give back. */
 #include "pool_graphs.h"
 
+#include <breakgraph/workspace.h>
+
 #include <string.h>
 
 BG_EAGER_OP(unlucky, BG_INOUT(x))
@@ -165,6 +167,31 @@ static void test_growth_in_each_mode(void **state)
     }
 }
 
+/* A library's workspace that is first asked for in a capture, even one that fails, is no block of its bucket. */
+static void test_workspaces_outlive_their_capture(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_pool *pool = pool_make(POOL_RESERVE, 0);
+    bg_capture *capture;
+    void *block, *workspaces[2], *again;
+
+    options.pool = pool;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    EXPECT_OK(bg_pool_alloc(pool, KIB, &block));
+    for (int i = 0; i < 2; i++)
+        EXPECT_OK(bg_workspace_in(&workspaces[i], pool, KIB, &workspaces[i]));
+    bg_workspace_release(&workspaces[1]);
+    bg_capture_abort(capture);
+    EXPECT_OK(bg__pool_check(pool));
+    assert_int_equal(pool_stats(pool).in_use, KIB);
+    EXPECT_OK(bg_workspace_in(&workspaces[0], pool, KIB, &again));
+    assert_ptr_equal(again, workspaces[0]);
+    assert_ptr_equal(pool_take(pool, KIB), workspaces[1]);
+    bg_pool_destroy(pool);
+    bg_workspace_release(&workspaces[0]); /* it went with the pool */
+}
+
 /* ---- a bucket that someone else has opened, and debug modes ---- */
 
 static void test_a_capture_in_an_open_bucket(void **state)
@@ -252,6 +279,7 @@ int main(void)
         TEST(test_the_limit_in_a_capture),
         TEST(test_more_scratch_in_a_replay),
         TEST(test_growth_in_each_mode),
+        TEST(test_workspaces_outlive_their_capture),
         TEST(test_a_capture_in_an_open_bucket),
         TEST(test_debug_modes),
         TEST(test_without_launching),

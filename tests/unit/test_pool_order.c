@@ -210,6 +210,34 @@ static void test_one_capture_at_a_time(void **state)
     pool_graphs_end(&h);
 }
 
+/* An event there would join the two captures. */
+static void test_capture_where_the_last_stream_captures(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture;
+    cudaGraph_t foreign;
+    size_t nodes = 99;
+    pool_graphs h;
+
+    pool_graphs_begin(&h);
+    pool_graphs_add(&h, N, 1, f->stream);
+    EXPECT_OK(bg_replay(h.graphs[0], f->other));
+    options.pool = h.pool;
+    EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_BUSY);
+    EXPECT_ERROR("last replayed on a stream that captures now");
+    EXPECT_STATUS(bg_replay(h.graphs[0], f->stream), BG_ERROR_BUSY);
+    EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign)); /* unharmed */
+    EXPECT_CUDA(cudaGraphGetNodes(foreign, NULL, &nodes));
+    assert_int_equal(nodes, 0);
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+    pool_graphs_add(&h, N, 2, f->stream);
+    pool_expect(&h.passes[0].out, 22);
+    pool_expect(&h.passes[1].out, 44);
+    pool_graphs_end(&h);
+}
+
 /* ---- what lives how long ---- */
 
 static void test_graphs_keep_their_pool(void **state)
@@ -279,6 +307,7 @@ int main(void)
         TEST(test_a_capture_comes_after_replays_in_flight),
         TEST(test_graphs_of_a_pool_do_not_nest),
         TEST(test_one_capture_at_a_time),
+        TEST(test_capture_where_the_last_stream_captures),
         TEST(test_graphs_keep_their_pool),
         TEST(test_a_thread_after_another),
     };
