@@ -207,7 +207,8 @@ bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user)
     BG__TRY(bg__segment_close(capture, true));
     if (capture->holds_pool) {
         bg__pool_break(capture->graph->pool);
-        bg__pool_set_concurrent(capture->graph->pool, capture->member_count > 0);
+        /* A stream that waits on an event from before a break forks from where the segment begins. */
+        bg__pool_set_concurrent(capture->graph->pool, capture->member_count + capture->event_count > 0);
     }
     if (run != NULL && !capture->aborted)
         BG__TRY(run(capture, user));

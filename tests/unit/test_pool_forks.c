@@ -13,7 +13,8 @@ typedef struct forked {
     bg_pool *pool;
     bg_tensor x, left, right;
     cudaEvent_t early;
-    void *reused[2];
+    bool breaks;
+    void *reused[3], *at_break[3];
 } forked;
 
 /* What the origin released is still read there while the fork writes. left = 6 x, right = 7 x */
@@ -71,6 +72,8 @@ static bg_status forked_from_earlier(void *user, cudaStream_t stream)
     forked *p = user;
     bg_tensor a = p->x, b = p->x;
     NEXT(bg_event_record(p->early, stream));
+    if (p->breaks)
+        NEXT(bg_break(stream)); /* the fork then leaves from here */
     NEXT(bg_pool_alloc(p->pool, bg_tensor_bytes(&p->x), &a.data));
     NEXT(BG_CALL(pool_scale, stream, .x = p->x, .y = a, .factor = 2));
     NEXT(BG_CALL(pool_scale, stream, .x = a, .y = p->left, .factor = 3));
@@ -84,17 +87,20 @@ static bg_status forked_from_earlier(void *user, cudaStream_t stream)
     return BG_OK;
 }
 
-/* An event alone: what is released waits for the next break, and no longer. */
+/* An event alone: what is released waits for the next break, while a stream may still wait on the event. */
 static bg_status timed(void *user, cudaStream_t stream)
 {
     forked *p = user;
     void *a, *b;
     NEXT(bg_event_record(p->early, stream));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         NEXT(bg_pool_alloc(p->pool, KIB, &a));
+        p->at_break[i] = a;
         bg_pool_release(p->pool, a);
         NEXT(bg_pool_alloc(p->pool, KIB, &b));
         p->reused[i] = a == b ? a : NULL;
+        if (i == 1)
+            NEXT(bg_event_destroy(p->early));
         NEXT(bg_break(stream));
     }
     return BG_CALL(pool_scale, stream, .x = p->x, .y = p->left, .factor = 1);
@@ -113,21 +119,25 @@ static void test_streams_that_fork_from_an_earlier_event(void **state)
     p.right = pool_keep(p.pool, LARGEST);
     pool_fill(&p.x, 1);
     options.pool = p.pool;
-    EXPECT_OK(bg_capture_forward(&graph, forked_from_earlier, &p, f->stream, &options));
-    for (int i = 0; i < 3; i++) {
-        pool_expect(&p.left, 6);
-        pool_expect(&p.right, 7);
-        pool_fill(&p.left, -1);
-        pool_fill(&p.right, -1);
-        EXPECT_OK(bg_replay(graph, f->stream));
+    for (int k = 0; k < 2; k++) {
+        p.breaks = k;
+        EXPECT_OK(bg_capture_forward(&graph, forked_from_earlier, &p, f->stream, &options));
+        for (int i = 0; i < 3; i++) {
+            pool_expect(&p.left, 6);
+            pool_expect(&p.right, 7);
+            pool_fill(&p.left, -1);
+            pool_fill(&p.right, -1);
+            EXPECT_OK(bg_replay(graph, f->stream));
+        }
+        assert_null(p.reused[0]);
+        bg_graph_destroy(graph);
     }
-    assert_null(p.reused[0]);
-    bg_graph_destroy(graph);
     EXPECT_OK(bg_capture_forward(&graph, timed, &p, f->stream, &options));
     assert_null(p.reused[0]);
-    assert_non_null(p.reused[1]);
+    assert_ptr_equal(p.at_break[0], p.at_break[1]);
+    assert_null(p.reused[1]);
+    assert_non_null(p.reused[2]); /* nobody can wait on it any more */
     bg_graph_destroy(graph);
-    EXPECT_CUDA(cudaEventDestroy(p.early));
     bg_pool_destroy(p.pool);
 }
 
