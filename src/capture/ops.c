@@ -184,7 +184,8 @@ static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_
     if (body != BG_OK) {
         char text[1024];
         snprintf(text, sizeof text, "%s", bg_last_error());
-        (void)count_nodes(capture, &call->end_node);
+        if (count_nodes(capture, &call->end_node) != BG_OK)
+            call->end_node = call->first_node; /* nothing is known of the capture */
         bg__fail_restore(text);
         status = body;
     } else {
