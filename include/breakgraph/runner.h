@@ -32,7 +32,8 @@ typedef bg_status (*bg_runner_forward)(void *user, const bg_context *context, cu
 /* Why a batch does not run by a graph.
  *   MODE_NONE:      the mode runs such batches eagerly
  *   TOO_LARGE:      it is above the largest bucket
- *   PADDING:        the bucket's size is more than config.max_padding times the batch's
+ *   PADDING:        the bucket's size is more than config.max_padding times the batch's (with config.pad_across_ranks,
+ *                   times what all ranks run together, so that they choose alike)
  *   VETO:           config.veto refused
  *   CAPTURE_FAILED: its bucket could not be captured
  *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured; a lazy bucket where none can be */
@@ -63,9 +64,9 @@ BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dty
 
 /* Puts data, memory of the caller's with as many rows as the static buffer, in that buffer's place; *tensor becomes the
  * new one. For callers who own a stable address: batches that come there are not copied. Where batches keep coming
- * from elsewhere they are copied there, with a message once. data outlives the runner. Only before the first capture
- * or run. Errors: NOT_FOUND (no input of that name), INVALID_ARGUMENT (a NULL; memory that the device does not reach,
- * or of no alignment for the dtype), BUSY (captured or run already). */
+ * from elsewhere they are copied there, with a message once. Warm-ups fill it with padding. data outlives the runner.
+ * Only before the first capture or run. Errors: NOT_FOUND (no input of that name), INVALID_ARGUMENT (a NULL; memory
+ * that the device does not reach, or of no alignment for the dtype), BUSY (captured or run already). */
 BG_API bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, bg_tensor *tensor);
 
 /* Declares an output, as for inputs; nothing is padded. */
@@ -91,13 +92,13 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
 
 /* Runs a batch. inputs: one tensor for each input, in the order of declaration, with dim[0] the batch's tokens; one
  * whose data is NULL or the static buffer's lies there already; NULL: all do. outputs likewise (NULL: none wanted): one
- * whose data is NULL comes back as a view of the static buffer, valid until the next run; else the rows of the batch
- * are copied there. Rows that are copied may lie in a static buffer only where the run does not fill or read it.
- * A lazy bucket that cannot be captured here (beside a capture of this thread, in an eager body) waits for a later run,
- * and this batch runs eagerly. It returns when all is queued. context_user is what the context's user shows. An eager
- * run reads the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors: INVALID_ARGUMENT (a
- * bad batch; rows that overlap those of a static buffer), SHAPE, DTYPE (a tensor, which is named), OUT_OF_MEMORY (for a
- * batch above config.max_tokens), BUSY (inside a run of this thread or of this runner), those of forward, of the
+ * whose data is NULL, or the static buffer's, comes back as a view of that, valid until the next run; else the rows of
+ * the batch are copied there. Rows that are copied may lie in a static buffer only where the run does not fill or read
+ * it. A lazy bucket that cannot be captured here (beside a capture of this thread, in an eager body) waits for a later
+ * run, and this batch runs eagerly. It returns when all is queued. context_user is what the context's user shows. An
+ * eager run reads the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors: INVALID_ARGUMENT
+ * (a bad batch; rows that overlap those of a static buffer), SHAPE, DTYPE (a tensor, which is named), OUT_OF_MEMORY
+ * (for a batch above config.max_tokens), BUSY (inside a run of this thread or of this runner), those of forward, of the
  * callbacks and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);

@@ -195,11 +195,17 @@ done:
     return status;
 }
 
+/* A view of the run before asks for one of this run. */
+static bool wants_view(const bg__buffer *output, const bg_tensor *tensor)
+{
+    return tensor->data == NULL || tensor->data == output->tensor.data;
+}
+
 bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, int tokens)
 {
     bg_status status = BG_OK;
     for (int i = 0; i < runner->outputs.count && tensors != NULL && status == BG_OK; i++)
-        if (tensors[i].data != NULL)
+        if (!wants_view(&runner->outputs.list[i], &tensors[i]))
             status = check_shape(&runner->outputs.list[i], "output", &tensors[i], tokens);
     return status == BG_OK && tensors != NULL ? check_targets(runner, tensors, tokens) : status;
 }
@@ -211,12 +217,11 @@ static bg_status store(bg_runner *runner, moves *m, const bg__buffer *output, bg
     bool reached;
     bg_status status = BG_OK;
 
-    if (tensor->data == NULL) {
+    if (wants_view(output, tensor)) {
         *tensor = output->tensor;
         tensor->dim[0] = tokens;
-    }
-    if (tensor->data == output->tensor.data)
         return BG_OK;
+    }
     BG__TRY(bg__reach_check(runner, tensor->data, &reached));
     if (reached)
         BG__TRY(move(m, &rows));

@@ -128,7 +128,7 @@ static bg__bucket *find(const bg_runner *runner, const bg__half *half, const bg_
     if (size == half->size_count)
         return NULL;
     *reason = BG_REASON_PADDING;
-    if (runner->config.max_padding > 0 && half->sizes[size] > runner->config.max_padding * batch->tokens)
+    if (runner->config.max_padding > 0 && half->sizes[size] > runner->config.max_padding * tokens)
         return NULL;
     *reason = BG_REASON_NOT_CAPTURED;
     if (batch->variant >= runner->config.variants)
