@@ -358,13 +358,13 @@ static void test_fewer_rows(void **state)
     static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_FORWARD};
     memory *m = *state;
     EXPECT_OK(bg_op_set_shorter("few", true));
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 24; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-        void *a = m->other[0].data, *first = i / 2 % 2 ? a : NULL;
+        void *a = m->other[0].data, *first = i / 2 % 3 ? a : NULL;
         bg_graph *graph;
         options.zero_tail = i % 2;
-        options.debug = modes[i / 4];
-        rows = i / 2 % 2 ? N : 5;
+        options.debug = modes[i / 6];
+        rows = i / 2 % 3 == 1 ? N : 5;
         leave[0].data = first;
         put(&m->f->x, 3);
         EXPECT_OK(bg_capture_forward(&graph, few_pass, m, m->f->stream, &options));
