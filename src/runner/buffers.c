@@ -72,6 +72,16 @@ done:
     return status;
 }
 
+/* Addresses cost nothing but themselves; of these no process has more than 2^47. */
+static size_t bytes_to_reserve(size_t bytes)
+{
+    const size_t times = 64, least = (size_t)256 << 20, most = (size_t)1 << 40;
+    size_t wanted = bytes < most / times ? times * bytes : most;
+    if (wanted < bytes)
+        wanted = bytes;
+    return wanted < least ? least : wanted;
+}
+
 /* In *made what is declared; the buffer's other fields are 0. */
 static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *function, const char *name,
                      const bg_tensor *shape, bg__buffer **made)
@@ -93,7 +103,7 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for a name", function);
         goto done;
     }
-    BG__TRY(bg__pages_init(&buffer.pages, runner->device, 0, 0));
+    BG__TRY(bg__pages_init(&buffer.pages, runner->device, bytes_to_reserve(bytes), 0));
     BG__TRY(bg__pages_grow(&buffer.pages, BG__LOW, bytes));
     buffer.tensor.data = bg__pages_address(&buffer.pages, BG__LOW, 0, bytes);
     BG__TRY(clear(runner, buffer.tensor.data, bytes));
@@ -123,8 +133,9 @@ static bg_status grow(bg__buffer *buffer, int rows)
         goto done;
     }
     if ((size_t)rows > buffer->pages.bytes / buffer->row) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%zu bytes a row are more than the device has; split the batch",
-                          buffer->row);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
+                          "its addresses end at %zu rows; raise config.max_tokens, or split the batch",
+                          buffer->pages.bytes / buffer->row);
         goto done;
     }
     BG__TRY(bg__pages_grow(&buffer->pages, BG__LOW, (size_t)rows * buffer->row));
