@@ -1,0 +1,353 @@
+/* Reports: what is put in comes out as text, as JSON and one by one. */
+#include "support.h"
+
+#include "../../debug/report.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[64];
+static char path[96];
+
+static const bg__call call = {.name = (char *)"rope#3", .site = {"model.c", 42}};
+static const bg__call nameless = {.site = {NULL, 0}};
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(directory, sizeof directory, "/tmp/breakgraph-report.XXXXXX");
+    if (mkdtemp(directory) == NULL)
+        return 1;
+    snprintf(path, sizeof path, "%s/report", directory);
+    return 0;
+}
+
+static int count_files(void)
+{
+    const struct dirent *entry;
+    DIR *files = opendir(directory);
+    int count = 0;
+    assert_non_null(files);
+    while ((entry = readdir(files)) != NULL)
+        count += entry->d_name[0] != '.';
+    assert_int_equal(closedir(files), 0);
+    return count;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    (void)remove(path);
+    return rmdir(directory);
+}
+
+static bg_report *make(void)
+{
+    bg_report *report;
+    EXPECT_OK(bg__report_create(&report, "check", "decode"));
+    return report;
+}
+
+/* A note, a fault, a warning, and another fault. */
+static bg_report *make_mixed(void)
+{
+    bg_report *report = make();
+    bg__report_add(report, "note-kind", BG_NOTE, NULL, NULL, "", "worth knowing");
+    bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "keep it", "field %s of %d", "x", 7);
+    bg__report_add(report, "odd", BG_WARNING, &nameless, NULL, "look", "a \"quoted\" \\ line\nand another");
+    bg__report_add(report, "reused", BG_FAULT, &call, (void *)0x2000, "copy it", "field y");
+    return report;
+}
+
+static bg_finding finding_of(const bg_report *report, int index)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    EXPECT_OK(bg_report_get(report, index, &finding));
+    return finding;
+}
+
+/* What the file holds; the caller frees it. */
+static char *read_all(void)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = calloc(1, 1 << 16);
+    assert_non_null(file);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 16) - 1, file) < (1 << 16) - 1);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static void test_empty(void **state)
+{
+    bg_report *report = make();
+    bg_finding finding = BG_FINDING_INIT;
+    char *text;
+    (void)state;
+    assert_int_equal(bg_report_count(report), 0);
+    EXPECT_STATUS(bg_report_get(report, 0, &finding), BG_ERROR_NOT_FOUND);
+    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
+    text = read_all();
+    assert_string_equal(text, "check of decode: 0 findings\n");
+    free(text);
+    bg_report_destroy(report);
+}
+
+static void test_order(void **state)
+{
+    static const char *const kinds[] = {"freed", "reused", "odd", "note-kind"};
+    bg_report *report = make_mixed();
+    bg_finding finding;
+    (void)state;
+    assert_int_equal(bg_report_count(report), 4);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(finding_of(report, i).kind, kinds[i]);
+    finding = finding_of(report, 0);
+    assert_int_equal(finding.severity, BG_FAULT);
+    assert_string_equal(finding.call, "rope#3");
+    assert_string_equal(finding.file, "model.c");
+    assert_int_equal(finding.line, 42);
+    assert_ptr_equal(finding.address, (void *)0x1000);
+    assert_string_equal(finding.message, "field x of 7");
+    assert_string_equal(finding.advice, "keep it");
+    finding = finding_of(report, 2); /* a call without name or place */
+    assert_string_equal(finding.call, "");
+    assert_string_equal(finding.file, "");
+    assert_int_equal(finding.line, 0);
+    assert_null(finding.address);
+    EXPECT_STATUS(bg_report_get(report, 4, &finding), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("there is no finding 4; the report has 4");
+    EXPECT_STATUS(bg_report_get(report, -1, &finding), BG_ERROR_NOT_FOUND);
+    bg_report_destroy(report);
+}
+
+static void test_duplicates(void **state)
+{
+    bg_report *report = make();
+    const bg__call elsewhere = {.name = (char *)"rope#3", .site = {"model.c", 43}};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "", "field x");
+        bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "", "field y");
+        bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x2000, "", "field x");
+        bg__report_add(report, "freed", BG_FAULT, &elsewhere, (void *)0x1000, "", "field x");
+        bg__report_add(report, "reused", BG_FAULT, &call, (void *)0x1000, "", "field x");
+        bg__report_add(report, "freed", BG_FAULT, NULL, (void *)0x1000, "", "field x");
+        assert_int_equal(bg_report_count(report), 6);
+    }
+    bg_report_destroy(report);
+}
+
+/* Its strings are the report's own. */
+static void test_copies(void **state)
+{
+    bg_report *report = make();
+    char kind[] = "freed", advice[] = "keep it", name[] = "rope#3", file[] = "model.c";
+    const bg__call own = {.name = name, .site = {file, 1}};
+    bg_finding finding;
+    (void)state;
+    bg__report_add(report, kind, BG_FAULT, &own, NULL, advice, "%s", "gone");
+    kind[0] = advice[0] = name[0] = file[0] = '?';
+    finding = finding_of(report, 0);
+    assert_string_equal(finding.kind, "freed");
+    assert_string_equal(finding.advice, "keep it");
+    assert_string_equal(finding.call, "rope#3");
+    assert_string_equal(finding.file, "model.c");
+    bg_report_destroy(report);
+}
+
+static void test_text(void **state)
+{
+    bg_report *report = make_mixed();
+    char *text;
+    (void)state;
+    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
+    text = read_all();
+    assert_string_equal(text, "check of decode: 4 findings\n"
+                              "fault [freed] rope#3 at model.c:42: field x of 7\n    keep it\n"
+                              "fault [reused] rope#3 at model.c:42: field y\n    copy it\n"
+                              "warning [odd]: a \"quoted\" \\ line\nand another\n    look\n"
+                              "note [note-kind]: worth knowing\n");
+    free(text);
+    bg_report_destroy(report);
+}
+
+static const char *string_of(const cJSON *object, const char *name)
+{
+    const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    if (value == NULL)
+        fail_msg("no string \"%s\"", name);
+    return value;
+}
+
+static void expect_item(const cJSON *item, const bg_finding *finding)
+{
+    static const char *const severities[] = {"note", "warning", "fault"};
+    const cJSON *address = cJSON_GetObjectItemCaseSensitive(item, "address");
+    assert_string_equal(string_of(item, "kind"), finding->kind);
+    assert_string_equal(string_of(item, "severity"), severities[finding->severity]);
+    assert_string_equal(string_of(item, "call"), finding->call);
+    assert_string_equal(string_of(item, "file"), finding->file);
+    assert_string_equal(string_of(item, "message"), finding->message);
+    assert_string_equal(string_of(item, "advice"), finding->advice);
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(item, "line")) == finding->line);
+    if (finding->address == NULL)
+        assert_true(cJSON_IsNull(address));
+    else
+        assert_ptr_equal((void *)(uintptr_t)strtoull(cJSON_GetStringValue(address), NULL, 16), finding->address);
+}
+
+static void test_json(void **state)
+{
+    bg_report *report = make_mixed();
+    const cJSON *list, *item;
+    cJSON *root;
+    char *text;
+    int i = 0;
+    (void)state;
+    EXPECT_OK(bg_report_write(report, BG_JSON, path));
+    text = read_all();
+    root = cJSON_Parse(text);
+    assert_non_null(root);
+    assert_string_equal(string_of(root, "breakgraph"), bg_version());
+    assert_string_equal(string_of(root, "tool"), "check");
+    assert_string_equal(string_of(root, "graph"), "decode");
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "report_version")) == 1);
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "lost")) == 0);
+    list = cJSON_GetObjectItemCaseSensitive(root, "findings");
+    assert_int_equal(cJSON_GetArraySize(list), 4);
+    cJSON_ArrayForEach(item, list)
+    {
+        bg_finding finding = finding_of(report, i++);
+        expect_item(item, &finding);
+    }
+    assert_int_equal(i, 4);
+    cJSON_Delete(root);
+    free(text);
+    bg_report_destroy(report);
+}
+
+/* An old report stays where a new one cannot be written, and nothing else is left behind. */
+static void test_whole_or_not(void **state)
+{
+    bg_report *empty = make(), *mixed = make_mixed();
+    struct rlimit limit, none;
+    struct stat about;
+    void (*before)(int);
+    char *text;
+    (void)state;
+    EXPECT_OK(bg_report_write(empty, BG_TEXT, path));
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0644);
+    before = signal(SIGXFSZ, SIG_IGN);
+    assert_true(before != SIG_ERR);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    bg_status status = bg_report_write(mixed, BG_JSON, path);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_true(signal(SIGXFSZ, before) != SIG_ERR);
+    EXPECT_STATUS(status, BG_ERROR_IO);
+    EXPECT_ERROR(path);
+    text = read_all();
+    assert_string_equal(text, "check of decode: 0 findings\n");
+    free(text);
+    assert_int_equal(count_files(), 1);
+    EXPECT_OK(bg_report_write(mixed, BG_TEXT, path)); /* in its place */
+    text = read_all();
+    assert_non_null(strstr(text, "4 findings"));
+    free(text);
+    assert_int_equal(count_files(), 1);
+    bg_report_destroy(empty);
+    bg_report_destroy(mixed);
+}
+
+static void test_no_place(void **state)
+{
+    bg_report *report = make_mixed();
+    char nowhere[128];
+    (void)state;
+    snprintf(nowhere, sizeof nowhere, "%s/nowhere/report", directory);
+    EXPECT_STATUS(bg_report_write(report, BG_TEXT, nowhere), BG_ERROR_IO);
+    EXPECT_ERROR("No such file");
+    assert_int_equal(count_files(), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    EXPECT_STATUS(bg_report_write(report, BG_TEXT, path), BG_ERROR_IO);
+    assert_int_equal(count_files(), 1); /* nothing is left beside it */
+    bg_report_destroy(report);
+}
+
+/* Runs bg_report_write with standard output there. */
+static bg_status write_to_stdout(const bg_report *report, const char *there)
+{
+    int kept, target;
+    bg_status status;
+    fflush(stdout);
+    kept = dup(STDOUT_FILENO);
+    target = open(there, O_WRONLY | O_CREAT, 0600);
+    assert_true(kept >= 0 && target >= 0);
+    assert_true(dup2(target, STDOUT_FILENO) >= 0);
+    status = bg_report_write(report, BG_TEXT, "-");
+    clearerr(stdout);
+    assert_true(dup2(kept, STDOUT_FILENO) >= 0);
+    assert_int_equal(close(kept), 0);
+    assert_int_equal(close(target), 0);
+    return status;
+}
+
+static void test_stdout(void **state)
+{
+    bg_report *report = make_mixed();
+    char *text;
+    (void)state;
+    EXPECT_OK(write_to_stdout(report, path));
+    text = read_all();
+    assert_non_null(strstr(text, "fault [freed] rope#3 at model.c:42: field x of 7\n"));
+    free(text);
+    EXPECT_STATUS(write_to_stdout(report, "/dev/full"), BG_ERROR_IO);
+    EXPECT_ERROR("standard output");
+    bg_report_destroy(report);
+}
+
+static void test_arguments(void **state)
+{
+    bg_report *report = make_mixed();
+    bg_finding finding = BG_FINDING_INIT;
+    (void)state;
+    assert_int_equal(bg_report_count(NULL), 0);
+    bg_report_destroy(NULL);
+    EXPECT_STATUS(bg_report_get(NULL, 0, &finding), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_get(report, 0, NULL), BG_ERROR_INVALID_ARGUMENT);
+    finding.struct_size = 0;
+    EXPECT_STATUS(bg_report_get(report, 0, &finding), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("BG_FINDING_INIT");
+    EXPECT_STATUS(bg_report_write(NULL, BG_TEXT, path), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_write(report, BG_TEXT, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_write(report, (bg_format)9, path), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("format is 9");
+    EXPECT_STATUS(bg_report_write(report, BG_HTML, path), BG_ERROR_UNSUPPORTED);
+    assert_int_equal(count_files(), 0);
+    bg_report_destroy(report);
+}
+
+#define REPORT_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPORT_TEST(test_empty),        REPORT_TEST(test_order),    REPORT_TEST(test_duplicates),
+        REPORT_TEST(test_copies),       REPORT_TEST(test_text),     REPORT_TEST(test_json),
+        REPORT_TEST(test_whole_or_not), REPORT_TEST(test_no_place), REPORT_TEST(test_stdout),
+        REPORT_TEST(test_arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
