@@ -13,5 +13,6 @@
 #include <breakgraph/config.h>
 #include <breakgraph/runner.h>
 #include <breakgraph/report.h>
+#include <breakgraph/check.h>
 
 #endif

@@ -12,7 +12,8 @@ typedef struct bg__extent {
     struct bg__extent *next, *previous;
     size_t offset, bytes;
     bg__extent_state state;
-    uint64_t epoch; /* of a free one: when it was released */
+    uint64_t epoch;      /* of a free one: when it was released */
+    uint64_t generation; /* of one that is not: the block's, for the ledger */
 } bg__extent;
 
 typedef struct bg__arena {

@@ -6,28 +6,34 @@
 
 bg_status bg__pool_bucket_begin(bg_pool *pool, const char *name)
 {
+    char *copy;
     if (pool->bucket != NULL)
         return bg__fail(BG_ERROR_BUSY, "bucket %s cannot begin in a pool whose bucket %s is open", name, pool->bucket);
-    pool->bucket = strdup(name);
-    if (pool->bucket == NULL)
+    copy = strdup(name);
+    if (copy == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for bucket %s", name);
+    bg__ledger_lock();
+    pool->bucket = copy;
     pool->figures = (bg__bucket_figures){0, 0, 0};
     bg__arena_set_defers(&pool->arenas[BG__LOW], false);
     /* What the pass was given to read and write stays where it is until the graph is made. */
     bg__arena_advance(&pool->arenas[BG__HIGH]);
     bg__arena_set_defers(&pool->arenas[BG__HIGH], true);
+    bg__ledger_unlock();
     return BG_OK;
 }
 
 static void close_bucket(bg_pool *pool)
 {
     bg__arena *arena = &pool->arenas[BG__LOW];
+    bg__ledger_lock();
     for (const bg__extent *extent = arena->first; extent != NULL; extent = extent->next)
         pool->in_use -= extent->state == BG__FREE ? 0 : extent->bytes;
     bg__arena_clear(arena);
     bg__arena_set_defers(&pool->arenas[BG__HIGH], false);
     free(pool->bucket);
     pool->bucket = NULL;
+    bg__ledger_unlock();
 }
 
 bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_figures *figures)
@@ -80,10 +86,14 @@ void bg__pool_capture_end(bg_pool *pool, bg__bucket_figures *figures)
 
 void bg__pool_set_concurrent(bg_pool *pool, bool concurrent)
 {
+    bg__ledger_lock();
     bg__arena_set_defers(&pool->arenas[BG__LOW], concurrent);
+    bg__ledger_unlock();
 }
 
 void bg__pool_break(bg_pool *pool)
 {
+    bg__ledger_lock();
     bg__arena_advance(&pool->arenas[BG__LOW]);
+    bg__ledger_unlock();
 }

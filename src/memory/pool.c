@@ -3,12 +3,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- making and giving back ---- */
 
 /* When nobody holds it any more. */
 static void clear(bg_pool *pool)
 {
+    bg__ledger_remove_pool(pool);
     bg__workspace_forget(pool);
     bg__device_free(pool->sentry);
     for (int side = BG__LOW; side <= BG__HIGH; side++)
@@ -42,6 +44,7 @@ bg_status bg_pool_create(bg_pool **result, const bg_pool_options *options)
     BG__TRY(bg__device_alloc(1, &pool->sentry));
     BG__TRY(bg__use_init(&pool->use));
     BG__TRY(bg__pages_init(&pool->pages, pool->device, full.reserve_bytes, full.limit_bytes));
+    bg__ledger_add_pool(pool);
     *result = pool;
     pool = NULL;
 done:
@@ -127,15 +130,18 @@ static bg_status take(bg_pool *pool, bg__side side, size_t wanted, bg__extent_st
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a block");
         goto done;
     }
+    bg__ledger_lock();
     fit = bg__arena_fit(arena, bytes);
     status = bg__pages_grow(&pool->pages, side, bg__arena_top_with(arena, fit, bytes));
     if (status != BG_OK) {
         say_where(pool, side, wanted);
-        goto done;
+    } else {
+        taken = bg__arena_take(arena, fit, bytes, state, &spare, &reused);
+        taken->generation = bg__ledger_generation();
+        count(pool, side, bytes, state, reused);
+        *ptr = bg__pages_address(&pool->pages, side, taken->offset, bytes);
     }
-    taken = bg__arena_take(arena, fit, bytes, state, &spare, &reused);
-    count(pool, side, bytes, state, reused);
-    *ptr = bg__pages_address(&pool->pages, side, taken->offset, bytes);
+    bg__ledger_unlock();
 done:
     free(spare);
     return status;
@@ -210,10 +216,38 @@ void bg_pool_release(bg_pool *pool, void *ptr)
         return;
     }
     pool->in_use -= extent->bytes;
+    bg__ledger_lock();
     bg__arena_release(&pool->arenas[side], extent);
+    bg__ledger_unlock();
 }
 
 /* ---- asking ---- */
+
+void bg__pool_owner(const bg_pool *pool, const void *ptr, bg__owner *owner)
+{
+    bg__side side = bg__pages_has(&pool->pages, BG__LOW, ptr) ? BG__LOW : BG__HIGH;
+    const bg__extent *extent = NULL;
+    bool begins;
+
+    *owner = (bg__owner){.kind = BG__OWNER_POOL,
+                         .shared = side == BG__LOW,
+                         .base = (uintptr_t)pool->pages.base,
+                         .bytes = pool->pages.bytes,
+                         .generation = pool->generation,
+                         .pool = pool->generation};
+    if (pool->bucket != NULL && side == BG__LOW)
+        strncpy(owner->name, pool->bucket, sizeof owner->name - 1);
+    if (side == BG__LOW || bg__pages_has(&pool->pages, BG__HIGH, ptr))
+        extent = find(pool, side, ptr, &begins);
+    /* Without a bucket the low side is that of all graphs of the pool, whose blocks nobody counts any more. */
+    owner->freed = extent == NULL ? side == BG__HIGH || pool->bucket != NULL : extent->state == BG__FREE;
+    if (extent != NULL) {
+        owner->base = (uintptr_t)bg__pages_address(&pool->pages, side, extent->offset, extent->bytes);
+        owner->bytes = extent->bytes;
+        owner->generation = extent->generation;
+    }
+    owner->range = owner->base;
+}
 
 bg_status bg_pool_get_stats(const bg_pool *pool, bg_pool_stats *stats)
 {

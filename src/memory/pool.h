@@ -3,6 +3,7 @@
 #define BG_MEMORY_POOL_H
 
 #include "memory/arena.h"
+#include "memory/ledger.h"
 
 #include <stdatomic.h>
 
@@ -20,6 +21,12 @@ struct bg_pool {
     bg__bucket_figures figures;
 
     size_t in_use, peak, pinned, reused;
+
+    struct bg_pool *next; /* in the ledger */
+    uint64_t generation;
 };
+
+/* Whose an address inside the pool's range is. */
+void bg__pool_owner(const bg_pool *pool, const void *ptr, bg__owner *owner);
 
 #endif

@@ -1,0 +1,273 @@
+/* The blocks that allocators told of, live and freed, in order of their addresses and without overlaps; and the pools.
+ */
+#include "memory/ledger.h"
+
+#include "memory/pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct block {
+    uintptr_t base;
+    size_t bytes;
+    uint64_t generation;
+    uint64_t below; /* the driver's generation under it, when it was told: 0 for pageable memory */
+    bool freed;
+    char *name;
+} block;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static block *blocks;
+static size_t block_count, block_capacity;
+static bg_pool *pools;
+static uint64_t generations;
+static atomic_uint_fast64_t version;
+
+void bg__ledger_lock(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+void bg__ledger_unlock(void)
+{
+    atomic_fetch_add(&version, 1);
+    pthread_mutex_unlock(&mutex);
+}
+
+uint64_t bg__ledger_version(void)
+{
+    return atomic_load(&version);
+}
+
+uint64_t bg__ledger_generation(void)
+{
+    return ++generations;
+}
+
+/* ---- pools ---- */
+
+void bg__ledger_add_pool(bg_pool *pool)
+{
+    bg__ledger_lock();
+    pool->generation = bg__ledger_generation();
+    pool->next = pools;
+    pools = pool;
+    bg__ledger_unlock();
+}
+
+void bg__ledger_remove_pool(bg_pool *pool)
+{
+    bg__ledger_lock();
+    for (bg_pool **link = &pools; *link != NULL; link = &(*link)->next) {
+        if (*link == pool) {
+            *link = pool->next;
+            break;
+        }
+    }
+    bg__ledger_unlock();
+}
+
+static void find_pooled(const void *ptr, bg__owner *owner)
+{
+    pthread_mutex_lock(&mutex);
+    for (const bg_pool *pool = pools; pool != NULL; pool = pool->next)
+        if ((uintptr_t)ptr - (uintptr_t)pool->pages.base < pool->pages.bytes)
+            bg__pool_owner(pool, ptr, owner);
+    pthread_mutex_unlock(&mutex);
+}
+
+/* ---- blocks ---- */
+
+/* How many blocks begin at the address or before it. */
+static size_t count_until(uintptr_t address)
+{
+    size_t low = 0, high = block_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (blocks[middle].base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The block, live or freed, that holds the address. */
+static block *find(uintptr_t address)
+{
+    size_t count = count_until(address);
+    if (count == 0 || address - blocks[count - 1].base >= blocks[count - 1].bytes)
+        return NULL;
+    return &blocks[count - 1];
+}
+
+static void set_owner(const block *found, bg__owner *owner)
+{
+    *owner = (bg__owner){.kind = BG__OWNER_REGISTERED,
+                         .freed = found->freed,
+                         .base = found->base,
+                         .bytes = found->bytes,
+                         .generation = found->generation,
+                         .range = found->base};
+    strncpy(owner->name, found->name, sizeof owner->name - 1);
+}
+
+/* A block whose memory went back to the driver says nothing of what lies there now. */
+static bg_status find_registered(const void *ptr, bg__owner *owner)
+{
+    uint64_t below = 0, now = 0;
+    const block *found;
+    bg_status status = BG_OK;
+
+    pthread_mutex_lock(&mutex);
+    found = find((uintptr_t)ptr);
+    if (found != NULL) {
+        set_owner(found, owner);
+        below = found->below;
+    }
+    pthread_mutex_unlock(&mutex);
+    if (owner->kind == BG__OWNER_NONE || !owner->freed)
+        goto done;
+    BG__TRY(bg__driver_generation((const void *)owner->base, &now));
+    if (now != below)
+        *owner = (bg__owner){.kind = BG__OWNER_NONE};
+done:
+    return status;
+}
+
+bool bg__owner_named(const char *name, bg__owner *owner)
+{
+    bool is_there = false;
+    if (name[0] == '\0')
+        return false;
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < block_count && !is_there; i++) {
+        is_there = !blocks[i].freed && strcmp(blocks[i].name, name) == 0;
+        if (is_there)
+            set_owner(&blocks[i], owner);
+    }
+    pthread_mutex_unlock(&mutex);
+    return is_there;
+}
+
+bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner)
+{
+    *owner = (bg__owner){.kind = BG__OWNER_NONE};
+    if (level == BG__REGISTERED)
+        return find_registered(ptr, owner);
+    if (level == BG__DRIVER)
+        return bg__driver_owner(ptr, owner);
+    find_pooled(ptr, owner);
+    return BG_OK;
+}
+
+/* ---- what allocators tell ---- */
+
+static void remove_at(size_t at)
+{
+    free(blocks[at].name);
+    memmove(&blocks[at], &blocks[at + 1], (--block_count - at) * sizeof *blocks);
+}
+
+/* Takes out what the new block replaces: freed ones, and those whose memory went back to the driver untold. */
+static bg_status make_place(uintptr_t base, size_t bytes)
+{
+    bg_status status = BG_OK;
+    size_t at = count_until(base);
+    uint64_t now;
+
+    at -= at > 0 && base - blocks[at - 1].base < blocks[at - 1].bytes;
+    while (at < block_count && blocks[at].base < base + bytes) {
+        BG__TRY(bg__driver_generation((const void *)blocks[at].base, &now));
+        if (!blocks[at].freed && now == blocks[at].below) {
+            status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                              "bg_ledger_alloc: %zu bytes at %p %s block \"%s\" of %zu bytes at %p, which was told of "
+                              "and not freed; tell bg_ledger_free first",
+                              bytes, (void *)base, blocks[at].base == base ? "are those of" : "overlap",
+                              blocks[at].name, blocks[at].bytes, (void *)blocks[at].base);
+            goto done;
+        }
+        remove_at(at);
+    }
+done:
+    return status;
+}
+
+static bg_status insert(const block *fresh)
+{
+    size_t at = count_until(fresh->base);
+    if (block_count == block_capacity) {
+        size_t capacity = block_capacity ? 2 * block_capacity : 64;
+        block *larger = realloc(blocks, capacity * sizeof *blocks);
+        if (larger == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_ledger_alloc: no host memory for %zu blocks", capacity);
+        blocks = larger;
+        block_capacity = capacity;
+    }
+    memmove(&blocks[at + 1], &blocks[at], (block_count++ - at) * sizeof *blocks);
+    blocks[at] = *fresh;
+    return BG_OK;
+}
+
+bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name)
+{
+    block fresh = {.base = (uintptr_t)ptr, .bytes = bytes};
+    bg_status status;
+
+    BG__NEED(ptr);
+    if (bytes == 0 || bytes > UINTPTR_MAX - fresh.base)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_ledger_alloc: bytes is %zu", bytes);
+    bg__pending_note();
+    fresh.name = strdup(name ? name : "");
+    if (fresh.name == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_ledger_alloc: no host memory for a name");
+    bg__ledger_lock();
+    BG__TRY(bg__driver_generation(ptr, &fresh.below));
+    BG__TRY(make_place(fresh.base, bytes));
+    fresh.generation = bg__ledger_generation();
+    BG__TRY(insert(&fresh));
+    fresh.name = NULL;
+done:
+    bg__ledger_unlock();
+    free(fresh.name);
+    return status;
+}
+
+bg_status bg_ledger_free(void *ptr)
+{
+    bg_status status = BG_OK;
+    block *found;
+
+    BG__NEED(ptr);
+    bg__ledger_lock();
+    found = find((uintptr_t)ptr);
+    if (found == NULL)
+        status = bg__fail(BG_ERROR_NOT_FOUND, "bg_ledger_free: bg_ledger_alloc was told of no block at %p", ptr);
+    else if (found->freed)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_ledger_free: block \"%s\" of %zu bytes at %p is freed already",
+                          found->name, found->bytes, (void *)found->base);
+    else if (found->base != (uintptr_t)ptr)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "bg_ledger_free: %p lies inside block \"%s\" of %zu bytes; pass its beginning, %p", ptr,
+                          found->name, found->bytes, (void *)found->base);
+    else
+        found->freed = true;
+    bg__ledger_unlock();
+    return status;
+}
+
+void bg__ledger_resize(void *ptr, size_t bytes)
+{
+    block *found;
+    bg__ledger_lock();
+    found = find((uintptr_t)ptr);
+    if (found != NULL && found->base == (uintptr_t)ptr && !found->freed) {
+        size_t after = (size_t)(found - blocks) + 1;
+        found->bytes = bytes;
+        while (after < block_count && blocks[after].base < found->base + bytes)
+            remove_at(after); /* of what lay there before */
+    }
+    bg__ledger_unlock();
+}

@@ -1,0 +1,67 @@
+/* Who owns an address. There are three levels, each inside the next: a block that an allocator told of
+ * (bg_ledger_alloc), a block of a pool, an allocation of the driver's. */
+#ifndef BG_MEMORY_LEDGER_H
+#define BG_MEMORY_LEDGER_H
+
+#include <breakgraph/check.h>
+#include <breakgraph/memory.h>
+
+#include "base/base.h"
+
+typedef enum bg__level { BG__REGISTERED, BG__POOLED, BG__DRIVER, BG__LEVELS } bg__level;
+
+typedef enum bg__owner_kind {
+    BG__OWNER_NONE, /* nobody that is known: pageable host memory, or what was freed */
+    BG__OWNER_REGISTERED,
+    BG__OWNER_POOL,
+    BG__OWNER_DEVICE,
+    BG__OWNER_PINNED,
+    BG__OWNER_MANAGED
+} bg__owner_kind;
+
+enum { BG__OWNER_NAME = 64 };
+
+typedef struct bg__owner {
+    bg__owner_kind kind;
+    bool freed;     /* what is told is what it was */
+    bool shared;    /* of a pool: a bucket's, where other graphs' blocks lie, too */
+    uintptr_t base; /* of the block, allocation or mapping */
+    size_t bytes;
+    uint64_t generation;       /* never the same for two owners of a level */
+    uint64_t pool;             /* the pool's own generation */
+    uintptr_t range;           /* of a mapping: the range of addresses that it is mapped into; else base */
+    char name[BG__OWNER_NAME]; /* "" where there is none; cut where it is too long */
+} bg__owner;
+
+static inline bool bg__owner_has(const bg__owner *owner, uintptr_t address)
+{
+    return owner->kind != BG__OWNER_NONE && address - owner->base < owner->bytes;
+}
+
+/* Who owns the address on that level: an owner of kind NONE where nobody does, or did. */
+bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner);
+/* Where a block of that name lies now; false: nowhere. */
+bool bg__owner_named(const char *name, bg__owner *owner);
+/* "block "kv" of 4096 bytes at 0x... (generation 7)" */
+const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes);
+
+/* The driver's part of it. */
+bg_status bg__driver_owner(const void *ptr, bg__owner *owner);
+/* The driver's generation of the allocation there, 0 where there is none: one query. */
+bg_status bg__driver_generation(const void *ptr, uint64_t *generation);
+
+/* Another number after each change of the two inner levels. */
+uint64_t bg__ledger_version(void);
+
+/* A registered block becomes longer or shorter where it lies. Nothing happens to what is none. */
+void bg__ledger_resize(void *ptr, size_t bytes);
+
+/* Around changes of a pool's blocks, of which other threads may ask. */
+void bg__ledger_lock(void);
+void bg__ledger_unlock(void); /* after a change */
+/* Inside of them: a number for a new owner. */
+uint64_t bg__ledger_generation(void);
+void bg__ledger_add_pool(bg_pool *pool);
+void bg__ledger_remove_pool(bg_pool *pool);
+
+#endif

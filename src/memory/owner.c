@@ -1,0 +1,99 @@
+/* What the driver says of an address. */
+#include "memory/ledger.h"
+
+#include <cuda.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+typedef CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
+
+/* Looked up once in a process. */
+static bg_status find_driver(get_attributes *found)
+{
+    static _Atomic(get_attributes) known;
+    bg_status status = BG_OK;
+
+    *found = atomic_load_explicit(&known, memory_order_acquire);
+    if (*found != NULL)
+        return BG_OK;
+    BG__TRY(bg__driver_entry("cuPointerGetAttributes", 7000, (void *)found));
+    atomic_store_explicit(&known, *found, memory_order_release);
+done:
+    return status;
+}
+
+bg_status bg__driver_generation(const void *ptr, uint64_t *generation)
+{
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID};
+    unsigned long long id = 0;
+    void *answers[] = {&id};
+    get_attributes get;
+    bg_status status;
+
+    BG__TRY(find_driver(&get));
+    BG__TRY_DRIVER("cuPointerGetAttributes", get(1, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
+    *generation = id;
+done:
+    return status;
+}
+
+/* Of mapped memory the range is all addresses that were reserved, and what lies there may be several mappings, each
+ * with an id of its own: the owner is the one. */
+bg_status bg__driver_owner(const void *ptr, bg__owner *owner)
+{
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED,  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE,  CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+                                   CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
+    unsigned type = 0, managed = 0;
+    unsigned long long id = 0;
+    uintptr_t address = (uintptr_t)ptr, range = 0, mapping = 0;
+    size_t range_bytes = 0, mapping_bytes = 0;
+    void *answers[] = {&id, &type, &managed, &range, &range_bytes, &mapping, &mapping_bytes};
+    get_attributes get;
+    bg_status status;
+
+    BG__TRY(find_driver(&get));
+    BG__TRY_DRIVER("cuPointerGetAttributes",
+                   get(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
+    if (id == 0 || type == 0)
+        goto done;
+    if (address - range >= range_bytes) { /* nothing is said of how far it goes */
+        range = address;
+        range_bytes = UINTPTR_MAX - address;
+    }
+    owner->kind = managed ? BG__OWNER_MANAGED : type == CU_MEMORYTYPE_DEVICE ? BG__OWNER_DEVICE : BG__OWNER_PINNED;
+    owner->generation = id;
+    owner->base = owner->range = range;
+    owner->bytes = range_bytes;
+    if (address - mapping < mapping_bytes) {
+        uintptr_t range_end = range + range_bytes, mapping_end = mapping + mapping_bytes;
+        owner->base = mapping > range ? mapping : range;
+        owner->bytes = (mapping_end < range_end ? mapping_end : range_end) - owner->base;
+    }
+done:
+    return status;
+}
+
+static const char *kind_text(const bg__owner *owner)
+{
+    switch (owner->kind) {
+    case BG__OWNER_NONE: break;
+    case BG__OWNER_REGISTERED: return "block";
+    case BG__OWNER_POOL: return owner->shared ? "pool block of bucket" : "pool block";
+    case BG__OWNER_DEVICE: return "device allocation";
+    case BG__OWNER_PINNED: return "pinned host allocation";
+    case BG__OWNER_MANAGED: return "managed allocation";
+    }
+    return "nothing";
+}
+
+const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes)
+{
+    const char *quote = owner->name[0] != '\0' ? "\"" : "";
+    snprintf(text, bytes, "%s%s%s%s%s of %zu bytes at %p (generation %llu)", kind_text(owner), quote[0] ? " " : "",
+             quote, owner->name, quote, owner->bytes, (void *)owner->base, (unsigned long long)owner->generation);
+    if (owner->kind == BG__OWNER_NONE)
+        snprintf(text, bytes, "nothing");
+    return text;
+}
