@@ -42,6 +42,12 @@ typedef enum bg_debug {
  *   REPLAY:  in a body that runs in a replay */
 typedef enum bg_phase { BG_PHASE_PLAIN, BG_PHASE_WARMUP, BG_PHASE_CAPTURE, BG_PHASE_EAGER, BG_PHASE_REPLAY } bg_phase;
 
+/* Whether the addresses that a graph holds are checked before each replay, by the allocations that they lie in.
+ *   FROM_ENV: what the environment variable BG_CHECK says (off, replay); off where it is not set
+ *   OFF:      never
+ *   ON:       a replay of a graph with a stale address is BG_ERROR_STALE_ADDRESS, and nothing is launched */
+typedef enum bg_replay_check { BG_REPLAY_CHECK_FROM_ENV = 0, BG_REPLAY_CHECK_OFF, BG_REPLAY_CHECK_ON } bg_replay_check;
+
 typedef struct bg_capture_options {
     size_t struct_size;              /* set by BG_CAPTURE_OPTIONS_INIT */
     const char *name;                /* of the graph, for messages; copied; NULL: "graph" */
@@ -70,12 +76,13 @@ typedef struct bg_capture_options {
                         * what eager_ops and the overrides name still breaks */
     const char *eager_ops; /* a pattern as bg_override_eager takes it, for this capture; that function's and
                             * BG_EAGER_OPS come after it. NULL: none */
+    bg_replay_check check; /* FROM_ENV */
 } bg_capture_options;
 
 #define BG_CAPTURE_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false,     \
-            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL                                                    \
+            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL, BG_REPLAY_CHECK_FROM_ENV                          \
     }
 
 typedef struct bg_graph_info {
@@ -147,8 +154,8 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
  * NULL, a stream of another device, another device than at capture), ALREADY_CAPTURING (a breakgraph capture runs on
  * stream; it goes on unharmed), FOREIGN_CAPTURE (someone else captures stream), BUSY (the graph is being replayed, or
  * the stream of its last replay is being captured; a capture of its pool is going on), a body's own status, SHAPE and
- * DTYPE (an output changed), CUDA. It takes no lock, allocates nothing and reads no environment, unless an eager body
- * does, or asks for more memory than before. */
+ * DTYPE (an output changed), STALE_ADDRESS (options.check), CUDA. It takes no lock, allocates nothing and reads no
+ * environment, unless an eager body does, or asks for more memory than before. */
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
 /* Gives back all that the graph owns. NULL is fine, a replay in flight too. Not inside one of the graph's bodies. */

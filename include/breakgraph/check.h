@@ -12,6 +12,27 @@
 
 BG_BEGIN_C_
 
+/* ---- checks --------------------------------------------------------------------------------------------------- */
+
+/* What bg_check looks at. docs/findings.md describes the kinds of findings.
+ *   ADDRESSES: the tensors of all op calls, and the static buffers of a runner's graph, against what their addresses
+ *              meant at capture: freed, reused, moved, shrunk, out-of-range. Of an eager call the arguments that its
+ *              next replay would get: what bg_graph_args changed must be valid now
+ *   OVERLAP:   outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything */
+enum {
+    BG_CHECK_ADDRESSES = 1,
+    BG_CHECK_NODES = 2,
+    BG_CHECK_HOST_MEMORY = 4,
+    BG_CHECK_OVERLAP = 8,
+    BG_CHECK_LEAKS = 16,
+    BG_CHECK_ALL = 31
+};
+
+/* Looks for faults of these sorts in a graph; what is found is in *report, which the caller destroys, and which is
+ * empty for a clean graph. It launches nothing. Errors: INVALID_ARGUMENT (a NULL, no such check), OUT_OF_MEMORY, CUDA.
+ */
+BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
+
 /* ---- the ledger: from any thread ------------------------------------------------------------------------------ */
 
 /* Tells of a block that an allocator hands out of memory that it got from the driver in larger pieces; from here on the

@@ -27,6 +27,8 @@ static bg_status check_options(const bg_capture_options *options)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.debug is %d, no bg_debug", (int)options->debug);
     if (options->debug == BG_DEBUG_STEP)
         return bg__fail(BG_ERROR_UNSUPPORTED, "options.debug: BG_DEBUG_STEP is not in this version; use BG_DEBUG_SYNC");
+    if ((int)options->check < BG_REPLAY_CHECK_FROM_ENV || options->check > BG_REPLAY_CHECK_ON)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.check is %d, no bg_replay_check", (int)options->check);
     if (options->worker_threads < 0 || options->worker_threads > WORKERS_MAX)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.worker_threads is %d; allowed are 0 to %d",
                         options->worker_threads, WORKERS_MAX);
@@ -61,6 +63,18 @@ static bg_status resolve_debug(bg_capture *capture, bool whole)
         capture->debug = BG_DEBUG_OPS;
     }
 done:
+    return status;
+}
+
+static bg_status resolve_check(bg_replay_check check, bool *watched)
+{
+    static const char *const names[] = {"off", "replay", NULL};
+    bg_status status = BG_OK;
+    int index = 0;
+
+    if (check == BG_REPLAY_CHECK_FROM_ENV)
+        status = bg__env_choice("BG_CHECK", names, 0, &index);
+    *watched = check == BG_REPLAY_CHECK_ON || index == 1;
     return status;
 }
 
@@ -139,6 +153,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY(resolve_debug(capture, whole));
     BG__TRY(bg__graph_create(&capture->graph, checked.name, checked.pool));
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
+    BG__TRY(resolve_check(checked.check, &capture->graph->watched));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
     capture->graph->root.zero_tail = checked.zero_tail;

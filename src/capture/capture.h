@@ -5,6 +5,7 @@
 #include <breakgraph/capture.h>
 #include <breakgraph/stream.h>
 
+#include "memory/ledger.h"
 #include "memory/memory.h"
 #include "op/op.h"
 
@@ -72,9 +73,55 @@ typedef struct bg__step {
     } of;
 } bg__step;
 
+/* ---- addresses (noted.c) ------------------------------------------------------------------------------------- */
+
+/* An owner of addresses that the graph holds, as it was at capture. */
+typedef struct bg__noted_owner {
+    bg__owner owner;
+    bg__level level;
+    uint64_t version; /* the ledger's, when it was last found so */
+    bool own;         /* the memory is that of an allocation node of the graph */
+} bg__noted_owner;
+
+/* A tensor of a call or a runner, or the part of it that lies in one mapping. */
+typedef struct bg__note {
+    const bg__call *call;          /* NULL: a runner's buffer */
+    const struct bg__eager *eager; /* NULL: a captured call, whose arguments are frozen */
+    const bg_field *field;
+    const char *name; /* a runner's buffer's; lives as long as the graph */
+    int element;      /* of BG_OUTS */
+    uint32_t offset;  /* in the arguments */
+    uintptr_t address;
+    size_t bytes;
+    size_t before;          /* bytes of the tensor in front of this part */
+    size_t beyond;          /* bytes of it that lay in no allocation at capture */
+    int owners[BG__LEVELS]; /* -1: none is known on that level */
+} bg__note;
+
+typedef struct bg__noted_order {
+    int *list;
+    int count, capacity;
+} bg__noted_order;
+
+typedef struct bg__noted {
+    bg__note *list;
+    int count, capacity;
+    bg__noted_owner *owners;
+    int owner_count, owner_capacity;
+    bg__noted_order order[BG__LEVELS]; /* of the owners that were found last, by address */
+    uint64_t version;                  /* the ledger's, when all was last checked; 0: never */
+} bg__noted;
+
+/* Notes the tensors of a call that has been captured, or has run at a break. */
+bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg__eager *eager, const void *args);
+/* Notes a tensor as note says, whose address, bytes and owners are yet to be filled in. */
+bg_status bg__noted_tensor(bg__noted *noted, bg__note note, const bg_tensor *tensor);
+void bg__noted_clear(bg__noted *noted);
+
 struct bg_graph {
     bg__step *steps;
     int step_count, step_capacity;
+    bool watched; /* its addresses are checked before each replay */
 
     bg__use *use; /* the order of replays: own_use, or that of all graphs of the pool */
     uint64_t replays;
@@ -96,6 +143,7 @@ struct bg_graph {
     int breaks;
     size_t graph_bytes;
     double capture_ms, instantiate_ms;
+    bg__noted noted;
 };
 
 bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
@@ -109,6 +157,14 @@ void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event);
 bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
 /* Where a step is, for messages: "segment 2", "call attention#0". */
 const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes);
+
+/* The debugging tools that captures and replays call. They lie above this folder, which knows them by this table alone
+ * (debug/hooks.c). */
+typedef struct bg__debug_table {
+    /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
+    bg_status (*check_replay)(bg_graph *graph);
+} bg__debug_table;
+extern const bg__debug_table bg__debug_hooks;
 
 /* ---- captures (capture.c) ------------------------------------------------------------------------------------ */
 

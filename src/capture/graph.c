@@ -172,6 +172,7 @@ void bg_graph_destroy(bg_graph *graph)
     }
     /* cudaFree waits for the work that uses the memory. */
     bg__call_clear(&graph->root);
+    bg__noted_clear(&graph->noted);
     bg_pool_destroy(graph->pool);
     free(graph->steps);
     free(graph->segments);

@@ -117,6 +117,7 @@ static bg_status run_at_break(bg_capture *capture, void *user)
         eager->captured[output.ordinal] = (bg__captured){.offset = output.offset, .tensor = *tensor};
         *bg__output_tensor(&output, at->args) = *tensor;
     }
+    BG__TRY(bg__noted_call(capture->graph, at->call, eager, eager->args));
 done:
     if (status != BG_OK)
         bg__call_blame(at->call, status);
@@ -190,6 +191,8 @@ static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_
         status = body;
     } else {
         status = count_nodes(capture, &call->end_node);
+        if (status == BG_OK)
+            status = bg__noted_call(capture->graph, call, NULL, args);
         if (status != BG_OK)
             bg__call_blame(call, status);
     }

@@ -248,10 +248,12 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     bool ranges;
 
     if (__builtin_expect(graph == NULL || stream == NULL || stream != graph->use->stream || graph->use->busy ||
-                             bg__captured_any(),
+                             graph->watched || bg__captured_any(),
                          0)) {
         bg__pending_note();
         status = prepare(graph, stream);
+        if (status == BG_OK && graph->watched)
+            status = bg__debug_hooks.check_replay(graph);
         if (status != BG_OK)
             return status;
     }

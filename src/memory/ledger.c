@@ -24,6 +24,7 @@ static size_t block_count, block_capacity;
 static bg_pool *pools;
 static uint64_t generations;
 static atomic_uint_fast64_t version;
+static atomic_size_t owners[BG__LEVELS]; /* pools, and blocks, live or freed */
 
 void bg__ledger_lock(void)
 {
@@ -41,6 +42,11 @@ uint64_t bg__ledger_version(void)
     return atomic_load(&version);
 }
 
+bool bg__ledger_has(bg__level level)
+{
+    return level == BG__DRIVER || atomic_load(&owners[level]) > 0;
+}
+
 uint64_t bg__ledger_generation(void)
 {
     return ++generations;
@@ -54,6 +60,7 @@ void bg__ledger_add_pool(bg_pool *pool)
     pool->generation = bg__ledger_generation();
     pool->next = pools;
     pools = pool;
+    atomic_fetch_add(&owners[BG__POOLED], 1);
     bg__ledger_unlock();
 }
 
@@ -63,6 +70,7 @@ void bg__ledger_remove_pool(bg_pool *pool)
     for (bg_pool **link = &pools; *link != NULL; link = &(*link)->next) {
         if (*link == pool) {
             *link = pool->next;
+            atomic_fetch_sub(&owners[BG__POOLED], 1);
             break;
         }
     }
@@ -137,19 +145,20 @@ done:
     return status;
 }
 
-bool bg__owner_named(const char *name, bg__owner *owner)
+bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner)
 {
-    bool is_there = false;
+    int found = 0;
     if (name[0] == '\0')
         return false;
     pthread_mutex_lock(&mutex);
-    for (size_t i = 0; i < block_count && !is_there; i++) {
-        is_there = !blocks[i].freed && strcmp(blocks[i].name, name) == 0;
-        if (is_there)
-            set_owner(&blocks[i], owner);
+    for (size_t i = 0; i < block_count; i++) {
+        if (blocks[i].freed || blocks[i].generation <= generation || strcmp(blocks[i].name, name) != 0)
+            continue;
+        set_owner(&blocks[i], owner);
+        found++;
     }
     pthread_mutex_unlock(&mutex);
-    return is_there;
+    return found == 1;
 }
 
 bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner)
@@ -169,6 +178,7 @@ static void remove_at(size_t at)
 {
     free(blocks[at].name);
     memmove(&blocks[at], &blocks[at + 1], (--block_count - at) * sizeof *blocks);
+    atomic_store(&owners[BG__REGISTERED], block_count);
 }
 
 /* Takes out what the new block replaces: freed ones, and those whose memory went back to the driver untold. */
@@ -208,6 +218,7 @@ static bg_status insert(const block *fresh)
     }
     memmove(&blocks[at + 1], &blocks[at], (block_count++ - at) * sizeof *blocks);
     blocks[at] = *fresh;
+    atomic_store(&owners[BG__REGISTERED], block_count);
     return BG_OK;
 }
 

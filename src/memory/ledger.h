@@ -40,8 +40,8 @@ static inline bool bg__owner_has(const bg__owner *owner, uintptr_t address)
 
 /* Who owns the address on that level: an owner of kind NONE where nobody does, or did. */
 bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner);
-/* Where a block of that name lies now; false: nowhere. */
-bool bg__owner_named(const char *name, bg__owner *owner);
+/* Where the block of that name lies that was told of after generation; false: there is none, or more than one. */
+bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner);
 /* "block "kv" of 4096 bytes at 0x... (generation 7)" */
 const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes);
 
@@ -50,6 +50,8 @@ bg_status bg__driver_owner(const void *ptr, bg__owner *owner);
 /* The driver's generation of the allocation there, 0 where there is none: one query. */
 bg_status bg__driver_generation(const void *ptr, uint64_t *generation);
 
+/* Whether there is anything on that level at all. */
+bool bg__ledger_has(bg__level level);
 /* Another number after each change of the two inner levels. */
 uint64_t bg__ledger_version(void);
 

@@ -1,6 +1,7 @@
 /* The static buffers, where forward finds its inputs and leaves its outputs: how they are declared, and grow. */
 #include "runner/runner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,22 @@ static size_t bytes_to_reserve(size_t bytes)
     return wanted < least ? least : wanted;
 }
 
+/* Tells the ledger whose memory it is, "input token". */
+static bg_status tell(const bg_runner *runner, const bg__buffers *buffers, const bg__buffer *buffer)
+{
+    const char *kind = buffers == &runner->inputs ? "input" : buffers == &runner->outputs ? "output" : "buffer";
+    char name[BG__OWNER_NAME];
+    snprintf(name, sizeof name, "%s %s", kind, buffer->name);
+    return bg_ledger_alloc(buffer->tensor.data, bg_tensor_bytes(&buffer->tensor), name);
+}
+
+static void give_back(bg__buffer *buffer)
+{
+    if (!buffer->bound && bg_ledger_free(buffer->tensor.data) != BG_OK)
+        bg__warn("buffer %s of a runner: %s", buffer->name, bg_last_error());
+    bg__pages_clear(&buffer->pages);
+}
+
 /* In *made what is declared; the buffer's other fields are 0. */
 static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *function, const char *name,
                      const bg_tensor *shape, bg__buffer **made)
@@ -108,6 +125,7 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
     buffer.tensor.data = bg__pages_address(&buffer.pages, BG__LOW, 0, bytes);
     BG__TRY(clear(runner, buffer.tensor.data, bytes));
     buffer.row = bytes / (size_t)shape->dim[0];
+    BG__TRY(tell(runner, buffers, &buffer));
     buffers->list[buffers->count] = buffer;
     *made = &buffers->list[buffers->count++];
     buffer = (bg__buffer){.name = NULL};
@@ -140,6 +158,7 @@ static bg_status grow(bg__buffer *buffer, int rows)
     }
     BG__TRY(bg__pages_grow(&buffer->pages, BG__LOW, (size_t)rows * buffer->row));
     buffer->tensor.dim[0] = rows;
+    bg__ledger_resize(buffer->tensor.data, (size_t)rows * buffer->row);
 done:
     if (status != BG_OK)
         bg__fail_where("static buffer %s, for %d rows", buffer->name, rows);
@@ -255,7 +274,8 @@ bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, 
                         "bg_runner_bind_input: the device does not reach %p, which is to hold %s; bind device memory "
                         "of device %d, or host memory of cudaMallocHost",
                         data, name, runner->device);
-    bg__pages_clear(&input->pages);
+    if (!input->bound)
+        give_back(input);
     input->bound = true;
     input->tensor.data = data;
     *tensor = input->tensor;
@@ -266,9 +286,32 @@ done:
 void bg__buffers_free(bg__buffers *buffers)
 {
     for (int i = 0; i < buffers->count; i++) {
-        bg__pages_clear(&buffers->list[i].pages);
+        give_back(&buffers->list[i]);
         free(buffers->list[i].name);
     }
     free(buffers->list);
     *buffers = (bg__buffers){NULL, 0, 0};
+}
+
+static bg_status note_all(const bg__buffers *buffers, int rows, bg_graph *graph)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < buffers->count; i++) {
+        bg_tensor tensor = buffers->list[i].tensor;
+        if (rows > 0)
+            tensor.dim[0] = rows;
+        BG__TRY(bg__noted_tensor(&graph->noted, (bg__note){.name = buffers->list[i].name}, &tensor));
+    }
+done:
+    return status;
+}
+
+bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph)
+{
+    bg_status status;
+    BG__TRY(note_all(&runner->inputs, rows, graph));
+    BG__TRY(note_all(&runner->outputs, rows, graph));
+    BG__TRY(note_all(&runner->extra, 0, graph));
+done:
+    return status;
 }

@@ -137,6 +137,12 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
         status = bg_capture_forward(&bucket->graph, forward_of_bucket, bucket, runner->stream, &options);
     bg__context_reset();
     observe_no_more();
+    if (status == BG_OK)
+        status = bg__buffers_note(runner, bucket->tokens, bucket->graph);
+    if (status != BG_OK) {
+        bg_graph_destroy(bucket->graph);
+        bucket->graph = NULL;
+    }
     bg__pool_bucket_end(runner->pool, &figures);
     bucket->pool_bytes = figures.bytes;
 done:

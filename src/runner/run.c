@@ -148,6 +148,17 @@ done:
     return status;
 }
 
+/* Before anything is copied: a bound buffer may be gone. */
+static bg_status check_bound(const bg_runner *runner, const bg__bucket *bucket)
+{
+    if (bucket == NULL || bucket->graph == NULL || !bucket->graph->watched)
+        return BG_OK;
+    for (int i = 0; i < runner->inputs.count; i++)
+        if (runner->inputs.list[i].bound)
+            return bg__debug_hooks.check_replay(bucket->graph);
+    return BG_OK;
+}
+
 static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                      void *context_user)
 {
@@ -158,6 +169,7 @@ static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *
 
     BG__TRY(bg__outputs_check(runner, outputs, batch->tokens));
     BG__TRY(choose(runner, batch, &made));
+    BG__TRY(check_bound(runner, made.bucket));
     BG__TRY(bg__buffers_grow(runner, batch->tokens));
     BG__TRY(load(runner, batch, inputs, &made));
     bucket = made.bucket;

@@ -36,6 +36,8 @@ bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern);
 void bg__buffers_free(bg__buffers *buffers);
 /* Makes inputs and outputs at least so many rows long, where they lie. */
 bg_status bg__buffers_grow(bg_runner *runner, int rows);
+/* Notes in a graph of so many rows where the buffers lie, for the checks. */
+bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph);
 
 /* ---- batches (batches.c) ------------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 : "${BUILD:=build}" "${DEVICE:=host}" "${OUT:=$BUILD/$DEVICE}" "${MAKE:=make}" "${CC:=gcc}" "${CXX:=g++}" "${NVCC:=nvcc}"
-unset BG_DEBUG BG_EAGER_OPS BG_BREAKABLE BG_FOREIGN_INLINE BG_NVTX
+unset BG_DEBUG BG_EAGER_OPS BG_BREAKABLE BG_FOREIGN_INLINE BG_NVTX BG_CHECK
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0

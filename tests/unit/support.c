@@ -59,6 +59,7 @@ int fixture_teardown(void **state)
     unsetenv("BG_EAGER_OPS");
     unsetenv("BG_FOREIGN_INLINE");
     unsetenv("BG_NVTX");
+    unsetenv("BG_CHECK");
     EXPECT_OK(bg_override_eager(NULL));
     expect_usable(f, f->stream);
     expect_usable(f, f->other);

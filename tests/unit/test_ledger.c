@@ -147,13 +147,17 @@ static void test_named(void **state)
     (void)state;
     EXPECT_OK(bg_ledger_alloc(memory, 1024, "kv"));
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 1024, ""));
-    assert_true(bg__owner_named("kv", &owner));
+    assert_true(bg__owner_named("kv", 0, &owner));
     assert_ptr_equal((void *)owner.base, memory);
     assert_non_null(strstr(bg__owner_text(&owner, text, sizeof text), "block \"kv\" of 1024 bytes at "));
-    assert_false(bg__owner_named("", &owner));
-    assert_false(bg__owner_named("k", &owner));
+    assert_false(bg__owner_named("kv", owner.generation, &owner)); /* a newer one */
+    EXPECT_OK(bg_ledger_alloc(memory + 2048, 1024, "kv"));
+    assert_false(bg__owner_named("kv", 0, &owner)); /* which of the two? */
+    EXPECT_OK(bg_ledger_free(memory + 2048));
+    assert_false(bg__owner_named("", 0, &owner));
+    assert_false(bg__owner_named("k", 0, &owner));
     EXPECT_OK(bg_ledger_free(memory));
-    assert_false(bg__owner_named("kv", &owner));
+    assert_false(bg__owner_named("kv", 0, &owner));
     EXPECT_OK(bg_ledger_free(memory + 1024));
     EXPECT_CUDA(cudaFree(memory));
 }

@@ -1,0 +1,305 @@
+/* The tensors of calls and runners against what their addresses meant at capture. First each allocation is asked for
+ * once; only what lies in one that changed is looked at one by one. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char advice[] = "keep the memory where it is as long as the graph is replayed, or capture again after it "
+                             "changed; an eager call's can be set with bg_graph_args";
+
+/* ---- allocations ---- */
+
+/* The allocation nodes of a graph own their memory, which the driver may count as allocated only after a launch. */
+static bg_status mark_own(bg_graph *graph, cudaGraphNode_t node)
+{
+    struct cudaMemAllocNodeParams params;
+    enum cudaGraphNodeType type;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphNodeGetType(node, &type));
+    if (type != cudaGraphNodeTypeMemAlloc)
+        goto done;
+    BG__TRY_CUDA(cudaGraphMemAllocNodeGetParams(node, &params));
+    for (int i = 0; i < graph->noted.owner_count; i++) {
+        bg__noted_owner *owner = &graph->noted.owners[i];
+        owner->own |= owner->level == BG__DRIVER && (uintptr_t)params.dptr - owner->owner.base < owner->owner.bytes;
+    }
+done:
+    return status;
+}
+
+static bg_status find_own(bg_graph *graph)
+{
+    cudaGraphNode_t *nodes = NULL;
+    bg_status status = BG_OK;
+    size_t count, most = 0;
+
+    for (int s = 0; s < graph->segment_count; s++)
+        most = graph->segments[s].nodes > most ? graph->segments[s].nodes : most;
+    nodes = calloc(most + 1, sizeof *nodes);
+    if (nodes == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", most);
+    for (int s = 0; s < graph->segment_count; s++) {
+        count = graph->segments[s].nodes;
+        BG__TRY_CUDA(cudaGraphGetNodes(graph->segments[s].graph, nodes, &count));
+        for (size_t i = 0; i < count; i++)
+            BG__TRY(mark_own(graph, nodes[i]));
+    }
+done:
+    free(nodes);
+    return status;
+}
+
+/* Whether all that was the owner's is its still. */
+static bool is_same(const bg__owner *old, const bg__owner *now)
+{
+    if (old->kind == BG__OWNER_POOL && old->shared) /* whose blocks other graphs use, too */
+        return now->kind == BG__OWNER_POOL && now->pool == old->pool && !old->freed;
+    return now->kind != BG__OWNER_NONE && !now->freed && !old->freed && now->generation == old->generation &&
+           now->base == old->base && now->bytes >= old->bytes;
+}
+
+static bg_status owner_is_same(const bg__noted_owner *noted, bool *same)
+{
+    bg__owner now;
+    uint64_t generation;
+    bg_status status;
+
+    if (noted->level == BG__DRIVER) {
+        BG__TRY(bg__driver_generation((const void *)noted->owner.base, &generation));
+        *same = generation == noted->owner.generation;
+        goto done;
+    }
+    BG__TRY(bg__owner_find(noted->level, (const void *)noted->owner.base, &now));
+    *same = is_same(&noted->owner, &now);
+done:
+    return status;
+}
+
+/* What the next replay of an eager call gets in place of the tensor that was noted; NULL: that one. */
+static const bg_tensor *replaced(const bg__note *note)
+{
+    const bg_tensor *present;
+    if (note->eager == NULL || !note->eager->exposed)
+        return NULL;
+    present = (const void *)((const char *)note->eager->args + note->offset);
+    return (uintptr_t)present->data == note->address - note->before ? NULL : present;
+}
+
+static bool any_replaced(const bg_graph *graph)
+{
+    const bg__eager *eager = graph->eagers;
+    while (eager != NULL && !eager->exposed)
+        eager = eager->previous;
+    for (int i = 0; eager != NULL && i < graph->noted.count; i++)
+        if (replaced(&graph->noted.list[i]) != NULL)
+            return true;
+    return false;
+}
+
+bg_status bg__addresses_are_same(bg_graph *graph, bool *same)
+{
+    bg__noted *noted = &graph->noted;
+    uint64_t version = bg__ledger_version();
+    bool changed = noted->version != version;
+    bg_status status = BG_OK;
+
+    *same = !any_replaced(graph);
+    for (int i = 0; i < noted->owner_count && *same; i++)
+        if (!noted->owners[i].own && (changed || noted->owners[i].level == BG__DRIVER))
+            BG__TRY(owner_is_same(&noted->owners[i], same));
+    if (*same)
+        noted->version = version;
+done:
+    return status;
+}
+
+/* ---- findings ---- */
+
+const char *bg__note_text(const bg__note *note, char *text, size_t bytes)
+{
+    if (note->field == NULL)
+        snprintf(text, bytes, "buffer %s of the runner", note->name);
+    else if (note->field->role == BG_ROLE_OUTS)
+        snprintf(text, bytes, "field %s[%d] of op %s", note->field->name, note->element, note->call->op->name);
+    else
+        snprintf(text, bytes, "field %s of op %s", note->field->name, note->call->op->name);
+    return text;
+}
+
+typedef struct change {
+    const char *kind; /* NULL: none */
+    const char *what; /* "has been freed" */
+    bg__owner now;    /* NONE: there is none to name */
+} change;
+
+static void add(const bg_graph *graph, bg_report *report, const bg__note *note, const bg__owner *old, const change *c)
+{
+    char where[160], was[200], is[200] = "";
+    unsigned long long replays = graph->replays;
+
+    if (c->now.kind != BG__OWNER_NONE)
+        bg__owner_text(&c->now, is, sizeof is);
+    bg__report_add(report, c->kind, BG_FAULT, note->call, (const void *)note->address, advice,
+                   "%s: its %zu bytes at %p were in %s at capture, %llu replay%s ago; %s%s",
+                   bg__note_text(note, where, sizeof where), note->bytes, (void *)note->address,
+                   bg__owner_text(old, was, sizeof was), replays, replays == 1 ? "" : "s", c->what, is);
+}
+
+/* Another owner is there, or the same one with other bounds. */
+static change compare(const bg__note *note, const bg__owner *old, const bg__owner *now)
+{
+    bool fits = note->address + note->bytes <= now->base + now->bytes;
+    if (now->generation == old->generation && fits)
+        return (change){.kind = NULL};
+    if (fits)
+        return (change){"reused", "there is now ", *now};
+    if (now->base == old->base)
+        return (change){"shrunk", "it is too short now: ", *now};
+    return (change){"moved", "it is cut now by ", *now};
+}
+
+/* Nobody is there any more. */
+static bg_status explain_absence(bg__level level, const bg__note *note, const bg__owner *old, change *c)
+{
+    bg__owner at_base;
+    bg_status status;
+
+    *c = (change){.kind = "freed", .what = "it has been freed"};
+    if (level == BG__REGISTERED && bg__owner_named(old->name, old->generation, &c->now)) {
+        c->kind = c->now.base == old->base ? "shrunk" : "moved";
+        c->what = "it has been freed, and is now ";
+        return BG_OK;
+    }
+    c->now = (bg__owner){.kind = BG__OWNER_NONE};
+    BG__TRY(bg__owner_find(level, (const void *)old->base, &at_base));
+    if (at_base.kind != BG__OWNER_NONE && !at_base.freed && at_base.base == old->base && level != BG__POOLED)
+        *c = (change){"shrunk", "it ends before them now: ", at_base};
+    else if (note->before > 0)
+        *c = (change){.kind = "shrunk", .what = "this part of the tensor has been unmapped"};
+done:
+    return status;
+}
+
+static bg_status find_change(bg__level level, const bg__note *note, const bg__owner *old, change *c)
+{
+    bg__owner now;
+    bg_status status;
+
+    *c = (change){.kind = NULL};
+    BG__TRY(bg__owner_find(level, (const void *)note->address, &now));
+    if (old->freed)
+        *c = (change){.kind = "freed", .what = "it had been freed already then"};
+    else if (old->kind == BG__OWNER_POOL && old->shared && now.kind == BG__OWNER_POOL && now.pool == old->pool)
+        *c = (change){.kind = NULL};
+    else if (now.kind == BG__OWNER_NONE || now.freed)
+        status = explain_absence(level, note, old, c);
+    else
+        *c = compare(note, old, &now);
+done:
+    return status;
+}
+
+static const bg__owner *owner_of(const bg__noted *noted, const bg__note *note, int level)
+{
+    return note->owners[level] < 0 ? NULL : &noted->owners[note->owners[level]].owner;
+}
+
+static void add_out_of_range(const bg_graph *graph, const bg__noted *noted, bg_report *report, const bg__note *note)
+{
+    char where[160], in[200];
+    const bg__owner *owner = NULL;
+
+    for (int level = BG__REGISTERED; level < BG__LEVELS && owner == NULL; level++)
+        owner = owner_of(noted, note, level);
+    if (note->beyond == 0 || owner == NULL)
+        return;
+    bg__report_add(report, "out-of-range", BG_FAULT, note->call, (const void *)note->address,
+                   "give the op a tensor that lies in one allocation, or correct its shape",
+                   "%s: of its %zu bytes at %p the last %zu lie beyond %s (replays since the capture: %llu)",
+                   bg__note_text(note, where, sizeof where), note->before + note->bytes + note->beyond,
+                   (void *)(note->address - note->before), note->beyond, bg__owner_text(owner, in, sizeof in),
+                   (unsigned long long)graph->replays);
+}
+
+/* Against the present: what was set with bg_graph_args. */
+static bg_status check_present(const bg_graph *graph, bg_report *report, const bg__note *note, const bg_tensor *tensor)
+{
+    bg__note fresh = *note;
+    bg__noted now = {0};
+    bg_status status;
+
+    fresh.before = fresh.beyond = 0;
+    BG__TRY(bg__noted_tensor(&now, fresh, tensor));
+    for (int i = 0; i < now.count; i++) {
+        change c = {.kind = NULL};
+        const bg__owner *owner = NULL;
+        for (int level = BG__REGISTERED; level < BG__LEVELS; level++) {
+            const bg__owner *there = owner_of(&now, &now.list[i], level);
+            owner = owner == NULL ? there : owner;
+            if (there != NULL && there->freed)
+                c = (change){.kind = "freed", .what = "bg_graph_args set it to what has been freed: ", .now = *there};
+        }
+        if (owner == NULL)
+            c = (change){.kind = "freed", .what = "bg_graph_args set it to an address where nothing is allocated"};
+        add_out_of_range(graph, &now, report, &now.list[i]);
+        for (int level = BG__REGISTERED; level < BG__LEVELS && c.kind != NULL; level++) {
+            const bg__owner *old = owner_of(&graph->noted, note, level);
+            if (old == NULL)
+                continue;
+            add(graph, report, &now.list[i], old, &c);
+            break;
+        }
+    }
+done:
+    bg__noted_clear(&now);
+    return status;
+}
+
+static bg_status check_note(const bg_graph *graph, bg_report *report, const bg__note *note, const bool *same)
+{
+    const bg_tensor *present = replaced(note);
+    bg_status status = BG_OK;
+
+    if (present != NULL)
+        return note->before == 0 ? check_present(graph, report, note, present) : BG_OK;
+    add_out_of_range(graph, &graph->noted, report, note);
+    for (int level = BG__REGISTERED; level < BG__LEVELS; level++) {
+        const bg__owner *old = owner_of(&graph->noted, note, level);
+        change c = {.kind = NULL};
+        if (old == NULL || same[note->owners[level]])
+            continue;
+        BG__TRY(find_change((bg__level)level, note, old, &c));
+        if (c.kind == NULL)
+            continue;
+        add(graph, report, note, old, &c);
+        break; /* what is inside of it is gone, too */
+    }
+done:
+    return status;
+}
+
+bg_status bg__check_addresses(bg_graph *graph, bg_report *report)
+{
+    bg__noted *noted = &graph->noted;
+    bool *same = calloc((size_t)noted->owner_count + 1, sizeof *same);
+    bool all = true;
+    bg_status status = BG_OK;
+
+    if (same == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to check %d allocations", noted->owner_count);
+    for (int i = 0; i < noted->owner_count; i++) {
+        BG__TRY(owner_is_same(&noted->owners[i], &same[i]));
+        all = all && same[i];
+    }
+    if (!all)
+        BG__TRY(find_own(graph));
+    for (int i = 0; i < noted->owner_count; i++)
+        same[i] |= noted->owners[i].own;
+    for (int i = 0; i < noted->count; i++)
+        BG__TRY(check_note(graph, report, &noted->list[i], same));
+done:
+    free(same);
+    return status;
+}

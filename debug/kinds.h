@@ -1,0 +1,13 @@
+/* The kinds of findings. They are stable; docs/findings.md shows each. */
+#ifndef BG_DEBUG_KINDS_H
+#define BG_DEBUG_KINDS_H
+
+#define BG__FINDING_KINDS(X)                                                                                           \
+    X("freed")                                                                                                         \
+    X("reused")                                                                                                        \
+    X("moved")                                                                                                         \
+    X("shrunk")                                                                                                        \
+    X("out-of-range")                                                                                                  \
+    X("overlap")
+
+#endif

@@ -1,0 +1,149 @@
+/* Tensors that share bytes: of one call, where one of them is written; and bridge buffers with anything. */
+#include "check.h"
+
+#include <stdlib.h>
+
+static bool overlaps(const bg__note *a, const bg__note *b)
+{
+    return a->address < b->address + b->bytes && b->address < a->address + a->bytes;
+}
+
+static bool is_output(const bg__note *note)
+{
+    return note->field->role != BG_ROLE_IN;
+}
+
+/* An op may work in place: what it writes is exactly what it reads. */
+static bool is_in_place(const bg__note *a, const bg__note *b)
+{
+    return a->address == b->address && a->bytes == b->bytes && !(is_output(a) && is_output(b));
+}
+
+static void check_pair(const bg_graph *graph, bg_report *report, const bg__note *a, const bg__note *b)
+{
+    char one[160], other[160];
+    bool both = is_output(a) && is_output(b);
+    uintptr_t begin = a->address > b->address ? a->address : b->address;
+    uintptr_t a_end = a->address + a->bytes, b_end = b->address + b->bytes;
+
+    if ((!is_output(a) && !is_output(b)) || !overlaps(a, b) || is_in_place(a, b))
+        return;
+    bg__report_add(report, "overlap", both ? BG_FAULT : BG_WARNING, a->call, (const void *)begin,
+                   both ? "give each output memory of its own"
+                        : "let the output be exactly the input, or share nothing with it",
+                   "%s and %s share %zu bytes at %p, where the op writes%s (replays since the capture: %llu)",
+                   bg__note_text(a, one, sizeof one), bg__note_text(b, other, sizeof other),
+                   (a_end < b_end ? a_end : b_end) - begin, (void *)begin, both ? " both" : "",
+                   (unsigned long long)graph->replays);
+}
+
+/* A call's notes lie one after the other. */
+static void check_calls(const bg_graph *graph, bg_report *report)
+{
+    const bg__noted *noted = &graph->noted;
+    for (int i = 0; i < noted->count; i++)
+        for (int k = i + 1; k < noted->count && noted->list[i].call != NULL; k++) {
+            const bg__note *a = &noted->list[i], *b = &noted->list[k];
+            if (a->call != b->call)
+                break;
+            if (a->offset != b->offset) /* else parts of one tensor */
+                check_pair(graph, report, a, b);
+        }
+}
+
+/* ---- bridge buffers, and the scratch beside them ---- */
+
+typedef struct held {
+    const bg__call *call;
+    const bg__block *block;
+} held;
+
+static int by_address(const void *a, const void *b)
+{
+    uintptr_t one = (uintptr_t)((const held *)a)->block->ptr, other = (uintptr_t)((const held *)b)->block->ptr;
+    return (one > other) - (one < other);
+}
+
+static const char *block_name(const held *h)
+{
+    return h->block->kind == BG__BRIDGE ? "bridge buffer" : "scratch";
+}
+
+static void check_blocks(const bg_graph *graph, bg_report *report, const held *list, int count)
+{
+    for (int i = 0; i < count; i++) {
+        uintptr_t end = (uintptr_t)list[i].block->ptr + list[i].block->bytes;
+        for (int k = i + 1; k < count && (uintptr_t)list[k].block->ptr < end; k++) {
+            if (list[i].block->kind != BG__BRIDGE && list[k].block->kind != BG__BRIDGE)
+                continue;
+            bg__report_add(report, "overlap", BG_FAULT, list[i].call, list[k].block->ptr,
+                           "the pool gave one memory twice: report this",
+                           "the %s of op %s, %zu bytes at %p, overlaps the %s of call %s, %zu bytes at %p (replays "
+                           "since the capture: %llu)",
+                           block_name(&list[i]), list[i].call->op->name, list[i].block->bytes, list[i].block->ptr,
+                           block_name(&list[k]), list[k].call->name, list[k].block->bytes, list[k].block->ptr,
+                           (unsigned long long)graph->replays);
+        }
+    }
+}
+
+static const bg__owner *pool_block_of(const bg__noted *noted, const bg__note *note)
+{
+    return note->owners[BG__POOLED] < 0 ? NULL : &noted->owners[note->owners[BG__POOLED]].owner;
+}
+
+/* The pool's block that the bridge is, as its own call's tensor tells. */
+static const bg__owner *block_of(const bg__noted *noted, const held *h)
+{
+    for (int i = 0; i < noted->count; i++)
+        if (noted->list[i].call == h->call && noted->list[i].address == (uintptr_t)h->block->ptr)
+            return pool_block_of(noted, &noted->list[i]);
+    return NULL;
+}
+
+/* Another call's tensor in the memory of a bridge, by another block: the pool has given it away. */
+static void check_tensors(const bg_graph *graph, bg_report *report, const held *bridge)
+{
+    const bg__noted *noted = &graph->noted;
+    const bg__owner *mine = block_of(noted, bridge);
+    uintptr_t begin = (uintptr_t)bridge->block->ptr, end = begin + bridge->block->bytes;
+    char where[160], is[200], was[200];
+
+    for (int i = 0; mine != NULL && i < noted->count; i++) {
+        const bg__note *note = &noted->list[i];
+        const bg__owner *other = pool_block_of(noted, note);
+        if (other == NULL || other->generation == mine->generation || note->address >= end ||
+            begin >= note->address + note->bytes)
+            continue;
+        bg__report_add(report, "reused", BG_FAULT, note->call, (const void *)note->address,
+                       "the pool gave one memory twice: report this",
+                       "%s: its %zu bytes at %p lie in %s, while the bridge buffer of call %s, in %s, is live (replays "
+                       "since the capture: %llu)",
+                       bg__note_text(note, where, sizeof where), note->bytes, (void *)note->address,
+                       bg__owner_text(other, is, sizeof is), bridge->call->name, bg__owner_text(mine, was, sizeof was),
+                       (unsigned long long)graph->replays);
+    }
+}
+
+bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
+{
+    int count = 0, at = 0;
+    held *list;
+
+    check_calls(graph, report);
+    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
+        count += call->own.count;
+    list = calloc((size_t)count + 1, sizeof *list);
+    if (list == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to check %d buffers", count);
+    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
+        for (int i = 0; i < call->own.count; i++)
+            list[at++] = (held){call, &call->own.blocks[i]};
+    qsort(list, (size_t)count, sizeof *list, by_address);
+    check_blocks(graph, report, list, count);
+    for (int i = 0; i < count; i++)
+        if (list[i].block->kind == BG__BRIDGE && list[i].block->borrowed)
+            check_tensors(graph, report, &list[i]);
+    free(list);
+    return BG_OK;
+}

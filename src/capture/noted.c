@@ -1,0 +1,214 @@
+/* What each tensor's address meant when the graph was captured: which field of which call had it, and whose it was. */
+#include "capture/capture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bg_status grow(void **array, int count, int *capacity, size_t element)
+{
+    int wanted = *capacity ? 2 * *capacity : 32;
+    void *larger;
+    if (count < *capacity)
+        return BG_OK;
+    larger = realloc(*array, (size_t)wanted * element);
+    if (larger == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to note %d addresses", wanted);
+    *array = larger;
+    *capacity = wanted;
+    return BG_OK;
+}
+
+void bg__noted_clear(bg__noted *noted)
+{
+    for (int level = 0; level < BG__LEVELS; level++)
+        free(noted->order[level].list);
+    free(noted->owners);
+    free(noted->list);
+    *noted = (bg__noted){0};
+}
+
+/* ---- owners, each looked up once ---- */
+
+/* How many owners of the level begin at the address or before it. */
+static int count_until(const bg__noted *noted, bg__level level, uintptr_t address)
+{
+    const bg__noted_order *order = &noted->order[level];
+    int low = 0, high = order->count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (noted->owners[order->list[middle]].owner.base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Into the order, in place of those that it overlaps: they belong to what was noted earlier. */
+static bg_status put_in_order(bg__noted *noted, bg__level level, int index)
+{
+    bg__noted_order *order = &noted->order[level];
+    const bg__owner *owner = &noted->owners[index].owner;
+    int at = count_until(noted, level, owner->base), end = at;
+    bg_status status;
+
+    while (end < order->count && noted->owners[order->list[end]].owner.base - owner->base < owner->bytes)
+        end++;
+    if (at > 0 && bg__owner_has(&noted->owners[order->list[at - 1]].owner, owner->base))
+        at--;
+    BG__TRY(grow((void **)&order->list, order->count, &order->capacity, sizeof *order->list));
+    memmove(&order->list[at + 1], &order->list[end], (size_t)(order->count - end) * sizeof *order->list);
+    order->list[at] = index;
+    order->count += 1 - (end - at);
+done:
+    return status;
+}
+
+static bg_status add_owner(bg__noted *noted, bg__level level, const bg__owner *owner, uint64_t version, int *index)
+{
+    bg_status status;
+    BG__TRY(grow((void **)&noted->owners, noted->owner_count, &noted->owner_capacity, sizeof *noted->owners));
+    *index = noted->owner_count;
+    noted->owners[noted->owner_count++] = (bg__noted_owner){.owner = *owner, .level = level, .version = version};
+    BG__TRY(put_in_order(noted, level, *index));
+done:
+    return status;
+}
+
+/* An address that the graph holds since earlier in this capture need not be asked for: if its allocation has gone since
+ * then, the graph is stale already. The two inner levels change in a capture, and tell when. */
+static bool is_known(const bg__noted *noted, bg__level level, uintptr_t address, uint64_t version, int *index)
+{
+    int count = count_until(noted, level, address);
+    const bg__noted_owner *known;
+    if (count == 0)
+        return false;
+    *index = noted->order[level].list[count - 1];
+    known = &noted->owners[*index];
+    return bg__owner_has(&known->owner, address) && (level == BG__DRIVER || known->version == version);
+}
+
+/* *index is -1 where the address has no owner on that level. */
+static bg_status find_owner(bg__noted *noted, bg__level level, uintptr_t address, int *index)
+{
+    uint64_t version = bg__ledger_version();
+    bg__owner owner;
+    bg_status status = BG_OK;
+    int last;
+
+    if (is_known(noted, level, address, version, index))
+        return BG_OK;
+    *index = -1;
+    if (!bg__ledger_has(level))
+        return BG_OK;
+    BG__TRY(bg__owner_find(level, (const void *)address, &owner));
+    if (owner.kind == BG__OWNER_NONE)
+        goto done;
+    last = count_until(noted, level, address) - 1;
+    if (last >= 0) {
+        bg__noted_owner *known = &noted->owners[noted->order[level].list[last]];
+        if (known->owner.generation == owner.generation && known->owner.freed == owner.freed &&
+            known->owner.base == owner.base && known->owner.bytes == owner.bytes) {
+            known->version = version;
+            *index = noted->order[level].list[last];
+            goto done;
+        }
+    }
+    BG__TRY(add_owner(noted, level, &owner, version, index));
+done:
+    return status;
+}
+
+/* ---- tensors ---- */
+
+static size_t room_in(const bg__noted *noted, int index, uintptr_t address)
+{
+    const bg__owner *owner = &noted->owners[index].owner;
+    return owner->base + owner->bytes - address;
+}
+
+static bg_status add(bg__noted *noted, const bg__note *note)
+{
+    bg_status status = grow((void **)&noted->list, noted->count, &noted->capacity, sizeof *note);
+    if (status == BG_OK)
+        noted->list[noted->count++] = *note;
+    return status;
+}
+
+/* Mapped memory goes on where the next mapping of the same range of addresses begins. */
+static bool goes_on(const bg__noted *noted, int from, int to)
+{
+    return to >= 0 && to != from && noted->owners[from].owner.range == noted->owners[to].owner.range;
+}
+
+/* One note for each of the driver's mappings that the tensor lies in; most lie in one. */
+static bg_status note_pieces(bg__noted *noted, bg__note note, size_t rest)
+{
+    size_t beyond = note.beyond;
+    bg_status status;
+    int next = -1;
+
+    BG__TRY(find_owner(noted, BG__DRIVER, note.address, &next));
+    for (;;) {
+        size_t room = next < 0 ? rest : room_in(noted, next, note.address);
+        bool ends = rest <= room;
+        note.owners[BG__DRIVER] = next;
+        note.bytes = ends ? rest : room;
+        if (!ends) {
+            BG__TRY(find_owner(noted, BG__DRIVER, note.address + room, &next));
+            ends = !goes_on(noted, note.owners[BG__DRIVER], next);
+            note.beyond = ends ? rest - room + beyond : 0;
+        } else {
+            note.beyond = beyond;
+        }
+        BG__TRY(add(noted, &note));
+        if (ends)
+            break;
+        note.address += note.bytes;
+        note.before += note.bytes;
+        rest -= note.bytes;
+    }
+done:
+    return status;
+}
+
+bg_status bg__noted_tensor(bg__noted *noted, bg__note note, const bg_tensor *tensor)
+{
+    size_t bytes = bg_tensor_bytes(tensor);
+    bg_status status = BG_OK;
+
+    if (tensor->data == NULL || bytes == 0)
+        return BG_OK;
+    note.address = (uintptr_t)tensor->data;
+    note.owners[BG__DRIVER] = -1;
+    for (int level = BG__REGISTERED; level <= BG__POOLED; level++) {
+        size_t room;
+        BG__TRY(find_owner(noted, (bg__level)level, note.address, &note.owners[level]));
+        if (note.owners[level] < 0)
+            continue;
+        room = room_in(noted, note.owners[level], note.address);
+        note.beyond += bytes > room ? bytes - room : 0;
+        bytes = bytes > room ? room : bytes;
+    }
+    note.bytes = bytes;
+    /* A pool keeps its mappings as long as it lives. */
+    status = note.owners[BG__POOLED] >= 0 ? add(noted, &note) : note_pieces(noted, note, bytes);
+done:
+    return status;
+}
+
+bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const bg__eager *eager, const void *args)
+{
+    bg_status status = BG_OK;
+    for (uint32_t f = 0; f < call->op->field_count; f++) {
+        const bg_field *field = &call->op->fields[f];
+        uint32_t count = field->role == BG_ROLE_VALUE ? 0 : field->size / (uint32_t)sizeof(bg_tensor);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t offset = field->offset + i * (uint32_t)sizeof(bg_tensor);
+            bg__note note = {.call = call, .eager = eager, .field = field, .element = (int)i, .offset = offset};
+            BG__TRY(bg__noted_tensor(&graph->noted, note, (const void *)((const char *)args + offset)));
+        }
+    }
+done:
+    return status;
+}
