@@ -98,16 +98,20 @@ static bool any_replaced(const bg_graph *graph)
     return false;
 }
 
+/* The two inner levels tell when anything of theirs changes; the driver is asked each time. */
 bg_status bg__addresses_are_same(bg_graph *graph, bool *same)
 {
     bg__noted *noted = &graph->noted;
+    const bg__noted_order *drivers = &noted->order[BG__DRIVER];
     uint64_t version = bg__ledger_version();
-    bool changed = noted->version != version;
     bg_status status = BG_OK;
 
-    *same = !any_replaced(graph);
-    for (int i = 0; i < noted->owner_count && *same; i++)
-        if (!noted->owners[i].own && (changed || noted->owners[i].level == BG__DRIVER))
+    *same = !noted->replaced && !any_replaced(graph);
+    for (int i = 0; i < drivers->count && *same; i++)
+        if (!noted->owners[drivers->list[i]].own)
+            BG__TRY(owner_is_same(&noted->owners[drivers->list[i]], same));
+    for (int i = 0; i < noted->owner_count && noted->version != version && *same; i++)
+        if (noted->owners[i].level != BG__DRIVER)
             BG__TRY(owner_is_same(&noted->owners[i], same));
     if (*same)
         noted->version = version;

@@ -109,6 +109,7 @@ typedef struct bg__noted {
     bg__noted_owner *owners;
     int owner_count, owner_capacity;
     bg__noted_order order[BG__LEVELS]; /* of the owners that were found last, by address */
+    bool replaced;                     /* one of the driver's among them, within the capture */
     uint64_t version;                  /* the ledger's, when all was last checked; 0: never */
 } bg__noted;
 

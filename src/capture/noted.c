@@ -56,6 +56,7 @@ static bg_status put_in_order(bg__noted *noted, bg__level level, int index)
         end++;
     if (at > 0 && bg__owner_has(&noted->owners[order->list[at - 1]].owner, owner->base))
         at--;
+    noted->replaced |= level == BG__DRIVER && end > at;
     BG__TRY(grow((void **)&order->list, order->count, &order->capacity, sizeof *order->list));
     memmove(&order->list[at + 1], &order->list[end], (size_t)(order->count - end) * sizeof *order->list);
     order->list[at] = index;
