@@ -181,6 +181,7 @@ static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_
     body = bg__call_run(call, call->op->body, args, stream);
     if (capture->aborted)
         return body;
+    call->end_segment = capture->graph->segment_count;
     bg__pending_note(); /* the body may have left an error of its own */
     if (body != BG_OK) {
         char text[1024];

@@ -110,7 +110,7 @@ static bg_status add(bg__call *parent, const bg_op *op, unsigned index, const bg
     call->memory = &call->own;
     call->recorded = true;
     call->ranges = parent->ranges;
-    call->segment = -1;
+    call->segment = call->end_segment = -1;
     call->first_node = call->end_node = -1;
     call->zero_tail = parent->zero_tail;
     if (site != NULL)

@@ -79,6 +79,7 @@ typedef struct bg__call {
     int segment;
     long first_node, end_node; /* of a captured call: its nodes, by their place in cudaGraphGetNodes' list, which is the
                                   order of their making; -1: unknown */
+    int end_segment;           /* that end_node counts in: a captured body may have breaks */
     unsigned index;            /* among the calls of this op with the same parent */
     char *name;
     struct bg__call *child, *last_child, *next; /* in order of first use */

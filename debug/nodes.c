@@ -1,0 +1,315 @@
+/* A walk over all nodes of a graph, child graphs included. */
+#include "nodes.h"
+
+#include <cudaTypedefs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The driver's view of kernels: the runtime refuses those of libraries. */
+typedef struct driver {
+    PFN_cuGraphKernelNodeGetParams_v12000 get_params;
+    PFN_cuFuncGetName_v12030 function_name;
+    PFN_cuKernelGetName_v12030 kernel_name;
+    PFN_cuFuncGetParamInfo_v12040 function_parameter;
+    PFN_cuKernelGetParamInfo_v12040 kernel_parameter;
+} driver;
+
+typedef struct walk {
+    bg__nodes *nodes;
+    const bg_graph *graph;
+    driver driver;
+    const bg__call **owners; /* of the nodes of the segment that is looked at */
+    int segment;
+} walk;
+
+static bg_status load(driver *d)
+{
+    bg_status status;
+    BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, &d->get_params));
+    BG__TRY(bg__driver_entry("cuFuncGetName", 12030, &d->function_name));
+    BG__TRY(bg__driver_entry("cuKernelGetName", 12030, &d->kernel_name));
+    BG__TRY(bg__driver_entry("cuFuncGetParamInfo", 12040, &d->function_parameter));
+    BG__TRY(bg__driver_entry("cuKernelGetParamInfo", 12040, &d->kernel_parameter));
+done:
+    return status;
+}
+
+/* ---- kernels ---- */
+
+static bool get_place(const driver *d, const bg__kernel *kernel, size_t index, struct bg__place *place)
+{
+    if (kernel->function != NULL &&
+        d->function_parameter(kernel->function, index, &place->offset, &place->bytes) == CUDA_SUCCESS)
+        return true;
+    return kernel->kernel != NULL &&
+           d->kernel_parameter(kernel->kernel, index, &place->offset, &place->bytes) == CUDA_SUCCESS;
+}
+
+static bg_status read_layout(const driver *d, bg__kernel *kernel)
+{
+    struct bg__place place;
+    size_t count = 0;
+
+    while (get_place(d, kernel, count, &place))
+        count++;
+    kernel->has_layout = count > 0;
+    if (count == 0)
+        return BG_OK;
+    kernel->places = calloc(count, sizeof *kernel->places);
+    if (kernel->places == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the %zu parameters of a kernel", count);
+    for (size_t i = 0; i < count; i++)
+        if (get_place(d, kernel, i, &kernel->places[i]))
+            kernel->parameter_count++;
+    return BG_OK;
+}
+
+static void read_name(const driver *d, bg__kernel *kernel)
+{
+    if (kernel->function != NULL && d->function_name(&kernel->name, kernel->function) == CUDA_SUCCESS)
+        return;
+    kernel->name = NULL;
+    if (kernel->kernel != NULL && d->kernel_name(&kernel->name, kernel->kernel) != CUDA_SUCCESS)
+        kernel->name = NULL;
+}
+
+/* A graph launches few kernels many times. */
+static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, const bg__kernel **result)
+{
+    bg__kernel *kernel = w->nodes->kernels;
+    bg_status status = BG_OK;
+
+    while (kernel != NULL && (kernel->function != launch->func || kernel->kernel != launch->kern))
+        kernel = kernel->next;
+    if (kernel == NULL) {
+        kernel = calloc(1, sizeof *kernel);
+        if (kernel == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a kernel");
+        kernel->function = launch->func;
+        kernel->kernel = launch->kern;
+        kernel->next = w->nodes->kernels;
+        w->nodes->kernels = kernel;
+        read_name(&w->driver, kernel);
+        BG__TRY(read_layout(&w->driver, kernel));
+    }
+    *result = kernel;
+done:
+    return status;
+}
+
+/* ---- one node ---- */
+
+static bool read_memory(bg__node *node)
+{
+    struct cudaMemAllocNodeParams allocation;
+    void *freed = NULL;
+    cudaError_t error;
+
+    if (node->type == cudaGraphNodeTypeMemAlloc) {
+        error = cudaGraphMemAllocNodeGetParams(node->handle, &allocation);
+        if (error == cudaSuccess) {
+            node->of.memory.ptr = allocation.dptr;
+            node->of.memory.bytes = allocation.bytesize;
+        }
+    } else {
+        error = cudaGraphMemFreeNodeGetParams(node->handle, &freed);
+        node->of.memory.ptr = freed;
+    }
+    bg__ignore(error);
+    return error == cudaSuccess;
+}
+
+/* What CUDA does not tell of a node is not known; that is no failure of the walk's. */
+static bg_status read_params(walk *w, bg__node *node)
+{
+    bg_status status = BG_OK;
+    cudaError_t error = cudaSuccess;
+
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel:
+        error = (cudaError_t)w->driver.get_params(node->handle, &node->of.launch);
+        if (error == cudaSuccess)
+            BG__TRY(find_kernel(w, &node->of.launch, &node->kernel));
+        break;
+    case cudaGraphNodeTypeMemcpy: error = cudaGraphMemcpyNodeGetParams(node->handle, &node->of.copy); break;
+    case cudaGraphNodeTypeMemset: error = cudaGraphMemsetNodeGetParams(node->handle, &node->of.fill); break;
+    case cudaGraphNodeTypeHost: error = cudaGraphHostNodeGetParams(node->handle, &node->of.host); break;
+    case cudaGraphNodeTypeGraph: error = cudaGraphChildGraphNodeGetGraph(node->handle, &node->of.child); break;
+    case cudaGraphNodeTypeEventRecord: error = cudaGraphEventRecordNodeGetEvent(node->handle, &node->of.event); break;
+    case cudaGraphNodeTypeWaitEvent: error = cudaGraphEventWaitNodeGetEvent(node->handle, &node->of.event); break;
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree: node->known = read_memory(node); goto done;
+    default: goto done;
+    }
+    bg__ignore(error);
+    node->known = error == cudaSuccess;
+done:
+    return status;
+}
+
+static bg_status add(bg__nodes *nodes, const bg__node *node, size_t *index)
+{
+    if (nodes->count == nodes->capacity) {
+        size_t capacity = nodes->capacity > 0 ? 2 * nodes->capacity : 64;
+        bg__node *larger = realloc(nodes->node, capacity * sizeof *larger);
+        if (larger == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", capacity);
+        nodes->node = larger;
+        nodes->capacity = capacity;
+    }
+    *index = nodes->count++;
+    nodes->node[*index] = *node;
+    return BG_OK;
+}
+
+/* ---- graphs ---- */
+
+/* The node of an eager call's output, which the call made that replays run, not the one that captured it. */
+static void find_writeback(const bg_graph *graph, bg__node *node)
+{
+    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous) {
+        for (int i = 0; i < eager->outputs; i++) {
+            const bg__copy *copy = eager->copies[i];
+            if (copy != NULL && copy->folded && copy->node == node->handle) {
+                node->writeback = true;
+                node->call = copy->call;
+                return;
+            }
+        }
+    }
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the program nests child graphs */
+static bg_status visit(walk *w, cudaGraph_t graph, long parent)
+{
+    size_t count = 0, index = 0;
+    cudaGraphNode_t *list = NULL;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    list = calloc(count + 1, sizeof(cudaGraphNode_t));
+    if (list == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", count);
+        goto done;
+    }
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &count));
+    for (size_t i = 0; i < count; i++) {
+        bg__node node = {.handle = list[i], .segment = w->segment, .place = i, .parent = parent};
+        BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &node.type));
+        node.call = parent >= 0 ? w->nodes->node[parent].call : w->owners[i];
+        BG__TRY(read_params(w, &node));
+        if (node.type == cudaGraphNodeTypeMemcpy)
+            find_writeback(w->graph, &node);
+        BG__TRY(add(w->nodes, &node, &index));
+        if (node.type == cudaGraphNodeTypeGraph && node.known)
+            BG__TRY(visit(w, node.of.child, (long)index));
+    }
+done:
+    free(list);
+    return status;
+}
+
+/* The calls in order of the pass: an inner one comes after the one around it, and takes its nodes over. A body with a
+ * break in it goes on in later segments. */
+static void find_owners(const bg_graph *graph, int segment, const bg__call **owners, size_t count)
+{
+    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+        size_t from, end;
+        if (call->eager || call->first_node < 0 || call->end_node < 0 || call->segment > segment ||
+            call->end_segment < segment)
+            continue;
+        from = call->segment == segment ? (size_t)call->first_node : 0;
+        end = call->end_segment == segment ? (size_t)call->end_node : count;
+        for (size_t i = from; i < end && i < count; i++)
+            owners[i] = call;
+    }
+}
+
+static bg_status visit_segment(walk *w)
+{
+    const bg__segment *segment = &w->graph->segments[w->segment];
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
+    w->owners = calloc(count + 1, sizeof *w->owners);
+    if (w->owners == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", count);
+        goto done;
+    }
+    find_owners(w->graph, w->segment, w->owners, count);
+    BG__TRY(visit(w, segment->graph, -1));
+done:
+    free(w->owners);
+    w->owners = NULL;
+    return status;
+}
+
+bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes)
+{
+    walk w = {.nodes = nodes, .graph = graph};
+    bg_status status;
+
+    *nodes = (bg__nodes){NULL, 0, 0, NULL};
+    BG__TRY(load(&w.driver));
+    for (; w.segment < graph->segment_count; w.segment++)
+        BG__TRY(visit_segment(&w));
+done:
+    if (status != BG_OK)
+        bg__fail_where("the nodes of %s", graph->name);
+    return status;
+}
+
+void bg__nodes_free(bg__nodes *nodes)
+{
+    bg__kernel *next;
+    for (bg__kernel *kernel = nodes->kernels; kernel != NULL; kernel = next) {
+        next = kernel->next;
+        free(kernel->places);
+        free(kernel);
+    }
+    free(nodes->node);
+    *nodes = (bg__nodes){NULL, 0, 0, NULL};
+}
+
+/* ---- names ---- */
+
+const char *bg__node_kind(const bg__node *node)
+{
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel: return "kernel";
+    case cudaGraphNodeTypeMemcpy: return "copy";
+    case cudaGraphNodeTypeMemset: return "fill";
+    case cudaGraphNodeTypeHost: return "host function";
+    case cudaGraphNodeTypeGraph: return "child graph";
+    case cudaGraphNodeTypeEmpty: return "empty node";
+    case cudaGraphNodeTypeWaitEvent: return "event wait";
+    case cudaGraphNodeTypeEventRecord: return "event record";
+    case cudaGraphNodeTypeMemAlloc: return "allocation";
+    case cudaGraphNodeTypeMemFree: return "free";
+    case cudaGraphNodeTypeConditional: return "conditional node";
+    default: return "node of a kind unknown here";
+    }
+}
+
+/* "node 17" or "node 17, child node 3". NOLINTNEXTLINE(misc-no-recursion): as deep as child graphs */
+static size_t write_path(const bg__nodes *nodes, const bg__node *node, char *text, size_t bytes)
+{
+    size_t used = 0;
+    int length;
+    if (node->parent >= 0)
+        used = write_path(nodes, &nodes->node[node->parent], text, bytes);
+    length = snprintf(text + used, bytes - used, node->parent >= 0 ? ", child node %zu" : "node %zu", node->place);
+    return length > 0 && used + (size_t)length < bytes ? used + (size_t)length : bytes - 1;
+}
+
+const char *bg__node_label(const bg__nodes *nodes, const bg__node *node, char *text, size_t bytes)
+{
+    char path[128];
+    const char *name = node->kernel != NULL ? node->kernel->name : NULL;
+    write_path(nodes, node, path, sizeof path);
+    snprintf(text, bytes, "segment %d, %s, %s%s%s", node->segment, path, bg__node_kind(node), name != NULL ? " " : "",
+             name != NULL ? name : "");
+    return text;
+}

@@ -1,0 +1,87 @@
+/* The nodes of a graph, and what they were given: kind, kernel, parameters, and the op call that made each. */
+#ifndef BG_DEBUG_NODES_H
+#define BG_DEBUG_NODES_H
+
+#include <cuda.h>
+
+#include "capture/capture.h"
+
+/* A kernel that some node launches. */
+typedef struct bg__kernel {
+    CUfunction function; /* NULL where the driver gives only kernel, as for those of libraries */
+    CUkernel kernel;
+    const char *name; /* as the linker knows it; NULL: the driver has none */
+    bool has_layout;  /* its parameters' places are known */
+    int parameter_count;
+    struct bg__place {
+        size_t offset, bytes;
+    } * places;
+    struct bg__kernel *next;
+} bg__kernel;
+
+/* One node, also of a child graph. Handles and values are the graph's, and live as long as it does. */
+typedef struct bg__node {
+    cudaGraphNode_t handle;
+    enum cudaGraphNodeType type;
+    int segment;
+    size_t place;         /* in the list of its own graph, from cudaGraphGetNodes */
+    long parent;          /* the index of the child graph's node that it lies in; -1: it lies in the segment itself */
+    const bg__call *call; /* the innermost op call that captured it; NULL: none did */
+    bool writeback;       /* copies an eager call's output; replays change it, and this is what it was at capture */
+    bool known;           /* its parameters could be read */
+    const bg__kernel *kernel; /* of a kernel node */
+    union {
+        CUDA_KERNEL_NODE_PARAMS launch; /* kernel: in either form, see bg__node_parameter */
+        struct cudaMemcpy3DParms copy;  /* 1D and 2D ones, too */
+        struct cudaMemsetParams fill;
+        struct cudaHostNodeParams host;
+        cudaGraph_t child;
+        cudaEvent_t event; /* record, wait */
+        struct {
+            const void *ptr;
+            size_t bytes; /* 0 where the node frees */
+        } memory;
+    } of;
+} bg__node;
+
+typedef struct bg__nodes {
+    bg__node *node;
+    size_t count, capacity;
+    bg__kernel *kernels;
+} bg__nodes;
+
+/* All nodes of all segments, in the order of cudaGraphGetNodes; those of a child graph follow their node. Starts
+ * zeroed; free it, also where this failed. The graph must outlive it. Errors: OUT_OF_MEMORY, UNSUPPORTED (a driver
+ * before CUDA 12.4), CUDA. */
+bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes);
+void bg__nodes_free(bg__nodes *nodes);
+
+/* "kernel", "copy", "fill", ... */
+const char *bg__node_kind(const bg__node *node);
+/* "segment 2, node 17, kernel NAME"; of a child graph "segment 2, node 17, child node 3, copy". Gives text back. */
+const char *bg__node_label(const bg__nodes *nodes, const bg__node *node, char *text, size_t bytes);
+
+/* A kernel's parameter: its place among all, and its bytes in the node. */
+typedef struct bg__parameter {
+    int index;
+    size_t offset, bytes;
+    const void *value;
+} bg__parameter;
+
+/* The index-th parameter of a kernel node, in whichever form the node holds them: one by one (kernelParams), or as one
+ * buffer (extra), which counts as one parameter where the driver does not know the places in it. false: there is none,
+ * or nobody can tell. */
+bool bg__node_parameter(const bg__node *node, int index, bg__parameter *parameter);
+
+/* One end of a copy node: the first byte that is read (source) or written, and how many bytes there are up to the last
+ * one, rows' gaps included. false: the end is a CUDA array, or the node's parameters are unknown. */
+typedef enum bg__end_kind { BG__SOURCE, BG__DESTINATION } bg__end_kind;
+typedef struct bg__end {
+    const void *address;
+    size_t bytes;
+} bg__end;
+bool bg__copy_end(const bg__node *node, bg__end_kind which, bg__end *end);
+/* The same of what a fill node writes. */
+bool bg__fill_end(const bg__node *node, bg__end *end);
+
+#endif
