@@ -145,6 +145,10 @@ struct bg_graph {
     size_t graph_bytes;
     double capture_ms, instantiate_ms;
     bg__noted noted;
+    bool wrapped;      /* the segment is the program's (wrap.c) */
+    bool instantiated; /* but its executable graph was made here */
+    void *notes;       /* the debugging tools' */
+    void (*free_notes)(void *notes);
 };
 
 bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
@@ -156,6 +160,8 @@ bg_status bg__graph_insert_event(bg_graph *graph, int at, bg__step_kind kind, cu
 void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event);
 /* An eager call's record, with args copied. The graph owns it. */
 bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
+/* Gives a wrapped graph without an executable one its own (wrap.c). */
+bg_status bg__wrapped_instantiate(bg_graph *graph);
 /* Where a step is, for messages: "segment 2", "call attention#0". */
 const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes);
 

@@ -159,9 +159,10 @@ void bg_graph_destroy(bg_graph *graph)
     relaxed = bg__relax_to_release();
     for (int i = 0; i < graph->segment_count; i++) {
         /* CUDA keeps what a launch in flight needs. */
-        if (graph->segments[i].exec != NULL)
+        if (graph->segments[i].exec != NULL && (!graph->wrapped || graph->instantiated))
             BG__RELEASE(cudaGraphExecDestroy(graph->segments[i].exec));
-        BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
+        if (!graph->wrapped)
+            BG__RELEASE(cudaGraphDestroy(graph->segments[i].graph));
     }
     settle_use(graph);
     bg__use_clear(&graph->own_use);
@@ -174,6 +175,8 @@ void bg_graph_destroy(bg_graph *graph)
     bg__call_clear(&graph->root);
     bg__noted_clear(&graph->noted);
     bg_pool_destroy(graph->pool);
+    if (graph->notes != NULL)
+        graph->free_notes(graph->notes);
     free(graph->steps);
     free(graph->segments);
     free(graph->sites);
@@ -249,8 +252,11 @@ bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info)
         full.bridge_bytes += bg__memory_bytes(&call->own);
     }
     for (int i = 0; i < graph->segment_count; i++) {
-        full.nodes += graph->segments[i].nodes;
-        BG__TRY(count_kernels(graph->segments[i].graph, graph->segments[i].nodes, &full.kernel_nodes));
+        size_t nodes = graph->segments[i].nodes;
+        if (graph->wrapped) /* the program may have changed it */
+            BG__TRY_CUDA(cudaGraphGetNodes(graph->segments[i].graph, NULL, &nodes));
+        full.nodes += nodes;
+        BG__TRY(count_kernels(graph->segments[i].graph, nodes, &full.kernel_nodes));
     }
     status = bg__sized_give(info, &full, sizeof full, "bg_graph_get_info: info", "BG_GRAPH_INFO_INIT");
 done:

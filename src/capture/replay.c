@@ -69,6 +69,8 @@ static bg_status prepare(bg_graph *graph, cudaStream_t stream)
     if (stream == graph->use->stream && stream != NULL)
         goto done;
     BG__TRY(check_device(graph, stream));
+    if (graph->wrapped && graph->segments[0].exec == NULL)
+        BG__TRY(bg__wrapped_instantiate(graph));
     BG__TRY(bg__use_order(graph->use, stream));
 done:
     return status;

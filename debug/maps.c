@@ -1,0 +1,171 @@
+#include "maps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bg_status add(bg__maps *maps, const bg__mapping *mapping)
+{
+    if (maps->count == maps->capacity) {
+        size_t capacity = maps->capacity > 0 ? 2 * maps->capacity : 64;
+        bg__mapping *larger = realloc(maps->list, capacity * sizeof *larger);
+        if (larger == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu mappings", capacity);
+        maps->list = larger;
+        maps->capacity = capacity;
+    }
+    maps->list[maps->count++] = *mapping;
+    return BG_OK;
+}
+
+/* "7f12-7f34 rw-p 00000000 00:00 0    [heap]" (proc(5)). */
+static bool parse(char *line, bg__mapping *mapping)
+{
+    char permissions[8];
+    int name = 0;
+    *mapping = (bg__mapping){0};
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s %*s %*s %*s %n", &mapping->low, &mapping->high, permissions,
+               &name) < 3 ||
+        name == 0)
+        return false;
+    mapping->readable = permissions[0] == 'r';
+    mapping->writable = permissions[1] == 'w';
+    line[strcspn(line, "\n")] = '\0';
+    snprintf(mapping->name, sizeof mapping->name, "%.*s", (int)sizeof mapping->name - 1, line + name);
+    mapping->stack = strcmp(mapping->name, "[stack]") == 0;
+    return true;
+}
+
+static bg_status read_maps(bg__maps *maps)
+{
+    FILE *file = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t room = 0;
+    bg__mapping mapping;
+    bg_status status = BG_OK;
+
+    if (file == NULL)
+        return bg__fail(BG_ERROR_IO, "/proc/self/maps cannot be read: %s", strerror(errno));
+    while (getline(&line, &room, file) >= 0)
+        if (parse(line, &mapping))
+            BG__TRY(add(maps, &mapping));
+done:
+    free(line);
+    if (fclose(file) != 0 && status == BG_OK)
+        status = bg__fail(BG_ERROR_IO, "/proc/self/maps cannot be read: %s", strerror(errno));
+    return status;
+}
+
+static bg__mapping *find(const bg__maps *maps, uintptr_t address)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        if (address >= maps->list[i].low && address < maps->list[i].high)
+            return &maps->list[i];
+    return NULL;
+}
+
+/* ---- stacks ---- */
+
+static void mark(const bg__maps *maps, uintptr_t address)
+{
+    bg__mapping *mapping = find(maps, address);
+    if (mapping != NULL && mapping->name[0] == '\0')
+        mapping->stack = true;
+}
+
+static void find_own_stack(bg__maps *maps)
+{
+    pthread_attr_t attributes;
+    void *base = NULL;
+    size_t bytes = 0;
+
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    if (pthread_attr_getstack(&attributes, &base, &bytes) == 0) {
+        maps->own_stack = (uintptr_t)base;
+        maps->own_stack_end = (uintptr_t)base + bytes;
+        mark(maps, maps->own_stack_end - 1);
+    }
+    (void)pthread_attr_destroy(&attributes);
+}
+
+/* Of a thread that waits, the kernel tells the stack pointer: the last but one of the numbers (proc(5), syscall). */
+static void mark_thread(const bg__maps *maps, const char *thread)
+{
+    char path[64], line[512], *stack;
+    size_t length;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/syscall", thread);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return; /* it has ended, or this kernel tells nobody */
+    length = fread(line, 1, sizeof line - 1, file);
+    (void)fclose(file);
+    line[length] = '\0';
+    stack = strrchr(line, ' ');
+    if (stack == NULL)
+        return;
+    *stack = '\0';
+    stack = strrchr(line, ' ');
+    if (stack != NULL)
+        mark(maps, (uintptr_t)strtoull(stack + 1, NULL, 16));
+}
+
+static void mark_threads(const bg__maps *maps)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    const struct dirent *task;
+    if (tasks == NULL)
+        return;
+    while ((task = readdir(tasks)) != NULL)
+        if (task->d_name[0] != '.')
+            mark_thread(maps, task->d_name);
+    (void)closedir(tasks);
+}
+
+/* A stack that pthread_create made has one page that nobody may touch below it; it keeps both when its thread has
+ * ended. */
+static void mark_guarded(const bg__maps *maps)
+{
+    enum { PAGE = 4096 };
+    for (size_t i = 1; i < maps->count; i++) {
+        const bg__mapping *guard = &maps->list[i - 1];
+        bg__mapping *mapping = &maps->list[i];
+        if (guard->high == mapping->low && guard->high - guard->low == PAGE && !guard->readable && !guard->writable &&
+            guard->name[0] == '\0' && mapping->writable && mapping->name[0] == '\0')
+            mapping->stack = true;
+    }
+}
+
+bg_status bg__maps_take(bg__maps *maps, const void *frame)
+{
+    bg_status status;
+    *maps = (bg__maps){.frame = (uintptr_t)frame};
+    BG__TRY(read_maps(maps));
+    find_own_stack(maps);
+    mark_threads(maps);
+    mark_guarded(maps);
+done:
+    return status;
+}
+
+void bg__maps_free(bg__maps *maps)
+{
+    free(maps->list);
+    *maps = (bg__maps){NULL, 0, 0, 0, 0, 0};
+}
+
+const bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address)
+{
+    return find(maps, address);
+}
+
+bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address)
+{
+    return address >= maps->own_stack && address < maps->own_stack_end && address < maps->frame;
+}

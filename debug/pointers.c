@@ -1,0 +1,86 @@
+#include "pointers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bg_status bg__allocations_init(bg__allocations *set)
+{
+    *set = (bg__allocations){NULL, 0, 0, NULL};
+    return bg__driver_entry("cuPointerGetAttributes", 7000, &set->get);
+}
+
+void bg__allocations_free(bg__allocations *set)
+{
+    free(set->list);
+    *set = (bg__allocations){NULL, 0, 0, NULL};
+}
+
+/* How many begin at address or before. */
+static size_t count_up_to(const bg__allocations *set, uintptr_t address)
+{
+    size_t low = 0, high = set->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (set->list[middle].base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const bg__allocation *bg__allocations_find(const bg__allocations *set, uintptr_t address)
+{
+    size_t at = count_up_to(set, address);
+    return at > 0 && bg__allocation_has(&set->list[at - 1], address) ? &set->list[at - 1] : NULL;
+}
+
+static bool overlaps(const bg__allocations *set, size_t at, const bg__allocation *allocation)
+{
+    if (at > 0 && bg__allocation_has(&set->list[at - 1], allocation->base))
+        return true;
+    return at < set->count && bg__allocation_has(allocation, set->list[at].base);
+}
+
+bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *allocation)
+{
+    size_t at = count_up_to(set, allocation->base);
+
+    if (allocation->bytes == 0 || overlaps(set, at, allocation))
+        return BG_OK;
+    if (set->count == set->capacity) {
+        size_t capacity = set->capacity > 0 ? 2 * set->capacity : 16;
+        bg__allocation *larger = realloc(set->list, capacity * sizeof *larger);
+        if (larger == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu allocations", capacity);
+        set->list = larger;
+        set->capacity = capacity;
+    }
+    memmove(&set->list[at + 1], &set->list[at], (set->count - at) * sizeof *set->list);
+    set->list[at] = *allocation;
+    set->count++;
+    return BG_OK;
+}
+
+/* Of an address that CUDA does not know, the call succeeds, the id is 0, and a range is left as it was (measured). Of
+ * virtual memory the range is all that was reserved, and the mapping what has the id. */
+bool bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocation *allocation)
+{
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+                                        CU_POINTER_ATTRIBUTE_MAPPING_SIZE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    unsigned long long id = 0;
+    uintptr_t mapping = 0, range = 0;
+    size_t mapping_bytes = 0, range_bytes = 0;
+    void *answers[] = {&id, &mapping, &mapping_bytes, &range, &range_bytes};
+
+    if (set->get(sizeof attributes / sizeof attributes[0], attributes, answers, (CUdeviceptr)address) != CUDA_SUCCESS ||
+        id == 0)
+        return false;
+    *allocation = (bg__allocation){mapping, mapping_bytes, id};
+    if (!bg__allocation_has(allocation, address))
+        *allocation = (bg__allocation){range, range_bytes, id};
+    if (!bg__allocation_has(allocation, address))
+        *allocation = (bg__allocation){address, 1, id};
+    return true;
+}

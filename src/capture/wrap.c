@@ -1,0 +1,48 @@
+/* Graphs that breakgraph did not capture. */
+#include "capture/capture.h"
+
+bg_status bg_graph_wrap(bg_graph **result, cudaGraph_t source, cudaGraphExec_t exec, const char *name)
+{
+    bg__segment segment = {source, exec, 0};
+    bg_graph *graph = NULL;
+    bg_status status;
+
+    BG__NEED(result);
+    *result = NULL;
+    BG__NEED(source);
+    bg__pending_note();
+    BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &segment.nodes));
+    BG__TRY(bg__graph_create(&graph, name, NULL));
+    graph->wrapped = true;
+    BG__TRY(bg__graph_add_segment(graph, segment));
+    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__LAUNCH, .place = 0, .of.exec = exec}));
+    *result = graph;
+    graph = NULL;
+done:
+    bg_graph_destroy(graph);
+    return status;
+}
+
+bg_status bg__wrapped_instantiate(bg_graph *graph)
+{
+    bg__segment *segment = &graph->segments[0];
+    double began = bg__now_ms();
+    bg__relaxed relaxed;
+    bg_status status;
+    cudaError_t error;
+
+    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
+    error = bg__instantiate(segment->graph, &segment->exec);
+    bg__relax_end(relaxed);
+    if (error != cudaSuccess) {
+        segment->exec = NULL;
+        status = bg__fail_cuda(error, "cudaGraphInstantiate");
+        bg__fail_where("graph %s, wrapped without an executable one", graph->name);
+        goto done;
+    }
+    graph->instantiated = true;
+    graph->steps[0].of.exec = segment->exec;
+    graph->instantiate_ms += bg__now_ms() - began;
+done:
+    return status;
+}

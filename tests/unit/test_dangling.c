@@ -1,0 +1,240 @@
+/* Addresses in nodes whose memory has been freed since the capture. */
+#include "finding_support.h"
+
+#include <breakgraph/cublas.h>
+
+#include "../../debug/node_pointers.h"
+#include "graph_kernels.h"
+
+static bg_report *check(bg_graph *graph)
+{
+    bg_report *report = NULL;
+    EXPECT_OK(bg_check_graph_nodes(graph, &report));
+    return report;
+}
+
+/* Its kernel reads memory that no argument shows. */
+static float *hidden;
+BG_OP(sneak, BG_INOUT(x))
+{
+    return from_cuda(bgk_add(args->x.data, args->x.data, hidden, N, stream));
+}
+
+static float *allocate(void)
+{
+    float *memory = NULL;
+    EXPECT_CUDA(cudaMalloc((void **)&memory, N * sizeof(float)));
+    EXPECT_CUDA(cudaMemset(memory, 0, N * sizeof(float)));
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    return memory;
+}
+
+static int sneak_line;
+
+static bg_graph *capture_sneak(fixture *f)
+{
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    hidden = allocate();
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    sneak_line = __LINE__ + 1;
+    EXPECT_OK(BG_CALL(sneak, f->stream, .x = f->x));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_OK(bg__nodes_note(graph));
+    return graph;
+}
+
+static void test_freed(void **state)
+{
+    bg_graph *graph = capture_sneak(*state);
+    EXPECT_CLEAN(check(graph));
+    EXPECT_CUDA(cudaFree(hidden));
+    EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "parameter 2 is ");
+    bg_graph_destroy(graph);
+}
+
+static void test_kept(void **state)
+{
+    bg_graph *graph = capture_sneak(*state);
+    float *other = allocate();
+    EXPECT_CLEAN(check(graph));
+    EXPECT_CUDA(cudaFree(other)); /* another's */
+    EXPECT_CLEAN(check(graph));
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaFree(hidden));
+}
+
+/* Freed, and the next allocation got the same address. */
+static void test_reused(void **state)
+{
+    bg_graph *graph = capture_sneak(*state);
+    float *before = hidden, *kept[16];
+    int count = 0;
+    EXPECT_CUDA(cudaFree(hidden));
+    do
+        kept[count] = allocate();
+    while (kept[count++] != before && count < 16);
+    if (kept[count - 1] == before)
+        EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "belong to another allocation");
+    else
+        EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "were freed");
+    while (count > 0)
+        EXPECT_CUDA(cudaFree(kept[--count]));
+    bg_graph_destroy(graph);
+}
+
+/* Copies and fills hold addresses as well. */
+static void test_copies(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    bg_report *report;
+    float *source = allocate(), *filled = allocate();
+
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_CUDA(cudaMemcpyAsync(f->x.data, source, 16, cudaMemcpyDeviceToDevice, f->stream));
+    EXPECT_CUDA(cudaMemsetAsync(filled, 0, 16, f->stream));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_CLEAN(check(graph)); /* the first check remembers, too */
+    EXPECT_CUDA(cudaFree(source));
+    report = check(graph);
+    EXPECT_FINDING(report, "dangling", "", 0, "segment 0, node 0, copy: its source is");
+    EXPECT_CUDA(cudaFree(filled));
+    assert_int_equal(bg_report_count(report = check(graph)), 2);
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+}
+
+/* Of a library's kernel, by whatever parameters; the workspace, too, is live. */
+static void test_cublas(void **state)
+{
+    fixture *f = *state;
+    cublasHandle_t handle;
+    const float one = 1, zero = 0;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    bg_report *report;
+    float *a = allocate();
+
+    assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
+    EXPECT_OK(bg_cublas_bind(handle, f->stream, NULL));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    assert_int_equal(
+        cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, a, 8, f->x.data, 8, &zero, f->y.data, 8),
+        CUBLAS_STATUS_SUCCESS);
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_OK(bg__nodes_note(graph));
+    EXPECT_CLEAN(check(graph));
+    EXPECT_CUDA(cudaFree(a));
+    report = check(graph);
+    assert_true(bg_report_count(report) > 0);
+    for (int i = 0; i < bg_report_count(report); i++) {
+        bg_finding finding = BG_FINDING_INIT;
+        EXPECT_OK(bg_report_get(report, i, &finding));
+        assert_string_equal(finding.kind, "dangling");
+        assert_ptr_equal(finding.address, a);
+    }
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+    bg_workspace_release(handle);
+    assert_int_equal(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
+}
+
+/* Memory of the graph's own nodes is not the driver's to know before the graph runs. */
+static void test_memory_nodes(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    void *own = NULL;
+
+    options.launch_segments = false;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    EXPECT_CUDA(cudaMallocAsync(&own, N * sizeof(float), f->stream));
+    EXPECT_CUDA(bgk_scale(own, f->x.data, 2, N, f->stream));
+    EXPECT_OK(bg_break(f->stream));
+    EXPECT_CUDA(bgk_scale(f->y.data, own, 2, N, f->stream));
+    EXPECT_CUDA(cudaFreeAsync(own, f->stream));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_OK(bg__nodes_note(graph));
+    EXPECT_CLEAN(check(graph));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    EXPECT_CLEAN(check(graph));
+    bg_graph_destroy(graph);
+}
+
+/* A kernel in a child graph. */
+static void test_child(void **state)
+{
+    int *x = (int *)allocate(), value = 1;
+    void *values[] = {&x, &value};
+    struct cudaKernelNodeParams params = {.func = (void *)(uintptr_t)gk_add_function(),
+                                          .gridDim = {1, 1, 1},
+                                          .blockDim = {1, 1, 1},
+                                          .kernelParams = values};
+    cudaGraph_t inner, source;
+    cudaGraphNode_t node;
+    bg_graph *graph = NULL;
+
+    (void)state;
+    EXPECT_CUDA(cudaGraphCreate(&inner, 0));
+    EXPECT_CUDA(cudaGraphAddKernelNode(&node, inner, NULL, 0, &params));
+    EXPECT_CUDA(cudaGraphCreate(&source, 0));
+    EXPECT_CUDA(cudaGraphAddChildGraphNode(&node, source, NULL, 0, inner));
+    EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "nested"));
+    EXPECT_CLEAN(check(graph));
+    EXPECT_CUDA(cudaFree(x));
+    EXPECT_FINDING(check(graph), "dangling", "", 0, "segment 0, node 0, child node 0, kernel ");
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphDestroy(source));
+    EXPECT_CUDA(cudaGraphDestroy(inner));
+}
+
+/* What the ledger knows makes a stale address known, though no scan saw it live. */
+static void test_expected(void **state)
+{
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    fixture *f = *state;
+    bg__allocation known = {0, N * sizeof(float), 1ull << 60};
+
+    hidden = allocate();
+    known.base = (uintptr_t)hidden;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(sneak, f->stream, .x = f->x));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_CUDA(cudaFree(hidden));
+    EXPECT_OK(bg__nodes_expect(graph, &known));
+    EXPECT_FINDING(check(graph), "dangling", "sneak#0", 0, "were freed");
+    bg_graph_destroy(graph);
+}
+
+static void test_arguments(void **state)
+{
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+    (void)state;
+    EXPECT_STATUS(bg_check_graph_nodes(NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("graph is NULL");
+    assert_null(report);
+    EXPECT_STATUS(bg_check_graph_nodes(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_freed, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_kept, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_reused, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_copies, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_cublas, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_memory_nodes, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_child, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_expected, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_arguments, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
