@@ -1,9 +1,9 @@
 #!/bin/bash
-# The samples, of CUDA's own calls (examples/graphs) and of the runner: the same text on both devices.
+# The samples, of CUDA's own calls (examples/graphs), of the runner and of the checks: the same text on both devices.
 . "$(dirname "$0")/lib.sh"
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for sample in fork-join memory-nodes update runner; do skip $sample "there is no GPU"; done
+    for sample in fork-join memory-nodes update runner wrap; do skip $sample "there is no GPU"; done
     exit 0
 fi
 
@@ -55,6 +55,12 @@ prints runner runner <<'TEXT'
 captures: 3, of buckets captured before: 0; graphs: 3, segments: 6
 replays: 3 piecewise, 0 full; padding rows: 2
 eager runs: 0 mode_none, 1 too_large, 0 padding, 0 veto, 0 capture_failed, 0 not_captured
+TEXT
+prints wrap wrap <<'TEXT'
+step: 1 finding
+  [stack-copy] segment 0, node 0, copy: each replay reads 16 bytes
+  copy from and to pinned memory (cudaMallocHost) that lives as long as the graph
+step, mended: 0 findings
 TEXT
 
 exit $bad

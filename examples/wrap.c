@@ -1,0 +1,90 @@
+/* A program with stream-capture code of its own asks breakgraph what is wrong with its graph. The bug is planted: the
+ * copy that was captured reads a local variable of a function that has returned. */
+#include <breakgraph/breakgraph.h>
+#include <kernels.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N = 4 };
+
+static bg_status checked(cudaError_t error)
+{
+    return error == cudaSuccess ? BG_OK : BG_ERROR_CUDA;
+}
+
+/* x = weights, doubled. CUDA's own calls, and nothing of breakgraph. The graph keeps the address of `weights`. */
+__attribute__((noinline)) static cudaError_t capture(cudaGraph_t *graph, float *x, const float *pinned,
+                                                     cudaStream_t stream)
+{
+    const float weights[N] = {1, 2, 3, 4};
+    const float *from = pinned != NULL ? pinned : weights;
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), ended;
+    if (error != cudaSuccess)
+        return error;
+    error = cudaMemcpyAsync(x, from, sizeof weights, cudaMemcpyHostToDevice, stream);
+    if (error == cudaSuccess)
+        error = bgk_scale(x, x, 2, N, stream);
+    ended = cudaStreamEndCapture(stream, graph);
+    return error != cudaSuccess ? error : ended;
+}
+
+/* The sentence up to the address, which differs from run to run; bg_report_write prints all. */
+static void print(const bg_finding *finding)
+{
+    const char *address = strstr(finding->message, " at 0x");
+    size_t length = address != NULL ? (size_t)(address - finding->message) : strlen(finding->message);
+    printf("  [%s] %.*s\n  %s\n", finding->kind, (int)length, finding->message, finding->advice);
+}
+
+/* What the program adds: wrap, check, print. */
+static bg_status check(const char *name, cudaGraph_t source)
+{
+    bg_graph *graph = NULL;
+    bg_report *report = NULL;
+    bg_status status = bg_graph_wrap(&graph, source, NULL, name);
+    if (status == BG_OK)
+        status = bg_check_graph_nodes(graph, &report);
+    if (status == BG_OK)
+        printf("%s: %d finding%s\n", name, bg_report_count(report), bg_report_count(report) == 1 ? "" : "s");
+    for (int i = 0; status == BG_OK && i < bg_report_count(report); i++) {
+        bg_finding finding = BG_FINDING_INIT;
+        status = bg_report_get(report, i, &finding);
+        if (status == BG_OK)
+            print(&finding);
+    }
+    bg_report_destroy(report);
+    bg_graph_destroy(graph); /* source stays the program's */
+    return status;
+}
+
+int main(void)
+{
+    cudaStream_t stream = NULL;
+    cudaGraph_t source = NULL, mended = NULL;
+    float *x = NULL, *pinned = NULL;
+    bg_status status = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    if (status == BG_OK)
+        status = checked(cudaMalloc((void **)&x, N * sizeof *x));
+    if (status == BG_OK)
+        status = checked(cudaMallocHost((void **)&pinned, N * sizeof *pinned));
+    if (status == BG_OK)
+        status = checked(capture(&source, x, NULL, stream));
+    if (status == BG_OK)
+        status = check("step", source);
+    if (status == BG_OK)
+        status = checked(capture(&mended, x, pinned, stream));
+    if (status == BG_OK)
+        status = check("step, mended", mended);
+    if (status != BG_OK)
+        fprintf(stderr, "%s: %s %s\n", bg_status_name(status), bg_last_error(),
+                cudaGetErrorString(cudaPeekAtLastError()));
+    if (source != NULL)
+        cudaGraphDestroy(source);
+    if (mended != NULL)
+        cudaGraphDestroy(mended);
+    cudaFreeHost(pinned);
+    cudaFree(x);
+    if (stream != NULL)
+        cudaStreamDestroy(stream);
+    return status != BG_OK;
+}

@@ -1,0 +1,206 @@
+/* Host memory that a copy node reads or writes in each replay. */
+#include "finding_support.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../debug/node_pointers.h"
+
+static bg_report *check(bg_graph *graph)
+{
+    bg_report *report = NULL;
+    EXPECT_OK(bg_check_graph_nodes(graph, &report));
+    return report;
+}
+
+BG_OP(upload, BG_OUT(x), BG_VALUE(const void *, host))
+{
+    return from_cuda(cudaMemcpyAsync(args->x.data, args->host, N * sizeof(float), cudaMemcpyHostToDevice, stream));
+}
+
+BG_OP(download, BG_IN(x), BG_VALUE(void *, host))
+{
+    return from_cuda(cudaMemcpyAsync(args->host, args->x.data, N * sizeof(float), cudaMemcpyDeviceToHost, stream));
+}
+
+static int upload_line;
+
+static bg_graph *capture_upload(fixture *f, const void *host)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+
+    options.launch_segments = false;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    upload_line = __LINE__ + 1;
+    EXPECT_OK(BG_CALL(upload, f->stream, .x = f->x, .host = host));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    return graph;
+}
+
+/* Its buffer is gone when it returns. */
+__attribute__((noinline)) static bg_graph *capture_from_stack(fixture *f)
+{
+    volatile float host[N];
+    for (int i = 0; i < N; i++)
+        host[i] = 1;
+    return capture_upload(f, (const void *)(uintptr_t)host);
+}
+
+static void test_returned(void **state)
+{
+    bg_graph *graph = capture_from_stack(*state);
+    bg_finding finding = BG_FINDING_INIT;
+    bg_report *report = check(graph);
+    assert_int_equal(bg_report_count(report), 1);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_int_equal(finding.severity, BG_FAULT);
+    EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line,
+                   "segment 0, node 0, copy: each replay reads 256 bytes at ");
+    bg_graph_destroy(graph);
+}
+
+/* The frame lives; so far it is only fragile. */
+static void test_stack(void **state)
+{
+    float host[N] = {1};
+    bg_graph *graph = capture_upload(*state, host);
+    bg_finding finding = BG_FINDING_INIT;
+    bg_report *report = check(graph);
+    assert_int_equal(bg_report_count(report), 1);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_int_equal(finding.severity, BG_WARNING);
+    EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line, "the frame must live as long as the graph");
+    bg_graph_destroy(graph);
+}
+
+/* ---- another thread's stack ---- */
+
+struct worker {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    const float *buffer;
+    bool done;
+};
+
+static void *hold_a_buffer(void *user)
+{
+    struct worker *worker = user;
+    float host[N] = {1};
+    pthread_mutex_lock(&worker->mutex);
+    worker->buffer = host;
+    pthread_cond_broadcast(&worker->changed);
+    while (!worker->done)
+        pthread_cond_wait(&worker->changed, &worker->mutex);
+    pthread_mutex_unlock(&worker->mutex);
+    return NULL;
+}
+
+static void test_other_stack(void **state)
+{
+    struct worker worker = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, false};
+    pthread_t thread;
+    bg_graph *graph;
+
+    assert_int_equal(pthread_create(&thread, NULL, hold_a_buffer, &worker), 0);
+    pthread_mutex_lock(&worker.mutex);
+    while (worker.buffer == NULL)
+        pthread_cond_wait(&worker.changed, &worker.mutex);
+    pthread_mutex_unlock(&worker.mutex);
+    graph = capture_upload(*state, worker.buffer);
+    EXPECT_FINDING(check(graph), "stack-copy", "upload#0", upload_line, "on a thread's stack");
+    pthread_mutex_lock(&worker.mutex);
+    worker.done = true;
+    pthread_cond_broadcast(&worker.changed);
+    pthread_mutex_unlock(&worker.mutex);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    bg_graph_destroy(graph);
+}
+
+/* ---- other pageable memory ---- */
+
+static void test_heap(void **state)
+{
+    float *host = calloc(N, sizeof *host);
+    bg_graph *graph;
+    assert_non_null(host);
+    graph = capture_upload(*state, host);
+    EXPECT_FINDING(check(graph), "pageable-copy", "upload#0", upload_line, "reads 256 bytes of host memory at ");
+    bg_graph_destroy(graph);
+    free(host);
+}
+
+static float in_the_program[N];
+
+static void test_file(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+
+    options.launch_segments = false;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    EXPECT_OK(BG_CALL(download, f->stream, .x = f->x, .host = in_the_program));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_FINDING(check(graph), "pageable-copy", "download#0", __LINE__ - 2, "writes 256 bytes of host memory at ");
+    bg_graph_destroy(graph);
+}
+
+/* ---- clean twins ---- */
+
+static void test_pinned(void **state)
+{
+    void *host;
+    bg_graph *graph;
+    EXPECT_CUDA(cudaMallocHost(&host, N * sizeof(float)));
+    graph = capture_upload(*state, host);
+    EXPECT_CLEAN(check(graph));
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaFreeHost(host));
+}
+
+static void test_registered(void **state)
+{
+    enum { PAGE = 4096 };
+    bg_graph *graph;
+    void *host = aligned_alloc(PAGE, PAGE);
+    assert_non_null(host);
+    memset(host, 0, PAGE);
+    EXPECT_CUDA(cudaHostRegister(host, PAGE, cudaHostRegisterDefault));
+    graph = capture_upload(*state, host);
+    EXPECT_CLEAN(check(graph));
+    EXPECT_CUDA(cudaHostUnregister(host));
+    free(host);
+    bg_graph_destroy(graph);
+}
+
+static void test_device_copies(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_CUDA(cudaMemcpyAsync(f->y.data, f->x.data, 64, cudaMemcpyDefault, f->stream));
+    EXPECT_CUDA(cudaMemcpy2DAsync(f->y.data, 32, f->x.data, 16, 16, 2, cudaMemcpyDeviceToDevice, f->stream));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_CLEAN(check(graph));
+    bg_graph_destroy(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_returned, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_stack, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_other_stack, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_heap, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_file, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_pinned, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_registered, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_device_copies, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+/* Graphs that breakgraph did not capture. */
+#include "finding_support.h"
+
+#include <string.h>
+
+#include "graph_kernels.h"
+
+/* *x += 5, captured by CUDA's own calls. */
+static cudaGraph_t capture(cudaStream_t stream, int *x)
+{
+    cudaGraph_t graph = NULL;
+    EXPECT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_CUDA(gk_add(x, 5, stream));
+    EXPECT_CUDA(cudaStreamEndCapture(stream, &graph));
+    return graph;
+}
+
+static int value_of(const int *x)
+{
+    int value = 0;
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(&value, x, sizeof value, cudaMemcpyDeviceToHost));
+    return value;
+}
+
+static void test_own_exec(void **state)
+{
+    fixture *f = *state;
+    int *x = (int *)f->memory;
+    cudaGraph_t source = capture(f->stream, x);
+    cudaGraphExec_t exec;
+    bg_graph *graph = NULL;
+
+    EXPECT_CUDA(cudaGraphInstantiate(&exec, source, 0));
+    EXPECT_OK(bg_graph_wrap(&graph, source, exec, "theirs"));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_OK(bg_replay(graph, f->other));
+    assert_int_equal(value_of(x), 10);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphLaunch(exec, f->stream)); /* both are the program's still */
+    assert_int_equal(value_of(x), 15);
+    EXPECT_CUDA(cudaGraphExecDestroy(exec));
+    EXPECT_CUDA(cudaGraphDestroy(source));
+}
+
+static void test_no_exec(void **state)
+{
+    fixture *f = *state;
+    int *x = (int *)f->memory;
+    cudaGraph_t source = capture(f->stream, x);
+    bg_graph *graph = NULL;
+
+    EXPECT_OK(bg_graph_wrap(&graph, source, NULL, NULL));
+    assert_true(info_of(graph).instantiate_ms == 0);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_OK(bg_replay(graph, f->other));
+    assert_int_equal(value_of(x), 15);
+    assert_true(info_of(graph).instantiate_ms > 0);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphDestroy(source));
+}
+
+static void test_figures(void **state)
+{
+    fixture *f = *state;
+    int *x = (int *)f->memory;
+    cudaGraph_t source = capture(f->stream, x);
+    bg_call_info call = BG_CALL_INFO_INIT;
+    bg_graph *graph = NULL;
+    bg_graph_info info;
+    cudaGraphNode_t node;
+
+    EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "theirs"));
+    info = info_of(graph);
+    assert_string_equal(info.name, "theirs");
+    assert_int_equal(info.segments, 1);
+    assert_int_equal(info.steps, 1);
+    assert_int_equal(info.breaks, 0);
+    assert_int_equal(info.calls, 0);
+    assert_int_equal(info.nodes, 1);
+    assert_int_equal(info.kernel_nodes, 1);
+    assert_ptr_equal(bg_graph_segment(graph, 0), source);
+    EXPECT_STATUS(bg_graph_get_call(graph, 0, &call), BG_ERROR_NOT_FOUND);
+    assert_null(bg_graph_args(graph, "x#0", 4));
+    EXPECT_CUDA(cudaGraphAddEmptyNode(&node, source, NULL, 0)); /* the program goes on with its graph */
+    assert_int_equal(info_of(graph).nodes, 2);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphDestroy(source));
+}
+
+__attribute__((noinline)) static cudaGraph_t capture_from_stack(cudaStream_t stream, int *x)
+{
+    cudaGraph_t graph = NULL;
+    volatile int host[4] = {1, 2, 3, 4};
+    EXPECT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_CUDA(cudaMemcpyAsync(x, (const void *)(uintptr_t)host, sizeof host, cudaMemcpyHostToDevice, stream));
+    EXPECT_CUDA(gk_add(x, 5, stream));
+    EXPECT_CUDA(cudaStreamEndCapture(stream, &graph));
+    return graph;
+}
+
+static void test_check(void **state)
+{
+    fixture *f = *state;
+    cudaGraph_t source = capture_from_stack(f->stream, (int *)f->memory);
+    cudaGraph_t clean = capture(f->stream, (int *)f->memory);
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+
+    EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "theirs"));
+    EXPECT_OK(bg_check_graph_nodes(graph, &report));
+    EXPECT_FINDING(report, "stack-copy", "", 0, "segment 0, node 0, copy: each replay reads 16 bytes");
+    bg_graph_destroy(graph);
+    EXPECT_OK(bg_graph_wrap(&graph, clean, NULL, "theirs"));
+    EXPECT_OK(bg_check_graph_nodes(graph, &report));
+    EXPECT_CLEAN(report);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphDestroy(source));
+    EXPECT_CUDA(cudaGraphDestroy(clean));
+}
+
+static void test_arguments(void **state)
+{
+    fixture *f = *state;
+    cudaGraph_t source = capture(f->stream, (int *)f->memory);
+    bg_graph *graph = NULL;
+
+    EXPECT_STATUS(bg_graph_wrap(NULL, source, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_graph_wrap(&graph, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("bg_graph_wrap: source is NULL");
+    assert_null(graph);
+    EXPECT_CUDA(cudaGraphDestroy(source));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_own_exec, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_no_exec, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_figures, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_check, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_arguments, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
