@@ -66,12 +66,14 @@ const char *bg__held_text(const bg__held *held, char *text, size_t bytes)
 
 bg_status bg__nodes_own_memory(const bg__nodes *nodes, bg__allocations *own)
 {
+    unsigned long long number = 1;
     bg_status status = BG_OK;
     for (size_t i = 0; i < nodes->count; i++) {
         const bg__node *node = &nodes->node[i];
-        bg__allocation allocation = {(uintptr_t)node->of.memory.ptr, node->of.memory.bytes, 0};
-        if (node->type == cudaGraphNodeTypeMemAlloc && node->known)
+        if (node->type == cudaGraphNodeTypeMemAlloc && node->known) {
+            bg__allocation allocation = {(uintptr_t)node->of.memory.ptr, node->of.memory.bytes, number++};
             BG__TRY(bg__allocations_add(own, &allocation));
+        }
     }
 done:
     return status;

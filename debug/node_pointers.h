@@ -27,7 +27,7 @@ bg_status bg__node_addresses(const bg__node *node, bg__held_visit visit, void *u
 const char *bg__held_text(const bg__held *held, char *text, size_t bytes);
 
 /* What the graph itself allocates, by nodes: it lives as long as the graph, and the driver need not know it before a
- * launch. Starts inited. */
+ * launch. Each one's id is its number among them, from 1. Starts zeroed. */
 bg_status bg__nodes_own_memory(const bg__nodes *nodes, bg__allocations *own);
 
 /* Remembers to which allocations the nodes' parameters point now, so that a later bg__check_nodes can tell a stale

@@ -167,38 +167,62 @@ static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, 
     return status;
 }
 
-static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
+/* For tools that compare captures; the body may change its own copy. */
+static bg_status keep_args(bg__call *call, const void *args)
 {
-    bg_status status, body;
+    call->kept_args = malloc(call->op->args_size);
+    if (call->kept_args == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the arguments of %s", call->op->name);
+    memcpy(call->kept_args, args, call->op->args_size);
+    return BG_OK;
+}
+
+static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, const void *args)
+{
+    bg_status status = BG_OK;
 
     bg__call_rewind(call);
     bg__capture_note_call(capture, stream, call);
-    status = count_nodes(capture, &call->first_node);
-    if (status != BG_OK) {
-        bg__call_blame(call, status);
-        return status;
-    }
-    body = bg__call_run(call, call->op->body, args, stream);
-    if (capture->aborted)
-        return body;
+    if (call->keep_args && call->kept_args == NULL)
+        BG__TRY(keep_args(call, args));
+    BG__TRY(count_nodes(capture, &call->first_node));
+done:
+    return status;
+}
+
+/* body: what it returned. */
+static bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_status body)
+{
+    bg_status status;
+    char text[1024];
+
     call->end_segment = capture->graph->segment_count;
     bg__pending_note(); /* the body may have left an error of its own */
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    status = count_nodes(capture, &call->end_node);
     if (body != BG_OK) {
-        char text[1024];
-        snprintf(text, sizeof text, "%s", bg_last_error());
-        if (count_nodes(capture, &call->end_node) != BG_OK)
-            call->end_node = call->first_node; /* nothing is known of the capture */
+        bool looked = status == BG_OK;
         bg__fail_restore(text);
-        status = body;
-    } else {
-        status = count_nodes(capture, &call->end_node);
-        if (status == BG_OK)
-            status = bg__noted_call(capture->graph, call, NULL, args);
-        if (status != BG_OK)
-            bg__call_blame(call, status);
+        return looked && call->first_node >= 0 && call->end_node < 0 ? blame_inlined(capture, call, body) : body;
     }
-    if (call->first_node >= 0 && call->end_node < 0 && (body != BG_OK || status == BG_OK))
-        status = blame_inlined(capture, call, body);
+    if (status == BG_OK && call->first_node >= 0 && call->end_node < 0)
+        status = blame_inlined(capture, call, BG_OK);
+    else if (status == BG_OK)
+        status = bg__noted_call(capture->graph, call, NULL, args);
+    return status;
+}
+
+static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
+{
+    bg_status status;
+
+    BG__TRY(begin_inline(capture, call, stream, args));
+    status = bg__call_run(call, call->op->body, args, stream);
+    if (!capture->aborted)
+        status = end_inline(capture, call, args, status);
+done:
+    if (status != BG_OK)
+        bg__call_blame(call, status);
     return status;
 }
 

@@ -110,6 +110,7 @@ static bg_status add(bg__call *parent, const bg_op *op, unsigned index, const bg
     call->memory = &call->own;
     call->recorded = true;
     call->ranges = parent->ranges;
+    call->keep_args = parent->keep_args;
     call->segment = call->end_segment = -1;
     call->first_node = call->end_node = -1;
     call->zero_tail = parent->zero_tail;
@@ -152,6 +153,7 @@ static void clear(bg__call *call)
         clear(child);
     bg__memory_free(&call->own);
     free(call->counts);
+    free(call->kept_args);
     free(call->want);
     free(call->shaped);
 }

@@ -76,6 +76,7 @@ typedef struct bg__call {
     bool eager;
     bool zero_tail; /* of outputs that are shorter than expected; a root hands it on */
     bool ranges;    /* profilers are told of its calls */
+    bool keep_args; /* of captured calls; a root hands it on */
     int segment;
     long first_node, end_node; /* of a captured call: its nodes, by their place in cudaGraphGetNodes' list, which is the
                                   order of their making; -1: unknown */
@@ -84,6 +85,7 @@ typedef struct bg__call {
     char *name;
     struct bg__call *child, *last_child, *next; /* in order of first use */
     struct bg__call *cursor;                    /* the child that comes next, if this pass is like the last */
+    void *kept_args;                            /* of a captured call: what it was called with, where they are kept */
     bg__op_count *counts;                       /* the children of this pass so far */
     int count_used, count_capacity;
     bg__memory own;

@@ -1,0 +1,47 @@
+/* Two captures of one pass, side by side. */
+#ifndef BG_DEBUG_TWICE_H
+#define BG_DEBUG_TWICE_H
+
+#include "node_pointers.h"
+#include "report.h"
+
+/* An op call, and its nodes: those of no inner call. */
+typedef struct bg__side_call {
+    const bg__call *call; /* NULL: what lies in no call */
+    const void *args;     /* what it was called with; NULL: none */
+    int depth;
+    long pair;     /* the other capture's call that it is compared with; -1: there is none */
+    size_t *nodes; /* indices, in the side's room */
+    size_t count;
+} bg__side_call;
+
+/* Memory that the capture gave to a call. */
+typedef struct bg__side_block {
+    bg__allocation where;
+    size_t call;
+    bg__block_kind kind;
+    int slot;
+} bg__side_block;
+
+typedef struct bg__side {
+    bg_graph *graph;
+    bg__nodes nodes;
+    bg__allocations own;          /* that the graph's nodes allocate; by id, the how-manieth */
+    const bg__allocations *notes; /* what was live when it was captured */
+    bg__side_call *calls;         /* in order of the pass; the first one is NULL's */
+    size_t call_count;
+    bg__side_block *blocks;
+    size_t block_count;
+    size_t *room;
+} bg__side;
+
+typedef struct bg__twice {
+    bg__side side[2];
+    bg_report *report;
+    bool flow_differs;
+} bg__twice;
+
+/* Compares the nodes and arguments of two calls that are a pair (twice_values.c). */
+void bg__twice_compare(bg__twice *twice, size_t first, size_t second);
+
+#endif

@@ -1,0 +1,413 @@
+/* One pass captured twice: what differs is frozen in a graph. */
+#include "finding_support.h"
+
+#include <breakgraph/cublas.h>
+#include <breakgraph/nodes.h>
+#include <string.h>
+
+/* ---- ops ---- */
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(sum, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+BG_EAGER_OP(pick, BG_INOUT(x), BG_VALUE(int, k))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)args->k, N, stream));
+}
+
+/* The value is made in the body. */
+BG_OP(halve, BG_INOUT(x), BG_VALUE(int, steps))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, 1.0f / (float)(1 << args->steps), N, stream));
+}
+
+/* The kernel's size follows the tensor's. */
+BG_OP(zero, BG_OUT(x))
+{
+    return from_cuda(bgk_fill(args->x.data, 0, (size_t)args->x.dim[0], stream));
+}
+
+/* What the argument does not show. */
+static struct hidden {
+    bool often;
+    float value;
+    float *memory;
+} hidden;
+BG_OP(secret, BG_INOUT(x))
+{
+    bg_status status = from_cuda(bgk_scale(args->x.data, args->x.data, hidden.value, N, stream));
+    if (status == BG_OK)
+        status = from_cuda(bgk_add(args->x.data, args->x.data, hidden.memory, N, stream));
+    if (status == BG_OK && hidden.often)
+        status = from_cuda(bgk_add(args->x.data, args->x.data, hidden.memory, N, stream));
+    return status;
+}
+
+BG_OP(with_scratch, BG_INOUT(x))
+{
+    void *scratch;
+    bg_status status = bg_scratch(args, N * sizeof(float), &scratch);
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(scratch, args->x.data, 2, N, stream));
+    return status != BG_OK ? status : from_cuda(bgk_add(args->x.data, args->x.data, scratch, N, stream));
+}
+
+BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+/* ---- passes ---- */
+
+typedef struct model {
+    fixture *f;
+    int kind, turn; /* what the pass does; turn changes */
+    int line;       /* of the call that is at fault */
+    bg_status fails;
+    cublasHandle_t cublas;
+    float alpha;
+} model;
+
+enum {
+    CLEAN,
+    VALUE,
+    DERIVED,
+    SHAPE,
+    EAGER_VALUE,
+    BRANCH,
+    EXTRA,
+    BREAK,
+    POINTER,
+    COPY,
+    FILL,
+    HIDDEN,
+    MEMORY,
+    CUBLAS,
+    FAILS
+};
+
+static bg_status memory_pass(const fixture *f, cudaStream_t stream)
+{
+    bg_tensor y = {.dtype = BG_F32, .rank = 1, .dim = {N}};
+    produce_args produced = {.x = f->x, .y = y};
+    void *own = NULL;
+    bg_status status = BG_CALL_ARGS(produce, stream, &produced);
+    if (status == BG_OK)
+        status = BG_CALL(sum, stream, .x = produced.y, .y = f->y);
+    if (status == BG_OK)
+        status = BG_CALL(with_scratch, stream, .x = f->y);
+    if (status == BG_OK)
+        status = from_cuda(cudaMallocAsync(&own, N * sizeof(float), stream));
+    if (status == BG_OK)
+        status = from_cuda(bgk_scale(own, f->x.data, 2, N, stream));
+    if (status == BG_OK)
+        status = from_cuda(cudaFreeAsync(own, stream));
+    return status;
+}
+
+static bg_status matrix_product(const model *m, cudaStream_t stream)
+{
+    const float zero = 0;
+    bg_status status = bg_cublas_bind(m->cublas, stream, NULL);
+    if (status != BG_OK)
+        return status;
+    return cublasSgemm(m->cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &m->alpha, m->f->x.data, 8, m->f->x.data, 8, &zero,
+                       m->f->y.data, 8) == CUBLAS_STATUS_SUCCESS
+               ? BG_OK
+               : BG_ERROR_CUBLAS;
+}
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+    bg_tensor part = bg_tensor_1d(f->x.data, BG_F32, m->turn == 0 ? N : N / 2);
+
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    switch (m->kind) {
+    case VALUE:
+        m->line = __LINE__ + 1;
+        BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = m->turn == 0 ? 0.5f : 0.25f);
+        break;
+    case DERIVED:
+        m->line = __LINE__ + 1;
+        BG_CALL(halve, stream, .x = f->x, .steps = m->turn);
+        break;
+    case SHAPE:
+        m->line = __LINE__ + 1;
+        BG_CALL(zero, stream, .x = part);
+        break;
+    case EAGER_VALUE:
+        m->line = __LINE__ + 1;
+        BG_CALL(pick, stream, .x = f->x, .k = m->turn);
+        break;
+    case BRANCH:
+        m->line = __LINE__ + 2;
+        if (m->turn == 0)
+            BG_CALL(sum, stream, .x = f->x, .y = f->y);
+        else
+            BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+        break;
+    case EXTRA:
+        m->line = __LINE__ + 2;
+        if (m->turn == 1)
+            BG_CALL(sum, stream, .x = f->x, .y = f->y);
+        break;
+    case BREAK:
+        if (m->turn == 1)
+            bg_break(stream);
+        break;
+    case POINTER:
+        m->line = __LINE__ + 1;
+        BG_CALL(sum, stream, .x = m->turn == 0 ? f->x : f->z, .y = f->y);
+        break;
+    case COPY:
+        (void)cudaMemcpyAsync(f->y.data, m->turn == 0 ? f->x.data : f->z.data, 16, cudaMemcpyDeviceToDevice, stream);
+        break;
+    case FILL: (void)cudaMemsetAsync(f->y.data, m->turn, 16, stream); break;
+    case HIDDEN:
+        m->line = __LINE__ + 1;
+        BG_CALL(secret, stream, .x = f->y);
+        break;
+    case MEMORY: memory_pass(f, stream); break;
+    case CUBLAS: matrix_product(m, stream); break;
+    case FAILS: return m->turn == 0 ? BG_OK : m->fails;
+    default: break;
+    }
+    return BG_CALL(sum, stream, .x = f->x, .y = f->y);
+}
+
+static void turn(void *user)
+{
+    model *m = user;
+    m->turn++;
+}
+
+static bg_report *twice(model *m)
+{
+    bg_report *report = NULL;
+    EXPECT_OK(bg_check_twice(forward, m, turn, m->f->stream, &report));
+    return report;
+}
+
+/* ---- tests ---- */
+
+static void test_clean(void **state)
+{
+    fixture *f = *state;
+    model m = {.f = f, .kind = CLEAN};
+    put(&f->x, 3);
+    put(&f->y, 4);
+    EXPECT_CLEAN(twice(&m));
+    assert_true(get(&f->x) == 3 && get(&f->y) == 4); /* nothing ran */
+}
+
+static void test_value(void **state)
+{
+    model m = {.f = *state, .kind = VALUE};
+    bg_report *report = twice(&m);
+    EXPECT_FINDING(report, "frozen-value", "scale#1", m.line, "field factor is ");
+    m.turn = 1; /* and is 0.25 ever after */
+    EXPECT_CLEAN(twice(&m));
+}
+
+static void test_derived_value(void **state)
+{
+    model m = {.f = *state, .kind = DERIVED};
+    bg_report *report = twice(&m);
+    EXPECT_FINDING(report, "frozen-value", "halve#0", m.line, "of the call's fields, steps differs");
+}
+
+static void test_shape(void **state)
+{
+    model m = {.f = *state, .kind = SHAPE};
+    bg_report *report = twice(&m);
+    bg_finding finding = BG_FINDING_INIT;
+    assert_true(bg_report_count(report) > 0);
+    for (int i = 0; i < bg_report_count(report); i++) {
+        EXPECT_OK(bg_report_get(report, i, &finding));
+        assert_string_equal(finding.kind, "frozen-value");
+        assert_string_equal(finding.call, "zero#0");
+        assert_int_equal(finding.line, m.line);
+        assert_non_null(strstr(finding.message, "of the call's fields, x differs"));
+    }
+    bg_report_destroy(report);
+}
+
+static void test_eager_value(void **state)
+{
+    model m = {.f = *state, .kind = EAGER_VALUE};
+    bg_report *report = twice(&m);
+    EXPECT_FINDING(report, "frozen-value", "pick#0", m.line, "k is 0 (as float 0) in the first capture, 1 (");
+}
+
+static void expect_two(bg_report *report, const char *first, int at, const char *second, int also_at)
+{
+    bg_finding a = BG_FINDING_INIT, b = BG_FINDING_INIT;
+    assert_int_equal(bg_report_count(report), 2);
+    EXPECT_OK(bg_report_get(report, 0, &a));
+    EXPECT_OK(bg_report_get(report, 1, &b));
+    assert_string_equal(a.kind, "frozen-control-flow");
+    assert_string_equal(b.kind, "frozen-control-flow");
+    assert_string_equal(a.call, first);
+    assert_string_equal(b.call, second);
+    assert_int_equal(a.line, at);
+    assert_int_equal(b.line, also_at);
+    bg_report_destroy(report);
+}
+
+static void test_branch(void **state)
+{
+    model m = {.f = *state, .kind = BRANCH};
+    bg_report *report = twice(&m);
+    expect_two(report, "sum#0", m.line, "scale#1", m.line + 2);
+    EXPECT_CLEAN(twice(&m)); /* both after the turn */
+}
+
+/* One more call renumbers those after it, which are the same calls all the same. */
+static void test_extra_call(void **state)
+{
+    model m = {.f = *state, .kind = EXTRA};
+    bg_report *report = twice(&m);
+    EXPECT_FINDING(report, "frozen-control-flow", "sum#0", m.line, "sum#0 is called in the second capture alone");
+}
+
+static void test_break(void **state)
+{
+    model m = {.f = *state, .kind = BREAK};
+    EXPECT_FINDING(twice(&m), "frozen-control-flow", "", 0,
+                   "1 segments and 0 breaks in the first capture, 2 and 1 in the second");
+}
+
+static void test_pointer(void **state)
+{
+    model m = {.f = *state, .kind = POINTER};
+    bg_report *report = twice(&m);
+    EXPECT_FINDING(report, "unstable-pointer", "sum#0", m.line, "field x is 0x");
+}
+
+static void test_copy(void **state)
+{
+    model m = {.f = *state, .kind = COPY};
+    EXPECT_FINDING(twice(&m), "unstable-pointer", "", 0, "segment 0, node 1, copy: its source is 0x");
+}
+
+static void test_fill(void **state)
+{
+    model m = {.f = *state, .kind = FILL};
+    EXPECT_FINDING(twice(&m), "frozen-value", "", 0, "segment 0, node 1, fill: its value is 0 ");
+}
+
+/* ---- what no argument shows ---- */
+
+static void change_hidden_value(void *user)
+{
+    (void)user;
+    hidden.value = 3;
+}
+
+static void change_hidden_memory(void *user)
+{
+    const model *m = user;
+    hidden.memory = m->f->z.data;
+}
+
+static void change_hidden_flow(void *user)
+{
+    (void)user;
+    hidden.often = true;
+}
+
+static void test_hidden(void **state)
+{
+    static void (*const changes[])(void *user) = {change_hidden_value, change_hidden_memory, change_hidden_flow};
+    static const char *const kinds[] = {"frozen-value", "unstable-pointer", "frozen-control-flow"};
+    static const char *const texts[] = {": parameter ", ": parameter 2 is 0x",
+                                        "secret#0 makes 2 nodes in the first capture, 3 in the second"};
+    fixture *f = *state;
+    model m = {.f = f, .kind = HIDDEN};
+    bg_report *report;
+
+    for (int i = 0; i < 3; i++) {
+        hidden = (struct hidden){false, 2, f->x.data};
+        EXPECT_OK(bg_check_twice(forward, &m, changes[i], f->stream, &report));
+        EXPECT_FINDING(report, kinds[i], "secret#0", m.line, texts[i]);
+        EXPECT_OK(bg_check_twice(forward, &m, NULL, f->stream, &report));
+        EXPECT_CLEAN(report);
+    }
+}
+
+/* Bridge buffers, scratch and the stream's memory are other addresses in each capture, and nothing to tell of. */
+static void test_own_memory(void **state)
+{
+    model m = {.f = *state, .kind = MEMORY};
+    EXPECT_CLEAN(twice(&m));
+}
+
+static void change_alpha(void *user)
+{
+    model *m = user;
+    m->alpha = 3;
+}
+
+static void test_cublas(void **state)
+{
+    fixture *f = *state;
+    model m = {.f = f, .kind = CUBLAS, .alpha = 2};
+    bg_report *report = NULL;
+    bg_finding finding = BG_FINDING_INIT;
+
+    assert_int_equal(cublasCreate(&m.cublas), CUBLAS_STATUS_SUCCESS);
+    EXPECT_CLEAN(twice(&m));
+    EXPECT_OK(bg_check_twice(forward, &m, change_alpha, f->stream, &report));
+    assert_true(bg_report_count(report) > 0);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.kind, "frozen-value");
+    assert_non_null(strstr(finding.message, "kernel"));
+    bg_report_destroy(report);
+    bg_workspace_release(m.cublas);
+    assert_int_equal(cublasDestroy(m.cublas), CUBLAS_STATUS_SUCCESS);
+}
+
+static void test_failures(void **state)
+{
+    fixture *f = *state;
+    model m = {.f = f, .kind = FAILS, .fails = BG_ERROR_OP};
+    bg_report *report = NULL;
+
+    EXPECT_STATUS(bg_check_twice(forward, &m, turn, f->stream, &report), BG_ERROR_OP);
+    EXPECT_ERROR("the forward pass returned BG_ERROR_OP");
+    assert_null(report);
+    EXPECT_STATUS(bg_check_twice(NULL, &m, turn, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check_twice(forward, &m, turn, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check_twice(forward, &m, turn, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_clean, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_value, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_derived_value, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_shape, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_eager_value, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_branch, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_extra_call, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_break, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_pointer, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_copy, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_fill, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_hidden, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_own_memory, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_cublas, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_failures, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
