@@ -180,7 +180,7 @@ static void find_writeback(const bg_graph *graph, bg__node *node)
     }
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as the program nests child graphs */
+/* As deep as the program nests child graphs. */
 static bg_status visit(walk *w, cudaGraph_t graph, long parent)
 {
     size_t count = 0, index = 0;
@@ -293,7 +293,7 @@ const char *bg__node_kind(const bg__node *node)
     }
 }
 
-/* "node 17" or "node 17, child node 3". NOLINTNEXTLINE(misc-no-recursion): as deep as child graphs */
+/* "node 17" or "node 17, child node 3". */
 static size_t write_path(const bg__nodes *nodes, const bg__node *node, char *text, size_t bytes)
 {
     size_t used = 0;

@@ -241,8 +241,9 @@ static void report_breaks(bg__twice *twice)
     twice->flow_differs = true;
     bg__report_add(twice->report, "frozen-control-flow", BG_FAULT, NULL, NULL,
                    "break in the same places in each pass, or capture one graph for each case",
-                   "the pass has %d segments and %d breaks in the first capture, %d and %d in the second",
-                   a->segment_count, a->breaks, b->segment_count, b->breaks);
+                   "the pass has %d segment%s and %d break%s in the first capture, %d and %d in the second",
+                   a->segment_count, a->segment_count == 1 ? "" : "s", a->breaks, a->breaks == 1 ? "" : "s",
+                   b->segment_count, b->breaks);
 }
 
 bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,

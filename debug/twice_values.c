@@ -122,19 +122,32 @@ static const bg_field *find_field(const difference *d, bool *exact)
 
 /* ---- findings ---- */
 
+/* Whether somebody may have meant this: most integers are no such number. */
+static bool is_plausible(double real)
+{
+    double size = real < 0 ? -real : real;
+    return size > 1e-12 && size < 1e12;
+}
+
 static const char *value_text(const void *value, size_t bytes, bool pointer, char *text, size_t room)
 {
-    float single;
-    double real;
+    float single = 0;
+    double real = 0;
     int number;
 
     if (bytes == sizeof single && !pointer) {
         memcpy(&single, value, sizeof single);
         memcpy(&number, value, sizeof number);
-        snprintf(text, room, "%d (as float %g)", number, (double)single);
+        if (is_plausible((double)single))
+            snprintf(text, room, "%d (as float %g)", number, (double)single);
+        else
+            snprintf(text, room, "%d", number);
     } else if (bytes == sizeof real && !pointer) {
         memcpy(&real, value, sizeof real);
-        snprintf(text, room, "%lld (as double %g)", (long long)word_of(value, bytes), real);
+        if (is_plausible(real))
+            snprintf(text, room, "%lld (as double %g)", (long long)word_of(value, bytes), real);
+        else
+            snprintf(text, room, "%lld", (long long)word_of(value, bytes));
     } else {
         snprintf(text, room, "0x%llx", (unsigned long long)word_of(value, bytes));
     }
@@ -313,7 +326,8 @@ static void report_flow(const difference *d, size_t at, const bg__node *a, const
         bg__node_label(&d->twice->side[1].nodes, b, second, sizeof second);
     d->twice->flow_differs = true;
     bg__report_add(d->twice->report, "frozen-control-flow", BG_FAULT, call, NULL, flow_advice,
-                   "%s makes %zu nodes in the first capture, %zu in the second; they part at the %zu. of them: %s; %s",
+                   "%s makes %zu nodes in the first capture, %zu in the second; number %zu of them is "
+                   "the first to differ: %s in the one, %s in the other",
                    call != NULL ? call->name : "what lies in no op call", d->calls[0]->count, d->calls[1]->count,
                    at + 1, first, second);
 }

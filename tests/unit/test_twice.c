@@ -213,7 +213,8 @@ static void test_value(void **state)
 {
     model m = {.f = *state, .kind = VALUE};
     bg_report *report = twice(&m);
-    EXPECT_FINDING(report, "frozen-value", "scale#1", m.line, "field factor is ");
+    EXPECT_FINDING(report, "frozen-value", "scale#1", m.line,
+                   "field factor is 1056964608 (as float 0.5) in the first capture");
     m.turn = 1; /* and is 0.25 ever after */
     EXPECT_CLEAN(twice(&m));
 }
@@ -245,7 +246,7 @@ static void test_eager_value(void **state)
 {
     model m = {.f = *state, .kind = EAGER_VALUE};
     bg_report *report = twice(&m);
-    EXPECT_FINDING(report, "frozen-value", "pick#0", m.line, "k is 0 (as float 0) in the first capture, 1 (");
+    EXPECT_FINDING(report, "frozen-value", "pick#0", m.line, "field k is 0 in the first capture, 1 in the second");
 }
 
 static void expect_two(bg_report *report, const char *first, int at, const char *second, int also_at)
@@ -283,7 +284,7 @@ static void test_break(void **state)
 {
     model m = {.f = *state, .kind = BREAK};
     EXPECT_FINDING(twice(&m), "frozen-control-flow", "", 0,
-                   "1 segments and 0 breaks in the first capture, 2 and 1 in the second");
+                   "1 segment and 0 breaks in the first capture, 2 and 1 in the second");
 }
 
 static void test_pointer(void **state)
@@ -302,7 +303,8 @@ static void test_copy(void **state)
 static void test_fill(void **state)
 {
     model m = {.f = *state, .kind = FILL};
-    EXPECT_FINDING(twice(&m), "frozen-value", "", 0, "segment 0, node 1, fill: its value is 0 ");
+    EXPECT_FINDING(twice(&m), "frozen-value", "", 0,
+                   "segment 0, node 1, fill: its value is 0 in the first capture, 1 in");
 }
 
 /* ---- what no argument shows ---- */
