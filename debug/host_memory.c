@@ -28,22 +28,37 @@ static said what_kind_says(enum cudaMemcpyKind kind, bg__end_kind which)
     }
 }
 
-static bool is_known(const scan *s, uintptr_t address)
+static bg_status ask(const scan *s, uintptr_t address, bool *known)
 {
     bg__allocation allocation;
-    return bg__pointer_find(s->notes, address, &allocation) || bg__allocations_find(&s->own, address) != NULL ||
-           bg__allocations_find(s->notes, address) != NULL;
+    bg_status status = BG_OK;
+
+    *known = bg__allocations_find(&s->own, address) != NULL || bg__allocations_find(s->notes, address) != NULL;
+    if (*known)
+        goto done;
+    BG__TRY(bg__pointer_find(s->notes, address, &allocation));
+    *known = allocation.id != 0;
+done:
+    return status;
 }
 
 /* Whether the end lies in host memory that CUDA knows nothing of. */
-static bool is_pageable(const scan *s, said said, const bg__end *end)
+static bg_status is_pageable(const scan *s, said said, const bg__end *end, bool *pageable)
 {
     uintptr_t first = (uintptr_t)end->address, last = first + (end->bytes > 0 ? end->bytes - 1 : 0);
     const bg__mapping *mapping = bg__maps_find(&s->maps, first);
+    bool known, all_known;
+    bg_status status = BG_OK;
 
-    if (said == SAID_DEVICE || (is_known(s, first) && is_known(s, last)))
-        return false;
-    return said == SAID_HOST || (mapping != NULL && mapping->readable);
+    *pageable = false;
+    if (said == SAID_DEVICE)
+        goto done;
+    BG__TRY(ask(s, first, &known));
+    BG__TRY(ask(s, last, &all_known));
+    if (!known || !all_known)
+        *pageable = said == SAID_HOST || (mapping != NULL && mapping->readable);
+done:
+    return status;
 }
 
 static void report_stack(const scan *s, const bg__node *node, const char *label, const char *does, const bg__end *end,
@@ -71,21 +86,28 @@ static void report_pageable(const scan *s, const bg__node *node, const char *lab
                    end->bytes, end->address, mapping != NULL && mapping->name[0] != '\0' ? "in " : "", where);
 }
 
-static void look_at(const scan *s, const bg__node *node, bg__end_kind which)
+static bg_status look_at(const scan *s, const bg__node *node, bg__end_kind which)
 {
     const char *does = which == BG__SOURCE ? "reads" : "writes";
     const bg__mapping *mapping;
     char label[512];
+    bool pageable;
     bg__end end;
+    bg_status status = BG_OK;
 
-    if (!bg__copy_end(node, which, &end) || !is_pageable(s, what_kind_says(node->of.copy.kind, which), &end))
-        return;
+    if (!bg__copy_end(node, which, &end))
+        return BG_OK;
+    BG__TRY(is_pageable(s, what_kind_says(node->of.copy.kind, which), &end, &pageable));
+    if (!pageable)
+        goto done;
     mapping = bg__maps_find(&s->maps, (uintptr_t)end.address);
     bg__node_label(s->nodes, node, label, sizeof label);
     if (mapping != NULL && mapping->stack)
         report_stack(s, node, label, does, &end, mapping);
     else
         report_pageable(s, node, label, does, &end, mapping);
+done:
+    return status;
 }
 
 bg_status bg__check_host_memory(bg_graph *graph, const void *frame, bg_report *report)
@@ -99,8 +121,8 @@ bg_status bg__check_host_memory(bg_graph *graph, const void *frame, bg_report *r
     BG__TRY(bg__nodes_take(graph, &nodes));
     BG__TRY(bg__nodes_own_memory(&nodes, &s.own));
     for (size_t i = 0; i < nodes.count; i++) {
-        look_at(&s, &nodes.node[i], BG__SOURCE);
-        look_at(&s, &nodes.node[i], BG__DESTINATION);
+        BG__TRY(look_at(&s, &nodes.node[i], BG__SOURCE));
+        BG__TRY(look_at(&s, &nodes.node[i], BG__DESTINATION));
     }
 done:
     bg__allocations_free(&s.own);

@@ -147,19 +147,21 @@ static void report_dangling(const scan *s, const bg__held *held, const bg__alloc
                    held->alone ? "" : "; it lies in a struct, and may be a number or unused");
 }
 
-/* The allocation that holds address now, by the driver or by what it has said in this scan. */
-static bool find_now(scan *s, uintptr_t address, bg__allocation *now, bg_status *status)
+/* The allocation that holds address now, by the driver or by what it has said in this scan; id 0: none. */
+static bg_status find_now(scan *s, uintptr_t address, bg__allocation *now)
 {
     const bg__allocation *known = bg__allocations_find(&s->now, address);
-    *status = BG_OK;
+    bg_status status = BG_OK;
+
     if (known != NULL) {
         *now = *known;
-        return true;
+        return BG_OK;
     }
-    if (!bg__pointer_find(s->notes, address, now))
-        return false;
-    *status = bg__allocations_add(&s->now, now);
-    return true;
+    BG__TRY(bg__pointer_find(s->notes, address, now));
+    if (now->id != 0)
+        BG__TRY(bg__allocations_add(&s->now, now));
+done:
+    return status;
 }
 
 static bg_status look_at(void *user, const bg__held *held)
@@ -167,17 +169,17 @@ static bg_status look_at(void *user, const bg__held *held)
     scan *s = user;
     const bg__allocation *was = bg__allocations_find(s->notes, held->address);
     bg__allocation now;
-    bg_status status;
-    bool live;
+    bg_status status = BG_OK;
 
     if (bg__allocations_find(&s->own, held->address) != NULL)
         return BG_OK;
-    live = find_now(s, held->address, &now, &status);
-    if (status != BG_OK)
-        return status;
-    if (was != NULL && s->report != NULL && (!live || now.id != was->id))
-        report_dangling(s, held, was, live);
-    return was == NULL && live ? bg__allocations_add(s->notes, &now) : BG_OK;
+    BG__TRY(find_now(s, held->address, &now));
+    if (was == NULL && now.id != 0)
+        BG__TRY(bg__allocations_add(s->notes, &now));
+    else if (was != NULL && s->report != NULL && now.id != was->id)
+        report_dangling(s, held, was, now.id != 0);
+done:
+    return status;
 }
 
 static bg_status run_scan(bg_graph *graph, bg_report *report)

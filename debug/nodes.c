@@ -37,41 +37,79 @@ done:
 
 /* ---- kernels ---- */
 
-static bool get_place(const driver *d, const bg__kernel *kernel, size_t index, struct bg__place *place)
+/* What CUDA answers where it has nothing to tell: a kernel or node of a kind that it keeps to itself, or the end of a
+ * list. Any other error is one. */
+static bool is_refusal(cudaError_t error)
 {
-    if (kernel->function != NULL &&
-        d->function_parameter(kernel->function, index, &place->offset, &place->bytes) == CUDA_SUCCESS)
-        return true;
-    return kernel->kernel != NULL &&
-           d->kernel_parameter(kernel->kernel, index, &place->offset, &place->bytes) == CUDA_SUCCESS;
+    return error == cudaErrorInvalidValue || error == cudaErrorNotSupported ||
+           error == cudaErrorInvalidDeviceFunction || error == cudaErrorInvalidResourceHandle ||
+           error == cudaErrorSymbolNotFound;
+}
+
+/* OK where the driver answers or refuses; *told says which. */
+static bg_status answer(CUresult result, const char *call, bool *told)
+{
+    *told = result == CUDA_SUCCESS;
+    if (*told || is_refusal((cudaError_t)result))
+        return BG_OK;
+    return bg__fail_cuda((cudaError_t)result, call);
+}
+
+static bg_status get_place(const driver *d, const bg__kernel *kernel, size_t index, struct bg__place *place, bool *told)
+{
+    bg_status status = BG_OK;
+
+    *told = false;
+    if (kernel->function != NULL)
+        BG__TRY(answer(d->function_parameter(kernel->function, index, &place->offset, &place->bytes),
+                       "cuFuncGetParamInfo", told));
+    if (!*told && kernel->kernel != NULL)
+        BG__TRY(answer(d->kernel_parameter(kernel->kernel, index, &place->offset, &place->bytes),
+                       "cuKernelGetParamInfo", told));
+done:
+    return status;
 }
 
 static bg_status read_layout(const driver *d, bg__kernel *kernel)
 {
     struct bg__place place;
     size_t count = 0;
+    bg_status status = BG_OK;
+    bool told;
 
-    while (get_place(d, kernel, count, &place))
-        count++;
-    kernel->has_layout = count > 0;
+    for (;; count++) {
+        BG__TRY(get_place(d, kernel, count, &place, &told));
+        if (!told)
+            break;
+    }
     if (count == 0)
-        return BG_OK;
+        goto done;
     kernel->places = calloc(count, sizeof *kernel->places);
-    if (kernel->places == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the %zu parameters of a kernel", count);
+    if (kernel->places == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the %zu parameters of a kernel", count);
+        goto done;
+    }
     for (size_t i = 0; i < count; i++)
-        if (get_place(d, kernel, i, &kernel->places[i]))
-            kernel->parameter_count++;
-    return BG_OK;
+        BG__TRY(get_place(d, kernel, i, &kernel->places[i], &told));
+    kernel->parameter_count = (int)count;
+    kernel->has_layout = true;
+done:
+    return status;
 }
 
-static void read_name(const driver *d, bg__kernel *kernel)
+static bg_status read_name(const driver *d, bg__kernel *kernel)
 {
-    if (kernel->function != NULL && d->function_name(&kernel->name, kernel->function) == CUDA_SUCCESS)
-        return;
-    kernel->name = NULL;
-    if (kernel->kernel != NULL && d->kernel_name(&kernel->name, kernel->kernel) != CUDA_SUCCESS)
+    bg_status status = BG_OK;
+    bool told = false;
+
+    if (kernel->function != NULL)
+        BG__TRY(answer(d->function_name(&kernel->name, kernel->function), "cuFuncGetName", &told));
+    if (!told && kernel->kernel != NULL)
+        BG__TRY(answer(d->kernel_name(&kernel->name, kernel->kernel), "cuKernelGetName", &told));
+    if (!told)
         kernel->name = NULL;
+done:
+    return status;
 }
 
 /* A graph launches few kernels many times. */
@@ -90,7 +128,7 @@ static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, con
         kernel->kernel = launch->kern;
         kernel->next = w->nodes->kernels;
         w->nodes->kernels = kernel;
-        read_name(&w->driver, kernel);
+        BG__TRY(read_name(&w->driver, kernel));
         BG__TRY(read_layout(&w->driver, kernel));
     }
     *result = kernel;
@@ -100,50 +138,62 @@ done:
 
 /* ---- one node ---- */
 
-static bool read_memory(bg__node *node)
+static cudaError_t ask_allocation(bg__node *node)
 {
     struct cudaMemAllocNodeParams allocation;
-    void *freed = NULL;
-    cudaError_t error;
-
-    if (node->type == cudaGraphNodeTypeMemAlloc) {
-        error = cudaGraphMemAllocNodeGetParams(node->handle, &allocation);
-        if (error == cudaSuccess) {
-            node->of.memory.ptr = allocation.dptr;
-            node->of.memory.bytes = allocation.bytesize;
-        }
-    } else {
-        error = cudaGraphMemFreeNodeGetParams(node->handle, &freed);
-        node->of.memory.ptr = freed;
+    cudaError_t error = cudaGraphMemAllocNodeGetParams(node->handle, &allocation);
+    if (error == cudaSuccess) {
+        node->of.memory.ptr = allocation.dptr;
+        node->of.memory.bytes = allocation.bytesize;
     }
-    bg__ignore(error);
-    return error == cudaSuccess;
+    return error;
+}
+
+static cudaError_t ask_free(bg__node *node)
+{
+    void *freed = NULL;
+    cudaError_t error = cudaGraphMemFreeNodeGetParams(node->handle, &freed);
+    node->of.memory.ptr = freed;
+    return error;
+}
+
+/* call: the name of what was called. */
+static cudaError_t ask(const walk *w, bg__node *node, const char **call)
+{
+#define ASK(function, ...) (*call = #function, function(node->handle, __VA_ARGS__))
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel:
+        *call = "cuGraphKernelNodeGetParams";
+        return (cudaError_t)w->driver.get_params(node->handle, &node->of.launch);
+    case cudaGraphNodeTypeMemcpy: return ASK(cudaGraphMemcpyNodeGetParams, &node->of.copy);
+    case cudaGraphNodeTypeMemset: return ASK(cudaGraphMemsetNodeGetParams, &node->of.fill);
+    case cudaGraphNodeTypeHost: return ASK(cudaGraphHostNodeGetParams, &node->of.host);
+    case cudaGraphNodeTypeGraph: return ASK(cudaGraphChildGraphNodeGetGraph, &node->of.child);
+    case cudaGraphNodeTypeEventRecord: return ASK(cudaGraphEventRecordNodeGetEvent, &node->of.event);
+    case cudaGraphNodeTypeWaitEvent: return ASK(cudaGraphEventWaitNodeGetEvent, &node->of.event);
+    case cudaGraphNodeTypeMemAlloc: *call = "cudaGraphMemAllocNodeGetParams"; return ask_allocation(node);
+    case cudaGraphNodeTypeMemFree: *call = "cudaGraphMemFreeNodeGetParams"; return ask_free(node);
+    default: *call = ""; return cudaErrorNotSupported;
+    }
+#undef ASK
 }
 
 /* What CUDA does not tell of a node is not known; that is no failure of the walk's. */
 static bg_status read_params(walk *w, bg__node *node)
 {
+    const char *call;
+    cudaError_t error = ask(w, node, &call);
     bg_status status = BG_OK;
-    cudaError_t error = cudaSuccess;
 
-    switch (node->type) {
-    case cudaGraphNodeTypeKernel:
-        error = (cudaError_t)w->driver.get_params(node->handle, &node->of.launch);
-        if (error == cudaSuccess)
-            BG__TRY(find_kernel(w, &node->of.launch, &node->kernel));
-        break;
-    case cudaGraphNodeTypeMemcpy: error = cudaGraphMemcpyNodeGetParams(node->handle, &node->of.copy); break;
-    case cudaGraphNodeTypeMemset: error = cudaGraphMemsetNodeGetParams(node->handle, &node->of.fill); break;
-    case cudaGraphNodeTypeHost: error = cudaGraphHostNodeGetParams(node->handle, &node->of.host); break;
-    case cudaGraphNodeTypeGraph: error = cudaGraphChildGraphNodeGetGraph(node->handle, &node->of.child); break;
-    case cudaGraphNodeTypeEventRecord: error = cudaGraphEventRecordNodeGetEvent(node->handle, &node->of.event); break;
-    case cudaGraphNodeTypeWaitEvent: error = cudaGraphEventWaitNodeGetEvent(node->handle, &node->of.event); break;
-    case cudaGraphNodeTypeMemAlloc:
-    case cudaGraphNodeTypeMemFree: node->known = read_memory(node); goto done;
-    default: goto done;
-    }
-    bg__ignore(error);
     node->known = error == cudaSuccess;
+    if (!node->known && !is_refusal(error)) {
+        status = bg__fail_cuda(error, call);
+        goto done;
+    }
+    if (*call != '\0')
+        bg__ignore(error);
+    if (node->known && node->type == cudaGraphNodeTypeKernel)
+        BG__TRY(find_kernel(w, &node->of.launch, &node->kernel));
 done:
     return status;
 }

@@ -64,7 +64,7 @@ bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *alloca
 
 /* Of an address that CUDA does not know, the call succeeds, the id is 0, and a range is left as it was (measured). Of
  * virtual memory the range is all that was reserved, and the mapping what has the id. */
-bool bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocation *allocation)
+bg_status bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocation *allocation)
 {
     CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
                                         CU_POINTER_ATTRIBUTE_MAPPING_SIZE, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
@@ -73,14 +73,18 @@ bool bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocat
     uintptr_t mapping = 0, range = 0;
     size_t mapping_bytes = 0, range_bytes = 0;
     void *answers[] = {&id, &mapping, &mapping_bytes, &range, &range_bytes};
+    bg_status status = BG_OK;
 
-    if (set->get(sizeof attributes / sizeof attributes[0], attributes, answers, (CUdeviceptr)address) != CUDA_SUCCESS ||
-        id == 0)
-        return false;
+    *allocation = (bg__allocation){0, 0, 0};
+    BG__TRY_DRIVER("cuPointerGetAttributes",
+                   set->get(sizeof attributes / sizeof attributes[0], attributes, answers, (CUdeviceptr)address));
+    if (id == 0)
+        goto done;
     *allocation = (bg__allocation){mapping, mapping_bytes, id};
     if (!bg__allocation_has(allocation, address))
         *allocation = (bg__allocation){range, range_bytes, id};
     if (!bg__allocation_has(allocation, address))
         *allocation = (bg__allocation){address, 1, id};
-    return true;
+done:
+    return status;
 }

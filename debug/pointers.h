@@ -34,8 +34,8 @@ const bg__allocation *bg__allocations_find(const bg__allocations *set, uintptr_t
 /* What overlaps a member is not added. OUT_OF_MEMORY. */
 bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *allocation);
 
-/* The allocation that holds address now; false: none that CUDA knows. */
-bool bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocation *allocation);
+/* The allocation that holds address now; id 0: none that CUDA knows. */
+bg_status bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocation *allocation);
 /* Whether a word may be an address at all, so that the driver need not be asked. */
 static inline bool bg__pointer_may_be(uint64_t word)
 {

@@ -194,17 +194,19 @@ done:
 static bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_status body)
 {
     bg_status status;
-    char text[1024];
 
     call->end_segment = capture->graph->segment_count;
     bg__pending_note(); /* the body may have left an error of its own */
-    snprintf(text, sizeof text, "%s", bg_last_error());
-    status = count_nodes(capture, &call->end_node);
     if (body != BG_OK) {
-        bool looked = status == BG_OK;
+        char text[1024];
+        snprintf(text, sizeof text, "%s", bg_last_error());
+        status = count_nodes(capture, &call->end_node);
         bg__fail_restore(text);
-        return looked && call->first_node >= 0 && call->end_node < 0 ? blame_inlined(capture, call, body) : body;
+        if (status == BG_OK && call->first_node >= 0 && call->end_node < 0)
+            return blame_inlined(capture, call, body);
+        return body;
     }
+    status = count_nodes(capture, &call->end_node);
     if (status == BG_OK && call->first_node >= 0 && call->end_node < 0)
         status = blame_inlined(capture, call, BG_OK);
     else if (status == BG_OK)

@@ -600,6 +600,33 @@ static void destroy_in_flight(void)
     bg_graph_destroy(second);
 }
 
+/* A clean graph, looked at by the checks; one that breakgraph did not capture, too. */
+static void checks(void)
+{
+    bg_report *report = NULL;
+    bg_graph *graph = NULL, *wrapped = NULL;
+
+    if (ok(bg_capture_forward(&graph, plain_pass, scene, scene->stream, NULL)) &&
+        ok(bg_check_graph_nodes(graph, &report))) {
+        if (bg_report_count(report) != 0)
+            ok(BG_ERROR_MISMATCH);
+        if (ok(bg_graph_wrap(&wrapped, bg_graph_segment(graph, 0), NULL, "wrapped")))
+            replay(wrapped, scene->stream);
+    }
+    bg_report_destroy(report);
+    bg_graph_destroy(wrapped);
+    bg_graph_destroy(graph);
+}
+
+static void twice(void)
+{
+    bg_report *report = NULL;
+    if (ok(bg_check_twice(plain_pass, scene, NULL, scene->stream, &report)) && bg_report_count(report) != 0)
+        ok(BG_ERROR_MISMATCH);
+    bg_report_destroy(report);
+    capture_and_replay(plain_pass, NULL);
+}
+
 #define SCENARIO(name, result)                                                                                         \
     {                                                                                                                  \
 #name, name, result                                                                                            \
@@ -637,6 +664,8 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(pooled_cublas, 1),
     {"runner", sweep_runner, 10},
     {"runner_lazy", sweep_runner_lazy, 10},
+    SCENARIO(checks, 6),
+    SCENARIO(twice, 6),
 };
 const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;
 
