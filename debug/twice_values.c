@@ -181,41 +181,42 @@ static void report(const difference *d)
                    field != NULL ? " differs" : "");
 }
 
-static void compare_bytes(difference *d, const void *a, const void *b, size_t bytes, bool pointer)
+static void report_values(const difference *d, const void *a, const void *b, size_t bytes, bool pointer)
 {
-    if (memcmp(a, b, bytes) == 0)
-        return;
-    d->values[0] = a;
-    d->values[1] = b;
-    d->bytes = bytes;
-    d->pointer = pointer;
-    report(d);
+    difference found = *d;
+    found.values[0] = a;
+    found.values[1] = b;
+    found.bytes = bytes;
+    found.pointer = pointer;
+    report(&found);
+}
+
+static void compare_bytes(const difference *d, const void *a, const void *b, size_t bytes)
+{
+    if (memcmp(a, b, bytes) != 0)
+        report_values(d, a, b, bytes, false);
 }
 
 /* A word that may be a pointer; address: it is one for sure. */
-static void compare_word(difference *d, const void *a, const void *b, bool address)
+static void compare_word(const difference *d, const void *a, const void *b, bool address)
 {
     meaning first = mean(&d->twice->side[0], word_of(a, sizeof(uint64_t)));
     meaning second = mean(&d->twice->side[1], word_of(b, sizeof(uint64_t)));
 
-    if (is_same(d->twice, &first, &second))
-        return;
-    d->values[0] = a;
-    d->values[1] = b;
-    d->bytes = sizeof(uint64_t);
-    d->pointer = address || first.kind != NUMBER || second.kind != NUMBER;
-    report(d);
+    if (!is_same(d->twice, &first, &second))
+        report_values(d, a, b, sizeof(uint64_t), address || first.kind != NUMBER || second.kind != NUMBER);
 }
 
 /* ---- nodes ---- */
 
-static void compare_parameter(difference *d, const bg__parameter *a, const bg__parameter *b)
+static void compare_parameter(const difference *of, const bg__parameter *a, const bg__parameter *b)
 {
+    difference d = *of;
     char text[64];
     size_t at = 0, step;
 
-    d->what = text;
-    d->sure = a->bytes <= sizeof(uint64_t);
+    d.what = text;
+    d.sure = a->bytes <= sizeof(uint64_t);
     for (; at < a->bytes && at < b->bytes; at += step) {
         size_t rest = a->bytes - at, to_word = sizeof(uint64_t) - (a->offset + at) % sizeof(uint64_t);
         step = rest < to_word ? rest : to_word;
@@ -224,9 +225,9 @@ static void compare_parameter(difference *d, const bg__parameter *a, const bg__p
         else
             snprintf(text, sizeof text, "parameter %d", a->index);
         if (step == sizeof(uint64_t))
-            compare_word(d, (const char *)a->value + at, (const char *)b->value + at, false);
+            compare_word(&d, (const char *)a->value + at, (const char *)b->value + at, false);
         else
-            compare_bytes(d, (const char *)a->value + at, (const char *)b->value + at, step, false);
+            compare_bytes(&d, (const char *)a->value + at, (const char *)b->value + at, step);
     }
 }
 
@@ -244,7 +245,7 @@ static void compare_launch(difference *d)
     d->sure = true;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         d->what = names[i];
-        compare_bytes(d, &first[i], &second[i], sizeof first[i], false);
+        compare_bytes(d, &first[i], &second[i], sizeof first[i]);
     }
     for (int i = 0; bg__node_parameter(d->nodes[0], i, &x) && bg__node_parameter(d->nodes[1], i, &y); i++)
         compare_parameter(d, &x, &y);
@@ -256,7 +257,7 @@ static void compare_ends(difference *d, const bg__end *a, const bg__end *b, cons
     d->what = address;
     compare_word(d, &a->address, &b->address, true);
     d->what = bytes;
-    compare_bytes(d, &a->bytes, &b->bytes, sizeof a->bytes, false);
+    compare_bytes(d, &a->bytes, &b->bytes, sizeof a->bytes);
 }
 
 static void compare_copy(difference *d)
@@ -276,7 +277,7 @@ static void compare_fill(difference *d)
         return;
     compare_ends(d, &a, &b, "its destination", "its length");
     d->what = "its value";
-    compare_bytes(d, &x->value, &y->value, sizeof x->value, false);
+    compare_bytes(d, &x->value, &y->value, sizeof x->value);
 }
 
 static void compare_nodes(difference *d)
@@ -296,7 +297,7 @@ static void compare_nodes(difference *d)
         d->sure = true;
         d->what = "its size";
         compare_bytes(d, &d->nodes[0]->of.memory.bytes, &d->nodes[1]->of.memory.bytes,
-                      sizeof d->nodes[0]->of.memory.bytes, false);
+                      sizeof d->nodes[0]->of.memory.bytes);
         break;
     default: break;
     }
@@ -371,7 +372,7 @@ static void compare_field(difference *d, const bg_field *field)
     } else if (field->size == sizeof(uint64_t)) {
         compare_word(d, a, b, false);
     } else {
-        compare_bytes(d, a, b, field->size, false);
+        compare_bytes(d, a, b, field->size);
     }
 }
 
