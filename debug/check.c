@@ -1,4 +1,5 @@
 #include "check.h"
+#include "node_pointers.h"
 
 #include <stdio.h>
 
@@ -7,6 +8,7 @@ static const struct {
     bg_status (*run)(bg_graph *graph, bg_report *report);
 } checks[] = {
     {BG_CHECK_ADDRESSES, bg__check_addresses},
+    {BG_CHECK_NODES, bg__check_nodes},
     {BG_CHECK_OVERLAP, bg__check_overlap},
 };
 
@@ -26,6 +28,9 @@ bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if ((what & checks[i].bit) != 0)
             BG__TRY(checks[i].run(graph, report));
+    /* What lies below this frame on the stack is of functions that have returned. */
+    if ((what & BG_CHECK_HOST_MEMORY) != 0)
+        BG__TRY(bg__check_host_memory(graph, __builtin_frame_address(0), report));
     *result = report;
     report = NULL;
 done:

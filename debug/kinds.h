@@ -8,6 +8,12 @@
     X("moved")                                                                                                         \
     X("shrunk")                                                                                                        \
     X("out-of-range")                                                                                                  \
-    X("overlap")
+    X("overlap")                                                                                                       \
+    X("dangling")                                                                                                      \
+    X("pageable-copy")                                                                                                 \
+    X("stack-copy")                                                                                                    \
+    X("frozen-value")                                                                                                  \
+    X("unstable-pointer")                                                                                              \
+    X("frozen-control-flow")
 
 #endif

@@ -2,7 +2,7 @@
  * allocated when the graph was captured. */
 #include "node_pointers.h"
 
-#include <breakgraph/nodes.h>
+#include <breakgraph/check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,23 +209,4 @@ bg_status bg__nodes_note(bg_graph *graph)
 bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
 {
     return run_scan(graph, report);
-}
-
-bg_status bg_check_graph_nodes(bg_graph *graph, bg_report **result)
-{
-    bg_report *report = NULL;
-    bg_status status;
-
-    BG__NEED(result);
-    *result = NULL;
-    BG__NEED(graph);
-    bg__pending_note();
-    BG__TRY(bg__report_create(&report, "check", graph->name));
-    BG__TRY(bg__check_nodes(graph, report));
-    BG__TRY(bg__check_host_memory(graph, __builtin_frame_address(0), report));
-    *result = report;
-    report = NULL;
-done:
-    bg_report_destroy(report);
-    return status;
 }

@@ -2,7 +2,7 @@
  * of the other. */
 #include "twice.h"
 
-#include <breakgraph/nodes.h>
+#include <breakgraph/check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

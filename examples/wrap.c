@@ -43,7 +43,7 @@ static bg_status check(const char *name, cudaGraph_t source)
     bg_report *report = NULL;
     bg_status status = bg_graph_wrap(&graph, source, NULL, name);
     if (status == BG_OK)
-        status = bg_check_graph_nodes(graph, &report);
+        status = bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report);
     if (status == BG_OK)
         printf("%s: %d finding%s\n", name, bg_report_count(report), bg_report_count(report) == 1 ? "" : "s");
     for (int i = 0; status == BG_OK && i < bg_report_count(report); i++) {

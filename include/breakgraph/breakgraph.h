@@ -14,6 +14,5 @@
 #include <breakgraph/runner.h>
 #include <breakgraph/report.h>
 #include <breakgraph/check.h>
-#include <breakgraph/nodes.h>
 
 #endif

@@ -18,6 +18,9 @@ BG_BEGIN_C_
  *   ADDRESSES: the tensors of all op calls, and the static buffers of a runner's graph, against what their addresses
  *              meant at capture: freed, reused, moved, shrunk, out-of-range. Of an eager call the arguments that its
  *              next replay would get: what bg_graph_args changed must be valid now
+ *   NODES:     the addresses in kernel, copy and fill nodes, in child graphs too: those that point into memory which
+ *              has been freed since the graph was first looked at ("dangling")
+ *   HOST_MEMORY: copies from and to host memory that CUDA does not know ("pageable-copy", "stack-copy")
  *   OVERLAP:   outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything */
 enum {
     BG_CHECK_ADDRESSES = 1,
@@ -32,6 +35,19 @@ enum {
  * empty for a clean graph. It launches nothing. Errors: INVALID_ARGUMENT (a NULL, no such check), OUT_OF_MEMORY, CUDA.
  */
 BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
+
+/* Captures forward(user, stream) twice without launching anything, with change(user) in between (NULL: nothing), and
+ * compares what the two captures hold. What differs is frozen in a graph: numbers in node parameters and in the
+ * arguments of eager calls ("frozen-value"), addresses ("unstable-pointer"), which ops are called and which nodes they
+ * make ("frozen-control-flow"). change sets what may differ between two replays: other inputs in the same buffers,
+ * other host state. Memory that the capture itself gives (bridge buffers, scratch, cudaMallocAsync) counts as the same
+ * where it has the same place in the pass. The report is the caller's.
+ *
+ * No segment is launched and eager bodies do not run, but for those of ops whose outputs' shapes cannot be known
+ * without (bg_op_set_shape). What forward does on the host happens twice. Errors: INVALID_ARGUMENT (a NULL), those of
+ * bg_capture_forward, OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4). */
+BG_API bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
+                                bg_report **report);
 
 /* ---- the ledger: from any thread ------------------------------------------------------------------------------ */
 

@@ -607,7 +607,7 @@ static void checks(void)
     bg_graph *graph = NULL, *wrapped = NULL;
 
     if (ok(bg_capture_forward(&graph, plain_pass, scene, scene->stream, NULL)) &&
-        ok(bg_check_graph_nodes(graph, &report))) {
+        ok(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report))) {
         if (bg_report_count(report) != 0)
             ok(BG_ERROR_MISMATCH);
         if (ok(bg_graph_wrap(&wrapped, bg_graph_segment(graph, 0), NULL, "wrapped")))

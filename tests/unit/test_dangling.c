@@ -9,7 +9,7 @@
 static bg_report *check(bg_graph *graph)
 {
     bg_report *report = NULL;
-    EXPECT_OK(bg_check_graph_nodes(graph, &report));
+    EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
     return report;
 }
 
@@ -47,7 +47,7 @@ static bg_graph *capture_sneak(fixture *f)
 static void test_freed(void **state)
 {
     bg_graph *graph = capture_sneak(*state);
-    EXPECT_CLEAN(check(graph));
+    EXPECT_CLEAN_REPORT(check(graph));
     EXPECT_CUDA(cudaFree(hidden));
     EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "parameter 2 is ");
     bg_graph_destroy(graph);
@@ -57,9 +57,9 @@ static void test_kept(void **state)
 {
     bg_graph *graph = capture_sneak(*state);
     float *other = allocate();
-    EXPECT_CLEAN(check(graph));
+    EXPECT_CLEAN_REPORT(check(graph));
     EXPECT_CUDA(cudaFree(other)); /* another's */
-    EXPECT_CLEAN(check(graph));
+    EXPECT_CLEAN_REPORT(check(graph));
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFree(hidden));
 }
@@ -96,7 +96,7 @@ static void test_copies(void **state)
     EXPECT_CUDA(cudaMemcpyAsync(f->x.data, source, 16, cudaMemcpyDeviceToDevice, f->stream));
     EXPECT_CUDA(cudaMemsetAsync(filled, 0, 16, f->stream));
     EXPECT_OK(bg_capture_end(capture, &graph));
-    EXPECT_CLEAN(check(graph)); /* the first check remembers, too */
+    EXPECT_CLEAN_REPORT(check(graph)); /* the first check remembers, too */
     EXPECT_CUDA(cudaFree(source));
     report = check(graph);
     EXPECT_FINDING(report, "dangling", "", 0, "segment 0, node 0, copy: its source is");
@@ -125,7 +125,7 @@ static void test_cublas(void **state)
         CUBLAS_STATUS_SUCCESS);
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_OK(bg__nodes_note(graph));
-    EXPECT_CLEAN(check(graph));
+    EXPECT_CLEAN_REPORT(check(graph));
     EXPECT_CUDA(cudaFree(a));
     report = check(graph);
     assert_true(bg_report_count(report) > 0);
@@ -159,10 +159,10 @@ static void test_memory_nodes(void **state)
     EXPECT_CUDA(cudaFreeAsync(own, f->stream));
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_OK(bg__nodes_note(graph));
-    EXPECT_CLEAN(check(graph));
+    EXPECT_CLEAN_REPORT(check(graph));
     EXPECT_OK(bg_replay(graph, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    EXPECT_CLEAN(check(graph));
+    EXPECT_CLEAN_REPORT(check(graph));
     bg_graph_destroy(graph);
 }
 
@@ -185,7 +185,7 @@ static void test_child(void **state)
     EXPECT_CUDA(cudaGraphCreate(&source, 0));
     EXPECT_CUDA(cudaGraphAddChildGraphNode(&node, source, NULL, 0, inner));
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "nested"));
-    EXPECT_CLEAN(check(graph));
+    EXPECT_CLEAN_REPORT(check(graph));
     EXPECT_CUDA(cudaFree(x));
     EXPECT_FINDING(check(graph), "dangling", "", 0, "segment 0, node 0, child node 0, kernel ");
     bg_graph_destroy(graph);
@@ -224,10 +224,10 @@ static void test_arguments(void **state)
     bg_report *report = NULL;
     bg_graph *graph = NULL;
     (void)state;
-    EXPECT_STATUS(bg_check_graph_nodes(NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check(NULL, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("graph is NULL");
     assert_null(report);
-    EXPECT_STATUS(bg_check_graph_nodes(graph, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, NULL), BG_ERROR_INVALID_ARGUMENT);
 }
 
 int main(void)

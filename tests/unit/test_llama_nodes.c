@@ -2,7 +2,7 @@
 #include "../../examples/llama/model.h"
 #include "finding_support.h"
 
-#include <breakgraph/nodes.h>
+#include <breakgraph/check.h>
 #include <breakgraph/workspace.h>
 #include <string.h>
 
@@ -62,14 +62,14 @@ static void test_clean(void **state)
         bg_graph *graph = capture(s, full, false);
         bg_report *report = NULL;
         for (int i = 0; i < 3; i++) {
-            EXPECT_OK(bg_check_graph_nodes(graph, &report));
-            EXPECT_CLEAN(report);
+            EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
+            EXPECT_CLEAN_REPORT(report);
             EXPECT_OK(bg_replay(graph, s->stream));
             EXPECT_CUDA(cudaStreamSynchronize(s->stream));
         }
         bg_graph_destroy(graph);
         EXPECT_OK(bg_check_twice(llama_forward, s->model, NULL, s->stream, &report));
-        EXPECT_CLEAN(report);
+        EXPECT_CLEAN_REPORT(report);
     }
 }
 

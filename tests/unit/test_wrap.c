@@ -109,12 +109,12 @@ static void test_check(void **state)
     bg_graph *graph = NULL;
 
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "theirs"));
-    EXPECT_OK(bg_check_graph_nodes(graph, &report));
+    EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
     EXPECT_FINDING(report, "stack-copy", "", 0, "segment 0, node 0, copy: each replay reads 16 bytes");
     bg_graph_destroy(graph);
     EXPECT_OK(bg_graph_wrap(&graph, clean, NULL, "theirs"));
-    EXPECT_OK(bg_check_graph_nodes(graph, &report));
-    EXPECT_CLEAN(report);
+    EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
+    EXPECT_CLEAN_REPORT(report);
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaGraphDestroy(source));
     EXPECT_CUDA(cudaGraphDestroy(clean));
