@@ -41,6 +41,17 @@ typedef struct bg__twice {
     bool flow_differs;
 } bg__twice;
 
+/* What a word meant: a number, memory of the program's, or the capture's own, of a call or a node. */
+typedef struct bg__meaning {
+    enum { BG__NUMBER, BG__MEMORY, BG__CALL_MEMORY, BG__NODE_MEMORY } kind;
+    const bg__side_block *block; /* of a call */
+    unsigned long long node;     /* the how-manieth that allocates */
+    uint64_t value;              /* the word, or the offset in what is the capture's own */
+} bg__meaning;
+bg__meaning bg__mean(const bg__side *side, uint64_t word);
+/* The capture's own memory is the same where its place in the pass is. */
+bool bg__is_same_meaning(const bg__twice *twice, const bg__meaning *a, const bg__meaning *b);
+
 /* Compares the nodes and arguments of two calls that are a pair (twice_values.c). */
 void bg__twice_compare(bg__twice *twice, size_t first, size_t second);
 
