@@ -133,9 +133,22 @@ typedef struct scan {
     bg_report *report;   /* NULL: only remember */
 } scan;
 
+/* Whether another check has reported that memory for that call. */
+static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    for (int i = 0; call != NULL && i < bg_report_count(report); i++)
+        if (bg_report_get(report, i, &finding) == BG_OK && strcmp(finding.call, call->name) == 0 &&
+            strcmp(finding.kind, "dangling") != 0 && bg__allocation_has(was, (uintptr_t)finding.address))
+            return true;
+    return false;
+}
+
 static void report_dangling(const scan *s, const bg__held *held, const bg__allocation *was, bool reused)
 {
     char label[512], place[64];
+    if (is_told(s->report, held->node->call, was))
+        return;
     bg__node_label(s->nodes, held->node, label, sizeof label);
     bg__held_text(held, place, sizeof place);
     bg__report_add(s->report, "dangling", held->alone ? BG_FAULT : BG_WARNING, held->node->call,

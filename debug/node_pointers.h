@@ -40,8 +40,9 @@ bg_status bg__nodes_notes(bg_graph *graph, const bg__allocations **notes);
 /* Remembers an allocation that the graph is known to use, whether it is live or not: the ledger's of an op's tensor. */
 bg_status bg__nodes_expect(bg_graph *graph, const bg__allocation *allocation);
 
-/* Adds a finding "dangling" for each address in a node that points into an allocation remembered for the graph, and
- * that is no longer live, or belongs to another one. The kinds of findings: docs/findings.md. */
+/* Adds a finding "dangling", unless the report has another about that memory and call, for each address in a node that
+ * points into an allocation remembered for the graph, and that is no longer live, or belongs to another one. The kinds
+ * of findings: docs/findings.md. */
 bg_status bg__check_nodes(bg_graph *graph, bg_report *report);
 
 /* Adds a finding "pageable-copy" or "stack-copy" for each copy node with an end in host memory that CUDA does not

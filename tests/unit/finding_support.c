@@ -35,7 +35,7 @@ void expect_finding(bg_report *report, const char *kind, const char *call, int a
         _fail(file, line);
 }
 
-void expect_clean_report(bg_report *report, const char *file, int line)
+void expect_no_finding(bg_report *report, const char *file, int line)
 {
     int count = bg_report_count(report);
     if (count > 0) {

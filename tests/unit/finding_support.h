@@ -11,7 +11,7 @@
 void expect_finding(bg_report *report, const char *kind, const char *call, int at, const char *text, const char *file,
                     int line);
 /* It has none. */
-#define EXPECT_CLEAN_REPORT(report) expect_clean_report(report, __FILE__, __LINE__)
-void expect_clean_report(bg_report *report, const char *file, int line);
+#define EXPECT_NO_FINDING(report) expect_no_finding(report, __FILE__, __LINE__)
+void expect_no_finding(bg_report *report, const char *file, int line);
 
 #endif

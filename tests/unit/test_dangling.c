@@ -4,6 +4,7 @@
 #include <breakgraph/cublas.h>
 
 #include "../../debug/node_pointers.h"
+#include "../../debug/report.h"
 #include "graph_kernels.h"
 
 static bg_report *check(bg_graph *graph)
@@ -47,7 +48,7 @@ static bg_graph *capture_sneak(fixture *f)
 static void test_freed(void **state)
 {
     bg_graph *graph = capture_sneak(*state);
-    EXPECT_CLEAN_REPORT(check(graph));
+    EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(hidden));
     EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "parameter 2 is ");
     bg_graph_destroy(graph);
@@ -57,9 +58,9 @@ static void test_kept(void **state)
 {
     bg_graph *graph = capture_sneak(*state);
     float *other = allocate();
-    EXPECT_CLEAN_REPORT(check(graph));
+    EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(other)); /* another's */
-    EXPECT_CLEAN_REPORT(check(graph));
+    EXPECT_NO_FINDING(check(graph));
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFree(hidden));
 }
@@ -96,7 +97,7 @@ static void test_copies(void **state)
     EXPECT_CUDA(cudaMemcpyAsync(f->x.data, source, 16, cudaMemcpyDeviceToDevice, f->stream));
     EXPECT_CUDA(cudaMemsetAsync(filled, 0, 16, f->stream));
     EXPECT_OK(bg_capture_end(capture, &graph));
-    EXPECT_CLEAN_REPORT(check(graph)); /* the first check remembers, too */
+    EXPECT_NO_FINDING(check(graph)); /* the first check remembers, too */
     EXPECT_CUDA(cudaFree(source));
     report = check(graph);
     EXPECT_FINDING(report, "dangling", "", 0, "segment 0, node 0, copy: its source is");
@@ -125,7 +126,7 @@ static void test_cublas(void **state)
         CUBLAS_STATUS_SUCCESS);
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_OK(bg__nodes_note(graph));
-    EXPECT_CLEAN_REPORT(check(graph));
+    EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(a));
     report = check(graph);
     assert_true(bg_report_count(report) > 0);
@@ -159,10 +160,10 @@ static void test_memory_nodes(void **state)
     EXPECT_CUDA(cudaFreeAsync(own, f->stream));
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_OK(bg__nodes_note(graph));
-    EXPECT_CLEAN_REPORT(check(graph));
+    EXPECT_NO_FINDING(check(graph));
     EXPECT_OK(bg_replay(graph, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
-    EXPECT_CLEAN_REPORT(check(graph));
+    EXPECT_NO_FINDING(check(graph));
     bg_graph_destroy(graph);
 }
 
@@ -185,7 +186,7 @@ static void test_child(void **state)
     EXPECT_CUDA(cudaGraphCreate(&source, 0));
     EXPECT_CUDA(cudaGraphAddChildGraphNode(&node, source, NULL, 0, inner));
     EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "nested"));
-    EXPECT_CLEAN_REPORT(check(graph));
+    EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(x));
     EXPECT_FINDING(check(graph), "dangling", "", 0, "segment 0, node 0, child node 0, kernel ");
     bg_graph_destroy(graph);
@@ -219,6 +220,27 @@ static void test_expected(void **state)
     bg_graph_destroy(graph);
 }
 
+/* What another check has said of the call's tensors is not said again. */
+static void test_told(void **state)
+{
+    bg_graph *graph = capture_sneak(*state);
+    bg_finding finding = BG_FINDING_INIT;
+    bg_report *report = NULL;
+
+    EXPECT_CUDA(cudaFree(hidden));
+    EXPECT_OK(bg__report_create(&report, "check", "graph"));
+    bg__report_add(report, "freed", BG_FAULT, bg__call_next(&graph->root), hidden, "", "%s", "told");
+    EXPECT_OK(bg__check_nodes(graph, report));
+    assert_int_equal(bg_report_count(report), 1);
+    bg_report_destroy(report);
+    EXPECT_OK(bg__report_create(&report, "check", "graph"));
+    bg__report_add(report, "freed", BG_FAULT, bg__call_next(&graph->root), &finding, "", "%s", "another address");
+    EXPECT_OK(bg__check_nodes(graph, report));
+    assert_int_equal(bg_report_count(report), 2);
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+}
+
 static void test_arguments(void **state)
 {
     bg_report *report = NULL;
@@ -241,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memory_nodes, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_child, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_expected, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_told, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_arguments, fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
