@@ -485,6 +485,22 @@ static bool churn(session *s)
     return cuda_ok(s, error, "cudaMalloc or cudaMemset");
 }
 
+/* No program here has a stale address, whatever it does. */
+static bool is_clean(session *s)
+{
+    bg_report *report = NULL;
+    bg_finding finding = BG_FINDING_INIT;
+    bool clean;
+    if (!bg_ok(s, bg_check(s->graph, BG_CHECK_ADDRESSES | BG_CHECK_OVERLAP, &report), "bg_check"))
+        return false;
+    clean = bg_report_count(report) == 0;
+    if (!clean && bg_report_get(report, 0, &finding) == BG_OK)
+        fails(s, FAILED_CALL, this_pass.number, "bg_check found [%s] %s: %s", finding.kind, finding.call,
+              finding.message);
+    bg_report_destroy(report);
+    return clean;
+}
+
 static bool replay(session *s, cudaStream_t stream)
 {
     const program *p = s->program;
@@ -496,7 +512,7 @@ static bool replay(session *s, cudaStream_t stream)
         return false;
     if (!p->queued)
         TRY_CUDA(cudaDeviceSynchronize());
-    if (!bg_ok(s, bg_replay(s->graph, stream), "bg_replay"))
+    if (!is_clean(s) || !bg_ok(s, bg_replay(s->graph, stream), "bg_replay"))
         return false;
     if (!p->queued)
         TRY_CUDA(cudaDeviceSynchronize());
