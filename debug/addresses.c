@@ -235,7 +235,7 @@ static bg_status check_present(const bg_graph *graph, bg_report *report, const b
     bg_status status;
 
     fresh.before = fresh.beyond = 0;
-    BG__TRY(bg__noted_tensor(&now, fresh, tensor));
+    BG__TRY(bg__noted_tensor(&now, &fresh, tensor));
     for (int i = 0; i < now.count; i++) {
         change c = {.kind = NULL};
         const bg__owner *owner = NULL;

@@ -115,8 +115,8 @@ typedef struct bg__noted {
 
 /* Notes the tensors of a call that has been captured, or has run at a break. */
 bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg__eager *eager, const void *args);
-/* Notes a tensor as note says, whose address, bytes and owners are yet to be filled in. */
-bg_status bg__noted_tensor(bg__noted *noted, bg__note note, const bg_tensor *tensor);
+/* Notes a tensor as that says, whose address, bytes and owners are yet to be filled in. */
+bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor *tensor);
 void bg__noted_clear(bg__noted *noted);
 
 struct bg_graph {

@@ -143,43 +143,45 @@ static bool goes_on(const bg__noted *noted, int from, int to)
 }
 
 /* One note for each of the driver's mappings that the tensor lies in; most lie in one. */
-static bg_status note_pieces(bg__noted *noted, bg__note note, size_t rest)
+static bg_status note_pieces(bg__noted *noted, bg__note *note, size_t rest)
 {
-    size_t beyond = note.beyond;
+    size_t beyond = note->beyond;
     bg_status status;
     int next = -1;
 
-    BG__TRY(find_owner(noted, BG__DRIVER, note.address, &next));
+    BG__TRY(find_owner(noted, BG__DRIVER, note->address, &next));
     for (;;) {
-        size_t room = next < 0 ? rest : room_in(noted, next, note.address);
+        size_t room = next < 0 ? rest : room_in(noted, next, note->address);
         bool ends = rest <= room;
-        note.owners[BG__DRIVER] = next;
-        note.bytes = ends ? rest : room;
+        note->owners[BG__DRIVER] = next;
+        note->bytes = ends ? rest : room;
         if (!ends) {
-            BG__TRY(find_owner(noted, BG__DRIVER, note.address + room, &next));
-            ends = !goes_on(noted, note.owners[BG__DRIVER], next);
-            note.beyond = ends ? rest - room + beyond : 0;
+            BG__TRY(find_owner(noted, BG__DRIVER, note->address + room, &next));
+            ends = !goes_on(noted, note->owners[BG__DRIVER], next);
+            note->beyond = ends ? rest - room + beyond : 0;
         } else {
-            note.beyond = beyond;
+            note->beyond = beyond;
         }
-        BG__TRY(add(noted, &note));
+        BG__TRY(add(noted, note));
         if (ends)
             break;
-        note.address += note.bytes;
-        note.before += note.bytes;
-        rest -= note.bytes;
+        note->address += note->bytes;
+        note->before += note->bytes;
+        rest -= note->bytes;
     }
 done:
     return status;
 }
 
-bg_status bg__noted_tensor(bg__noted *noted, bg__note note, const bg_tensor *tensor)
+bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor *tensor)
 {
+    bg__note note;
     size_t bytes = bg_tensor_bytes(tensor);
     bg_status status = BG_OK;
 
     if (tensor->data == NULL || bytes == 0)
         return BG_OK;
+    note = *as;
     note.address = (uintptr_t)tensor->data;
     note.owners[BG__DRIVER] = -1;
     for (int level = BG__REGISTERED; level <= BG__POOLED; level++) {
@@ -193,7 +195,7 @@ bg_status bg__noted_tensor(bg__noted *noted, bg__note note, const bg_tensor *ten
     }
     note.bytes = bytes;
     /* A pool keeps its mappings as long as it lives. */
-    status = note.owners[BG__POOLED] >= 0 ? add(noted, &note) : note_pieces(noted, note, bytes);
+    status = note.owners[BG__POOLED] >= 0 ? add(noted, &note) : note_pieces(noted, &note, bytes);
 done:
     return status;
 }
@@ -207,7 +209,7 @@ bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const bg__eager 
         for (uint32_t i = 0; i < count; i++) {
             uint32_t offset = field->offset + i * (uint32_t)sizeof(bg_tensor);
             bg__note note = {.call = call, .eager = eager, .field = field, .element = (int)i, .offset = offset};
-            BG__TRY(bg__noted_tensor(&graph->noted, note, (const void *)((const char *)args + offset)));
+            BG__TRY(bg__noted_tensor(&graph->noted, &note, (const void *)((const char *)args + offset)));
         }
     }
 done:

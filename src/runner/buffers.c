@@ -300,7 +300,7 @@ static bg_status note_all(const bg__buffers *buffers, int rows, bg_graph *graph)
         bg_tensor tensor = buffers->list[i].tensor;
         if (rows > 0)
             tensor.dim[0] = rows;
-        BG__TRY(bg__noted_tensor(&graph->noted, (bg__note){.name = buffers->list[i].name}, &tensor));
+        BG__TRY(bg__noted_tensor(&graph->noted, &(bg__note){.name = buffers->list[i].name}, &tensor));
     }
 done:
     return status;
