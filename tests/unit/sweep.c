@@ -631,6 +631,27 @@ static void twice(void)
     {                                                                                                                  \
 #name, name, result                                                                                            \
     }
+/* A block that an allocator told of, checks before each replay, and a report: nothing is stale. */
+static void checked(void)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph = NULL;
+    bg_report *report = NULL;
+    bool told = ok(bg_ledger_alloc(scene->y.data, N * sizeof(float), "y"));
+
+    options.check = BG_REPLAY_CHECK_ON;
+    if (told && ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, &options))) {
+        replay(graph, scene->stream);
+        if (ok(bg_check(graph, BG_CHECK_ADDRESSES | BG_CHECK_OVERLAP, &report)))
+            assert_int_equal(bg_report_count(report), 0);
+        replay(graph, scene->stream);
+    }
+    if (told)
+        ok(bg_ledger_free(scene->y.data));
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+}
+
 const sweep_scenario sweep_scenarios[] = {
     SCENARIO(plain, 6),
     SCENARIO(breaks, 30),
@@ -666,6 +687,7 @@ const sweep_scenario sweep_scenarios[] = {
     {"runner_lazy", sweep_runner_lazy, 10},
     SCENARIO(checks, 6),
     SCENARIO(twice, 6),
+    SCENARIO(checked, 30),
 };
 const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;
 
