@@ -44,7 +44,6 @@ static bg_status capture_pass(bg_graph **graph, const char *name, bg_forward for
     status = bg_capture_begin(&capture, stream, &options);
     if (status != BG_OK)
         return status;
-    capture->graph->root.keep_args = true;
     status = run_forward(forward, user, stream);
     if (status == BG_OK)
         return bg_capture_end(capture, graph);
@@ -59,7 +58,7 @@ static bg_status capture_pass(bg_graph **graph, const char *name, bg_forward for
 static const void *args_of(const bg_graph *graph, const bg__call *call)
 {
     if (!call->eager)
-        return call->kept_args;
+        return call->kept;
     for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
         if (eager->call == call)
             return eager->args;

@@ -167,27 +167,11 @@ static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, 
     return status;
 }
 
-/* For tools that compare captures; the body may change its own copy. */
-static bg_status keep_args(bg__call *call, const void *args)
+static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream)
 {
-    call->kept_args = malloc(call->op->args_size);
-    if (call->kept_args == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the arguments of %s", call->op->name);
-    memcpy(call->kept_args, args, call->op->args_size);
-    return BG_OK;
-}
-
-static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, const void *args)
-{
-    bg_status status = BG_OK;
-
     bg__call_rewind(call);
     bg__capture_note_call(capture, stream, call);
-    if (call->keep_args && call->kept_args == NULL)
-        BG__TRY(keep_args(call, args));
-    BG__TRY(count_nodes(capture, &call->first_node));
-done:
-    return status;
+    return count_nodes(capture, &call->first_node);
 }
 
 /* body: what it returned. */
@@ -210,6 +194,8 @@ static bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_
     if (status == BG_OK && call->first_node >= 0 && call->end_node < 0)
         status = blame_inlined(capture, call, BG_OK);
     else if (status == BG_OK)
+        status = bg__call_keep(call, args);
+    if (status == BG_OK)
         status = bg__noted_call(capture->graph, call, NULL, args);
     return status;
 }
@@ -218,7 +204,7 @@ static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_
 {
     bg_status status;
 
-    BG__TRY(begin_inline(capture, call, stream, args));
+    BG__TRY(begin_inline(capture, call, stream));
     status = bg__call_run(call, call->op->body, args, stream);
     if (!capture->aborted)
         status = end_inline(capture, call, args, status);

@@ -110,7 +110,6 @@ static bg_status add(bg__call *parent, const bg_op *op, unsigned index, const bg
     call->memory = &call->own;
     call->recorded = true;
     call->ranges = parent->ranges;
-    call->keep_args = parent->keep_args;
     call->segment = call->end_segment = -1;
     call->first_node = call->end_node = -1;
     call->zero_tail = parent->zero_tail;
@@ -139,6 +138,19 @@ done:
     return status;
 }
 
+bg_status bg__call_keep(bg__call *call, const void *args)
+{
+    bg__call *root = call;
+    while (root->parent != NULL)
+        root = root->parent;
+    if (call->kept == NULL)
+        call->kept = take(root, call->op->args_size);
+    if (call->kept == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", call->op->args_size);
+    memcpy(call->kept, args, call->op->args_size);
+    return BG_OK;
+}
+
 void bg__call_rewind(bg__call *call)
 {
     call->repeated = call->child != NULL;
@@ -153,7 +165,6 @@ static void clear(bg__call *call)
         clear(child);
     bg__memory_free(&call->own);
     free(call->counts);
-    free(call->kept_args);
     free(call->want);
     free(call->shaped);
 }

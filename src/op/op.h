@@ -76,7 +76,6 @@ typedef struct bg__call {
     bool eager;
     bool zero_tail; /* of outputs that are shorter than expected; a root hands it on */
     bool ranges;    /* profilers are told of its calls */
-    bool keep_args; /* of captured calls; a root hands it on */
     int segment;
     long first_node, end_node; /* of a captured call: its nodes, by their place in cudaGraphGetNodes' list, which is the
                                   order of their making; -1: unknown */
@@ -85,8 +84,8 @@ typedef struct bg__call {
     char *name;
     struct bg__call *child, *last_child, *next; /* in order of first use */
     struct bg__call *cursor;                    /* the child that comes next, if this pass is like the last */
-    void *kept_args;                            /* of a captured call: what it was called with, where they are kept */
-    bg__op_count *counts;                       /* the children of this pass so far */
+    void *kept;           /* of a captured call: its arguments as the caller got them back, for the tools */
+    bg__op_count *counts; /* the children of this pass so far */
     int count_used, count_capacity;
     bg__memory own;
     void *want, *shaped;      /* copies of a nested call's arguments, as expected and for the shape function: kept, so
@@ -98,6 +97,8 @@ typedef struct bg__call {
 
 /* The next call of op in parent's body: the one of an earlier pass, or a new one. */
 bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **call);
+/* Keeps a copy of a captured call's arguments. */
+bg_status bg__call_keep(bg__call *call, const void *args);
 /* Before a body runs: none of its children have been called. */
 void bg__call_rewind(bg__call *call);
 /* Frees the calls of root, and what it holds; root itself is the caller's. */

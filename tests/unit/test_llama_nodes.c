@@ -41,7 +41,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static bg_graph *capture(const scene *s, bool full, bool keep_args)
+static bg_graph *capture(const scene *s, bool full)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_capture *begun = NULL;
@@ -49,7 +49,6 @@ static bg_graph *capture(const scene *s, bool full, bool keep_args)
 
     EXPECT_OK(bg_override_eager(full ? "!*" : NULL));
     EXPECT_OK(bg_capture_begin(&begun, s->stream, &options));
-    begun->graph->root.keep_args = keep_args;
     EXPECT_OK(llama_forward(s->model, s->stream));
     EXPECT_OK(bg_capture_end(begun, &graph));
     return graph;
@@ -59,7 +58,7 @@ static void test_clean(void **state)
 {
     const scene *s = *state;
     for (int full = 0; full < 2; full++) {
-        bg_graph *graph = capture(s, full, false);
+        bg_graph *graph = capture(s, full);
         bg_report *report = NULL;
         for (int i = 0; i < 3; i++) {
             EXPECT_OK(bg_check(graph, BG_CHECK_NODES | BG_CHECK_HOST_MEMORY, &report));
@@ -98,7 +97,7 @@ static bool is_held(const bg__nodes *nodes, const bg__call *call, const void *ad
 
 static void test_tensors(void **state)
 {
-    bg_graph *graph = capture(*state, true, true);
+    bg_graph *graph = capture(*state, true);
     bg__nodes nodes;
     int seen = 0;
 
@@ -106,10 +105,10 @@ static void test_tensors(void **state)
     for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
         if (call->child != NULL)
             continue; /* its tensors are its children's */
-        assert_non_null(call->kept_args);
+        assert_non_null(call->kept);
         for (uint32_t i = 0; i < call->op->field_count; i++) {
             const bg_field *field = &call->op->fields[i];
-            const bg_tensor *tensor = (const void *)((const char *)call->kept_args + field->offset);
+            const bg_tensor *tensor = (const void *)((const char *)call->kept + field->offset);
             if (field->role == BG_ROLE_VALUE || tensor->data == NULL)
                 continue;
             if (!is_held(&nodes, call, tensor->data))
