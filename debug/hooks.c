@@ -1,4 +1,10 @@
-/* What captures and replays know of the tools. */
+/* What captures and replays know of the debugging tools. */
 #include "check.h"
+#include "stepping.h"
 
-const bg__debug_table bg__debug_hooks = {.check_replay = bg__check_replay};
+const bg__debug_table bg__debug_hooks = {
+    .check_replay = bg__check_replay,
+    .step_begin = bg__stepping_begin,
+    .step_replay = bg__stepping_replay,
+    .step_end = bg__stepping_end,
+};

@@ -155,7 +155,7 @@ bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding)
 
 /* ---- text ---- */
 
-static void write_text(const bg_report *report, FILE *out)
+void bg__report_print(const bg_report *report, FILE *out)
 {
     fprintf(out, "%s of %s: %d finding%s\n", report->tool, report->graph, report->count, report->count == 1 ? "" : "s");
     for (int i = 0; i < report->count; i++) {
@@ -232,7 +232,7 @@ static bg_status write_to(const bg_report *report, bg_format format, FILE *out)
 {
     if (format == BG_JSON)
         return write_json(report, out);
-    write_text(report, out);
+    bg__report_print(report, out);
     return BG_OK;
 }
 

@@ -3,6 +3,7 @@
 #define BG_DEBUG_REPORT_H
 
 #include <breakgraph/report.h>
+#include <stdio.h>
 
 #include "capture/capture.h"
 
@@ -14,5 +15,8 @@ bg_status bg__report_create(bg_report **report, const char *tool, const char *gr
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
                     const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
+
+/* All findings as text. */
+void bg__report_print(const bg_report *report, FILE *out);
 
 #endif

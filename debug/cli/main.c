@@ -39,7 +39,7 @@ static int help(int argc, char **argv)
     printf("usage: breakgraph COMMAND\n");
     for (size_t i = 0; i < commands_count; i++)
         printf("  %-32s %s\n", commands[i].usage, commands[i].text);
-    printf("      --debug=off|forward|ops|sync   BG_DEBUG\n"
+    printf("      --debug=off|forward|ops|sync|step  BG_DEBUG\n"
            "      --eager-ops=PATTERNS           BG_EAGER_OPS\n"
            "      --no-breaks                    BG_BREAKABLE=0\n"
            "      --foreign-inline               BG_FOREIGN_INLINE=1\n"

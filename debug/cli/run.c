@@ -28,7 +28,8 @@ static const cli_variable *find_variable(const char *name)
 static int unknown(const char *argument)
 {
     fprintf(stderr,
-            "breakgraph run: unknown flag '%s'; allowed: --debug=off|forward|ops|sync --eager-ops=PATTERNS --no-breaks "
+            "breakgraph run: unknown flag '%s'; allowed: --debug=off|forward|ops|sync|step --eager-ops=PATTERNS "
+            "--no-breaks "
             "--foreign-inline --nvtx -- PROGRAM ARG...\n",
             argument);
     return CLI_USAGE;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 const cli_variable cli_variables[] = {
-    {"BG_DEBUG", "off|forward|ops|sync", "run eagerly: the whole pass, or every op; or wait and check after each step"},
+    {"BG_DEBUG", "off|forward|ops|sync|step",
+     "run eagerly: the whole pass, or every op; or wait and check after each step, or node"},
     {"BG_EAGER_OPS", NULL, "the ops that are eager: \"attention,moe_*,rope#3,!sample_*\""},
     {"BG_BREAKABLE", "0|1", "0 captures everything inline"},
     {"BG_FOREIGN_INLINE", "0|1", "1 runs eager ops inline in a capture that breakgraph did not begin"},

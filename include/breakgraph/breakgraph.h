@@ -14,5 +14,6 @@
 #include <breakgraph/runner.h>
 #include <breakgraph/report.h>
 #include <breakgraph/check.h>
+#include <breakgraph/step.h>
 
 #endif

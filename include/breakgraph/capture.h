@@ -19,12 +19,12 @@ typedef struct bg_pool bg_pool;
 typedef bg_status (*bg_forward)(void *user, cudaStream_t stream);
 
 /* How much runs eagerly, to find a fault.
- *   FROM_ENV: what the environment variable BG_DEBUG says (off, forward, ops, sync); off where it is not set
+ *   FROM_ENV: what the environment variable BG_DEBUG says (off, forward, ops, sync, step); off where it is not set
  *   OFF:      as the ops are declared
  *   FORWARD:  the whole pass is one eager call (needs bg_capture_forward; between begin and end it acts as OPS)
  *   OPS:      every registered op is a break
  *   SYNC:     as captured; after each segment and call wait and check, at capture and in replays
- *   STEP:     replay node by node; not in this version: BG_ERROR_UNSUPPORTED */
+ *   STEP:     as captured; every replay goes node by node, as bg_step does (breakgraph/step.h) */
 typedef enum bg_debug {
     BG_DEBUG_FROM_ENV = 0,
     BG_DEBUG_OFF,

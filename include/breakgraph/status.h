@@ -34,7 +34,8 @@ BG_BEGIN_C_
     X(BG_ERROR_STALE_ADDRESS, "an address is no longer what it was at capture")                                        \
     X(BG_ERROR_MISMATCH, "results differ")                                                                             \
     X(BG_ERROR_NONDETERMINISTIC, "results differ between runs of the same work")                                       \
-    X(BG_ERROR_RANKS, "ranks disagree")
+    X(BG_ERROR_RANKS, "ranks disagree")                                                                                \
+    X(BG_ERROR_STOPPED, "it stopped where it was told to")
 
 typedef enum bg_status {
 #define BG_STATUS_ENUM_(name, text) name,

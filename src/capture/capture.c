@@ -25,8 +25,6 @@ static bg_status check_options(const bg_capture_options *options)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.mode is %d, no cudaStreamCaptureMode", (int)options->mode);
     if ((int)options->debug < BG_DEBUG_FROM_ENV || options->debug > BG_DEBUG_STEP)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.debug is %d, no bg_debug", (int)options->debug);
-    if (options->debug == BG_DEBUG_STEP)
-        return bg__fail(BG_ERROR_UNSUPPORTED, "options.debug: BG_DEBUG_STEP is not in this version; use BG_DEBUG_SYNC");
     if ((int)options->check < BG_REPLAY_CHECK_FROM_ENV || options->check > BG_REPLAY_CHECK_ON)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.check is %d, no bg_replay_check", (int)options->check);
     if (options->worker_threads < 0 || options->worker_threads > WORKERS_MAX)
@@ -40,8 +38,8 @@ static bg_status check_options(const bg_capture_options *options)
 
 static bg_status resolve_debug(bg_capture *capture, bool whole)
 {
-    static const char *const names[] = {"off", "forward", "ops", "sync", NULL};
-    static const bg_debug values[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC};
+    static const char *const names[] = {"off", "forward", "ops", "sync", "step", NULL};
+    static const bg_debug values[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
     bg_status status = BG_OK;
     int index = 0;
 
@@ -154,6 +152,8 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY(bg__graph_create(&capture->graph, checked.name, checked.pool));
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
     BG__TRY(resolve_check(checked.check, &capture->graph->watched));
+    if (capture->debug == BG_DEBUG_STEP)
+        BG__TRY(bg__debug_hooks.step_begin(&capture->graph->stepping));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
     capture->graph->root.zero_tail = checked.zero_tail;

@@ -124,7 +124,8 @@ struct bg_graph {
     int step_count, step_capacity;
     bool watched; /* its addresses are checked before each replay */
 
-    bg__use *use; /* the order of replays: own_use, or that of all graphs of the pool */
+    struct bg__stepping *stepping; /* replays go node by node (debug/); NULL: at once */
+    bg__use *use;                  /* the order of replays: own_use, or that of all graphs of the pool */
     uint64_t replays;
 
     bg__segment *segments;
@@ -165,11 +166,22 @@ bg_status bg__wrapped_instantiate(bg_graph *graph);
 /* Where a step is, for messages: "segment 2", "call attention#0". */
 const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes);
 
+/* What a replay does, in parts, for the tools that walk over the steps themselves (replay.c). enter: the checks of
+ * bg_replay and its order after other replays; the graph is busy until leave, which returns status or a failure of its
+ * own. */
+bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
+bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
+bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);
+
 /* The debugging tools that captures and replays call. They lie above this folder, which knows them by this table alone
  * (debug/hooks.c). */
 typedef struct bg__debug_table {
     /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
     bg_status (*check_replay)(bg_graph *graph);
+    /* BG_DEBUG_STEP: at begin, what the environment says of it; in place of a replay's walk; with the graph. */
+    bg_status (*step_begin)(struct bg__stepping **stepping);
+    bg_status (*step_replay)(bg_graph *graph, cudaStream_t stream);
+    void (*step_end)(struct bg__stepping *stepping); /* NULL is fine */
 } bg__debug_table;
 extern const bg__debug_table bg__debug_hooks;
 

@@ -177,6 +177,7 @@ void bg_graph_destroy(bg_graph *graph)
     bg_pool_destroy(graph->pool);
     if (graph->notes != NULL)
         graph->free_notes(graph->notes);
+    bg__debug_hooks.step_end(graph->stepping);
     free(graph->steps);
     free(graph->segments);
     free(graph->sites);

@@ -242,6 +242,13 @@ static void blame_step(const bg_graph *graph, const bg__step *step)
                    bg__step_text(graph, (int)(step - graph->steps), text, sizeof text));
 }
 
+/* Node by node, by one of the tools, which names the place of a failure itself. */
+static __attribute__((cold, noinline)) bg_status replay_stepping(bg_graph *graph, cudaStream_t stream)
+{
+    bg__pending_note();
+    return bg__debug_hooks.step_replay(graph, stream);
+}
+
 bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__step *step, *end;
@@ -262,7 +269,13 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     use = graph->use;
     use->busy = true;
     ranges = graph->root.ranges;
-    for (step = graph->steps, end = step + graph->step_count; step < end; step++) {
+    step = graph->steps;
+    end = step + graph->step_count;
+    if (__builtin_expect(graph->stepping != NULL, 0)) {
+        status = replay_stepping(graph, stream);
+        step = end;
+    }
+    for (; step < end; step++) {
         status = __builtin_expect(ranges, 0) ? run_step_in_range(graph, step, stream) : run_step(graph, step, stream);
         if (__builtin_expect(status != BG_OK, 0)) {
             blame_step(graph, step);
@@ -271,6 +284,33 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     }
     use->busy = false;
     if (__builtin_expect(stream == cudaStreamPerThread, 0))
+        status = leave_per_thread_stream(graph, status);
+    graph->replays += status == BG_OK;
+    return status;
+}
+
+/* ---- in parts ---- */
+
+bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status = prepare(graph, stream);
+    if (status == BG_OK)
+        graph->use->busy = true;
+    return status;
+}
+
+bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream)
+{
+    bg_status status = run_step(graph, &graph->steps[step], stream);
+    if (status != BG_OK)
+        blame_step(graph, &graph->steps[step]);
+    return status;
+}
+
+bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status)
+{
+    graph->use->busy = false;
+    if (stream == cudaStreamPerThread)
         status = leave_per_thread_stream(graph, status);
     graph->replays += status == BG_OK;
     return status;

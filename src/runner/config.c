@@ -14,8 +14,6 @@ static bg_status check_debug(bg_debug debug)
 {
     if ((int)debug < BG_DEBUG_FROM_ENV || debug > BG_DEBUG_STEP)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "debug is %d, no bg_debug", (int)debug);
-    if (debug == BG_DEBUG_STEP)
-        return bg__fail(BG_ERROR_UNSUPPORTED, "debug: BG_DEBUG_STEP is not in this version; use BG_DEBUG_SYNC");
     return BG_OK;
 }
 

@@ -129,15 +129,16 @@ static bg_status read_mode(const bg__config_key *key, const char *value, bg_mode
 
 static bg_status read_debug(const bg__config_key *key, const char *value, bg_debug *debug)
 {
-    static const char *const names[] = {"env", "off", "forward", "ops", "sync"};
-    static const bg_debug values[] = {BG_DEBUG_FROM_ENV, BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC};
+    static const char *const names[] = {"env", "off", "forward", "ops", "sync", "step"};
+    static const bg_debug values[] = {BG_DEBUG_FROM_ENV, BG_DEBUG_OFF,  BG_DEBUG_FORWARD,
+                                      BG_DEBUG_OPS,      BG_DEBUG_SYNC, BG_DEBUG_STEP};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i], value) == 0) {
             *debug = values[i];
             return BG_OK;
         }
     }
-    return refuse_value(key, value, "env, off, forward, ops, sync");
+    return refuse_value(key, value, "env, off, forward, ops, sync, step");
 }
 
 /* ---- strings ---- */

@@ -111,7 +111,7 @@ static void test_other_fields(void **state)
     config.eager_ops = "attention,!rope#1";
     EXPECT_OK(bg__config_check(&config));
     config.debug = BG_DEBUG_STEP;
-    EXPECT_STATUS(bg__config_check(&config), BG_ERROR_UNSUPPORTED);
+    EXPECT_OK(bg__config_check(&config));
     config = fallback;
     config.state_count = 1;
     expect_invalid(&config, "state is NULL");
@@ -294,7 +294,7 @@ static void test_refused(void **state)
         {"memory_limit", "", "\"\""},
         {"memory_limit", "17179869184G", "\"17179869184G\""},
         {"memory_limit", "18446744073709551616", "memory_limit"},
-        {"debug", "step", "allowed are env, off, forward, ops, sync"},
+        {"debug", "loud", "allowed are env, off, forward, ops, sync, step"},
         {"worker_threads", "65", "from 0 to 64"},
         {"variants", "-1", "from 0 to 64"},
     };

@@ -652,7 +652,6 @@ static void test_bad_options(void **state)
     REFUSED(struct_size, 0, BG_ERROR_INVALID_ARGUMENT, "BG_CAPTURE_OPTIONS_INIT");
     REFUSED(mode, (enum cudaStreamCaptureMode)9, BG_ERROR_INVALID_ARGUMENT, "options.mode is 9");
     REFUSED(debug, (bg_debug)77, BG_ERROR_INVALID_ARGUMENT, "options.debug is 77");
-    REFUSED(debug, BG_DEBUG_STEP, BG_ERROR_UNSUPPORTED, "BG_DEBUG_STEP");
     REFUSED(worker_threads, -1, BG_ERROR_INVALID_ARGUMENT, "worker_threads");
     REFUSED(state_count, 1, BG_ERROR_INVALID_ARGUMENT, "options.state is NULL");
     bg_tensor bad = f->x;

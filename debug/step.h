@@ -1,0 +1,29 @@
+/* The walk of a step, for bg_step and for replays under BG_DEBUG=step. */
+#ifndef BG_DEBUG_STEP_H
+#define BG_DEBUG_STEP_H
+
+#include <breakgraph/step.h>
+
+#include "capture/capture.h"
+#include "dump.h"
+#include "report.h"
+
+typedef struct bg__walk_options {
+    bool (*each)(void *user, const bg_step_info *info); /* NULL: none */
+    void *user;
+    const char *stop; /* after this call, or the node of this number; NULL: nowhere */
+    bg__dump *dump;   /* NULL: none */
+} bg__walk_options;
+
+/* How it ended. */
+typedef struct bg__walk_end {
+    bool early;     /* not all has run */
+    bg_status what; /* of a fault: the status that a replay would return; STOPPED at options.stop; else OK */
+    char text[900]; /* the sentence of what */
+} bg__walk_end;
+
+/* Between bg__replay_enter and leave. Findings are added to report. A failure is one of the tool itself. */
+bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options *options, bg_report *report,
+                   bg__walk_end *end);
+
+#endif

@@ -1,0 +1,228 @@
+/* One node in a graph of its own. */
+#include "step_nodes.h"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- kernels: through the driver, since the runtime does not know those of libraries ---- */
+
+static bg_status kernel_params(cudaGraphNode_t node, CUDA_KERNEL_NODE_PARAMS *params)
+{
+    PFN_cuGraphKernelNodeGetParams_v12000 get_params = NULL;
+    bg_status status;
+    BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, (void *)&get_params));
+    BG__TRY_DRIVER("cuGraphKernelNodeGetParams", get_params(node, params));
+done:
+    return status;
+}
+
+static bg_status kernel_name(const CUDA_KERNEL_NODE_PARAMS *params, char *text, size_t bytes)
+{
+    PFN_cuFuncGetName_v12030 function_name = NULL;
+    PFN_cuKernelGetName_v12030 kernel_name = NULL;
+    const char *name = "";
+    bg_status status;
+
+    if (params->func != NULL) {
+        BG__TRY(bg__driver_entry("cuFuncGetName", 12030, (void *)&function_name));
+        BG__TRY_DRIVER("cuFuncGetName", function_name(&name, params->func));
+    } else {
+        BG__TRY(bg__driver_entry("cuKernelGetName", 12030, (void *)&kernel_name));
+        BG__TRY_DRIVER("cuKernelGetName", kernel_name(&name, params->kern));
+    }
+    snprintf(text, bytes, "%s", name);
+done:
+    return status;
+}
+
+/* Bytes as words of 8, by their offset among all parameters; "..." where room ends. */
+static void add_words(char *text, size_t bytes, size_t offset, const void *from, size_t size)
+{
+    size_t used = strlen(text);
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        size_t left = size - at < sizeof(uint64_t) ? size - at : sizeof(uint64_t);
+        uint64_t word = 0;
+        if (bytes - used < sizeof ", +18446744073709551615 0x0123456789abcdef, ...") {
+            if (used > 0 && text[used - 1] != '.')
+                snprintf(text + used, bytes - used, ", ...");
+            return;
+        }
+        memcpy(&word, (const char *)from + at, left);
+        used += (size_t)snprintf(text + used, bytes - used, "%s+%zu 0x%0*llx", used > 0 ? ", " : "", offset + at,
+                                 2 * (int)left, (unsigned long long)word);
+    }
+}
+
+/* One buffer with all parameters; cuBLAS launches so. */
+static void add_packed(void **extra, char *text, size_t bytes)
+{
+    const void *buffer = NULL;
+    size_t size = 0;
+    for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[i + 1];
+        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            size = *(const size_t *)extra[i + 1];
+        else
+            return;
+    }
+    if (buffer != NULL)
+        add_words(text, bytes, 0, buffer, size);
+}
+
+static bg_status kernel_words(const CUDA_KERNEL_NODE_PARAMS *params, char *text, size_t bytes)
+{
+    PFN_cuFuncGetParamInfo_v12040 function_info = NULL;
+    PFN_cuKernelGetParamInfo_v12040 kernel_info = NULL;
+    bg_status status = BG_OK;
+
+    text[0] = '\0';
+    if (params->kernelParams == NULL) {
+        if (params->extra != NULL)
+            add_packed(params->extra, text, bytes);
+        return BG_OK;
+    }
+    if (params->func != NULL)
+        BG__TRY(bg__driver_entry("cuFuncGetParamInfo", 12040, (void *)&function_info));
+    else
+        BG__TRY(bg__driver_entry("cuKernelGetParamInfo", 12040, (void *)&kernel_info));
+    for (size_t i = 0;; i++) {
+        size_t offset, size;
+        CUresult result = params->func != NULL ? function_info(params->func, i, &offset, &size)
+                                               : kernel_info(params->kern, i, &offset, &size);
+        if (result != CUDA_SUCCESS) /* there is no such parameter */
+            break;
+        add_words(text, bytes, offset, params->kernelParams[i], size);
+    }
+done:
+    return status;
+}
+
+bg_status bg__step_describe(const bg__step_node *node, bg__step_kernel *kernel)
+{
+    CUDA_KERNEL_NODE_PARAMS params = {0};
+    bg_status status = BG_OK;
+
+    *kernel = (bg__step_kernel){.name = ""};
+    if (node->type != cudaGraphNodeTypeKernel)
+        return BG_OK;
+    BG__TRY(kernel_params(node->node, &params));
+    kernel->grid[0] = params.gridDimX;
+    kernel->grid[1] = params.gridDimY;
+    kernel->grid[2] = params.gridDimZ;
+    kernel->block[0] = params.blockDimX;
+    kernel->block[1] = params.blockDimY;
+    kernel->block[2] = params.blockDimZ;
+    BG__TRY(kernel_name(&params, kernel->name, sizeof kernel->name));
+    BG__TRY(kernel_words(&params, kernel->words, sizeof kernel->words));
+done:
+    return status;
+}
+
+/* ---- a copy of a node ---- */
+
+static bg_status copy_kernel(cudaGraphNode_t from, cudaGraph_t graph)
+{
+    PFN_cuGraphAddKernelNode_v12000 add = NULL;
+    CUDA_KERNEL_NODE_PARAMS params = {0};
+    cudaGraphNode_t node;
+    bg_status status;
+
+    BG__TRY(kernel_params(from, &params));
+    BG__TRY(bg__driver_entry("cuGraphAddKernelNode", 12000, (void *)&add));
+    BG__TRY_DRIVER("cuGraphAddKernelNode", add(&node, graph, NULL, 0, &params));
+    BG__TRY_CUDA(cudaGraphKernelNodeCopyAttributes(node, from));
+done:
+    return status;
+}
+
+static bg_status copy_copy(cudaGraphNode_t from, cudaGraph_t graph)
+{
+    struct cudaMemcpy3DParms params;
+    cudaGraphNode_t node;
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaGraphMemcpyNodeGetParams(from, &params));
+    BG__TRY_CUDA(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &params));
+done:
+    return status;
+}
+
+static bg_status copy_fill(cudaGraphNode_t from, cudaGraph_t graph)
+{
+    struct cudaMemsetParams params;
+    cudaGraphNode_t node;
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaGraphMemsetNodeGetParams(from, &params));
+    BG__TRY_CUDA(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &params));
+done:
+    return status;
+}
+
+static bg_status copy_host(cudaGraphNode_t from, cudaGraph_t graph)
+{
+    struct cudaHostNodeParams params;
+    cudaGraphNode_t node;
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaGraphHostNodeGetParams(from, &params));
+    BG__TRY_CUDA(cudaGraphAddHostNode(&node, graph, NULL, 0, &params));
+done:
+    return status;
+}
+
+static bg_status copy_event(cudaGraphNode_t from, bool record, cudaGraph_t graph)
+{
+    cudaGraphNode_t node;
+    cudaEvent_t event;
+    bg_status status = BG_OK;
+    if (record) {
+        BG__TRY_CUDA(cudaGraphEventRecordNodeGetEvent(from, &event));
+        BG__TRY_CUDA(cudaGraphAddEventRecordNode(&node, graph, NULL, 0, event));
+    } else {
+        BG__TRY_CUDA(cudaGraphEventWaitNodeGetEvent(from, &event));
+        BG__TRY_CUDA(cudaGraphAddEventWaitNode(&node, graph, NULL, 0, event));
+    }
+done:
+    return status;
+}
+
+static bg_status copy_node(const bg__step_node *node, cudaGraph_t graph)
+{
+    switch (node->type) {
+    case cudaGraphNodeTypeKernel: return copy_kernel(node->node, graph);
+    case cudaGraphNodeTypeMemcpy: return copy_copy(node->node, graph);
+    case cudaGraphNodeTypeMemset: return copy_fill(node->node, graph);
+    case cudaGraphNodeTypeHost: return copy_host(node->node, graph);
+    case cudaGraphNodeTypeEventRecord: return copy_event(node->node, true, graph);
+    case cudaGraphNodeTypeWaitEvent: return copy_event(node->node, false, graph);
+    default: return bg__fail(BG_ERROR_UNSUPPORTED, "a %s cannot run without its graph", bg__step_type_name(node->type));
+    }
+}
+
+bg_status bg__step_run_alone(const bg__step_node *node, cudaStream_t stream, cudaError_t *fault)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg_status status = BG_OK;
+
+    *fault = cudaSuccess;
+    if (node->type == cudaGraphNodeTypeEmpty)
+        return BG_OK;
+    BG__TRY(bg__relax_begin(&relaxed)); /* a capture of this thread may be open, on another stream */
+    BG__TRY_CUDA(cudaGraphCreate(&graph, 0));
+    BG__TRY(copy_node(node, graph));
+    BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    *fault = cudaGraphLaunch(exec, stream);
+    if (*fault == cudaSuccess)
+        *fault = cudaStreamSynchronize(stream);
+    bg__ignore(*fault); /* told of in the report */
+done:
+    if (exec != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(exec));
+    if (graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(graph));
+    bg__relax_end(relaxed);
+    return status;
+}

@@ -1,0 +1,50 @@
+#include "step_calls.h"
+
+#include <stdlib.h>
+
+static bool has_nodes(const bg__call *call, int segment)
+{
+    return call->op != NULL && !call->eager && call->segment == segment && call->kept != NULL &&
+           call->first_node >= 0 && call->end_node > call->first_node;
+}
+
+bg_status bg__step_calls_create(bg__step_calls *calls, const bg_graph *graph, int segment)
+{
+    size_t count = 0;
+
+    *calls = (bg__step_calls){0};
+    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
+        count += has_nodes(call, segment);
+    calls->calls = calloc(count + 1, sizeof *calls->calls);
+    if (calls->calls == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
+    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call)) {
+        if (has_nodes(call, segment))
+            calls->calls[calls->count++] = (bg__step_call){.call = call};
+    }
+    return BG_OK;
+}
+
+void bg__step_calls_free(bg__step_calls *calls)
+{
+    free(calls->calls);
+    *calls = (bg__step_calls){0};
+}
+
+const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node)
+{
+    for (size_t i = calls->count; i-- > 0;)
+        if (bg__step_call_has(&calls->calls[i], node))
+            return calls->calls[i].call;
+    return NULL;
+}
+
+const bg__copy *bg__step_find_copy(const bg_graph *graph, int segment, cudaGraphNode_t node)
+{
+    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
+        for (int i = 0; i < eager->outputs; i++)
+            if (eager->copies[i] != NULL && eager->copies[i]->folded && eager->copies[i]->segment == segment &&
+                eager->copies[i]->node == node)
+                return eager->copies[i];
+    return NULL;
+}

@@ -1,0 +1,32 @@
+/* Which op calls the nodes of a segment belong to, and how far each of them is. */
+#ifndef BG_DEBUG_STEP_CALLS_H
+#define BG_DEBUG_STEP_CALLS_H
+
+#include "capture/capture.h"
+
+typedef struct bg__step_call {
+    const bg__call *call;
+    size_t left; /* nodes that have not run */
+    bool begun;
+    bool nan_in, inf_in; /* its inputs held some before it began */
+} bg__step_call;
+
+/* Captured calls of one segment that have nodes, a call before those inside it. */
+typedef struct bg__step_calls {
+    bg__step_call *calls;
+    size_t count;
+} bg__step_calls;
+
+bg_status bg__step_calls_create(bg__step_calls *calls, const bg_graph *graph, int segment);
+void bg__step_calls_free(bg__step_calls *calls);
+
+static inline bool bg__step_call_has(const bg__step_call *c, long node)
+{
+    return node >= c->call->first_node && node < c->call->end_node;
+}
+/* The innermost call of a node; NULL: none is known. */
+const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node);
+/* The write-back that a node is; NULL: it is none. */
+const bg__copy *bg__step_find_copy(const bg_graph *graph, int segment, cudaGraphNode_t node);
+
+#endif

@@ -1,0 +1,39 @@
+/* The nodes of a segment, in the order in which a step runs them, and one of them alone. */
+#ifndef BG_DEBUG_STEP_NODES_H
+#define BG_DEBUG_STEP_NODES_H
+
+#include "capture/capture.h"
+
+typedef struct bg__step_node {
+    cudaGraphNode_t node;
+    enum cudaGraphNodeType type;
+    long outer;     /* its place in the segment's list; of a node in a child graph, the child's */
+    char place[48]; /* "3", or "3.1" in a child graph */
+} bg__step_node;
+
+typedef struct bg__step_list {
+    bg__step_node *nodes;
+    size_t count, capacity;
+    const char *whole; /* what keeps the segment from being taken apart; NULL: nothing */
+} bg__step_list;
+
+/* All nodes but child graphs themselves, in whose place theirs are. free takes what create left, also after a failure.
+ */
+bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph);
+void bg__step_list_free(bg__step_list *list);
+
+/* What a kernel node would launch. Nothing of it points into the graph. */
+typedef struct bg__step_kernel {
+    char name[256]; /* "" where it is no kernel */
+    unsigned grid[3], block[3];
+    char words[640]; /* its parameters: "+0 0x00007f..., +8 ..." by offset */
+} bg__step_kernel;
+bg_status bg__step_describe(const bg__step_node *node, bg__step_kernel *kernel);
+
+const char *bg__step_type_name(enum cudaGraphNodeType type);
+
+/* Launches a graph of that node alone and waits. fault: what CUDA said to launch and wait; the status tells of what
+ * came before. */
+bg_status bg__step_run_alone(const bg__step_node *node, cudaStream_t stream, cudaError_t *fault);
+
+#endif

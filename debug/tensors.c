@@ -1,0 +1,98 @@
+#include "tensors.h"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <stdio.h>
+
+bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *t)
+{
+    while (t->next_field < op->field_count) {
+        const bg_field *field = &op->fields[t->next_field];
+        size_t at = t->next_element * sizeof(bg_tensor);
+        if (field->role == BG_ROLE_VALUE || at >= field->size) {
+            t->next_field++;
+            t->next_element = 0;
+            continue;
+        }
+        t->field = field;
+        t->tensor = (const bg_tensor *)(const void *)((const char *)args + field->offset + at);
+        if (field->role == BG_ROLE_OUTS)
+            snprintf(t->name, sizeof t->name, "%s[%u]", field->name, t->next_element);
+        else
+            snprintf(t->name, sizeof t->name, "%s", field->name);
+        t->input = field->role == BG_ROLE_IN || field->role == BG_ROLE_INOUT;
+        t->output = field->role != BG_ROLE_IN;
+        t->next_element++;
+        return true;
+    }
+    return false;
+}
+
+/* Memory that was mapped in several pieces has several ranges. */
+static bg_status covers(const bg_tensor *tensor, bool *covered)
+{
+    PFN_cuMemGetAddressRange_v3020 get_range = NULL;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)tensor->data, end = at + bg_tensor_bytes(tensor), base;
+    bg_status status;
+    size_t bytes;
+
+    *covered = false;
+    BG__TRY(bg__driver_entry("cuMemGetAddressRange", 3020, (void *)&get_range));
+    while (at < end) {
+        if (get_range(&base, &bytes, at) != CUDA_SUCCESS || base + bytes <= at)
+            goto done;
+        at = base + bytes;
+    }
+    *covered = true;
+done:
+    return status;
+}
+
+bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached)
+{
+    struct cudaPointerAttributes attributes;
+    bg_status status = BG_OK;
+
+    *reached = false;
+    if (tensor->data == NULL || bg_tensor_bytes(tensor) == 0)
+        return BG_OK;
+    BG__TRY_CUDA(cudaPointerGetAttributes(&attributes, tensor->data));
+    if (attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer != NULL)
+        BG__TRY(covers(tensor, reached));
+done:
+    return status;
+}
+
+static bool format_of(bg_dtype dtype, bgk_float *format)
+{
+    switch (dtype) {
+    case BG_F32: *format = BGK_F32; return true;
+    case BG_F64: *format = BGK_F64; return true;
+    case BG_F16: *format = BGK_F16; return true;
+    case BG_BF16: *format = BGK_BF16; return true;
+    default: return false;
+    }
+}
+
+bool bg__tensor_is_float(const bg_tensor *tensor)
+{
+    bgk_float format;
+    return format_of(tensor->dtype, &format);
+}
+
+bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream, bgk_specials *counts)
+{
+    const bgk_specials none = BGK_SPECIALS_NONE;
+    bgk_float format = BGK_F32;
+    bg_status status = BG_OK;
+
+    format_of(tensor->dtype, &format);
+    *counts = none;
+    BG__TRY_CUDA(cudaMemcpyAsync(room, &none, sizeof none, cudaMemcpyHostToDevice, stream));
+    BG__TRY_CUDA(bgk_count_specials(room, tensor->data, bg_tensor_bytes(tensor) / bg_dtype_bytes(tensor->dtype), format,
+                                    stream));
+    BG__TRY_CUDA(cudaMemcpyAsync(counts, room, sizeof *counts, cudaMemcpyDeviceToHost, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    return status;
+}

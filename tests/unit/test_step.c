@@ -1,0 +1,666 @@
+/* bg_step: the same results as a replay, bit for bit, and what it tells of each node. */
+#include "step_support.h"
+
+#include <breakgraph/cublas.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static cublasHandle_t cublas;
+static void *elsewhere; /* where the eager op leaves its result; NULL: in place */
+static cudaEvent_t external;
+static int host_calls;
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(add, BG_IN(x), BG_IN(y), BG_OUT(z))
+{
+    return from_cuda(bgk_add(args->z.data, args->x.data, args->y.data, N, stream));
+}
+
+BG_EAGER_OP(move, BG_IN(x), BG_OUT(y))
+{
+    if (elsewhere != NULL)
+        args->y.data = elsewhere;
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 1.1f, N, stream));
+}
+
+BG_OP(outer, BG_IN(x), BG_OUT(y))
+{
+    BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 0.3f);
+    return BG_CALL(scale, stream, .x = args->y, .y = args->y, .factor = 0.7f);
+}
+
+BG_OP(product, BG_IN(x), BG_OUT(y))
+{
+    const float one = 1, zero = 0;
+    bg_status status = bg_cublas_bind(cublas, stream, NULL);
+    if (status != BG_OK)
+        return status;
+    return cublasSgemm(cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, args->x.data, 8, args->x.data, 8, &zero,
+                       args->y.data, 8) == CUBLAS_STATUS_SUCCESS
+               ? BG_OK
+               : BG_ERROR_CUBLAS;
+}
+
+static void count_call(void *user)
+{
+    ++*(int *)user;
+}
+
+/* A copy, a fill, a host function and an event node. */
+BG_OP(mixed, BG_IN(x), BG_OUT(y))
+{
+    float *y = args->y.data;
+    bg_status status = from_cuda(cudaMemsetAsync(y, 0x3f, N / 2 * sizeof *y, stream));
+    if (status == BG_OK)
+        status =
+            from_cuda(cudaMemcpyAsync(y + N / 2, args->x.data, N / 2 * sizeof *y, cudaMemcpyDeviceToDevice, stream));
+    if (status == BG_OK)
+        status = from_cuda(cudaLaunchHostFunc(stream, count_call, &host_calls));
+    return status == BG_OK ? from_cuda(cudaEventRecordWithFlags(external, stream, cudaEventRecordExternal)) : status;
+}
+
+static cudaGraph_t child; /* scales y by 3, twice */
+
+BG_OP(nested, BG_INOUT(y))
+{
+    enum cudaStreamCaptureStatus capturing;
+    const cudaGraphNode_t *before;
+    cudaGraphNode_t node;
+    cudaGraph_t graph;
+    size_t count;
+    bg_status status = from_cuda(cudaStreamGetCaptureInfo(stream, &capturing, NULL, &graph, &before, NULL, &count));
+    (void)args;
+    if (status == BG_OK)
+        status = from_cuda(cudaGraphAddChildGraphNode(&node, graph, before, count, child));
+    if (status == BG_OK)
+        status =
+            from_cuda(cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, cudaStreamSetCaptureDependencies));
+    return status;
+}
+
+static float *temporary;
+
+BG_OP(allocate, BG_IN(x))
+{
+    bg_status status = from_cuda(cudaMallocAsync((void **)&temporary, N * sizeof(float), stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(temporary, args->x.data, 3, N, stream));
+}
+
+BG_OP(use, BG_OUT(y))
+{
+    return from_cuda(bgk_scale(args->y.data, temporary, 2, N, stream));
+}
+
+BG_OP(release)
+{
+    (void)args;
+    return from_cuda(cudaFreeAsync(temporary, stream));
+}
+
+/* 0 / 0 in one element of y, and 1 / 0 in another, where poison is set. */
+BG_OP(spoil, BG_IN(x), BG_OUT(y), BG_VALUE(int, poison))
+{
+    static const unsigned bits[] = {0x7fc00000, 0x7f800000};
+    float *y = args->y.data;
+    bg_status status = from_cuda(bgk_scale(y, args->x.data, 1, N, stream));
+    for (int i = 0; i < 2 && status == BG_OK; i++)
+        if (args->poison & 1 << i)
+            status = from_cuda(cudaMemcpyAsync(y + 5 + i, &bits[i], sizeof bits[i], cudaMemcpyHostToDevice, stream));
+    return status;
+}
+
+/* ---- as a replay --------------------------------------------------------------------------------------------------
+ */
+
+/* Everything that a step tells, for the test to look at. */
+static struct {
+    int count, last_index, total, kernels;
+    char nodes[40][200], calls[40][80];
+    uint64_t nan[40], inf[40];
+    int stop_after; /* -1: never */
+} seen;
+
+static bool note(void *user, const bg_step_info *info)
+{
+    (void)user;
+    assert_int_equal(info->struct_size, sizeof *info);
+    assert_true(info->index > seen.last_index && info->index < info->total);
+    assert_int_equal(info->error, cudaSuccess);
+    assert_true(seen.count < 40);
+    snprintf(seen.nodes[seen.count], sizeof seen.nodes[0], "%s", info->node);
+    snprintf(seen.calls[seen.count], sizeof seen.calls[0], "%s", info->call);
+    seen.nan[seen.count] = info->nan;
+    seen.inf[seen.count] = info->inf;
+    if (info->kernel[0] != '\0') {
+        seen.kernels++;
+        assert_true(info->grid[0] > 0 && info->block[0] > 0 && info->segment >= 0);
+    }
+    if (info->call[0] != '\0') {
+        expect_in(info->file, "test_step.c");
+        assert_true(info->line > 0);
+    }
+    seen.count++;
+    seen.last_index = info->index;
+    seen.total = info->total;
+    return seen.stop_after < 0 || info->index < seen.stop_after;
+}
+
+static bg_report *step(fixture *f, bg_graph *graph)
+{
+    bg_report *report;
+    memset(&seen, 0, sizeof seen);
+    seen.last_index = seen.stop_after = -1;
+    EXPECT_OK(bg_step(graph, f->stream, note, NULL, &report));
+    return report;
+}
+
+static bg_graph *capture(fixture *f, bg_forward pass)
+{
+    bg_graph *graph;
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, NULL));
+    return graph;
+}
+
+static void start(const fixture *f)
+{
+    float memory[3 * N];
+    for (int i = 0; i < 3 * N; i++)
+        memory[i] = (float)(i % 7) * 0.37f - 1;
+    write_memory(f, memory);
+}
+
+static void expect_as_replay(fixture *f, bg_graph *graph)
+{
+    float replayed[3 * N], stepped[3 * N];
+    bg_report *report;
+    start(f);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    read_memory(f, replayed);
+    start(f);
+    report = step(f, graph);
+    read_memory(f, stepped);
+    assert_memory_equal(replayed, stepped, sizeof stepped);
+    if (count_findings(report, "not-stepped") == 0)
+        expect_clean(report);
+    bg_report_destroy(report);
+}
+
+static bg_status broken(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 0.9f);
+    BG_CALL(move, stream, .x = f->y, .y = f->z);
+    BG_CALL(outer, stream, .x = f->z, .y = f->y);
+    bg_break(stream);
+    return BG_CALL(add, stream, .x = f->x, .y = f->y, .z = f->z);
+}
+
+static void test_breaks(void **state)
+{
+    static const char *const nodes[] = {"segment 0, node 0 (kernel ", "call move#0 at ", "segment 1, node 0 (kernel ",
+                                        "segment 1, node 1 (kernel ", "segment 2, node 0 (kernel "};
+    static const char *const calls[] = {"scale#0", "move#0", "outer#0/scale#0", "outer#0/scale#1", "add#0"};
+    fixture *f = *state;
+    bg_graph *graph = capture(f, broken);
+    uint64_t replays = info_of(graph).replays;
+    expect_as_replay(f, graph);
+    assert_int_equal(info_of(graph).replays, replays + 2);
+    assert_int_equal(seen.count, 5);
+    assert_int_equal(seen.total, 5);
+    assert_int_equal(seen.kernels, 4);
+    for (int i = 0; i < 5; i++) {
+        expect_in(seen.nodes[i], nodes[i]);
+        assert_string_equal(seen.calls[i], calls[i]);
+    }
+    expect_in(seen.nodes[0], "product"); /* the kernel that bgk_scale launches */
+    bg_graph_destroy(graph);
+}
+
+/* The write-back node moves, is switched off, and comes back; also a COPY step, where nothing follows. */
+static void test_write_backs(void **state)
+{
+    fixture *f = *state;
+    void *a, *b;
+    EXPECT_CUDA(cudaMalloc(&a, N * sizeof(float)));
+    EXPECT_CUDA(cudaMalloc(&b, N * sizeof(float)));
+    void *const places[] = {a, b, NULL, NULL, b, a};
+    elsewhere = a;
+    bg_graph *graph = capture(f, broken);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        elsewhere = places[i];
+        expect_as_replay(f, graph);
+        assert_int_equal(seen.total, 6);
+        assert_int_equal(seen.count, places[i] != NULL ? 6 : 5); /* what is not needed is passed over */
+        if (places[i] != NULL) {
+            expect_in(seen.nodes[2], "segment 1, node 0 (write-back)");
+            assert_string_equal(seen.calls[2], "move#0");
+        }
+    }
+    /* a step that is the first to see another place */
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        float host[3 * N];
+        elsewhere = places[i];
+        start(f);
+        bg_report_destroy(step(f, graph));
+        read_memory(f, host);
+        elsewhere = places[(i + 3) % 6];
+        expect_as_replay(f, graph);
+        float again[3 * N];
+        read_memory(f, again);
+        assert_memory_equal(host, again, sizeof host);
+    }
+    bg_graph_destroy(graph);
+    elsewhere = NULL;
+    EXPECT_CUDA(cudaFree(a));
+    EXPECT_CUDA(cudaFree(b));
+}
+
+static bg_status ends_eagerly(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 0.9f);
+    return BG_CALL(move, stream, .x = f->y, .y = f->z);
+}
+
+static void test_copy_at_the_end(void **state)
+{
+    fixture *f = *state;
+    EXPECT_CUDA(cudaMalloc(&elsewhere, N * sizeof(float)));
+    bg_graph *graph = capture(f, ends_eagerly);
+    expect_as_replay(f, graph);
+    assert_int_equal(seen.count, 3);
+    expect_in(seen.nodes[2], "the write-back of call move#0");
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaFree(elsewhere));
+    elsewhere = NULL;
+}
+
+static bg_status forked(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    bg_stream_wait_stream(f->other, stream);
+    BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 0.9f);
+    BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 0.8f);
+    BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 1.3f);
+    bg_stream_wait_stream(stream, f->other);
+    return BG_CALL(add, stream, .x = f->y, .y = f->z, .z = f->z);
+}
+
+static void test_forks(void **state)
+{
+    static const char *const calls[] = {"scale#0", "scale#1", "scale#2", "add#0"}; /* as they were made */
+    fixture *f = *state;
+    bg_graph *graph = capture(f, forked);
+    expect_as_replay(f, graph);
+    assert_int_equal(seen.count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(seen.calls[i], calls[i]);
+    bg_graph_destroy(graph);
+}
+
+static bg_status all_kinds(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(mixed, stream, .x = f->x, .y = f->y);
+    BG_CALL(product, stream, .x = f->y, .y = f->z);
+    return BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 0.5f);
+}
+
+static void test_kinds_of_nodes(void **state)
+{
+    static const char *const kinds[] = {"(fill)", "(copy)", "(host function)", "(event record)"};
+    fixture *f = *state;
+    EXPECT_CUDA(cudaEventCreateWithFlags(&external, cudaEventDisableTiming));
+    assert_int_equal(cublasCreate(&cublas), CUBLAS_STATUS_SUCCESS);
+    bg_graph *graph = capture(f, all_kinds);
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    host_calls = 0;
+    expect_as_replay(f, graph);
+    assert_int_equal(host_calls, 2);
+    EXPECT_CUDA(cudaEventQuery(external));
+    for (int i = 0; i < 4; i++) {
+        expect_in(seen.nodes[i], kinds[i]);
+        assert_string_equal(seen.calls[i], "mixed#0");
+    }
+    assert_string_equal(seen.calls[4], "product#0"); /* one kernel or more */
+    assert_string_equal(seen.calls[seen.count - 1], "scale#0");
+    bg_graph_destroy(graph);
+    assert_int_equal(cublasDestroy(cublas), CUBLAS_STATUS_SUCCESS);
+    EXPECT_CUDA(cudaEventDestroy(external));
+}
+
+static bg_status with_child(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 0.9f);
+    BG_CALL(nested, stream, .y = f->y);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 0.5f);
+}
+
+static void test_child_graphs(void **state)
+{
+    static const char *const nodes[] = {"node 0 (", "node 1.0 (", "node 1.1 (", "node 2 ("};
+    static const char *const calls[] = {"scale#0", "nested#0", "nested#0", "scale#1"};
+    fixture *f = *state;
+    EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_CUDA(bgk_scale(f->y.data, f->y.data, 3, N, f->stream));
+    EXPECT_CUDA(bgk_scale(f->y.data, f->y.data, 1.7f, N, f->stream));
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &child));
+    bg_graph *graph = capture(f, with_child);
+    expect_as_replay(f, graph);
+    assert_int_equal(seen.count, 4);
+    for (int i = 0; i < 4; i++) {
+        expect_in(seen.nodes[i], nodes[i]);
+        assert_string_equal(seen.calls[i], calls[i]);
+    }
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphDestroy(child));
+}
+
+static bg_status with_memory(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(allocate, stream, .x = f->x);
+    bg_break(stream);
+    BG_CALL(use, stream, .y = f->y);
+    bg_break(stream);
+    return BG_CALL(release, stream);
+}
+
+/* Segments 0 and 2 have memory nodes, and run as they are; the one between them node by node. */
+static void test_memory_nodes(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, with_memory);
+    bg_report *report;
+    bg_finding finding = BG_FINDING_INIT;
+    for (int i = 0; i < 3; i++)
+        expect_as_replay(f, graph);
+    report = step(f, graph);
+    assert_int_equal(seen.count, 3);
+    expect_in(seen.nodes[0], "segment 0 of graph");
+    assert_string_equal(seen.calls[1], "use#0");
+    assert_int_equal(bg_report_count(report), 2);
+    assert_int_equal(count_findings(report, "not-stepped"), 2);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_int_equal(finding.severity, BG_NOTE);
+    expect_in(finding.message, "segment 0 of graph has memory nodes");
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+}
+
+static void test_forward(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph;
+    options.debug = BG_DEBUG_FORWARD;
+    EXPECT_OK(bg_capture_forward(&graph, broken, f, f->stream, &options));
+    expect_as_replay(f, graph);
+    assert_int_equal(seen.count, 1);
+    expect_in(seen.nodes[0], "the forward pass of graph");
+    bg_graph_destroy(graph);
+}
+
+/* ---- NaN ----------------------------------------------------------------------------------------------------------
+ */
+
+static int poison;
+
+static bg_status spoiled(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    for (int i = 0; i < 10; i++)
+        BG_CALL(spoil, stream, .x = i % 2 ? f->y : f->x, .y = i % 2 ? f->x : f->y, .poison = i == 6 ? poison : 0);
+    return BG_OK;
+}
+
+static void test_nan_is_named_where_it_is_born(void **state)
+{
+    fixture *f = *state;
+    bg_finding finding;
+    bg_report *report;
+    for (poison = 0; poison < 4; poison++) {
+        bg_graph *graph = capture(f, spoiled);
+        for (int round = 0; round < 2; round++) { /* the second over what the first has left */
+            put(&f->x, 1);
+            report = step(f, graph);
+            assert_int_equal(count_findings(report, "nan-born"), poison & 1);
+            assert_int_equal(count_findings(report, "inf-born"), poison >> 1);
+            assert_int_equal(bg_report_count(report), (poison & 1) + (poison >> 1));
+            for (int i = 0, calls = 0; i < seen.count; i++) {
+                bool last = i + 1 == seen.count || strcmp(seen.calls[i], seen.calls[i + 1]) != 0;
+                calls += last;
+                assert_int_equal(seen.nan[i], last && calls > 6 ? poison & 1 : 0);
+                assert_int_equal(seen.inf[i], last && calls > 6 ? poison >> 1 : 0);
+            }
+            if (poison & 1) {
+                finding = the_finding(report, "nan-born");
+                assert_int_equal(finding.severity, BG_WARNING);
+                assert_string_equal(finding.call, "spoil#6");
+                expect_in(finding.file, "test_step.c");
+                expect_in(finding.message, "y of spoil#6 holds 1 NaN (of 64 elements), the first at index 5");
+            }
+            if (poison & 2)
+                expect_in(the_finding(report, "inf-born").message, "holds 1 infinities (of 64 elements), the first at "
+                                                                   "index 6");
+            bg_report_destroy(report);
+        }
+        bg_graph_destroy(graph);
+    }
+    put(&f->x, 1);
+    put(&f->y, 1);
+}
+
+BG_EAGER_OP(spoil_eagerly, BG_IN(x), BG_OUT(y))
+{
+    static const unsigned bits = 0x7fc00000;
+    float *y = elsewhere;
+    args->y.data = y;
+    bg_status status = from_cuda(bgk_scale(y, args->x.data, 1, N, stream));
+    return status != BG_OK ? status
+                           : from_cuda(cudaMemcpyAsync(y + 9, &bits, sizeof bits, cudaMemcpyHostToDevice, stream));
+}
+
+static bg_status spoiled_eagerly(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1);
+    BG_CALL(spoil_eagerly, stream, .x = f->y, .y = f->z);
+    return BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 1);
+}
+
+static void test_nan_of_an_eager_call(void **state)
+{
+    fixture *f = *state;
+    bg_report *report;
+    EXPECT_CUDA(cudaMalloc(&elsewhere, N * sizeof(float)));
+    put(&f->x, 1);
+    bg_graph *graph = capture(f, spoiled_eagerly);
+    report = step(f, graph);
+    assert_string_equal(the_finding(report, "nan-born").call, "spoil_eagerly#0");
+    assert_int_equal(bg_report_count(report), 1);
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaFree(elsewhere));
+    elsewhere = NULL;
+    put(&f->z, 1);
+    put(&f->y, 1);
+}
+
+/* A tensor of the host's is not read by the device. */
+static float host_table[N];
+
+BG_OP(from_table, BG_IN(table), BG_OUT(y))
+{
+    return from_cuda(bgk_fill(args->y.data, ((const float *)args->table.data)[0], N, stream));
+}
+
+static bg_status with_host_tensor(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    return BG_CALL(from_table, stream, .table = bg_tensor_1d(host_table, BG_F32, N), .y = f->y);
+}
+
+static void test_host_tensor(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, with_host_tensor);
+    bg_report *report = step(f, graph);
+    expect_in(the_finding(report, "not-counted").message, "table of from_table#0 is not in memory that the device");
+    assert_int_equal(bg_report_count(report), 1);
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+}
+
+/* ---- stopping, errors ---------------------------------------------------------------------------------------------
+ */
+
+static bool stop_at_move(void *user, const bg_step_info *info)
+{
+    ++*(int *)user;
+    return strcmp(info->call, "move#0") != 0;
+}
+
+static void test_stop(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, broken);
+    uint64_t replays = info_of(graph).replays;
+    bg_finding finding;
+    bg_report *report;
+    int count = 0;
+    put(&f->x, 1);
+    put(&f->y, 7);
+    EXPECT_OK(bg_step(graph, f->stream, stop_at_move, &count, &report));
+    assert_int_equal(count, 2);
+    assert_true(get(&f->y) == 0.9f); /* not as after the whole pass */
+    finding = the_finding(report, "stopped");
+    assert_int_equal(finding.severity, BG_NOTE);
+    assert_string_equal(finding.call, "move#0");
+    expect_in(finding.message, "after step 1 of 5");
+    bg_report_destroy(report);
+    assert_int_equal(info_of(graph).replays, replays); /* it was none */
+    expect_as_replay(f, graph);
+    bg_graph_destroy(graph);
+}
+
+BG_EAGER_OP(fragile, BG_VALUE(const bool *, fails))
+{
+    (void)stream;
+    return *args->fails ? BG_ERROR_TIMEOUT : BG_OK;
+}
+
+static bool fragile_fails;
+
+static bg_status with_fragile(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(fragile, stream, .fails = &fragile_fails);
+    return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+}
+
+static bool count_all(void *user, const bg_step_info *info)
+{
+    (void)info;
+    ++*(int *)user;
+    return true;
+}
+
+static void test_body_fails(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, with_fragile);
+    bg_finding finding;
+    bg_report *report;
+    int count = 0;
+    fragile_fails = true;
+    EXPECT_OK(bg_step(graph, f->stream, count_all, &count, &report));
+    assert_int_equal(count, 1);
+    finding = the_finding(report, "fault");
+    assert_int_equal(finding.severity, BG_FAULT);
+    assert_string_equal(finding.call, "fragile#0");
+    expect_in(finding.message, "BG_ERROR_TIMEOUT: op fragile, call fragile#0 at ");
+    bg_report_destroy(report);
+    fragile_fails = false;
+    expect_as_replay(f, graph);
+    bg_graph_destroy(graph);
+}
+
+static bool again(void *user, const bg_step_info *info)
+{
+    (void)info;
+    EXPECT_STATUS(bg_replay(user, cudaStreamPerThread), BG_ERROR_BUSY);
+    return true;
+}
+
+static void test_bad_arguments(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, broken);
+    bg_report *report = (bg_report *)(void *)f;
+    EXPECT_STATUS(bg_step(NULL, f->stream, NULL, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("graph is NULL");
+    assert_null(report);
+    EXPECT_STATUS(bg_step(graph, f->stream, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_step(graph, NULL, NULL, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("stream is NULL");
+    EXPECT_STATUS(bg_step_dump(graph, f->stream, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_step_dump(NULL, f->stream, "x", &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(bg_step(graph, f->other, NULL, NULL, &report), BG_ERROR_FOREIGN_CAPTURE);
+    cudaGraph_t unharmed = NULL;
+    EXPECT_CUDA(cudaStreamEndCapture(f->other, &unharmed));
+    EXPECT_CUDA(cudaGraphDestroy(unharmed));
+    EXPECT_OK(bg_step(graph, f->stream, again, graph, &report)); /* no replay inside */
+    bg_report_destroy(report);
+    expect_as_replay(f, graph);
+    bg_graph_destroy(graph);
+}
+
+/* While the same thread captures on another stream. */
+static void test_beside_a_capture(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, broken), *second;
+    bg_capture *open;
+    bg_report *report;
+    EXPECT_OK(bg_step(graph, f->stream, NULL, NULL, &report));
+    bg_report_destroy(report);
+    EXPECT_OK(bg_capture_begin(&open, f->other, NULL));
+    EXPECT_OK(bg_step(graph, f->stream, NULL, NULL, &report));
+    bg_report_destroy(report);
+    EXPECT_OK(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    EXPECT_OK(bg_capture_end(open, &second));
+    assert_int_equal(info_of(second).nodes, 1);
+    bg_graph_destroy(second);
+    bg_graph_destroy(graph);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_breaks),
+        TEST(test_write_backs),
+        TEST(test_copy_at_the_end),
+        TEST(test_forks),
+        TEST(test_kinds_of_nodes),
+        TEST(test_child_graphs),
+        TEST(test_memory_nodes),
+        TEST(test_forward),
+        TEST(test_nan_is_named_where_it_is_born),
+        TEST(test_nan_of_an_eager_call),
+        TEST(test_host_tensor),
+        TEST(test_stop),
+        TEST(test_body_fails),
+        TEST(test_bad_arguments),
+        TEST(test_beside_a_capture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
