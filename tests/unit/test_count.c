@@ -1,0 +1,95 @@
+/* bgk_count_specials: which bits are NaN and which infinity, in every format. */
+#include "support.h"
+
+#include <count.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static bgk_specials count(const void *host, size_t bytes, size_t n, bgk_float format, cudaStream_t stream)
+{
+    bgk_specials counts = BGK_SPECIALS_NONE, *result;
+    void *x;
+    EXPECT_CUDA(cudaMalloc(&x, bytes));
+    EXPECT_CUDA(cudaMalloc((void **)&result, sizeof *result));
+    EXPECT_CUDA(cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice));
+    EXPECT_CUDA(cudaMemcpy(result, &counts, sizeof counts, cudaMemcpyHostToDevice));
+    EXPECT_CUDA(bgk_count_specials(result, x, n, format, stream));
+    EXPECT_CUDA(cudaStreamSynchronize(stream));
+    EXPECT_CUDA(cudaMemcpy(&counts, result, sizeof counts, cudaMemcpyDeviceToHost));
+    EXPECT_CUDA(cudaFree(x));
+    EXPECT_CUDA(cudaFree(result));
+    return counts;
+}
+
+static void expect(const bgk_specials *found, uint64_t nan, uint64_t inf, uint64_t first_nan, uint64_t first_inf)
+{
+    assert_int_equal(found->nan, nan);
+    assert_int_equal(found->inf, inf);
+    assert_int_equal(found->first_nan, first_nan);
+    assert_int_equal(found->first_inf, first_inf);
+}
+
+/* Zero, the largest finite, a NaN of the least fraction, infinities, a NaN with the sign set, a subnormal: 3 finite, 2
+ * NaN, 2 infinite. */
+static void test_formats(void **state)
+{
+    static const uint16_t half[] = {0, 0x7bff, 0x7c01, 0x7c00, 0xfc00, 0xfe00, 0x8001},
+                          bfloat[] = {0, 0x7f7f, 0x7f81, 0x7f80, 0xff80, 0xffc0, 0x8001};
+    static const uint32_t single[] = {0, 0x7f7fffff, 0x7f800001, 0x7f800000, 0xff800000, 0xffc00000, 0x80000001};
+    static const uint64_t twice[] = {0,
+                                     0x7fefffffffffffff,
+                                     0x7ff0000000000001,
+                                     0x7ff0000000000000,
+                                     0xfff0000000000000,
+                                     0xfff8000000000000,
+                                     0x8000000000000001};
+    const fixture *f = *state;
+    bgk_specials found = count(half, sizeof half, 7, BGK_F16, f->stream);
+    expect(&found, 2, 2, 2, 3);
+    found = count(bfloat, sizeof bfloat, 7, BGK_BF16, f->stream);
+    expect(&found, 2, 2, 2, 3);
+    found = count(single, sizeof single, 7, BGK_F32, f->stream);
+    expect(&found, 2, 2, 2, 3);
+    found = count(twice, sizeof twice, 7, BGK_F64, f->stream);
+    expect(&found, 2, 2, 2, 3);
+    found = count(single, sizeof single, 2, BGK_F32, f->stream); /* what lies behind is not looked at */
+    expect(&found, 0, 0, UINT64_MAX, UINT64_MAX);
+}
+
+/* More elements than one sweep of the grid takes. */
+static void test_many(void **state)
+{
+    enum { MANY = 1024 * 256 * 2 + 77 };
+    const fixture *f = *state;
+    float *host = calloc(MANY, sizeof *host);
+    uint32_t nan = 0x7fc00000, inf = 0xff800000;
+    bgk_specials found;
+    assert_non_null(host);
+    memcpy(&host[MANY - 1], &nan, 4);
+    memcpy(&host[300000], &nan, 4);
+    memcpy(&host[MANY - 2], &inf, 4);
+    found = count(host, MANY * sizeof *host, MANY, BGK_F32, f->stream);
+    expect(&found, 2, 1, 300000, MANY - 2);
+    found = count(host, MANY * sizeof *host, MANY - 2, BGK_F32, f->stream);
+    expect(&found, 1, 0, 300000, UINT64_MAX);
+    free(host);
+}
+
+static void test_bad_arguments(void **state)
+{
+    const fixture *f = *state;
+    bgk_specials *result = (bgk_specials *)(void *)f->memory;
+    assert_int_equal(bgk_count_specials(result, f->memory, 0, BGK_F32, f->stream), cudaErrorInvalidValue);
+    assert_int_equal(bgk_count_specials(result, f->memory, 1, (bgk_float)9, f->stream), cudaErrorInvalidValue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_formats, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_many, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_bad_arguments, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
