@@ -243,7 +243,7 @@ static bg_status begin_calls(walk *w, part *p, long node)
     bg_status status = BG_OK;
     for (size_t i = 0; i < p->calls.count; i++) {
         bg__step_call *c = &p->calls.calls[i];
-        if (c->begun || !bg__step_call_has(c, node))
+        if (!c->whole || c->begun || !bg__step_call_has(c, node))
             continue;
         c->begun = true;
         BG__TRY(look_at_inputs(w, c->call, c->call->kept, &c->nan_in, &c->inf_in));
@@ -258,7 +258,7 @@ static bg_status end_calls(walk *w, part *p, long node, unit *u)
     bg_status status = BG_OK;
     for (size_t i = p->calls.count; i-- > 0;) {
         bg__step_call *c = &p->calls.calls[i];
-        if (bg__step_call_has(c, node) && --c->left == 0)
+        if (c->whole && bg__step_call_has(c, node) && --c->left == 0)
             BG__TRY(finish_call(w, c->call, c->call->kept, c->nan_in, c->inf_in, u));
     }
 done:

@@ -1,26 +1,35 @@
 #include "step_calls.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
-static bool has_nodes(const bg__call *call, int segment)
+/* A call's part of a segment. false: it has none. */
+static bool find_part(const bg__call *call, int segment, bg__step_call *part)
 {
-    return call->op != NULL && !call->eager && call->segment == segment && call->kept != NULL &&
-           call->first_node >= 0 && call->end_node > call->first_node;
+    if (call->op == NULL || call->eager || call->kept == NULL || call->first_node < 0 || call->end_node < 0 ||
+        segment < call->segment || segment > call->end_segment)
+        return false;
+    *part = (bg__step_call){.call = call,
+                            .first = segment == call->segment ? call->first_node : 0,
+                            .end = segment == call->end_segment ? call->end_node : LONG_MAX,
+                            .whole = call->segment == call->end_segment};
+    return part->end > part->first;
 }
 
 bg_status bg__step_calls_create(bg__step_calls *calls, const bg_graph *graph, int segment)
 {
+    bg__step_call part;
     size_t count = 0;
 
     *calls = (bg__step_calls){0};
     for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
-        count += has_nodes(call, segment);
+        count += find_part(call, segment, &part);
     calls->calls = calloc(count + 1, sizeof *calls->calls);
     if (calls->calls == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
     for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call)) {
-        if (has_nodes(call, segment))
-            calls->calls[calls->count++] = (bg__step_call){.call = call};
+        if (find_part(call, segment, &part))
+            calls->calls[calls->count++] = part;
     }
     return BG_OK;
 }

@@ -6,7 +6,9 @@
 
 typedef struct bg__step_call {
     const bg__call *call;
-    size_t left; /* nodes that have not run */
+    long first, end; /* its nodes in this segment */
+    bool whole;      /* they are all; else it has a break inside, and is only named */
+    size_t left;     /* nodes that have not run */
     bool begun;
     bool nan_in, inf_in; /* its inputs held some before it began */
 } bg__step_call;
@@ -22,7 +24,7 @@ void bg__step_calls_free(bg__step_calls *calls);
 
 static inline bool bg__step_call_has(const bg__step_call *c, long node)
 {
-    return node >= c->call->first_node && node < c->call->end_node;
+    return node >= c->first && node < c->end;
 }
 /* The innermost call of a node; NULL: none is known. */
 const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node);

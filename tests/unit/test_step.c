@@ -280,6 +280,33 @@ static void test_copy_at_the_end(void **state)
     elsewhere = NULL;
 }
 
+BG_OP(broken_inside, BG_IN(x), BG_OUT(y))
+{
+    bg_status status = from_cuda(bgk_scale(args->y.data, args->x.data, 0.5f, N, stream));
+    if (status == BG_OK)
+        status = BG_CALL(move, stream, .x = args->y, .y = args->y);
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->y.data, 0.6f, N, stream));
+}
+
+static bg_status break_inside(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(broken_inside, stream, .x = f->x, .y = f->y);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 0.9f);
+}
+
+static void test_break_in_a_captured_call(void **state)
+{
+    static const char *const calls[] = {"broken_inside#0", "broken_inside#0/move#0", "broken_inside#0", "scale#0"};
+    fixture *f = *state;
+    bg_graph *graph = capture(f, break_inside);
+    expect_as_replay(f, graph);
+    assert_int_equal(seen.count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(seen.calls[i], calls[i]);
+    bg_graph_destroy(graph);
+}
+
 static bg_status forked(void *user, cudaStream_t stream)
 {
     fixture *f = user;
@@ -650,6 +677,7 @@ int main(void)
         TEST(test_write_backs),
         TEST(test_copy_at_the_end),
         TEST(test_forks),
+        TEST(test_break_in_a_captured_call),
         TEST(test_kinds_of_nodes),
         TEST(test_child_graphs),
         TEST(test_memory_nodes),
