@@ -34,6 +34,7 @@ const char *bg__npy_dtype(bg_dtype dtype)
 size_t bg__npy_header(const bg_tensor *tensor, char header[BG__NPY_HEADER_BYTES])
 {
     enum { PREFIX = 10, ALIGNMENT = 64 };
+    static const char magic[8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
     size_t used = PREFIX, whole;
 
     used += (size_t)snprintf(header + used, BG__NPY_HEADER_BYTES - used,
@@ -46,7 +47,7 @@ size_t bg__npy_header(const bg_tensor *tensor, char header[BG__NPY_HEADER_BYTES]
     whole = (used + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     memset(header + used, ' ', whole - used - 1);
     header[whole - 1] = '\n';
-    memcpy(header, "\x93NUMPY\x01\x00", 8);
+    memcpy(header, magic, sizeof magic);
     header[8] = (char)((whole - PREFIX) & 0xff); /* little-endian, whatever the machine is */
     header[9] = (char)((whole - PREFIX) >> 8);
     return whole;

@@ -79,15 +79,18 @@ static void sort_edges(layout *l)
 
 static bg_status read_layout(layout *l, cudaGraph_t graph)
 {
+    size_t count = 0, edges = 0;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &l->count));
-    BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &l->edges));
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
+    l->count = count;
+    l->edges = edges;
     BG__TRY(make_room(l));
-    if (l->count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(graph, l->nodes, &l->count));
-    if (l->edges > 0)
-        BG__TRY_CUDA(cudaGraphGetEdges(graph, l->from, l->to, l->data, &l->edges));
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(graph, l->nodes, &count));
+    if (edges > 0)
+        BG__TRY_CUDA(cudaGraphGetEdges(graph, l->from, l->to, l->data, &edges));
     for (size_t i = 0; i < l->count; i++)
         l->handles[i] = (struct handle){l->nodes[i], i};
     qsort(l->handles, l->count, sizeof *l->handles, by_address);
