@@ -156,13 +156,13 @@ static void report_fault(walk *w, const unit *u, cudaError_t error)
     static const char *const advice = "the parameters that are addresses tell which memory it was given; "
                                       "bg_check tells which of them have moved or been freed";
     const unsigned *g = u->kernel.grid, *b = u->kernel.block;
-    char call[300], launch[800] = "";
+    char call[300], words[640], launch[800] = "";
     bg_status what;
 
     call_text(u->call, call, sizeof call);
     if (u->kernel.name[0] != '\0')
         snprintf(launch, sizeof launch, "; grid %u x %u x %u, block %u x %u x %u, parameters %s", g[0], g[1], g[2],
-                 b[0], b[1], b[2], u->kernel.words[0] != '\0' ? u->kernel.words : "unknown");
+                 b[0], b[1], b[2], bg__step_words(&u->kernel, words, sizeof words));
     bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL, advice, "%s%s failed with %s (%s)%s", u->node, call,
                    cudaGetErrorName(error), cudaGetErrorString(error), launch);
     what = bg__fail_cuda(error, "the step");

@@ -37,26 +37,45 @@ done:
     return status;
 }
 
-/* Bytes as words of 8, by their offset among all parameters; "..." where room ends. */
-static void add_words(char *text, size_t bytes, size_t offset, const void *from, size_t size)
+static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, size_t bytes)
 {
-    size_t used = strlen(text);
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        size_t left = size - at < sizeof(uint64_t) ? size - at : sizeof(uint64_t);
-        uint64_t word = 0;
-        if (bytes - used < sizeof ", +18446744073709551615 0x0123456789abcdef, ...") {
-            if (used > 0 && text[used - 1] != '.')
-                snprintf(text + used, bytes - used, ", ...");
-            return;
+    size_t used = 0, left;
+
+    for (int i = 0; i < kernel->parts; i++)
+        used += kernel->part[i].bytes;
+    left = sizeof kernel->bytes - used;
+    if (bytes > left || kernel->parts == BG__STEP_PARTS_MAX)
+        kernel->more = true;
+    if (left == 0 || kernel->parts == BG__STEP_PARTS_MAX)
+        return;
+    kernel->part[kernel->parts].offset = offset;
+    kernel->part[kernel->parts++].bytes = bytes < left ? bytes : left;
+    memcpy(kernel->bytes + used, from, bytes < left ? bytes : left);
+}
+
+/* A struct's padding may hold anything, which nobody is told of but after a fault. */
+const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes)
+{
+    const unsigned char *from = kernel->bytes;
+    size_t used = 0;
+
+    snprintf(text, bytes, "%s", kernel->parts > 0 ? "" : "unknown");
+    for (int i = 0; i < kernel->parts; from += kernel->part[i++].bytes) {
+        for (size_t at = 0; at < kernel->part[i].bytes && used < bytes; at += sizeof(uint64_t)) {
+            size_t left = kernel->part[i].bytes - at < sizeof(uint64_t) ? kernel->part[i].bytes - at : sizeof(uint64_t);
+            uint64_t word = 0;
+            memcpy(&word, from + at, left);
+            used += (size_t)snprintf(text + used, bytes - used, "%s+%zu 0x%0*llx", used > 0 ? ", " : "",
+                                     kernel->part[i].offset + at, 2 * (int)left, (unsigned long long)word);
         }
-        memcpy(&word, (const char *)from + at, left);
-        used += (size_t)snprintf(text + used, bytes - used, "%s+%zu 0x%0*llx", used > 0 ? ", " : "", offset + at,
-                                 2 * (int)left, (unsigned long long)word);
     }
+    if (kernel->more && used < bytes)
+        snprintf(text + used, bytes - used, ", ...");
+    return text;
 }
 
 /* One buffer with all parameters; cuBLAS launches so. */
-static void add_packed(void **extra, char *text, size_t bytes)
+static void add_packed(void **extra, bg__step_kernel *kernel)
 {
     const void *buffer = NULL;
     size_t size = 0;
@@ -69,19 +88,18 @@ static void add_packed(void **extra, char *text, size_t bytes)
             return;
     }
     if (buffer != NULL)
-        add_words(text, bytes, 0, buffer, size);
+        add_part(kernel, 0, buffer, size);
 }
 
-static bg_status kernel_words(const CUDA_KERNEL_NODE_PARAMS *params, char *text, size_t bytes)
+static bg_status kernel_parameters(const CUDA_KERNEL_NODE_PARAMS *params, bg__step_kernel *kernel)
 {
     PFN_cuFuncGetParamInfo_v12040 function_info = NULL;
     PFN_cuKernelGetParamInfo_v12040 kernel_info = NULL;
     bg_status status = BG_OK;
 
-    text[0] = '\0';
     if (params->kernelParams == NULL) {
         if (params->extra != NULL)
-            add_packed(params->extra, text, bytes);
+            add_packed(params->extra, kernel);
         return BG_OK;
     }
     if (params->func != NULL)
@@ -94,7 +112,7 @@ static bg_status kernel_words(const CUDA_KERNEL_NODE_PARAMS *params, char *text,
                                                : kernel_info(params->kern, i, &offset, &size);
         if (result != CUDA_SUCCESS) /* there is no such parameter */
             break;
-        add_words(text, bytes, offset, params->kernelParams[i], size);
+        add_part(kernel, offset, params->kernelParams[i], size);
     }
 done:
     return status;
@@ -116,7 +134,7 @@ bg_status bg__step_describe(const bg__step_node *node, bg__step_kernel *kernel)
     kernel->block[1] = params.blockDimY;
     kernel->block[2] = params.blockDimZ;
     BG__TRY(kernel_name(&params, kernel->name, sizeof kernel->name));
-    BG__TRY(kernel_words(&params, kernel->words, sizeof kernel->words));
+    BG__TRY(kernel_parameters(&params, kernel));
 done:
     return status;
 }

@@ -22,13 +22,22 @@ typedef struct bg__step_list {
 bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph);
 void bg__step_list_free(bg__step_list *list);
 
-/* What a kernel node would launch. Nothing of it points into the graph. */
+enum { BG__STEP_PARTS_MAX = 32, BG__STEP_BYTES_MAX = 192 };
+
+/* What a kernel node would launch. Nothing of it points into the graph: after a fault the device may answer nothing. */
 typedef struct bg__step_kernel {
     char name[256]; /* "" where it is no kernel */
     unsigned grid[3], block[3];
-    char words[640]; /* its parameters: "+0 0x00007f..., +8 ..." by offset */
+    struct {
+        size_t offset, bytes;
+    } part[BG__STEP_PARTS_MAX]; /* its parameters, or the one buffer that holds all; the first of them */
+    int parts;
+    bool more;
+    unsigned char bytes[BG__STEP_BYTES_MAX]; /* one after the other */
 } bg__step_kernel;
 bg_status bg__step_describe(const bg__step_node *node, bg__step_kernel *kernel);
+/* Its parameters as words of 8 bytes by their offset, "+0 0x00007f..., +8 ..."; "unknown" where there are none. */
+const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes);
 
 const char *bg__step_type_name(enum cudaGraphNodeType type);
 

@@ -357,6 +357,7 @@ static void test_kinds_of_nodes(void **state)
     assert_string_equal(seen.calls[4], "product#0"); /* one kernel or more */
     assert_string_equal(seen.calls[seen.count - 1], "scale#0");
     bg_graph_destroy(graph);
+    bg_workspace_release(cublas);
     assert_int_equal(cublasDestroy(cublas), CUBLAS_STATUS_SUCCESS);
     EXPECT_CUDA(cudaEventDestroy(external));
 }
