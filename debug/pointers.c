@@ -62,8 +62,24 @@ bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *alloca
     return BG_OK;
 }
 
+/* What both have in common, if they both hold address; else the one that does. */
+static bg__allocation narrow(uintptr_t address, const bg__allocation *range, const bg__allocation *mapping)
+{
+    bg__allocation both = *range;
+    uintptr_t range_end = range->base + range->bytes, mapping_end = mapping->base + mapping->bytes;
+
+    if (!bg__allocation_has(mapping, address))
+        return bg__allocation_has(range, address) ? *range : (bg__allocation){address, 1, range->id};
+    if (!bg__allocation_has(range, address))
+        return *mapping;
+    both.base = mapping->base > range->base ? mapping->base : range->base;
+    both.bytes = (mapping_end < range_end ? mapping_end : range_end) - both.base;
+    return both;
+}
+
 /* Of an address that CUDA does not know, the call succeeds, the id is 0, and a range is left as it was (measured). Of
- * virtual memory the range is all that was reserved, and the mapping what has the id. */
+ * virtual memory the range is all that was reserved, and a mapping in it has the id; a small allocation is a range in a
+ * mapping that it shares with others. */
 bg_status bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocation *allocation)
 {
     CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
@@ -80,11 +96,8 @@ bg_status bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__al
                    set->get(sizeof attributes / sizeof attributes[0], attributes, answers, (CUdeviceptr)address));
     if (id == 0)
         goto done;
-    *allocation = (bg__allocation){mapping, mapping_bytes, id};
-    if (!bg__allocation_has(allocation, address))
-        *allocation = (bg__allocation){range, range_bytes, id};
-    if (!bg__allocation_has(allocation, address))
-        *allocation = (bg__allocation){address, 1, id};
+    *allocation = narrow(address, &(const bg__allocation){range, range_bytes, id},
+                         &(const bg__allocation){mapping, mapping_bytes, id});
 done:
     return status;
 }

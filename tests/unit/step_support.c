@@ -25,7 +25,7 @@ bg_finding the_finding(const bg_report *report, const char *kind)
     return found;
 }
 
-void expect_clean(const bg_report *report)
+void expect_clean_step(const bg_report *report)
 {
     if (bg_report_count(report) > 0) {
         bg_finding finding = BG_FINDING_INIT;

@@ -8,7 +8,7 @@
 bg_finding the_finding(const bg_report *report, const char *kind);
 int count_findings(const bg_report *report, const char *kind);
 /* Fails the test with the findings' text unless there is none. */
-void expect_clean(const bg_report *report);
+void expect_clean_step(const bg_report *report);
 void expect_in(const char *text, const char *part);
 
 /* What lies in the fixture's memory, 3 N floats. */

@@ -167,6 +167,40 @@ static void test_memory_nodes(void **state)
     bg_graph_destroy(graph);
 }
 
+/* Memory of a pool is mapped into a range that is reserved for it all. */
+static void test_pool(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    bg_pool *pool = NULL, *other = NULL;
+    void *block = NULL, *others = NULL;
+    bg_finding finding = BG_FINDING_INIT;
+    bg_report *report;
+
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    EXPECT_OK(bg_pool_alloc(pool, N * sizeof(float), &block));
+    EXPECT_OK(bg_pool_create(&other, NULL));
+    EXPECT_OK(bg_pool_alloc(other, N * sizeof(float), &others));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_CUDA(bgk_scale(f->x.data, block, 2, N, f->stream));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_NO_FINDING(check(graph));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    bg_pool_release(other, others);
+    bg_pool_destroy(other);
+    EXPECT_NO_FINDING(check(graph));
+    bg_pool_release(pool, block);
+    bg_pool_destroy(pool);
+    report = check(graph); /* scale's kernel has its input twice */
+    assert_int_equal(bg_report_count(report), 2);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.kind, "dangling");
+    assert_ptr_equal(finding.address, block);
+    bg_report_destroy(report);
+    bg_graph_destroy(graph);
+}
+
 /* A kernel in a child graph. */
 static void test_child(void **state)
 {
@@ -261,6 +295,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_copies, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_cublas, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_memory_nodes, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_pool, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_child, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_expected, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_told, fixture_setup, fixture_teardown),

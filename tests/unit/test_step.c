@@ -186,7 +186,7 @@ static void expect_as_replay(fixture *f, bg_graph *graph)
     read_memory(f, stepped);
     assert_memory_equal(replayed, stepped, sizeof stepped);
     if (count_findings(report, "not-stepped") == 0)
-        expect_clean(report);
+        expect_clean_step(report);
     bg_report_destroy(report);
 }
 

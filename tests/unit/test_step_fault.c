@@ -130,7 +130,7 @@ static void expect_named(const program *p, bg_graph *graph, void (*plant)(const 
 {
     int count;
     bg_report *report = step(p, graph, &count); /* the clean twin */
-    expect_clean(report);
+    expect_clean_step(report);
     assert_int_equal(count, NODES);
     bg_report_destroy(report);
     plant(p);
