@@ -14,6 +14,12 @@
     X("stack-copy")                                                                                                    \
     X("frozen-value")                                                                                                  \
     X("unstable-pointer")                                                                                              \
-    X("frozen-control-flow")
+    X("frozen-control-flow")                                                                                           \
+    X("fault")                                                                                                         \
+    X("nan-born")                                                                                                      \
+    X("inf-born")                                                                                                      \
+    X("not-stepped")                                                                                                   \
+    X("not-counted")                                                                                                   \
+    X("stopped")
 
 #endif
