@@ -29,7 +29,7 @@ done:
     return status;
 }
 
-static bg_status find_own(bg_graph *graph)
+bg_status bg__addresses_find_own(bg_graph *graph)
 {
     cudaGraphNode_t *nodes = NULL;
     bg_status status = BG_OK;
@@ -298,7 +298,7 @@ bg_status bg__check_addresses(bg_graph *graph, bg_report *report)
         all = all && same[i];
     }
     if (!all)
-        BG__TRY(find_own(graph));
+        BG__TRY(bg__addresses_find_own(graph));
     for (int i = 0; i < noted->owner_count; i++)
         same[i] |= noted->owners[i].own;
     for (int i = 0; i < noted->count; i++)

@@ -15,6 +15,8 @@ bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
 /* A tensor's name in messages: "field x of op scale", "output parts[2] of op split", "buffer token of the runner". */
 const char *bg__note_text(const bg__note *note, char *text, size_t bytes);
 
+/* Marks the noted owners whose memory is that of allocation nodes of the graph. */
+bg_status bg__addresses_find_own(bg_graph *graph);
 /* Before a replay of a graph that is watched. */
 bg_status bg__check_replay(bg_graph *graph);
 

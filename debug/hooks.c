@@ -1,9 +1,11 @@
 /* What captures and replays know of the debugging tools. */
 #include "check.h"
+#include "node_pointers.h"
 #include "stepping.h"
 
 const bg__debug_table bg__debug_hooks = {
     .check_replay = bg__check_replay,
+    .note_nodes = bg__nodes_note,
     .step_begin = bg__stepping_begin,
     .step_replay = bg__stepping_replay,
     .step_end = bg__stepping_end,

@@ -292,6 +292,8 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
         goto done;
     }
     bg__writeback_bind(capture->graph);
+    if (capture->graph->watched)
+        BG__TRY(bg__debug_hooks.note_nodes(capture->graph));
     measure(capture);
     *graph = capture->graph;
     capture->graph = NULL;

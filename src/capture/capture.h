@@ -178,6 +178,8 @@ bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status statu
 typedef struct bg__debug_table {
     /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
     bg_status (*check_replay)(bg_graph *graph);
+    /* At the end of its capture: what the nodes hold now is what later checks compare with. */
+    bg_status (*note_nodes)(bg_graph *graph);
     /* BG_DEBUG_STEP: at begin, what the environment says of it; in place of a replay's walk; with the graph. */
     bg_status (*step_begin)(struct bg__stepping **stepping);
     bg_status (*step_replay)(bg_graph *graph, cudaStream_t stream);
