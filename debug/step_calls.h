@@ -3,6 +3,7 @@
 #define BG_DEBUG_STEP_CALLS_H
 
 #include "capture/capture.h"
+#include "step_look.h"
 
 typedef struct bg__step_call {
     const bg__call *call;
@@ -10,7 +11,7 @@ typedef struct bg__step_call {
     bool whole;      /* they are all; else it has a break inside, and is only named */
     size_t left;     /* nodes that have not run */
     bool begun;
-    bool nan_in, inf_in; /* its inputs held some before it began */
+    bg__held inputs; /* before it began */
 } bg__step_call;
 
 /* Captured calls of one segment that have nodes, a call before those inside it. */
