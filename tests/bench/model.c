@@ -4,6 +4,7 @@
 #include "../../examples/llama/ops.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "bench.h"
 #include "runner/runner.h"
@@ -20,7 +21,8 @@ static const llama_config smollm2 = {.layers = 30,
                                      .rope_base = 100000.0f,
                                      .norm_epsilon = 1e-5f};
 
-enum { CAPACITY = 256, POSITION = 64, WAYS = 3 };
+enum { CAPACITY = 256, POSITION = 64 };
+enum { SEGMENTS, FULL, EAGER, CHECKED, CHECKED_SEGMENTS, WAYS }; /* CHECKED: addresses, before each replay */
 
 typedef struct decoder {
     llama_batch *batch;
@@ -74,8 +76,8 @@ done:
 
 static bg_status report_steps(bench *b, const decoder *decoders, const timing *timings)
 {
-    const timing *segments = &timings[0], *full = &timings[1], *eager = &timings[2];
-    const bg_graph *graph = decoders[0].runner->plan.order[0]->graph;
+    const timing *segments = &timings[SEGMENTS], *full = &timings[FULL], *eager = &timings[EAGER];
+    const bg_graph *graph = decoders[SEGMENTS].runner->plan.order[0]->graph;
     bg_graph_info info = BG_GRAPH_INFO_INIT;
     row row = {.section = "model", .what = "decode step in segments", .unit = MICROSECONDS, .measure = "total"};
     bg_status status;
@@ -92,11 +94,15 @@ static bg_status report_steps(bench *b, const decoder *decoders, const timing *t
     /* No way of launching makes the device faster than the one graph keeps it busy. */
     row.target = 2 * full->total.median <= eager->total.median ? 0.5 : 0;
     BG__TRY(report_add(&b->report, &row));
-    BG__TRY(bg_graph_get_info(decoders[1].runner->plan.order[0]->graph, &info));
+    row = (struct row){.section = "model", .what = "one graph, BG_CHECK=replay", .against = "unchecked"};
+    BG__TRY(report_timings(&b->report, row, &timings[CHECKED], full, 0, 1.05));
+    snprintf(row.what, sizeof row.what, "in segments, BG_CHECK=replay");
+    BG__TRY(report_timings(&b->report, row, &timings[CHECKED_SEGMENTS], segments, 0, 1.05));
+    BG__TRY(bg_graph_get_info(decoders[FULL].runner->plan.order[0]->graph, &info));
     printf("\ntokens a second: %.0f in segments, %.0f as one graph, %.0f eagerly\n", 1e6 / segments->total.median,
            1e6 / full->total.median, 1e6 / eager->total.median);
     printf("the one graph holds %zu kernels; the eager step makes %llu launches and cuBLAS calls\n", info.kernel_nodes,
-           (unsigned long long)decoders[2].launches);
+           (unsigned long long)decoders[EAGER].launches);
     if (row.target == 0)
         printf("the device itself needs %.0f us a step (the one graph): twice the eager rate would be %.0f us\n",
                full->total.median, eager->total.median / 2);
@@ -146,9 +152,28 @@ done:
     return status;
 }
 
+/* What a look at all nodes takes. */
+static bg_status report_scan(const decoder *d)
+{
+    bg_graph *graph = d->runner->plan.order[0]->graph;
+    bg_graph_info info = BG_GRAPH_INFO_INIT;
+    bg_report *report = NULL;
+    bg_status status;
+    double began;
+
+    BG__TRY(bg_graph_get_info(graph, &info));
+    began = bg__now_ms();
+    BG__TRY(bg_check(graph, BG_CHECK_ALL, &report));
+    printf("bg_check of its %zu nodes and %d calls: %.2f ms, %d findings\n", info.nodes, info.calls,
+           bg__now_ms() - began, bg_report_count(report));
+done:
+    bg_report_destroy(report);
+    return status;
+}
+
 bg_status bench_model(bench *b)
 {
-    static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE};
+    static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE, BG_MODE_FULL, BG_MODE_PIECEWISE};
     enum { SEED = 1 };
     decoder decoders[WAYS] = {{NULL, NULL, 0}};
     contender contenders[WAYS];
@@ -168,12 +193,18 @@ bg_status bench_model(bench *b)
     }
     BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
     for (int i = 0; i < WAYS; i++) {
-        BG__TRY(open_decoder(&decoders[i], &device, modes[i], b->stream));
+        if (i >= CHECKED)
+            (void)setenv("BG_CHECK", "replay", 1);
+        status = open_decoder(&decoders[i], &device, modes[i], b->stream);
+        (void)unsetenv("BG_CHECK");
+        if (status != BG_OK)
+            goto done;
         contenders[i] = (contender){step, NULL, &decoders[i]};
     }
     BG__TRY(report_pool(b, &device));
     BG__TRY(bench_measure(contenders, WAYS, &plan, timings));
     BG__TRY(report_steps(b, decoders, timings));
+    BG__TRY(report_scan(&decoders[FULL]));
 done:
     for (int i = 0; i < WAYS; i++) {
         bg_runner_destroy(decoders[i].runner);
