@@ -174,6 +174,15 @@ static bg_status capture_by_hand(void *state)
     return status;
 }
 
+static bg_status capture_by_hand_in_threads(void *state)
+{
+    many *m = state;
+    bg_status status = BG_OK;
+    for (int i = 0; i < BUCKETS && status == BG_OK; i++)
+        status = by_hand_open_in_threads(&m->hands[i], &m->work, m->workers);
+    return status;
+}
+
 static bg_status undo_by_hand(void *state)
 {
     many *m = state;
@@ -184,11 +193,13 @@ static bg_status undo_by_hand(void *state)
 
 static bg_status compare_captures(bench *b, many *m, int workers, double target)
 {
-    contender contenders[] = {{capture_by_runner, undo_runner, m}, {capture_by_hand, undo_by_hand, m}};
+    contender contenders[] = {{capture_by_runner, undo_runner, m},
+                              {capture_by_hand, undo_by_hand, m},
+                              {capture_by_hand_in_threads, undo_by_hand, m}};
     int samples = (b->report.captures + 4) / 5;
     plan plan = {.stream = b->stream, .samples = samples, .warm_up = 1, .batch = 1};
     row row = {.section = "runner", .against = "serial"};
-    timing timings[2];
+    timing timings[3];
     bg_status status;
 
     m->workers = workers;
@@ -200,9 +211,12 @@ static bg_status compare_captures(bench *b, many *m, int workers, double target)
                           BUCKETS);
         goto done;
     }
-    BG__TRY(bench_measure(contenders, 2, &plan, timings));
+    BG__TRY(bench_measure(contenders, workers > 0 ? 3 : 2, &plan, timings));
     snprintf(row.what, sizeof row.what, "58 buckets captured, %d worker%s", workers, workers == 1 ? "" : "s");
     BG__TRY(report_timings(&b->report, row, &timings[0], &timings[1], target, 0));
+    row.against = "threads by hand";
+    if (workers > 0)
+        BG__TRY(report_timings(&b->report, row, &timings[0], &timings[2], target > 0 ? 1.10 : 0, 0));
 done:
     return status;
 }
