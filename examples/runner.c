@@ -11,9 +11,9 @@ static bg_status checked(cudaError_t error)
 }
 
 /* Captured: it works on all rows of the bucket, the padding too. */
-BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor), BG_VALUE(int, rows))
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
-    return checked(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)args->rows, stream));
+    return checked(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)args->x.dim[0], stream));
 }
 
 /* Eager: how many rows are the batch's own stands in the context, which is another one in each run. */
@@ -37,10 +37,11 @@ typedef struct model {
 static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
 {
     model *m = user;
-    int rows = context->padded_tokens;
-    BG_CALL(scale, stream, .x = m->x, .y = m->y, .factor = 0.5f, .rows = rows);
-    BG_CALL(normalize, stream, .x = m->y);
-    return BG_CALL(scale, stream, .x = m->y, .y = m->y, .factor = 100, .rows = rows);
+    bg_tensor x = bg_tensor_1d(m->x.data, BG_F32, context->padded_tokens);
+    bg_tensor y = bg_tensor_1d(m->y.data, BG_F32, context->padded_tokens);
+    BG_CALL(scale, stream, .x = x, .y = y, .factor = 0.5f);
+    BG_CALL(normalize, stream, .x = y);
+    return BG_CALL(scale, stream, .x = y, .y = y, .factor = 100);
 }
 
 static bg_status run_batch(bg_runner *runner, int tokens, cudaStream_t stream)
