@@ -16,7 +16,7 @@ link_planted()
     eval "$(cat "$OUT/flags.c") -w -c '$work/planted.c' -o '$work/planted.o'" &&
         $(sed "s| $OUT/.*||" "$OUT/flags.link") -pthread -o "$work/planted" "$OUT"/tests/random/*.o "$work/planted.o" \
             "$OUT/libtest_kernels.a" "$OUT/libbreakgraph.a" "$OUT/libbreakgraph_kernels.a" "$OUT/libhostcuda.a" \
-            -lopenblas -lstdc++ -lm -lpthread
+            -lcjson -lopenblas -lstdc++ -lm -lpthread
 }
 
 # plant NAME FILE SED: what sed makes of the file must fail.
@@ -70,7 +70,7 @@ plant bridge-shared $op/call.c \
 plant outputs-in-one-block $op/memory.c \
     's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
 plant segments-reversed $capture/replay.c \
-    's/for \(step = graph->steps, end.*/for (end = graph->steps - 1, step = end + graph->step_count; step > end; step--) {/'
+    's/for \(; step < end; step\+\+\)/for (step = end - 1, end = graph->steps - 1; step > end; step--)/'
 plant args-kept $capture/replay.c \
     '/^static bg_status run_body/,/^}/s/^ *memcpy\(eager->work.*/if (eager->args == NULL) return BG_OK;/'
 plant wrong-stream $capture/replay.c \
