@@ -485,13 +485,13 @@ static bool churn(session *s)
     return cuda_ok(s, error, "cudaMalloc or cudaMemset");
 }
 
-/* No program here has a stale address, whatever it does. */
+/* No program here has a fault that bg_check looks for, whatever it does. */
 static bool is_clean(session *s)
 {
     bg_report *report = NULL;
     bg_finding finding = BG_FINDING_INIT;
     bool clean;
-    if (!bg_ok(s, bg_check(s->graph, BG_CHECK_ADDRESSES | BG_CHECK_OVERLAP, &report), "bg_check"))
+    if (!bg_ok(s, bg_check(s->graph, BG_CHECK_ALL, &report), "bg_check"))
         return false;
     clean = bg_report_count(report) == 0;
     if (!clean && bg_report_get(report, 0, &finding) == BG_OK)
