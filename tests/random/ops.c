@@ -1,10 +1,20 @@
 #include "ops.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "random_kernels.h"
 
-pass this_pass;
+pass this_pass = {.nan_at = NO_CALL, .stack_copy_at = NO_CALL};
+
+bg_dtype pass_dtype(void)
+{
+    return this_pass.floats ? BG_F32 : BG_I32;
+}
+
+cudaError_t pass_mix(void *y, const void *a, const void *b, uint32_t k, int n, cudaStream_t stream)
+{
+    return this_pass.floats ? rk_blend(y, a, b, (float)(k % 1024) / 1024, n, stream) : rk_mix(y, a, b, k, n, stream);
+}
 
 static bg_status from_cuda(cudaError_t error)
 {
@@ -33,7 +43,7 @@ static bg_status put(void *args, bg_tensor *tensor, how h, int ordinal, uint32_t
     void *scratch = tensor->data;
 
     if (tensor->data == NULL && tensor->rank == 0) { /* the caller knows nothing of it */
-        *tensor = bg_tensor_1d(NULL, BG_I32, ELEMENTS);
+        *tensor = bg_tensor_1d(NULL, pass_dtype(), ELEMENTS);
         at = at == PLACE_HERE ? PLACE_SCRATCH : at;
     }
     if (at == PLACE_SCRATCH)
@@ -47,7 +57,27 @@ static bg_status put(void *args, bg_tensor *tensor, how h, int ordinal, uint32_t
 
 static bg_status mix(uint32_t *y, const void *a, const void *b, uint32_t k, int rows, cudaStream_t stream)
 {
-    return from_cuda(rk_mix(y, a, b, k, rows, stream));
+    return from_cuda(pass_mix(y, a, b, k, rows, stream));
+}
+
+/* What a replay would copy from there is gone by then. */
+static bg_status copy_from_stack(void *y, uint32_t k, cudaStream_t stream)
+{
+    const uint32_t values[] = {k, k + 1};
+    return from_cuda(cudaMemcpyAsync(y, values, sizeof values, cudaMemcpyHostToDevice, stream));
+}
+
+/* The last mix of a body, with what is planted in it. */
+static bg_status mix_last(uint32_t *y, const void *a, const void *b, uint32_t k, how h, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    if (h.own == this_pass.stack_copy_at)
+        status = copy_from_stack(y, k, stream);
+    if (status != BG_OK)
+        return status;
+    if (h.own == this_pass.nan_at)
+        return from_cuda(rk_blend((float *)(void *)y, a, b, NAN, rows_of(h), stream));
+    return mix(y, a, b, k, rows_of(h), stream);
 }
 
 /* y = mix(a, b) */
@@ -56,7 +86,7 @@ static bg_status body_mix(void *args, const void *a, const void *b, bg_tensor *y
 {
     uint32_t *to;
     bg_status status = put(args, y, h, 0, &to);
-    return status == BG_OK ? mix(to, a, b, k, rows_of(h), stream) : status;
+    return status == BG_OK ? mix_last(to, a, b, k, h, stream) : status;
 }
 
 /* outputs[j] = mix(a, a) with another k each */
@@ -68,7 +98,7 @@ static bg_status body_split(void *args, const void *a, bg_tensor *const *outputs
     for (int j = 0; j < count && status == BG_OK; j++) {
         status = put(args, outputs[j], h, j, &to);
         if (status == BG_OK)
-            status = mix(to, a, a, k + (uint32_t)j, rows_of(h), stream);
+            status = mix_last(to, a, a, k + (uint32_t)j, h, stream);
     }
     return status;
 }
@@ -121,8 +151,9 @@ BG_EAGER_OP(eager_split, BG_IN(a), BG_OUTS(parts, 3), WITH_VALUES)
 static bg_status body_nest(void *args, const bg_tensor *a, bg_tensor *y, uint32_t k, int variant, how h,
                            cudaStream_t stream)
 {
-    how inner = {variant & NEST_SCRATCH ? PLACE_SCRATCH : PLACE_HERE, 0, SHORTER_NEVER};
-    bg_tensor given = variant & NEST_OPEN ? (bg_tensor){.dtype = BG_I32} : bg_tensor_1d(NULL, BG_I32, ELEMENTS);
+    how inner = {variant & NEST_SCRATCH ? PLACE_SCRATCH : PLACE_HERE, INNER_CALL, SHORTER_NEVER};
+    bg_tensor given =
+        variant & NEST_OPEN ? (bg_tensor){.dtype = pass_dtype()} : bg_tensor_1d(NULL, pass_dtype(), ELEMENTS);
     mix_args made = {.a = *a, .b = *a, .y = given, .k = k, .how = inner};
     bg_status status = BG_CALL_ARGS(mix, stream, &made);
 

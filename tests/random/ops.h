@@ -5,6 +5,9 @@
 
 #include "program.h"
 
+/* In place of an instruction's id. */
+enum { NO_CALL = -2, INNER_CALL = -1 };
+
 /* How a body leaves its outputs. */
 typedef struct how {
     place where;
@@ -23,7 +26,15 @@ typedef struct pass {
     cudaEvent_t joined;         /* of bodies */
     cudaStream_t teller;        /* of bodies that leave work on it */
     cudaStream_t side;          /* of bodies that fork */
+    bool floats;                /* cells hold f32 in place of whole numbers */
+    /* Planted in the body of the call of that id, as its how tells; NO_CALL: in none. */
+    int nan_at, stack_copy_at;
 } pass;
 extern pass this_pass;
+
+/* Of cells in this pass. */
+bg_dtype pass_dtype(void);
+/* What bodies and plain kernels compute: rk_mix, or rk_blend where cells hold floats. */
+cudaError_t pass_mix(void *y, const void *a, const void *b, uint32_t k, int n, cudaStream_t stream);
 
 #endif

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bugs.h"
 #include "machine.h"
 #include "model.h"
 #include "ops.h"
-#include "random_kernels.h"
 
 /* Only the host device has it. */
 void hostcuda_seed(unsigned long long seed);
@@ -26,6 +26,7 @@ typedef struct session {
     void *slots[SLOTS];
     cudaStream_t origin;
     bg_graph *graph;
+    void (*change)(void); /* between the two captures of bg_check_twice */
 } session;
 
 static bool fails(session *s, failure_kind kind, int pass, const char *format, ...)
@@ -64,13 +65,21 @@ static void begin_pass(int number)
     this_pass.ambient = scramble((uint64_t)number);
 }
 
+static uint32_t input_bits(uint32_t number)
+{
+    float value = (float)(number >> 8) / (1 << 24);
+    if (this_pass.floats)
+        memcpy(&number, &value, sizeof number);
+    return number;
+}
+
 static bool upload_inputs(session *s)
 {
     uint64_t at = s->program->seed;
     for (int pass = 0; pass < PASSES; pass++)
         for (int b = 0; b < BUFFERS; b++)
             for (int i = 0; i < ELEMENTS; i++)
-                the_machine.host_inputs[pass][b][i] = scramble(at++);
+                the_machine.host_inputs[pass][b][i] = input_bits(scramble(at++));
     TRY_CUDA(cudaMemcpy(the_machine.inputs, the_machine.host_inputs, sizeof the_machine.host_inputs,
                         cudaMemcpyHostToDevice));
     TRY_CUDA(cudaDeviceSynchronize());
@@ -130,7 +139,7 @@ static void *memory_of(const session *s, int c)
 
 static bg_tensor tensor_at(void *data)
 {
-    return bg_tensor_1d(data, BG_I32, ELEMENTS);
+    return bg_tensor_1d(data, pass_dtype(), ELEMENTS);
 }
 
 static uint32_t value_of(const session *s, int i)
@@ -148,7 +157,7 @@ static int input_of(const session *s, int i)
 static bg_tensor output_for(const session *s, const instruction *in, int ordinal)
 {
     if (in->given[ordinal] == GIVEN_NOTHING)
-        return (bg_tensor){.dtype = BG_I32};
+        return (bg_tensor){.dtype = pass_dtype()};
     return tensor_at(in->given[ordinal] == GIVEN_SHAPE ? NULL : memory_of(s, in->out[ordinal]));
 }
 
@@ -222,7 +231,10 @@ static bool issue_call(session *s, int i, cudaStream_t stream)
 
     if (op->args_size > sizeof args)
         return fails(s, FAILED_CALL, this_pass.number, "the arguments of %s have %u bytes", op->name, op->args_size);
+    if (bug_skips(in->id))
+        return true;
     fill_args(s, i, op, args);
+    bug_spoil(in->id, op, args);
     if (!bg_ok(s, bg_op_call(op, stream, args, &site), op->name))
         return false;
     take_slots(s, in, op, args);
@@ -245,8 +257,8 @@ static bool issue(session *s, int i)
     case WAIT: return bg_ok(s, bg_stream_wait_stream_at(stream, stream_of(s, in->on), &site), "bg_stream_wait_stream");
     case BREAK: return bg_ok(s, bg_break_at(stream, &site), "bg_break");
     case KERNEL:
-        TRY_CUDA(rk_mix(memory_of(s, in->out[0]), memory_of(s, in->in[0]), memory_of(s, in->in[1]), in->k, ELEMENTS,
-                        stream));
+        TRY_CUDA(pass_mix(memory_of(s, in->out[0]), memory_of(s, in->in[0]), memory_of(s, in->in[1]), in->k, ELEMENTS,
+                          stream));
         return true;
     case COPY:
         TRY_CUDA(cudaMemcpyAsync(memory_of(s, in->out[0]), memory_of(s, in->in[0]), sizeof(tensor_data),
@@ -592,4 +604,47 @@ bool run_program(const program *p, failure *f)
     passed = run_all(&s);
     bg_graph_destroy(s.graph);
     return check_streams(&s) && passed;
+}
+
+/* ---- for the debugging tools ---- */
+
+bool run_captured(const program *p, bool (*look)(void *user, bg_graph *graph, cudaStream_t stream), void *user,
+                  failure *f)
+{
+    session s = {.program = p, .failure = f};
+    bool good;
+
+    *f = (failure){PASSED, 0, ""};
+    if (hostcuda_seed != NULL)
+        hostcuda_seed(p->schedule);
+    good = plan(&s) && upload_inputs(&s) && capture(&s) && check_streams(&s);
+    begin_pass(1);
+    good = good && reset(&s, the_machine.streams[0]) && cuda_ok(&s, cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    good = good && look(user, s.graph, the_machine.streams[0]);
+    bg_graph_destroy(s.graph);
+    return check_streams(&s) && good;
+}
+
+static void between(void *user)
+{
+    session *s = user;
+    (void)renew_events(s); /* the failure tells of it */
+    if (s->change != NULL)
+        s->change();
+}
+
+bool run_twice(const program *p, void (*change)(void), bg_report **report, failure *f)
+{
+    session s = {.program = p, .failure = f, .change = change};
+    bool good;
+
+    *f = (failure){PASSED, 0, ""};
+    *report = NULL;
+    if (hostcuda_seed != NULL)
+        hostcuda_seed(p->schedule);
+    begin_pass(0);
+    good = plan(&s) && upload_inputs(&s) && renew_events(&s) && set_environment(&s, true);
+    good = good && bg_ok(&s, bg_check_twice(forward, &s, between, the_machine.streams[0], report), "bg_check_twice");
+    good = set_environment(&s, false) && good && f->kind == PASSED;
+    return check_streams(&s) && good;
 }

@@ -27,4 +27,11 @@ void machine_close(void);
 /* Runs it under its schedule. True: it passed. */
 bool run_program(const program *p, failure *f);
 
+/* Captures it and lets look have the graph, with all ready for the first replay on stream, none of which has run.
+ * False: look's, or f says why. */
+bool run_captured(const program *p, bool (*look)(void *user, bg_graph *graph, cudaStream_t stream), void *user,
+                  failure *f);
+/* bg_check_twice of it; the report is the caller's, after a failure, too. change may be NULL. */
+bool run_twice(const program *p, void (*change)(void), bg_report **report, failure *f);
+
 #endif

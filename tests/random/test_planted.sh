@@ -14,7 +14,7 @@ fi
 link_planted()
 {
     eval "$(cat "$OUT/flags.c") -w -c '$work/planted.c' -o '$work/planted.o'" &&
-        $(sed "s| $OUT/.*||" "$OUT/flags.link") -pthread -o "$work/planted" "$OUT"/tests/random/*.o "$work/planted.o" \
+        $(sed "s| $OUT/.*||" "$OUT/flags.link") -pthread -o "$work/planted" "$OUT"/tests/random/[!t]*.o "$OUT/tests/random/test_random.o" "$work/planted.o" \
             "$OUT/libtest_kernels.a" "$OUT/libbreakgraph.a" "$OUT/libbreakgraph_kernels.a" "$OUT/libhostcuda.a" \
             -lcjson -lopenblas -lstdc++ -lm -lpthread
 }

@@ -1,51 +1,13 @@
 /* Random programs: each is run plainly, captured, and replayed on changing inputs, and must compute the same.
  *   test_random [--programs N] [--seed S] [--verbose]
  * Program i is made from seed S + i, so that --programs 1 --seed SEED runs the one that failed. */
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "model.h"
+#include "settings.h"
 #include "shrink.h"
 
 enum { PROGRAMS = 500, RARE_PERCENT = 5, ENOUGH = 400 };
-
-typedef struct settings {
-    int programs;
-    uint64_t seed;
-    bool verbose;
-} settings;
-
-static bool read_number(const char *text, uint64_t *number)
-{
-    char *end;
-    if (text == NULL || *text < '0' || *text > '9')
-        return false;
-    *number = strtoull(text, &end, 10);
-    return *end == '\0';
-}
-
-static bool read_settings(settings *s, int count, char **words)
-{
-    uint64_t number;
-    for (int i = 1; i < count; i++) {
-        if (strcmp(words[i], "--verbose") == 0) {
-            s->verbose = true;
-        } else if (strcmp(words[i], "--seed") == 0 && read_number(words[i + 1], &number)) {
-            s->seed = number;
-            i++;
-        } else if (strcmp(words[i], "--programs") == 0 && read_number(words[i + 1], &number) && number > 0 &&
-                   number <= 10000000) {
-            s->programs = (int)number;
-            i++;
-        } else {
-            fprintf(stderr, "usage: test_random [--programs N] [--seed S] [--verbose]\n");
-            return false;
-        }
-    }
-    return true;
-}
 
 static uint64_t features_of(const program *p)
 {
@@ -93,26 +55,6 @@ static void show_failure(program *p, failure *f, const settings *s)
     printf("not ok programs: seed %llu fails: %s\n", (unsigned long long)p->seed, kinds[f->kind]);
 }
 
-/* A program that ends the process is named, too; it cannot be shrunk here. */
-static char last_words[80];
-
-static void say_last_words(int number)
-{
-    ssize_t written = write(STDOUT_FILENO, last_words, strlen(last_words));
-    (void)written;
-    raise(number); /* the default action, now that the handler is reset */
-}
-
-static bool prepare_last_words(void)
-{
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE};
-    struct sigaction action = {.sa_handler = say_last_words, .sa_flags = (int)SA_RESETHAND};
-    bool good = true;
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-        good &= sigaction(signals[i], &action, NULL) == 0;
-    return good;
-}
-
 static bool run_programs(const settings *s)
 {
     int counts[FEATURE_COUNT] = {0};
@@ -127,7 +69,7 @@ static bool run_programs(const settings *s)
         features = features_of(&p);
         for (int b = 0; b < FEATURE_COUNT; b++)
             counts[b] += (int)(features >> b & 1);
-        snprintf(last_words, sizeof last_words, "seed %llu ends the process\n", (unsigned long long)p.seed);
+        set_last_words(p.seed);
         if (s->verbose)
             print_program(stdout, &p);
         if (!run_program(&p, &f)) {
@@ -145,7 +87,7 @@ int main(int count, char **words)
     bool good;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!read_settings(&s, count, words))
+    if (!read_settings(&s, "test_random", count, words))
         return 2;
     if (unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE") || unsetenv("BG_FOREIGN_INLINE"))
         return 2;
