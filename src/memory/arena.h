@@ -11,6 +11,7 @@ typedef enum bg__extent_state { BG__FREE, BG__LIVE, BG__PINNED } bg__extent_stat
 typedef struct bg__extent {
     struct bg__extent *next, *previous;
     size_t offset, bytes;
+    size_t asked; /* of one that is not free: without the padding up to the alignment */
     bg__extent_state state;
     uint64_t epoch;      /* of a free one: when it was released */
     uint64_t generation; /* of one that is not: the block's, for the ledger */

@@ -137,6 +137,7 @@ static bg_status take(bg_pool *pool, bg__side side, size_t wanted, bg__extent_st
         say_where(pool, side, wanted);
     } else {
         taken = bg__arena_take(arena, fit, bytes, state, &spare, &reused);
+        taken->asked = wanted;
         taken->generation = bg__ledger_generation();
         count(pool, side, bytes, state, reused);
         *ptr = bg__pages_address(&pool->pages, side, taken->offset, bytes);
@@ -299,6 +300,27 @@ bg_status bg__pool_check(const bg_pool *pool)
     if (in_use != pool->in_use || (pool->bucket != NULL && pinned != pool->figures.pinned))
         return bg__fail(BG_ERROR_MISMATCH, "%zu bytes are in use, %zu pinned; the pool counts %zu and %zu", in_use,
                         pinned, pool->in_use, pool->figures.pinned);
+done:
+    return status;
+}
+
+/* ---- for the tools ---- */
+
+bg_status bg__pool_unowned(const bg_pool *pool, bg_status (*visit)(void *user, void *ptr, size_t bytes), void *user)
+{
+    const size_t shared = pool->bucket == NULL ? pool->pages.ends[BG__LOW].bytes : 0;
+    bg_status status = BG_OK;
+
+    if (shared > 0)
+        BG__TRY(visit(user, bg__pages_address(&pool->pages, BG__LOW, 0, shared), shared));
+    for (int side = BG__LOW; side <= BG__HIGH; side++) {
+        for (const bg__extent *extent = pool->arenas[side].first; extent != NULL; extent = extent->next) {
+            char *ptr = bg__pages_address(&pool->pages, (bg__side)side, extent->offset, extent->bytes);
+            size_t owned = extent->state == BG__FREE ? 0 : extent->asked;
+            if (extent->bytes > owned)
+                BG__TRY(visit(user, ptr + owned, extent->bytes - owned));
+        }
+    }
 done:
     return status;
 }
