@@ -13,6 +13,8 @@ typedef struct bg__walk_options {
     void *user;
     const char *stop; /* after this call, or the node of this number; NULL: nowhere */
     bg__dump *dump;   /* NULL: none */
+    /* When a call's outputs are there; where a segment runs as a whole, after all of it. NULL: none. */
+    bg_status (*after)(void *user, const bg__call *call, const void *args);
 } bg__walk_options;
 
 /* How it ended. */

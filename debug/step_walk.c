@@ -44,6 +44,8 @@ static bg_status finish_call(walk *w, const bg__call *call, const void *args, co
         u->held = outputs;
     if (w->options->dump != NULL)
         BG__TRY(bg__dump_call(w->options->dump, call, args, w->stream));
+    if (w->options->after != NULL)
+        BG__TRY(w->options->after(w->options->user, call, args));
     u->stop |= w->options->stop != NULL && strcmp(w->options->stop, call->name) == 0;
 done:
     return status;
@@ -286,6 +288,9 @@ static bg_status run_segment(walk *w, int number)
                        "give cuBLAS a workspace (bg_cublas_bind) and allocate before the capture, to see single nodes",
                        "segment %d of %s has %s; it ran as a whole", segment, w->graph->name, p->list.whole);
         BG__TRY(run_step(w, number));
+        for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
+            if (p->calls.calls[i].whole)
+                BG__TRY(w->options->after(w->options->user, p->calls.calls[i].call, p->calls.calls[i].call->kept));
         w->index++;
         goto done;
     }
