@@ -20,6 +20,9 @@
     X("inf-born")                                                                                                      \
     X("not-stepped")                                                                                                   \
     X("not-counted")                                                                                                   \
-    X("stopped")
+    X("stopped")                                                                                                       \
+    X("unwritten-output")                                                                                              \
+    X("reads-unwritten")                                                                                               \
+    X("not-repeatable")
 
 #endif

@@ -49,6 +49,24 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
 BG_API bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                                 bg_report **report);
 
+/* Replays graph with different patterns in what nobody should read: the calls' scratch and bridge buffers, outputs of
+ * calls that no call reads before one has written them, released blocks and padding of the graph's pool, and the given
+ * outputs (count of them, in memory that the device reaches). An output that then differs, bit for bit, depends on
+ * what nobody wrote: "unwritten-output" where it, or an output on its way there, still holds the pattern; else
+ * "reads-unwritten" with the first op call whose outputs differ while its inputs do not, found by replays that step
+ * (bg_step). An output that also differs between two replays with the same pattern gives the note "not-repeatable". An
+ * op that keeps a part of what an output held has to declare it BG_INOUT.
+ *
+ * There are 3 replays, up to 7 where something is found, and eager bodies run in each. Each begins with the tensors of
+ * all op calls as they are now, and when it returns they hold that again; of the state that lies elsewhere nothing is
+ * known. That takes as much device memory again as those tensors, and waits for the device. An index that is read from
+ * unwritten memory may lead anywhere: such a replay may fault. Where an address is no longer what it was at capture,
+ * nothing is replayed, and the report has the findings of BG_CHECK_ADDRESSES. *report is the caller's.
+ *
+ * Errors: INVALID_ARGUMENT (a NULL, a bad tensor), OUT_OF_MEMORY, those of bg_replay and bg_step. */
+BG_API bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t count, cudaStream_t stream,
+                                 bg_report **report);
+
 /* ---- the ledger: from any thread ------------------------------------------------------------------------------ */
 
 /* Tells of a block that an allocator hands out of memory that it got from the driver in larger pieces; from here on the
