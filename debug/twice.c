@@ -112,7 +112,7 @@ static bg_status list_nodes(bg__side *side)
     for (size_t i = 0; i < side->nodes.count; i++) {
         call = side->nodes.node[i].call != NULL ? find_call(side, side->nodes.node[i].call, call) : 0;
         owner[i] = call;
-        side->calls[call].count++;
+        side->calls[call].count += !side->nodes.node[i].writeback;
     }
     next = side->room;
     for (size_t i = 0; i < side->call_count; i++) {
@@ -122,7 +122,8 @@ static bg_status list_nodes(bg__side *side)
     }
     for (size_t i = 0; i < side->nodes.count; i++) {
         bg__side_call *of = &side->calls[owner[i]];
-        of->nodes[of->count++] = i;
+        if (!side->nodes.node[i].writeback) /* the library's: whether it is a node depends on what comes next */
+            of->nodes[of->count++] = i;
     }
     return BG_OK;
 }

@@ -5,7 +5,7 @@
 #include "node_pointers.h"
 #include "report.h"
 
-/* An op call, and its nodes: those of no inner call. */
+/* An op call, and its nodes: those of no inner call, and no write-backs. */
 typedef struct bg__side_call {
     const bg__call *call; /* NULL: what lies in no call */
     const void *args;     /* what it was called with; NULL: none */

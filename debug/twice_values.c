@@ -34,18 +34,27 @@ static bool is_tensor(const bg_field *field)
     return field->role != BG_ROLE_VALUE;
 }
 
+static bool tensor_moved(const bg__twice *twice, const bg_tensor *x, const bg_tensor *y)
+{
+    bg__meaning first = bg__mean(&twice->side[0], (uintptr_t)x->data);
+    bg__meaning second = bg__mean(&twice->side[1], (uintptr_t)y->data);
+    return !bg__is_same_meaning(twice, &first, &second);
+}
+
 /* A tensor counts by its address and shape: what lies behind its rank is no part of it. */
+static bool tensor_differs(const bg__twice *twice, const bg_tensor *x, const bg_tensor *y)
+{
+    return !bg__tensor_has_shape(x, y) || tensor_moved(twice, x, y);
+}
+
 static bool field_differs(const bg__twice *twice, const bg_field *field, const void *a, const void *b)
 {
     const bg_tensor *x = a, *y = b;
     if (!is_tensor(field))
         return memcmp(a, b, field->size) != 0;
-    for (size_t i = 0; i < field->size / sizeof *x; i++) {
-        bg__meaning first = bg__mean(&twice->side[0], (uintptr_t)x[i].data);
-        bg__meaning second = bg__mean(&twice->side[1], (uintptr_t)y[i].data);
-        if (!bg__tensor_has_shape(&x[i], &y[i]) || !bg__is_same_meaning(twice, &first, &second))
+    for (size_t i = 0; i < field->size / sizeof *x; i++)
+        if (tensor_differs(twice, &x[i], &y[i]))
             return true;
-    }
     return false;
 }
 
@@ -258,7 +267,7 @@ static void compare_fill(difference *d)
 
 static void compare_nodes(difference *d)
 {
-    if (!d->nodes[0]->known || !d->nodes[1]->known || d->nodes[0]->writeback || d->nodes[1]->writeback)
+    if (!d->nodes[0]->known || !d->nodes[1]->known)
         return;
     switch (d->nodes[0]->type) {
     case cudaGraphNodeTypeKernel: compare_launch(d); break;
@@ -328,6 +337,22 @@ static bool make_same_nodes(const difference *d)
 
 /* ---- arguments of eager calls: a replay runs the body with those of the capture ---- */
 
+static void compare_tensors(const difference *d, const bg_field *field, const bg_tensor *x, const bg_tensor *y)
+{
+    for (size_t i = 0; i < field->size / sizeof *x; i++) {
+        bool moved = tensor_moved(d->twice, &x[i], &y[i]);
+        char element[24] = "";
+        if (!tensor_differs(d->twice, &x[i], &y[i]))
+            continue;
+        if (field->role == BG_ROLE_OUTS)
+            snprintf(element, sizeof element, "[%zu]", i);
+        bg__report_add(d->twice->report, moved ? "unstable-pointer" : "frozen-value", BG_FAULT, d->calls[0]->call, NULL,
+                       moved ? pointer_advice : value_advice,
+                       "field %s%s is at %p in the first capture, at %p in the second%s", field->name, element,
+                       x[i].data, y[i].data, bg__tensor_has_shape(&x[i], &y[i]) ? "" : ", of another shape");
+    }
+}
+
 static void compare_field(difference *d, const bg_field *field)
 {
     const char *a = (const char *)d->calls[0]->args + field->offset;
@@ -339,12 +364,7 @@ static void compare_field(difference *d, const bg_field *field)
     d->sure = sure;
     d->what = field->name;
     if (is_tensor(field)) {
-        const bg_tensor *x = (const void *)a, *y = (const void *)b;
-        bool moved = x->data != y->data;
-        bg__report_add(d->twice->report, moved ? "unstable-pointer" : "frozen-value", BG_FAULT, d->calls[0]->call, NULL,
-                       moved ? pointer_advice : value_advice,
-                       "field %s is at %p in the first capture, at %p in the second%s", field->name, x->data, y->data,
-                       bg__tensor_has_shape(x, y) ? "" : ", of another shape");
+        compare_tensors(d, field, (const void *)a, (const void *)b);
     } else if (field->size == sizeof(uint64_t)) {
         compare_word(d, a, b, false);
     } else {
