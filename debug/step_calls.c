@@ -12,7 +12,7 @@ static bool find_part(const bg__call *call, int segment, bg__step_call *part)
     *part = (bg__step_call){.call = call,
                             .first = segment == call->segment ? call->first_node : 0,
                             .end = segment == call->end_segment ? call->end_node : LONG_MAX,
-                            .whole = call->segment == call->end_segment};
+                            .last = segment == call->end_segment};
     return part->end > part->first;
 }
 

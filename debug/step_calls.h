@@ -8,9 +8,9 @@
 typedef struct bg__step_call {
     const bg__call *call;
     long first, end; /* its nodes in this segment */
-    bool whole;      /* they are all; else it has a break inside, and is only named */
+    bool last;       /* it ends here; else it has a break inside, and goes on in another segment */
     size_t left;     /* nodes that have not run */
-    bool begun;
+    bool begun;      /* its inputs have been looked at, in this segment or an earlier one of it */
     bg__held inputs; /* before it began */
 } bg__step_call;
 

@@ -157,15 +157,55 @@ static void name_node(const part *p, const bg__step_node *node, const bg__copy *
                  bg__step_type_name(node->type));
 }
 
+static bg__step_call *find_part(const part *p, const bg__call *call)
+{
+    for (size_t i = 0; i < p->calls.count; i++)
+        if (p->calls.calls[i].call == call)
+            return &p->calls.calls[i];
+    return NULL;
+}
+
+/* What was seen when the call began, in an earlier segment. Where none of it was stepped there, nobody looked in time:
+ * then nothing counts as born in it. */
+static void begin_again(const walk *w, const part *p, bg__step_call *c)
+{
+    c->inputs = (bg__held){1, 1};
+    for (const part *q = &w->parts[c->call->segment]; q < p; q++) {
+        const bg__step_call *earlier = find_part(q, c->call);
+        if (earlier == NULL || !earlier->begun)
+            continue;
+        c->inputs = earlier->inputs;
+        return;
+    }
+}
+
 static bg_status begin_calls(walk *w, part *p, long node)
 {
     bg_status status = BG_OK;
     for (size_t i = 0; i < p->calls.count; i++) {
         bg__step_call *c = &p->calls.calls[i];
-        if (!c->whole || c->begun || !bg__step_call_has(c, node))
+        if (c->begun || !bg__step_call_has(c, node))
             continue;
         c->begun = true;
-        BG__TRY(bg__look_at_inputs(&w->look, c->call, c->call->kept, &c->inputs));
+        if (p > &w->parts[c->call->segment])
+            begin_again(w, p, c);
+        else
+            BG__TRY(bg__look_at_inputs(&w->look, c->call, c->call->kept, &c->inputs));
+    }
+done:
+    return status;
+}
+
+/* Captured calls around an eager one, which may come before any node of theirs. */
+static bg_status begin_around(walk *w, const bg__call *eager)
+{
+    bg_status status = BG_OK;
+    for (const bg__call *call = eager->parent; call != NULL && call->op != NULL; call = call->parent) {
+        bg__step_call *c = call->segment < 0 ? NULL : find_part(&w->parts[call->segment], call);
+        if (c == NULL || c->begun)
+            continue;
+        c->begun = true;
+        BG__TRY(bg__look_at_inputs(&w->look, call, call->kept, &c->inputs));
     }
 done:
     return status;
@@ -177,7 +217,7 @@ static bg_status end_calls(walk *w, part *p, long node, unit *u)
     bg_status status = BG_OK;
     for (size_t i = p->calls.count; i-- > 0;) {
         bg__step_call *c = &p->calls.calls[i];
-        if (c->whole && bg__step_call_has(c, node) && --c->left == 0)
+        if (c->last && bg__step_call_has(c, node) && --c->left == 0)
             BG__TRY(finish_call(w, c->call, c->call->kept, &c->inputs, u));
     }
 done:
@@ -257,6 +297,8 @@ static bg_status run_step(walk *w, int number)
 
     bg__step_text(w->graph, number, u.node, sizeof u.node);
     if (eager != NULL)
+        BG__TRY(begin_around(w, eager->call));
+    if (eager != NULL)
         BG__TRY(bg__look_at_inputs(&w->look, eager->call, eager->args, &inputs));
     failed = bg__replay_step(w->graph, number, w->stream);
     bg__pending_note(); /* a body may have left an error of its own */
@@ -289,7 +331,7 @@ static bg_status run_segment(walk *w, int number)
                        "segment %d of %s has %s; it ran as a whole", segment, w->graph->name, p->list.whole);
         BG__TRY(run_step(w, number));
         for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
-            if (p->calls.calls[i].whole)
+            if (p->calls.calls[i].last)
                 BG__TRY(w->options->after(w->options->user, p->calls.calls[i].call, p->calls.calls[i].call->kept));
         w->index++;
         goto done;
