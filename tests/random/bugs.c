@@ -77,38 +77,73 @@ static void choose_tensors(bug *b, const instruction *in, dice *d)
     b->other = list[(first + 1) % count];
 }
 
-/* The calls as the model sees them, and the one chosen. */
-static bool choose(bug *b, const program *p, dice *d)
-{
-    int calls[OP_KINDS][2] = {{0}}, can[LENGTH], count = 0, start = dice_below(d, p->length), at = 0;
-    char name[24], names[LENGTH][40] = {""};
-    bool eager[LENGTH] = {false};
-    const instruction *in;
+/* The calls of a program as the model sees them, each at its instruction's place. */
+typedef struct call_list {
+    bool eager[LENGTH];
+    char names[LENGTH][40];
+} call_list;
 
+static void list_calls(call_list *list, const program *p)
+{
+    int calls[OP_KINDS][2] = {{0}};
+    char name[24];
+
+    memset(list, 0, sizeof *list);
     for (int i = 0; i < p->length; i++) {
+        const instruction *in = &p->list[i];
         call_name call = {NULL, 0, NULL, 0};
-        in = &p->list[i];
         if (in->kind != CALL)
             continue;
         call.name = op_name(in->op, in->eager, name, sizeof name);
         call.index = calls[in->op][in->eager]++;
-        eager[i] = model_is_eager(p, &call, in->eager);
-        snprintf(names[i], sizeof names[i], "%s#%d", name, call.index);
-        if (can_have(in, eager[i], b->sort))
-            can[count++] = i;
+        list->eager[i] = model_is_eager(p, &call, in->eager);
+        snprintf(list->names[i], sizeof list->names[i], "%s#%d", name, call.index);
     }
+}
+
+/* Whether the program is legal without the instruction, and its other calls are as eager: what is joined by a break, or
+ * named by its number, may be not. */
+static bool can_be_left_out(const program *p, const call_list *calls, int at)
+{
+    program without = *p;
+    call_list left;
+    int length;
+
+    without.length = length = p->length - 1;
+    memmove(&without.list[at], &without.list[at + 1], (size_t)(length - at) * sizeof without.list[0]);
+    if (!mend(&without) || without.length != length)
+        return false;
+    list_calls(&left, &without);
+    for (int i = 0; i < length; i++)
+        if (without.list[i].id != p->list[i + (i >= at)].id || left.eager[i] != calls->eager[i + (i >= at)])
+            return false;
+    return true;
+}
+
+static bool choose(bug *b, const program *p, dice *d)
+{
+    int can[LENGTH], count = 0, start = dice_below(d, p->length), at = 0;
+    const instruction *in;
+    call_list calls;
+    bool elsewhere;
+
+    list_calls(&calls, p);
+    for (int i = 0; i < p->length; i++)
+        if (p->list[i].kind == CALL && can_have(&p->list[i], calls.eager[i], b->sort) &&
+            (b->sort != BUG_BRANCH || can_be_left_out(p, &calls, i)))
+            can[count++] = i;
     if (count == 0)
         return false;
     while (at < count - 1 && can[at] < start)
         at++;
     in = &p->list[can[at]];
     b->line = in->id;
-    snprintf(b->call, sizeof b->call, "%s", names[can[at]]);
+    snprintf(b->call, sizeof b->call, "%s", calls.names[can[at]]);
     choose_tensors(b, in, d);
     b->second = dice_percent(d, 50);
-    /* An eager body may run while a graph is captured, a nest's inner ones too. */
-    b->told =
-        b->sort == BUG_MOVED || (b->sort == BUG_OUT_OF_RANGE && (eager[can[at]] || in->op == OP_NEST || b->second));
+    /* An eager body may run while a graph is captured, and the library copies what was left elsewhere. */
+    elsewhere = in->op == OP_NEST || in->place != PLACE_HERE || calls.eager[can[at]];
+    b->told = b->sort == BUG_MOVED || (b->sort == BUG_OUT_OF_RANGE && (elsewhere || b->second));
     return true;
 }
 

@@ -238,5 +238,7 @@ BG_EAGER_OP(tell, BG_IN(a), BG_OUT(y), WITH_VALUES)
     bg_status status = bg_stream_wait_stream(this_pass.teller, stream);
     if (status == BG_OK)
         status = body_mix(args, args->a.data, args->a.data, &args->y, args->k, args->how, this_pass.teller);
-    return status == BG_OK ? bg_event_record(this_pass.events[args->event], this_pass.teller) : status;
+    if (status == BG_OK)
+        status = bg_event_record(this_pass.events[args->event], this_pass.teller);
+    return status == BG_OK && this_pass.drains ? from_cuda(cudaStreamSynchronize(this_pass.teller)) : status;
 }

@@ -27,6 +27,7 @@ typedef struct pass {
     cudaStream_t teller;        /* of bodies that leave work on it */
     cudaStream_t side;          /* of bodies that fork */
     bool floats;                /* cells hold f32 in place of whole numbers */
+    bool drains;                /* no body leaves work behind it that has not run */
     /* Planted in the body of the call of that id, as its how tells; NO_CALL: in none. */
     int nan_at, stack_copy_at;
 } pass;

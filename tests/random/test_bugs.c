@@ -50,10 +50,20 @@ static bool check_is_clean(bg_graph *graph)
     return called(bg_check(graph, BG_CHECK_ALL, &report), "bg_check") && is_empty(report);
 }
 
+/* A step looks at outputs when the call ends: they must be there by then. */
+static bool step(bg_graph *graph, cudaStream_t stream, bg_report **report)
+{
+    bool good;
+    this_pass.drains = true;
+    good = called(bg_step(graph, stream, NULL, NULL, report), "bg_step");
+    this_pass.drains = false;
+    return good;
+}
+
 static bool step_is_clean(bg_graph *graph, cudaStream_t stream)
 {
     bg_report *report = NULL;
-    return called(bg_step(graph, stream, NULL, NULL, &report), "bg_step") && is_empty(report);
+    return step(graph, stream, &report) && is_empty(report);
 }
 
 /* ---- a bug ---- */
@@ -85,7 +95,7 @@ static bool find_in_graph(void *user, bg_graph *graph, cudaStream_t stream)
     bg_report *report = NULL;
 
     if (b->sort == BUG_NAN)
-        return called(bg_step(graph, stream, NULL, NULL, &report), "bg_step") && names(b, report);
+        return step(graph, stream, &report) && names(b, report);
     if (!is_there_at_capture(b) && !check_is_clean(graph))
         return false;
     return bug_happen(b) && called(bg_check(graph, BG_CHECK_ALL, &report), "bg_check") && names(b, report);
