@@ -65,12 +65,14 @@ static const void *args_of(const bg_graph *graph, const bg__call *call)
     return NULL;
 }
 
-static int depth_of(const bg__call *call)
+/* Calls come right before those in their bodies. */
+static size_t find_parent(const bg__side *side, const bg__call *call)
 {
-    int depth = 0;
-    for (; call->parent != NULL; call = call->parent)
-        depth++;
-    return depth;
+    size_t i = call->parent == &side->graph->root ? 0 : side->call_count;
+    while (i-- > 1)
+        if (side->calls[i].call == call->parent)
+            return i;
+    return 0;
 }
 
 static bg_status list_calls(bg__side *side)
@@ -84,8 +86,8 @@ static bg_status list_calls(bg__side *side)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
     side->calls[side->call_count++].pair = 0;
     for (const bg__call *call = bg__call_next(&side->graph->root); call != NULL; call = bg__call_next(call))
-        side->calls[side->call_count++] =
-            (bg__side_call){.call = call, .args = args_of(side->graph, call), .depth = depth_of(call), .pair = -1};
+        side->calls[side->call_count++] = (bg__side_call){
+            .call = call, .args = args_of(side->graph, call), .parent = find_parent(side, call), .pair = -1};
     return BG_OK;
 }
 
@@ -177,10 +179,13 @@ static void free_side(bg__side *side)
 
 /* ---- which calls are which ---- */
 
-static bool is_same_call(const bg__side_call *a, const bg__side_call *b)
+/* What is in the bodies of other calls is not the same, whatever it is. */
+static bool is_same_call(const bg__twice *twice, size_t i, size_t j)
 {
+    const bg__side_call *a = &twice->side[0].calls[i], *b = &twice->side[1].calls[j];
     const bg_site *x = &a->call->site, *y = &b->call->site;
-    if (a->call->op != b->call->op || a->depth != b->depth || a->call->eager != b->call->eager || x->line != y->line)
+    if (a->call->op != b->call->op || a->call->eager != b->call->eager || x->line != y->line ||
+        twice->side[0].calls[a->parent].pair != (long)b->parent)
         return false;
     return x->file == y->file || (x->file != NULL && y->file != NULL && strcmp(x->file, y->file) == 0);
 }
@@ -194,7 +199,7 @@ static void find_meeting(const bg__twice *twice, size_t *i, size_t *j)
     for (size_t steps = 1; steps < left + right; steps++) {
         for (size_t k = steps < left ? steps + 1 : left; k-- > 0;) {
             size_t l = steps - k;
-            if (k < left && l < right && is_same_call(&a->calls[*i + k], &b->calls[*j + l])) {
+            if (k < left && l < right && is_same_call(twice, *i + k, *j + l)) {
                 *i += k;
                 *j += l;
                 return;
@@ -211,7 +216,7 @@ static void pair_calls(bg__twice *twice)
     size_t i = 1, j = 1;
 
     while (i < a->call_count && j < b->call_count) {
-        if (is_same_call(&a->calls[i], &b->calls[j])) {
+        if (is_same_call(twice, i, j)) {
             a->calls[i].pair = (long)j;
             b->calls[j].pair = (long)i;
             i++;
@@ -222,20 +227,14 @@ static void pair_calls(bg__twice *twice)
     }
 }
 
-/* Calls without a pair; those inside of one go without saying. */
+/* Calls without a pair; those inside of one, which have none either, go without saying. */
 static void report_lone(bg__twice *twice, int which)
 {
     const bg__side *side = &twice->side[which];
-    int inside = 0; /* the depth of the last lone call, 0: none */
-
     for (size_t i = 1; i < side->call_count; i++) {
         const bg__side_call *call = &side->calls[i];
-        if (inside > 0 && call->depth > inside)
+        if (call->pair >= 0 || side->calls[call->parent].pair < 0)
             continue;
-        inside = 0;
-        if (call->pair >= 0)
-            continue;
-        inside = call->depth;
         twice->flow_differs = true;
         bg__report_add(twice->report, "frozen-control-flow", BG_FAULT, call->call, NULL,
                        "decide on the device, or in an eager op, or capture one graph for each case",

@@ -9,9 +9,9 @@
 typedef struct bg__side_call {
     const bg__call *call; /* NULL: what lies in no call */
     const void *args;     /* what it was called with; NULL: none */
-    int depth;
-    long pair;     /* the other capture's call that it is compared with; -1: there is none */
-    size_t *nodes; /* indices, in the side's room */
+    size_t parent;        /* the call in whose body it is; 0: in none */
+    long pair;            /* the other capture's call that it is compared with; -1: there is none */
+    size_t *nodes;        /* indices, in the side's room */
     size_t count;
 } bg__side_call;
 
