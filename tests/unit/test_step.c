@@ -3,6 +3,7 @@
 
 #include <breakgraph/cublas.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -485,6 +486,46 @@ static void test_nan_is_named_where_it_is_born(void **state)
     put(&f->y, 1);
 }
 
+/* The NaN comes after the break. */
+BG_OP(spoil_behind_a_break, BG_IN(x), BG_INOUT(y), BG_VALUE(int, poison))
+{
+    bg_status status = BG_CALL(move, stream, .x = args->x, .y = args->y);
+    return status != BG_OK ? status
+                           : from_cuda(bgk_scale(args->y.data, args->y.data, args->poison ? NAN : 1, N, stream));
+}
+
+static bg_status spoiled_behind_a_break(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(spoil_behind_a_break, stream, .x = f->x, .y = f->y, .poison = poison == 0);
+    BG_CALL(spoil_behind_a_break, stream, .x = f->y, .y = f->z, .poison = poison == 1);
+    return BG_CALL(scale, stream, .x = f->z, .y = f->z, .factor = 1);
+}
+
+static void test_nan_behind_a_break(void **state)
+{
+    static const char *const calls[] = {"spoil_behind_a_break#0", "spoil_behind_a_break#1"};
+    fixture *f = *state;
+    for (poison = 0; poison < 3; poison++) {
+        bg_report *report;
+        bg_graph *graph;
+        put(&f->x, 1);
+        put(&f->y, 1);
+        put(&f->z, 1);
+        graph = capture(f, spoiled_behind_a_break);
+        put(&f->y, 1);
+        put(&f->z, 1);
+        report = step(f, graph);
+        assert_int_equal(bg_report_count(report), poison < 2);
+        if (poison < 2)
+            assert_string_equal(the_finding(report, "nan-born").call, calls[poison]);
+        bg_report_destroy(report);
+        bg_graph_destroy(graph);
+    }
+    put(&f->y, 1);
+    put(&f->z, 1);
+}
+
 BG_EAGER_OP(spoil_eagerly, BG_IN(x), BG_OUT(y))
 {
     static const unsigned bits = 0x7fc00000;
@@ -684,6 +725,7 @@ int main(void)
         TEST(test_memory_nodes),
         TEST(test_forward),
         TEST(test_nan_is_named_where_it_is_born),
+        TEST(test_nan_behind_a_break),
         TEST(test_nan_of_an_eager_call),
         TEST(test_host_tensor),
         TEST(test_stop),

@@ -64,6 +64,31 @@ BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
 }
 
+BG_EAGER_OP(produce_two, BG_IN(x), BG_OUTS(parts, 2))
+{
+    bg_status status = from_cuda(bgk_scale(args->parts[0].data, args->x.data, 2, N, stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->parts[1].data, args->x.data, 3, N, stream));
+}
+
+/* The body must run at capture, to give z a shape, and leaves y elsewhere. */
+BG_EAGER_OP(produce_open, BG_IN(x), BG_OUT(y), BG_OUT(z))
+{
+    void *scratch;
+    bg_status status = bg_scratch(args, N * sizeof(float), &scratch);
+    if (status != BG_OK)
+        return status;
+    args->y.data = hidden.memory;
+    args->z = bg_tensor_1d(scratch, BG_F32, N);
+    status = from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(scratch, args->x.data, 3, N, stream));
+}
+
+BG_OP(around, BG_IN(x), BG_INOUT(y))
+{
+    bg_status status = BG_CALL(sum, stream, .x = args->x, .y = args->y);
+    return status != BG_OK ? status : BG_CALL(scale, stream, .x = args->y, .y = args->y, .factor = 2);
+}
+
 /* ---- passes ---- */
 
 typedef struct model {
@@ -84,7 +109,10 @@ enum {
     BRANCH,
     EXTRA,
     BREAK,
+    BESIDE,
+    AROUND,
     POINTER,
+    ARRAY,
     COPY,
     FILL,
     HIDDEN,
@@ -164,6 +192,25 @@ static bg_status forward(void *user, cudaStream_t stream)
         if (m->turn == 1)
             bg_break(stream);
         break;
+    case BESIDE:
+        BG_CALL(produce_open, stream, .x = f->x, .y = f->z, .z = {.dtype = BG_F32});
+        m->line = __LINE__ + 2;
+        if (m->turn == 1)
+            BG_CALL(pick, stream, .x = f->y, .k = 2);
+        break;
+    case AROUND:
+        m->line = __LINE__ + 2;
+        if (m->turn == 0)
+            BG_CALL(around, stream, .x = f->x, .y = f->y);
+        BG_CALL(around, stream, .x = f->y, .y = f->z);
+        break;
+    case ARRAY: {
+        bg_tensor own = f->y;
+        own.data = hidden.memory;
+        m->line = __LINE__ + 1;
+        BG_CALL(produce_two, stream, .x = f->x, .parts = {f->y, m->turn == 0 ? f->z : own});
+        break;
+    }
     case POINTER:
         m->line = __LINE__ + 1;
         BG_CALL(sum, stream, .x = m->turn == 0 ? f->x : f->z, .y = f->y);
@@ -280,6 +327,26 @@ static void test_extra_call(void **state)
     EXPECT_FINDING(report, "frozen-control-flow", "sum#0", m.line, "sum#0 is called in the second capture alone");
 }
 
+/* The write-back of the eager call before it is a node only where no other eager call follows. */
+static void test_branch_beside_an_eager_call(void **state)
+{
+    model m = {.f = *state, .kind = BESIDE};
+    bg_report *report;
+    EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
+    report = twice(&m);
+    EXPECT_FINDING(report, "frozen-control-flow", "pick#0", m.line, "pick#0 is called in the second capture alone");
+    EXPECT_CUDA(cudaFree(hidden.memory));
+    hidden.memory = NULL;
+}
+
+/* The next call of the same op has inner calls of the same lines. */
+static void test_branch_around_calls(void **state)
+{
+    model m = {.f = *state, .kind = AROUND};
+    bg_report *report = twice(&m);
+    EXPECT_FINDING(report, "frozen-control-flow", "around#0", m.line, "around#0 is called in the first capture alone");
+}
+
 static void test_break(void **state)
 {
     model m = {.f = *state, .kind = BREAK};
@@ -292,6 +359,17 @@ static void test_pointer(void **state)
     model m = {.f = *state, .kind = POINTER};
     bg_report *report = twice(&m);
     EXPECT_FINDING(report, "unstable-pointer", "sum#0", m.line, "field x is 0x");
+}
+
+static void test_pointer_in_an_array(void **state)
+{
+    model m = {.f = *state, .kind = ARRAY};
+    bg_report *report;
+    EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
+    report = twice(&m);
+    EXPECT_FINDING(report, "unstable-pointer", "produce_two#0", m.line, "field parts[1] is at 0x");
+    EXPECT_CUDA(cudaFree(hidden.memory));
+    hidden.memory = NULL;
 }
 
 static void test_copy(void **state)
@@ -401,8 +479,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_eager_value, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_branch, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_extra_call, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_branch_beside_an_eager_call, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_branch_around_calls, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_break, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_pointer, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_pointer_in_an_array, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_copy, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_fill, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_hidden, fixture_setup, fixture_teardown),
