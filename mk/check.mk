@@ -40,6 +40,7 @@ soak: tests soaks $(if $(PLANTED),planted)
 	@for program in $(SOAK); do $$program || exit 1; done
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) tests/run --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM))
 	@$(OUT)/tests/random/test_random --programs 20000
+	@$(OUT)/tests/random/test_bugs --programs 4000
 	@tests/run --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
 	$(if $(filter host,$(DEVICE)),@tests/run --results $(OUT)/sweep-results.tsv --seeds $(SWEEP_SEEDS) --seeded test_fault_sweep $(filter %/test_fault_sweep,$(UNIT)))
 

@@ -70,7 +70,7 @@ plant bridge-shared $op/call.c \
 plant outputs-in-one-block $op/memory.c \
     's/ && memory->blocks\[i\].slot == slot/ \&\& slot >= 0/'
 plant segments-reversed $capture/replay.c \
-    's/for \(; step < end; step\+\+\)/for (step = end - 1, end = graph->steps - 1; step > end; step--)/'
+    's/for \(; step < end; step\+\+\) \{/for (end = graph->steps - 1, step = end + graph->step_count; step > end; step--) {/'
 plant args-kept $capture/replay.c \
     '/^static bg_status run_body/,/^}/s/^ *memcpy\(eager->work.*/if (eager->args == NULL) return BG_OK;/'
 plant wrong-stream $capture/replay.c \
