@@ -21,7 +21,8 @@ BG_BEGIN_C_
  *   NODES:     the addresses in kernel, copy and fill nodes, in child graphs too: those that point into memory which
  *              has been freed since the graph was first looked at ("dangling")
  *   HOST_MEMORY: copies from and to host memory that CUDA does not know ("pageable-copy", "stack-copy")
- *   OVERLAP:   outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything */
+ *   OVERLAP:   outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything
+ *   LEAKS:     kept for work that ran at capture and is in no segment; this version has no check of it */
 enum {
     BG_CHECK_ADDRESSES = 1,
     BG_CHECK_NODES = 2,
