@@ -142,7 +142,7 @@ static void report_output(const bg__poison *poison, size_t number, const bg__poi
 {
     bg__field_tensor field = {0};
     const bg__call *call;
-    char name[64];
+    char name[80];
     size_t first = 0;
 
     while (!bg__poison_is_unwritten(bytes, first))
