@@ -29,7 +29,7 @@ done:
     return status;
 }
 
-/* By the driver's own call, the cheapest. */
+/* By the driver's own call, which takes several attributes at once. */
 bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reached)
 {
     CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
