@@ -9,6 +9,7 @@ bg_status bg__driver_entry(const char *name, unsigned since, void *function)
     void *address = NULL;
     bg_status status = BG_OK;
 
+    bg__pending_note(); /* callers of the driver alone have not */
     BG__TRY_CUDA(cudaGetDriverEntryPointByVersion(name, &address, since, cudaEnableDefault, &found));
     if (found != cudaDriverEntryPointSuccess || address == NULL) {
         status = bg__fail(BG_ERROR_UNSUPPORTED, "the driver has no %s of CUDA %u.%u; update the driver", name,

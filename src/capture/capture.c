@@ -121,6 +121,7 @@ static void dispose(bg_capture *capture)
         bg__thread_self()->phase = BG_PHASE_PLAIN;
     bg__workers_stop(capture->workers);
     bg__survey_free(capture->survey);
+    bg__marks_free(capture->marks);
     bg__state_free(&capture->state);
     bg__override_free(capture->override);
     bg_graph_destroy(capture->graph);

@@ -101,6 +101,7 @@ typedef struct bg__note {
 typedef struct bg__noted_order {
     int *list;
     int count, capacity;
+    int last; /* in the list, that was found last */
 } bg__noted_order;
 
 typedef struct bg__noted {
@@ -194,6 +195,7 @@ typedef struct bg__member {
     cudaEvent_t event;    /* for forks to it and joins from it */
     bg_site site;         /* where it was forked, for messages */
     const bg__call *last; /* the last op captured on it; NULL: none in this segment */
+    cudaGraphNode_t stood; /* marks.c */
 } bg__member;
 
 /* An event that the program recorded in this capture, through this library. */
@@ -238,6 +240,8 @@ struct bg_capture {
     bool follows_pool;           /* what the origin runs comes after all that used the pool before */
     size_t pool_mapped;          /* at begin */
     struct bg__survey *survey;   /* room to look at segments in (unjoined.c) */
+    struct bg__marks *marks;     /* of the calls of the open segment */
+    cudaGraphNode_t stood;       /* the origin (marks.c) */
     struct bg__workers *workers; /* NULL: segments are instantiated here */
     bg__copy *writebacks;        /* of the last break: they go into the segment that follows it */
     bool open;                   /* the origin captures */
@@ -359,12 +363,22 @@ bg_status bg__events_settle(bg_capture *capture);
 /* The same where nothing can be told of a failure. */
 void bg__events_free(bg_capture *capture);
 
+/* The nodes of captured calls (marks.c). Writes to *place how many nodes the open segment has, when it ends: place lives
+ * until then. *active: whether the capture is still sound; its end will tell why not, and *place stays -1. */
+typedef struct bg__marks bg__marks;
+bg_status bg__mark(bg_capture *capture, long *place, bool *active);
+/* The segment is about to end with these nodes, in the order of their making. */
+void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count);
+/* It has been thrown away. */
+void bg__marks_forget(bg_capture *capture);
+void bg__marks_free(bg__marks *marks);
+
 /* Work that the origin does not wait for (unjoined.c). */
 typedef struct bg__unjoined {
     bg_status status; /* OK: there is none */
     char text[400];
 } bg__unjoined;
-/* Looks at the segment that is open. */
+/* Looks at the segment that is open, whose nodes it also tells to the marks. */
 bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined);
 void bg__survey_free(struct bg__survey *survey);
 

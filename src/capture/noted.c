@@ -61,6 +61,7 @@ static bg_status put_in_order(bg__noted *noted, bg__level level, int index)
     memmove(&order->list[at + 1], &order->list[end], (size_t)(order->count - end) * sizeof *order->list);
     order->list[at] = index;
     order->count += 1 - (end - at);
+    order->last = at;
 done:
     return status;
 }
@@ -78,13 +79,20 @@ done:
 
 /* An address that the graph holds since earlier in this capture need not be asked for: if its allocation has gone since
  * then, the graph is stale already. The two inner levels change in a capture, and tell when. */
-static bool is_known(const bg__noted *noted, bg__level level, uintptr_t address, uint64_t version, int *index)
+static bool is_known(bg__noted *noted, bg__level level, uintptr_t address, uint64_t version, int *index)
 {
-    int count = count_until(noted, level, address);
+    bg__noted_order *order = &noted->order[level];
     const bg__noted_owner *known;
-    if (count == 0)
+    if (order->count == 0)
         return false;
-    *index = noted->order[level].list[count - 1];
+    *index = order->list[order->last]; /* one tensor mostly lies where the one before it does */
+    if (!bg__owner_has(&noted->owners[*index].owner, address)) {
+        int count = count_until(noted, level, address);
+        if (count == 0)
+            return false;
+        order->last = count - 1;
+        *index = order->list[order->last];
+    }
     known = &noted->owners[*index];
     return bg__owner_has(&known->owner, address) && (level == BG__DRIVER || known->version == version);
 }
@@ -92,7 +100,7 @@ static bool is_known(const bg__noted *noted, bg__level level, uintptr_t address,
 /* *index is -1 where the address has no owner on that level. */
 static bg_status find_owner(bg__noted *noted, bg__level level, uintptr_t address, int *index)
 {
-    uint64_t version = bg__ledger_version();
+    uint64_t version = level == BG__DRIVER ? 0 : bg__ledger_version();
     bg__owner owner;
     bg_status status = BG_OK;
     int last;

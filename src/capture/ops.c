@@ -128,27 +128,6 @@ done:
 
 /* ---- the hook ---- */
 
-/* How many nodes the open segment has, so that the tools can name the call that a node comes from. -1 where the capture
- * has been invalidated, of which its end will tell. */
-static bg_status count_nodes(const bg_capture *capture, long *nodes)
-{
-    enum cudaStreamCaptureStatus capturing;
-    cudaGraph_t graph = NULL;
-    size_t count = 0;
-    bg_status status = BG_OK;
-
-    *nodes = -1;
-    BG__TRY_CUDA(cudaStreamGetCaptureInfo(capture->origin, &capturing, NULL, &graph, NULL, NULL, NULL));
-    if (capturing != cudaStreamCaptureStatusActive)
-        goto done;
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
-    *nodes = (long)count;
-done:
-    if (status != BG_OK)
-        bg__fail_where("the nodes of segment %d", capture->graph->segment_count);
-    return status;
-}
-
 /* A body may do what breaks a capture, of which CUDA tells only later. */
 static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, bg_status status)
 {
@@ -167,47 +146,46 @@ static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, 
     return status;
 }
 
-static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream)
+/* No call of the runtime, so that what the body leaves as CUDA's last error stays the program's. */
+static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, bool *sound)
 {
     bg__call_rewind(call);
     bg__capture_note_call(capture, stream, call);
-    return count_nodes(capture, &call->first_node);
+    return bg__mark(capture, &call->first_node, sound);
 }
 
-/* body: what it returned. */
-static bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_status body)
+/* body: what it returned; was_sound: the capture, before it. */
+static bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_status body, bool was_sound)
 {
     bg_status status;
+    bool sound;
 
     call->end_segment = capture->graph->segment_count;
-    bg__pending_note(); /* the body may have left an error of its own */
     if (body != BG_OK) {
         char text[1024];
         snprintf(text, sizeof text, "%s", bg_last_error());
-        status = count_nodes(capture, &call->end_node);
+        status = bg__mark(capture, &call->end_node, &sound);
         bg__fail_restore(text);
-        if (status == BG_OK && call->first_node >= 0 && call->end_node < 0)
-            return blame_inlined(capture, call, body);
-        return body;
+        return status == BG_OK && was_sound && !sound ? blame_inlined(capture, call, body) : body;
     }
-    status = count_nodes(capture, &call->end_node);
-    if (status == BG_OK && call->first_node >= 0 && call->end_node < 0)
-        status = blame_inlined(capture, call, BG_OK);
-    else if (status == BG_OK)
-        status = bg__call_keep(call, args);
-    if (status == BG_OK)
-        status = bg__noted_call(capture->graph, call, NULL, args);
+    BG__TRY(bg__mark(capture, &call->end_node, &sound));
+    if (was_sound && !sound)
+        return blame_inlined(capture, call, BG_OK);
+    BG__TRY(bg__call_keep(call, args));
+    BG__TRY(bg__noted_call(capture->graph, call, NULL, args));
+done:
     return status;
 }
 
 static bg_status capture_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
 {
     bg_status status;
+    bool sound;
 
-    BG__TRY(begin_inline(capture, call, stream));
+    BG__TRY(begin_inline(capture, call, stream, &sound));
     status = bg__call_run(call, call->op->body, args, stream);
     if (!capture->aborted)
-        status = end_inline(capture, call, args, status);
+        status = end_inline(capture, call, args, status, sound);
 done:
     if (status != BG_OK)
         bg__call_blame(call, status);
@@ -226,9 +204,9 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
     call->eager = capture->debug == BG_DEBUG_OPS ||
                   bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager);
     call->segment = capture->graph->segment_count;
-    bg__pending_note();
     if (call->eager) {
         at_break at = {op, call, args};
+        bg__pending_note();
         status = bg__capture_break(capture, run_at_break, &at);
     } else {
         status = capture_inline(capture, call, stream, args);

@@ -26,6 +26,7 @@ static void mark_closed(bg_capture *capture)
         bg__captured_remove(capture->members[i].stream, capture->thread);
     if (capture->open)
         bg__ranges_close_segment(capture);
+    bg__marks_forget(capture);
     capture->open = false;
 }
 

@@ -111,7 +111,7 @@ static bool is_chain(const survey *s)
     return true;
 }
 
-static bg_status take(const bg_capture *capture, survey *s, bool *chain)
+static bg_status take(bg_capture *capture, survey *s, bool *chain)
 {
     enum cudaStreamCaptureStatus capturing;
     const cudaGraphNode_t *frontier = NULL;
@@ -125,6 +125,7 @@ static bg_status take(const bg_capture *capture, survey *s, bool *chain)
         goto done; /* the end will say why */
     BG__TRY(copy_frontier(s, frontier, count));
     BG__TRY(list_nodes(s, graph));
+    bg__marks_settle(capture, s->nodes, s->node_count);
     BG__TRY(list_edges(s, graph));
     *chain = is_chain(s);
     if (!*chain)

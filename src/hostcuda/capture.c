@@ -1,5 +1,6 @@
 #include "hostcuda/capture.h"
 
+#include "hostcuda/driver.h"
 #include "hostcuda/graph.h"
 #include "hostcuda/stream.h"
 
@@ -366,32 +367,69 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
     return hc_end(error);
 }
 
+struct info {
+    enum cudaStreamCaptureStatus *status;
+    unsigned long long *id;
+    cudaGraph_t *graph;
+    const cudaGraphNode_t **dependencies;
+    size_t *count;
+};
+
+/* What is NULL is not asked for; the rest is written where the stream captures. */
+static cudaError_t inform(cudaStream_t stream, const struct info *asked)
+{
+    cudaStream_t found = NULL;
+    cudaError_t error = asked->status ? hc_stream_from(stream, &found) : cudaErrorInvalidValue;
+    if (!error)
+        error = check_legacy(found, false);
+    if (error)
+        return error;
+    *asked->status = status_of(found);
+    if (*asked->status != cudaStreamCaptureStatusActive)
+        return cudaSuccess;
+    if (asked->id)
+        *asked->id = found->capture->id;
+    if (asked->graph)
+        *asked->graph = found->capture->graph;
+    if (asked->dependencies)
+        *asked->dependencies = found->frontier.items;
+    if (asked->count)
+        *asked->count = found->frontier.count;
+    return cudaSuccess;
+}
+
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
                                      unsigned long long *id_out, cudaGraph_t *graph_out,
                                      const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
                                      size_t *numDependencies_out)
 {
-    cudaStream_t found = NULL;
     cudaError_t error = hc_begin();
     if (!error)
-        error = captureStatus_out ? hc_stream_from(stream, &found) : cudaErrorInvalidValue;
-    if (!error)
-        error = check_legacy(found, false);
-    if (error)
-        return hc_end(error);
-    *captureStatus_out = status_of(found);
-    bool active = *captureStatus_out == cudaStreamCaptureStatusActive;
-    if (id_out && active)
-        *id_out = found->capture->id;
-    if (graph_out && active)
-        *graph_out = found->capture->graph;
-    if (dependencies_out && active)
-        *dependencies_out = found->frontier.items;
-    if (edgeData_out && active)
+        error = inform(stream,
+                       &(struct info){captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
+    if (!error && edgeData_out && *captureStatus_out == cudaStreamCaptureStatusActive)
         *edgeData_out = NULL; /* no edge carries data */
-    if (numDependencies_out && active)
-        *numDependencies_out = found->frontier.count;
-    return hc_end(cudaSuccess);
+    return hc_end(error);
+}
+
+/* The statuses have the runtime's numbers. */
+CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
+                                CUgraph *graph_out, const CUgraphNode **dependencies_out,
+                                const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)
+{
+    enum cudaStreamCaptureStatus status;
+    unsigned long long id = 0;
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = inform(hStream, &(struct info){captureStatus_out ? &status : NULL, &id, graph_out, dependencies_out,
+                                               numDependencies_out});
+    if (!error)
+        *captureStatus_out = (CUstreamCaptureStatus)status;
+    if (!error && status == cudaStreamCaptureStatusActive && id_out)
+        *id_out = id;
+    if (!error && status == cudaStreamCaptureStatusActive && edgeData_out)
+        *edgeData_out = NULL;
+    return hc_driver_end(error);
 }
 
 static cudaError_t update(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count, unsigned flags)

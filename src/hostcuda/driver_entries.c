@@ -45,6 +45,7 @@ static const struct entry {
     {"cuMemUnmap", 10020, (entry_function)cuMemUnmap},
     {"cuPointerGetAttribute", 4000, (entry_function)cuPointerGetAttribute},
     {"cuPointerGetAttributes", 7000, (entry_function)cuPointerGetAttributes},
+    {"cuStreamGetCaptureInfo", 12030, (entry_function)cuStreamGetCaptureInfo},
 };
 
 static const struct entry *find(const char *name)
@@ -57,8 +58,8 @@ static const struct entry *find(const char *name)
 
 const char *hc_driver_name(const char *function)
 {
-    const char *suffix = strstr(function, "_v2");
-    if (!suffix)
+    const char *suffix = strstr(function, "_v");
+    if (!suffix || (suffix[2] != '2' && suffix[2] != '3'))
         return function;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
         size_t length = strlen(entries[i].name);

@@ -22,6 +22,7 @@ static PFN_cuGraphExecKernelNodeSetParams_v12000 exec_set_params;
 static PFN_cuGraphKernelNodeCopyAttributes_v11000 copy_attributes;
 static PFN_cuLaunchKernel_v4000 launch_kernel;
 static PFN_cuPointerGetAttribute_v4000 pointer_attribute;
+static PFN_cuStreamGetCaptureInfo_v12030 capture_info;
 
 static cudaStream_t stream; /* each test has its own: one that fails leaves no capture behind */
 static int *x;
@@ -63,6 +64,7 @@ static int setup(void **state)
     driver_entry("cuGraphKernelNodeCopyAttributes", 11000, &copy_attributes);
     driver_entry("cuLaunchKernel", 4000, &launch_kernel);
     driver_entry("cuPointerGetAttribute", 4000, &pointer_attribute);
+    driver_entry("cuStreamGetCaptureInfo", 12030, &capture_info);
     return 0;
 }
 
@@ -527,6 +529,41 @@ static void test_other_nodes_have_no_kernel(void **state)
     OK(cudaGraphDestroy(graph));
 }
 
+/* What the driver says of a capture is what the runtime says. */
+static void test_capture_info(void **state)
+{
+    (void)state;
+    CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    enum cudaStreamCaptureStatus expected;
+    const CUgraphNode *nodes = NULL;
+    const cudaGraphNode_t *expected_nodes = NULL;
+    unsigned long long expected_id = 0;
+    cuuint64_t id = 0;
+    size_t count = 0, expected_count = 0;
+    cudaGraph_t graph = NULL, expected_graph = NULL;
+
+    CU_OK(capture_info(stream, &capturing, &id, NULL, NULL, NULL, NULL));
+    assert_int_equal(capturing, CU_STREAM_CAPTURE_STATUS_NONE);
+    CU_EXPECT(capture_info(stream, NULL, NULL, NULL, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(gk_add(x, 1, stream));
+    CU_OK(capture_info(stream, &capturing, &id, &graph, &nodes, NULL, &count));
+    OK(cudaStreamGetCaptureInfo(stream, &expected, &expected_id, &expected_graph, &expected_nodes, NULL,
+                                &expected_count));
+    assert_int_equal(capturing, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    assert_int_equal(id, expected_id);
+    assert_ptr_equal(graph, expected_graph);
+    assert_int_equal(count, 1);
+    assert_int_equal(expected_count, 1);
+    assert_ptr_equal(nodes[0], expected_nodes[0]);
+    assert_int_not_equal(cudaStreamSynchronize(stream), cudaSuccess); /* invalidates it */
+    cudaGetLastError();
+    CU_OK(capture_info(stream, &capturing, NULL, NULL, NULL, NULL, NULL));
+    assert_int_equal(capturing, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+    assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+    cudaGetLastError();
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, new_stream, end_stream)
@@ -549,6 +586,7 @@ int main(void)
         TEST(test_executable_node),
         TEST(test_one_node_alone),
         TEST(test_other_nodes_have_no_kernel),
+        TEST(test_capture_info),
     };
     return cmocka_run_group_tests_name("driver", tests, setup, teardown);
 }

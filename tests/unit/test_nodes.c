@@ -71,6 +71,43 @@ static void test_calls(void **state)
     bg_graph_destroy(graph);
 }
 
+/* What bare kernels on other streams made between two calls is neither call's. */
+static void test_calls_on_streams(void **state)
+{
+    fixture *f = *state;
+    cudaStream_t side;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    bg__nodes nodes;
+
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(bg_stream_wait_stream(side, f->stream));
+    EXPECT_OK(BG_CALL(shift, f->stream, .x = f->x, .y = f->y, .factor = 2));
+    EXPECT_CUDA(bgk_fill(f->z.data, 1, N, side));
+    EXPECT_OK(BG_CALL(shift, f->stream, .x = f->x, .y = f->y, .factor = 3));
+    EXPECT_CUDA(bgk_fill(f->x.data, 1, N, f->stream));
+    EXPECT_OK(BG_CALL(shift, side, .x = f->z, .y = f->z, .factor = 4));
+    EXPECT_OK(bg_stream_wait_stream(f->stream, side));
+    EXPECT_OK(BG_CALL(shift, f->stream, .x = f->z, .y = f->y, .factor = 5));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_OK(bg__nodes_take(graph, &nodes));
+    assert_int_equal(nodes.count, 10);
+    expect_label(&nodes, 0, "shift#0", "segment 0, node 0, kernel ", "product");
+    expect_label(&nodes, 1, "shift#0", "segment 0, node 1, kernel ", "sum");
+    expect_label(&nodes, 2, "", "segment 0, node 2, kernel ", "fill");
+    expect_label(&nodes, 3, "shift#1", "segment 0, node 3, kernel ", "product");
+    expect_label(&nodes, 4, "shift#1", "segment 0, node 4, kernel ", "sum");
+    expect_label(&nodes, 5, "", "segment 0, node 5, kernel ", "fill");
+    expect_label(&nodes, 6, "shift#2", "segment 0, node 6, kernel ", "product");
+    expect_label(&nodes, 7, "shift#2", "segment 0, node 7, kernel ", "sum");
+    expect_label(&nodes, 8, "shift#3", "segment 0, node 8, kernel ", "product");
+    expect_label(&nodes, 9, "shift#3", "segment 0, node 9, kernel ", "sum");
+    bg__nodes_free(&nodes);
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaStreamDestroy(side));
+}
+
 /* Of both forms, the same places and values. */
 static void test_parameters(void **state)
 {
@@ -267,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_calls, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_calls_on_streams, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_parameters, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_copies, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_children, fixture_setup, fixture_teardown),
