@@ -98,10 +98,12 @@ typedef struct bg__note {
     int owners[BG__LEVELS]; /* -1: none is known on that level */
 } bg__note;
 
+enum { BG__RECENT = 32 };
+
 typedef struct bg__noted_order {
     int *list;
     int count, capacity;
-    int last; /* in the list, that was found last */
+    int recent[BG__RECENT]; /* owners that were found before, by address; counted from 1, 0: none */
 } bg__noted_order;
 
 typedef struct bg__noted {

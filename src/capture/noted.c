@@ -6,7 +6,7 @@
 
 static bg_status grow(void **array, int count, int *capacity, size_t element)
 {
-    int wanted = *capacity ? 2 * *capacity : 32;
+    int wanted = *capacity ? 2 * *capacity : 64;
     void *larger;
     if (count < *capacity)
         return BG_OK;
@@ -61,7 +61,8 @@ static bg_status put_in_order(bg__noted *noted, bg__level level, int index)
     memmove(&order->list[at + 1], &order->list[end], (size_t)(order->count - end) * sizeof *order->list);
     order->list[at] = index;
     order->count += 1 - (end - at);
-    order->last = at;
+    if (end > at)
+        memset(order->recent, 0, sizeof order->recent);
 done:
     return status;
 }
@@ -83,15 +84,18 @@ static bool is_known(bg__noted *noted, bg__level level, uintptr_t address, uint6
 {
     bg__noted_order *order = &noted->order[level];
     const bg__noted_owner *known;
+    int *recent;
     if (order->count == 0)
         return false;
-    *index = order->list[order->last]; /* one tensor mostly lies where the one before it does */
-    if (!bg__owner_has(&noted->owners[*index].owner, address)) {
+    /* A pass names the same few tensors again and again. */
+    recent = &order->recent[(address >> 8) % BG__RECENT];
+    *index = *recent - 1;
+    if (*index < 0 || !bg__owner_has(&noted->owners[*index].owner, address)) {
         int count = count_until(noted, level, address);
         if (count == 0)
             return false;
-        order->last = count - 1;
-        *index = order->list[order->last];
+        *index = order->list[count - 1];
+        *recent = *index + 1;
     }
     known = &noted->owners[*index];
     return bg__owner_has(&known->owner, address) && (level == BG__DRIVER || known->version == version);
@@ -136,12 +140,15 @@ static size_t room_in(const bg__noted *noted, int index, uintptr_t address)
     return owner->base + owner->bytes - address;
 }
 
-static bg_status add(bg__noted *noted, const bg__note *note)
+/* A note as that says, at the end of the list; to be counted once it is filled in. */
+static bg_status begin_note(bg__noted *noted, const bg__note *as, bg__note **note)
 {
-    bg_status status = grow((void **)&noted->list, noted->count, &noted->capacity, sizeof *note);
-    if (status == BG_OK)
-        noted->list[noted->count++] = *note;
-    return status;
+    bg_status status = grow((void **)&noted->list, noted->count, &noted->capacity, sizeof *as);
+    if (status != BG_OK)
+        return status;
+    *note = &noted->list[noted->count];
+    **note = *as;
+    return BG_OK;
 }
 
 /* Mapped memory goes on where the next mapping of the same range of addresses begins. */
@@ -150,32 +157,34 @@ static bool goes_on(const bg__noted *noted, int from, int to)
     return to >= 0 && to != from && noted->owners[from].owner.range == noted->owners[to].owner.range;
 }
 
-/* One note for each of the driver's mappings that the tensor lies in; most lie in one. */
-static bg_status note_pieces(bg__noted *noted, bg__note *note, size_t rest)
+/* One note for each of the driver's mappings that the tensor lies in; most lie in one. as: of all of it. */
+static bg_status note_pieces(bg__noted *noted, const bg__note *as)
 {
-    size_t beyond = note->beyond;
+    uintptr_t address = as->address;
+    size_t rest = as->bytes;
     bg_status status;
     int next = -1;
 
-    BG__TRY(find_owner(noted, BG__DRIVER, note->address, &next));
+    BG__TRY(find_owner(noted, BG__DRIVER, address, &next));
     for (;;) {
-        size_t room = next < 0 ? rest : room_in(noted, next, note->address);
+        size_t room = next < 0 ? rest : room_in(noted, next, address);
         bool ends = rest <= room;
-        note->owners[BG__DRIVER] = next;
+        bg__note *note;
+        BG__TRY(begin_note(noted, as, &note));
+        note->address = address;
+        note->before = as->before + (address - as->address);
         note->bytes = ends ? rest : room;
+        note->owners[BG__DRIVER] = next;
         if (!ends) {
-            BG__TRY(find_owner(noted, BG__DRIVER, note->address + room, &next));
+            BG__TRY(find_owner(noted, BG__DRIVER, address + room, &next));
             ends = !goes_on(noted, note->owners[BG__DRIVER], next);
-            note->beyond = ends ? rest - room + beyond : 0;
-        } else {
-            note->beyond = beyond;
+            note->beyond = ends ? rest - room + as->beyond : 0;
         }
-        BG__TRY(add(noted, note));
+        noted->count++;
         if (ends)
             break;
-        note->address += note->bytes;
-        note->before += note->bytes;
-        rest -= note->bytes;
+        address += room;
+        rest -= room;
     }
 done:
     return status;
@@ -185,6 +194,7 @@ bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor
 {
     bg__note note;
     size_t bytes = bg_tensor_bytes(tensor);
+    bg__note *pooled;
     bg_status status = BG_OK;
 
     if (tensor->data == NULL || bytes == 0)
@@ -194,6 +204,9 @@ bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor
     note.owners[BG__DRIVER] = -1;
     for (int level = BG__REGISTERED; level <= BG__POOLED; level++) {
         size_t room;
+        note.owners[level] = -1;
+        if (noted->order[level].count == 0 && !bg__ledger_has((bg__level)level))
+            continue;
         BG__TRY(find_owner(noted, (bg__level)level, note.address, &note.owners[level]));
         if (note.owners[level] < 0)
             continue;
@@ -202,8 +215,12 @@ bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor
         bytes = bytes > room ? room : bytes;
     }
     note.bytes = bytes;
-    /* A pool keeps its mappings as long as it lives. */
-    status = note.owners[BG__POOLED] >= 0 ? add(noted, &note) : note_pieces(noted, &note, bytes);
+    if (note.owners[BG__POOLED] < 0) {
+        status = note_pieces(noted, &note);
+    } else { /* a pool keeps its mappings as long as it lives */
+        BG__TRY(begin_note(noted, &note, &pooled));
+        noted->count++;
+    }
 done:
     return status;
 }

@@ -47,7 +47,6 @@ struct bg__slab {
     max_align_t room[];
 };
 
-/* Zeroed. */
 static void *take(bg__call *root, size_t bytes)
 {
     enum { SLAB_BYTES = 1 << 14 };
@@ -57,9 +56,10 @@ static void *take(bg__call *root, size_t bytes)
     bytes = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     if (slab == NULL || bytes > slab->bytes - slab->used) {
         size_t capacity = bytes > SLAB_BYTES ? bytes : SLAB_BYTES;
-        slab = calloc(1, sizeof *slab + capacity);
+        slab = malloc(sizeof *slab + capacity);
         if (slab == NULL)
             return NULL;
+        slab->used = 0;
         slab->bytes = capacity;
         slab->next = root->slabs;
         root->slabs = slab;
@@ -89,8 +89,7 @@ static bg__call *make(bg__call *parent, const bg_op *op, unsigned index)
     call = take(root, sizeof *call + path_bytes + 1 + op_bytes + 1 + digit_bytes);
     if (call == NULL)
         return NULL;
-    call->index = index;
-    call->name = (char *)(call + 1);
+    *call = (bg__call){.index = index, .name = (char *)(call + 1)};
     end = mempcpy(call->name, path, path_bytes);
     if (path_bytes > 0)
         *end++ = '/';
