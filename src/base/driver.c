@@ -1,6 +1,7 @@
 /* The driver's functions, without linking the driver: a machine that has none gets a sentence, not a loader's error. */
 #include "base/base.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 bg_status bg__driver_entry(const char *name, unsigned since, void *function)
@@ -17,6 +18,20 @@ bg_status bg__driver_entry(const char *name, unsigned since, void *function)
         goto done;
     }
     memcpy(function, &address, sizeof address); /* ISO C knows no cast to it */
+done:
+    return status;
+}
+
+bg_status bg__driver_capture_info(bg__capture_info *found)
+{
+    static _Atomic(bg__capture_info) known;
+    bg_status status = BG_OK;
+
+    *found = atomic_load_explicit(&known, memory_order_acquire);
+    if (*found != NULL)
+        return BG_OK;
+    BG__TRY(bg__driver_entry("cuStreamGetCaptureInfo", 12030, (void *)found));
+    atomic_store_explicit(&known, *found, memory_order_release);
 done:
     return status;
 }

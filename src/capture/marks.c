@@ -5,8 +5,6 @@
  * segment ends. Nodes of a stream that the capture does not know count from where one that it knows has joined it. */
 #include "capture/capture.h"
 
-#include <cuda.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,24 +21,6 @@ struct bg__marks {
     int seen_count, seen_capacity;
 };
 
-typedef CUresult (*capture_info)(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                                 const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count);
-
-/* By the driver's own call, which takes a third of the runtime's time (H100). Looked up once in a process. */
-static bg_status find_info(capture_info *found)
-{
-    static _Atomic(capture_info) known;
-    bg_status status = BG_OK;
-
-    *found = atomic_load_explicit(&known, memory_order_acquire);
-    if (*found != NULL)
-        return BG_OK;
-    BG__TRY(bg__driver_entry("cuStreamGetCaptureInfo", 12030, (void *)found));
-    atomic_store_explicit(&known, *found, memory_order_release);
-done:
-    return status;
-}
-
 static bg_status grow(void *array, int needed, int *capacity, size_t element)
 {
     int larger = 2 * needed + 64;
@@ -56,7 +36,7 @@ static bg_status grow(void *array, int needed, int *capacity, size_t element)
 }
 
 /* *stood: the one node that the stream stood on when it was last looked at. */
-static bg_status look(bg__marks *marks, capture_info info, cudaStream_t stream, cudaGraphNode_t *stood, bool *active)
+static bg_status look(bg__marks *marks, bg__capture_info info, cudaStream_t stream, cudaGraphNode_t *stood, bool *active)
 {
     CUstreamCaptureStatus capturing;
     const CUgraphNode *nodes = NULL;
@@ -79,7 +59,7 @@ bg_status bg__mark(bg_capture *capture, long *place, bool *active)
 {
     bg__marks *marks = capture->marks;
     bool member_active;
-    capture_info info;
+    bg__capture_info info;
     bg_status status;
 
     *place = -1;
@@ -88,7 +68,7 @@ bg_status bg__mark(bg_capture *capture, long *place, bool *active)
         marks = capture->marks = calloc(1, sizeof *marks);
     if (marks == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to mark nodes");
-    BG__TRY(find_info(&info));
+    BG__TRY(bg__driver_capture_info(&info));
     BG__TRY(look(marks, info, capture->origin, &capture->stood, active));
     for (int i = 0; i < capture->member_count && *active; i++)
         BG__TRY(look(marks, info, capture->members[i].stream, &capture->members[i].stood, &member_active));

@@ -15,7 +15,7 @@ bg_status bg__runner_check_idle(const bg_runner *runner, const char *function)
 
 bg_status bg__runner_check_place(const bg_runner *runner, const char *function)
 {
-    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
     bg_status status = BG_OK;
     int device;
 
@@ -34,8 +34,9 @@ bg_status bg__runner_check_place(const bg_runner *runner, const char *function)
                         "%s: the runner's stream takes part in a capture; end that first, or run in an eager op",
                         function);
     if (runner->stream != cudaStreamLegacy)
-        BG__TRY_CUDA(cudaStreamIsCapturing(runner->stream, &capturing));
-    if (capturing != cudaStreamCaptureStatusNone)
+        BG__TRY_DRIVER("cuStreamGetCaptureInfo",
+                       runner->capture_info(runner->stream, &capturing, NULL, NULL, NULL, NULL, NULL));
+    if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
         status = bg__fail(BG_ERROR_FOREIGN_CAPTURE,
                           "%s: the runner's stream is captured by a capture that breakgraph did not begin; end that "
                           "first",

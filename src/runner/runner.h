@@ -118,6 +118,7 @@ struct bg_runner {
     int device;
     uint64_t thread; /* that made it */
     CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
+    bg__capture_info capture_info;
     bg_pool *pool;
     bg__buffers inputs, outputs, extra;
     int rows; /* of inputs and outputs */
