@@ -1,4 +1,5 @@
 #include "check.h"
+#include "leaks.h"
 #include "node_pointers.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ static const struct {
     {BG_CHECK_ADDRESSES, bg__check_addresses},
     {BG_CHECK_NODES, check_nodes},
     {BG_CHECK_OVERLAP, bg__check_overlap},
+    {BG_CHECK_LEAKS, bg__check_absent},
 };
 
 bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)

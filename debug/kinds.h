@@ -23,6 +23,7 @@
     X("stopped")                                                                                                       \
     X("unwritten-output")                                                                                              \
     X("reads-unwritten")                                                                                               \
-    X("not-repeatable")
+    X("not-repeatable")                                                                                                \
+    X("leak")
 
 #endif

@@ -2,6 +2,8 @@
  * of the other. */
 #include "twice.h"
 
+#include "leaks.h"
+
 #include <breakgraph/check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,7 +262,8 @@ bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *us
                          bg_report **report)
 {
     bg__twice twice = {.report = NULL};
-    bg_status status;
+    bg__leaks *leaks = NULL;
+    bg_status status, ended;
 
     BG__NEED(report);
     *report = NULL;
@@ -270,7 +273,10 @@ bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *us
     BG__TRY(take_side(&twice.side[0], "the first capture", forward, user, stream));
     if (change != NULL)
         change(user);
-    BG__TRY(take_side(&twice.side[1], "the second capture", forward, user, stream));
+    BG__TRY(bg__leaks_begin(&leaks, twice.side[0].graph, stream));
+    status = take_side(&twice.side[1], "the second capture", forward, user, stream);
+    ended = bg__leaks_end(leaks, status == BG_OK ? twice.report : NULL);
+    BG__TRY(status != BG_OK ? status : ended);
     pair_calls(&twice);
     report_lone(&twice, 0);
     report_lone(&twice, 1);

@@ -22,7 +22,9 @@ BG_BEGIN_C_
  *              has been freed since the graph was first looked at ("dangling")
  *   HOST_MEMORY: copies from and to host memory that CUDA does not know ("pageable-copy", "stack-copy")
  *   OVERLAP:   outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything
- *   LEAKS:     kept for work that ran at capture and is in no segment; this version has no check of it */
+ *   LEAKS:     captured calls that have outputs, but left no work in the graph, as on the default stream, a stream that
+ *              was not forked, or a library handle's other stream ("leak"). A call that left some of its work there is
+ *              told by bg_check_twice alone */
 enum {
     BG_CHECK_ADDRESSES = 1,
     BG_CHECK_NODES = 2,
@@ -42,11 +44,17 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
  * arguments of eager calls ("frozen-value"), addresses ("unstable-pointer"), which ops are called and which nodes they
  * make ("frozen-control-flow"). change sets what may differ between two replays: other inputs in the same buffers,
  * other host state. Memory that the capture itself gives (bridge buffers, scratch, cudaMallocAsync) counts as the same
- * where it has the same place in the pass. The report is the caller's.
+ * where it has the same place in the pass. What ran in the second capture, though nothing was launched, is in no
+ * segment ("leak"): the outputs of captured calls are overwritten before it and compared after it, and hold what they
+ * held before when this returns; of the calls with an output there those without nodes are named, or else the first.
+ * Outputs in memory of the capture's own (bridge buffers), and those of eager ops whose bodies run without a launch,
+ * are not looked at. This takes as much device memory again as the outputs, and waits for the device; no other work may
+ * use them meanwhile. The report is the caller's.
  *
  * No segment is launched and eager bodies do not run, but for those of ops whose outputs' shapes cannot be known
  * without (bg_op_set_shape). What forward does on the host happens twice. Errors: INVALID_ARGUMENT (a NULL), those of
- * bg_capture_forward, OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4). */
+ * bg_capture_forward, OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4). What forward itself keeps of a pass, such
+ * as the address of a bridge buffer, is then of a capture that is gone: check before the capture that counts. */
 BG_API bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                                 bg_report **report);
 

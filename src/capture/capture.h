@@ -194,9 +194,9 @@ extern const bg__debug_table bg__debug_hooks;
 
 typedef struct bg__member {
     cudaStream_t stream;
-    cudaEvent_t event;    /* for forks to it and joins from it */
-    bg_site site;         /* where it was forked, for messages */
-    const bg__call *last; /* the last op captured on it; NULL: none in this segment */
+    cudaEvent_t event;     /* for forks to it and joins from it */
+    bg_site site;          /* where it was forked, for messages */
+    const bg__call *last;  /* the last op captured on it; NULL: none in this segment */
     cudaGraphNode_t stood; /* marks.c */
 } bg__member;
 
@@ -365,8 +365,8 @@ bg_status bg__events_settle(bg_capture *capture);
 /* The same where nothing can be told of a failure. */
 void bg__events_free(bg_capture *capture);
 
-/* The nodes of captured calls (marks.c). Writes to *place how many nodes the open segment has, when it ends: place lives
- * until then. *active: whether the capture is still sound; its end will tell why not, and *place stays -1. */
+/* The nodes of captured calls (marks.c). Writes to *place how many nodes the open segment has, when it ends: place
+ * lives until then. *active: whether the capture is still sound; its end will tell why not, and *place stays -1. */
 typedef struct bg__marks bg__marks;
 bg_status bg__mark(bg_capture *capture, long *place, bool *active);
 /* The segment is about to end with these nodes, in the order of their making. */

@@ -36,7 +36,8 @@ static bg_status grow(void *array, int needed, int *capacity, size_t element)
 }
 
 /* *stood: the one node that the stream stood on when it was last looked at. */
-static bg_status look(bg__marks *marks, bg__capture_info info, cudaStream_t stream, cudaGraphNode_t *stood, bool *active)
+static bg_status look(bg__marks *marks, bg__capture_info info, cudaStream_t stream, cudaGraphNode_t *stood,
+                      bool *active)
 {
     CUstreamCaptureStatus capturing;
     const CUgraphNode *nodes = NULL;

@@ -405,8 +405,8 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = inform(stream,
-                       &(struct info){captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
+        error =
+            inform(stream, &(struct info){captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
     if (!error && edgeData_out && *captureStatus_out == cudaStreamCaptureStatusActive)
         *edgeData_out = NULL; /* no edge carries data */
     return hc_end(error);

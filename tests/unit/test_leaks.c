@@ -1,0 +1,271 @@
+/* Work that ran at capture time and is in no segment: named, beside clean twins that are not. */
+#include "finding_support.h"
+
+#include <breakgraph/check.h>
+#include <breakgraph/cublas.h>
+#include <string.h>
+
+/* ---- ops: each leaks where its flag says so ---- */
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(on_stream, BG_IN(x), BG_OUT(y), BG_VALUE(bool, outside), BG_VALUE(cudaStream_t, other))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, args->outside ? args->other : stream));
+}
+
+BG_OP(sum_on, BG_IN(x), BG_INOUT(y), BG_VALUE(cudaStream_t, other))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, args->other ? args->other : stream));
+}
+
+BG_OP(outer, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, other))
+{
+    return BG_CALL(on_stream, stream, .x = args->x, .y = args->y, .outside = true, .other = args->other);
+}
+
+/* Half in the capture, half outside. */
+BG_OP(both, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, other))
+{
+    float *y = args->y.data;
+    const float *x = args->x.data;
+    bg_status status = from_cuda(bgk_scale(y, x, 2, N / 2, stream));
+    return status != BG_OK ? status : from_cuda(bgk_scale(y + N / 2, x + N / 2, 2, N / 2, args->other));
+}
+
+BG_OP(count, BG_OUT(n), BG_VALUE(cudaStream_t, other))
+{
+    return from_cuda(bgk_set_counter(args->n.data, 0, args->other ? args->other : stream));
+}
+
+BG_OP(product, BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_t, handle), BG_VALUE(cudaStream_t, other))
+{
+    static const float one = 1, zero = 0;
+    cudaStream_t on = args->other ? args->other : stream;
+    bg_status status = bg_cublas_bind(args->handle, on, NULL);
+    if (status != BG_OK)
+        return status;
+    return cublasSgemm(args->handle, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, &one, args->x.data, 8, args->x.data, 8, &zero,
+                       args->y.data, 8) == CUBLAS_STATUS_SUCCESS
+               ? BG_OK
+               : BG_ERROR_CUBLAS;
+}
+
+BG_EAGER_OP(produce, BG_IN(x), BG_OUT(y))
+{
+    if (args->y.data == NULL) { /* only the body knows the shape */
+        bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
+        args->y = bg_tensor_1d(args->y.data, BG_F32, N);
+        if (status != BG_OK)
+            return status;
+    }
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+/* ---- passes ---- */
+
+enum { CLEAN, DEFAULT, UNTRACKED, IN_PLACE, INNER, BOTH, COUNT, CUBLAS, EAGER };
+
+typedef struct model {
+    fixture *f;
+    cudaStream_t stream, other; /* that do not wait for the legacy stream */
+    int kind;
+    bool leaks;
+    int line;
+    cublasHandle_t cublas;
+} model;
+
+static bg_status special(model *m, cudaStream_t stream)
+{
+    fixture *f = m->f;
+    cudaStream_t other = m->leaks ? m->other : NULL;
+    bg_tensor open = {.dtype = BG_F32};
+    produce_args produced = {.x = f->x, .y = open};
+    bg_status status;
+
+    switch (m->kind) {
+    case DEFAULT:
+        m->line = __LINE__ + 1;
+        return BG_CALL(on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = cudaStreamLegacy);
+    case UNTRACKED:
+        m->line = __LINE__ + 1;
+        return BG_CALL(on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = m->other);
+    case IN_PLACE: m->line = __LINE__; return BG_CALL(sum_on, stream, .x = f->x, .y = f->y, .other = other);
+    case INNER: m->line = 27; return BG_CALL(outer, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
+    case BOTH:
+        m->line = __LINE__ + 1;
+        return BG_CALL(both, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
+    case COUNT:
+        m->line = __LINE__ + 1;
+        return BG_CALL(count, stream, .n = bg_tensor_1d(f->z.data, BG_I32, 1), .other = other);
+    case CUBLAS:
+        m->line = __LINE__ + 1;
+        return BG_CALL(product, stream, .x = f->x, .y = f->y, .handle = m->cublas, .other = other);
+    case EAGER:
+        status = BG_CALL_ARGS(produce, stream, &produced);
+        return status != BG_OK ? status : BG_CALL(sum_on, stream, .x = produced.y, .y = f->y);
+    default: return BG_OK;
+    }
+}
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+    bg_status status = BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    if (status == BG_OK)
+        status = special(m, stream);
+    return status != BG_OK ? status : BG_CALL(scale, stream, .x = f->y, .y = f->x, .factor = 3);
+}
+
+/* What bg_check says of the graph, or bg_check_twice of the pass. */
+static bg_report *leaks(model *m, bool twice)
+{
+    fixture *f = m->f;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+
+    options.launch_segments = false;
+    if (!twice)
+        EXPECT_OK(bg_capture_forward(&graph, forward, m, m->stream, &options));
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    put(&f->x, 3);
+    put(&f->y, 4);
+    put(&f->z, 0);
+    if (twice)
+        EXPECT_OK(bg_check_twice(forward, m, NULL, m->stream, &report));
+    else
+        EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
+    bg_graph_destroy(graph);
+    return report;
+}
+
+/* The tensors hold what they held before. */
+static void expect_same(const fixture *f)
+{
+    assert_true(get(&f->x) == 3 && get(&f->y) == 4 && get(&f->z) == 0);
+}
+
+static model make(fixture *f, int kind)
+{
+    model m = {.f = f, .kind = kind};
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&m.stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&m.other, cudaStreamNonBlocking));
+    if (kind == CUBLAS)
+        assert_int_equal(cublasCreate(&m.cublas), CUBLAS_STATUS_SUCCESS);
+    return m;
+}
+
+static void unmake(model *m)
+{
+    if (m->cublas != NULL) {
+        bg_workspace_release(m->cublas);
+        assert_int_equal(cublasDestroy(m->cublas), CUBLAS_STATUS_SUCCESS);
+    }
+    EXPECT_CUDA(cudaStreamDestroy(m->stream));
+    EXPECT_CUDA(cudaStreamDestroy(m->other));
+}
+
+/* ---- tests ---- */
+
+static void with_twin(fixture *f, int kind, const char *call, const char *absent, const char *changed)
+{
+    model m = make(f, kind);
+    EXPECT_NO_FINDING(leaks(&m, false));
+    EXPECT_NO_FINDING(leaks(&m, true));
+    expect_same(f);
+    m.leaks = true;
+    if (absent != NULL)
+        EXPECT_FINDING(leaks(&m, false), "leak", call, m.line, absent);
+    EXPECT_FINDING(leaks(&m, true), "leak", call, m.line, changed); /* what leaks has run in the first capture, too */
+    unmake(&m);
+}
+
+static void test_default_stream(void **state)
+{
+    with_twin(*state, DEFAULT, "on_stream#0", "on_stream#0 has y as an output, but left no work in the graph",
+              "y of on_stream#0 was written while the pass was captured");
+}
+
+static void test_untracked_stream(void **state)
+{
+    with_twin(*state, UNTRACKED, "on_stream#0", "on_stream#0 has y as an output", "y of on_stream#0 was written");
+}
+
+static void test_in_place(void **state)
+{
+    with_twin(*state, IN_PLACE, "sum_on#0", "sum_on#0 has y as an output", "y of sum_on#0 was written");
+}
+
+static void test_count(void **state)
+{
+    with_twin(*state, COUNT, "count#0", "count#0 has n as an output", "n of count#0 was written");
+}
+
+static void test_library_handle(void **state)
+{
+    with_twin(*state, CUBLAS, "product#0", "product#0 has y as an output", "y of product#0 was written");
+}
+
+/* Where every call that has the output left nodes, the first is named; and bg_check sees nothing. */
+static void test_half(void **state)
+{
+    model m = make(*state, BOTH);
+    EXPECT_NO_FINDING(leaks(&m, true));
+    m.leaks = true;
+    EXPECT_NO_FINDING(leaks(&m, false));
+    EXPECT_FINDING(leaks(&m, true), "leak", "scale#0", 0, "was written while the pass was captured");
+    unmake(&m);
+}
+
+/* bg_check names the outer one, which has no work of its own either. */
+static void test_inner_call(void **state)
+{
+    with_twin(*state, INNER, "outer#0/on_stream#0", NULL, "y of outer#0/on_stream#0 was written");
+}
+
+/* Its body runs, since only it knows the shape. */
+static void test_eager(void **state)
+{
+    model m = make(*state, EAGER);
+    EXPECT_NO_FINDING(leaks(&m, false));
+    EXPECT_NO_FINDING(leaks(&m, true));
+    unmake(&m);
+}
+
+/* The pass fails in its second capture: the outputs hold what they held. */
+static bg_status fail_second(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    bg_status status = forward(m, stream);
+    return status == BG_OK && m->kind++ > CLEAN ? BG_ERROR_OP : status;
+}
+
+static void test_failure(void **state)
+{
+    model m = make(*state, CLEAN);
+    bg_report *report = NULL;
+    put(&m.f->x, 3);
+    put(&m.f->y, 4);
+    put(&m.f->z, 0);
+    EXPECT_STATUS(bg_check_twice(fail_second, &m, NULL, m.stream, &report), BG_ERROR_OP);
+    assert_null(report);
+    expect_same(m.f);
+    unmake(&m);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(test_default_stream), TEST(test_untracked_stream),
+                                       TEST(test_in_place),       TEST(test_count),
+                                       TEST(test_library_handle), TEST(test_half),
+                                       TEST(test_inner_call),     TEST(test_eager),
+                                       TEST(test_failure)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
