@@ -39,7 +39,11 @@ static bg_status covers(const bg_tensor *tensor, bool *covered)
     *covered = false;
     BG__TRY(bg__driver_entry("cuMemGetAddressRange", 3020, (void *)&get_range));
     while (at < end) {
-        if (get_range(&base, &bytes, at) != CUDA_SUCCESS || base + bytes <= at)
+        CUresult result = get_range(&base, &bytes, at);
+        if (result == CUDA_ERROR_NOT_FOUND || result == CUDA_ERROR_INVALID_VALUE) /* no memory that CUDA knows */
+            goto done;
+        BG__TRY_DRIVER("cuMemGetAddressRange", result);
+        if (base + bytes <= at)
             goto done;
         at = base + bytes;
     }
