@@ -1,4 +1,5 @@
 /* What captures and replays know of the debugging tools. */
+#include "captured.h"
 #include "check.h"
 #include "node_pointers.h"
 #include "stepping.h"
@@ -9,4 +10,6 @@ const bg__debug_table bg__debug_hooks = {
     .step_begin = bg__stepping_begin,
     .step_replay = bg__stepping_replay,
     .step_end = bg__stepping_end,
+    .check_twice = bg__env_check_twice,
+    .check_poison = bg__env_check_poison,
 };

@@ -33,9 +33,9 @@ static bg_status run_forward(bg_forward forward, void *user, cudaStream_t stream
     return status;
 }
 
-static bg_status capture_pass(bg_graph **graph, const char *name, bg_forward forward, void *user, cudaStream_t stream)
+static bg_status capture_pass(bg_graph **graph, const char *name, const bg__twice_pass *pass)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture_options options = pass->options;
     bg_capture *capture = NULL;
     char text[1024];
     bg_status status;
@@ -43,10 +43,10 @@ static bg_status capture_pass(bg_graph **graph, const char *name, bg_forward for
     options.name = name;
     options.launch_segments = false;
     options.debug = BG_DEBUG_OFF; /* what runs eagerly has no nodes to compare */
-    status = bg_capture_begin(&capture, stream, &options);
+    status = bg_capture_begin(&capture, pass->stream, &options);
     if (status != BG_OK)
         return status;
-    status = run_forward(forward, user, stream);
+    status = run_forward(pass->forward, pass->user, pass->stream);
     if (status == BG_OK)
         return bg_capture_end(capture, graph);
     snprintf(text, sizeof text, "%s", bg_last_error());
@@ -153,11 +153,11 @@ static bg_status list_blocks(bg__side *side)
     return BG_OK;
 }
 
-static bg_status take_side(bg__side *side, const char *name, bg_forward forward, void *user, cudaStream_t stream)
+static bg_status take_side(bg__side *side, const char *name, const bg__twice_pass *pass)
 {
     bg_status status;
 
-    BG__TRY(capture_pass(&side->graph, name, forward, user, stream));
+    BG__TRY(capture_pass(&side->graph, name, pass));
     BG__TRY(bg__nodes_note(side->graph)); /* before anything is freed */
     BG__TRY(bg__nodes_notes(side->graph, &side->notes));
     BG__TRY(bg__nodes_take(side->graph, &side->nodes));
@@ -258,23 +258,18 @@ static void report_breaks(bg__twice *twice)
                    b->segment_count, b->breaks);
 }
 
-bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
-                         bg_report **report)
+bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user), bg_report **report)
 {
     bg__twice twice = {.report = NULL};
     bg__leaks *leaks = NULL;
     bg_status status, ended;
 
-    BG__NEED(report);
-    *report = NULL;
-    BG__NEED(forward);
-    bg__pending_note();
     BG__TRY(bg__report_create(&twice.report, "twice", "the forward pass"));
-    BG__TRY(take_side(&twice.side[0], "the first capture", forward, user, stream));
+    BG__TRY(take_side(&twice.side[0], "the first capture", pass));
     if (change != NULL)
-        change(user);
-    BG__TRY(bg__leaks_begin(&leaks, twice.side[0].graph, stream));
-    status = take_side(&twice.side[1], "the second capture", forward, user, stream);
+        change(pass->user);
+    BG__TRY(bg__leaks_begin(&leaks, twice.side[0].graph, pass->stream));
+    status = take_side(&twice.side[1], "the second capture", pass);
     ended = bg__leaks_end(leaks, status == BG_OK ? twice.report : NULL);
     BG__TRY(status != BG_OK ? status : ended);
     pair_calls(&twice);
@@ -291,4 +286,16 @@ done:
     free_side(&twice.side[1]);
     bg_report_destroy(twice.report);
     return status;
+}
+
+bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
+                         bg_report **report)
+{
+    const bg__twice_pass pass = {forward, user, stream, BG_CAPTURE_OPTIONS_INIT};
+
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(forward);
+    bg__pending_note();
+    return bg__check_twice(&pass, change, report);
 }

@@ -5,6 +5,15 @@
 #include "node_pointers.h"
 #include "report.h"
 
+/* What is captured, and how; launch_segments and debug are set by the check. */
+typedef struct bg__twice_pass {
+    bg_forward forward;
+    void *user;
+    cudaStream_t stream;
+    bg_capture_options options;
+} bg__twice_pass;
+bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user), bg_report **report);
+
 /* An op call, and its nodes: those of no inner call, and no write-backs. */
 typedef struct bg__side_call {
     const bg__call *call; /* NULL: what lies in no call */

@@ -9,7 +9,9 @@ const cli_variable cli_variables[] = {
     {"BG_EAGER_OPS", NULL, "the ops that are eager: \"attention,moe_*,rope#3,!sample_*\""},
     {"BG_BREAKABLE", "0|1", "0 captures everything inline"},
     {"BG_FOREIGN_INLINE", "0|1", "1 runs eager ops inline in a capture that breakgraph did not begin"},
-    {"BG_CHECK", "off|replay", "check before each replay that the addresses in the graph are what they were"},
+    {"BG_CHECK", "off|replay|twice|poison",
+     "check before each replay that the addresses in the graph are what they were; or, around bg_capture_forward, "
+     "what differs in a second capture, or depends on memory that nobody wrote"},
     {"BG_NVTX", "0|1", "1 shows profilers segments, breaks and ops as NVTX ranges (0 not even an attached one)"},
 };
 const size_t cli_variables_count = sizeof cli_variables / sizeof *cli_variables;

@@ -43,7 +43,8 @@ typedef enum bg_debug {
 typedef enum bg_phase { BG_PHASE_PLAIN, BG_PHASE_WARMUP, BG_PHASE_CAPTURE, BG_PHASE_EAGER, BG_PHASE_REPLAY } bg_phase;
 
 /* Whether the addresses that a graph holds are checked before each replay, by the allocations that they lie in.
- *   FROM_ENV: what the environment variable BG_CHECK says (off, replay); off where it is not set
+ *   FROM_ENV: what the environment variable BG_CHECK says (off, replay); off where it is not set. twice and
+ *             poison are for bg_capture_forward: below
  *   OFF:      never
  *   ON:       a replay of a graph with a stale address is BG_ERROR_STALE_ADDRESS, and nothing is launched */
 typedef enum bg_replay_check { BG_REPLAY_CHECK_FROM_ENV = 0, BG_REPLAY_CHECK_OFF, BG_REPLAY_CHECK_ON } bg_replay_check;
@@ -143,7 +144,10 @@ BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
 BG_API void bg_capture_abort(bg_capture *capture);
 
 /* Begin, forward(user, stream), end. With BG_DEBUG=forward the graph is one eager call of forward, which then must stay
- * valid, with user, as long as the graph. An error of forward's is returned as it is. */
+ * valid, with user, as long as the graph. With options.check FROM_ENV, BG_CHECK=twice in the environment runs
+ * bg_check_twice, without a change, before the capture (where options.pool is NULL), and BG_CHECK=poison runs
+ * bg_check_poison after it (where launch_segments is set), of all outputs that no later call uses; findings go to
+ * standard error, as text. An error of forward's is returned as it is. */
 BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                                     const bg_capture_options *options);
 

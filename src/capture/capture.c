@@ -1,6 +1,7 @@
 /* A capture's life: begin, end, abort, failure. */
 #include "capture/capture.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +65,33 @@ done:
     return status;
 }
 
-static bg_status resolve_check(bg_replay_check check, bool *watched)
+/* Poisoned replays run eager bodies, which a capture that launches nothing has not done; captures before the one that
+ * counts would take of its pool. */
+static bg__captured_check choose_check(const bg_capture *capture, const char *name, bool whole)
 {
-    static const char *const names[] = {"off", "replay", NULL};
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    bool twice = strcmp(name, "twice") == 0;
+    bool fits = twice ? capture->options.pool == NULL : capture->options.launch_segments;
+
+    if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
+        return twice ? BG__CHECK_TWICE : BG__CHECK_POISON;
+    if (!atomic_flag_test_and_set(&told))
+        bg__warn("BG_CHECK=%s looks at passes of bg_capture_forward %s; %s is not looked at, nor are others like it",
+                 name, twice ? "without options.pool" : "with options.launch_segments", capture->graph->name);
+    return BG__CHECK_NOTHING;
+}
+
+static bg_status resolve_check(bg_capture *capture, bool whole)
+{
+    static const char *const names[] = {"off", "replay", "twice", "poison", NULL};
     bg_status status = BG_OK;
     int index = 0;
 
-    if (check == BG_REPLAY_CHECK_FROM_ENV)
+    if (capture->options.check == BG_REPLAY_CHECK_FROM_ENV)
         status = bg__env_choice("BG_CHECK", names, 0, &index);
-    *watched = check == BG_REPLAY_CHECK_ON || index == 1;
+    capture->graph->watched = capture->options.check == BG_REPLAY_CHECK_ON || index == 1;
+    if (status == BG_OK && index > 1)
+        capture->check = choose_check(capture, names[index], whole);
     return status;
 }
 
@@ -152,7 +171,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY(resolve_debug(capture, whole));
     BG__TRY(bg__graph_create(&capture->graph, checked.name, checked.pool));
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
-    BG__TRY(resolve_check(checked.check, &capture->graph->watched));
+    BG__TRY(resolve_check(capture, whole));
     if (capture->debug == BG_DEBUG_STEP)
         BG__TRY(bg__debug_hooks.step_begin(&capture->graph->stepping));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
@@ -341,6 +360,7 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
                              const bg_capture_options *options)
 {
     bg_capture *capture = NULL;
+    bool poison;
     bg_status status;
 
     BG__NEED(graph);
@@ -348,6 +368,12 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     BG__NEED(forward);
     bg__pending_note();
     status = begin(&capture, stream, options, true);
+    if (status == BG_OK && capture->check == BG__CHECK_TWICE) {
+        const bg_capture_options checked = capture->options;
+        throw_away(capture);
+        bg__debug_hooks.check_twice(forward, user, stream, &checked);
+        status = begin(&capture, stream, options, true);
+    }
     if (status != BG_OK)
         return status;
     if (capture->debug == BG_DEBUG_FORWARD) {
@@ -362,7 +388,11 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     bg__pending_note(); /* the pass may have left an error of its own */
     if (status != BG_OK)
         note_failure(capture, status);
-    return end(capture, graph);
+    poison = capture->check == BG__CHECK_POISON;
+    status = end(capture, graph);
+    if (status == BG_OK && poison)
+        bg__debug_hooks.check_poison(*graph, stream);
+    return status;
 }
 
 bg_phase bg_current_phase(void)

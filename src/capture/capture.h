@@ -5,6 +5,7 @@
 #include <breakgraph/capture.h>
 #include <breakgraph/stream.h>
 
+#include "capture/tools.h"
 #include "memory/ledger.h"
 #include "memory/memory.h"
 #include "op/op.h"
@@ -176,20 +177,6 @@ bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
 bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
 bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);
 
-/* The debugging tools that captures and replays call. They lie above this folder, which knows them by this table alone
- * (debug/hooks.c). */
-typedef struct bg__debug_table {
-    /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
-    bg_status (*check_replay)(bg_graph *graph);
-    /* At the end of its capture: what the nodes hold now is what later checks compare with. */
-    bg_status (*note_nodes)(bg_graph *graph);
-    /* BG_DEBUG_STEP: at begin, what the environment says of it; in place of a replay's walk; with the graph. */
-    bg_status (*step_begin)(struct bg__stepping **stepping);
-    bg_status (*step_replay)(bg_graph *graph, cudaStream_t stream);
-    void (*step_end)(struct bg__stepping *stepping); /* NULL is fine */
-} bg__debug_table;
-extern const bg__debug_table bg__debug_hooks;
-
 /* ---- captures (capture.c) ------------------------------------------------------------------------------------ */
 
 typedef struct bg__member {
@@ -228,6 +215,7 @@ struct bg_capture {
     cudaEvent_t event; /* recorded on the origin where a segment begins, for forks */
     bg_capture_options options;
     bg_debug debug;
+    bg__captured_check check; /* of the whole pass */
     bg__override *override;
     bg_graph *graph;
     bg__member *members;

@@ -1,0 +1,29 @@
+/* The debugging tools that captures and replays call. They lie above this folder, which knows them by this table alone
+ * (debug/hooks.c). */
+#ifndef BG_CAPTURE_TOOLS_H
+#define BG_CAPTURE_TOOLS_H
+
+#include <breakgraph/capture.h>
+
+/* What BG_CHECK asks for of a pass that is captured. */
+typedef enum bg__captured_check { BG__CHECK_NOTHING, BG__CHECK_TWICE, BG__CHECK_POISON } bg__captured_check;
+
+struct bg__stepping;
+
+typedef struct bg__debug_table {
+    /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
+    bg_status (*check_replay)(bg_graph *graph);
+    /* At the end of its capture: what the nodes hold now is what later checks compare with. */
+    bg_status (*note_nodes)(bg_graph *graph);
+    /* BG_DEBUG_STEP: at begin, what the environment says of it; in place of a replay's walk; with the graph. */
+    bg_status (*step_begin)(struct bg__stepping **stepping);
+    bg_status (*step_replay)(bg_graph *graph, cudaStream_t stream);
+    void (*step_end)(struct bg__stepping *stepping); /* NULL is fine */
+    /* What they find goes to standard error. BG_CHECK=twice: before bg_capture_forward's own capture, so that what
+     * forward keeps of a pass is the graph's in the end; =poison: when it has made the graph. */
+    void (*check_twice)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
+    void (*check_poison)(bg_graph *graph, cudaStream_t stream);
+} bg__debug_table;
+extern const bg__debug_table bg__debug_hooks;
+
+#endif

@@ -1,0 +1,119 @@
+/* BG_CHECK=twice and BG_CHECK=poison: bg_capture_forward looks at what it has made, and tells standard error. */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor), BG_VALUE(int, left_out))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, (size_t)(N - args->left_out), stream));
+}
+
+BG_EAGER_OP(note, BG_INOUT(y), BG_VALUE(int *, count))
+{
+    ++*args->count;
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->y.data, N, stream));
+}
+
+typedef struct model {
+    fixture *f;
+    bool drifts, leaves_out;
+    int passes, eager, line;
+} model;
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    float factor = m->drifts ? (float)++m->passes : 2;
+    bg_status status;
+    m->line = __LINE__ + 1;
+    status = BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = factor, .left_out = m->leaves_out);
+    return status != BG_OK ? status : BG_CALL(note, stream, .y = m->f->y, .count = &m->eager);
+}
+
+/* What bg_capture_forward writes to standard error; the graph is as good as any. */
+static void capture(model *m, const bg_capture_options *options, char *text, size_t bytes)
+{
+    FILE *file = tmpfile();
+    int kept = dup(STDERR_FILENO);
+    bg_graph *graph = NULL;
+    bg_status status;
+    size_t length;
+
+    assert_non_null(file);
+    assert_true(kept >= 0);
+    put(&m->f->x, 3);
+    fflush(stderr);
+    assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
+    status = bg_capture_forward(&graph, forward, m, m->f->stream, options);
+    fflush(stderr);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    assert_int_equal(close(kept), 0);
+    rewind(file);
+    length = fread(text, 1, bytes - 1, file);
+    text[length] = '\0';
+    assert_int_equal(fclose(file), 0);
+    EXPECT_OK(status);
+    EXPECT_OK(bg_replay(graph, m->f->stream));
+    if (!m->leaves_out && !m->drifts)
+        assert_true(get(&m->f->y) == 12);
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    bg_graph_destroy(graph);
+}
+
+static void with_twin(fixture *f, const char *check, model bad, const char *kind)
+{
+    model good = {.f = f};
+    char text[4096], site[60];
+
+    assert_int_equal(setenv("BG_CHECK", check, 1), 0);
+    capture(&good, NULL, text, sizeof text);
+    assert_string_equal(text, "");
+    capture(&bad, NULL, text, sizeof text);
+    snprintf(site, sizeof site, "test_check_env.c:%d", bad.line);
+    if (strstr(text, kind) == NULL || strstr(text, site) == NULL || strstr(text, "scale#0") == NULL)
+        fail_msg("%s, %s: %s", kind, site, text);
+}
+
+static void test_twice(void **state)
+{
+    with_twin(*state, "twice", (model){.f = *state, .drifts = true}, "[frozen-value]");
+}
+
+static void test_poison(void **state)
+{
+    with_twin(*state, "poison", (model){.f = *state, .leaves_out = true}, "[unwritten-output]");
+}
+
+/* Not without launches, nor where the program has said what to check. */
+static void test_nothing(void **state)
+{
+    model m = {.f = *state, .leaves_out = true};
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    char text[4096];
+
+    assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
+    options.launch_segments = false;
+    capture(&m, &options, text, sizeof text);
+    assert_non_null(strstr(text, "BG_CHECK=poison looks at passes of bg_capture_forward with options.launch_segments"));
+    assert_int_equal(m.eager, 1); /* the replay */
+    capture(&m, &options, text, sizeof text);
+    assert_string_equal(text, ""); /* once is enough */
+    options.launch_segments = true;
+    options.check = BG_REPLAY_CHECK_OFF;
+    capture(&m, &options, text, sizeof text);
+    assert_string_equal(text, "");
+    assert_int_equal(m.eager, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_twice, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_nothing, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
