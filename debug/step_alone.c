@@ -189,31 +189,39 @@ done:
     return status;
 }
 
-static bg_status copy_event(cudaGraphNode_t from, bool record, cudaGraph_t graph)
+/* The event may be gone, or a library's own (NCCL's): then only the graph itself can name it, in which its nodes are
+ * ordered already. *empty: there is no node. */
+static bg_status copy_event(cudaGraphNode_t from, bool record, cudaGraph_t graph, bool *empty)
 {
     cudaGraphNode_t node;
     cudaEvent_t event;
+    cudaError_t error;
     bg_status status = BG_OK;
-    if (record) {
+
+    if (record)
         BG__TRY_CUDA(cudaGraphEventRecordNodeGetEvent(from, &event));
-        BG__TRY_CUDA(cudaGraphAddEventRecordNode(&node, graph, NULL, 0, event));
-    } else {
+    else
         BG__TRY_CUDA(cudaGraphEventWaitNodeGetEvent(from, &event));
-        BG__TRY_CUDA(cudaGraphAddEventWaitNode(&node, graph, NULL, 0, event));
-    }
+    error = record ? cudaGraphAddEventRecordNode(&node, graph, NULL, 0, event)
+                   : cudaGraphAddEventWaitNode(&node, graph, NULL, 0, event);
+    *empty = error == cudaErrorInvalidResourceHandle;
+    if (*empty)
+        bg__ignore(error);
+    else
+        BG__TRY_CUDA(error);
 done:
     return status;
 }
 
-static bg_status copy_node(const bg__step_node *node, cudaGraph_t graph)
+static bg_status copy_node(const bg__step_node *node, cudaGraph_t graph, bool *empty)
 {
     switch (node->type) {
     case cudaGraphNodeTypeKernel: return copy_kernel(node->node, graph);
     case cudaGraphNodeTypeMemcpy: return copy_copy(node->node, graph);
     case cudaGraphNodeTypeMemset: return copy_fill(node->node, graph);
     case cudaGraphNodeTypeHost: return copy_host(node->node, graph);
-    case cudaGraphNodeTypeEventRecord: return copy_event(node->node, true, graph);
-    case cudaGraphNodeTypeWaitEvent: return copy_event(node->node, false, graph);
+    case cudaGraphNodeTypeEventRecord: return copy_event(node->node, true, graph, empty);
+    case cudaGraphNodeTypeWaitEvent: return copy_event(node->node, false, graph, empty);
     default: return bg__fail(BG_ERROR_UNSUPPORTED, "a %s cannot run without its graph", bg__step_type_name(node->type));
     }
 }
@@ -224,13 +232,16 @@ bg_status bg__step_run_alone(const bg__step_node *node, cudaStream_t stream, cud
     cudaGraphExec_t exec = NULL;
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status = BG_OK;
+    bool empty = false;
 
     *fault = cudaSuccess;
     if (node->type == cudaGraphNodeTypeEmpty)
         return BG_OK;
     BG__TRY(bg__relax_begin(&relaxed)); /* a capture of this thread may be open, on another stream */
     BG__TRY_CUDA(cudaGraphCreate(&graph, 0));
-    BG__TRY(copy_node(node, graph));
+    BG__TRY(copy_node(node, graph, &empty));
+    if (empty)
+        goto done;
     BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     *fault = cudaGraphLaunch(exec, stream);
     if (*fault == cudaSuccess)

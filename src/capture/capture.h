@@ -357,8 +357,11 @@ void bg__events_free(bg_capture *capture);
  * lives until then. *active: whether the capture is still sound; its end will tell why not, and *place stays -1. */
 typedef struct bg__marks bg__marks;
 bg_status bg__mark(bg_capture *capture, long *place, bool *active);
-/* The segment is about to end with these nodes, in the order of their making. */
-void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count);
+/* The segment is about to end with these nodes, in the order of their making. trails: whether the node is one that
+ * nothing waits for, which then belongs to the call before it (NCCL leaves such event nodes). */
+typedef bool (*bg__trails)(const void *user, cudaGraphNode_t node);
+void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count, bg__trails trails,
+                      const void *user);
 /* It has been thrown away. */
 void bg__marks_forget(bg_capture *capture);
 void bg__marks_free(bg__marks *marks);

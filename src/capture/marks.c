@@ -94,7 +94,8 @@ static long find_near(const cudaGraphNode_t *nodes, long count, cudaGraphNode_t 
     return -1;
 }
 
-void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count)
+void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count, bg__trails trails,
+                      const void *user)
 {
     bg__marks *marks = capture->marks;
     long last = 0, end = 0;
@@ -108,6 +109,8 @@ void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t 
             last = place >= 0 ? place : last;
             end = place + 1 > end ? place + 1 : end;
         }
+        while (end > 0 && end < (long)count && trails(user, nodes[end]))
+            end++;
         *marks->list[i].place = end;
     }
     bg__marks_forget(capture);

@@ -111,7 +111,7 @@ static bool is_chain(const survey *s)
     return true;
 }
 
-static bg_status take(bg_capture *capture, survey *s, bool *chain)
+static bg_status take(const bg_capture *capture, survey *s, bool *chain)
 {
     enum cudaStreamCaptureStatus capturing;
     const cudaGraphNode_t *frontier = NULL;
@@ -120,12 +120,12 @@ static bg_status take(bg_capture *capture, survey *s, bool *chain)
     bg_status status = BG_OK;
 
     *chain = true;
+    s->node_count = 0;
     BG__TRY_CUDA(cudaStreamGetCaptureInfo(capture->origin, &capturing, NULL, &graph, &frontier, NULL, &count));
     if (capturing != cudaStreamCaptureStatusActive)
         goto done; /* the end will say why */
     BG__TRY(copy_frontier(s, frontier, count));
     BG__TRY(list_nodes(s, graph));
-    bg__marks_settle(capture, s->nodes, s->node_count);
     BG__TRY(list_edges(s, graph));
     *chain = is_chain(s);
     if (!*chain)
@@ -282,6 +282,19 @@ done:
     return status;
 }
 
+static bool trails_nothing(const void *user, cudaGraphNode_t node)
+{
+    (void)user;
+    (void)node;
+    return false;
+}
+
+static bool trails(const void *user, cudaGraphNode_t node)
+{
+    const survey *s = user;
+    return is_leaf(s, node) && !has(s->frontier, s->frontier_count, node) && kind_of(node) == NULL;
+}
+
 bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
 {
     bg_status status = BG_OK;
@@ -294,6 +307,8 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
     if (capture->survey == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at a segment");
     BG__TRY(take(capture, capture->survey, &chain));
+    bg__marks_settle(capture, capture->survey->nodes, capture->survey->node_count, chain ? trails_nothing : trails,
+                     capture->survey);
     if (!chain)
         BG__TRY(blame_leaves(capture, capture->survey, unjoined));
 done:
