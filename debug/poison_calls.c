@@ -126,6 +126,49 @@ static const record *find_unwritten_input(const recording *r, size_t before)
     return found;
 }
 
+static bool overlaps(const bg_tensor *a, const bg_tensor *b)
+{
+    uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
+    return x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
+}
+
+/* The call that an input comes from, if that call left no node in the capture. */
+static const bg__call *find_idle_writer(const recording *r, const bg__call *reader, const bg_tensor *input)
+{
+    const bg_graph *graph = r->poison->graph;
+    const bg__call *found = NULL;
+
+    for (const bg__call *call = bg__call_next(&graph->root); call != NULL && call != reader;
+         call = bg__call_next(call)) {
+        const void *args = bg__poison_args(graph, call);
+        bg__field_tensor t = {0};
+        while (args != NULL && call != reader->parent && bg__field_tensor_next(call->op, args, &t))
+            if (t.output && overlaps(t.tensor, input))
+                found = call;
+    }
+    return found != NULL && !found->eager && found->first_node == found->end_node &&
+                   found->segment == found->end_segment
+               ? found
+               : NULL;
+}
+
+static bool report_idle(const recording *r, const record *at)
+{
+    bg__field_tensor t = {0};
+    while (bg__field_tensor_next(at->call->op, at->args, &t)) {
+        const bg__call *idle = t.input ? find_idle_writer(r, at->call, t.tensor) : NULL;
+        if (idle == NULL)
+            continue;
+        bg__report_add(r->poison->report, "unwritten-output", BG_FAULT, idle, t.tensor->data,
+                       "launch the work on the stream that the body is given (BG_CHECK_LEAKS names all such calls)",
+                       "%s has no work in the graph, but %s reads its output, as %s: it holds what was there before "
+                       "the replay",
+                       idle->name, at->call->name, t.name);
+        return true;
+    }
+    return false;
+}
+
 static bool report_first(const recording *r)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -142,6 +185,8 @@ static bool report_first(const recording *r)
             bg__poison_report_unwritten(r->poison, cause->call, cause->name, &cause->bytes, &count);
             return true;
         }
+        if (report_idle(r, at))
+            return true;
         bg__report_add(r->poison->report, "reads-unwritten", BG_FAULT, at->call, (const void *)at->bytes.address,
                        "look for scratch (bg_scratch) that is read before it is written, and for reads beyond the "
                        "ends of the inputs",

@@ -11,13 +11,13 @@ void bg__spans_free(bg__spans *spans)
     *spans = (bg__spans){0};
 }
 
-/* The first one that ends at address or behind it. */
+/* The first one that ends behind address. */
 static size_t find(const bg__spans *spans, uintptr_t address)
 {
     size_t low = 0, high = spans->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (spans->list[middle].end < address)
+        if (spans->list[middle].end <= address)
             low = middle + 1;
         else
             high = middle;
@@ -48,7 +48,7 @@ bg_status bg__spans_add(bg__spans *spans, uintptr_t begin, uintptr_t end)
         return BG_OK;
     BG__TRY(grow(spans));
     at = find(spans, begin);
-    for (until = at; until < spans->count && spans->list[until].begin <= end; until++) {
+    for (until = at; until < spans->count && spans->list[until].begin < end; until++) {
         begin = spans->list[until].begin < begin ? spans->list[until].begin : begin;
         end = spans->list[until].end > end ? spans->list[until].end : end;
     }

@@ -8,7 +8,8 @@ typedef struct bg__span {
     uintptr_t begin, end;
 } bg__span;
 
-/* Disjoint, and never empty. Starts zeroed. */
+/* Disjoint, and never empty. Those that only touch stay apart: they may be of two allocations, which no copy spans.
+ * Starts zeroed. */
 typedef struct bg__spans {
     bg__span *list;
     size_t count, capacity;

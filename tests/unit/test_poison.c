@@ -22,7 +22,9 @@ BG_OP(sum, BG_IN(x), BG_INOUT(y))
 /* Leaves out the last elements. */
 BG_OP(most, BG_IN(x), BG_OUT(y), BG_VALUE(int, left_out))
 {
-    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)(N - args->left_out), stream));
+    return args->left_out == N
+               ? BG_OK
+               : from_cuda(bgk_scale(args->y.data, args->x.data, 2, (size_t)(N - args->left_out), stream));
 }
 
 /* Reads so many floats, however long x is. */
@@ -168,6 +170,18 @@ static void test_unwritten_on_the_way(void **state)
             EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "most#0", line,
                            "y of most#0 holds what was there before the replay in 1 of its 64 elements");
     }
+}
+
+/* An op that launches nothing leaves nothing to step over. */
+static void test_no_work(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture = begin(f, NULL);
+    int line = __LINE__ + 1;
+    EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = N));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
+    EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "most#0", line,
+                   "most#0 has no work in the graph, but scale#0 reads its output, as x");
 }
 
 /* A part that nobody reads harms nobody. */
@@ -364,6 +378,7 @@ int main(void)
                                        TEST(test_output_never_written),
                                        TEST(test_output_of_no_call),
                                        TEST(test_unwritten_on_the_way),
+                                       TEST(test_no_work),
                                        TEST(test_unwritten_and_unread),
                                        TEST(test_padding),
                                        TEST(test_scratch),
