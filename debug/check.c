@@ -28,6 +28,7 @@ static const struct {
     {BG_CHECK_ADDRESSES, bg__check_addresses},
     {BG_CHECK_NODES, check_nodes},
     {BG_CHECK_OVERLAP, bg__check_overlap},
+    {BG_CHECK_OVERLAP, bg__check_races},
     {BG_CHECK_LEAKS, bg__check_absent},
 };
 

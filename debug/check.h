@@ -11,6 +11,8 @@ bg_status bg__addresses_are_same(bg_graph *graph, bool *same);
 
 /* BG_CHECK_OVERLAP (overlap.c). */
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
+/* Its part that is about the order of calls (races.c). */
+bg_status bg__check_races(bg_graph *graph, bg_report *report);
 
 /* A tensor's name in messages: "field x of op scale", "output parts[2] of op split", "buffer token of the runner". */
 const char *bg__note_text(const bg__note *note, char *text, size_t bytes);

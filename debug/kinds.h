@@ -24,6 +24,7 @@
     X("unwritten-output")                                                                                              \
     X("reads-unwritten")                                                                                               \
     X("not-repeatable")                                                                                                \
-    X("leak")
+    X("leak")                                                                                                          \
+    X("race")
 
 #endif

@@ -1,103 +1,10 @@
 #include "step_nodes.h"
 
+#include "layout.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- order ---- */
-
-/* A graph's nodes in the order of their making, and which waits for which. */
-typedef struct layout {
-    cudaGraphNode_t *nodes, *from, *to;
-    cudaGraphEdgeData *data;
-    size_t count, edges;
-    struct handle {
-        cudaGraphNode_t node;
-        size_t place;
-    } * handles;                /* by address */
-    size_t *edge_to;            /* places; those that one node leads to lie together, from first_edge[node] on */
-    size_t *first_edge, *waits; /* waits: for how many others */
-    bool *ready;
-} layout;
-
-static void free_layout(layout *l)
-{
-    free(l->nodes);
-    free(l->from);
-    free(l->to);
-    free(l->data);
-    free(l->handles);
-    free(l->edge_to);
-    free(l->first_edge);
-    free(l->waits);
-    free(l->ready);
-}
-
-static int by_address(const void *a, const void *b)
-{
-    uintptr_t x = (uintptr_t)((const struct handle *)a)->node, y = (uintptr_t)((const struct handle *)b)->node;
-    return (x > y) - (x < y);
-}
-
-static size_t place_of(const layout *l, cudaGraphNode_t node)
-{
-    struct handle wanted = {node, 0};
-    const struct handle *found = bsearch(&wanted, l->handles, l->count, sizeof wanted, by_address);
-    return found != NULL ? found->place : 0; /* an edge's ends are nodes of the graph */
-}
-
-static bg_status make_room(layout *l)
-{
-    l->nodes = calloc(l->count + 1, sizeof *l->nodes);
-    l->handles = calloc(l->count + 1, sizeof *l->handles);
-    l->first_edge = calloc(l->count + 2, sizeof *l->first_edge);
-    l->waits = calloc(l->count + 1, sizeof *l->waits);
-    l->ready = calloc(l->count + 1, sizeof *l->ready);
-    l->from = calloc(l->edges + 1, sizeof(cudaGraphNode_t));
-    l->to = calloc(l->edges + 1, sizeof(cudaGraphNode_t));
-    l->data = calloc(l->edges + 1, sizeof *l->data);
-    l->edge_to = calloc(l->edges + 1, sizeof *l->edge_to);
-    if (l->nodes != NULL && l->handles != NULL && l->first_edge != NULL && l->waits != NULL && l->ready != NULL &&
-        l->from != NULL && l->to != NULL && l->data != NULL && l->edge_to != NULL)
-        return BG_OK;
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", l->count);
-}
-
-/* The edges by the node that they leave. */
-static void sort_edges(layout *l)
-{
-    for (size_t i = 0; i < l->edges; i++)
-        l->first_edge[place_of(l, l->from[i]) + 2]++;
-    for (size_t i = 2; i < l->count + 2; i++)
-        l->first_edge[i] += l->first_edge[i - 1];
-    for (size_t i = 0; i < l->edges; i++) {
-        size_t to = place_of(l, l->to[i]);
-        l->edge_to[l->first_edge[place_of(l, l->from[i]) + 1]++] = to;
-        l->waits[to]++;
-    }
-}
-
-static bg_status read_layout(layout *l, cudaGraph_t graph)
-{
-    size_t count = 0, edges = 0;
-    bg_status status = BG_OK;
-
-    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
-    BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
-    l->count = count;
-    l->edges = edges;
-    BG__TRY(make_room(l));
-    if (count > 0)
-        BG__TRY_CUDA(cudaGraphGetNodes(graph, l->nodes, &count));
-    if (edges > 0)
-        BG__TRY_CUDA(cudaGraphGetEdges(graph, l->from, l->to, l->data, &edges));
-    for (size_t i = 0; i < l->count; i++)
-        l->handles[i] = (struct handle){l->nodes[i], i};
-    qsort(l->handles, l->count, sizeof *l->handles, by_address);
-    sort_edges(l);
-done:
-    return status;
-}
 
 /* ---- the list ---- */
 
@@ -136,7 +43,7 @@ static const char *tie_of(enum cudaGraphNodeType type)
     }
 }
 
-static bg_status add_node(bg__step_list *list, const layout *l, size_t place, const bg__step_node *child)
+static bg_status add_node(bg__step_list *list, const bg__layout *l, size_t place, const bg__step_node *child)
 {
     bg__step_node node = {.node = l->nodes[place], .outer = child != NULL ? child->outer : (long)place};
     cudaGraph_t inner;
@@ -160,7 +67,7 @@ done:
 }
 
 /* Of those that wait for none, always the one that was made first. */
-static bg_status add_in_order(bg__step_list *list, layout *l, const bg__step_node *child)
+static bg_status add_in_order(bg__step_list *list, bg__layout *l, const bg__step_node *child)
 {
     bg_status status = BG_OK;
 
@@ -185,13 +92,13 @@ done:
 
 static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__step_node *child)
 {
-    layout l = {0};
+    bg__layout l = {0};
     bg_status status;
 
-    BG__TRY(read_layout(&l, graph));
+    BG__TRY(bg__layout_read(&l, graph));
     BG__TRY(add_in_order(list, &l, child));
 done:
-    free_layout(&l);
+    bg__layout_free(&l);
     return status;
 }
 

@@ -21,7 +21,9 @@ BG_BEGIN_C_
  *   NODES:     the addresses in kernel, copy and fill nodes, in child graphs too: those that point into memory which
  *              has been freed since the graph was first looked at ("dangling")
  *   HOST_MEMORY: copies from and to host memory that CUDA does not know ("pageable-copy", "stack-copy")
- *   OVERLAP:   outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything
+ *   OVERLAP:   outputs of a call that overlap other tensors of that call, bridge buffers that overlap anything, and
+ *              captured calls that share bytes which one of them writes, and that neither streams nor events order
+ *              ("race")
  *   LEAKS:     captured calls that have outputs, but left no work in the graph, as on the default stream, a stream that
  *              was not forked, or a library handle's other stream ("leak"). A call that left some of its work there is
  *              told by bg_check_twice alone */

@@ -1,0 +1,84 @@
+#include "layout.h"
+
+#include <stdlib.h>
+
+void bg__layout_free(bg__layout *l)
+{
+    free(l->nodes);
+    free(l->from);
+    free(l->to);
+    free(l->data);
+    free(l->handles);
+    free(l->edge_to);
+    free(l->first_edge);
+    free(l->waits);
+    free(l->ready);
+    *l = (bg__layout){0};
+}
+
+static int by_address(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const struct bg__layout_handle *)a)->node,
+              y = (uintptr_t)((const struct bg__layout_handle *)b)->node;
+    return (x > y) - (x < y);
+}
+
+static size_t place_of(const bg__layout *l, cudaGraphNode_t node)
+{
+    struct bg__layout_handle wanted = {node, 0};
+    const struct bg__layout_handle *found = bsearch(&wanted, l->handles, l->count, sizeof wanted, by_address);
+    return found != NULL ? found->place : 0; /* an edge's ends are nodes of the graph */
+}
+
+static bg_status make_room(bg__layout *l)
+{
+    l->nodes = calloc(l->count + 1, sizeof *l->nodes);
+    l->handles = calloc(l->count + 1, sizeof *l->handles);
+    l->first_edge = calloc(l->count + 2, sizeof *l->first_edge);
+    l->waits = calloc(l->count + 1, sizeof *l->waits);
+    l->ready = calloc(l->count + 1, sizeof *l->ready);
+    l->from = calloc(l->edges + 1, sizeof(cudaGraphNode_t));
+    l->to = calloc(l->edges + 1, sizeof(cudaGraphNode_t));
+    l->data = calloc(l->edges + 1, sizeof *l->data);
+    l->edge_to = calloc(l->edges + 1, sizeof *l->edge_to);
+    if (l->nodes != NULL && l->handles != NULL && l->first_edge != NULL && l->waits != NULL && l->ready != NULL &&
+        l->from != NULL && l->to != NULL && l->data != NULL && l->edge_to != NULL)
+        return BG_OK;
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", l->count);
+}
+
+/* The edges by the node that they leave. */
+static void sort_edges(bg__layout *l)
+{
+    for (size_t i = 0; i < l->edges; i++)
+        l->first_edge[place_of(l, l->from[i]) + 2]++;
+    for (size_t i = 2; i < l->count + 2; i++)
+        l->first_edge[i] += l->first_edge[i - 1];
+    for (size_t i = 0; i < l->edges; i++) {
+        size_t to = place_of(l, l->to[i]);
+        l->edge_to[l->first_edge[place_of(l, l->from[i]) + 1]++] = to;
+        l->waits[to]++;
+    }
+}
+
+bg_status bg__layout_read(bg__layout *l, cudaGraph_t graph)
+{
+    size_t count = 0, edges = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
+    BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
+    l->count = count;
+    l->edges = edges;
+    BG__TRY(make_room(l));
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetNodes(graph, l->nodes, &count));
+    if (edges > 0)
+        BG__TRY_CUDA(cudaGraphGetEdges(graph, l->from, l->to, l->data, &edges));
+    for (size_t i = 0; i < l->count; i++)
+        l->handles[i] = (struct bg__layout_handle){l->nodes[i], i};
+    qsort(l->handles, l->count, sizeof *l->handles, by_address);
+    sort_edges(l);
+done:
+    return status;
+}

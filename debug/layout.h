@@ -1,0 +1,25 @@
+/* Which node of a graph waits for which. */
+#ifndef BG_DEBUG_LAYOUT_H
+#define BG_DEBUG_LAYOUT_H
+
+#include "capture/capture.h"
+
+/* A graph's nodes in the order of their making, and its edges. Starts zeroed. */
+typedef struct bg__layout {
+    cudaGraphNode_t *nodes, *from, *to;
+    cudaGraphEdgeData *data;
+    size_t count, edges;
+    struct bg__layout_handle {
+        cudaGraphNode_t node;
+        size_t place;
+    } * handles;                /* by address */
+    size_t *edge_to;            /* places; those that one node leads to lie together, from first_edge[node] on */
+    size_t *first_edge, *waits; /* waits: for how many others */
+    bool *ready;                /* the caller's */
+} bg__layout;
+
+/* Free it, also where this failed. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__layout_read(bg__layout *layout, cudaGraph_t graph);
+void bg__layout_free(bg__layout *layout);
+
+#endif
