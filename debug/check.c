@@ -25,10 +25,8 @@ static const struct {
     unsigned bit;
     bg_status (*run)(bg_graph *graph, bg_report *report);
 } checks[] = {
-    {BG_CHECK_ADDRESSES, bg__check_addresses},
-    {BG_CHECK_NODES, check_nodes},
-    {BG_CHECK_OVERLAP, bg__check_overlap},
-    {BG_CHECK_OVERLAP, bg__check_races},
+    {BG_CHECK_ADDRESSES, bg__check_addresses}, {BG_CHECK_NODES, check_nodes},
+    {BG_CHECK_OVERLAP, bg__check_overlap},     {BG_CHECK_OVERLAP, bg__check_races},
     {BG_CHECK_LEAKS, bg__check_absent},
 };
 

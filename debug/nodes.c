@@ -249,7 +249,7 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
         BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &node.type));
         node.call = parent >= 0 ? w->nodes->node[parent].call : w->owners[i];
         BG__TRY(read_params(w, &node));
-        if (node.type == cudaGraphNodeTypeMemcpy)
+        if (node.type == cudaGraphNodeTypeKernel && parent < 0)
             find_writeback(w->graph, &node);
         BG__TRY(add(w->nodes, &node, &index));
         if (node.type == cudaGraphNodeTypeGraph && node.known)

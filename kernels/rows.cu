@@ -5,7 +5,7 @@
 namespace
 {
 /* Few moves are few bytes of parameters, which a launch copies. */
-enum { FEW = 4 };
+enum { FEW = 4, THREADS = 256 };
 
 template <int Count>
 struct all_moves {
@@ -55,30 +55,53 @@ __global__ void move_rows(all_moves<Count> moves)
 }
 
 template <int Count>
-cudaError_t launch_moves(const bgk_rows *moves, int count, dim3 grid, dim3 block, cudaStream_t stream)
+all_moves<Count> take(const bgk_rows *moves, int count)
 {
     all_moves<Count> all = {};
     for (int i = 0; i < count; i++)
         all.move[i] = moves[i];
-    return bgk::launch(move_rows<Count>, grid, block, 0, stream, all);
+    return all;
+}
+
+template <int Count>
+cudaError_t launch_moves(const bgk_rows *moves, int count, dim3 grid, cudaStream_t stream)
+{
+    return bgk::launch(move_rows<Count>, grid, dim3(THREADS), 0, stream, take<Count>(moves, count));
+}
+
+dim3 grid_of(const bgk_rows *moves, int count)
+{
+    const size_t blocks_max = 256, a_thread = 64; /* bytes that one thread moves, where there are many */
+    size_t most = 1;
+
+    for (int i = 0; i < count; i++) {
+        size_t bytes = moves[i].copied + moves[i].tail;
+        most = bytes > most ? bytes : most;
+    }
+    size_t blocks = (most / a_thread + THREADS - 1) / THREADS;
+    return dim3((unsigned)(blocks < 1 ? 1 : blocks > blocks_max ? blocks_max : blocks), (unsigned)count);
 }
 } // namespace
 
 extern "C" cudaError_t bgk_move_rows(const bgk_rows *moves, int count, cudaStream_t stream)
 {
-    const unsigned threads = 256;
-    const size_t blocks_max = 256, a_thread = 64; /* bytes that one thread moves, where there are many */
-    size_t most = 1;
-
     if (count < 1 || count > BGK_ROWS_MAX)
         return cudaErrorInvalidValue;
-    for (int i = 0; i < count; i++) {
-        size_t bytes = moves[i].copied + moves[i].tail;
-        most = bytes > most ? bytes : most;
-    }
-    size_t blocks = (most / a_thread + threads - 1) / threads;
-    dim3 grid((unsigned)(blocks < 1 ? 1 : blocks > blocks_max ? blocks_max : blocks), (unsigned)count);
+    if (count == 1)
+        return launch_moves<1>(moves, count, grid_of(moves, count), stream);
     if (count <= FEW)
-        return launch_moves<FEW>(moves, count, grid, dim3(threads), stream);
-    return launch_moves<BGK_ROWS_MAX>(moves, count, grid, dim3(threads), stream);
+        return launch_moves<FEW>(moves, count, grid_of(moves, count), stream);
+    return launch_moves<BGK_ROWS_MAX>(moves, count, grid_of(moves, count), stream);
+}
+
+extern "C" cudaError_t bgk_update_rows(cudaGraphExec_t exec, cudaGraphNode_t node, const bgk_rows *move)
+{
+    all_moves<1> one = take<1>(move, 1);
+    void *arguments[] = {&one};
+    cudaKernelNodeParams params = {};
+    params.func = reinterpret_cast<void *>(move_rows<1>);
+    params.gridDim = grid_of(move, 1);
+    params.blockDim = dim3(THREADS);
+    params.kernelParams = arguments;
+    return cudaGraphExecKernelNodeSetParams(exec, node, &params);
 }

@@ -1,6 +1,8 @@
 /* Device memory and streams, without harm to captures. */
 #include "base/base.h"
 
+#include <stdatomic.h>
+
 bool bg__device_is_gone(cudaError_t error)
 {
     switch (error) {
@@ -91,6 +93,29 @@ bg_status bg__stream_check(cudaStream_t stream, const char *function, const char
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
                           "%s: %s belongs to device %d, the current device is %d; call cudaSetDevice(%d) first",
                           function, argument, own, current, own);
+done:
+    return status;
+}
+
+bg_status bg__where_is(const void *ptr, bg__where *place)
+{
+    typedef CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
+    static _Atomic(get_attributes) known;
+    get_attributes get = atomic_load_explicit(&known, memory_order_acquire);
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    unsigned type = 0, managed = 0;
+    int device = -1;
+    void *answers[] = {&type, &device, &managed};
+    bg_status status = BG_OK;
+
+    if (get == NULL) {
+        BG__TRY(bg__driver_entry("cuPointerGetAttributes", 7000, (void *)&get));
+        atomic_store_explicit(&known, get, memory_order_release);
+    }
+    BG__TRY_DRIVER("cuPointerGetAttributes",
+                   get(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
+    *place = (bg__where){(CUmemorytype)type, managed != 0, device};
 done:
     return status;
 }

@@ -25,7 +25,7 @@ typedef struct bg__copy {
     bool folded;
     /* Where it is a node. */
     bool enabled;
-    int segment;
+    int segment, device;
     cudaGraphNode_t node;
     cudaGraphExec_t exec;
     struct bg__copy *next; /* at capture, of those that wait for the next segment */

@@ -29,19 +29,14 @@ done:
     return status;
 }
 
-/* By the driver's own call, which takes several attributes at once. */
 bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reached)
 {
-    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                   CU_POINTER_ATTRIBUTE_IS_MANAGED};
-    unsigned type = 0, managed = 0;
-    int device = -1;
-    void *answers[] = {&type, &device, &managed};
-    bg_status status = BG_OK;
+    bg__where place;
+    bg_status status;
 
-    BG__TRY_DRIVER("cuPointerGetAttributes",
-                   runner->get_attributes(sizeof asked / sizeof *asked, asked, answers, (CUdeviceptr)(uintptr_t)ptr));
-    *reached = managed || type == CU_MEMORYTYPE_HOST || (type == CU_MEMORYTYPE_DEVICE && device == runner->device);
+    BG__TRY(bg__where_is(ptr, &place));
+    *reached = place.managed || place.type == CU_MEMORYTYPE_HOST ||
+               (place.type == CU_MEMORYTYPE_DEVICE && place.device == runner->device);
 done:
     return status;
 }

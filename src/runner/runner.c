@@ -69,7 +69,6 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     runner->thread = bg__thread_id();
     runner->rows = runner->config.max_tokens;
     BG__TRY_CUDA(cudaGetDevice(&runner->device));
-    BG__TRY(bg__driver_entry("cuPointerGetAttributes", 7000, (void *)&runner->get_attributes));
     BG__TRY(bg__driver_capture_info(&runner->capture_info));
     BG__TRY(make_pool(runner));
     BG__TRY(bg__plan_make(runner, runner->config.mode));

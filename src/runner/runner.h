@@ -117,7 +117,6 @@ struct bg_runner {
     cudaStream_t stream;
     int device;
     uint64_t thread; /* that made it */
-    CUresult (*get_attributes)(unsigned count, CUpointer_attribute *attributes, void **data, CUdeviceptr ptr);
     bg__capture_info capture_info;
     bg_pool *pool;
     bg__buffers inputs, outputs, extra;

@@ -292,7 +292,7 @@ static void test_writeback(void **state)
     EXPECT_OK(bg_capture_end(capture, &graph));
     EXPECT_OK(bg__nodes_take(graph, &nodes));
     assert_int_equal(nodes.count, 3);
-    expect_label(&nodes, 0, "elsewhere#0", "segment 0, node 0, copy", "");
+    expect_label(&nodes, 0, "elsewhere#0", "segment 0, node 0, kernel", "move_rows");
     assert_true(nodes.node[0].writeback);
     expect_label(&nodes, 1, "shift#0", "segment 0, node 1, kernel", "product");
     assert_false(nodes.node[1].writeback);
