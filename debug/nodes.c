@@ -218,15 +218,12 @@ static bg_status add(bg__nodes *nodes, const bg__node *node, size_t *index)
 /* The node of an eager call's output, which the call made that replays run, not the one that captured it. */
 static void find_writeback(const bg_graph *graph, bg__node *node)
 {
-    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous) {
-        for (int i = 0; i < eager->outputs; i++) {
-            const bg__copy *copy = eager->copies[i];
-            if (copy != NULL && copy->folded && copy->node == node->handle) {
-                node->writeback = true;
-                node->call = copy->call;
-                return;
-            }
-        }
+    const bg__fold *fold;
+    for (const bg__eager *eager = graph->eagers; eager != NULL && !node->writeback; eager = eager->previous) {
+        if (!bg__writeback_is(eager, node->handle, &fold))
+            continue;
+        node->writeback = true;
+        node->call = eager->call;
     }
 }
 

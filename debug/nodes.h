@@ -27,7 +27,7 @@ typedef struct bg__node {
     size_t place;         /* in the list of its own graph, from cudaGraphGetNodes */
     long parent;          /* the index of the child graph's node that it lies in; -1: it lies in the segment itself */
     const bg__call *call; /* the innermost op call that captured it; NULL: none did */
-    bool writeback;       /* copies an eager call's output; replays change it, and this is what it was at capture */
+    bool writeback;       /* copies an eager call's outputs; replays change it, and this is what it was at capture */
     bool known;           /* its parameters could be read */
     const bg__kernel *kernel; /* of a kernel node */
     union {

@@ -48,12 +48,10 @@ const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node)
     return NULL;
 }
 
-const bg__copy *bg__step_find_copy(const bg_graph *graph, int segment, cudaGraphNode_t node)
+const bg__eager *bg__step_find_writeback(const bg_graph *graph, cudaGraphNode_t node, const bg__fold **fold)
 {
-    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
-        for (int i = 0; i < eager->outputs; i++)
-            if (eager->copies[i] != NULL && eager->copies[i]->folded && eager->copies[i]->segment == segment &&
-                eager->copies[i]->node == node)
-                return eager->copies[i];
-    return NULL;
+    const bg__eager *eager = graph->eagers;
+    while (eager != NULL && !bg__writeback_is(eager, node, fold))
+        eager = eager->previous;
+    return eager;
 }

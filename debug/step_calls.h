@@ -29,7 +29,7 @@ static inline bool bg__step_call_has(const bg__step_call *c, long node)
 }
 /* The innermost call of a node; NULL: none is known. */
 const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node);
-/* The write-back that a node is; NULL: it is none. */
-const bg__copy *bg__step_find_copy(const bg_graph *graph, int segment, cudaGraphNode_t node);
+/* The call whose outputs the node writes back, and how; NULL: it is no write-back. */
+const bg__eager *bg__step_find_writeback(const bg_graph *graph, cudaGraphNode_t node, const bg__fold **fold);
 
 #endif

@@ -145,10 +145,10 @@ static void tell(walk *w, const unit *u, cudaError_t error)
 
 /* ---- nodes ---- */
 
-static void name_node(const part *p, const bg__step_node *node, const bg__copy *copy, unit *u)
+static void name_node(const part *p, const bg__step_node *node, const bg__eager *writer, unit *u)
 {
-    u->call = copy != NULL ? copy->call : bg__step_calls_find(&p->calls, node->outer);
-    if (copy != NULL)
+    u->call = writer != NULL ? writer->call : bg__step_calls_find(&p->calls, node->outer);
+    if (writer != NULL)
         snprintf(u->node, sizeof u->node, "segment %d, node %s (write-back)", u->segment, node->place);
     else if (u->kernel.name[0] != '\0')
         snprintf(u->node, sizeof u->node, "segment %d, node %s (kernel %s)", u->segment, node->place, u->kernel.name);
@@ -224,13 +224,15 @@ done:
     return status;
 }
 
-/* A write-back as the replay's calls so far have left it. */
-static bg_status run_copy(const walk *w, const bg__copy *copy, cudaError_t *fault)
+/* Write-backs as the replay's calls so far have left them. */
+static bg_status run_copies(const walk *w, const bg__eager *writer, const bg__fold *fold, cudaError_t *fault)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
     BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY(bg__move_run(&copy->move, w->stream));
+    for (int i = 0; i < writer->outputs; i++)
+        if (writer->copies[i] != NULL && writer->copies[i]->fold == fold && writer->copies[i]->enabled)
+            BG__TRY(bg__move_run(&writer->copies[i]->move, w->stream));
     *fault = cudaStreamSynchronize(w->stream);
     bg__ignore(*fault);
 done:
@@ -240,17 +242,18 @@ done:
 
 static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *node)
 {
-    const bg__copy *copy = bg__step_find_copy(w->graph, segment, node->node);
+    const bg__fold *fold = NULL;
+    const bg__eager *writer = bg__step_find_writeback(w->graph, node->node, &fold);
     cudaError_t fault = cudaSuccess;
     unit u = {.segment = segment};
     bg_status status = BG_OK;
 
-    if (copy != NULL && !copy->enabled)
+    if (writer != NULL && !bg__writeback_is_on(fold))
         return BG_OK;
     BG__TRY(bg__step_describe(node, &u.kernel));
-    name_node(p, node, copy, &u);
+    name_node(p, node, writer, &u);
     BG__TRY(begin_calls(w, p, node->outer));
-    BG__TRY(copy != NULL ? run_copy(w, copy, &fault) : bg__step_run_alone(node, w->stream, &fault));
+    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault) : bg__step_run_alone(node, w->stream, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
     else
@@ -280,7 +283,7 @@ static const bg__call *step_call(const bg__step *step)
 {
     switch (step->kind) {
     case BG__CALL: return step->of.eager->call;
-    case BG__COPY: return step->of.copy->call;
+    case BG__COPY: return step->of.copy->eager->call;
     default: return NULL;
     }
 }

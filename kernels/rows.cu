@@ -55,21 +55,17 @@ __global__ void move_rows(all_moves<Count> moves)
 }
 
 template <int Count>
-all_moves<Count> take(const bgk_rows *moves, int count)
+cudaError_t launch_moves(const bgk_rows *moves, int count, cudaStream_t stream)
 {
     all_moves<Count> all = {};
     for (int i = 0; i < count; i++)
         all.move[i] = moves[i];
-    return all;
+    return bgk::launch(move_rows<Count>, dim3(bgk_rows_blocks(moves, count), (unsigned)count), dim3(THREADS), 0, stream,
+                       all);
 }
+} // namespace
 
-template <int Count>
-cudaError_t launch_moves(const bgk_rows *moves, int count, dim3 grid, cudaStream_t stream)
-{
-    return bgk::launch(move_rows<Count>, grid, dim3(THREADS), 0, stream, take<Count>(moves, count));
-}
-
-dim3 grid_of(const bgk_rows *moves, int count)
+extern "C" unsigned bgk_rows_blocks(const bgk_rows *moves, int count)
 {
     const size_t blocks_max = 256, a_thread = 64; /* bytes that one thread moves, where there are many */
     size_t most = 1;
@@ -79,29 +75,16 @@ dim3 grid_of(const bgk_rows *moves, int count)
         most = bytes > most ? bytes : most;
     }
     size_t blocks = (most / a_thread + THREADS - 1) / THREADS;
-    return dim3((unsigned)(blocks < 1 ? 1 : blocks > blocks_max ? blocks_max : blocks), (unsigned)count);
+    return (unsigned)(blocks < 1 ? 1 : blocks > blocks_max ? blocks_max : blocks);
 }
-} // namespace
 
 extern "C" cudaError_t bgk_move_rows(const bgk_rows *moves, int count, cudaStream_t stream)
 {
     if (count < 1 || count > BGK_ROWS_MAX)
         return cudaErrorInvalidValue;
     if (count == 1)
-        return launch_moves<1>(moves, count, grid_of(moves, count), stream);
+        return launch_moves<1>(moves, count, stream);
     if (count <= FEW)
-        return launch_moves<FEW>(moves, count, grid_of(moves, count), stream);
-    return launch_moves<BGK_ROWS_MAX>(moves, count, grid_of(moves, count), stream);
-}
-
-extern "C" cudaError_t bgk_update_rows(cudaGraphExec_t exec, cudaGraphNode_t node, const bgk_rows *move)
-{
-    all_moves<1> one = take<1>(move, 1);
-    void *arguments[] = {&one};
-    cudaKernelNodeParams params = {};
-    params.func = reinterpret_cast<void *>(move_rows<1>);
-    params.gridDim = grid_of(move, 1);
-    params.blockDim = dim3(THREADS);
-    params.kernelParams = arguments;
-    return cudaGraphExecKernelNodeSetParams(exec, node, &params);
+        return launch_moves<FEW>(moves, count, stream);
+    return launch_moves<BGK_ROWS_MAX>(moves, count, stream);
 }

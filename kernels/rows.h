@@ -29,9 +29,9 @@ enum { BGK_ROWS_MAX = 16 };
 /* All moves, 1 to BGK_ROWS_MAX, in one launch. The array is copied. cudaErrorInvalidValue for another count. */
 cudaError_t bgk_move_rows(const bgk_rows *moves, int count, cudaStream_t stream);
 
-/* In an executable graph: the node that bgk_move_rows left in its capture, for one move, does this one from the next
- * launch on. */
-cudaError_t bgk_update_rows(cudaGraphExec_t exec, cudaGraphNode_t node, const bgk_rows *move);
+/* Of that launch, whose kernel has the array of BGK_ROWS_MAX moves, or what of it is enough for count, as its one
+ * parameter, and whose grid is this wide and count high: for who changes it as a node of an executable graph. */
+unsigned bgk_rows_blocks(const bgk_rows *moves, int count);
 
 #ifdef __cplusplus
 }

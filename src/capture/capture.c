@@ -311,7 +311,7 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
         status = bg__fail_cuda(error, "cudaEventRecord");
         goto done;
     }
-    bg__writeback_bind(capture->graph);
+    BG__TRY(bg__writeback_bind(capture->graph));
     if (capture->graph->watched)
         BG__TRY(bg__debug_hooks.note_nodes(capture->graph));
     measure(capture);

@@ -18,16 +18,16 @@ typedef struct bg__segment {
     size_t nodes;
 } bg__segment;
 
-/* A write-back: an output that the body left elsewhere at capture. A node of the next segment, or a COPY step. */
+/* A write-back: an output that the body left elsewhere at capture. Part of a node of the next segment (writeback.c), or
+ * a COPY step. */
+typedef struct bg__fold bg__fold;
 typedef struct bg__copy {
-    const bg__call *call;
-    bg__move move; /* of this replay or, of a node, what it holds */
-    bool folded;
-    /* Where it is a node. */
-    bool enabled;
-    int segment, device;
-    cudaGraphNode_t node;
-    cudaGraphExec_t exec;
+    struct bg__eager *eager;
+    bg__move move; /* of this replay or, of a node, what it was last told */
+    int device;
+    bg__fold *fold;        /* NULL: it is a step */
+    int place;             /* in it */
+    bool enabled;          /* the node does it */
     struct bg__copy *next; /* at capture, of those that wait for the next segment */
 } bg__copy;
 
@@ -47,6 +47,7 @@ typedef struct bg__eager {
     bool steady;                /* left as they were last, its outputs are in place, or moved by the write-backs */
     bool exposed;               /* bg_graph_args has given args away: they may change */
     bg__copy **copies;          /* for each output its write-back, or NULL */
+    bg__fold *folds;            /* the nodes that some of them are */
     bg__captured *captured;     /* for each output; the stored arguments may change */
     int outputs;                /* kept, since the op may be unloaded before the graph goes */
     struct bg__eager *previous; /* all of a graph's, to be freed */
@@ -288,9 +289,16 @@ bg_status bg__writeback_unfold(bg_capture *capture);
 /* They are nodes of that segment. */
 void bg__writeback_fold(bg_capture *capture, int segment);
 /* When all segments are instantiated. */
-void bg__writeback_bind(const bg_graph *graph);
-/* In a replay: the node, or the step, of copy does this move; else it is done here, and *steady becomes false. */
+bg_status bg__writeback_bind(const bg_graph *graph);
+void bg__writeback_free(bg__fold *folds);
+/* In a replay: the node, or the step, of copy does this move; else it is done here, and *steady becomes false. flush,
+ * after all of the call's, tells the nodes. */
 bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady);
+bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *steady);
+/* Whether the node of a segment's graph writes outputs of the call back; *fold is it then, and is on or off in the next
+ * launch. */
+bool bg__writeback_is(const bg__eager *eager, cudaGraphNode_t node, const bg__fold **fold);
+bool bg__writeback_is_on(const bg__fold *fold);
 
 /* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */
 typedef struct bg__workers bg__workers;

@@ -102,6 +102,7 @@ static void free_eager(bg__eager *eager)
     for (int i = 0; eager->copies != NULL && i < eager->outputs; i++)
         free(eager->copies[i]);
     free(eager->copies);
+    bg__writeback_free(eager->folds);
     free(eager->captured);
     free(eager->args);
     free(eager->work);
@@ -206,7 +207,7 @@ const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t by
     case BG__LAUNCH: snprintf(text, bytes, "segment %d of %s", s->place, graph->name); break;
     case BG__CALL: call_text(s->of.eager->call, "call", text, bytes); break;
     case BG__FORWARD: snprintf(text, bytes, "the forward pass of %s", graph->name); break;
-    case BG__COPY: call_text(s->of.copy->call, "the write-back of call", text, bytes); break;
+    case BG__COPY: call_text(s->of.copy->eager->call, "the write-back of call", text, bytes); break;
     case BG__WAIT: event_text(&graph->sites[s->place], "the wait for", text, bytes); break;
     case BG__RECORD: event_text(&graph->sites[s->place], "the record of", text, bytes); break;
     case BG__SYNC: return bg__step_text(graph, s->place, text, bytes);

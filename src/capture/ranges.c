@@ -45,7 +45,7 @@ static void name_step(const bg_graph *graph, const bg__step *step, char *text, s
 {
     switch (step->kind) {
     case BG__CALL: snprintf(text, bytes, "%s", step->of.eager->call->name); break;
-    case BG__COPY: snprintf(text, bytes, "write-back of %s", step->of.copy->call->name); break;
+    case BG__COPY: snprintf(text, bytes, "write-back of %s", step->of.copy->eager->call->name); break;
     case BG__SYNC:
         snprintf(text, bytes, "wait after ");
         name_step(graph, &graph->steps[step->place], text + strlen(text), bytes - strlen(text));

@@ -119,6 +119,8 @@ static bg_status settle_outputs(bg__eager *eager, cudaStream_t stream, bool *ste
             BG__TRY(move_now(&move, stream));
         }
     }
+    if (eager->folds != NULL)
+        BG__TRY(bg__writeback_flush(eager, stream, steady));
 done:
     return status;
 }

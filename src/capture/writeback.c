@@ -1,14 +1,31 @@
 /* Write-backs: results that a body leaves elsewhere than where the graph reads them.
  *
  * A copy of its own between two launches costs as much as a launch. So the copies of a call at a break become the first
- * nodes of the next segment, before its forks; where the body answers with another address or extent, a replay changes
- * the node of the executable graph, and where it wrote in place, switches it off. The nodes are kernels: one is changed
- * at a third of what a memcpy node costs (H100: the break of a changing output 5.6 us against 6.0 to 6.3, of 5.1 to 5.4
- * for a fixed one). A copy is a step of its own where nothing else follows in the segment, or the memory is not the
- * device's. */
+ * node of the next segment, before its forks; where the body answers with another address or extent, a replay changes
+ * that node of the executable graph, and where it wrote all in place, switches it off. The node is a kernel that does
+ * all copies of the call: to change it costs less than to change a memcpy node, and there is but one (tests/bench). A
+ * copy is a step of its own where nothing else follows in the segment, or the memory is not the device's. */
 #include <rows.h>
 
 #include "capture/capture.h"
+
+#include <cuda.h>
+#include <stdlib.h>
+
+/* The node. Its rows are what the kernel is given; those of a copy that is not to be done are empty. */
+struct bg__fold {
+    struct bg__fold *next; /* of the same eager call */
+    const bg__call *call;
+    cudaGraphNode_t node;
+    int segment; /* -1: none: the copies have become steps */
+    int count;
+    bool enabled, changed; /* changed: the rows, since the node was given them */
+    cudaGraphExec_t exec;
+    CUresult (*update)(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
+    CUDA_KERNEL_NODE_PARAMS params;
+    void *argument; /* the rows */
+    bgk_rows rows[];
+};
 
 static bgk_rows rows_of(const bg__move *move)
 {
@@ -77,19 +94,42 @@ done:
     return status;
 }
 
+/* The next copies, as many as one kernel takes, in one node; *copy goes on behind them. */
+static bg_status capture_fold(bg_capture *capture, bg__copy **copy)
+{
+    const bg__call *call = (*copy)->eager->call;
+    bg__fold *fold = calloc(1, sizeof *fold + BGK_ROWS_MAX * sizeof fold->rows[0]);
+    bg_status status = BG_OK;
+    cudaError_t error;
+
+    if (fold == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the write-backs of %s", call->name);
+    fold->next = (*copy)->eager->folds;
+    (*copy)->eager->folds = fold;
+    fold->call = call;
+    fold->segment = -1;
+    fold->enabled = true;
+    for (; *copy != NULL && fold->count < BGK_ROWS_MAX; *copy = (*copy)->next) {
+        (*copy)->fold = fold;
+        (*copy)->place = fold->count;
+        fold->rows[fold->count++] = rows_of(&(*copy)->move);
+    }
+    error = bgk_move_rows(fold->rows, fold->count, capture->origin);
+    if (error != cudaSuccess) {
+        status = bg__fail_cuda(error, "cudaLaunchKernelExC");
+        bg__fail_where("the kernel that writes the outputs of %s back", call->name);
+        goto done;
+    }
+    BG__TRY(last_node(capture->origin, &fold->node));
+done:
+    return status;
+}
+
 bg_status bg__writeback_capture(bg_capture *capture)
 {
     bg_status status = BG_OK;
-    for (bg__copy *copy = capture->writebacks; copy != NULL; copy = copy->next) {
-        bgk_rows rows = rows_of(&copy->move);
-        cudaError_t error = bgk_move_rows(&rows, 1, capture->origin);
-        if (error != cudaSuccess) {
-            status = bg__fail_cuda(error, "cudaLaunchKernelExC");
-            bg__fail_where("the kernel that writes an output of %s back", copy->call->name);
-            goto done;
-        }
-        BG__TRY(last_node(capture->origin, &copy->node));
-    }
+    for (bg__copy *copy = capture->writebacks; copy != NULL;)
+        BG__TRY(capture_fold(capture, &copy));
 done:
     return status;
 }
@@ -98,7 +138,7 @@ bool bg__writeback_alone(const bg_capture *capture, size_t nodes)
 {
     size_t count = 0;
     for (const bg__copy *copy = capture->writebacks; copy != NULL; copy = copy->next)
-        count++;
+        count += copy->place == 0;
     return count > 0 && nodes == count;
 }
 
@@ -109,7 +149,7 @@ bg_status bg__writeback_unfold(bg_capture *capture)
         bg__copy *copy = capture->writebacks;
         capture->writebacks = copy->next;
         copy->next = NULL;
-        copy->node = NULL;
+        copy->fold = NULL;
         BG__TRY(add_step(capture, copy));
     }
 done:
@@ -122,84 +162,153 @@ void bg__writeback_fold(bg_capture *capture, int segment)
     for (bg__copy *copy = capture->writebacks; copy != NULL; copy = next) {
         next = copy->next;
         copy->next = NULL;
-        copy->segment = segment;
-        copy->folded = copy->enabled = true;
+        copy->fold->segment = segment;
+        copy->enabled = true;
     }
     capture->writebacks = NULL;
 }
 
-void bg__writeback_bind(const bg_graph *graph)
+static bg_status bind(const bg_graph *graph, bg__fold *fold)
 {
-    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous) {
-        for (int i = 0; i < eager->outputs; i++) {
-            bg__copy *copy = eager->copies[i];
-            if (copy != NULL && copy->folded)
-                copy->exec = graph->segments[copy->segment].exec;
-        }
+    CUresult (*get_params)(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS * params) = NULL;
+    bg_status status;
+
+    BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, (void *)&get_params));
+    BG__TRY(bg__driver_entry("cuGraphExecKernelNodeSetParams", 12000, (void *)&fold->update));
+    BG__TRY_DRIVER("cuGraphKernelNodeGetParams", get_params(fold->node, &fold->params));
+    fold->exec = graph->segments[fold->segment].exec;
+    fold->argument = fold->rows;
+    fold->params.kernelParams = &fold->argument;
+done:
+    return status;
+}
+
+bg_status bg__writeback_bind(const bg_graph *graph)
+{
+    bg_status status = BG_OK;
+    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
+        for (bg__fold *fold = eager->folds; fold != NULL; fold = fold->next)
+            if (fold->segment >= 0)
+                BG__TRY(bind(graph, fold));
+done:
+    return status;
+}
+
+void bg__writeback_free(bg__fold *folds)
+{
+    while (folds != NULL) {
+        bg__fold *fold = folds;
+        folds = fold->next;
+        free(fold);
     }
 }
 
 /* ---- in replays ---- */
 
-static bg_status switch_node(bg__copy *copy, bool on)
+/* The copy is not the node's: it is done here where it is needed. */
+static bg_status leave_out(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady)
 {
-    bg_status status = BG_OK;
-    if (copy->enabled == on)
-        return BG_OK;
-    bg__pending_forget();
-    BG__TRY_CUDA(cudaGraphNodeSetEnabled(copy->exec, copy->node, on));
-    copy->enabled = on;
-done:
-    return status;
-}
-
-/* *done: false where the memory is of another kind now, or CUDA refuses. */
-static bg_status update_node(bg__copy *copy, const bg__move *move, bool *done)
-{
-    const bg__move *held = &copy->move;
-    bgk_rows rows = rows_of(move);
-    cudaError_t error;
-    bg_status status = BG_OK;
-
-    *done = true;
-    if (held->source == move->source && held->target == move->target && held->bytes == move->bytes &&
-        held->tail == move->tail)
-        goto done;
-    if (held->source != move->source && move->source != NULL)
-        BG__TRY(check_device_memory(move->source, copy->device, done));
-    if (held->target != move->target)
-        BG__TRY(check_device_memory(move->target, copy->device, done));
-    if (!*done)
-        goto done;
-    error = bgk_update_rows(copy->exec, copy->node, &rows);
-    *done = error == cudaSuccess;
-    if (*done) {
-        copy->move = *move;
-    } else {
-        bg__pending_forget();
-        bg__ignore(error);
+    *steady = false;
+    if (copy->enabled) {
+        copy->enabled = false;
+        copy->fold->rows[copy->place] = (bgk_rows){.kind = BGK_TAIL_PATTERN};
+        copy->fold->changed = true;
     }
-done:
-    return status;
+    bg__pending_forget();
+    return bg__move_run(move, stream);
 }
 
 bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady)
 {
+    const bg__move *held = &copy->move;
     bg_status status = BG_OK;
-    bool updated = false;
+    bool fits = true;
 
-    if (!copy->folded) {
+    if (copy->fold == NULL) {
         copy->move = *move;
         return BG_OK;
     }
-    if (bg__move_is_needed(move))
-        BG__TRY(update_node(copy, move, &updated));
-    if (updated)
-        return switch_node(copy, true);
-    *steady = false;
-    BG__TRY(switch_node(copy, false));
-    bg__pending_forget();
-    BG__TRY(bg__move_run(move, stream));
+    if (!bg__move_is_needed(move))
+        return leave_out(copy, move, stream, steady);
+    if (copy->enabled && held->source == move->source && held->target == move->target && held->bytes == move->bytes &&
+        held->tail == move->tail)
+        return BG_OK;
+    if (move->source != NULL && move->source != held->source)
+        BG__TRY(check_device_memory(move->source, copy->device, &fits));
+    if (move->target != held->target)
+        BG__TRY(check_device_memory(move->target, copy->device, &fits));
+    if (!fits)
+        return leave_out(copy, move, stream, steady);
+    copy->move = *move;
+    copy->enabled = true;
+    copy->fold->rows[copy->place] = rows_of(move);
+    copy->fold->changed = true;
 done:
     return status;
+}
+
+static bg_status switch_node(bg__fold *fold, bool on)
+{
+    bg_status status = BG_OK;
+    if (fold->enabled == on)
+        return BG_OK;
+    bg__pending_forget();
+    BG__TRY_CUDA(cudaGraphNodeSetEnabled(fold->exec, fold->node, on));
+    fold->enabled = on;
+done:
+    return status;
+}
+
+static bool any_enabled(const bg__fold *fold)
+{
+    for (int i = 0; i < fold->count; i++)
+        if (fold->rows[i].copied + fold->rows[i].tail > 0)
+            return true;
+    return false;
+}
+
+/* CUDA has refused to change the node. */
+static bg_status do_all_here(bg__eager *eager, const bg__fold *fold, cudaStream_t stream, bool *steady)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < eager->outputs; i++) {
+        bg__copy *copy = eager->copies[i];
+        if (copy != NULL && copy->fold == fold && copy->enabled)
+            BG__TRY(leave_out(copy, &copy->move, stream, steady));
+    }
+done:
+    return status;
+}
+
+bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *steady)
+{
+    bg_status status = BG_OK;
+    for (bg__fold *fold = eager->folds; fold != NULL; fold = fold->next) {
+        bool on;
+        if (!fold->changed)
+            continue;
+        on = any_enabled(fold);
+        fold->params.gridDimX = bgk_rows_blocks(fold->rows, fold->count);
+        if (on && fold->update(fold->exec, fold->node, &fold->params) != CUDA_SUCCESS) {
+            BG__TRY(do_all_here(eager, fold, stream, steady));
+            on = false;
+        }
+        BG__TRY(switch_node(fold, on));
+        fold->changed = false;
+    }
+done:
+    return status;
+}
+
+bool bg__writeback_is(const bg__eager *eager, cudaGraphNode_t node, const bg__fold **fold)
+{
+    for (*fold = eager->folds; *fold != NULL; *fold = (*fold)->next)
+        if ((*fold)->segment >= 0 && (*fold)->node == node)
+            return true;
+    return false;
+}
+
+bool bg__writeback_is_on(const bg__fold *fold)
+{
+    return fold->enabled;
 }

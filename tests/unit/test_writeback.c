@@ -184,7 +184,7 @@ static void test_several_outputs(void **state)
     leave[1].data = b;
     graph = capture(m, two_pass);
     assert_true(get(&m->f->z) == 5);
-    assert_int_equal(info_of(graph).nodes, 3);
+    assert_int_equal(info_of(graph).nodes, 2); /* both outputs are one */
     assert_true(replay(m, graph, 2, a, b) == 10);
     assert_true(replay(m, graph, 3, NULL, b) == 15);
     assert_true(replay(m, graph, 4, b, a) == 20);
@@ -192,6 +192,67 @@ static void test_several_outputs(void **state)
     assert_true(replay(m, graph, 6, NULL, NULL) == 30);
     assert_true(replay(m, graph, 7, a, b) == 35);
     bg_graph_destroy(graph);
+}
+
+enum { MANY = 20 }; /* more than one node takes */
+
+/* Leaves output i in place where bit i is set, else at that place of elsewhere. */
+static struct {
+    unsigned in_place;
+    float *elsewhere;
+    float value;
+} many_leave;
+
+BG_EAGER_OP(many, BG_OUTS(y, MANY))
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < MANY && status == BG_OK; i++) {
+        if ((many_leave.in_place >> i & 1) == 0)
+            args->y[i].data = many_leave.elsewhere + (ptrdiff_t)i * N;
+        status = from_cuda(bgk_fill(args->y[i].data, many_leave.value + (float)i, N, stream));
+    }
+    return status;
+}
+
+static bg_status many_pass(void *user, cudaStream_t stream)
+{
+    float *targets = *(float **)user;
+    many_args args = {0};
+    bg_tensor first = bg_tensor_1d(targets, BG_F32, N);
+    for (int i = 0; i < MANY; i++)
+        args.y[i] = bg_tensor_1d(targets + (ptrdiff_t)i * N, BG_F32, N);
+    BG_CALL_ARGS(many, stream, &args);
+    return BG_CALL(add, stream, .x = first, .y = first, .z = bg_tensor_1d(targets + (ptrdiff_t)MANY * N, BG_F32, N));
+}
+
+static void test_many_outputs(void **state)
+{
+    static const unsigned in_place[] = {0, 0, 1, 0xfffff, 0, 0xf0f0f, 0xfffff, 0x10000, 0xeffff, 0};
+    memory *m = *state;
+    float *targets, *elsewhere;
+    bg_graph *graph;
+
+    EXPECT_CUDA(cudaMalloc((void **)&targets, (MANY + 1) * N * sizeof(float)));
+    EXPECT_CUDA(cudaMalloc((void **)&elsewhere, 2 * MANY * N * sizeof(float)));
+    many_leave.in_place = 0;
+    many_leave.elsewhere = elsewhere;
+    EXPECT_OK(bg_capture_forward(&graph, many_pass, &targets, m->f->stream, NULL));
+    assert_int_equal(info_of(graph).nodes, 3);
+    for (int round = 0; round < (int)(sizeof in_place / sizeof *in_place); round++) {
+        many_leave.in_place = in_place[round];
+        many_leave.elsewhere = elsewhere + (round % 3 == 2 ? MANY * N : 0);
+        many_leave.value = (float)(100 * round);
+        EXPECT_CUDA(cudaMemset(targets, 0, (MANY + 1) * N * sizeof(float)));
+        EXPECT_CUDA(cudaDeviceSynchronize());
+        EXPECT_OK(bg_replay(graph, m->f->stream));
+        for (int i = 0; i < MANY; i++) {
+            bg_tensor target = bg_tensor_1d(targets + (ptrdiff_t)i * N, BG_F32, N);
+            assert_true(get(&target) == (float)(100 * round + i));
+        }
+    }
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaFree(targets));
+    EXPECT_CUDA(cudaFree(elsewhere));
 }
 
 /* A replay that failed may have changed the nodes of some outputs. */
@@ -431,6 +492,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_places_change, setup, teardown),
         cmocka_unit_test_setup_teardown(test_target_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_several_outputs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_outputs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_after_a_failed_replay, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_segment_follows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_before_the_forks, setup, teardown),
