@@ -320,6 +320,18 @@ void bg__nodes_free(bg__nodes *nodes)
     *nodes = (bg__nodes){NULL, 0, 0, NULL};
 }
 
+const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle, size_t *near)
+{
+    for (size_t i = 0; i < nodes->count; i++) {
+        size_t at = (*near + i) % nodes->count;
+        if (nodes->node[at].handle != handle)
+            continue;
+        *near = at + 1;
+        return &nodes->node[at];
+    }
+    return NULL;
+}
+
 /* ---- names ---- */
 
 const char *bg__node_kind(const bg__node *node)

@@ -56,6 +56,9 @@ typedef struct bg__nodes {
 bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes);
 void bg__nodes_free(bg__nodes *nodes);
 
+/* The node of that handle: looked for from *near on, which becomes the place behind it. NULL: there is none. */
+const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle, size_t *near);
+
 /* "kernel", "copy", "fill", ... */
 const char *bg__node_kind(const bg__node *node);
 /* "segment 2, node 17, kernel NAME"; of a child graph "segment 2, node 17, child node 3, copy". Gives text back. */

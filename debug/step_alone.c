@@ -1,41 +1,11 @@
 /* One node in a graph of its own. */
 #include "step_nodes.h"
 
-#include <cuda.h>
 #include <cudaTypedefs.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- kernels: through the driver, since the runtime does not know those of libraries ---- */
-
-static bg_status kernel_params(cudaGraphNode_t node, CUDA_KERNEL_NODE_PARAMS *params)
-{
-    PFN_cuGraphKernelNodeGetParams_v12000 get_params = NULL;
-    bg_status status;
-    BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, (void *)&get_params));
-    BG__TRY_DRIVER("cuGraphKernelNodeGetParams", get_params(node, params));
-done:
-    return status;
-}
-
-static bg_status kernel_name(const CUDA_KERNEL_NODE_PARAMS *params, char *text, size_t bytes)
-{
-    PFN_cuFuncGetName_v12030 function_name = NULL;
-    PFN_cuKernelGetName_v12030 kernel_name = NULL;
-    const char *name = "";
-    bg_status status;
-
-    if (params->func != NULL) {
-        BG__TRY(bg__driver_entry("cuFuncGetName", 12030, (void *)&function_name));
-        BG__TRY_DRIVER("cuFuncGetName", function_name(&name, params->func));
-    } else {
-        BG__TRY(bg__driver_entry("cuKernelGetName", 12030, (void *)&kernel_name));
-        BG__TRY_DRIVER("cuKernelGetName", kernel_name(&name, params->kern));
-    }
-    snprintf(text, bytes, "%s", name);
-done:
-    return status;
-}
+/* ---- what a kernel is given ---- */
 
 static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, size_t bytes)
 {
@@ -74,136 +44,51 @@ const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t byt
     return text;
 }
 
-/* One buffer with all parameters; cuBLAS launches so. */
-static void add_packed(void **extra, bg__step_kernel *kernel)
+void bg__step_describe(const bg__node *node, bg__step_kernel *kernel)
 {
-    const void *buffer = NULL;
-    size_t size = 0;
-    for (size_t i = 0; extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
-        if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            buffer = extra[i + 1];
-        else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE)
-            size = *(const size_t *)extra[i + 1];
-        else
-            return;
-    }
-    if (buffer != NULL)
-        add_part(kernel, 0, buffer, size);
-}
-
-static bg_status kernel_parameters(const CUDA_KERNEL_NODE_PARAMS *params, bg__step_kernel *kernel)
-{
-    PFN_cuFuncGetParamInfo_v12040 function_info = NULL;
-    PFN_cuKernelGetParamInfo_v12040 kernel_info = NULL;
-    bg_status status = BG_OK;
-
-    if (params->kernelParams == NULL) {
-        if (params->extra != NULL)
-            add_packed(params->extra, kernel);
-        return BG_OK;
-    }
-    if (params->func != NULL)
-        BG__TRY(bg__driver_entry("cuFuncGetParamInfo", 12040, (void *)&function_info));
-    else
-        BG__TRY(bg__driver_entry("cuKernelGetParamInfo", 12040, (void *)&kernel_info));
-    for (size_t i = 0;; i++) {
-        size_t offset, size;
-        CUresult result = params->func != NULL ? function_info(params->func, i, &offset, &size)
-                                               : kernel_info(params->kern, i, &offset, &size);
-        if (result != CUDA_SUCCESS) /* there is no such parameter */
-            break;
-        add_part(kernel, offset, params->kernelParams[i], size);
-    }
-done:
-    return status;
-}
-
-bg_status bg__step_describe(const bg__step_node *node, bg__step_kernel *kernel)
-{
-    CUDA_KERNEL_NODE_PARAMS params = {0};
-    bg_status status = BG_OK;
+    const CUDA_KERNEL_NODE_PARAMS *launch = &node->of.launch;
+    bg__parameter parameter;
 
     *kernel = (bg__step_kernel){.name = ""};
     if (node->type != cudaGraphNodeTypeKernel)
-        return BG_OK;
-    BG__TRY(kernel_params(node->node, &params));
-    kernel->grid[0] = params.gridDimX;
-    kernel->grid[1] = params.gridDimY;
-    kernel->grid[2] = params.gridDimZ;
-    kernel->block[0] = params.blockDimX;
-    kernel->block[1] = params.blockDimY;
-    kernel->block[2] = params.blockDimZ;
-    BG__TRY(kernel_name(&params, kernel->name, sizeof kernel->name));
-    BG__TRY(kernel_parameters(&params, kernel));
-done:
-    return status;
+        return;
+    kernel->grid[0] = launch->gridDimX;
+    kernel->grid[1] = launch->gridDimY;
+    kernel->grid[2] = launch->gridDimZ;
+    kernel->block[0] = launch->blockDimX;
+    kernel->block[1] = launch->blockDimY;
+    kernel->block[2] = launch->blockDimZ;
+    if (node->kernel->name != NULL)
+        snprintf(kernel->name, sizeof kernel->name, "%s", node->kernel->name);
+    for (int i = 0; bg__node_parameter(node, i, &parameter); i++)
+        add_part(kernel, parameter.offset, parameter.value, parameter.bytes);
 }
 
 /* ---- a copy of a node ---- */
 
-static bg_status copy_kernel(cudaGraphNode_t from, cudaGraph_t graph)
+static bg_status copy_kernel(const bg__node *from, cudaGraph_t graph)
 {
-    PFN_cuGraphAddKernelNode_v12000 add = NULL;
-    CUDA_KERNEL_NODE_PARAMS params = {0};
+    PFN_cuGraphAddKernelNode_v12000 add = NULL; /* the runtime does not know the kernels of libraries */
     cudaGraphNode_t node;
     bg_status status;
 
-    BG__TRY(kernel_params(from, &params));
     BG__TRY(bg__driver_entry("cuGraphAddKernelNode", 12000, (void *)&add));
-    BG__TRY_DRIVER("cuGraphAddKernelNode", add(&node, graph, NULL, 0, &params));
-    BG__TRY_CUDA(cudaGraphKernelNodeCopyAttributes(node, from));
-done:
-    return status;
-}
-
-static bg_status copy_copy(cudaGraphNode_t from, cudaGraph_t graph)
-{
-    struct cudaMemcpy3DParms params;
-    cudaGraphNode_t node;
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaGraphMemcpyNodeGetParams(from, &params));
-    BG__TRY_CUDA(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &params));
-done:
-    return status;
-}
-
-static bg_status copy_fill(cudaGraphNode_t from, cudaGraph_t graph)
-{
-    struct cudaMemsetParams params;
-    cudaGraphNode_t node;
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaGraphMemsetNodeGetParams(from, &params));
-    BG__TRY_CUDA(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &params));
-done:
-    return status;
-}
-
-static bg_status copy_host(cudaGraphNode_t from, cudaGraph_t graph)
-{
-    struct cudaHostNodeParams params;
-    cudaGraphNode_t node;
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaGraphHostNodeGetParams(from, &params));
-    BG__TRY_CUDA(cudaGraphAddHostNode(&node, graph, NULL, 0, &params));
+    BG__TRY_DRIVER("cuGraphAddKernelNode", add(&node, graph, NULL, 0, &from->of.launch));
+    BG__TRY_CUDA(cudaGraphKernelNodeCopyAttributes(node, from->handle));
 done:
     return status;
 }
 
 /* The event may be gone, or a library's own (NCCL's): then only the graph itself can name it, in which its nodes are
  * ordered already. *empty: there is no node. */
-static bg_status copy_event(cudaGraphNode_t from, bool record, cudaGraph_t graph, bool *empty)
+static bg_status copy_event(const bg__node *from, cudaGraph_t graph, bool *empty)
 {
+    bool record = from->type == cudaGraphNodeTypeEventRecord;
     cudaGraphNode_t node;
-    cudaEvent_t event;
-    cudaError_t error;
+    cudaError_t error = record ? cudaGraphAddEventRecordNode(&node, graph, NULL, 0, from->of.event)
+                               : cudaGraphAddEventWaitNode(&node, graph, NULL, 0, from->of.event);
     bg_status status = BG_OK;
 
-    if (record)
-        BG__TRY_CUDA(cudaGraphEventRecordNodeGetEvent(from, &event));
-    else
-        BG__TRY_CUDA(cudaGraphEventWaitNodeGetEvent(from, &event));
-    error = record ? cudaGraphAddEventRecordNode(&node, graph, NULL, 0, event)
-                   : cudaGraphAddEventWaitNode(&node, graph, NULL, 0, event);
     *empty = error == cudaErrorInvalidResourceHandle;
     if (*empty)
         bg__ignore(error);
@@ -213,20 +98,25 @@ done:
     return status;
 }
 
-static bg_status copy_node(const bg__step_node *node, cudaGraph_t graph, bool *empty)
+static bg_status copy_node(const bg__node *from, cudaGraph_t graph, bool *empty)
 {
-    switch (node->type) {
-    case cudaGraphNodeTypeKernel: return copy_kernel(node->node, graph);
-    case cudaGraphNodeTypeMemcpy: return copy_copy(node->node, graph);
-    case cudaGraphNodeTypeMemset: return copy_fill(node->node, graph);
-    case cudaGraphNodeTypeHost: return copy_host(node->node, graph);
-    case cudaGraphNodeTypeEventRecord: return copy_event(node->node, true, graph, empty);
-    case cudaGraphNodeTypeWaitEvent: return copy_event(node->node, false, graph, empty);
-    default: return bg__fail(BG_ERROR_UNSUPPORTED, "a %s cannot run without its graph", bg__step_type_name(node->type));
+    cudaGraphNode_t node;
+    bg_status status = BG_OK;
+
+    switch (from->type) {
+    case cudaGraphNodeTypeKernel: return copy_kernel(from, graph);
+    case cudaGraphNodeTypeMemcpy: BG__TRY_CUDA(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &from->of.copy)); break;
+    case cudaGraphNodeTypeMemset: BG__TRY_CUDA(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &from->of.fill)); break;
+    case cudaGraphNodeTypeHost: BG__TRY_CUDA(cudaGraphAddHostNode(&node, graph, NULL, 0, &from->of.host)); break;
+    case cudaGraphNodeTypeEventRecord:
+    case cudaGraphNodeTypeWaitEvent: return copy_event(from, graph, empty);
+    default: return bg__fail(BG_ERROR_UNSUPPORTED, "a %s cannot run without its graph", bg__node_kind(from));
     }
+done:
+    return status;
 }
 
-bg_status bg__step_run_alone(const bg__step_node *node, cudaStream_t stream, cudaError_t *fault)
+bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, cudaError_t *fault)
 {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;

@@ -8,7 +8,7 @@
 
 /* ---- the list ---- */
 
-static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__step_node *child);
+static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, const bg__step_node *child);
 
 static bg_status add_one(bg__step_list *list, const bg__step_node *node)
 {
@@ -25,17 +25,17 @@ static bg_status add_one(bg__step_list *list, const bg__step_node *node)
 }
 
 /* What such a node needs of the graph that it was made in. */
-static const char *tie_of(enum cudaGraphNodeType type)
+static const char *tie_of(const bg__node *node)
 {
-    switch (type) {
+    switch (node->type) {
+    case cudaGraphNodeTypeEmpty: return NULL;
     case cudaGraphNodeTypeKernel:
     case cudaGraphNodeTypeMemcpy:
     case cudaGraphNodeTypeMemset:
     case cudaGraphNodeTypeHost:
     case cudaGraphNodeTypeGraph:
-    case cudaGraphNodeTypeEmpty:
     case cudaGraphNodeTypeWaitEvent:
-    case cudaGraphNodeTypeEventRecord: return NULL;
+    case cudaGraphNodeTypeEventRecord: return node->known ? NULL : "nodes whose parameters CUDA does not tell";
     case cudaGraphNodeTypeMemAlloc:
     case cudaGraphNodeTypeMemFree: return "memory nodes, whose addresses belong to their graph";
     case cudaGraphNodeTypeConditional: return "conditional nodes, whose handles belong to their graph";
@@ -43,31 +43,29 @@ static const char *tie_of(enum cudaGraphNodeType type)
     }
 }
 
-static bg_status add_node(bg__step_list *list, const bg__layout *l, size_t place, const bg__step_node *child)
+static bg_status add_node(bg__step_list *list, const bg__layout *l, size_t place, const bg__nodes *nodes,
+                          const bg__step_node *child)
 {
-    bg__step_node node = {.node = l->nodes[place], .outer = child != NULL ? child->outer : (long)place};
-    cudaGraph_t inner;
+    bg__step_node node = {.outer = child != NULL ? child->outer : (long)place};
     const char *tie;
-    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGraphNodeGetType(node.node, &node.type));
+    node.node = bg__nodes_find(nodes, l->nodes[place], &list->near);
+    if (node.node == NULL)
+        return bg__fail(BG_ERROR_NOT_FOUND, "node %zu is new: the graph has been changed meanwhile", place);
     if (child != NULL)
         snprintf(node.place, sizeof node.place, "%.20s.%zu", child->place, place);
     else
         snprintf(node.place, sizeof node.place, "%zu", place);
-    tie = tie_of(node.type);
+    tie = tie_of(node.node);
     if (tie != NULL)
         list->whole = tie;
-    if (node.type != cudaGraphNodeTypeGraph)
-        return add_one(list, &node);
-    BG__TRY_CUDA(cudaGraphChildGraphNodeGetGraph(node.node, &inner));
-    BG__TRY(add_graph(list, inner, &node));
-done:
-    return status;
+    if (node.node->type == cudaGraphNodeTypeGraph && tie == NULL)
+        return add_graph(list, node.node->of.child, nodes, &node);
+    return add_one(list, &node);
 }
 
 /* Of those that wait for none, always the one that was made first. */
-static bg_status add_in_order(bg__step_list *list, bg__layout *l, const bg__step_node *child)
+static bg_status add_in_order(bg__step_list *list, bg__layout *l, const bg__nodes *nodes, const bg__step_node *child)
 {
     bg_status status = BG_OK;
 
@@ -78,7 +76,7 @@ static bg_status add_in_order(bg__step_list *list, bg__layout *l, const bg__step
         if (!l->ready[i])
             continue;
         l->ready[i] = false;
-        BG__TRY(add_node(list, l, i, child));
+        BG__TRY(add_node(list, l, i, nodes, child));
         for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++) {
             size_t to = l->edge_to[e];
             l->ready[to] = --l->waits[to] == 0;
@@ -90,44 +88,26 @@ done:
     return status;
 }
 
-static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__step_node *child)
+static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, const bg__step_node *child)
 {
     bg__layout l = {0};
     bg_status status;
 
     BG__TRY(bg__layout_read(&l, graph));
-    BG__TRY(add_in_order(list, &l, child));
+    BG__TRY(add_in_order(list, &l, nodes, child));
 done:
     bg__layout_free(&l);
     return status;
 }
 
-bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph)
+bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes)
 {
     *list = (bg__step_list){0};
-    return add_graph(list, graph, NULL);
+    return add_graph(list, graph, nodes, NULL);
 }
 
 void bg__step_list_free(bg__step_list *list)
 {
     free(list->nodes);
     *list = (bg__step_list){0};
-}
-
-const char *bg__step_type_name(enum cudaGraphNodeType type)
-{
-    switch (type) {
-    case cudaGraphNodeTypeKernel: return "kernel";
-    case cudaGraphNodeTypeMemcpy: return "copy";
-    case cudaGraphNodeTypeMemset: return "fill";
-    case cudaGraphNodeTypeHost: return "host function";
-    case cudaGraphNodeTypeGraph: return "child graph";
-    case cudaGraphNodeTypeEmpty: return "empty node";
-    case cudaGraphNodeTypeWaitEvent: return "event wait";
-    case cudaGraphNodeTypeEventRecord: return "event record";
-    case cudaGraphNodeTypeMemAlloc: return "allocation";
-    case cudaGraphNodeTypeMemFree: return "free";
-    case cudaGraphNodeTypeConditional: return "conditional node";
-    default: return "node";
-    }
 }

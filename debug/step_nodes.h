@@ -2,11 +2,10 @@
 #ifndef BG_DEBUG_STEP_NODES_H
 #define BG_DEBUG_STEP_NODES_H
 
-#include "capture/capture.h"
+#include "nodes.h"
 
 typedef struct bg__step_node {
-    cudaGraphNode_t node;
-    enum cudaGraphNodeType type;
+    const bg__node *node;
     long outer;     /* its place in the segment's list; of a node in a child graph, the child's */
     char place[48]; /* "3", or "3.1" in a child graph */
 } bg__step_node;
@@ -15,16 +14,17 @@ typedef struct bg__step_list {
     bg__step_node *nodes;
     size_t count, capacity;
     const char *whole; /* what keeps the segment from being taken apart; NULL: nothing */
+    size_t near;       /* in nodes, while the list is made */
 } bg__step_list;
 
-/* All nodes but child graphs themselves, in whose place theirs are. free takes what create left, also after a failure.
- */
-bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph);
+/* All nodes but child graphs themselves, in whose place theirs are. nodes: those of the whole graph, which live longer.
+ * free takes what create left, also after a failure. */
+bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes);
 void bg__step_list_free(bg__step_list *list);
 
 enum { BG__STEP_PARTS_MAX = 32, BG__STEP_BYTES_MAX = 192 };
 
-/* What a kernel node would launch. Nothing of it points into the graph: after a fault the device may answer nothing. */
+/* What a kernel node would launch: a copy, to be told of after a fault. */
 typedef struct bg__step_kernel {
     char name[256]; /* "" where it is no kernel */
     unsigned grid[3], block[3];
@@ -35,14 +35,12 @@ typedef struct bg__step_kernel {
     bool more;
     unsigned char bytes[BG__STEP_BYTES_MAX]; /* one after the other */
 } bg__step_kernel;
-bg_status bg__step_describe(const bg__step_node *node, bg__step_kernel *kernel);
+void bg__step_describe(const bg__node *node, bg__step_kernel *kernel);
 /* Its parameters as words of 8 bytes by their offset, "+0 0x00007f..., +8 ..."; "unknown" where there are none. */
 const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes);
 
-const char *bg__step_type_name(enum cudaGraphNodeType type);
-
 /* Launches a graph of that node alone and waits. fault: what CUDA said to launch and wait; the status tells of what
  * came before. */
-bg_status bg__step_run_alone(const bg__step_node *node, cudaStream_t stream, cudaError_t *fault);
+bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, cudaError_t *fault);
 
 #endif

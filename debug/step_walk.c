@@ -20,6 +20,7 @@ typedef struct walk {
     const bg__walk_options *options;
     bg_report *report;
     bg__walk_end *end;
+    bg__nodes nodes;
     part *parts; /* of each segment */
     bg__look look;
     int index, total;
@@ -154,7 +155,7 @@ static void name_node(const part *p, const bg__step_node *node, const bg__eager 
         snprintf(u->node, sizeof u->node, "segment %d, node %s (kernel %s)", u->segment, node->place, u->kernel.name);
     else
         snprintf(u->node, sizeof u->node, "segment %d, node %s (%s)", u->segment, node->place,
-                 bg__step_type_name(node->type));
+                 bg__node_kind(node->node));
 }
 
 static bg__step_call *find_part(const part *p, const bg__call *call)
@@ -243,17 +244,17 @@ done:
 static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *node)
 {
     const bg__fold *fold = NULL;
-    const bg__eager *writer = bg__step_find_writeback(w->graph, node->node, &fold);
+    const bg__eager *writer = bg__step_find_writeback(w->graph, node->node->handle, &fold);
     cudaError_t fault = cudaSuccess;
     unit u = {.segment = segment};
     bg_status status = BG_OK;
 
     if (writer != NULL && !bg__writeback_is_on(fold))
         return BG_OK;
-    BG__TRY(bg__step_describe(node, &u.kernel));
+    bg__step_describe(node->node, &u.kernel);
     name_node(p, node, writer, &u);
     BG__TRY(begin_calls(w, p, node->outer));
-    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault) : bg__step_run_alone(node, w->stream, &fault));
+    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault) : bg__step_run_alone(node->node, w->stream, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
     else
@@ -357,9 +358,10 @@ static bg_status read_parts(walk *w)
     w->parts = calloc((size_t)graph->segment_count + 1, sizeof *w->parts);
     if (w->parts == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d segments", graph->segment_count);
+    BG__TRY(bg__nodes_take(graph, &w->nodes));
     for (int i = 0; i < graph->segment_count; i++) {
         part *p = &w->parts[i];
-        BG__TRY(bg__step_list_create(&p->list, graph->segments[i].graph));
+        BG__TRY(bg__step_list_create(&p->list, graph->segments[i].graph, &w->nodes));
         BG__TRY(bg__step_calls_create(&p->calls, graph, i));
         for (size_t n = 0; n < p->list.count; n++)
             for (size_t c = 0; c < p->calls.count; c++)
@@ -426,5 +428,6 @@ done:
         bg__step_calls_free(&w.parts[i].calls);
     }
     free(w.parts);
+    bg__nodes_free(&w.nodes);
     return status;
 }
