@@ -56,15 +56,15 @@ plant event-record-dropped $capture/events.c \
 plant event-unsettled $capture/events.c \
     '/^bg_status bg__events_settle/,/^}/s/i < capture->event_count/i < capture->event_count - 1/'
 plant copy-off $capture/writeback.c \
-    's/return switch_node\(copy, true\)/return switch_node(copy, false)/'
+    's/BG__TRY\(switch_node\(fold, on\)\);/BG__TRY(switch_node(fold, !on));/'
 plant copy-stays-off $capture/writeback.c \
-    's/^( *)copy->enabled = on;/\1(void)on;/'
+    's/^( *)fold->enabled = on;/\1(void)on;/'
 plant copy-stale $capture/writeback.c \
     's/held->source == move->source && //'
 plant elsewhere-unnoticed $capture/replay.c \
     's/else if \(bg__move_is_needed/else if (false \&\& bg__move_is_needed/'
 plant in-place-unnoticed $capture/writeback.c \
-    's/BG__TRY\(switch_node\(copy, false\)\);//'
+    's/^( *)copy->fold->rows\[copy->place\] = \(bgk_rows\).*/\1;/'
 plant bridge-shared $op/call.c \
     's/call->memory = &call->own/call->memory = \&parent->own/'
 plant outputs-in-one-block $op/memory.c \
