@@ -31,9 +31,14 @@ bool make_capturable(program *p)
 }
 
 /* Calls of BG_DEBUG=forward have no names; what never runs may reach beyond its memory. */
+bool bug_needs_twice(bug_sort sort)
+{
+    return sort == BUG_SCALAR || sort == BUG_ALTERNATES || sort == BUG_BRANCH || sort == BUG_LEAK;
+}
+
 static bool suit(program *p, bug_sort sort)
 {
-    bool twice = sort == BUG_SCALAR || sort == BUG_ALTERNATES || sort == BUG_BRANCH;
+    bool twice = bug_needs_twice(sort);
     if (twice || sort == BUG_OUT_OF_RANGE || sort == BUG_STACK)
         return make_capturable(p);
     if (p->debug == BG_DEBUG_FORWARD)
@@ -61,6 +66,9 @@ static bool can_have(const instruction *in, bool eager, bug_sort sort)
     case BUG_OVERLAP: return list_tensors(in, true, list) >= 2;
     case BUG_BRANCH: return in->op != OP_TELL && list_tensors(in, true, list) == op_shapes[in->op].out;
     case BUG_STACK: return !eager;
+    case BUG_LEAK: /* all that the body does goes elsewhere, and to where it is looked for */
+        return !eager && in->place == PLACE_HERE && list_tensors(in, true, list) == op_shapes[in->op].out &&
+               (in->op == OP_MIX || in->op == OP_BUMP || in->op == OP_PAIR || in->op == OP_SPLIT);
     case BUG_SCALAR:
     case BUG_NAN: return true;
     default: return list_tensors(in, false, list) > 0;
@@ -174,18 +182,27 @@ static bool take_memory(bug *b)
     return !b->told || bg_ledger_alloc(b->memory[0], told, "planted") == BG_OK || say("the ledger", bg_last_error());
 }
 
+static bool take_stream(bug *b)
+{
+    cudaError_t error =
+        b->sort == BUG_LEAK ? cudaStreamCreateWithFlags(&b->outside, cudaStreamNonBlocking) : cudaSuccess;
+    return error == cudaSuccess || say("cudaStreamCreateWithFlags", cudaGetErrorName(error));
+}
+
 bool bug_plant(bug *b, bug_sort sort, program *p)
 {
     dice d = {p->seed ^ 0xb06};
 
     *b = (bug){.sort = sort};
-    if (!suit(p, sort) || p->length == 0 || !choose(b, p, &d) || !take_memory(b)) {
+    if (!suit(p, sort) || p->length == 0 || !choose(b, p, &d) || !take_memory(b) || !take_stream(b)) {
         bug_remove(b);
         return false;
     }
     the_bug = b;
     this_pass.nan_at = sort == BUG_NAN ? b->line : NO_CALL;
     this_pass.stack_copy_at = sort == BUG_STACK ? b->line : NO_CALL;
+    this_pass.leak_at = sort == BUG_LEAK ? b->line : NO_CALL;
+    this_pass.outside = b->outside;
     return true;
 }
 
@@ -217,8 +234,11 @@ void bug_remove(bug *b)
         fprintf(stderr, "%s\n", bg_last_error());
     for (int i = 0; i < 2; i++)
         released(cudaFree(b->memory[i]), "cudaFree");
+    if (b->outside != NULL)
+        released(cudaStreamDestroy(b->outside), "cudaStreamDestroy");
+    b->outside = NULL;
     the_bug = NULL;
-    this_pass.nan_at = this_pass.stack_copy_at = NO_CALL;
+    this_pass.nan_at = this_pass.stack_copy_at = this_pass.leak_at = NO_CALL;
 }
 
 /* ---- what it does ---- */

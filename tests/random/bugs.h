@@ -15,7 +15,8 @@
     X(ALTERNATES, "buffer that alternates", "unstable-pointer", NULL)                                                  \
     X(BRANCH, "branch on a host value", "frozen-control-flow", NULL)                                                   \
     X(NAN, "NaN born in an op", "nan-born", NULL)                                                                      \
-    X(STACK, "copy from a stack that is gone", "stack-copy", NULL)
+    X(STACK, "copy from a stack that is gone", "stack-copy", NULL)                                                     \
+    X(LEAK, "kernels on a stream outside the capture", "leak", NULL)
 
 typedef enum bug_sort {
 #define BUG_ENUM(name, text, kind, other) BUG_##name,
@@ -35,10 +36,14 @@ typedef struct bug {
     bool second;   /* the branch is taken in the second capture alone, else in the first alone */
     bool changed;  /* the host's state is another one */
     char *memory[2];
+    cudaStream_t outside;
 } bug;
 
 /* Makes the program one that bg_check_twice can capture: it launches nothing, and joins all that it forks. */
 bool make_capturable(program *p);
+
+/* Whether it shows between two captures of the program, and not in one graph. */
+bool bug_needs_twice(bug_sort sort);
 
 /* Plants it at a call that the seed chooses, or the next that can have it; the program may change for it. False: no
  * call can, or there is no memory, of which stderr tells. */

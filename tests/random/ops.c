@@ -4,7 +4,7 @@
 
 #include "random_kernels.h"
 
-pass this_pass = {.nan_at = NO_CALL, .stack_copy_at = NO_CALL};
+pass this_pass = {.nan_at = NO_CALL, .stack_copy_at = NO_CALL, .leak_at = NO_CALL};
 
 bg_dtype pass_dtype(void)
 {
@@ -71,6 +71,8 @@ static bg_status copy_from_stack(void *y, uint32_t k, cudaStream_t stream)
 static bg_status mix_last(uint32_t *y, const void *a, const void *b, uint32_t k, how h, cudaStream_t stream)
 {
     bg_status status = BG_OK;
+    if (h.own == this_pass.leak_at)
+        stream = this_pass.outside;
     if (h.own == this_pass.stack_copy_at)
         status = copy_from_stack(y, k, stream);
     if (status != BG_OK)

@@ -29,7 +29,8 @@ typedef struct pass {
     bool floats;                /* cells hold f32 in place of whole numbers */
     bool drains;                /* no body leaves work behind it that has not run */
     /* Planted in the body of the call of that id, as its how tells; NO_CALL: in none. */
-    int nan_at, stack_copy_at;
+    int nan_at, stack_copy_at, leak_at;
+    cudaStream_t outside; /* where the call leak_at launches */
 } pass;
 extern pass this_pass;
 

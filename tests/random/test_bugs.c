@@ -106,7 +106,7 @@ static bool is_found(bug *b, const program *p, failure *f)
     bg_report *report = NULL;
     bool good;
 
-    if (b->sort != BUG_SCALAR && b->sort != BUG_ALTERNATES && b->sort != BUG_BRANCH)
+    if (!bug_needs_twice(b->sort))
         return run_captured(p, find_in_graph, b, f);
     good = run_twice(p, bug_change, &report, f);
     return names(b, report) && good;
