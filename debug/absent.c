@@ -2,14 +2,12 @@
 #include "leaks.h"
 #include "tensors.h"
 
-/* Of the call or of one inside it; an eager body does its work in each replay. */
-static bool left_work(const bg__call *call)
+/* Whether an input of the call holds the very same bytes: then there may have been nothing to do. */
+static bool is_in_place(const bg__call *call, const bg_tensor *output)
 {
-    if (call->eager || call->first_node < 0 || call->end_node < 0 || call->segment != call->end_segment ||
-        call->first_node != call->end_node)
-        return true;
-    for (const bg__call *child = call->child; child != NULL; child = child->next)
-        if (left_work(child))
+    bg__field_tensor t = {0};
+    while (bg__field_tensor_next(call->op, call->kept, &t))
+        if (t.input && !t.output && t.tensor->data == output->data)
             return true;
     return false;
 }
@@ -23,7 +21,7 @@ static bg_status find_output(const bg__call *call, bg__field_tensor *found, bool
     *any = false;
     while (bg__field_tensor_next(call->op, call->kept, &t)) {
         bool reached;
-        if (!t.output || (*any && t.input))
+        if (!t.output || (*any && t.input) || is_in_place(call, t.tensor))
             continue;
         BG__TRY(bg__tensor_reach(t.tensor, &reached));
         if (!reached)
@@ -47,14 +45,14 @@ bg_status bg__check_absent(bg_graph *graph, bg_report *report)
         bool any, inside = false;
         for (const bg__call *at = call->parent; at != NULL && parent != NULL && !inside; at = at->parent)
             inside = at == parent;
-        if (inside || call->kept == NULL || left_work(call))
+        if (inside || call->kept == NULL || !bg__call_is_idle(call))
             continue;
         BG__TRY(find_output(call, &output, &any));
         if (!any)
             continue;
         parent = call;
         bg__report_add(
-            report, "leak", output.input ? BG_WARNING : BG_FAULT, call, output.tensor->data,
+            report, "leak", BG_WARNING, call, output.tensor->data,
             "launch on the stream that the body is given, bind library handles to it (bg_cublas_bind), and "
             "fork other streams from it (bg_stream_wait_stream)",
             "%s has %s as an output, but left no work in the graph: it launched nothing, or on a stream that "

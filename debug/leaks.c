@@ -23,6 +23,7 @@ struct bg__leaks {
     cudaStream_t stream;
     bg__spans ignored; /* what eager bodies may write, and the capture's own memory */
     bg__spans watched;
+    bg__spans gone; /* that the capture has freed, or given to others */
     bg__image image;
     watch *list;
     size_t count, capacity;
@@ -32,11 +33,6 @@ typedef struct bg__leaks search;
 static uintptr_t end_of(const bg_tensor *tensor)
 {
     return (uintptr_t)tensor->data + bg_tensor_bytes(tensor);
-}
-
-static bool overlap(const bg_tensor *a, const bg_tensor *b)
-{
-    return (uintptr_t)a->data < end_of(b) && (uintptr_t)b->data < end_of(a);
 }
 
 static bool is_ignored(const search *s, const bg_tensor *tensor)
@@ -172,7 +168,10 @@ static bg_status compare_all(search *s)
     for (size_t i = 0; i < s->count; i++) {
         watch *w = &s->list[i];
         size_t bytes = bg_tensor_bytes(w->tensor);
-        unsigned char *after = malloc(bytes);
+        unsigned char *after;
+        if (bg__spans_overlap(&s->gone, (uintptr_t)w->tensor->data, end_of(w->tensor)))
+            continue;
+        after = malloc(bytes);
         if (after == NULL)
             return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu bytes of an output", bytes);
         status = copy(s, after, w->tensor->data, bytes);
@@ -185,11 +184,6 @@ done:
 }
 
 /* ---- whose it is ---- */
-
-static bool has_no_node(const bg__call *call)
-{
-    return call->segment == call->end_segment && call->first_node == call->end_node;
-}
 
 static bool is_inside(const bg__call *call, const bg__call *outer)
 {
@@ -216,17 +210,18 @@ static void tell_all(search *s, bg_report *report)
 {
     for (size_t i = 0; i < s->count; i++) {
         bool inner = false;
-        if (!s->list[i].changed || !has_no_node(s->list[i].call))
+        if (!s->list[i].changed || !bg__call_is_idle(s->list[i].call))
             continue;
         for (size_t k = 0; k < s->count; k++)
-            inner |= s->list[k].changed && has_no_node(s->list[k].call) && is_inside(s->list[k].call, s->list[i].call);
+            inner |=
+                s->list[k].changed && bg__call_is_idle(s->list[k].call) && is_inside(s->list[k].call, s->list[i].call);
         if (!inner)
             tell(&s->list[i], report);
     }
     for (size_t i = 0; i < s->count; i++) {
         bool told = false;
         for (size_t k = 0; k < s->count; k++)
-            told |= s->list[k].reported && overlap(s->list[k].tensor, s->list[i].tensor);
+            told |= s->list[k].reported && bg__tensor_overlaps(s->list[k].tensor, s->list[i].tensor);
         if (s->list[i].changed && !told)
             tell(&s->list[i], report);
     }
@@ -234,13 +229,23 @@ static void tell_all(search *s, bg_report *report)
 
 /* ---- the whole ---- */
 
-static bg_status is_stale(bg_graph *graph, bool *stale)
+/* Which outputs are no longer where they were: they belong to nobody now, or to others. */
+static bg_status find_gone(search *s)
 {
+    bg_finding finding = BG_FINDING_INIT;
     bg_report *report = NULL;
     bg_status status;
-    BG__TRY(bg__report_create(&report, "check", graph->name));
-    BG__TRY(bg__check_addresses(graph, report));
-    *stale = bg_report_count(report) > 0;
+
+    BG__TRY(bg__report_create(&report, "check", s->graph->name));
+    BG__TRY(bg__check_addresses(s->graph, report));
+    for (int i = 0; i < bg_report_count(report); i++) {
+        uintptr_t address;
+        BG__TRY(bg_report_get(report, i, &finding));
+        address = (uintptr_t)finding.address;
+        for (size_t k = 0; k < s->watched.count; k++)
+            if (address - s->watched.list[k].begin < s->watched.list[k].end - s->watched.list[k].begin)
+                BG__TRY(bg__spans_add(&s->gone, s->watched.list[k].begin, s->watched.list[k].end));
+    }
 done:
     bg_report_destroy(report);
     return status;
@@ -254,6 +259,7 @@ static void dispose(search *s)
         free(s->list[i].before);
     free(s->list);
     bg__image_free(&s->image);
+    bg__spans_free(&s->gone);
     bg__spans_free(&s->watched);
     bg__spans_free(&s->ignored);
     free(s);
@@ -264,23 +270,22 @@ bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t strea
     bg__leaks *s = calloc(1, sizeof *s);
     char text[1024];
     bg_status status = BG_OK;
-    bool stale;
 
     if (s == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look for leaks");
     s->graph = graph;
     s->stream = stream;
-    BG__TRY_CUDA(cudaDeviceSynchronize()); /* what uses the tensors, on whichever stream */
-    BG__TRY(is_stale(graph, &stale));
-    if (stale)
-        goto done; /* what to overwrite is no longer the pass's */
+    BG__TRY(bg__wait_for_device("bg_check_twice")); /* what uses the tensors, on whichever stream */
     BG__TRY(ignore(s));
     BG__TRY(list_outputs(s));
+    BG__TRY(find_gone(s));
+    if (s->gone.count > 0)
+        goto done; /* what to overwrite is no longer the pass's */
     BG__TRY(bg__image_take(&s->image, &s->watched, stream));
     status = overwrite_all(s);
     if (status != BG_OK) {
         snprintf(text, sizeof text, "%s", bg_last_error());
-        (void)bg__image_restore(&s->image, stream);
+        (void)bg__image_restore(&s->image, NULL, stream);
         bg__fail_restore(text);
         goto done;
     }
@@ -293,19 +298,20 @@ done:
 
 bg_status bg__leaks_end(bg__leaks *s, bg_report *report)
 {
-    bg_status status = BG_OK, restored;
+    bg_status status, restored;
     char text[1024];
 
     if (s == NULL)
         return BG_OK;
-    BG__TRY_CUDA(cudaDeviceSynchronize()); /* what leaked, on whichever stream */
+    BG__TRY(bg__wait_for_device("bg_check_twice")); /* what leaked, on whichever stream */
+    BG__TRY(find_gone(s));
     if (report != NULL) {
         BG__TRY(compare_all(s));
         tell_all(s, report);
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = bg__image_restore(&s->image, s->stream);
+    restored = bg__image_restore(&s->image, &s->gone, s->stream);
     if (restored == BG_OK || status != BG_OK)
         bg__fail_restore(text);
     dispose(s);

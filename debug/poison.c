@@ -68,7 +68,7 @@ bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes)
 bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern)
 {
     bg_status status;
-    BG__TRY(bg__image_restore(&poison->image, poison->stream));
+    BG__TRY(bg__image_restore(&poison->image, NULL, poison->stream));
     BG__TRY(bg__pattern_fill(pattern, &poison->poisoned, poison->stream));
 done:
     return status;
@@ -228,7 +228,7 @@ static bg_status prepare(bg__poison *poison, bg__poison_bytes *bytes, const bg_t
     bg_status status;
 
     BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY_CUDA(cudaDeviceSynchronize()); /* what uses the tensors, on any stream */
+    BG__TRY(bg__wait_for_device("bg_check_poison")); /* what uses the tensors, on any stream */
     BG__TRY(bg__footprint_take(f, poison->graph));
     BG__TRY(bg__spans_add_all(&poison->poisoned, &f->unread));
     for (size_t i = 0; i < count; i++) {
@@ -271,7 +271,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = bg__image_restore(&poison.image, stream);
+    restored = bg__image_restore(&poison.image, NULL, stream);
     if (status == BG_OK)
         status = restored;
     else

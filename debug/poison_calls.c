@@ -126,13 +126,8 @@ static const record *find_unwritten_input(const recording *r, size_t before)
     return found;
 }
 
-static bool overlaps(const bg_tensor *a, const bg_tensor *b)
-{
-    uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
-    return x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
-}
-
-/* The call that an input comes from, if that call left no node in the capture. */
+/* The call that an input comes from, if that call left no node in the capture. One that had nothing to do with what it
+ * got in place is not where it comes from. */
 static const bg__call *find_idle_writer(const recording *r, const bg__call *reader, const bg_tensor *input)
 {
     const bg_graph *graph = r->poison->graph;
@@ -143,13 +138,10 @@ static const bg__call *find_idle_writer(const recording *r, const bg__call *read
         const void *args = bg__poison_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && call != reader->parent && bg__field_tensor_next(call->op, args, &t))
-            if (t.output && overlaps(t.tensor, input))
+            if (t.output && !(t.input && bg__call_is_idle(call)) && bg__tensor_overlaps(t.tensor, input))
                 found = call;
     }
-    return found != NULL && !found->eager && found->first_node == found->end_node &&
-                   found->segment == found->end_segment
-               ? found
-               : NULL;
+    return found != NULL && bg__call_is_idle(found) ? found : NULL;
 }
 
 static bool report_idle(const recording *r, const record *at)

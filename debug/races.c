@@ -52,6 +52,16 @@ static bool is_chain(const bg__layout *l)
     return true;
 }
 
+/* As captures make them; a program may add other edges. */
+static bool is_in_order(const bg__layout *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++)
+            if (l->edge_to[e] <= i)
+                return false;
+    return true;
+}
+
 static bool touches_memory(enum cudaGraphNodeType type)
 {
     switch (type) {
@@ -65,7 +75,6 @@ static bool touches_memory(enum cudaGraphNodeType type)
     }
 }
 
-/* A node is made after those that it waits for. */
 static void find_ancestors(search *s)
 {
     const bg__layout *l = &s->layout;
@@ -87,7 +96,7 @@ static bg_status read_segment(search *s, int segment, bool *forks)
     bg_status status;
 
     BG__TRY(bg__layout_read(l, s->graph->segments[segment].graph));
-    *forks = !is_chain(l) && l->count <= NODES_MAX;
+    *forks = !is_chain(l) && l->count <= NODES_MAX && is_in_order(l);
     if (!*forks)
         goto done;
     s->words = (l->count + BITS - 1) / BITS;
@@ -131,8 +140,8 @@ static void tell(const search *s, const access *one, const access *other)
     bg__report_add(
         s->report, "race", BG_WARNING, other->call, (const void *)begin,
         "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
-        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, which %s, and nothing orders one call before "
-        "the other",
+        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, which %s, and not all work of one call "
+        "comes before that of the other",
         other->name, other->call->name, one->name, one->call->name, file_of(one->call), one->call->site.line,
         (size_t)(end - begin), (void *)begin,
         one->write && other->write ? "both write"
@@ -153,10 +162,11 @@ static void compare(search *s, const access *one)
     for (size_t i = 0; i < s->count; i++) {
         const access *earlier = &s->list[i];
         bool share = earlier->call != one->call && earlier->begin < one->end && one->begin < earlier->end;
-        bool before = share && is_before(s, earlier->call, one->call);
-        if (share && !before && (earlier->write || one->write))
+        bool clash = share && (earlier->write || one->write), covers = share && replaces(one, earlier);
+        bool before = (clash || covers) && is_before(s, earlier->call, one->call);
+        if (clash && !before)
             tell(s, earlier, one);
-        if (!before || !replaces(one, earlier))
+        if (!before || !covers)
             s->list[kept++] = *earlier;
     }
     s->count = kept;

@@ -59,6 +59,12 @@ done:
     return status;
 }
 
+bool bg__spans_overlap(const bg__spans *spans, uintptr_t begin, uintptr_t end)
+{
+    size_t at = find(spans, begin);
+    return begin < end && at < spans->count && spans->list[at].begin < end;
+}
+
 bg_status bg__spans_add_all(bg__spans *spans, const bg__spans *more)
 {
     bg_status status = BG_OK;
@@ -105,7 +111,8 @@ done:
     return status;
 }
 
-bg_status bg__image_restore(const bg__image *image, cudaStream_t stream)
+/* One after the other: what cannot be put back keeps nothing else from it. */
+bg_status bg__image_restore(const bg__image *image, const bg__spans *but, cudaStream_t stream)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
@@ -113,11 +120,24 @@ bg_status bg__image_restore(const bg__image *image, cudaStream_t stream)
     BG__TRY(bg__relax_begin(&relaxed));
     for (size_t i = 0; image->copies != NULL && i < image->spans->count; i++) {
         const bg__span *span = &image->spans->list[i];
-        BG__TRY_CUDA(
-            cudaMemcpyAsync((void *)span->begin, image->copies[i], span->end - span->begin, cudaMemcpyDefault, stream));
+        const char *call = "cudaMemcpyAsync";
+        cudaError_t error;
+        if (but != NULL && bg__spans_overlap(but, span->begin, span->end))
+            continue;
+        error =
+            cudaMemcpyAsync((void *)span->begin, image->copies[i], span->end - span->begin, cudaMemcpyDefault, stream);
+        if (error == cudaSuccess) {
+            call = "cudaStreamSynchronize";
+            error = cudaStreamSynchronize(stream);
+        }
+        if (error != cudaSuccess && status == BG_OK)
+            status = bg__fail_cuda(error, call);
+        else
+            bg__ignore(error);
     }
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
 done:
+    if (status != BG_OK)
+        bg__fail_where("tensors that a check had overwritten could not all be put back");
     bg__relax_end(relaxed);
     return status;
 }

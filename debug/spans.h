@@ -18,6 +18,7 @@ typedef struct bg__spans {
 void bg__spans_free(bg__spans *spans);
 bg_status bg__spans_add(bg__spans *spans, uintptr_t begin, uintptr_t end);
 bg_status bg__spans_add_all(bg__spans *spans, const bg__spans *more);
+bool bg__spans_overlap(const bg__spans *spans, uintptr_t begin, uintptr_t end);
 /* Adds what of [begin, end) is not in without. */
 bg_status bg__spans_add_rest(bg__spans *spans, uintptr_t begin, uintptr_t end, const bg__spans *without);
 
@@ -26,9 +27,10 @@ typedef struct bg__image {
     const bg__spans *spans;
     void **copies;
 } bg__image;
-/* Both wait for what they copy. */
+/* Both wait for what they copy. restore leaves out what has bytes in but (NULL: nothing), and puts back all that it can
+ * where a part fails. */
 bg_status bg__image_take(bg__image *image, const bg__spans *spans, cudaStream_t stream);
-bg_status bg__image_restore(const bg__image *image, cudaStream_t stream);
+bg_status bg__image_restore(const bg__image *image, const bg__spans *but, cudaStream_t stream);
 void bg__image_free(bg__image *image);
 
 /* ONES: bytes 0xff, NaN in every float format. PLACED: each four bytes are a float from 1 to 2 that depends on their

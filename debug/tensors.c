@@ -67,6 +67,36 @@ done:
     return status;
 }
 
+bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b)
+{
+    uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
+    return x < y + bg_tensor_bytes(b) && y < x + bg_tensor_bytes(a);
+}
+
+bool bg__call_is_idle(const bg__call *call)
+{
+    if (call->eager || call->first_node < 0 || call->end_node < 0 || call->segment != call->end_segment ||
+        call->first_node != call->end_node)
+        return false;
+    for (const bg__call *child = call->child; child != NULL; child = child->next)
+        if (!bg__call_is_idle(child))
+            return false;
+    return true;
+}
+
+bg_status bg__wait_for_device(const char *function)
+{
+    bg_status status = BG_OK;
+    if (bg__captured_any())
+        return bg__fail(BG_ERROR_BUSY,
+                        "%s waits for the device, which would end the capture that another thread has open; call it "
+                        "when nobody captures",
+                        function);
+    BG__TRY_CUDA(cudaDeviceSynchronize());
+done:
+    return status;
+}
+
 static bool format_of(bg_dtype dtype, bgk_float *format)
 {
     switch (dtype) {

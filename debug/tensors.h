@@ -20,6 +20,14 @@ bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *
  * false for one without bytes. */
 bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached);
 
+bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
+/* A captured call that made no node, nor did one inside it, and none of those is eager. */
+bool bg__call_is_idle(const bg__call *call);
+
+/* For what may run on any stream. BUSY while a stream of this library's captures: waiting for the device would end that
+ * capture. function: the public one, for the sentence. */
+bg_status bg__wait_for_device(const char *function);
+
 bool bg__tensor_is_float(const bg_tensor *tensor);
 
 /* How many elements of a float tensor that is reached are NaN and infinite. room: a bgk_specials in device memory.

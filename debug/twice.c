@@ -3,6 +3,7 @@
 #include "twice.h"
 
 #include "leaks.h"
+#include "poison.h"
 
 #include <breakgraph/check.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ static bg_status capture_pass(bg_graph **graph, const char *name, const bg__twic
     options.name = name;
     options.launch_segments = false;
     options.debug = BG_DEBUG_OFF; /* what runs eagerly has no nodes to compare */
+    options.check = BG_REPLAY_CHECK_OFF;
     status = bg_capture_begin(&capture, pass->stream, &options);
     if (status != BG_OK)
         return status;
@@ -56,16 +58,6 @@ static bg_status capture_pass(bg_graph **graph, const char *name, const bg__twic
 }
 
 /* ---- one side ---- */
-
-static const void *args_of(const bg_graph *graph, const bg__call *call)
-{
-    if (!call->eager)
-        return call->kept;
-    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
-        if (eager->call == call)
-            return eager->args;
-    return NULL;
-}
 
 /* Calls come right before those in their bodies. */
 static size_t find_parent(const bg__side *side, const bg__call *call)
@@ -89,7 +81,7 @@ static bg_status list_calls(bg__side *side)
     side->calls[side->call_count++].pair = 0;
     for (const bg__call *call = bg__call_next(&side->graph->root); call != NULL; call = bg__call_next(call))
         side->calls[side->call_count++] = (bg__side_call){
-            .call = call, .args = args_of(side->graph, call), .parent = find_parent(side, call), .pair = -1};
+            .call = call, .args = bg__poison_args(side->graph, call), .parent = find_parent(side, call), .pair = -1};
     return BG_OK;
 }
 
@@ -262,6 +254,7 @@ bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user)
 {
     bg__twice twice = {.report = NULL};
     bg__leaks *leaks = NULL;
+    char text[1024];
     bg_status status, ended;
 
     BG__TRY(bg__report_create(&twice.report, "twice", "the forward pass"));
@@ -270,8 +263,15 @@ bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user)
         change(pass->user);
     BG__TRY(bg__leaks_begin(&leaks, twice.side[0].graph, pass->stream));
     status = take_side(&twice.side[1], "the second capture", pass);
+    snprintf(text, sizeof text, "%s", bg_last_error());
     ended = bg__leaks_end(leaks, status == BG_OK ? twice.report : NULL);
-    BG__TRY(status != BG_OK ? status : ended);
+    if (status != BG_OK) {
+        if (ended != BG_OK)
+            bg__warn("after a capture that failed: %s", bg_last_error());
+        bg__fail_restore(text);
+        goto done;
+    }
+    BG__TRY(ended);
     pair_calls(&twice);
     report_lone(&twice, 0);
     report_lone(&twice, 1);

@@ -29,8 +29,8 @@ enum { BGK_ROWS_MAX = 16 };
 /* All moves, 1 to BGK_ROWS_MAX, in one launch. The array is copied. cudaErrorInvalidValue for another count. */
 cudaError_t bgk_move_rows(const bgk_rows *moves, int count, cudaStream_t stream);
 
-/* Of that launch, whose kernel has the array of BGK_ROWS_MAX moves, or what of it is enough for count, as its one
- * parameter, and whose grid is this wide and count high: for who changes it as a node of an executable graph. */
+/* To change the kernel node that bgk_move_rows left in a capture: its one parameter is an array of moves, no longer
+ * than BGK_ROWS_MAX, of which those after the count-th are zero; its grid is this wide, and count high. */
 unsigned bgk_rows_blocks(const bgk_rows *moves, int count);
 
 #ifdef __cplusplus

@@ -50,12 +50,13 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
  * segment ("leak"): the outputs of captured calls are overwritten before it and compared after it, and hold what they
  * held before when this returns; of the calls with an output there those without nodes are named, or else the first.
  * Outputs in memory of the capture's own (bridge buffers), and those of eager ops whose bodies run without a launch,
- * are not looked at. This takes as much device memory again as the outputs, and waits for the device; no other work may
- * use them meanwhile. The report is the caller's.
+ * are not looked at, nor are outputs whose memory is freed or moved between the captures. This takes as much device
+ * memory again as the outputs, and waits for the device; no other work may use them meanwhile. The report is the
+ * caller's.
  *
  * No segment is launched and eager bodies do not run, but for those of ops whose outputs' shapes cannot be known
  * without (bg_op_set_shape). What forward does on the host happens twice. Errors: INVALID_ARGUMENT (a NULL), those of
- * bg_capture_forward, OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4). What forward itself keeps of a pass, such
+ * bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4). What forward itself keeps of a pass, such
  * as the address of a bridge buffer, is then of a capture that is gone: check before the capture that counts. */
 BG_API bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                                 bg_report **report);
@@ -74,7 +75,8 @@ BG_API bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(v
  * unwritten memory may lead anywhere: such a replay may fault. Where an address is no longer what it was at capture,
  * nothing is replayed, and the report has the findings of BG_CHECK_ADDRESSES. *report is the caller's.
  *
- * Errors: INVALID_ARGUMENT (a NULL, a bad tensor), OUT_OF_MEMORY, those of bg_replay and bg_step. */
+ * Errors: INVALID_ARGUMENT (a NULL, a bad tensor), BUSY (another thread captures), OUT_OF_MEMORY, those of bg_replay
+ * and bg_step. */
 BG_API bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t count, cudaStream_t stream,
                                  bg_report **report);
 

@@ -124,7 +124,7 @@ bg_status bg__relax_begin(bg__relaxed *relaxed);
 bg__relaxed bg__relax_to_release(void);
 void bg__relax_end(bg__relaxed relaxed);
 
-/* Where the memory at ptr is, as CUDA tells: *type is 0 for host memory that it does not know. By the driver's own
+/* Where the memory at ptr is, as CUDA tells: type is 0 for host memory that it does not know. By the driver's own
  * call, which tells several things at once; in a capture, too. */
 typedef struct bg__where {
     CUmemorytype type;

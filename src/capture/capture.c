@@ -76,8 +76,10 @@ static bg__captured_check choose_check(const bg_capture *capture, const char *na
     if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
         return twice ? BG__CHECK_TWICE : BG__CHECK_POISON;
     if (!atomic_flag_test_and_set(&told))
-        bg__warn("BG_CHECK=%s looks at passes of bg_capture_forward %s; %s is not looked at, nor are others like it",
-                 name, twice ? "without options.pool" : "with options.launch_segments", capture->graph->name);
+        bg__warn(
+            "BG_CHECK=%s looks at passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s is not looked "
+            "at, nor are others like it",
+            name, twice ? "without options.pool" : "with options.launch_segments", capture->graph->name);
     return BG__CHECK_NOTHING;
 }
 

@@ -35,16 +35,21 @@ static bg_status grow(void *array, int needed, int *capacity, size_t element)
     return BG_OK;
 }
 
-/* *stood: the one node that the stream stood on when it was last looked at. */
+/* *stood: the one node that the stream stood on when it was last looked at. A member that the program has destroyed
+ * makes no more nodes. */
 static bg_status look(bg__marks *marks, bg__capture_info info, cudaStream_t stream, cudaGraphNode_t *stood,
                       bool *active)
 {
     CUstreamCaptureStatus capturing;
     const CUgraphNode *nodes = NULL;
     size_t count = 0;
+    CUresult result = info(stream, &capturing, NULL, NULL, &nodes, NULL, &count);
     bg_status status = BG_OK;
 
-    BG__TRY_DRIVER("cuStreamGetCaptureInfo", info(stream, &capturing, NULL, NULL, &nodes, NULL, &count));
+    *active = false;
+    if (result == CUDA_ERROR_INVALID_HANDLE)
+        return BG_OK;
+    BG__TRY_DRIVER("cuStreamGetCaptureInfo", result);
     *active = capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (!*active || count == 0 || (count == 1 && nodes[0] == *stood))
         goto done;

@@ -298,6 +298,7 @@ static bool trails(const void *user, cudaGraphNode_t node)
 bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
 {
     bg_status status = BG_OK;
+    size_t count;
     bool chain;
 
     unjoined->status = BG_OK;
@@ -307,8 +308,9 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
     if (capture->survey == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at a segment");
     BG__TRY(take(capture, capture->survey, &chain));
-    bg__marks_settle(capture, capture->survey->nodes, capture->survey->node_count, chain ? trails_nothing : trails,
-                     capture->survey);
+    /* A segment of write-backs alone will be none: what it marks as begun begins the next one. */
+    count = bg__writeback_alone(capture, capture->survey->node_count) ? 0 : capture->survey->node_count;
+    bg__marks_settle(capture, capture->survey->nodes, count, chain ? trails_nothing : trails, capture->survey);
     if (!chain)
         BG__TRY(blame_leaves(capture, capture->survey, unjoined));
 done:

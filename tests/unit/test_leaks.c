@@ -3,6 +3,7 @@
 
 #include <breakgraph/check.h>
 #include <breakgraph/cublas.h>
+#include <pthread.h>
 #include <string.h>
 
 /* ---- ops: each leaks where its flag says so ---- */
@@ -22,8 +23,10 @@ BG_OP(sum_on, BG_IN(x), BG_INOUT(y), BG_VALUE(cudaStream_t, other))
     return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, args->other ? args->other : stream));
 }
 
+static int inner_line;
 BG_OP(outer, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, other))
 {
+    inner_line = __LINE__ + 1;
     return BG_CALL(on_stream, stream, .x = args->x, .y = args->y, .outside = true, .other = args->other);
 }
 
@@ -94,7 +97,10 @@ static bg_status special(model *m, cudaStream_t stream)
         m->line = __LINE__ + 1;
         return BG_CALL(on_stream, stream, .x = f->x, .y = f->y, .outside = m->leaks, .other = m->other);
     case IN_PLACE: m->line = __LINE__; return BG_CALL(sum_on, stream, .x = f->x, .y = f->y, .other = other);
-    case INNER: m->line = 27; return BG_CALL(outer, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
+    case INNER:
+        status = BG_CALL(outer, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
+        m->line = inner_line;
+        return status;
     case BOTH:
         m->line = __LINE__ + 1;
         return BG_CALL(both, stream, .x = f->x, .y = f->y, .other = m->leaks ? other : stream);
@@ -258,6 +264,123 @@ static void test_failure(void **state)
     unmake(&m);
 }
 
+/* The second capture frees the output that the first one had: nothing of it is read or put back. */
+static bg_tensor moving, keeper;
+static int moves;
+
+static bg_status move_output(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    if (moves++ == 1) {
+        enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+        size_t bytes = bg_tensor_bytes(&moving);
+        EXPECT_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+        EXPECT_CUDA(cudaFree(moving.data));
+        EXPECT_CUDA(cudaMalloc(&keeper.data, bytes)); /* where it was, as a rule */
+        EXPECT_CUDA(cudaMemcpy(keeper.data, m->f->x.data, bytes, cudaMemcpyDeviceToDevice));
+        EXPECT_CUDA(cudaMalloc(&moving.data, bytes));
+        EXPECT_CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+    }
+    return BG_CALL(scale, stream, .x = m->f->x, .y = moving, .factor = 2);
+}
+
+static void test_output_moves(void **state)
+{
+    model m = make(*state, CLEAN);
+    bg_report *report = NULL;
+
+    moves = 0;
+    moving = keeper = m.f->y;
+    EXPECT_CUDA(cudaMalloc(&moving.data, bg_tensor_bytes(&moving)));
+    put(&m.f->x, 3);
+    EXPECT_OK(bg_check_twice(move_output, &m, NULL, m.stream, &report));
+    EXPECT_FINDING(report, "unstable-pointer", "scale#0", 0, "field y is ");
+    assert_true(get(&keeper) == 3);
+    EXPECT_CUDA(cudaFree(moving.data));
+    EXPECT_CUDA(cudaFree(keeper.data));
+    unmake(&m);
+}
+
+/* What begins with a break has its work behind that, also where nothing but a write-back lies before it. */
+BG_OP(breaks_first, BG_IN(x), BG_OUT(y))
+{
+    bg_status status = bg_break(stream);
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 3, N, stream));
+}
+
+static bg_status break_in_op(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+    produce_args produced = {.x = f->x, .y = {.dtype = BG_F32}};
+    bg_status status = BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1);
+    if (status == BG_OK)
+        status = BG_CALL_ARGS(produce, stream, &produced);
+    return status != BG_OK ? status : BG_CALL(breaks_first, stream, .x = produced.y, .y = f->y);
+}
+
+static void test_break_in_op(void **state)
+{
+    model m = make(*state, CLEAN);
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+
+    put(&m.f->x, 2);
+    EXPECT_OK(bg_capture_forward(&graph, break_in_op, &m, m.stream, NULL));
+    EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
+    EXPECT_NO_FINDING(report);
+    EXPECT_OK(bg_replay(graph, m.stream));
+    assert_true(get(&m.f->y) == 12);
+    bg_graph_destroy(graph);
+    unmake(&m);
+}
+
+/* To wait for the device would end a capture of another thread. */
+typedef struct other_thread {
+    cudaStream_t stream;
+    pthread_barrier_t barrier; /* when the capture is open, and when it may end */
+    bg_status ended;
+} other_thread;
+
+static void *capture_elsewhere(void *user)
+{
+    other_thread *other = user;
+    bg_capture *capture = NULL;
+    bg_graph *graph = NULL;
+    bg_status status = bg_capture_begin(&capture, other->stream, NULL);
+    pthread_barrier_wait(&other->barrier);
+    pthread_barrier_wait(&other->barrier);
+    other->ended = status == BG_OK ? bg_capture_end(capture, &graph) : status;
+    bg_graph_destroy(graph);
+    return NULL;
+}
+
+static void test_other_thread(void **state)
+{
+    model m = make(*state, CLEAN);
+    other_thread other = {.stream = m.other, .ended = BG_ERROR_TIMEOUT};
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+    pthread_t thread;
+
+    EXPECT_OK(bg_capture_forward(&graph, forward, &m, m.stream, NULL));
+    assert_int_equal(pthread_barrier_init(&other.barrier, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, capture_elsewhere, &other), 0);
+    pthread_barrier_wait(&other.barrier);
+    EXPECT_STATUS(bg_check_twice(forward, &m, NULL, m.stream, &report), BG_ERROR_BUSY);
+    assert_null(report);
+    EXPECT_STATUS(bg_check_poison(graph, &m.f->y, 1, m.stream, &report), BG_ERROR_BUSY);
+    assert_null(report);
+    pthread_barrier_wait(&other.barrier);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(other.ended, BG_OK);
+    assert_int_equal(pthread_barrier_destroy(&other.barrier), 0);
+    EXPECT_OK(bg_check_twice(forward, &m, NULL, m.stream, &report));
+    EXPECT_NO_FINDING(report);
+    bg_graph_destroy(graph);
+    unmake(&m);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -266,6 +389,7 @@ int main(void)
                                        TEST(test_in_place),       TEST(test_count),
                                        TEST(test_library_handle), TEST(test_half),
                                        TEST(test_inner_call),     TEST(test_eager),
-                                       TEST(test_failure)};
+                                       TEST(test_failure),        TEST(test_output_moves),
+                                       TEST(test_break_in_op),    TEST(test_other_thread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,6 +184,27 @@ static void test_no_work(void **state)
                    "most#0 has no work in the graph, but scale#0 reads its output, as x");
 }
 
+BG_OP(touch, BG_INOUT(y))
+{
+    (void)args;
+    (void)stream;
+    return BG_OK;
+}
+
+/* One that had nothing to do with what it got is not where that comes from. */
+static void test_no_work_to_do(void **state)
+{
+    fixture *f = *state;
+    bg_capture *capture = begin(f, NULL);
+    int line;
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
+    EXPECT_OK(BG_CALL(touch, f->stream, .y = f->y));
+    line = __LINE__ + 1;
+    EXPECT_OK(BG_CALL(accumulate, f->stream, .x = f->y, .y = f->z));
+    EXPECT_FINDING(poison(f, end(capture), &f->z), "reads-unwritten", "accumulate#0", line,
+                   "y of accumulate#0 differs");
+}
+
 /* A part that nobody reads harms nobody. */
 static void test_unwritten_and_unread(void **state)
 {
@@ -379,6 +400,7 @@ int main(void)
                                        TEST(test_output_of_no_call),
                                        TEST(test_unwritten_on_the_way),
                                        TEST(test_no_work),
+                                       TEST(test_no_work_to_do),
                                        TEST(test_unwritten_and_unread),
                                        TEST(test_padding),
                                        TEST(test_scratch),
