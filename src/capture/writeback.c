@@ -3,7 +3,8 @@
  * A copy of its own between two launches costs as much as a launch. So the copies of a call at a break become the first
  * node of the next segment, before its forks; where the body answers with another address or extent, a replay changes
  * that node of the executable graph, and where it wrote all in place, switches it off. The node is a kernel that does
- * all copies of the call: to change it costs less than to change a memcpy node, and there is but one (tests/bench). A
+ * all copies of the call side by side, of which none lies where another goes (outputs.c sees to that): to change it
+ * costs less than to change a memcpy node, and there is but one (tests/bench). A
  * copy is a step of its own where nothing else follows in the segment, or the memory is not the device's. */
 #include <rows.h>
 
