@@ -25,6 +25,8 @@
     X("reads-unwritten")                                                                                               \
     X("not-repeatable")                                                                                                \
     X("leak")                                                                                                          \
-    X("race")
+    X("race")                                                                                                          \
+    X("mismatch")                                                                                                      \
+    X("mismatch-born")
 
 #endif

@@ -119,12 +119,18 @@ bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStre
     const bgk_specials none = BGK_SPECIALS_NONE;
     bgk_float format = BGK_F32;
     bg_status status = BG_OK;
+    cudaError_t error;
 
     format_of(tensor->dtype, &format);
     *counts = none;
     BG__TRY_CUDA(cudaMemcpyAsync(room, &none, sizeof none, cudaMemcpyHostToDevice, stream));
-    BG__TRY_CUDA(bgk_count_specials(room, tensor->data, bg_tensor_bytes(tensor) / bg_dtype_bytes(tensor->dtype), format,
-                                    stream));
+    error =
+        bgk_count_specials(room, tensor->data, bg_tensor_bytes(tensor) / bg_dtype_bytes(tensor->dtype), format, stream);
+    if (error != cudaSuccess) {
+        status = bg__fail_cuda(error, "cudaLaunchKernelExC");
+        bg__fail_where("the kernel that counts what is no finite number");
+        goto done;
+    }
     BG__TRY_CUDA(cudaMemcpyAsync(counts, room, sizeof *counts, cudaMemcpyDeviceToHost, stream));
     BG__TRY_CUDA(cudaStreamSynchronize(stream));
 done:

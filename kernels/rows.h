@@ -22,6 +22,7 @@ typedef struct bgk_rows {
     size_t row;          /* bytes of one row; used by BGK_TAIL_REPEAT */
     unsigned long long pattern;
     bgk_tail kind;
+    unsigned nothing; /* 0: a kernel's parameter has no bytes that nobody sets */
 } bgk_rows;
 
 enum { BGK_ROWS_MAX = 16 };

@@ -15,5 +15,6 @@
 #include <breakgraph/report.h>
 #include <breakgraph/check.h>
 #include <breakgraph/step.h>
+#include <breakgraph/shadow.h>
 
 #endif
