@@ -123,7 +123,7 @@ static bg_status list_outputs(shadow *s)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outputs of a pass");
         goto done;
     }
-    for (size_t i = 0; i < o->outputs_count; i++) {
+    for (size_t i = 0; o->outputs != NULL && i < o->outputs_count; i++) {
         output *out = &s->outputs[s->output_count++];
         out->tensor = o->outputs[i];
         snprintf(out->name, sizeof out->name, "outputs[%zu]", i);
