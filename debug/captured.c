@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "results.h"
-#include "shadow.h"
 #include "twice.h"
 
 static bg_status check_poison(bg_graph *graph, cudaStream_t stream, bg_report **report)
@@ -34,32 +33,25 @@ static void tell(const char *check, const char *name, bg_status status, bg_repor
 {
     bg__pending_note();
     if (status != BG_OK)
-        bg__warn("%s: %s could not be checked: %s", check, name, bg_last_error());
+        bg__warn("BG_CHECK=%s: %s could not be checked: %s", check, name, bg_last_error());
     else if (bg_report_count(report) > 0)
         bg__report_print(report, stderr);
     bg_report_destroy(report);
 }
 
-/* What a pass captured once more needs not. */
-static bg__twice_pass pass_of(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
+void bg__env_check_twice(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
 {
     bg__twice_pass pass = {forward, user, stream, *options};
+    char hidden = bg__fail_hide();
+    bg_report *report = NULL;
+    bg_status status;
+
     pass.options.check = BG_REPLAY_CHECK_OFF;
     pass.options.worker_threads = 0;
     pass.options.upload = false;
     pass.options.barrier = NULL;
-    pass.options.state_count = 0; /* nothing runs that would change it */
-    return pass;
-}
-
-void bg__env_check_twice(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
-{
-    const bg__twice_pass pass = pass_of(forward, user, stream, options);
-    char hidden = bg__fail_hide();
-    bg_report *report = NULL;
-    bg_status status = bg__check_twice(&pass, NULL, &report);
-
-    tell("BG_CHECK=twice", options->name != NULL ? options->name : "graph", status, report);
+    status = bg__check_twice(&pass, NULL, &report);
+    tell("twice", options->name != NULL ? options->name : "graph", status, report);
     bg__fail_unhide(hidden);
 }
 
@@ -69,21 +61,6 @@ void bg__env_check_poison(bg_graph *graph, cudaStream_t stream)
     bg_report *report = NULL;
     bg_status status = check_poison(graph, stream, &report);
 
-    tell("BG_CHECK=poison", graph->name, status, report);
-    bg__fail_unhide(hidden);
-}
-
-void bg__env_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
-{
-    const bg__twice_pass pass = pass_of(forward, user, stream, options);
-    bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
-    char hidden = bg__fail_hide();
-    bg_report *report = NULL;
-    bg_status status;
-
-    compared.state = options->state;
-    compared.state_count = options->state_count;
-    status = bg__shadow(&pass, &compared, &report);
-    tell("BG_SHADOW=1", options->name != NULL ? options->name : "graph", status, report);
+    tell("poison", graph->name, status, report);
     bg__fail_unhide(hidden);
 }

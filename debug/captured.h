@@ -1,4 +1,4 @@
-/* BG_CHECK=twice, BG_CHECK=poison and BG_SHADOW. */
+/* BG_CHECK=twice and BG_CHECK=poison. */
 #ifndef BG_DEBUG_CAPTURED_H
 #define BG_DEBUG_CAPTURED_H
 
@@ -7,6 +7,5 @@
 /* Findings go to standard error, as text. A check that fails leaves a warning, and the graph as it was. */
 void bg__env_check_twice(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
 void bg__env_check_poison(bg_graph *graph, cudaStream_t stream);
-void bg__env_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
 
 #endif

@@ -12,5 +12,4 @@ const bg__debug_table bg__debug_hooks = {
     .step_end = bg__stepping_end,
     .check_twice = bg__env_check_twice,
     .check_poison = bg__env_check_poison,
-    .shadow = bg__env_shadow,
 };

@@ -25,8 +25,6 @@
     X("reads-unwritten")                                                                                               \
     X("not-repeatable")                                                                                                \
     X("leak")                                                                                                          \
-    X("race")                                                                                                          \
-    X("mismatch")                                                                                                      \
-    X("mismatch-born")
+    X("race")
 
 #endif

@@ -4,10 +4,18 @@
 
 #include "poison.h"
 
+/* The call that comes when this one and those inside it are done. */
+static const bg__call *next_outside(const bg__call *call)
+{
+    while (call != NULL && call->next == NULL)
+        call = call->parent;
+    return call != NULL ? call->next : NULL;
+}
+
 /* Whether some call after this one, in order of the pass, reads or writes the tensor. */
 static bool is_used_after(const bg_graph *graph, const bg__call *call, const bg_tensor *tensor)
 {
-    for (call = bg__call_next(call); call != NULL; call = bg__call_next(call)) {
+    for (call = next_outside(call); call != NULL; call = bg__call_next(call)) {
         const void *args = bg__poison_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && bg__field_tensor_next(call->op, args, &t))

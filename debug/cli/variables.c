@@ -12,7 +12,6 @@ const cli_variable cli_variables[] = {
     {"BG_CHECK", "off|replay|twice|poison",
      "check before each replay that the addresses in the graph are what they were; or, around bg_capture_forward, "
      "what differs in a second capture, or depends on memory that nobody wrote"},
-    {"BG_SHADOW", "0|1", "1 compares each pass with its own replay, before it is captured: outputs and single calls"},
     {"BG_NVTX", "0|1", "1 shows profilers segments, breaks and ops as NVTX ranges (0 not even an attached one)"},
 };
 const size_t cli_variables_count = sizeof cli_variables / sizeof *cli_variables;

@@ -15,6 +15,5 @@
 #include <breakgraph/report.h>
 #include <breakgraph/check.h>
 #include <breakgraph/step.h>
-#include <breakgraph/shadow.h>
 
 #endif

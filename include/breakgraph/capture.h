@@ -146,10 +146,10 @@ BG_API void bg_capture_abort(bg_capture *capture);
 /* Begin, forward(user, stream), end. With BG_DEBUG=forward the graph is one eager call of forward, which then must stay
  * valid, with user, as long as the graph. With options.check FROM_ENV, BG_CHECK=twice in the environment runs
  * bg_check_twice, without a change, before the capture (where options.pool is NULL), and BG_CHECK=poison runs
- * bg_check_poison after it (where launch_segments is set), of all outputs that no later call uses; BG_SHADOW=1 runs
- * bg_shadow before it (where both hold). None of them under BG_DEBUG=forward, nor while another thread captures.
- * Findings go to standard error, as text. A pass with collectives is captured and replayed more often than it asks for:
- * not for ranks that may find different things. An error of forward's is returned as it is. */
+ * bg_check_poison after it (where launch_segments is set), of all outputs that no later call uses; neither under
+ * BG_DEBUG=forward, nor while another thread captures. Findings go to standard error, as text. A pass with collectives
+ * is captured and replayed more often than it asks for: not for ranks that may find different things. An error of
+ * forward's is returned as it is. */
 BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                                     const bg_capture_options *options);
 

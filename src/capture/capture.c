@@ -94,9 +94,6 @@ static bg_status resolve_check(bg_capture *capture, bool whole)
     capture->graph->watched = capture->options.check == BG_REPLAY_CHECK_ON || index == 1;
     if (status == BG_OK && index > 1)
         capture->check = choose_check(capture, names[index], whole);
-    if (status == BG_OK && whole && capture->options.launch_segments && capture->options.pool == NULL &&
-        capture->options.check == BG_REPLAY_CHECK_FROM_ENV && capture->debug != BG_DEBUG_FORWARD)
-        status = bg__env_flag("BG_SHADOW", false, &capture->shadow);
     return status;
 }
 
@@ -373,14 +370,10 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     BG__NEED(forward);
     bg__pending_note();
     status = begin(&capture, stream, options, true);
-    if (status == BG_OK && (capture->check == BG__CHECK_TWICE || capture->shadow)) {
+    if (status == BG_OK && capture->check == BG__CHECK_TWICE) {
         const bg_capture_options checked = capture->options;
-        bool shadow = capture->shadow, twice = capture->check == BG__CHECK_TWICE;
         throw_away(capture);
-        if (twice)
-            bg__debug_hooks.check_twice(forward, user, stream, &checked);
-        if (shadow)
-            bg__debug_hooks.shadow(forward, user, stream, &checked);
+        bg__debug_hooks.check_twice(forward, user, stream, &checked);
         status = begin(&capture, stream, options, true);
     }
     if (status != BG_OK)

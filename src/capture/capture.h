@@ -217,7 +217,6 @@ struct bg_capture {
     bg_capture_options options;
     bg_debug debug;
     bg__captured_check check; /* of the whole pass */
-    bool shadow;              /* the same */
     bg__override *override;
     bg_graph *graph;
     bg__member *members;

@@ -23,8 +23,6 @@ typedef struct bg__debug_table {
      * forward keeps of a pass is the graph's in the end; =poison: when it has made the graph. */
     void (*check_twice)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
-    /* BG_SHADOW: before bg_capture_forward's own capture, too. */
-    void (*shadow)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
 } bg__debug_table;
 extern const bg__debug_table bg__debug_hooks;
 

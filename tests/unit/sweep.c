@@ -627,17 +627,6 @@ static void twice(void)
     capture_and_replay(plain_pass, NULL);
 }
 
-static void shadow(void)
-{
-    bg_report *report = NULL;
-    bg_status status = bg_shadow(plain_pass, scene, scene->stream, NULL, &report);
-    scene->replay_failed |= status != BG_OK; /* it may be its replay */
-    if (ok(status) && bg_report_count(report) != 0)
-        ok(BG_ERROR_MISMATCH);
-    bg_report_destroy(report);
-    capture_and_replay(plain_pass, NULL);
-}
-
 #define SCENARIO(name, result)                                                                                         \
     {                                                                                                                  \
 #name, name, result                                                                                            \
@@ -698,7 +687,6 @@ const sweep_scenario sweep_scenarios[] = {
     {"runner_lazy", sweep_runner_lazy, 10},
     SCENARIO(checks, 6),
     SCENARIO(twice, 6),
-    SCENARIO(shadow, 6),
     SCENARIO(checked, 30),
 };
 const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;

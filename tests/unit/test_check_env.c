@@ -87,22 +87,6 @@ static void test_poison(void **state)
     with_twin(*state, "poison", (model){.f = *state, .leaves_out = true}, "[unwritten-output]");
 }
 
-static void test_shadow(void **state)
-{
-    model good = {.f = *state}, bad = {.f = *state, .drifts = true};
-    char text[8192], site[60];
-
-    assert_int_equal(setenv("BG_SHADOW", "1", 1), 0);
-    capture(&good, NULL, text, sizeof text);
-    assert_string_equal(text, "");
-    capture(&bad, NULL, text, sizeof text);
-    snprintf(site, sizeof site, "test_check_env.c:%d", bad.line);
-    if (strstr(text, "[mismatch]") == NULL || strstr(text, "[mismatch-born] scale#0") == NULL ||
-        strstr(text, site) == NULL)
-        fail_msg("%s: %s", site, text);
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
-}
-
 /* Not without launches, nor where the program has said what to check. */
 static void test_nothing(void **state)
 {
@@ -129,7 +113,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_twice, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_shadow, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_nothing, fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

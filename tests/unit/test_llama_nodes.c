@@ -3,7 +3,6 @@
 #include "finding_support.h"
 
 #include <breakgraph/check.h>
-#include <breakgraph/shadow.h>
 #include <breakgraph/workspace.h>
 #include <string.h>
 
@@ -122,16 +121,6 @@ static void test_tensors(void **state)
     bg_graph_destroy(graph);
 }
 
-/* The replay of a clean model leaves the bits of the eager pass, in every call. */
-static void test_shadow(void **state)
-{
-    const scene *s = *state;
-    bg_report *report = NULL;
-    EXPECT_OK(bg_override_eager(NULL));
-    EXPECT_OK(bg_shadow(llama_forward, s->model, s->stream, NULL, &report));
-    EXPECT_NO_FINDING(report);
-}
-
 static void test_frozen_scalar(void **state)
 {
     const scene *s = *state;
@@ -139,14 +128,6 @@ static void test_frozen_scalar(void **state)
     bg_finding finding = BG_FINDING_INIT;
 
     llama_plant_frozen_scalar(s->model);
-    EXPECT_OK(bg_shadow(llama_forward, s->model, s->stream, NULL, &report));
-    assert_true(bg_report_count(report) > 1);
-    for (int i = 0; strcmp(finding.kind == NULL ? "" : finding.kind, "mismatch-born") != 0; i++)
-        EXPECT_OK(bg_report_get(report, i, &finding));
-    assert_string_equal(finding.call, "advance#0");
-    assert_non_null(strstr(finding.file, "examples/llama/model.c"));
-    bg_report_destroy(report);
-    finding = (bg_finding)BG_FINDING_INIT;
     EXPECT_OK(bg_check_twice(llama_forward, s->model, NULL, s->stream, &report));
     assert_int_equal(bg_report_count(report), 1);
     EXPECT_OK(bg_report_get(report, 0, &finding));
@@ -163,7 +144,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_clean, setup, teardown),
         cmocka_unit_test_setup_teardown(test_tensors, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_shadow, setup, teardown),
         cmocka_unit_test_setup_teardown(test_frozen_scalar, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
