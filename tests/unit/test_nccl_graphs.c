@@ -84,6 +84,10 @@ static int captured(struct rank *r)
     cudaGraphNode_t child = NULL;
     cudaGraphExec_t execs[3];
     EXPECT_CUDA(cudaMalloc((void **)&device, (2 + RANKS_MAX) * sizeof *device));
+    /* Ranks find each other at the first call, which a capture beside those of other threads does not bear. */
+    EXPECT_NCCL(ncclAllReduce(device, device + 1, 1, ncclInt, ncclSum, r->comm, r->stream), ncclSuccess);
+    EXPECT_NCCL(ncclAllGather(device, device + 2, 1, ncclInt, r->comm, r->stream), ncclSuccess);
+    EXPECT_CUDA(cudaStreamSynchronize(r->stream));
     if (capture(r, device, &graph) || check_nodes(r, graph))
         return 1;
     EXPECT_CUDA(cudaGraphClone(&clone, graph));
