@@ -96,7 +96,7 @@ endif
 
 # ---- files -----------------------------------------------------------------------------------------------
 objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
-LIB_KERNELS := kernels/rows.cu kernels/count.cu
+LIB_KERNELS := kernels/rows.cu kernels/count.cu kernels/compare.cu
 LIB_OBJ := $(call objects,$(wildcard src/base/*.c src/op/*.c src/capture/*.c src/memory/*.c src/runner/*.c debug/*.c) $(LIB_KERNELS))
 HOSTCUDA_OBJ := $(call objects,$(wildcard src/hostcuda/*.c src/hostcuda/*.cpp src/hostcuda/*.S))
 KERNEL_OBJ := $(call objects,$(filter-out $(LIB_KERNELS),$(wildcard kernels/*.cu)))

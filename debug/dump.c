@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "npy.h"
 #include "tensors.h"
 
@@ -127,7 +128,7 @@ static bg_status write_tensor(const bg__dump *dump, const bg_tensor *tensor, con
         BG__TRY_CUDA(cudaMemcpyAsync(host, tensor->data, bytes, cudaMemcpyDefault, stream));
     BG__TRY_CUDA(cudaStreamSynchronize(stream));
     header_bytes = bg__npy_header(tensor, header);
-    BG__TRY(bg__file_write(path, header, header_bytes, host, bytes, false));
+    BG__TRY(bg__file_write_bytes(path, false, header, header_bytes, host, bytes));
 done:
     free(path);
     free(host);
@@ -214,7 +215,7 @@ bg_status bg__dump_finish(bg__dump *dump, bool complete)
     if (text == NULL || path == NULL)
         status = out_of_memory();
     else
-        status = bg__file_write(path, text, strlen(text), "\n", 1, true);
+        status = bg__file_write_bytes(path, true, text, strlen(text), "\n", 1);
     cJSON_free(text);
     free(path);
     return status;

@@ -1,15 +1,14 @@
 #include "report.h"
 
+#include "files.h"
+
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { REPORT_VERSION = 1 }; /* of the JSON; a reader refuses others */
+enum { REPORT_VERSION = 2 }; /* of the JSON; a reader refuses others */
 
 typedef struct entry {
     struct entry *next;
@@ -20,7 +19,8 @@ struct bg_report {
     char *tool, *graph;
     entry *first, *last;
     int count;
-    int lost; /* findings that there was no memory for */
+    int lost;     /* findings that there was no memory for */
+    cJSON *parts; /* of the JSON, beside the findings; NULL: none */
 };
 
 static const char *const severity_names[] = {"note", "warning", "fault"};
@@ -49,6 +49,7 @@ void bg_report_destroy(bg_report *report)
         next = e->next;
         free(e);
     }
+    cJSON_Delete(report->parts);
     free(report->tool);
     free(report->graph);
     free(report);
@@ -125,6 +126,33 @@ void bg__report_add(bg_report *report, const char *kind, bg_severity severity, c
     report->count++;
 }
 
+/* ---- parts ---- */
+
+cJSON *bg__report_part(bg_report *report, const char *name)
+{
+    cJSON *part;
+    if (report->parts == NULL)
+        report->parts = cJSON_CreateObject();
+    part = report->parts != NULL ? cJSON_GetObjectItemCaseSensitive(report->parts, name) : NULL;
+    return part != NULL || report->parts == NULL ? part : cJSON_AddArrayToObject(report->parts, name);
+}
+
+bg_status bg__report_set_outline(bg_report *report, cJSON *outline)
+{
+    if (report->parts == NULL)
+        report->parts = cJSON_CreateObject();
+    if (outline == NULL || report->parts == NULL) {
+        cJSON_Delete(outline);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of a graph");
+    }
+    cJSON_DeleteItemFromObjectCaseSensitive(report->parts, "outline");
+    if (!cJSON_AddItemToObject(report->parts, "outline", outline)) {
+        cJSON_Delete(outline);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of a graph");
+    }
+    return BG_OK;
+}
+
 int bg_report_count(const bg_report *report)
 {
     return report != NULL ? report->count : 0;
@@ -194,6 +222,18 @@ static bool add_finding(cJSON *list, const bg_finding *f)
            cJSON_AddStringToObject(item, "message", f->message) && cJSON_AddStringToObject(item, "advice", f->advice);
 }
 
+/* References: the parts stay the report's. */
+static bool add_parts(const bg_report *report, cJSON *root)
+{
+    cJSON *part;
+    cJSON_ArrayForEach(part, report->parts)
+    {
+        if (!cJSON_AddItemReferenceToObject(root, part->string, part))
+            return false;
+    }
+    return true;
+}
+
 static bool add_all(const bg_report *report, cJSON *root)
 {
     cJSON *list;
@@ -206,7 +246,7 @@ static bool add_all(const bg_report *report, cJSON *root)
     for (int i = 0; list != NULL && i < report->count; i++)
         if (!add_finding(list, find(report, i)))
             return false;
-    return list != NULL;
+    return list != NULL && add_parts(report, root);
 }
 
 static bg_status write_json(const bg_report *report, FILE *out)
@@ -228,55 +268,23 @@ static bg_status write_json(const bg_report *report, FILE *out)
 
 /* ---- files ---- */
 
-static bg_status write_to(const bg_report *report, bg_format format, FILE *out)
+typedef struct writing {
+    const bg_report *report;
+    bg_format format;
+} writing;
+
+static bg_status write_to(void *user, FILE *out)
 {
-    if (format == BG_JSON)
-        return write_json(report, out);
-    bg__report_print(report, out);
+    const writing *w = user;
+    if (w->format == BG_JSON)
+        return write_json(w->report, out);
+    bg__report_print(w->report, out);
     return BG_OK;
-}
-
-static bg_status write_file(const bg_report *report, bg_format format, const char *path)
-{
-    size_t bytes = strlen(path) + sizeof ".XXXXXX";
-    char *unfinished = malloc(bytes);
-    FILE *file = NULL;
-    int descriptor = -1;
-    bg_status status = BG_OK;
-
-    if (unfinished == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: no host memory for a path");
-    snprintf(unfinished, bytes, "%s.XXXXXX", path);
-    descriptor = mkstemp(unfinished);
-    file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    if (file == NULL) {
-        status = bg__fail(BG_ERROR_IO, "bg_report_write: %s cannot be written: %s", path, strerror(errno));
-        goto done;
-    }
-    descriptor = -1;
-    status = write_to(report, format, file);
-    if (status == BG_OK && fchmod(fileno(file), 0644) != 0) /* mkstemp's is the owner's alone */
-        status = bg__fail(BG_ERROR_IO, "bg_report_write: %s cannot be written: %s", path, strerror(errno));
-    if (fflush(file) != 0 && status == BG_OK)
-        status = bg__fail(BG_ERROR_IO, "bg_report_write: %s cannot be written: %s", path, strerror(errno));
-    if (fclose(file) != 0 && status == BG_OK)
-        status = bg__fail(BG_ERROR_IO, "bg_report_write: %s cannot be written: %s", path, strerror(errno));
-    file = NULL;
-    if (status == BG_OK && rename(unfinished, path) != 0)
-        status = bg__fail(BG_ERROR_IO, "bg_report_write: %s cannot be written: %s", path, strerror(errno));
-    if (status != BG_OK)
-        (void)remove(unfinished);
-done:
-    if (descriptor >= 0) {
-        (void)close(descriptor);
-        (void)remove(unfinished);
-    }
-    free(unfinished);
-    return status;
 }
 
 bg_status bg_report_write(const bg_report *report, bg_format format, const char *path)
 {
+    writing w = {report, format};
     bg_status status;
 
     BG__NEED(report);
@@ -286,10 +294,8 @@ bg_status bg_report_write(const bg_report *report, bg_format format, const char 
                         "bg_report_write: BG_HTML is not in this version; use BG_TEXT or BG_JSON");
     if (format != BG_TEXT && format != BG_JSON)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_report_write: format is %d, no bg_format", (int)format);
-    if (strcmp(path, "-") != 0)
-        return write_file(report, format, path);
-    status = write_to(report, format, stdout);
-    if (fflush(stdout) != 0 && status == BG_OK)
-        status = bg__fail(BG_ERROR_IO, "bg_report_write: standard output cannot be written: %s", strerror(errno));
+    status = bg__file_write(path, false, write_to, &w);
+    if (status == BG_ERROR_IO)
+        bg__fail_where("bg_report_write");
     return status;
 }

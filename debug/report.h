@@ -3,6 +3,7 @@
 #define BG_DEBUG_REPORT_H
 
 #include <breakgraph/report.h>
+#include <cjson/cJSON.h>
 #include <stdio.h>
 
 #include "capture/capture.h"
@@ -15,6 +16,12 @@ bg_status bg__report_create(bg_report **report, const char *tool, const char *gr
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
                     const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
+
+/* What a report holds beside its findings, in the form of its JSON (docs/report-format.md): the list of that name
+ * ("comparisons", "trials"), made where it is not there yet; NULL: no host memory. set_outline takes outline over,
+ * which may be NULL for no host memory. */
+cJSON *bg__report_part(bg_report *report, const char *name);
+bg_status bg__report_set_outline(bg_report *report, cJSON *outline);
 
 /* All findings as text. */
 void bg__report_print(const bg_report *report, FILE *out);

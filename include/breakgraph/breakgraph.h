@@ -15,5 +15,8 @@
 #include <breakgraph/report.h>
 #include <breakgraph/check.h>
 #include <breakgraph/step.h>
+#include <breakgraph/shadow.h>
+#include <breakgraph/bisect.h>
+#include <breakgraph/trace.h>
 
 #endif

@@ -41,9 +41,18 @@ BG_API int bg_report_count(const bg_report *report);
  * report. NOT_FOUND beyond. */
 BG_API bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding);
 
-/* Writes the whole report to a file, or to standard output for "-". A file is written whole or not at all. Errors:
- * INVALID_ARGUMENT, UNSUPPORTED (BG_HTML is not in this version), IO, OUT_OF_MEMORY. */
+/* Writes the whole report to a file, or to standard output for "-". BG_HTML is one page that needs nothing else: the
+ * pass as segments, breaks and streams, the findings on it, a table of the compared calls, a bisect's trials. A file is
+ * written whole or not at all. Errors: INVALID_ARGUMENT, IO, OUT_OF_MEMORY. */
 BG_API bg_status bg_report_write(const bg_report *report, bg_format format, const char *path);
+
+/* Reads what bg_report_write wrote as BG_JSON; *report is the caller's. Errors: INVALID_ARGUMENT, IO (path cannot be
+ * read, or holds no report), UNSUPPORTED (it is of another version), OUT_OF_MEMORY. */
+BG_API bg_status bg_report_read(bg_report **report, const char *path);
+
+/* Adds what from holds to report: findings that it does not have yet, and what the pages show beside them. The outline
+ * of the pass is report's own, where it has one. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
+BG_API bg_status bg_report_merge(bg_report *report, const bg_report *from);
 
 /* NULL is fine. */
 BG_API void bg_report_destroy(bg_report *report);

@@ -220,7 +220,7 @@ static void test_json(void **state)
     assert_string_equal(string_of(root, "breakgraph"), bg_version());
     assert_string_equal(string_of(root, "tool"), "check");
     assert_string_equal(string_of(root, "graph"), "decode");
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "report_version")) == 1);
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "report_version")) == 2);
     assert_true(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(root, "lost")) == 0);
     list = cJSON_GetObjectItemCaseSensitive(root, "findings");
     assert_int_equal(cJSON_GetArraySize(list), 4);

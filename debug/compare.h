@@ -1,0 +1,18 @@
+/* Two tensors that should hold the same. */
+#ifndef BG_DEBUG_COMPARE_H
+#define BG_DEBUG_COMPARE_H
+
+#include <breakgraph/shadow.h>
+#include <compare.h>
+
+#include "capture/capture.h"
+
+/* How got differs from expected: memory of the tensor's dtype and shape. room: a bgk_difference in device memory. Waits
+ * for stream. */
+bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
+                      bgk_difference *room, cudaStream_t stream, bgk_difference *found);
+
+/* "3 of 64 elements differ ..." in a sentence, with the smallest tolerance that would let it pass. Gives text back. */
+const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *difference, char *text, size_t bytes);
+
+#endif

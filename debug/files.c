@@ -1,0 +1,101 @@
+#include "files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bg_status fail(const char *path)
+{
+    return bg__fail(BG_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
+}
+
+/* In its place by one call, which leaves what is there alone where it must be fresh. */
+static bg_status put_in_place(const char *unfinished, const char *path, bool fresh)
+{
+    if (!fresh)
+        return rename(unfinished, path) == 0 ? BG_OK : fail(path);
+    if (link(unfinished, path) != 0)
+        return fail(path);
+    (void)remove(unfinished);
+    return BG_OK;
+}
+
+static bg_status open_unfinished(char *name, const char *path, FILE **file)
+{
+    int descriptor = mkstemp(name);
+    if (descriptor < 0)
+        return fail(path);
+    *file = fdopen(descriptor, "w");
+    if (*file == NULL) {
+        bg_status status = fail(path);
+        (void)close(descriptor);
+        (void)remove(name);
+        return status;
+    }
+    return BG_OK;
+}
+
+static bg_status write_file(const char *path, bool fresh, bg__file_writer write, void *user)
+{
+    size_t bytes = strlen(path) + sizeof ".XXXXXX";
+    char *unfinished = malloc(bytes);
+    FILE *file = NULL;
+    bg_status status;
+
+    if (unfinished == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+    snprintf(unfinished, bytes, "%s.XXXXXX", path);
+    BG__TRY(open_unfinished(unfinished, path, &file));
+    status = write(user, file);
+    if (status == BG_OK && fchmod(fileno(file), 0644) != 0) /* mkstemp's is the owner's alone */
+        status = fail(path);
+    if (fflush(file) != 0 && status == BG_OK)
+        status = fail(path);
+    if (ferror(file) != 0 && status == BG_OK)
+        status = fail(path);
+    if (fclose(file) != 0 && status == BG_OK)
+        status = fail(path);
+    if (status == BG_OK)
+        status = put_in_place(unfinished, path, fresh);
+    if (status != BG_OK)
+        (void)remove(unfinished);
+done:
+    free(unfinished);
+    return status;
+}
+
+bg_status bg__file_write(const char *path, bool fresh, bg__file_writer write, void *user)
+{
+    bg_status status;
+
+    if (strcmp(path, "-") != 0)
+        return write_file(path, fresh, write, user);
+    status = write(user, stdout);
+    if (fflush(stdout) != 0 && status == BG_OK)
+        status = fail("standard output");
+    return status;
+}
+
+typedef struct parts {
+    const void *bytes[2];
+    size_t count[2];
+    const char *path;
+} parts;
+
+static bg_status write_parts(void *user, FILE *out)
+{
+    const parts *p = user;
+    for (int i = 0; i < 2; i++)
+        if (p->count[i] > 0 && fwrite(p->bytes[i], 1, p->count[i], out) != p->count[i])
+            return fail(p->path);
+    return BG_OK;
+}
+
+bg_status bg__file_write_bytes(const char *path, bool fresh, const void *head, size_t head_bytes, const void *body,
+                               size_t body_bytes)
+{
+    parts p = {{head, body}, {head_bytes, body_bytes}, path};
+    return bg__file_write(path, fresh, write_parts, &p);
+}
