@@ -7,6 +7,7 @@
 #include "capture/capture.h"
 #include "dump.h"
 #include "report.h"
+#include "step_nodes.h"
 
 typedef struct bg__walk_options {
     bool (*each)(void *user, const bg_step_info *info); /* NULL: none */
@@ -15,6 +16,9 @@ typedef struct bg__walk_options {
     bg__dump *dump;   /* NULL: none */
     /* When a call's outputs are there; where a segment runs as a whole, after all of it. NULL: none. */
     bg_status (*after)(void *user, const bg__call *call, const void *args);
+    /* When a node has run alone, with what it took in timer. NULL both: none. */
+    bg_status (*timed)(void *user, const bg__step_node *node, const bg__call *call);
+    bg__timer *timer;
 } bg__walk_options;
 
 /* How it ended. */

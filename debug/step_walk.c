@@ -229,13 +229,20 @@ done:
 static bg_status run_copies(const walk *w, const bg__eager *writer, const bg__fold *fold, cudaError_t *fault)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__timer *timer = w->options->timer;
     bg_status status;
     BG__TRY(bg__relax_begin(&relaxed));
+    if (timer != NULL)
+        BG__TRY_CUDA(cudaEventRecord(timer->begin, w->stream));
     for (int i = 0; i < writer->outputs; i++)
         if (writer->copies[i] != NULL && writer->copies[i]->fold == fold && writer->copies[i]->enabled)
             BG__TRY(bg__move_run(&writer->copies[i]->move, w->stream));
+    if (timer != NULL)
+        BG__TRY_CUDA(cudaEventRecord(timer->end, w->stream));
     *fault = cudaStreamSynchronize(w->stream);
     bg__ignore(*fault);
+    if (timer != NULL && *fault == cudaSuccess)
+        BG__TRY(bg__timer_read(timer));
 done:
     bg__relax_end(relaxed);
     return status;
@@ -254,11 +261,14 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
     bg__step_describe(node->node, &u.kernel);
     name_node(p, node, writer, &u);
     BG__TRY(begin_calls(w, p, node->outer));
-    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault) : bg__step_run_alone(node->node, w->stream, &fault));
+    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault)
+                           : bg__step_run_alone(node->node, w->stream, w->options->timer, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
     else
         BG__TRY(end_calls(w, p, node->outer, &u));
+    if (w->options->timed != NULL && fault == cudaSuccess)
+        BG__TRY(w->options->timed(w->options->user, node, u.call));
     tell(w, &u, fault);
 done:
     if (status != BG_OK && u.node[0] != '\0')
