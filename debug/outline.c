@@ -158,3 +158,14 @@ done:
     bg__nodes_free(&nodes);
     return status;
 }
+
+bg_status bg__outline_note(bg_report *report, const bg_graph *graph)
+{
+    cJSON *outline = NULL;
+    bg_status status;
+
+    BG__TRY(bg__outline(graph, &outline));
+    BG__TRY(bg__report_set_outline(report, outline));
+done:
+    return status;
+}

@@ -5,9 +5,12 @@
 #include <cjson/cJSON.h>
 
 #include "capture/capture.h"
+#include "report.h"
 
 /* A report's "outline" (docs/report-format.md), which is the caller's; nodes inside child graphs are not in it. Changes
  * nothing. Errors, with *outline NULL: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__outline(const bg_graph *graph, cJSON **outline);
+/* Gives it to the report. */
+bg_status bg__outline_note(bg_report *report, const bg_graph *graph);
 
 #endif

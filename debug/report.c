@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORT_VERSION = 2 }; /* of the JSON; a reader refuses others */
-
 typedef struct entry {
     struct entry *next;
     bg_finding finding; /* its strings lie behind it */
@@ -67,6 +65,14 @@ static bool is_known(const bg_report *report, const bg_finding *finding)
 {
     for (const entry *e = report->first; e != NULL; e = e->next)
         if (is_same(&e->finding, finding))
+            return true;
+    return false;
+}
+
+bool bg__report_has(const bg_report *report, const char *kind, const char *call)
+{
+    for (const entry *e = report->first; e != NULL; e = e->next)
+        if (strcmp(e->finding.kind, kind) == 0 && strcmp(e->finding.call, call) == 0)
             return true;
     return false;
 }
@@ -238,7 +244,7 @@ static bool add_all(const bg_report *report, cJSON *root)
 {
     cJSON *list;
     if (!cJSON_AddStringToObject(root, "breakgraph", bg_version()) ||
-        !cJSON_AddNumberToObject(root, "report_version", REPORT_VERSION) ||
+        !cJSON_AddNumberToObject(root, "report_version", BG__REPORT_VERSION) ||
         !cJSON_AddStringToObject(root, "tool", report->tool) ||
         !cJSON_AddStringToObject(root, "graph", report->graph) || !cJSON_AddNumberToObject(root, "lost", report->lost))
         return false;
