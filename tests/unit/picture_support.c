@@ -8,7 +8,7 @@
 
 char picture_path[96];
 void *picture_elsewhere;
-bool picture_fails;
+int picture_fails;
 
 static char directory[64];
 static cudaEvent_t external;
@@ -29,7 +29,7 @@ BG_OP(add, BG_IN(x), BG_IN(y), BG_OUT(z))
 
 BG_EAGER_OP(move, BG_IN(x), BG_OUT(y))
 {
-    if (picture_fails)
+    if (picture_fails > 0 && --picture_fails == 0)
         return BG_ERROR_OP;
     if (picture_elsewhere != NULL)
         args->y.data = picture_elsewhere;
@@ -169,7 +169,7 @@ int pictures_setup(void **state)
     if (result != 0)
         return result;
     picture_elsewhere = NULL;
-    picture_fails = false;
+    picture_fails = 0;
     EXPECT_CUDA(cudaEventCreateWithFlags(&external, cudaEventDisableTiming));
     make_child(*state);
     snprintf(directory, sizeof directory, "/tmp/breakgraph-picture.XXXXXX");
