@@ -115,7 +115,7 @@ SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
 RANDOM_PLANTED := $(wildcard tests/random/test_*.sh)
 # The recorder stands for a profiler.
-CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
+CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(DEVICE_LIB) $(DEVICE_SO)
 C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* examples examples/* tests/*) tools/*.c))
@@ -180,6 +180,13 @@ else
 endif
 # CUDA's headers carry no visibility: the host device exports all that is not static.
 $(HOSTCUDA_OBJ): ALL_CFLAGS += -fvisibility=default
+
+# The page of a report lies in the library as lines of C.
+$(OUT)/debug/page_lines.inc: debug/page.html
+	@mkdir -p $(@D)
+	$(call say,PAGE)sed -e 's/[\\"?]/\\&/g' -e 's/.*/"&\\n",/' $< >$@
+$(OUT)/debug/page.o: $(OUT)/debug/page_lines.inc
+$(OUT)/debug/page.o: private ALL_CPPFLAGS += -I$(OUT)
 
 $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so: $(LIB_OBJ)
 $(OUT)/libhostcuda.a $(OUT)/libhostcuda.so: $(HOSTCUDA_OBJ)

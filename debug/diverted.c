@@ -6,6 +6,7 @@
 #include "record.h"
 #include "shadow.h"
 #include "stepping.h"
+#include "trace.h"
 
 /* Of the first graph of this process, its first replay. */
 static const char *take_trace(void)
@@ -48,7 +49,8 @@ static bg_status replay(bg_graph *graph, cudaStream_t stream)
         return bg__stepping_replay(graph, stream);
     if (graph->shadowing != NULL)
         return bg__shadowing_replay(graph, stream);
-    (void)trace;
+    if (trace != NULL)
+        return bg__trace_replay(graph, stream, trace);
     return replay_steps(graph, stream);
 }
 
