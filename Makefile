@@ -223,7 +223,7 @@ $(BENCH): $(call objects,$(wildcard tests/bench/*.c)) $(EXAMPLE_LIBS) $(OUT)/fla
 	$(link)
 $(RANDOM): $(RANDOM_OBJ)
 faulty = $(patsubst %/libllama.a,%/libllama_faults.a,$(1))
-$(OUT)/tests/unit/test_llama_bisect: $(OUT)/tests/unit/test_llama_bisect.o $(call faulty,$(TEST_LIBS)) $(OUT)/flags.link
+$(addprefix $(OUT)/tests/unit/,test_llama_faults test_llama_bisect): %: %.o $(call faulty,$(TEST_LIBS)) $(OUT)/flags.link
 	$(link) -lcmocka
 $(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty,$(EXAMPLE_LIBS)) $(OUT)/flags.link
 	$(link)

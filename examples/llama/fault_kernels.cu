@@ -5,11 +5,11 @@ namespace
 {
 const unsigned THREADS = 128;
 
-__global__ void expect(float *y, size_t n, const int *counter, int expected)
+__global__ void expect(float *y, float factor, size_t n, const int *counter, int expected)
 {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n && *counter != expected)
-        y[i] *= 1.5f;
+        y[i] *= factor;
 }
 
 __global__ void increment(int *counter)
@@ -25,9 +25,10 @@ __global__ void vary(float *y, size_t n, const int *counter)
 }
 } // namespace
 
-cudaError_t llama_fault_expect(float *y, size_t n, const int *counter, int expected, cudaStream_t stream)
+cudaError_t llama_fault_expect(float *y, float factor, size_t n, const int *counter, int expected, cudaStream_t stream)
 {
-    return bgk::launch(expect, dim3(bgk::blocks_for(n, THREADS)), dim3(THREADS), 0, stream, y, n, counter, expected);
+    return bgk::launch(expect, dim3(bgk::blocks_for(n, THREADS)), dim3(THREADS), 0, stream, y, factor, n, counter,
+                       expected);
 }
 
 cudaError_t llama_fault_vary(float *y, size_t n, int *counter, cudaStream_t stream)

@@ -6,8 +6,8 @@
 extern "C" {
 #endif
 
-/* y *= 1.5 where *counter is not `expected`, which a graph freezes. */
-cudaError_t llama_fault_expect(float *y, size_t n, const int *counter, int expected, cudaStream_t stream);
+/* y *= factor where *counter is not `expected`, which a graph freezes. */
+cudaError_t llama_fault_expect(float *y, float factor, size_t n, const int *counter, int expected, cudaStream_t stream);
 /* ++*counter, and y *= a factor from 1 to 2 that depends on it: another one each time. */
 cudaError_t llama_fault_vary(float *y, size_t n, int *counter, cudaStream_t stream);
 

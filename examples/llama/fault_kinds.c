@@ -7,7 +7,8 @@
 
 #define CUDA(call) TRY(llama_check_cuda((call), #call))
 
-static const float junk = 1.0f; /* what is added where a buffer should hold 0 */
+/* How wrong it gets: so much that it shows in the logits of a random model. */
+static const float FACTOR = 4, JUNK = 8; /* JUNK is added where a buffer should hold 0 */
 
 /* A run of a planted body. */
 typedef struct run {
@@ -86,7 +87,7 @@ static bg_status branch(const run *r)
 {
     TRY(do_right(r));
     if (r->captured)
-        CUDA(bgk_scale(r->row, r->row, 1.5f, r->half, r->stream));
+        CUDA(bgk_scale(r->row, r->row, FACTOR, r->half, r->stream));
     return BG_OK;
 }
 
@@ -97,14 +98,14 @@ static bg_status counter(const run *r)
     TRY(do_right(r));
     if (!r->captured)
         CUDA(bgk_set_counter(r->planted->counter, number, r->stream));
-    CUDA(llama_fault_expect(r->row, r->half, r->planted->counter, number, r->stream));
+    CUDA(llama_fault_expect(r->row, FACTOR, r->half, r->planted->counter, number, r->stream));
     return BG_OK;
 }
 
 static bg_status leaked(const run *r)
 {
     TRY(do_right(r));
-    CUDA(bgk_fill(r->planted->buffer, junk, r->half, r->stream));
+    CUDA(bgk_fill(r->planted->buffer, JUNK, r->half, r->stream));
     TRY(wait(r));
     TRY(fill_aside(r, 0));
     return add_buffer(r);
@@ -116,7 +117,7 @@ static bg_status temporary(const run *r)
     TRY(fill_aside(r, 0));
     TRY(add_buffer(r));
     TRY(wait(r));
-    return fill_aside(r, junk); /* its next owner */
+    return fill_aside(r, JUNK); /* its next owner */
 }
 
 static bg_status skipped(const run *r)
@@ -138,7 +139,7 @@ static bg_status host_copy(const run *r)
                          r->stream));
     TRY(add_buffer(r));
     TRY(wait(r));
-    fill_host(r, junk);
+    fill_host(r, JUNK);
     return BG_OK;
 }
 
@@ -152,7 +153,7 @@ static bg_status cached(const run *r)
         TRY(read_eagerly(r, &number, r->planted->counter));
     if (r->planted->number == 0)
         r->planted->number = number;
-    CUDA(llama_fault_expect(r->row, r->half, r->planted->counter, number, r->stream));
+    CUDA(llama_fault_expect(r->row, FACTOR, r->half, r->planted->counter, number, r->stream));
     return BG_OK;
 }
 

@@ -100,7 +100,8 @@ static bg_status plant_call(llama_fault kind, place at, float factor, const llam
     TRY(llama_check_cuda(cudaMalloc((void **)&p->buffer, bytes), "cudaMalloc"));
     TRY(llama_check_cuda(cudaMalloc((void **)&p->counter, sizeof *p->counter), "cudaMalloc"));
     TRY(llama_check_cuda(cudaMemset(p->counter, 0, sizeof *p->counter), "cudaMemset"));
-    return llama_check_cuda(cudaMemset(p->buffer, 0, bytes), "cudaMemset");
+    TRY(llama_check_cuda(cudaMemset(p->buffer, 0, bytes), "cudaMemset"));
+    return llama_check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); /* no stream waits for the memsets */
 }
 
 /* Any call that the kind may go into, each as likely as the others. */
@@ -153,14 +154,6 @@ static bg_status plant_cancel(uint64_t *random, const llama_config *config)
     return BG_OK;
 }
 
-static void announce(llama_fault kind, uint64_t seed)
-{
-    fprintf(stderr, "planted: %s, seed %llu:", names[kind], (unsigned long long)seed);
-    for (int i = 0; i < planted_count; i++)
-        fprintf(stderr, " %s (%s)", planted[i].name, names[planted[i].kind]);
-    fputc('\n', stderr);
-}
-
 bg_status llama_faults_plant(llama_fault kind, uint64_t seed, const llama_config *config)
 {
     uint64_t random = seed * LLAMA_FAULT_KINDS + (uint64_t)kind;
@@ -172,9 +165,7 @@ bg_status llama_faults_plant(llama_fault kind, uint64_t seed, const llama_config
         status = plant_cancel(&random, config);
     else
         status = plant_single(kind, &random, config);
-    if (status == BG_OK)
-        announce(kind, seed);
-    else
+    if (status != BG_OK)
         llama_faults_clear();
     return status;
 }
@@ -199,6 +190,13 @@ int llama_faults_list(const char *calls[LLAMA_FAULTS_MOST])
     for (int i = 0; i < planted_count; i++)
         calls[i] = planted[i].name;
     return planted_count;
+}
+
+void llama_faults_print(FILE *out)
+{
+    for (int i = 0; i < planted_count; i++)
+        fprintf(out, "%s %s (%s)", i == 0 ? "planted:" : " and", planted[i].name, names[planted[i].kind]);
+    fputs(planted_count == 0 ? "nothing is planted\n" : "\n", out);
 }
 
 /* ---- the command line --------------------------------------------------------------------------- */
@@ -247,5 +245,9 @@ int llama_faults_option(int *argc, char ***argv, char *error)
 
 bg_status llama_faults_plant_option(const llama_config *config)
 {
-    return asked.kind == LLAMA_FAULT_KINDS ? BG_OK : llama_faults_plant(asked.kind, asked.seed, config);
+    if (asked.kind == LLAMA_FAULT_KINDS)
+        return BG_OK;
+    TRY(llama_faults_plant(asked.kind, asked.seed, config));
+    llama_faults_print(stderr);
+    return BG_OK;
 }

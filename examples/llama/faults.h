@@ -7,6 +7,7 @@
 #define LLAMA_FAULTS_H
 #include "weights.h"
 #include <breakgraph/breakgraph.h>
+#include <stdio.h>
 
 /* Each goes wrong when captured. "Row" is the first row of the call's output. */
 typedef enum llama_fault {
@@ -32,7 +33,7 @@ typedef enum llama_fault {
 const char *llama_fault_name(llama_fault kind);
 
 /* Plants a fault into calls of a pass of config's layers, in place of what is planted already; the seed decides which
- * calls. A line on standard error says what and where. */
+ * calls. */
 bg_status llama_faults_plant(llama_fault kind, uint64_t seed, const llama_config *config);
 /* Waits for the device, and takes the faults out; graphs that captured them go first. */
 void llama_faults_clear(void);
@@ -40,11 +41,13 @@ void llama_faults_clear(void);
 /* The planted calls' names ("matmul#17"), which live until the next plant or clear. Returns how many. */
 enum { LLAMA_FAULTS_MOST = 2 };
 int llama_faults_list(const char *calls[LLAMA_FAULTS_MOST]);
+/* A line for people: each of them with its kind. */
+void llama_faults_print(FILE *out);
 
 /* Takes --plant-faults KIND:SEED out of the front of a command line, which need not have it. 0, or -1 with a sentence
  * in error (GGUF_ERROR_SIZE bytes) that says what is allowed. */
 int llama_faults_option(int *argc, char ***argv, char *error);
-/* Plants what that asked for, if anything. */
+/* Plants what that asked for, if anything, and says on standard error where. */
 bg_status llama_faults_plant_option(const llama_config *config);
 
 /* ---- in the ops --------------------------------------------------------------------------------- */
