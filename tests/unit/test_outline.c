@@ -260,11 +260,15 @@ static void test_lanes(void **state)
     /* a chain that nobody joins stays open */
     static const int open[][2] = {{0, 1}, {0, 2}, {2, 3}, {2, 4}};
     static const int open_lanes[] = {0, 0, 1, 1, 2};
+    /* a chain that has been joined goes on where it forks */
+    static const int joined[][2] = {{0, 2}, {1, 2}, {2, 3}, {2, 4}, {1, 5}};
+    static const int joined_lanes[] = {0, 1, 0, 0, 2, 1};
     (void)state;
     EXPECT_LANES(star, star_lanes);
     EXPECT_LANES(chains, chains_lanes);
     EXPECT_LANES(backwards, backwards_lanes);
     EXPECT_LANES(open, open_lanes);
+    EXPECT_LANES(joined, joined_lanes);
 }
 
 static void test_in_a_report(void **state)

@@ -439,6 +439,48 @@ static void test_times(void **state)
     bg_graph_destroy(graph);
 }
 
+static int runs; /* of the host function below: at capture, in the replay, alone */
+
+static void burn_when_alone(void *user)
+{
+    if (++runs == 3)
+        burn(user);
+}
+
+BG_OP(slow_when_alone)
+{
+    (void)args;
+    return from_cuda(cudaLaunchHostFunc(stream, burn_when_alone, &burned));
+}
+
+static bg_status slow_when_alone_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(slow_when_alone, stream);
+    bg_break(stream);
+    return BG_CALL(count_up, stream, .x = f->x, .y = f->y);
+}
+
+/* Where the nodes of a segment take longer alone, those of the next one are drawn after them all the same. */
+static void test_slow_when_alone(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    cJSON *root;
+    slices nodes;
+    runs = 0;
+    graph = capture_picture(f, slow_when_alone_pass);
+    root = trace(f, graph);
+    nodes = slices_of(root, NODES);
+    assert_int_equal(runs, 3);
+    assert_int_equal(nodes.count, 2);
+    assert_true(number_of(nodes.slice[0], "dur") >= 19e3);
+    assert_true(begin_of(nodes.slice[1]) >= 19e3);
+    expect_nested(root);
+    cJSON_Delete(root);
+    bg_graph_destroy(graph);
+}
+
 /* ---- what goes wrong ---- */
 
 static void test_a_body_fails(void **state)
@@ -542,20 +584,11 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TRACE_TEST(test_breaks),
-        TRACE_TEST(test_write_backs),
-        TRACE_TEST(test_forks),
-        TRACE_TEST(test_kinds_of_nodes),
-        TRACE_TEST(test_memory_nodes),
-        TRACE_TEST(test_debug_modes),
-        TRACE_TEST(test_wrapped),
-        TRACE_TEST(test_in_a_replay),
-        TRACE_TEST(test_timings),
-        TRACE_TEST(test_times),
-        TRACE_TEST(test_a_body_fails),
-        TRACE_TEST(test_no_place),
-        TRACE_TEST(test_captured_streams),
-        TRACE_TEST(test_busy),
+        TRACE_TEST(test_breaks),         TRACE_TEST(test_write_backs),      TRACE_TEST(test_forks),
+        TRACE_TEST(test_kinds_of_nodes), TRACE_TEST(test_memory_nodes),     TRACE_TEST(test_debug_modes),
+        TRACE_TEST(test_wrapped),        TRACE_TEST(test_in_a_replay),      TRACE_TEST(test_timings),
+        TRACE_TEST(test_times),          TRACE_TEST(test_slow_when_alone),  TRACE_TEST(test_a_body_fails),
+        TRACE_TEST(test_no_place),       TRACE_TEST(test_captured_streams), TRACE_TEST(test_busy),
         TRACE_TEST(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
