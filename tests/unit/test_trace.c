@@ -481,115 +481,15 @@ static void test_slow_when_alone(void **state)
     bg_graph_destroy(graph);
 }
 
-/* ---- what goes wrong ---- */
-
-static void test_a_body_fails(void **state)
-{
-    fixture *f = *state;
-    bg_graph *graph = capture_picture(f, broken_pass);
-    uint64_t replays = info_of(graph).replays;
-    for (int round = 1; round <= 2; round++) { /* in the first replay, and in that by nodes */
-        picture_fails = round;
-        EXPECT_STATUS(bg_trace(graph, f->stream, picture_path), BG_ERROR_OP);
-        EXPECT_ERROR("move#0");
-        EXPECT_ERROR("picture_support.c:");
-        assert_int_equal(count_pictures(), 0);
-        assert_int_equal(info_of(graph).replays, replays + (uint64_t)round - 1);
-        expect_usable(f, f->stream);
-    }
-    cJSON_Delete(trace(f, graph));
-    bg_graph_destroy(graph);
-}
-
-static void test_no_place(void **state)
-{
-    fixture *f = *state;
-    bg_graph *graph = capture_picture(f, broken_pass);
-    char nowhere[128];
-    snprintf(nowhere, sizeof nowhere, "%s/nowhere/picture", picture_path);
-    EXPECT_STATUS(bg_trace(graph, f->stream, nowhere), BG_ERROR_IO);
-    EXPECT_ERROR("bg_trace: ");
-    EXPECT_ERROR("No such file");
-    assert_int_equal(count_pictures(), 0);
-    cJSON_Delete(trace(f, graph));
-    bg_graph_destroy(graph);
-}
-
-static void test_captured_streams(void **state)
-{
-    fixture *f = *state;
-    bg_graph *graph = capture_picture(f, broken_pass), *second;
-    bg_capture *capture;
-    cudaGraph_t foreign;
-    EXPECT_OK(bg_capture_begin(&capture, f->other, NULL));
-    EXPECT_STATUS(bg_trace(graph, f->other, picture_path), BG_ERROR_ALREADY_CAPTURING);
-    cJSON_Delete(trace(f, graph)); /* beside it */
-    BG_CALL(count_up, f->other, .x = f->x, .y = f->y);
-    EXPECT_OK(bg_capture_end(capture, &second));
-    EXPECT_OK(bg_replay(second, f->stream));
-    bg_graph_destroy(second);
-    EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
-    EXPECT_STATUS(bg_trace(graph, f->other, picture_path), BG_ERROR_FOREIGN_CAPTURE);
-    EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign));
-    EXPECT_CUDA(cudaGraphDestroy(foreign));
-    cJSON_Delete(trace(f, graph));
-    bg_graph_destroy(graph);
-}
-
-static bg_graph *own;
-static bg_status traced;
-
-BG_EAGER_OP(trace_itself)
-{
-    (void)args;
-    if (own != NULL)
-        traced = bg_trace(own, stream, picture_path);
-    return BG_OK;
-}
-
-static bg_status tracing_pass(void *user, cudaStream_t stream)
-{
-    (void)user;
-    return BG_CALL(trace_itself, stream);
-}
-
-static void test_busy(void **state)
-{
-    fixture *f = *state;
-    bg_graph *graph;
-    own = NULL;
-    graph = capture_picture(f, tracing_pass);
-    own = graph;
-    EXPECT_OK(bg_replay(graph, f->stream));
-    assert_int_equal(traced, BG_ERROR_BUSY);
-    assert_int_equal(count_pictures(), 0);
-    own = NULL;
-    bg_graph_destroy(graph);
-}
-
-static void test_arguments(void **state)
-{
-    fixture *f = *state;
-    bg_graph *graph = capture_picture(f, broken_pass);
-    EXPECT_STATUS(bg_trace(NULL, f->stream, picture_path), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_trace(graph, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("bg_trace: path is NULL");
-    EXPECT_STATUS(bg_trace(graph, NULL, picture_path), BG_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(count_pictures(), 0);
-    bg_graph_destroy(graph);
-}
-
 #define TRACE_TEST(test) cmocka_unit_test_setup_teardown(test, pictures_setup, pictures_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TRACE_TEST(test_breaks),         TRACE_TEST(test_write_backs),      TRACE_TEST(test_forks),
-        TRACE_TEST(test_kinds_of_nodes), TRACE_TEST(test_memory_nodes),     TRACE_TEST(test_debug_modes),
-        TRACE_TEST(test_wrapped),        TRACE_TEST(test_in_a_replay),      TRACE_TEST(test_timings),
-        TRACE_TEST(test_times),          TRACE_TEST(test_slow_when_alone),  TRACE_TEST(test_a_body_fails),
-        TRACE_TEST(test_no_place),       TRACE_TEST(test_captured_streams), TRACE_TEST(test_busy),
-        TRACE_TEST(test_arguments),
+        TRACE_TEST(test_breaks),         TRACE_TEST(test_write_backs),     TRACE_TEST(test_forks),
+        TRACE_TEST(test_kinds_of_nodes), TRACE_TEST(test_memory_nodes),    TRACE_TEST(test_debug_modes),
+        TRACE_TEST(test_wrapped),        TRACE_TEST(test_in_a_replay),     TRACE_TEST(test_timings),
+        TRACE_TEST(test_times),          TRACE_TEST(test_slow_when_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
