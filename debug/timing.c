@@ -133,14 +133,16 @@ done:
 
 bg_status bg__timing_replay(bg_graph *graph, cudaStream_t stream, bg__timing *timing)
 {
-    bg_status status;
+    bg_status status, left;
 
     BG__TRY(bg__replay_enter(graph, stream));
     if (graph->watched)
         status = bg__check_replay(graph);
     if (status == BG_OK)
         status = bg__timing_steps(graph, stream, timing);
-    status = bg__replay_leave(graph, stream, status);
+    left = bg__replay_leave(graph, stream, status);
+    if (status == BG_OK)
+        status = left;
 done:
     return status;
 }
