@@ -163,8 +163,7 @@ done:
 
 bg_status bg__shadow_compare_calls(bg__shadow *s)
 {
-    walking w = {
-        .shadow = s, .calls = &s->eager.calls, .inner = &s->eager.inner, .next = bg__call_next(&s->graph->root)};
+    walking w = {.shadow = s, .calls = &s->calls, .inner = &s->inner, .next = bg__call_next(&s->graph->root)};
     const bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
     bg_status status;
 
