@@ -245,7 +245,7 @@ const char *bg__timing_what(const bg__step *step, char *text, size_t bytes)
     return text;
 }
 
-static bool add_timing(cJSON *list, const char *what, const bg__span *cpu, const bg__span *gpu)
+static bool add_timing(cJSON *list, const char *what, const bg__interval *cpu, const bg__interval *gpu)
 {
     cJSON *item = bg__json_add_object(list);
     return item != NULL && cJSON_AddStringToObject(item, "what", what) &&
@@ -259,7 +259,10 @@ bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list)
     char what[512];
     bg_status status;
 
-    BG__TRY(bg__timing_replay(graph, stream, &timing));
+    if (graph->use->busy) /* inside a replay of it */
+        BG__TRY(bg__timing_steps(graph, stream, &timing));
+    else
+        BG__TRY(bg__timing_replay(graph, stream, &timing));
     for (int i = 0; i < graph->step_count; i++) {
         const bg__step *step = &graph->steps[i];
         if (step->kind == BG__WAIT || step->kind == BG__RECORD || step->kind == BG__SYNC)
