@@ -143,7 +143,7 @@ struct bg__shadowing {
     bool every_call; /* BG_SHADOW=calls */
     bool begun;      /* a replay has been shadowed */
     bool explained;  /* call by call */
-    bool known;      /* what memory held before the last replay */
+    bool known;      /* what memory held before the replay */
     bool timed;
     int told; /* findings */
 };
@@ -215,7 +215,9 @@ static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_stat
     bg_status status;
     size_t beyond;
 
+    g->known = false;
     BG__TRY(take_image(g, graph));
+    g->known = true;
     BG__TRY(bg__shadow_run_eager(s, g->every_call, g->every_call));
     BG__TRY(bg__shadow_keep(s));
     BG__TRY(bg__shadow_restore(s));
@@ -261,10 +263,10 @@ bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
     self->in_tool = true;
     status = shadow_replay(g, graph, &replayed);
     self->in_tool = in_tool;
-    g->known = status == BG_OK && replayed == BG_OK;
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", graph->name, bg_last_error());
-        (void)bg__shadow_restore(&g->shadow);
+        if (g->known && bg__shadow_restore(&g->shadow) != BG_OK)
+            bg__warn("BG_SHADOW: %s", bg_last_error());
         replayed = bg__shadow_run_replay(&g->shadow);
     }
     if (bg_report_count(g->shadow.report) > g->told) {

@@ -1,5 +1,6 @@
 #include "snapshot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "memory/ledger.h"
@@ -37,10 +38,12 @@ static bg_status add_piece(bg__snapshot *s, const bg__span *span, cudaStream_t s
     BG__TRY(room_for_one(s));
     BG__TRY(bg__driver_generation((const void *)span->begin, &piece.generation));
     BG__TRY(bg__device_alloc(span->end - span->begin, &piece.copy));
-    s->list[s->count++] = piece;
-    BG__TRY(bg__spans_add(&s->all, span->begin, span->end));
     BG__TRY(copy_piece(&piece, false, stream));
+    BG__TRY(bg__spans_add(&s->all, span->begin, span->end));
+    s->list[s->count++] = piece;
+    piece.copy = NULL;
 done:
+    bg__device_free(piece.copy);
     return status;
 }
 
@@ -112,19 +115,38 @@ done:
     return status;
 }
 
+/* A failure that passes is told of all the same, but loses nothing: this is all that there is of what memory held. */
+static bg_status put_back(const bg__snapshot_piece *piece, cudaStream_t stream)
+{
+    bool there = false;
+    bg_status status = is_there(piece, &there);
+
+    if (status == BG_OK && there)
+        status = copy_piece(piece, true, stream);
+    if (status != BG_OK) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s", bg_last_error());
+        (void)copy_piece(piece, true, stream);
+        bg__fail_restore(text);
+    }
+    return status;
+}
+
 bg_status bg__snapshot_restore(const bg__snapshot *s, cudaStream_t stream)
 {
     bg_status first = BG_OK;
+    char text[1024] = "";
+
     for (size_t i = 0; i < s->count; i++) {
-        bool there = false;
-        bg_status status = is_there(&s->list[i], &there);
-        if (status == BG_OK && there)
-            status = copy_piece(&s->list[i], true, stream);
-        if (status != BG_OK && first == BG_OK) {
-            first = status;
-            bg__fail_where("tensors that a pass had changed could not all be put back");
-        }
+        bg_status status = put_back(&s->list[i], stream);
+        if (status == BG_OK || first != BG_OK)
+            continue;
+        first = status;
+        bg__fail_where("putting back what a pass had changed");
+        snprintf(text, sizeof text, "%s", bg_last_error());
     }
+    if (first != BG_OK)
+        bg__fail_restore(text);
     return first;
 }
 

@@ -631,6 +631,27 @@ static void twice(void)
     capture_and_replay(plain_pass, NULL);
 }
 
+typedef bg_status (*comparing)(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
+                               bg_report **report);
+
+static void compare(comparing tool)
+{
+    bg_report *report = NULL;
+    bg_status status = tool(plain_pass, scene, scene->stream, NULL, &report);
+    scene->replay_failed |= status != BG_OK; /* it may be one of its own */
+    scene->stepped |= status != BG_OK && strstr(bg_last_error(), "step ") != NULL;
+    if (ok(status) && bg_report_count(report) != 0)
+        ok(BG_ERROR_MISMATCH);
+    bg_report_destroy(report);
+}
+
+static void comparisons(void)
+{
+    compare(bg_shadow);
+    compare(bg_bisect);
+    capture_and_replay(plain_pass, NULL);
+}
+
 /* A file of this process's; none is left. */
 static void pictures(void)
 {
@@ -719,6 +740,7 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(checks, 6),
     SCENARIO(twice, 6),
     SCENARIO(checked, 30),
+    SCENARIO(comparisons, 6),
     SCENARIO(pictures, 30),
 };
 const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;
