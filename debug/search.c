@@ -1,0 +1,279 @@
+/* The search of a bisect: which calls must be eager for a trial to be good. */
+#include "base/base.h"
+
+#include <breakgraph/bisect.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_CALL = -1 };
+
+/* What is known of a set of eager calls. */
+typedef struct known {
+    struct known *next;
+    bg_verdict verdict;
+    bool eager[];
+} known;
+
+typedef struct search {
+    const char *const *calls;
+    size_t count;
+    bg_search_trial trial;
+    void *user;
+    long *parents;      /* the call that each is inside, NO_CALL for an outermost one */
+    bool *eager;        /* the set that is looked at; between steps it holds the culprits, and is GOOD */
+    const char **names; /* of a trial's set */
+    size_t *units;      /* calls among which find looks, of which one is inside no other */
+    known *tried;
+} search;
+
+/* ---- what was tried ---- */
+
+static bg_status remember(search *s, bg_verdict verdict)
+{
+    known *k = malloc(sizeof *k + s->count * sizeof *k->eager);
+    if (k == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_search: no host memory for a trial's result");
+    k->next = s->tried;
+    k->verdict = verdict;
+    memcpy(k->eager, s->eager, s->count * sizeof *k->eager);
+    s->tried = k;
+    return BG_OK;
+}
+
+/* The verdict on the set that is looked at; one that is known is not tried again. */
+static bg_status judge(search *s, bg_verdict *verdict)
+{
+    size_t names = 0;
+    bg_status status;
+
+    for (const known *k = s->tried; k != NULL; k = k->next)
+        if (memcmp(k->eager, s->eager, s->count * sizeof *k->eager) == 0) {
+            *verdict = k->verdict;
+            return BG_OK;
+        }
+    for (size_t i = 0; i < s->count; i++)
+        if (s->eager[i])
+            s->names[names++] = s->calls[i];
+    *verdict = BG_SKIP;
+    BG__TRY(s->trial(s->user, s->names, names, verdict));
+    BG__TRY(remember(s, *verdict));
+done:
+    return status;
+}
+
+/* ---- calls inside calls ---- */
+
+static bool is_inside(const char *call, const char *outer)
+{
+    size_t length = strlen(outer);
+    return strncmp(call, outer, length) == 0 && call[length] == '/';
+}
+
+static void find_parents(search *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        long outer = (long)i - 1;
+        while (outer != NO_CALL && !is_inside(s->calls[i], s->calls[outer]))
+            outer = s->parents[outer];
+        s->parents[i] = outer;
+    }
+}
+
+static size_t list_inside(search *s, long outer)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->parents[i] == outer)
+            s->units[count++] = i;
+    return count;
+}
+
+static void set_units(search *s, size_t from, size_t to, bool eager)
+{
+    for (size_t i = from; i < to; i++)
+        s->eager[s->units[i]] = eager;
+}
+
+/* ---- the search ---- */
+
+static bg_status judge_prefix(search *s, size_t length, bg_verdict *verdict)
+{
+    bg_status status;
+    set_units(s, 0, length, true);
+    status = judge(s, verdict);
+    set_units(s, 0, length, false);
+    return status;
+}
+
+/* The prefix nearest to the middle between bad and good that tells something; *at is good where none does. */
+static bg_status judge_middle(search *s, long bad, long good, long *at, bg_verdict *verdict)
+{
+    long middle = bad + (good - bad) / 2;
+    bg_status status = BG_OK;
+
+    for (long step = 0; step < good - bad; step++)
+        for (int side = 0; side < (step > 0 ? 2 : 1); side++) {
+            *at = side == 0 ? middle - step : middle + step;
+            if (*at <= bad || *at >= good)
+                continue;
+            BG__TRY(judge_prefix(s, (size_t)*at, verdict));
+            if (*verdict != BG_SKIP)
+                goto done;
+        }
+    *at = good;
+done:
+    return status;
+}
+
+/* Adds culprits to the set, which is GOOD with all of the first count units: the end of the shortest prefix that is
+ * GOOD, then that of the prefix before it that is needed beside it, and so on. A SKIP without prefix counts as BAD. */
+static bg_status find(search *s, size_t count)
+{
+    long good = (long)count, bad, at;
+    bg_verdict verdict = BG_BAD;
+    bg_status status = BG_OK;
+
+    while (good > 0) {
+        BG__TRY(judge_prefix(s, 0, &verdict));
+        if (verdict == BG_GOOD)
+            break;
+        bad = 0;
+        while (good - bad > 1) {
+            BG__TRY(judge_middle(s, bad, good, &at, &verdict));
+            if (at == good)
+                break;
+            *(verdict == BG_GOOD ? &good : &bad) = at;
+        }
+        set_units(s, (size_t)bad, (size_t)good, true);
+        good = bad;
+    }
+done:
+    return status;
+}
+
+static size_t count_eager(const search *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->count; i++)
+        count += s->eager[i];
+    return count;
+}
+
+/* Tries each culprit without, until none is too many. */
+static bg_status reduce(search *s)
+{
+    bg_verdict verdict;
+    bg_status status = BG_OK;
+    bool fewer = true;
+
+    while (fewer) {
+        fewer = false;
+        for (size_t i = 0; i < s->count && count_eager(s) > 1; i++) {
+            if (!s->eager[i])
+                continue;
+            s->eager[i] = false;
+            BG__TRY(judge(s, &verdict));
+            s->eager[i] = verdict != BG_GOOD;
+            fewer = fewer || verdict == BG_GOOD;
+        }
+    }
+done:
+    return status;
+}
+
+/* Puts calls inside a culprit in its place, where they are enough; they come after it, and so get their turn. */
+static bg_status narrow(search *s)
+{
+    bg_verdict verdict;
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < s->count; i++) {
+        size_t inside = s->eager[i] ? list_inside(s, (long)i) : 0;
+        if (inside == 0)
+            continue;
+        s->eager[i] = false;
+        BG__TRY(judge_prefix(s, inside, &verdict));
+        if (verdict == BG_GOOD)
+            BG__TRY(find(s, inside));
+        else
+            s->eager[i] = true;
+    }
+    status = reduce(s);
+done:
+    return status;
+}
+
+/* All outermost calls eager are GOOD, and none is BAD. */
+static bg_status run(search *s)
+{
+    size_t outermost;
+    bg_status status;
+
+    BG__TRY(remember(s, BG_BAD));
+    outermost = list_inside(s, NO_CALL);
+    set_units(s, 0, outermost, true);
+    BG__TRY(remember(s, BG_GOOD));
+    set_units(s, 0, outermost, false);
+    BG__TRY(find(s, outermost));
+    BG__TRY(reduce(s));
+    BG__TRY(narrow(s));
+done:
+    return status;
+}
+
+static bg_status allocate(search *s)
+{
+    s->parents = calloc(s->count, sizeof *s->parents);
+    s->eager = calloc(s->count, sizeof *s->eager);
+    s->names = calloc(s->count, sizeof *s->names);
+    s->units = calloc(s->count, sizeof *s->units);
+    if (s->parents == NULL || s->eager == NULL || s->names == NULL || s->units == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_search: no host memory for %zu calls", s->count);
+    return BG_OK;
+}
+
+static void clear(search *s)
+{
+    known *next;
+    for (known *k = s->tried; k != NULL; k = next) {
+        next = k->next;
+        free(k);
+    }
+    free(s->units);
+    free(s->names);
+    free(s->eager);
+    free(s->parents);
+}
+
+static bg_status check_names(const char *const *calls, size_t count)
+{
+    if (count == 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_search: there are no calls; give it at least one");
+    for (size_t i = 0; i < count; i++)
+        if (calls[i] == NULL)
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_search: calls[%zu] is NULL", i);
+    return BG_OK;
+}
+
+bg_status bg_search(const char *const *calls, size_t count, bg_search_trial trial, void *user, size_t *culprits,
+                    size_t *found)
+{
+    search s = {.calls = calls, .count = count, .trial = trial, .user = user};
+    bg_status status;
+
+    BG__NEED(calls);
+    BG__NEED(trial);
+    BG__NEED(culprits);
+    BG__NEED(found);
+    *found = 0;
+    BG__TRY(check_names(calls, count));
+    BG__TRY(allocate(&s));
+    find_parents(&s);
+    BG__TRY(run(&s));
+    for (size_t i = 0; i < count; i++)
+        if (s.eager[i])
+            culprits[(*found)++] = i;
+done:
+    clear(&s);
+    return status;
+}
