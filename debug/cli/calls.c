@@ -92,28 +92,41 @@ static int depth_of(const char *name)
 
 static int find(const cJSON *calls, const char *name)
 {
-    int count = cJSON_GetArraySize(calls);
-    for (int i = 0; i < count; i++)
-        if (strcmp(cli_text(cJSON_GetArrayItem(calls, i), "name"), name) == 0)
+    const cJSON *call;
+    int i = 0;
+    cJSON_ArrayForEach(call, calls)
+    {
+        if (strcmp(cli_text(call, "name"), name) == 0)
             return i;
+        i++;
+    }
     return -1;
 }
 
-/* Behind the call before it in its own pass, and behind what that has inside. */
-static bool insert(cJSON *calls, int at, const cJSON *call)
+static cJSON *copy_of(const cJSON *call)
 {
-    int depth = depth_of(cli_text(call, "name"));
     cJSON *copy = cJSON_CreateObject();
-    while (at < cJSON_GetArraySize(calls) && depth_of(cli_text(cJSON_GetArrayItem(calls, at), "name")) > depth)
-        at++;
     if (copy != NULL && cJSON_AddStringToObject(copy, "name", cli_text(call, "name")) &&
         cJSON_AddStringToObject(copy, "op", cli_text(call, "op")) &&
         cJSON_AddStringToObject(copy, "file", cli_text(call, "file")) &&
-        cJSON_AddNumberToObject(copy, "line", cli_number(call, "line")) &&
-        (at < cJSON_GetArraySize(calls) ? cJSON_InsertItemInArray(calls, at, copy) : cJSON_AddItemToArray(calls, copy)))
-        return true;
+        cJSON_AddNumberToObject(copy, "line", cli_number(call, "line")))
+        return copy;
     cJSON_Delete(copy);
-    return false;
+    return NULL;
+}
+
+/* Behind the call before it in its own pass, and behind what that has inside; where that is. -1: no host memory. */
+static int insert(cJSON *calls, int at, const cJSON *call)
+{
+    int depth = depth_of(cli_text(call, "name"));
+    cJSON *copy = copy_of(call);
+    const cJSON *next = cJSON_GetArrayItem(calls, at);
+    for (; next != NULL && depth_of(cli_text(next, "name")) > depth; next = next->next)
+        at++;
+    if (copy != NULL && (next != NULL ? cJSON_InsertItemInArray(calls, at, copy) : cJSON_AddItemToArray(calls, copy)))
+        return at;
+    cJSON_Delete(copy);
+    return -1;
 }
 
 static bool add_graph(cJSON *calls, const cJSON *graph)
@@ -123,12 +136,13 @@ static bool add_graph(cJSON *calls, const cJSON *graph)
     cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(outline, "calls"))
     {
         const char *name = cli_text(call, "name");
-        int known = find(calls, name);
+        int known;
         if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager")) || name[0] == '\0')
             continue;
-        if (known < 0 && !insert(calls, at, call))
+        known = find(calls, name);
+        at = known < 0 ? insert(calls, at, call) : known;
+        if (at++ < 0)
             return false;
-        at = (known < 0 ? find(calls, name) : known) + 1;
     }
     return true;
 }
@@ -191,7 +205,7 @@ static cli_status refuse(const char *only, const cJSON *calls)
 
 cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJSON *calls)
 {
-    const cJSON *graph;
+    const cJSON *graph, *call;
     cJSON *all = cJSON_CreateArray();
     cli_status status = CLI_OK;
 
@@ -201,10 +215,10 @@ cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJS
             status = cli_say(CLI_FAILED, "no host memory");
     }
     if (status == CLI_OK) {
-        for (int i = 0; i < cJSON_GetArraySize(all); i++) {
-            const char *name = cli_text(cJSON_GetArrayItem(all, i), "name");
-            if (only == NULL || list_matches(only, name))
-                cJSON_AddItemToArray(calls, cJSON_Duplicate(cJSON_GetArrayItem(all, i), true));
+        cJSON_ArrayForEach(call, all)
+        {
+            if (only == NULL || list_matches(only, cli_text(call, "name")))
+                cJSON_AddItemToArray(calls, cJSON_Duplicate(call, true));
         }
         if (cJSON_GetArraySize(all) == 0)
             status = cli_say(CLI_NO_MATCH, "no op call is in the program's graphs: mark what it captures with BG_OP");
