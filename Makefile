@@ -100,7 +100,11 @@ LIB_KERNELS := kernels/rows.cu kernels/count.cu kernels/compare.cu
 LIB_OBJ := $(call objects,$(wildcard src/base/*.c src/op/*.c src/capture/*.c src/memory/*.c src/runner/*.c debug/*.c) $(LIB_KERNELS))
 HOSTCUDA_OBJ := $(call objects,$(wildcard src/hostcuda/*.c src/hostcuda/*.cpp src/hostcuda/*.S))
 KERNEL_OBJ := $(call objects,$(filter-out $(LIB_KERNELS),$(wildcard kernels/*.cu)))
-LLAMA_OBJ := $(call objects,$(filter-out examples/llama/main.c,$(wildcard examples/llama/*.c)))
+LLAMA_SOURCES := $(filter-out %/main.c %/faults.c %/fault_kinds.c,$(wildcard examples/llama/*.c))
+LLAMA_OBJ := $(call objects,$(LLAMA_SOURCES))
+# The same with mistakes to plant, for tests alone.
+FAULTY_SOURCES := $(LLAMA_SOURCES) examples/llama/faults.c examples/llama/fault_kinds.c
+FAULTY_OBJ := $(patsubst %.c,$(OUT)/faults/%.o,$(FAULTY_SOURCES)) $(OUT)/examples/llama/fault_kernels.cu.o
 CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
 TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/unit/test_% tests/conformance/test_%,$(wildcard tests/unit/*.c tests/conformance/*.c)))
 RANDOM_OBJ := $(call objects,$(filter-out tests/random/test_%,$(wildcard tests/random/*.c)))
@@ -115,7 +119,7 @@ SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
 RANDOM_PLANTED := $(wildcard tests/random/test_*.sh)
 # The recorder stands for a profiler.
-CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
+CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(DEVICE_LIB) $(DEVICE_SO)
 C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* examples examples/* tests/*) tools/*.c))
@@ -139,7 +143,7 @@ $(OUT)/flags.c: FORCE
 $(OUT)/flags.cu: FORCE
 	$(call stamp,$(if $(filter host,$(DEVICE)),$(CXX) $(ALL_CXXFLAGS),$(NVCC) $(NVCCFLAGS)) $(ALL_CPPFLAGS))
 $(OUT)/flags.link: FORCE
-	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
+	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(FAULTY_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
 
 # What was found, said once.
 define FOUND
@@ -165,6 +169,9 @@ $(OUT)/found.%: tools/packages $(OUT)/found.device
 $(OUT)/%.o: %.c $(OUT)/flags.c | $(READY)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(DEFINES) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+$(OUT)/faults/%.o: %.c $(OUT)/flags.c | $(READY)
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(DEFINES) -DLLAMA_FAULTS $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 $(OUT)/%.o: %.cpp $(OUT)/flags.cu | $(READY)
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) $(ALL_CPPFLAGS) $(DEFINES) $(ALL_CXXFLAGS) -MMD -MP -c $< -o $@
@@ -181,10 +188,18 @@ endif
 # CUDA's headers carry no visibility: the host device exports all that is not static.
 $(HOSTCUDA_OBJ): ALL_CFLAGS += -fvisibility=default
 
+# The page of a report lies in the library as lines of C.
+$(OUT)/debug/page_lines.inc: debug/page.html
+	@mkdir -p $(@D)
+	$(call say,PAGE)sed -e 's/[\\"?]/\\&/g' -e 's/.*/"&\\n",/' $< >$@
+$(OUT)/debug/page.o: $(OUT)/debug/page_lines.inc
+$(OUT)/debug/page.o: private ALL_CPPFLAGS += -I$(OUT)
+
 $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so: $(LIB_OBJ)
 $(OUT)/libhostcuda.a $(OUT)/libhostcuda.so: $(HOSTCUDA_OBJ)
 $(OUT)/libbreakgraph_kernels.a: $(KERNEL_OBJ)
 $(OUT)/libllama.a: $(LLAMA_OBJ)
+$(OUT)/libllama_faults.a: $(FAULTY_OBJ)
 $(OUT)/libtest_support.a: $(TEST_SUPPORT_OBJ)
 $(OUT)/libtest_kernels.a: $(TEST_KERNEL_OBJ)
 $(OUT)/%.a: $(OUT)/flags.link | $(READY)
@@ -214,6 +229,11 @@ $(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
 $(BENCH): $(call objects,$(wildcard tests/bench/*.c)) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(RANDOM): $(RANDOM_OBJ)
+faulty = $(patsubst %/libllama.a,%/libllama_faults.a,$(1))
+$(addprefix $(OUT)/tests/unit/,test_llama_faults test_llama_bisect): %: %.o $(call faulty,$(TEST_LIBS)) $(OUT)/flags.link
+	$(link) -lcmocka
+$(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty,$(EXAMPLE_LIBS)) $(OUT)/flags.link
+	$(link)
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka
 

@@ -4,6 +4,7 @@
 #include <breakgraph/check.h>
 #include <stdlib.h>
 
+#include "record.h"
 #include "results.h"
 #include "twice.h"
 
@@ -36,6 +37,8 @@ static void tell(const char *check, const char *name, bg_status status, bg_repor
         bg__warn("BG_CHECK=%s: %s could not be checked: %s", check, name, bg_last_error());
     else if (bg_report_count(report) > 0)
         bg__report_print(report, stderr);
+    if (status == BG_OK)
+        bg__record_report(report);
     bg_report_destroy(report);
 }
 

@@ -1,3 +1,4 @@
+#include "record.h"
 #include "check.h"
 #include "leaks.h"
 #include "node_pointers.h"
@@ -85,8 +86,10 @@ bg_status bg__check_replay(bg_graph *graph)
         return BG_OK;
     BG__TRY(bg__report_create(&report, "check", graph->name));
     BG__TRY(bg__check_addresses(graph, report));
-    if (bg_report_count(report) > 0)
+    if (bg_report_count(report) > 0) {
+        bg__record_report(report);
         status = fail_with(graph, report);
+    }
 done:
     bg_report_destroy(report);
     return status;

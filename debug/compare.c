@@ -1,6 +1,8 @@
 #include "compare.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static bgk_element element_of(bg_dtype dtype)
 {
@@ -40,23 +42,100 @@ done:
     return status;
 }
 
-const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *d, char *text, size_t bytes)
+/* The shortest decimal that is not below the value, so that it is a tolerance that lets it pass. */
+static const char *round_up(double value, char *text, size_t bytes)
+{
+    enum { DIGITS_EXACT = 17 };
+    for (int digits = 3; digits <= DIGITS_EXACT; digits++) {
+        snprintf(text, bytes, "%.*g", digits, value);
+        if (strtod(text, NULL) >= value)
+            break;
+    }
+    return text;
+}
+
+/* The smallest tolerance of each sort. */
+static void passing_text(const bgk_difference *d, char *text, size_t bytes)
+{
+    char absolute[40], relative[40], by_relative[80] = "";
+
+    if (d->lost > 0) {
+        snprintf(text, bytes, "no tolerance lets it pass: %llu of them are not finite on one side", d->lost);
+    } else if (d->absolute == 0) { /* signs of zeros, NaN of other bits */
+        snprintf(text, bytes, "any tolerance above 0 lets it pass");
+    } else {
+        if (isfinite(d->relative))
+            snprintf(by_relative, sizeof by_relative, ", a relative one of %s",
+                     round_up(d->relative, relative, sizeof relative));
+        snprintf(text, bytes, "an absolute tolerance of %s%s or %llu ULP lets it pass",
+                 round_up(d->absolute, absolute, sizeof absolute), by_relative, d->ulp);
+    }
+}
+
+const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *d, const char *expected, const char *got,
+                             char *text, size_t bytes)
 {
     size_t elements = bg_tensor_bytes(shape) / bg_dtype_bytes(shape->dtype);
     char passes[160];
 
-    if (d->lost > 0)
-        snprintf(passes, sizeof passes, "no tolerance lets it pass: %llu of them are not finite on one side", d->lost);
-    else
-        snprintf(passes, sizeof passes,
-                 "an absolute tolerance of %.6g, a relative one of %.6g or %llu ULP lets it pass", d->absolute,
-                 d->relative, d->ulp);
-    snprintf(
-        text, bytes,
-        "%llu of %zu elements (%s) differ, %llu beyond the tolerance, the first of these at index %llu; largest "
-        "errors: absolute %.6g, relative %.6g, %llu ULP; NaN %llu eager and %llu replayed, infinite %llu and %llu; "
-        "digests %016llx and %016llx; %s",
-        d->differing, elements, bg_dtype_name(shape->dtype), d->beyond, d->first, d->absolute, d->relative, d->ulp,
-        d->nan[0], d->nan[1], d->inf[0], d->inf[1], d->digest[0], d->digest[1], passes);
+    passing_text(d, passes, sizeof passes);
+    snprintf(text, bytes,
+             "%llu of %zu elements (%s) differ, %llu beyond the tolerance, the first of these at index %llu; largest "
+             "errors: absolute %.6g, relative %.6g, %llu ULP; NaN %llu %s and %llu %s, infinite %llu and %llu; "
+             "digests %016llx and %016llx; %s",
+             d->differing, elements, bg_dtype_name(shape->dtype), d->beyond, d->first, d->absolute, d->relative, d->ulp,
+             d->nan[0], expected, d->nan[1], got, d->inf[0], d->inf[1], d->digest[0], d->digest[1], passes);
     return text;
+}
+
+static bool add_pair(cJSON *item, const char *name, const unsigned long long pair[2])
+{
+    const double values[2] = {(double)pair[0], (double)pair[1]};
+    return cJSON_AddItemToObject(item, name, cJSON_CreateDoubleArray(values, 2));
+}
+
+static bool add_digests(cJSON *item, const unsigned long long digest[2])
+{
+    char text[2][20];
+    const char *const texts[2] = {text[0], text[1]};
+    for (int i = 0; i < 2; i++)
+        snprintf(text[i], sizeof text[i], "%016llx", digest[i]);
+    return cJSON_AddItemToObject(item, "digest", cJSON_CreateStringArray(texts, 2));
+}
+
+/* JSON has no infinity. */
+static bool add_error(cJSON *item, const char *name, double error)
+{
+    return (isfinite(error) ? cJSON_AddNumberToObject(item, name, error) : cJSON_AddNullToObject(item, name)) != NULL;
+}
+
+static bool fill_note(cJSON *item, const bg__call *call, const char *field, const bg_tensor *shape, const char *against,
+                      const bgk_difference *d)
+{
+    return cJSON_AddStringToObject(item, "call", call != NULL ? call->name : "") &&
+           cJSON_AddStringToObject(item, "field", field) &&
+           cJSON_AddStringToObject(item, "file", call != NULL && call->site.file != NULL ? call->site.file : "") &&
+           cJSON_AddNumberToObject(item, "line", call != NULL ? call->site.line : 0) &&
+           cJSON_AddStringToObject(item, "against", against) &&
+           cJSON_AddStringToObject(item, "dtype", bg_dtype_name(shape->dtype)) &&
+           cJSON_AddNumberToObject(item, "elements", (double)(bg_tensor_bytes(shape) / bg_dtype_bytes(shape->dtype))) &&
+           cJSON_AddNumberToObject(item, "differing", (double)d->differing) &&
+           cJSON_AddNumberToObject(item, "beyond", (double)d->beyond) &&
+           (d->beyond > 0 ? cJSON_AddNumberToObject(item, "first", (double)d->first)
+                          : cJSON_AddNullToObject(item, "first")) &&
+           add_error(item, "absolute", d->absolute) && add_error(item, "relative", d->relative) &&
+           cJSON_AddNumberToObject(item, "ulp", (double)d->ulp) && add_pair(item, "nan", d->nan) &&
+           add_pair(item, "infinite", d->inf) && add_digests(item, d->digest);
+}
+
+bg_status bg__compare_note(bg_report *report, const bg__call *call, const char *field, const bg_tensor *shape,
+                           const char *against, const bgk_difference *d)
+{
+    cJSON *list = bg__report_part(report, "comparisons"), *item = cJSON_CreateObject();
+
+    if (list != NULL && item != NULL && fill_note(item, call, field, shape, against, d) &&
+        cJSON_AddItemToArray(list, item))
+        return BG_OK;
+    cJSON_Delete(item);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a comparison");
 }

@@ -25,6 +25,13 @@
     X("reads-unwritten")                                                                                               \
     X("not-repeatable")                                                                                                \
     X("leak")                                                                                                          \
-    X("race")
+    X("race")                                                                                                          \
+    X("mismatch")                                                                                                      \
+    X("mismatch-born")                                                                                                 \
+    X("differs-from-reference")                                                                                        \
+    X("culprit")                                                                                                       \
+    X("nondeterministic")                                                                                              \
+    X("outside-of-ops")                                                                                                \
+    X("frozen-argument")
 
 #endif

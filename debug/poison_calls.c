@@ -66,11 +66,13 @@ done:
     return status;
 }
 
-static bg_status record_call(void *user, const bg__call *call, const void *args)
+static bg_status record_call(void *user, const bg__call *call, const void *args, bool late)
 {
     recording *r = user;
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
+
+    (void)late; /* the same in each replay */
     while (bg__field_tensor_next(call->op, args, &t))
         if (t.output)
             BG__TRY(record_output(r, call, args, &t));

@@ -1,4 +1,4 @@
-#include "report.h"
+#include "report_data.h"
 
 #include "files.h"
 
@@ -8,22 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORT_VERSION = 2 }; /* of the JSON; a reader refuses others */
-
-typedef struct entry {
-    struct entry *next;
-    bg_finding finding; /* its strings lie behind it */
-} entry;
-
-struct bg_report {
-    char *tool, *graph;
-    entry *first, *last;
-    int count;
-    int lost;     /* findings that there was no memory for */
-    cJSON *parts; /* of the JSON, beside the findings; NULL: none */
-};
-
-static const char *const severity_names[] = {"note", "warning", "fault"};
+const char *const bg__severity_names[] = {"note", "warning", "fault", NULL};
 
 bg_status bg__report_create(bg_report **result, const char *tool, const char *graph)
 {
@@ -42,10 +27,10 @@ bg_status bg__report_create(bg_report **result, const char *tool, const char *gr
 
 void bg_report_destroy(bg_report *report)
 {
-    entry *next;
+    bg__report_entry *next;
     if (report == NULL)
         return;
-    for (entry *e = report->first; e != NULL; e = next) {
+    for (bg__report_entry *e = report->first; e != NULL; e = next) {
         next = e->next;
         free(e);
     }
@@ -65,8 +50,16 @@ static bool is_same(const bg_finding *a, const bg_finding *b)
 
 static bool is_known(const bg_report *report, const bg_finding *finding)
 {
-    for (const entry *e = report->first; e != NULL; e = e->next)
+    for (const bg__report_entry *e = report->first; e != NULL; e = e->next)
         if (is_same(&e->finding, finding))
+            return true;
+    return false;
+}
+
+bool bg__report_has(const bg_report *report, const char *kind, const char *call)
+{
+    for (const bg__report_entry *e = report->first; e != NULL; e = e->next)
+        if (strcmp(e->finding.kind, kind) == 0 && strcmp(e->finding.call, call) == 0)
             return true;
     return false;
 }
@@ -78,10 +71,10 @@ static const char *copy_behind(char **room, const char *text)
     return copy;
 }
 
-static entry *make_entry(const bg_finding *f)
+static bg__report_entry *make_entry(const bg_finding *f)
 {
     size_t bytes = strlen(f->kind) + strlen(f->call) + strlen(f->file) + strlen(f->message) + strlen(f->advice) + 5;
-    entry *e = calloc(1, sizeof *e + bytes);
+    bg__report_entry *e = calloc(1, sizeof *e + bytes);
     char *room;
     if (e == NULL)
         return NULL;
@@ -95,25 +88,13 @@ static entry *make_entry(const bg_finding *f)
     return e;
 }
 
-void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
-                    const void *address, const char *advice, const char *format, ...)
+void bg__report_put(bg_report *report, const bg_finding *finding)
 {
-    char message[1024];
-    bg_finding finding = {.struct_size = sizeof finding, .kind = kind, .severity = severity, .address = address};
-    va_list arguments;
-    entry *e;
+    bg__report_entry *e;
 
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    finding.call = call != NULL && call->name != NULL ? call->name : "";
-    finding.file = call != NULL && call->site.file != NULL ? call->site.file : "";
-    finding.line = call != NULL ? call->site.line : 0;
-    finding.message = message;
-    finding.advice = advice;
-    if (is_known(report, &finding))
+    if (is_known(report, finding))
         return;
-    e = make_entry(&finding);
+    e = make_entry(finding);
     if (e == NULL) {
         report->lost++;
         return;
@@ -124,6 +105,24 @@ void bg__report_add(bg_report *report, const char *kind, bg_severity severity, c
         report->first = e;
     report->last = e;
     report->count++;
+}
+
+void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
+                    const void *address, const char *advice, const char *format, ...)
+{
+    char message[1024];
+    bg_finding finding = {.struct_size = sizeof finding, .kind = kind, .severity = severity, .address = address};
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    finding.call = call != NULL && call->name != NULL ? call->name : "";
+    finding.file = call != NULL && call->site.file != NULL ? call->site.file : "";
+    finding.line = call != NULL ? call->site.line : 0;
+    finding.message = message;
+    finding.advice = advice;
+    bg__report_put(report, &finding);
 }
 
 /* ---- parts ---- */
@@ -162,7 +161,7 @@ int bg_report_count(const bg_report *report)
 static const bg_finding *find(const bg_report *report, int index)
 {
     for (int severity = BG_FAULT; severity >= BG_NOTE; severity--)
-        for (const entry *e = report->first; e != NULL; e = e->next)
+        for (const bg__report_entry *e = report->first; e != NULL; e = e->next)
             if ((int)e->finding.severity == severity && index-- == 0)
                 return &e->finding;
     return NULL;
@@ -188,7 +187,7 @@ void bg__report_print(const bg_report *report, FILE *out)
     fprintf(out, "%s of %s: %d finding%s\n", report->tool, report->graph, report->count, report->count == 1 ? "" : "s");
     for (int i = 0; i < report->count; i++) {
         const bg_finding *f = find(report, i);
-        fprintf(out, "%s [%s]", severity_names[f->severity], f->kind);
+        fprintf(out, "%s [%s]", bg__severity_names[f->severity], f->kind);
         if (f->call[0] != '\0')
             fprintf(out, " %s", f->call);
         if (f->file[0] != '\0')
@@ -214,7 +213,7 @@ static bool add_finding(cJSON *list, const bg_finding *f)
     }
     snprintf(address, sizeof address, "%p", f->address);
     return cJSON_AddStringToObject(item, "kind", f->kind) &&
-           cJSON_AddStringToObject(item, "severity", severity_names[f->severity]) &&
+           cJSON_AddStringToObject(item, "severity", bg__severity_names[f->severity]) &&
            cJSON_AddStringToObject(item, "call", f->call) && cJSON_AddStringToObject(item, "file", f->file) &&
            cJSON_AddNumberToObject(item, "line", f->line) &&
            (f->address != NULL ? cJSON_AddStringToObject(item, "address", address)
@@ -238,7 +237,7 @@ static bool add_all(const bg_report *report, cJSON *root)
 {
     cJSON *list;
     if (!cJSON_AddStringToObject(root, "breakgraph", bg_version()) ||
-        !cJSON_AddNumberToObject(root, "report_version", REPORT_VERSION) ||
+        !cJSON_AddNumberToObject(root, "report_version", BG__REPORT_VERSION) ||
         !cJSON_AddStringToObject(root, "tool", report->tool) ||
         !cJSON_AddStringToObject(root, "graph", report->graph) || !cJSON_AddNumberToObject(root, "lost", report->lost))
         return false;
@@ -249,20 +248,26 @@ static bool add_all(const bg_report *report, cJSON *root)
     return list != NULL && add_parts(report, root);
 }
 
-static bg_status write_json(const bg_report *report, FILE *out)
+bg_status bg__report_json(const bg_report *report, bool indented, char **text)
 {
     cJSON *root = cJSON_CreateObject();
-    char *text = NULL;
-    bg_status status = BG_OK;
 
+    *text = NULL;
     if (root != NULL && add_all(report, root))
-        text = cJSON_Print(root);
-    if (text == NULL)
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: no host memory for the JSON text");
-    else
+        *text = indented ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
+    cJSON_Delete(root);
+    return *text != NULL ? BG_OK
+                         : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: no host memory for the JSON text");
+}
+
+static bg_status write_json(const bg_report *report, FILE *out)
+{
+    char *text;
+    bg_status status = bg__report_json(report, true, &text);
+
+    if (status == BG_OK)
         fprintf(out, "%s\n", text);
     cJSON_free(text);
-    cJSON_Delete(root);
     return status;
 }
 
@@ -278,6 +283,8 @@ static bg_status write_to(void *user, FILE *out)
     const writing *w = user;
     if (w->format == BG_JSON)
         return write_json(w->report, out);
+    if (w->format == BG_HTML)
+        return bg__report_page(w->report, out);
     bg__report_print(w->report, out);
     return BG_OK;
 }
@@ -289,10 +296,7 @@ bg_status bg_report_write(const bg_report *report, bg_format format, const char 
 
     BG__NEED(report);
     BG__NEED(path);
-    if (format == BG_HTML)
-        return bg__fail(BG_ERROR_UNSUPPORTED,
-                        "bg_report_write: BG_HTML is not in this version; use BG_TEXT or BG_JSON");
-    if (format != BG_TEXT && format != BG_JSON)
+    if (format != BG_TEXT && format != BG_JSON && format != BG_HTML)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_report_write: format is %d, no bg_format", (int)format);
     status = bg__file_write(path, false, write_to, &w);
     if (status == BG_ERROR_IO)

@@ -8,6 +8,8 @@
 
 #include "capture/capture.h"
 
+enum { BG__REPORT_VERSION = 2 }; /* of the JSON; a reader refuses others */
+
 /* An empty report of that tool ("check") on that graph; both names are copied. */
 bg_status bg__report_create(bg_report **report, const char *tool, const char *graph);
 
@@ -16,6 +18,9 @@ bg_status bg__report_create(bg_report **report, const char *tool, const char *gr
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
                     const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
+
+/* Whether there is a finding of that kind on that call. */
+bool bg__report_has(const bg_report *report, const char *kind, const char *call);
 
 /* What a report holds beside its findings, in the form of its JSON (docs/report-format.md): the list of that name
  * ("comparisons", "trials"), made where it is not there yet; NULL: no host memory. set_outline takes outline over,

@@ -7,14 +7,20 @@
 #include "capture/capture.h"
 #include "dump.h"
 #include "report.h"
+#include "step_nodes.h"
 
 typedef struct bg__walk_options {
     bool (*each)(void *user, const bg_step_info *info); /* NULL: none */
     void *user;
     const char *stop; /* after this call, or the node of this number; NULL: nowhere */
     bg__dump *dump;   /* NULL: none */
-    /* When a call's outputs are there; where a segment runs as a whole, after all of it. NULL: none. */
-    bg_status (*after)(void *user, const bg__call *call, const void *args);
+    /* Before the first node of a captured call that is stepped, or an eager one's body. NULL: none. */
+    bg_status (*before)(void *user, const bg__call *call, const void *args);
+    /* When a call's outputs are there; late: where its segment runs as a whole, after all of that. NULL: none. */
+    bg_status (*after)(void *user, const bg__call *call, const void *args, bool late);
+    /* When a node has run alone, with what it took in timer. NULL both: none. */
+    bg_status (*timed)(void *user, const bg__step_node *node, const bg__call *call);
+    bg__timer *timer;
 } bg__walk_options;
 
 /* How it ended. */

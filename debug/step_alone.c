@@ -66,31 +66,38 @@ void bg__step_describe(const bg__node *node, bg__step_kernel *kernel)
 
 /* ---- a copy of a node ---- */
 
-static bg_status copy_kernel(const bg__node *from, cudaGraph_t graph)
+/* The graph that the copy goes into. */
+typedef struct alone {
+    cudaGraph_t graph;
+    cudaGraphNode_t begin, node;
+    size_t after; /* 1: the copy waits for begin, else 0 */
+    bool empty;   /* there is no copy */
+} alone;
+
+static bg_status copy_kernel(const bg__node *from, alone *to)
 {
     PFN_cuGraphAddKernelNode_v12000 add = NULL; /* the runtime does not know the kernels of libraries */
-    cudaGraphNode_t node;
     bg_status status;
 
     BG__TRY(bg__driver_entry("cuGraphAddKernelNode", 12000, (void *)&add));
-    BG__TRY_DRIVER("cuGraphAddKernelNode", add(&node, graph, NULL, 0, &from->of.launch));
-    BG__TRY_CUDA(cudaGraphKernelNodeCopyAttributes(node, from->handle));
+    BG__TRY_DRIVER("cuGraphAddKernelNode", add(&to->node, to->graph, &to->begin, to->after, &from->of.launch));
+    BG__TRY_CUDA(cudaGraphKernelNodeCopyAttributes(to->node, from->handle));
 done:
     return status;
 }
 
 /* The event may be gone, or a library's own (NCCL's): then only the graph itself can name it, in which its nodes are
- * ordered already. *empty: there is no node. */
-static bg_status copy_event(const bg__node *from, cudaGraph_t graph, bool *empty)
+ * ordered already. */
+static bg_status copy_event(const bg__node *from, alone *to)
 {
     bool record = from->type == cudaGraphNodeTypeEventRecord;
-    cudaGraphNode_t node;
-    cudaError_t error = record ? cudaGraphAddEventRecordNode(&node, graph, NULL, 0, from->of.event)
-                               : cudaGraphAddEventWaitNode(&node, graph, NULL, 0, from->of.event);
+    cudaError_t error = record
+                            ? cudaGraphAddEventRecordNode(&to->node, to->graph, &to->begin, to->after, from->of.event)
+                            : cudaGraphAddEventWaitNode(&to->node, to->graph, &to->begin, to->after, from->of.event);
     bg_status status = BG_OK;
 
-    *empty = error == cudaErrorInvalidResourceHandle;
-    if (*empty)
+    to->empty = error == cudaErrorInvalidResourceHandle;
+    if (to->empty)
         bg__ignore(error);
     else
         BG__TRY_CUDA(error);
@@ -98,50 +105,86 @@ done:
     return status;
 }
 
-static bg_status copy_node(const bg__node *from, cudaGraph_t graph, bool *empty)
+static bg_status copy_node(const bg__node *from, alone *to)
 {
-    cudaGraphNode_t node;
     bg_status status = BG_OK;
 
     switch (from->type) {
-    case cudaGraphNodeTypeKernel: return copy_kernel(from, graph);
-    case cudaGraphNodeTypeMemcpy: BG__TRY_CUDA(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &from->of.copy)); break;
-    case cudaGraphNodeTypeMemset: BG__TRY_CUDA(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &from->of.fill)); break;
-    case cudaGraphNodeTypeHost: BG__TRY_CUDA(cudaGraphAddHostNode(&node, graph, NULL, 0, &from->of.host)); break;
+    case cudaGraphNodeTypeKernel: return copy_kernel(from, to);
+    case cudaGraphNodeTypeMemcpy:
+        BG__TRY_CUDA(cudaGraphAddMemcpyNode(&to->node, to->graph, &to->begin, to->after, &from->of.copy));
+        break;
+    case cudaGraphNodeTypeMemset:
+        BG__TRY_CUDA(cudaGraphAddMemsetNode(&to->node, to->graph, &to->begin, to->after, &from->of.fill));
+        break;
+    case cudaGraphNodeTypeHost:
+        BG__TRY_CUDA(cudaGraphAddHostNode(&to->node, to->graph, &to->begin, to->after, &from->of.host));
+        break;
     case cudaGraphNodeTypeEventRecord:
-    case cudaGraphNodeTypeWaitEvent: return copy_event(from, graph, empty);
+    case cudaGraphNodeTypeWaitEvent: return copy_event(from, to);
     default: return bg__fail(BG_ERROR_UNSUPPORTED, "a %s cannot run without its graph", bg__node_kind(from));
     }
 done:
     return status;
 }
 
-bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, cudaError_t *fault)
+/* With the timer's events around it. */
+static bg_status fill_graph(const bg__node *from, alone *to, const bg__timer *timer)
 {
-    cudaGraph_t graph = NULL;
+    cudaGraphNode_t end;
+    bg_status status = BG_OK;
+
+    if (timer != NULL) {
+        BG__TRY_CUDA(cudaGraphAddEventRecordNode(&to->begin, to->graph, NULL, 0, timer->begin));
+        to->after = 1;
+    }
+    BG__TRY(copy_node(from, to));
+    if (timer != NULL && !to->empty)
+        BG__TRY_CUDA(cudaGraphAddEventRecordNode(&end, to->graph, &to->node, 1, timer->end));
+done:
+    return status;
+}
+
+bg_status bg__timer_read(bg__timer *timer)
+{
+    float milliseconds = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventElapsedTime(&milliseconds, timer->begin, timer->end));
+    timer->us = (double)milliseconds * 1e3;
+done:
+    return status;
+}
+
+bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault)
+{
+    alone to = {.graph = NULL};
     cudaGraphExec_t exec = NULL;
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status = BG_OK;
-    bool empty = false;
 
     *fault = cudaSuccess;
+    if (timer != NULL)
+        timer->us = 0;
     if (node->type == cudaGraphNodeTypeEmpty)
         return BG_OK;
     BG__TRY(bg__relax_begin(&relaxed)); /* a capture of this thread may be open, on another stream */
-    BG__TRY_CUDA(cudaGraphCreate(&graph, 0));
-    BG__TRY(copy_node(node, graph, &empty));
-    if (empty)
+    BG__TRY_CUDA(cudaGraphCreate(&to.graph, 0));
+    BG__TRY(fill_graph(node, &to, timer));
+    if (to.empty)
         goto done;
-    BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&exec, to.graph, 0));
     *fault = cudaGraphLaunch(exec, stream);
     if (*fault == cudaSuccess)
         *fault = cudaStreamSynchronize(stream);
     bg__ignore(*fault); /* told of in the report */
+    if (timer != NULL && *fault == cudaSuccess)
+        BG__TRY(bg__timer_read(timer));
 done:
     if (exec != NULL)
         BG__RELEASE(cudaGraphExecDestroy(exec));
-    if (graph != NULL)
-        BG__RELEASE(cudaGraphDestroy(graph));
+    if (to.graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(to.graph));
     bg__relax_end(relaxed);
     return status;
 }

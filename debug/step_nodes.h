@@ -39,8 +39,16 @@ void bg__step_describe(const bg__node *node, bg__step_kernel *kernel);
 /* Its parameters as words of 8 bytes by their offset, "+0 0x00007f..., +8 ..."; "unknown" where there are none. */
 const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes);
 
-/* Launches a graph of that node alone and waits. fault: what CUDA said to launch and wait; the status tells of what
- * came before. */
-bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, cudaError_t *fault);
+/* How long what ran alone took on the device: two events that can tell the time, which who measures makes. */
+typedef struct bg__timer {
+    cudaEvent_t begin, end;
+    double us;
+} bg__timer;
+/* After both events are reached. */
+bg_status bg__timer_read(bg__timer *timer);
+
+/* Launches a graph of that node alone and waits. timer (NULL: none): its events are nodes of that graph, before and
+ * after the node. fault: what CUDA said to launch and wait; the status tells of what came before. */
+bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault);
 
 #endif

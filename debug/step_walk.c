@@ -46,7 +46,7 @@ static bg_status finish_call(walk *w, const bg__call *call, const void *args, co
     if (w->options->dump != NULL)
         BG__TRY(bg__dump_call(w->options->dump, call, args, w->stream));
     if (w->options->after != NULL)
-        BG__TRY(w->options->after(w->options->user, call, args));
+        BG__TRY(w->options->after(w->options->user, call, args, false));
     u->stop |= w->options->stop != NULL && strcmp(w->options->stop, call->name) == 0;
 done:
     return status;
@@ -180,6 +180,16 @@ static void begin_again(const walk *w, const part *p, bg__step_call *c)
     }
 }
 
+static bg_status begin_call(walk *w, const bg__call *call, const void *args, bg__held *inputs)
+{
+    bg_status status;
+    BG__TRY(bg__look_at_inputs(&w->look, call, args, inputs));
+    if (w->options->before != NULL)
+        BG__TRY(w->options->before(w->options->user, call, args));
+done:
+    return status;
+}
+
 static bg_status begin_calls(walk *w, part *p, long node)
 {
     bg_status status = BG_OK;
@@ -191,7 +201,7 @@ static bg_status begin_calls(walk *w, part *p, long node)
         if (p > &w->parts[c->call->segment])
             begin_again(w, p, c);
         else
-            BG__TRY(bg__look_at_inputs(&w->look, c->call, c->call->kept, &c->inputs));
+            BG__TRY(begin_call(w, c->call, c->call->kept, &c->inputs));
     }
 done:
     return status;
@@ -206,7 +216,7 @@ static bg_status begin_around(walk *w, const bg__call *eager)
         if (c == NULL || c->begun)
             continue;
         c->begun = true;
-        BG__TRY(bg__look_at_inputs(&w->look, call, call->kept, &c->inputs));
+        BG__TRY(begin_call(w, call, call->kept, &c->inputs));
     }
 done:
     return status;
@@ -229,13 +239,20 @@ done:
 static bg_status run_copies(const walk *w, const bg__eager *writer, const bg__fold *fold, cudaError_t *fault)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__timer *timer = w->options->timer;
     bg_status status;
     BG__TRY(bg__relax_begin(&relaxed));
+    if (timer != NULL)
+        BG__TRY_CUDA(cudaEventRecord(timer->begin, w->stream));
     for (int i = 0; i < writer->outputs; i++)
         if (writer->copies[i] != NULL && writer->copies[i]->fold == fold && writer->copies[i]->enabled)
             BG__TRY(bg__move_run(&writer->copies[i]->move, w->stream));
+    if (timer != NULL)
+        BG__TRY_CUDA(cudaEventRecord(timer->end, w->stream));
     *fault = cudaStreamSynchronize(w->stream);
     bg__ignore(*fault);
+    if (timer != NULL && *fault == cudaSuccess)
+        BG__TRY(bg__timer_read(timer));
 done:
     bg__relax_end(relaxed);
     return status;
@@ -254,11 +271,14 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
     bg__step_describe(node->node, &u.kernel);
     name_node(p, node, writer, &u);
     BG__TRY(begin_calls(w, p, node->outer));
-    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault) : bg__step_run_alone(node->node, w->stream, &fault));
+    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault)
+                           : bg__step_run_alone(node->node, w->stream, w->options->timer, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
     else
         BG__TRY(end_calls(w, p, node->outer, &u));
+    if (w->options->timed != NULL && fault == cudaSuccess)
+        BG__TRY(w->options->timed(w->options->user, node, u.call));
     tell(w, &u, fault);
 done:
     if (status != BG_OK && u.node[0] != '\0')
@@ -303,7 +323,7 @@ static bg_status run_step(walk *w, int number)
     if (eager != NULL)
         BG__TRY(begin_around(w, eager->call));
     if (eager != NULL)
-        BG__TRY(bg__look_at_inputs(&w->look, eager->call, eager->args, &inputs));
+        BG__TRY(begin_call(w, eager->call, eager->args, &inputs));
     failed = bg__replay_step(w->graph, number, w->stream);
     bg__pending_note(); /* a body may have left an error of its own */
     if (failed != BG_OK)
@@ -336,7 +356,8 @@ static bg_status run_segment(walk *w, int number)
         BG__TRY(run_step(w, number));
         for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
             if (p->calls.calls[i].last)
-                BG__TRY(w->options->after(w->options->user, p->calls.calls[i].call, p->calls.calls[i].call->kept));
+                BG__TRY(
+                    w->options->after(w->options->user, p->calls.calls[i].call, p->calls.calls[i].call->kept, true));
         w->index++;
         goto done;
     }

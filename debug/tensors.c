@@ -28,6 +28,15 @@ bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *
     return false;
 }
 
+int bg__field_tensor_count(const bg_op *op, const void *args)
+{
+    bg__field_tensor t = {0};
+    int count = 0;
+    while (bg__field_tensor_next(op, args, &t))
+        count++;
+    return count;
+}
+
 /* Memory that was mapped in several pieces has several ranges. */
 static bg_status covers(const bg_tensor *tensor, bool *covered)
 {

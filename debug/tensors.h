@@ -15,6 +15,7 @@ typedef struct bg__field_tensor {
     uint32_t next_field, next_element;
 } bg__field_tensor;
 bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *t);
+int bg__field_tensor_count(const bg_op *op, const void *args);
 
 /* Whether all of the tensor's bytes lie in memory that the device reaches: an access to others would take the device.
  * false for one without bytes. */

@@ -41,6 +41,10 @@ struct binary {
                                  : ldexp((double)(fraction | 1ull << Fraction), exponent - BIAS - Fraction);
         return ((u64)x & SIGN) != 0 ? -v : v;
     }
+    static __device__ double distance(Bits a, Bits b)
+    {
+        return fabs(value(a) - value(b));
+    }
     static __device__ u64 steps(Bits a, Bits b)
     {
         u64 x = magnitude(a), y = magnitude(b);
@@ -63,6 +67,11 @@ struct whole {
     static __device__ double value(Bits x)
     {
         return (double)x;
+    }
+    /* By way of integers: two beyond 2^53 may be the same double. */
+    static __device__ double distance(Bits a, Bits b)
+    {
+        return (double)steps(a, b);
     }
     static __device__ u64 steps(Bits a, Bits b)
     {
@@ -99,7 +108,7 @@ __device__ void add_pair(bgk_difference *result, typename Format::Bits a, typena
             atomicAdd(&result->lost, 1ull);
         fits = both_nan && !exact;
     } else {
-        double x = Format::value(a), y = Format::value(b), absolute = fabs(x - y);
+        double x = Format::value(a), absolute = Format::distance(a, b);
         double relative = absolute == 0 ? 0 : absolute / fabs(x); /* infinite where a is 0 */
         u64 steps = Format::steps(a, b);
         raise(&result->absolute, absolute);

@@ -83,9 +83,9 @@ format-check:
 	@clang-format --dry-run -Werror $(ALL_SOURCES)
 
 lint: format-check tidy
-tidy:
+tidy: $(OUT)/debug/page_lines.inc
 	@command -v clang-tidy >/dev/null || { echo "clang-tidy is missing. Type: apt-get install -y clang-tidy" >&2; exit 1; }
-	@tools/tidy $(JOBS) $(ALL_CPPFLAGS) $(DEFINES) -std=c11 -- $(C_SOURCES)
+	@tools/tidy $(JOBS) $(ALL_CPPFLAGS) -I$(OUT) $(DEFINES) -std=c11 -- $(C_SOURCES)
 
 clean:
 	rm -rf $(BUILD)

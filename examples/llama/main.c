@@ -1,4 +1,5 @@
-/* llama: continues a text with a Llama-architecture model. See options.c, or --help. */
+/* llama: continues a text with a Llama-architecture model. See options.c, or --help. With -DLLAMA_FAULTS its first
+ * arguments may be --plant-faults KIND:SEED (faults.h). */
 #include "demo.h"
 #include "generate.h"
 #include "ops.h"
@@ -96,6 +97,10 @@ static int make_model(program *p)
         return failed(p);
     if (p->options.plant_frozen_scalar)
         llama_plant_frozen_scalar(p->model);
+#ifdef LLAMA_FAULTS
+    if (llama_faults_plant_option(llama_get_config(p->model)) != BG_OK)
+        return failed(p);
+#endif
     return 0;
 }
 
@@ -144,6 +149,9 @@ static int run(program *p)
 
 static void clean_up(program *p)
 {
+#ifdef LLAMA_FAULTS
+    llama_faults_clear();
+#endif
     llama_destroy(p->model);
     if (p->stream)
         cudaStreamDestroy(p->stream);
@@ -157,6 +165,12 @@ int main(int argc, char **argv)
 {
     static program p;
     int result;
+#ifdef LLAMA_FAULTS
+    if (llama_faults_option(&argc, &argv, p.error)) {
+        fprintf(stderr, "llama: %s\n", p.error);
+        return 2;
+    }
+#endif
     if (llama_options_read(&p.options, argc, argv, p.error)) {
         fprintf(stderr, "llama: %s\n", p.error);
         return 2;

@@ -120,6 +120,11 @@ cudaStream_t llama_stream(const llama_model *m)
     return m->stream;
 }
 
+bg_tensor llama_logits(const llama_model *m)
+{
+    return m->logits;
+}
+
 /* ---- a step ------------------------------------------------------------------------------------- */
 
 static bg_status attention_block(llama_model *m, const llama_device_layer *l, const cache *cached, cudaStream_t stream)

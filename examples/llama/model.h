@@ -19,6 +19,8 @@ const llama_config *llama_get_config(const llama_model *model);
 const llama_device_weights *llama_get_weights(const llama_model *model);
 int llama_context(const llama_model *model);
 cudaStream_t llama_stream(const llama_model *model);
+/* Lent: what the last step left on the device, 1 x vocabulary. */
+bg_tensor llama_logits(const llama_model *model);
 
 /* From now on the position goes to the device by value, as a mistake to be found. */
 void llama_plant_frozen_scalar(llama_model *model);

@@ -5,6 +5,9 @@
 #define LLAMA_OPS_H
 #include <breakgraph/breakgraph.h>
 #include <cublas_v2.h>
+#ifdef LLAMA_FAULTS
+#include "faults.h" /* the same macros, for tests that plant mistakes */
+#endif
 
 BG_DECLARE_OP(embedding, BG_IN(table), BG_IN(token), BG_OUT(y))
 BG_DECLARE_OP(rms_norm, BG_IN(x), BG_IN(weight), BG_OUT(y), BG_VALUE(float, epsilon))

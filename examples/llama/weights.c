@@ -15,6 +15,17 @@ const llama_config llama_small = {.layers = 4,
                                   .rope_base = 10000.0f,
                                   .norm_epsilon = 1e-5f};
 
+const llama_config llama_smollm2 = {.layers = 30,
+                                    .width = 576,
+                                    .hidden = 1536,
+                                    .heads = 9,
+                                    .kv_heads = 3,
+                                    .head_dim = 64,
+                                    .vocabulary = 49152,
+                                    .context = 2048,
+                                    .rope_base = 100000.0f,
+                                    .norm_epsilon = 1e-5f};
+
 enum { TENSORS_PER_LAYER = 9, TENSORS_BESIDE = 3, MAX_LAYERS = 1024 };
 
 /* ---- what tensors there are --------------------------------------------------------------------- */

@@ -37,6 +37,8 @@ typedef struct llama_weights {
 
 /* The small model that runs without a download. */
 extern const llama_config llama_small;
+/* SmolLM2-135M: huggingface.co/HuggingFaceTB/SmolLM2-135M, config.json. */
+extern const llama_config llama_smollm2;
 
 /* Random weights of the given shape; the same seed gives the same weights on every machine. Both return 0, or -1 with a
  * sentence in error (GGUF_ERROR_SIZE bytes) and nothing to free. */

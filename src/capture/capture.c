@@ -317,6 +317,7 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     if (capture->graph->watched)
         BG__TRY(bg__debug_hooks.note_nodes(capture->graph));
     measure(capture);
+    BG__TRY(bg__debug_hooks.captured(capture->graph, capture->forward, capture->user, &capture->options));
     *graph = capture->graph;
     capture->graph = NULL;
 done:
@@ -391,6 +392,9 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     if (status != BG_OK)
         note_failure(capture, status);
     poison = capture->check == BG__CHECK_POISON;
+    if (capture->debug != BG_DEBUG_FORWARD)
+        capture->forward = forward;
+    capture->user = user;
     status = end(capture, graph);
     if (status == BG_OK && poison)
         bg__debug_hooks.check_poison(*graph, stream);

@@ -129,8 +129,8 @@ struct bg_graph {
     int step_count, step_capacity;
     bool watched; /* its addresses are checked before each replay */
 
-    struct bg__stepping *stepping; /* replays go node by node (debug/); NULL: at once */
-    bg__use *use;                  /* the order of replays: own_use, or that of all graphs of the pool */
+    bool diverted; /* the debugging tools do its replays */
+    bg__use *use;  /* the order of replays: own_use, or that of all graphs of the pool */
     uint64_t replays;
 
     bg__segment *segments;
@@ -151,9 +151,13 @@ struct bg_graph {
     size_t graph_bytes;
     double capture_ms, instantiate_ms;
     bg__noted noted;
-    bool wrapped;      /* the segment is the program's (wrap.c) */
-    bool instantiated; /* but its executable graph was made here */
-    void *notes;       /* the debugging tools' */
+    bool wrapped;                    /* the segment is the program's (wrap.c) */
+    bool instantiated;               /* but its executable graph was made here */
+    struct bg__stepping *stepping;   /* replays go node by node (debug/); NULL: at once */
+    struct bg__shadowing *shadowing; /* replays are compared with the pass itself; NULL: not */
+    const char *trace;               /* where its next replay's timeline goes; NULL: nowhere */
+    bool recorded;                   /* BG_REPORT knows of it */
+    void *notes;                     /* the debugging tools' */
     void (*free_notes)(void *notes);
 };
 
@@ -217,6 +221,8 @@ struct bg_capture {
     bg_capture_options options;
     bg_debug debug;
     bg__captured_check check; /* of the whole pass */
+    bg_forward forward;       /* NULL: between begin and end */
+    void *user;
     bg__override *override;
     bg_graph *graph;
     bg__member *members;
@@ -299,6 +305,9 @@ bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *stead
  * launch. */
 bool bg__writeback_is(const bg__eager *eager, cudaGraphNode_t node, const bg__fold **fold);
 bool bg__writeback_is_on(const bg__fold *fold);
+
+/* A graph whose replays run forward(user) as one eager call, as under BG_DEBUG=forward; zero_tail as in the options. */
+bg_status bg__graph_of_forward(bg_graph **graph, const char *name, bg_forward forward, void *user, bool zero_tail);
 
 /* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */
 typedef struct bg__workers bg__workers;

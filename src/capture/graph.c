@@ -178,7 +178,7 @@ void bg_graph_destroy(bg_graph *graph)
     bg_pool_destroy(graph->pool);
     if (graph->notes != NULL)
         graph->free_notes(graph->notes);
-    bg__debug_hooks.step_end(graph->stepping);
+    bg__debug_hooks.destroyed(graph);
     free(graph->steps);
     free(graph->segments);
     free(graph->sites);

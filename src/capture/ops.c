@@ -342,6 +342,24 @@ bg_status bg__run_forward(bg_graph *graph, bg_phase phase, cudaStream_t stream)
     return status;
 }
 
+bg_status bg__graph_of_forward(bg_graph **result, const char *name, bg_forward forward, void *user, bool zero_tail)
+{
+    bg_graph *graph = NULL;
+    bg_status status;
+
+    BG__TRY(bg__graph_create(&graph, name, NULL));
+    graph->forward = forward;
+    graph->forward_user = user;
+    graph->breaks = 1;
+    graph->root.zero_tail = zero_tail;
+    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__FORWARD}));
+    *result = graph;
+    graph = NULL;
+done:
+    bg_graph_destroy(graph);
+    return status;
+}
+
 bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user)
 {
     bg_graph *graph = capture->graph;

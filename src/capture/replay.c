@@ -244,11 +244,11 @@ static void blame_step(const bg_graph *graph, const bg__step *step)
                    bg__step_text(graph, (int)(step - graph->steps), text, sizeof text));
 }
 
-/* Node by node, by one of the tools, which names the place of a failure itself. */
-static __attribute__((cold, noinline)) bg_status replay_stepping(bg_graph *graph, cudaStream_t stream)
+/* By one of the tools, which names the place of a failure itself. */
+static __attribute__((cold, noinline)) bg_status replay_diverted(bg_graph *graph, cudaStream_t stream)
 {
     bg__pending_note();
-    return bg__debug_hooks.step_replay(graph, stream);
+    return bg__debug_hooks.replay(graph, stream);
 }
 
 bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
@@ -273,8 +273,8 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     ranges = graph->root.ranges;
     step = graph->steps;
     end = step + graph->step_count;
-    if (__builtin_expect(graph->stepping != NULL, 0)) {
-        status = replay_stepping(graph, stream);
+    if (__builtin_expect(graph->diverted, 0)) {
+        status = replay_diverted(graph, stream);
         step = end;
     }
     for (; step < end; step++) {

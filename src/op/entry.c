@@ -106,13 +106,18 @@ done:
 /* In a body that runs at a break, or in a replay: inline, but named. */
 static bg_status run_nested(bg__call *parent, const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
 {
+    const bg__watcher *watcher = bg__thread_self()->watcher;
     bg__call *call;
     bg_status status;
 
     BG__TRY(bg__call_enter(parent, op, site, &call));
     call->eager = true;
     bg__call_rewind(call);
+    if (__builtin_expect(watcher != NULL, 0))
+        BG__TRY(watcher->before(watcher->user, call, args, stream));
     BG__TRY(bg__call_run(call, op->body, args, stream));
+    if (__builtin_expect(watcher != NULL, 0))
+        BG__TRY(watcher->after(watcher->user, call, args, stream));
 done:
     return status;
 }

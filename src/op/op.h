@@ -174,11 +174,20 @@ bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_
 
 /* ---- the calling thread (entry.c) ---------------------------------------------------------------------------- */
 
+/* Who looks at the calls of a pass that runs as one eager call, before and after each body; args are the caller's. */
+typedef struct bg__watcher {
+    bg_status (*before)(void *user, const bg__call *call, const void *args, cudaStream_t stream);
+    bg_status (*after)(void *user, const bg__call *call, const void *args, cudaStream_t stream);
+    void *user;
+} bg__watcher;
+
 typedef struct bg__thread {
     bg_phase phase;
     bg__call *call;                                   /* whose body runs now; NULL: none */
     void (*observe)(void *observer, const bg_op *op); /* told of each op call of this thread; NULL: nobody */
     void *observer;
+    const bg__watcher *watcher; /* NULL: none */
+    bool in_tool;               /* a debugging tool captures and replays: no other looks at that */
 } bg__thread;
 bg__thread *bg__thread_self(void);
 
@@ -204,7 +213,11 @@ bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const
 
 typedef struct bg__override bg__override;
 
-/* What is set now: by own (NULL: nothing), after it by the program, and by the environment. */
+/* A list that comes after all others in captures of this thread, BG_BREAKABLE=0 too; NULL: none. It stays the caller's.
+ */
+void bg__override_force(const char *list);
+/* What is set now: by own (NULL: nothing), after it by the program, and by the environment. "@FILE" in the environment
+ * is what the file holds, a pattern a line. */
 bg_status bg__override_get(bg__override **override, const char *own);
 void bg__override_free(bg__override *override);
 /* INVALID_ARGUMENT, with from before it, where a pattern of list is malformed; NULL and "" are fine. */
@@ -213,6 +226,9 @@ bg_status bg__override_check(const char *list, const char *from);
 bool bg__override_breakable(const bg__override *override);
 /* Whether call is eager: fallback unless a pattern says otherwise. */
 bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback);
+
+/* Whether one pattern, without '!', matches the call. */
+bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 
 /* ---- registry (registry.c) ----------------------------------------------------------------------------------- */
 

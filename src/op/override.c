@@ -2,7 +2,9 @@
 #include "op/op.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +18,12 @@ struct bg__override {
     bool breakable;
     char *text;
     pattern *patterns;
-    int count, first_of_environment;
+    int count, first_of_environment, first_forced;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char *programmed; /* bg_override_eager's, or NULL */
+static _Thread_local const char *forced;
 
 bool bg__glob(const char *pattern, size_t length, const char *text)
 {
@@ -125,7 +128,7 @@ typedef struct source {
     const char *list; /* may be NULL or empty */
     const char *name;
 } source;
-enum { OWN, PROGRAM, ENVIRONMENT, SOURCES };
+enum { OWN, PROGRAM, ENVIRONMENT, FORCED, SOURCES };
 
 /* An override of all lists, in their order. */
 static bg_status make(bg__override **result, const source sources[SOURCES])
@@ -155,6 +158,8 @@ static bg_status make(bg__override **result, const source sources[SOURCES])
         memcpy(text, list, strlen(list) + 1);
         if (i == ENVIRONMENT)
             override->first_of_environment = override->count;
+        if (i == FORCED)
+            override->first_forced = override->count;
         if (text[0] != '\0')
             BG__TRY(add_list(override, text, sources[i].name));
         text += strlen(list) + 1;
@@ -202,7 +207,7 @@ done:
 /* A misspelt name in the environment would do nothing, silently. */
 static void warn_of_strangers(const bg__override *override)
 {
-    for (int i = override->first_of_environment; i < override->count; i++) {
+    for (int i = override->first_of_environment; i < override->first_forced; i++) {
         const pattern *p = &override->patterns[i];
         const char *part = p->text + p->length, *hash;
         size_t length;
@@ -215,15 +220,51 @@ static void warn_of_strangers(const bg__override *override)
     }
 }
 
+void bg__override_force(const char *list)
+{
+    forced = list;
+}
+
+static void join_lines(char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        text[--length] = '\0';
+    for (; *text != '\0'; text++)
+        if (*text == '\n')
+            *text = ',';
+}
+
+static bg_status read_list(const char *path, char **list)
+{
+    FILE *file = fopen(path, "r");
+    size_t bytes = 0;
+    bg_status status = BG_OK;
+
+    if (file == NULL || (getdelim(list, &bytes, '\0', file) < 0 && ferror(file)))
+        status = bg__fail(BG_ERROR_IO, "BG_EAGER_OPS: %s cannot be read: %s", path, strerror(errno));
+    else if (*list != NULL)
+        join_lines(*list);
+    if (file != NULL)
+        (void)fclose(file);
+    return status;
+}
+
 bg_status bg__override_get(bg__override **override, const char *own)
 {
-    source sources[SOURCES] = {
-        [OWN] = {own, "options.eager_ops"}, [ENVIRONMENT] = {getenv("BG_EAGER_OPS"), "BG_EAGER_OPS"}};
+    const char *environment = getenv("BG_EAGER_OPS");
+    char *list = NULL;
+    source sources[SOURCES] = {[OWN] = {own, "options.eager_ops"}, [FORCED] = {forced, "a debugging tool"}};
     bg_status status;
     bool breakable;
 
     *override = NULL;
     BG__TRY(bg__env_flag("BG_BREAKABLE", true, &breakable));
+    if (environment != NULL && environment[0] == '@') {
+        BG__TRY(read_list(environment + 1, &list));
+        environment = list;
+    }
+    sources[ENVIRONMENT] = (source){environment, "BG_EAGER_OPS"};
     pthread_mutex_lock(&mutex);
     sources[PROGRAM] = (source){programmed, "bg_override_eager"};
     status = make(override, sources);
@@ -233,6 +274,7 @@ bg_status bg__override_get(bg__override **override, const char *own)
     }
     pthread_mutex_unlock(&mutex);
 done:
+    free(list);
     return status;
 }
 
@@ -266,22 +308,22 @@ static bool part_matches(const char *part, size_t length, const bg__call *call)
     return bg__glob(hash + 1, length - (size_t)(hash + 1 - part), index + digits);
 }
 
-static bool pattern_matches(const pattern *p, const bg__call *call)
+bool bg__call_matches(const bg__call *call, const char *pattern, size_t length)
 {
-    const char *end = p->text + p->length;
-    bool bare = memchr(p->text, '/', p->length) == NULL && memchr(p->text, '#', p->length) == NULL;
+    const char *end = pattern + length;
+    bool bare = memchr(pattern, '/', length) == NULL && memchr(pattern, '#', length) == NULL;
 
     if (bare)
-        return part_matches(p->text, p->length, call);
+        return part_matches(pattern, length, call);
     /* From the last part up to the root, which has no op. */
     for (;;) {
         const char *part = end;
-        while (part > p->text && part[-1] != '/')
+        while (part > pattern && part[-1] != '/')
             part--;
         if (call->op == NULL || !part_matches(part, (size_t)(end - part), call))
             return false;
         call = call->parent;
-        if (part == p->text)
+        if (part == pattern)
             return call->op == NULL;
         end = part - 1;
     }
@@ -289,11 +331,9 @@ static bool pattern_matches(const pattern *p, const bg__call *call)
 
 bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback)
 {
-    bool eager = fallback;
-    if (!override->breakable)
-        return false;
-    for (int i = 0; i < override->count; i++)
-        if (pattern_matches(&override->patterns[i], call))
+    bool eager = fallback && override->breakable;
+    for (int i = override->breakable ? 0 : override->first_forced; i < override->count; i++)
+        if (bg__call_matches(call, override->patterns[i].text, override->patterns[i].length))
             eager = !override->patterns[i].negate;
     return eager;
 }

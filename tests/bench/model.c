@@ -9,18 +9,6 @@
 #include "bench.h"
 #include "runner/runner.h"
 
-/* The file's own figures: huggingface.co/HuggingFaceTB/SmolLM2-135M, config.json. */
-static const llama_config smollm2 = {.layers = 30,
-                                     .width = 576,
-                                     .hidden = 1536,
-                                     .heads = 9,
-                                     .kv_heads = 3,
-                                     .head_dim = 64,
-                                     .vocabulary = 49152,
-                                     .context = 2048,
-                                     .rope_base = 100000.0f,
-                                     .norm_epsilon = 1e-5f};
-
 enum { CAPACITY = 256, POSITION = 64 };
 enum { SEGMENTS, FULL, EAGER, CHECKED, CHECKED_SEGMENTS, WAYS }; /* CHECKED: addresses, before each replay */
 
@@ -247,7 +235,7 @@ bg_status bench_model(bench *b)
     report_section(b->report.on_gpu
                        ? "A decode step of one text, a model of SmolLM2-135M's shape, random weights (seed 1)"
                        : "A decode step of one text, the small model, random weights (seed 1)");
-    if (llama_weights_random(&weights, b->report.on_gpu ? &smollm2 : &llama_small, SEED, error) != 0) {
+    if (llama_weights_random(&weights, b->report.on_gpu ? &llama_smollm2 : &llama_small, SEED, error) != 0) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
         goto done;
     }

@@ -64,19 +64,18 @@ static void expect_pair(const struct kind *k, uint64_t a, uint64_t b, size_t at,
     bool exact = t->absolute == 0 && t->relative == 0 && t->ulp == 0, fits = false;
     if (k->fraction == 0) {
         unsigned long long steps;
+        double size;
         if (k->has_sign) {
             int64_t x = as_signed(a, k->bytes), y = as_signed(b, k->bytes);
             steps = x > y ? (uint64_t)x - (uint64_t)y : (uint64_t)y - (uint64_t)x;
-            d->absolute = fmax(d->absolute, fabs((double)x - (double)y));
-            d->relative = fmax(d->relative, x == y ? 0 : fabs((double)x - (double)y) / fabs((double)x));
-            fits = fabs((double)x - (double)y) <= t->absolute ||
-                   fabs((double)x - (double)y) / fabs((double)x) <= t->relative;
+            size = fabs((double)x);
         } else {
             steps = a > b ? a - b : b - a;
-            d->absolute = fmax(d->absolute, (double)steps);
-            d->relative = fmax(d->relative, (double)steps / (double)a);
-            fits = (double)steps <= t->absolute || (double)steps / (double)a <= t->relative;
+            size = (double)a;
         }
+        d->absolute = fmax(d->absolute, (double)steps);
+        d->relative = fmax(d->relative, (double)steps / size);
+        fits = (double)steps <= t->absolute || (double)steps / size <= t->relative;
         d->ulp = steps > d->ulp ? steps : d->ulp;
         fits = !exact && (fits || steps <= t->ulp);
     } else {

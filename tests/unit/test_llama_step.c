@@ -9,18 +9,6 @@
 
 enum { CONTEXT = 64, STEPS = 3 };
 
-/* SmolLM2-135M's, with random weights (seed 1): the shape is what makes the nodes. */
-static const llama_config smollm2 = {.layers = 30,
-                                     .width = 576,
-                                     .hidden = 1536,
-                                     .heads = 9,
-                                     .kv_heads = 3,
-                                     .head_dim = 64,
-                                     .vocabulary = 49152,
-                                     .context = 2048,
-                                     .rope_base = 100000.0f,
-                                     .norm_epsilon = 1e-5f};
-
 typedef struct text {
     float *logits; /* of each step */
     int tokens[STEPS];
@@ -121,7 +109,7 @@ static void test_smollm2(void **state)
         printf("skipped: BREAKGRAPH_TEST_SMALL is set, and SmolLM2's shape is large\n");
         skip();
     }
-    compare(&smollm2);
+    compare(&llama_smollm2);
 }
 
 int main(void)

@@ -1,0 +1,74 @@
+#include "diverted.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "record.h"
+#include "shadow.h"
+#include "stepping.h"
+#include "trace.h"
+
+/* Of the first graph of this process, its first replay. */
+static const char *take_trace(void)
+{
+    static atomic_flag taken = ATOMIC_FLAG_INIT;
+    const char *path = getenv("BG_TRACE");
+    if (path == NULL || path[0] == '\0' || atomic_flag_test_and_set(&taken))
+        return NULL;
+    return path;
+}
+
+bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+{
+    bg_status status = BG_OK;
+
+    if (!bg__thread_self()->in_tool) {
+        BG__TRY(bg__shadowing_begin(graph, forward, user, options));
+        graph->trace = take_trace();
+        bg__record_graph(graph);
+    }
+    graph->diverted = graph->stepping != NULL || graph->shadowing != NULL || graph->trace != NULL || graph->recorded;
+done:
+    return status;
+}
+
+static bg_status replay_steps(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < graph->step_count && status == BG_OK; i++)
+        status = bg__replay_step(graph, i, stream);
+    return status;
+}
+
+static bg_status replay(bg_graph *graph, cudaStream_t stream)
+{
+    const char *trace = graph->trace;
+
+    graph->trace = NULL;
+    if (graph->stepping != NULL)
+        return bg__stepping_replay(graph, stream);
+    if (graph->shadowing != NULL)
+        return bg__shadowing_replay(graph, stream);
+    if (trace != NULL)
+        return bg__trace_replay(graph, stream, trace);
+    return replay_steps(graph, stream);
+}
+
+bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status = replay(graph, stream);
+
+    if (status == BG_OK && graph->recorded)
+        bg__record_replay();
+    if (status == BG_OK)
+        graph->diverted = graph->stepping != NULL || graph->shadowing != NULL;
+    return status;
+}
+
+void bg__diverted_end(bg_graph *graph)
+{
+    if (graph->recorded)
+        bg__record_graph_end(graph);
+    bg__shadowing_end(graph->shadowing);
+    bg__stepping_end(graph->stepping);
+}

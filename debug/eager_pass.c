@@ -1,0 +1,107 @@
+#include "eager_pass.h"
+
+bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user, bool zero_tail,
+                                bg__snapshot *before)
+{
+    pass->before = before;
+    pass->inner.begun = true;
+    return bg__graph_of_forward(&pass->graph, name, forward, user, zero_tail);
+}
+
+/* ---- while it runs ---- */
+
+static bg_status before_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
+{
+    bg__eager_pass *pass = user;
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    while (bg__field_tensor_next(call->op, args, &t)) {
+        uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
+        bool reached;
+        if (!t.output || begin == 0 || bg__snapshot_has(pass->before, begin, end))
+            continue;
+        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (reached)
+            BG__TRY(bg__snapshot_add(pass->before, begin, end, stream));
+    }
+    if (pass->record && call->parent->op != NULL)
+        BG__TRY(bg__pass_calls_add(&pass->inner, call, args, true, stream));
+    if (pass->also != NULL)
+        BG__TRY(pass->also->before(pass->also->user, call, args, stream));
+    if (pass->references != NULL)
+        BG__TRY(bg__references_before(pass->references, call, args, stream));
+done:
+    return status;
+}
+
+static bg_status after_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
+{
+    bg__eager_pass *pass = user;
+    bg_status status;
+
+    BG__TRY(bg__pass_calls_add(&pass->calls, call, args, pass->record, stream));
+    if (pass->also != NULL)
+        BG__TRY(pass->also->after(pass->also->user, call, args, stream));
+    if (pass->references != NULL)
+        BG__TRY(bg__references_after(pass->references, call, args, stream));
+done:
+    return status;
+}
+
+bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool record, const char *function)
+{
+    const bg__watcher watcher = {before_call, after_call, pass};
+    bg__thread *self = bg__thread_self();
+    const bg__watcher *outer = self->watcher;
+    bg_status status;
+    cudaError_t waited;
+
+    bg__pass_calls_clear(&pass->calls);
+    bg__pass_calls_clear(&pass->inner);
+    pass->record = record;
+    self->watcher = &watcher;
+    status = bg_replay(pass->graph, stream);
+    self->watcher = outer;
+    bg__pending_note(); /* forward may have left an error of its own */
+    /* Also where it failed: what was queued writes tensors that are put back next. */
+    waited = cudaStreamSynchronize(stream);
+    if (status == BG_OK && waited != cudaSuccess)
+        status = bg__fail_cuda(waited, "cudaStreamSynchronize");
+    else
+        bg__ignore(waited);
+    if (status != BG_OK)
+        bg__fail_where("%s, the pass run eagerly", function);
+    return status;
+}
+
+/* ---- afterwards ---- */
+
+bg_status bg__eager_pass_written(const bg__eager_pass *pass, bg__spans *written)
+{
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < pass->calls.count; i++) {
+        bg__field_tensor t = {0};
+        while (bg__field_tensor_next(pass->calls.list[i].call->op, pass->calls.list[i].args, &t)) {
+            uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
+            bool reached = bg__snapshot_has(pass->before, begin, end);
+            if (!t.output || begin == 0)
+                continue;
+            if (!reached)
+                BG__TRY(bg__tensor_reach(t.tensor, &reached));
+            if (reached)
+                BG__TRY(bg__spans_add(written, begin, end));
+        }
+    }
+done:
+    return status;
+}
+
+void bg__eager_pass_free(bg__eager_pass *pass)
+{
+    bg__pass_calls_free(&pass->calls);
+    bg__pass_calls_free(&pass->inner);
+    bg_graph_destroy(pass->graph);
+    *pass = (bg__eager_pass){0};
+}

@@ -1,0 +1,18 @@
+/* What cJSON lacks. */
+#ifndef BG_DEBUG_JSON_H
+#define BG_DEBUG_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+
+/* A new object at the end of a list; NULL: no host memory, and the list is as it was. */
+static inline cJSON *bg__json_add_object(cJSON *list)
+{
+    cJSON *item = cJSON_CreateObject();
+    if (item != NULL && cJSON_AddItemToArray(list, item))
+        return item;
+    cJSON_Delete(item);
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,123 @@
+#include "lanes.h"
+
+#include <stdlib.h>
+
+void bg__lanes_free(bg__lanes *s)
+{
+    free(s->lane);
+    free(s->after);
+    free(s->first_after);
+    free(s->tail);
+    free(s->left);
+    free(s->seen);
+    free(s->stack);
+    *s = (bg__lanes){0};
+}
+
+static bg_status make_room(bg__lanes *s, const bg__layout *l)
+{
+    s->lane = calloc(l->count + 1, sizeof *s->lane);
+    s->after = calloc(l->edges + 1, sizeof *s->after);
+    s->first_after = calloc(l->count + 2, sizeof *s->first_after);
+    s->tail = calloc(l->count + 1, sizeof *s->tail);
+    s->left = calloc(l->count + 1, sizeof *s->left);
+    s->seen = calloc(l->count + 1, sizeof *s->seen);
+    s->stack = calloc(l->count + 1, sizeof *s->stack);
+    if (s->lane != NULL && s->after != NULL && s->first_after != NULL && s->tail != NULL && s->left != NULL &&
+        s->seen != NULL && s->stack != NULL)
+        return BG_OK;
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the lanes of %zu nodes", l->count);
+}
+
+/* The edges by the node that they reach. */
+static void turn_edges(bg__lanes *s, const bg__layout *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        s->first_after[i + 2] = s->first_after[i + 1] + l->waits[i];
+        s->left[i] = l->first_edge[i + 1] - l->first_edge[i];
+    }
+    for (size_t i = 0; i < l->count; i++)
+        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++)
+            s->after[s->first_after[l->edge_to[e] + 1]++] = i;
+}
+
+/* ---- one node ---- */
+
+static int find_continued(const bg__lanes *s, size_t node)
+{
+    int found = -1;
+    for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++) {
+        int lane = s->lane[s->after[a]];
+        if (s->tail[lane] == s->after[a] && (found < 0 || lane < found))
+            found = lane;
+    }
+    return found;
+}
+
+/* Marks all that comes before node with a number of its own. */
+static size_t mark_before(bg__lanes *s, size_t node)
+{
+    size_t mark = node + 1, depth = 0;
+    s->stack[depth++] = node;
+    while (depth > 0) {
+        size_t at = s->stack[--depth];
+        for (size_t a = s->first_after[at]; a < s->first_after[at + 1]; a++) {
+            if (s->seen[s->after[a]] == mark)
+                continue;
+            s->seen[s->after[a]] = mark;
+            s->stack[depth++] = s->after[a];
+        }
+    }
+    return mark;
+}
+
+/* A chain that has been joined, and by something that node waits for. */
+static int find_ended(bg__lanes *s, size_t node)
+{
+    size_t mark = mark_before(s, node);
+    for (int lane = 0; lane < s->count; lane++)
+        if (s->left[s->tail[lane]] == 0 && s->seen[s->tail[lane]] == mark)
+            return lane;
+    return -1;
+}
+
+static void place_node(bg__lanes *s, size_t node)
+{
+    int lane = find_continued(s, node);
+    if (lane < 0)
+        lane = find_ended(s, node);
+    if (lane < 0)
+        lane = s->count++;
+    s->lane[node] = lane;
+    s->tail[lane] = node;
+    for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++)
+        s->left[s->after[a]]--;
+}
+
+/* ---- all ---- */
+
+/* In the order of a step: of those that wait for none, always the one that was made first. */
+bg_status bg__lanes_find(bg__lanes *s, bg__layout *l)
+{
+    bg_status status;
+
+    BG__TRY(make_room(s, l));
+    turn_edges(s, l);
+    for (size_t i = 0; i < l->count; i++)
+        l->ready[i] = l->waits[i] == 0;
+    for (size_t i = 0, next; i < l->count; i = next) {
+        next = i + 1;
+        if (!l->ready[i])
+            continue;
+        l->ready[i] = false;
+        place_node(s, i);
+        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++) {
+            size_t to = l->edge_to[e];
+            l->ready[to] = --l->waits[to] == 0;
+            if (l->ready[to] && to < next)
+                next = to;
+        }
+    }
+done:
+    return status;
+}

@@ -1,0 +1,137 @@
+#include "pass_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- keeping ---- */
+
+static bool is_kept(const bg__pass_calls *calls, const bg__field_tensor *t)
+{
+    return calls->begun ? t->input : t->output;
+}
+
+static bg_status hold_tensors(const bg__pass_calls *calls, const bg__pass_call *c, cudaStream_t stream)
+{
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    for (int i = 0; bg__field_tensor_next(c->call->op, c->args, &t); i++) {
+        bool reached = false;
+        if (is_kept(calls, &t))
+            BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (!reached)
+            continue;
+        BG__TRY(bg__device_alloc(bg_tensor_bytes(t.tensor), &c->held[i]));
+        BG__TRY_CUDA(cudaMemcpyAsync(c->held[i], t.tensor->data, bg_tensor_bytes(t.tensor), cudaMemcpyDefault, stream));
+    }
+done:
+    return status;
+}
+
+bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const void *args, bool hold,
+                             cudaStream_t stream)
+{
+    bg__pass_call *c;
+
+    if (calls->count == calls->capacity) {
+        size_t capacity = 2 * calls->capacity + 64;
+        bg__pass_call *larger = realloc(calls->list, capacity * sizeof *larger);
+        if (larger == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", capacity);
+        calls->list = larger;
+        calls->capacity = capacity;
+    }
+    c = &calls->list[calls->count];
+    *c = (bg__pass_call){.call = call, .tensors = bg__field_tensor_count(call->op, args)};
+    c->args = malloc(call->op->args_size);
+    c->held = calloc((size_t)c->tensors + 1, sizeof *c->held);
+    if (c->args == NULL || c->held == NULL) {
+        free(c->args);
+        free(c->held);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", call->op->name);
+    }
+    memcpy(c->args, args, call->op->args_size);
+    calls->count++;
+    return hold ? hold_tensors(calls, c, stream) : BG_OK;
+}
+
+void bg__pass_calls_clear(bg__pass_calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        for (int k = 0; k < calls->list[i].tensors; k++)
+            bg__device_free(calls->list[i].held[k]);
+        free(calls->list[i].held);
+        free(calls->list[i].args);
+    }
+    calls->count = calls->next = 0;
+}
+
+void bg__pass_calls_free(bg__pass_calls *calls)
+{
+    bg__pass_calls_clear(calls);
+    free(calls->list);
+    *calls = (bg__pass_calls){0};
+}
+
+/* ---- finding and comparing ---- */
+
+const bg__pass_call *bg__pass_calls_find(bg__pass_calls *calls, const char *name)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        size_t at = (calls->next + i) % calls->count;
+        if (strcmp(calls->list[at].call->name, name) != 0)
+            continue;
+        calls->next = at + 1;
+        return &calls->list[at];
+    }
+    return NULL;
+}
+
+const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, int *place)
+{
+    bg__field_tensor t = {0};
+    for (*place = 0; bg__field_tensor_next(call->call->op, call->args, &t); ++*place)
+        if (strcmp(t.name, field) == 0)
+            return t.tensor;
+    return NULL;
+}
+
+static bg_status compare_tensor(const bg__pass_call *kept, const bg__call *call, const bg__field_tensor *field,
+                                const bg__pass_comparison *c)
+{
+    bg__pass_difference d = {.call = call, .field = field};
+    bg_status status = BG_OK;
+    int place;
+
+    d.tensor = bg__pass_tensor(kept, field->name, &place);
+    d.held = d.tensor != NULL ? kept->held[place] : NULL;
+    if (d.held == NULL)
+        return BG_OK;
+    d.shape = !bg__tensor_has_shape(d.tensor, field->tensor);
+    if (!d.shape)
+        BG__TRY(bg__compare(field->tensor, d.held, field->tensor->data,
+                            bg__tolerances_find(c->tolerances, call, d.tensor->dtype), c->room, c->stream, &d.found));
+    BG__TRY(c->each(c->user, &d));
+done:
+    return status;
+}
+
+bg_status bg__pass_calls_compare(bg__pass_calls *calls, const bg__call *call, const void *args,
+                                 bool (*skip)(const bg__call *call, const bg_tensor *tensor),
+                                 const bg__pass_comparison *comparison)
+{
+    const bg__pass_call *kept = bg__pass_calls_find(calls, call->name);
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    while (kept != NULL && bg__field_tensor_next(call->op, args, &t)) {
+        bool reached;
+        if (!is_kept(calls, &t) || (skip != NULL && skip(call, t.tensor)))
+            continue;
+        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (reached)
+            BG__TRY(compare_tensor(kept, call, &t, comparison));
+    }
+done:
+    return status;
+}

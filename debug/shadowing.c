@@ -1,0 +1,254 @@
+/* bg_shadow, and BG_SHADOW: every replay of a graph beside the pass itself. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "outline.h"
+#include "record.h"
+#include "shadow.h"
+
+/* ---- findings ---- */
+
+static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+{
+    static const char *const advice =
+        "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
+        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)";
+    char text[800];
+
+    if (out->told)
+        return BG_OK;
+    out->told = true;
+    if (found == NULL)
+        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
+                       "%s: another shape or dtype in the graph than in the eager pass", out->name);
+    else
+        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice, "%s: %s", out->name,
+                       bg__compare_text(out->tensor, found, "eager", "replayed", text, sizeof text));
+    return BG_OK;
+}
+
+static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+{
+    bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data,
+                   "give what the pass keeps from run to run as options.state; sums by atomics may also differ",
+                   "%s differs in %llu elements between two eager runs that begin alike", out->name,
+                   found != NULL ? found->differing : 0);
+    return BG_OK;
+}
+
+/* ---- bg_shadow ---- */
+
+static bg_status replay_and_compare(bg__shadow *s, bool *differs)
+{
+    bg_status status;
+    size_t beyond;
+
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(bg__shadow_run_replay(s));
+    BG__TRY(bg__shadow_compare(s, false, tell_mismatch, &beyond));
+    *differs |= beyond > 0;
+done:
+    return status;
+}
+
+static bg_status repeat(bg__shadow *s, bool *differs)
+{
+    bg_status status = BG_OK;
+    size_t beyond;
+
+    for (int i = 1; i < s->options.repeats; i++) {
+        BG__TRY(bg__shadow_restore(s));
+        BG__TRY(bg__shadow_run_eager(s, false, false));
+        BG__TRY(bg__shadow_compare(s, true, tell_varying, &beyond));
+        BG__TRY(replay_and_compare(s, differs));
+    }
+done:
+    return status;
+}
+
+static bg_status compare_calls(bg__shadow *s, bool recorded)
+{
+    bg_status status;
+
+    BG__TRY(bg__shadow_restore(s));
+    if (!recorded) {
+        BG__TRY(bg__shadow_run_eager(s, true, true));
+        BG__TRY(bg__shadow_restore(s));
+    }
+    BG__TRY(bg__shadow_compare_calls(s));
+done:
+    return status;
+}
+
+static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **graph)
+{
+    bool every_call = !s->options.outputs_only, differs = false;
+    bg_status status;
+
+    BG__TRY(bg__shadow_run_eager(s, every_call, every_call));
+    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_capture(s, pass, NULL, graph));
+    BG__TRY(bg__shadow_set_graph(s, *graph));
+    BG__TRY(bg__outline_note(s->report, *graph));
+    BG__TRY(replay_and_compare(s, &differs));
+    if (every_call)
+        BG__TRY(compare_calls(s, true));
+    BG__TRY(repeat(s, &differs));
+    if (differs && !every_call)
+        BG__TRY(compare_calls(s, false));
+done:
+    return status;
+}
+
+bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
+                    bg_report **report)
+{
+    const bg__shadow_pass pass = {"the forward pass", forward, user, stream, false};
+    bg__shadow s = {0};
+    bg_graph *graph = NULL;
+    bg_status status, restored;
+    char text[1024];
+
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(forward);
+    bg__pending_note();
+    if (stream == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_shadow: stream is NULL; create a stream and use that");
+    BG__TRY(bg__wait_for_device("bg_shadow")); /* what uses the tensors, on any stream */
+    BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
+    BG__TRY(shadow(&s, &pass, &graph));
+done:
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    restored = s.stream != NULL ? bg__shadow_restore(&s) : BG_OK;
+    if (status != BG_OK)
+        bg__fail_restore(text);
+    else
+        status = restored;
+    if (status == BG_OK) {
+        *report = s.report;
+        s.report = NULL;
+    }
+    bg__shadow_free(&s);
+    bg_graph_destroy(graph);
+    return status;
+}
+
+/* ---- BG_SHADOW ---- */
+
+struct bg__shadowing {
+    bg__shadow shadow;
+    bool every_call; /* BG_SHADOW=calls */
+    bool begun;      /* a replay has been shadowed */
+    bool explained;  /* call by call */
+    int told;        /* findings */
+};
+
+bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+{
+    static const char *const names[] = {"0", "1", "calls", NULL};
+    struct bg__shadowing *shadowing = NULL;
+    bg__shadow_pass pass = {graph->name, forward, user, NULL, options->zero_tail};
+    bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
+    bg_status status;
+    int index = 0;
+
+    BG__TRY(bg__env_choice("BG_SHADOW", names, 0, &index));
+    if (index == 0 || forward == NULL || graph->stepping != NULL)
+        goto done;
+    shadowing = calloc(1, sizeof *shadowing);
+    if (shadowing == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for BG_SHADOW");
+        goto done;
+    }
+    shadowing->every_call = index == 2;
+    BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
+    shadowing->shadow.graph = graph;
+    graph->shadowing = shadowing;
+    shadowing = NULL;
+done:
+    bg__shadowing_end(shadowing);
+    return status;
+}
+
+void bg__shadowing_end(struct bg__shadowing *shadowing)
+{
+    if (shadowing == NULL)
+        return;
+    bg__shadow_free(&shadowing->shadow);
+    free(shadowing);
+}
+
+/* Memory as it is now is what both ways begin with. */
+static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
+{
+    bg__shadow *s = &g->shadow;
+    bg__footprint footprint = {0};
+    bg_status status;
+
+    BG__TRY(bg__snapshot_refresh(&s->image, s->stream));
+    if (g->begun)
+        goto done;
+    BG__TRY(bg__footprint_take(&footprint, graph));
+    BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
+done:
+    bg__footprint_free(&footprint);
+    return status;
+}
+
+/* Ends with memory as the replay leaves it; *replayed: what bg_replay returns is known. */
+static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_status *replayed)
+{
+    bg__shadow *s = &g->shadow;
+    bg_status status;
+    size_t beyond;
+
+    BG__TRY(take_image(g, graph));
+    BG__TRY(bg__shadow_run_eager(s, g->every_call, g->every_call));
+    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_restore(s));
+    if (!g->begun) {
+        BG__TRY(bg__shadow_set_graph(s, graph));
+        BG__TRY(bg__outline_note(s->report, graph));
+        g->begun = true;
+    }
+    *replayed = bg__shadow_run_replay(s);
+    if (*replayed != BG_OK)
+        return BG_OK;
+    BG__TRY(bg__shadow_compare(s, false, tell_mismatch, &beyond));
+    if (!g->every_call && (beyond == 0 || g->explained))
+        goto done;
+    g->explained = true;
+    BG__TRY(compare_calls(s, g->every_call));
+    BG__TRY(bg__shadow_restore(s));
+    *replayed = bg__shadow_run_replay(s);
+done:
+    return status;
+}
+
+bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
+{
+    struct bg__shadowing *g = graph->shadowing;
+    bg__thread *self = bg__thread_self();
+    bool in_tool = self->in_tool;
+    char hidden = bg__fail_hide();
+    bg_status status, replayed = BG_OK;
+
+    g->shadow.stream = stream;
+    self->in_tool = true;
+    status = shadow_replay(g, graph, &replayed);
+    self->in_tool = in_tool;
+    if (status != BG_OK) {
+        bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", graph->name, bg_last_error());
+        (void)bg__shadow_restore(&g->shadow);
+        replayed = bg__shadow_run_replay(&g->shadow);
+    }
+    if (bg_report_count(g->shadow.report) > g->told) {
+        g->told = bg_report_count(g->shadow.report);
+        bg__report_print(g->shadow.report, stderr);
+        bg__record_report(g->shadow.report);
+    }
+    if (replayed == BG_OK)
+        bg__fail_unhide(hidden);
+    return replayed;
+}

@@ -1,0 +1,146 @@
+#include "snapshot.h"
+
+#include <stdlib.h>
+
+#include "memory/ledger.h"
+
+static bg_status room_for_one(bg__snapshot *s)
+{
+    size_t capacity = 2 * s->capacity + 64;
+    bg__snapshot_piece *larger;
+
+    if (s->count < s->capacity)
+        return BG_OK;
+    larger = realloc(s->list, capacity * sizeof *larger);
+    if (larger == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu pieces of a snapshot", capacity);
+    s->list = larger;
+    s->capacity = capacity;
+    return BG_OK;
+}
+
+static bg_status copy_piece(const bg__snapshot_piece *piece, bool back, cudaStream_t stream)
+{
+    void *memory = (void *)piece->begin;
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(back ? memory : piece->copy, back ? piece->copy : memory, piece->end - piece->begin,
+                                 cudaMemcpyDefault, stream));
+done:
+    return status;
+}
+
+static bg_status add_piece(bg__snapshot *s, const bg__span *span, cudaStream_t stream)
+{
+    bg__snapshot_piece piece = {.begin = span->begin, .end = span->end};
+    bg_status status;
+
+    BG__TRY(room_for_one(s));
+    BG__TRY(bg__driver_generation((const void *)span->begin, &piece.generation));
+    BG__TRY(bg__device_alloc(span->end - span->begin, &piece.copy));
+    s->list[s->count++] = piece;
+    BG__TRY(bg__spans_add(&s->all, span->begin, span->end));
+    BG__TRY(copy_piece(&piece, false, stream));
+done:
+    return status;
+}
+
+bool bg__snapshot_has(const bg__snapshot *s, uintptr_t begin, uintptr_t end)
+{
+    for (size_t i = 0; i < s->all.count && begin < end; i++)
+        if (s->all.list[i].begin <= begin && begin < s->all.list[i].end)
+            begin = s->all.list[i].end;
+    return begin >= end;
+}
+
+bg_status bg__snapshot_add(bg__snapshot *s, uintptr_t begin, uintptr_t end, cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__spans rest = {0};
+    bg_status status = BG_OK;
+
+    if (bg__snapshot_has(s, begin, end))
+        return BG_OK;
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__spans_add_rest(&rest, begin, end, &s->all));
+    for (size_t i = 0; i < rest.count; i++)
+        BG__TRY(add_piece(s, &rest.list[i], stream));
+done:
+    bg__spans_free(&rest);
+    bg__relax_end(relaxed);
+    return status;
+}
+
+bg_status bg__snapshot_add_all(bg__snapshot *s, const bg__spans *spans, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < spans->count; i++)
+        BG__TRY(bg__snapshot_add(s, spans->list[i].begin, spans->list[i].end, stream));
+done:
+    return status;
+}
+
+static bg_status is_there(const bg__snapshot_piece *piece, bool *there)
+{
+    uint64_t generation;
+    bg_status status;
+    BG__TRY(bg__driver_generation((const void *)piece->begin, &generation));
+    *there = generation == piece->generation;
+done:
+    return status;
+}
+
+bg_status bg__snapshot_refresh(bg__snapshot *s, cudaStream_t stream)
+{
+    size_t kept = 0, i;
+    bg_status status = BG_OK;
+
+    for (i = 0; i < s->count; i++) {
+        bool there;
+        BG__TRY(is_there(&s->list[i], &there));
+        if (!there) {
+            bg__device_free(s->list[i].copy);
+            continue;
+        }
+        s->list[kept++] = s->list[i];
+        BG__TRY(copy_piece(&s->list[kept - 1], false, stream));
+    }
+    s->count = kept;
+    bg__spans_free(&s->all);
+    for (i = 0; i < kept; i++)
+        BG__TRY(bg__spans_add(&s->all, s->list[i].begin, s->list[i].end));
+done:
+    return status;
+}
+
+bg_status bg__snapshot_restore(const bg__snapshot *s, cudaStream_t stream)
+{
+    bg_status first = BG_OK;
+    for (size_t i = 0; i < s->count; i++) {
+        bool there = false;
+        bg_status status = is_there(&s->list[i], &there);
+        if (status == BG_OK && there)
+            status = copy_piece(&s->list[i], true, stream);
+        if (status != BG_OK && first == BG_OK) {
+            first = status;
+            bg__fail_where("tensors that a pass had changed could not all be put back");
+        }
+    }
+    return first;
+}
+
+const void *bg__snapshot_find(const bg__snapshot *s, uintptr_t begin, uintptr_t end)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i].begin <= begin && end <= s->list[i].end)
+            return (const char *)s->list[i].copy + (begin - s->list[i].begin);
+    return NULL;
+}
+
+void bg__snapshot_free(bg__snapshot *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        bg__device_free(s->list[i].copy);
+    free(s->list);
+    bg__spans_free(&s->all);
+    *s = (bg__snapshot){0};
+}

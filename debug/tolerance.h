@@ -1,0 +1,29 @@
+/* What difference is let pass, by dtype and op call: "f16:ulp=4; attention:rel=1e-3,abs=1e-6". */
+#ifndef BG_DEBUG_TOLERANCE_H
+#define BG_DEBUG_TOLERANCE_H
+
+#include <breakgraph/shadow.h>
+
+#include "capture/capture.h"
+
+typedef struct bg__tolerance_item {
+    char *name; /* of a call, or a pattern; NULL: of a dtype, or for all */
+    int dtype;  /* -1: of any */
+    bg_tolerance tolerance;
+} bg__tolerance_item;
+
+/* Starts zeroed. */
+typedef struct bg__tolerances {
+    bg_tolerance base;
+    bg__tolerance_item *list;
+    size_t count;
+} bg__tolerances;
+
+/* Adds what text says (NULL: nothing) to it. from: where text stands, for the sentence. INVALID_ARGUMENT, with what is
+ * wrong and what is allowed. */
+bg_status bg__tolerances_add(bg__tolerances *tolerances, const char *text, const char *from);
+/* call may be NULL. */
+const bg_tolerance *bg__tolerances_find(const bg__tolerances *tolerances, const bg__call *call, bg_dtype dtype);
+void bg__tolerances_free(bg__tolerances *tolerances);
+
+#endif

@@ -1,0 +1,512 @@
+/* Reports as files: what is written is read again, two become one, nothing hostile gets in, and none breaks a page. */
+#include "support.h"
+
+#include "../../debug/report.h"
+
+#include <cjson/cJSON.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TEXT_BYTES = 1 << 18 };
+
+static char directory[64];
+static char path[96];
+
+static const bg__call call = {.name = (char *)"rope#3", .site = {"model.c", 42}};
+
+/* All members of all parts. */
+#define OUTLINE                                                                                                        \
+    "{\"name\": \"decode\", \"breaks\": 1, \"capture_ms\": 3.5, \"instantiate_ms\": null, "                            \
+    "\"segments\": [{\"nodes\": 2, \"kernel_nodes\": 1}], "                                                            \
+    "\"steps\": [{\"kind\": \"launch\", \"segment\": 0}, {\"kind\": \"call\", \"call\": \"rope#3\"}], "                \
+    "\"calls\": [{\"name\": \"rope#3\", \"op\": \"rope\", \"file\": \"model.c\", \"line\": 42, \"eager\": true, "      \
+    "\"segment\": -1}], "                                                                                              \
+    "\"nodes\": [{\"segment\": 0, \"node\": 1, \"kind\": \"kernel\", \"kernel\": \"k\", \"call\": \"\", \"lane\": 0, " \
+    "\"after\": [0]}]}"
+#define COMPARISON                                                                                                     \
+    "{\"call\": \"rope#3\", \"field\": \"x\", \"file\": \"model.c\", \"line\": 42, \"against\": \"eager\", "           \
+    "\"dtype\": \"f32\", \"elements\": 576, \"differing\": 3, \"beyond\": 2, \"first\": 17, \"absolute\": 0.5, "       \
+    "\"relative\": null, \"ulp\": 1e19, \"nan\": [0, 3], \"infinite\": [0, 0], \"digest\": [\"1f\", \"8a\"]}"
+#define TRIAL                    "{\"eager\": [\"rope#3\"], \"all\": false, \"why\": \"search\", \"verdict\": \"good\", \"seconds\": 0.25}"
+#define TIMING                   "{\"what\": \"segment 0\", \"cpu_us\": 3.5, \"gpu_us\": 12.5}"
+#define FINDING                  "{\"kind\": \"freed\", \"severity\": \"fault\", \"message\": \"m\"}"
+#define REPORT_OF(version, more) "{\"report_version\": " version ", \"tool\": \"t\", \"graph\": \"g\", " more "}"
+#define REPORT(more)             REPORT_OF("2", more)
+#define PARTS(more)              REPORT("\"findings\": [], " more)
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(directory, sizeof directory, "/tmp/breakgraph-read.XXXXXX");
+    if (mkdtemp(directory) == NULL)
+        return 1;
+    snprintf(path, sizeof path, "%s/report", directory);
+    return 0;
+}
+
+/* The directory goes only where nothing is left beside the report. */
+static int teardown(void **state)
+{
+    (void)state;
+    (void)remove(path);
+    return rmdir(directory);
+}
+
+static void write_bytes(const char *bytes, size_t count)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What the file holds; the caller frees it. */
+static char *read_all(void)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = calloc(1, TEXT_BYTES);
+    assert_non_null(file);
+    assert_non_null(text);
+    assert_true(fread(text, 1, TEXT_BYTES - 1, file) < TEXT_BYTES - 1);
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static bg_report *read_text(const char *json)
+{
+    bg_report *report = NULL;
+    write_bytes(json, strlen(json));
+    EXPECT_OK(bg_report_read(&report, path));
+    assert_non_null(report);
+    return report;
+}
+
+static void expect_refused(const char *json, bg_status expected, const char *why)
+{
+    bg_report *report = (bg_report *)path;
+    write_bytes(json, strlen(json));
+    EXPECT_STATUS(bg_report_read(&report, path), expected);
+    assert_null(report);
+    EXPECT_ERROR(path);
+    EXPECT_ERROR(why);
+}
+
+static char *json_of(const bg_report *report)
+{
+    EXPECT_OK(bg_report_write(report, BG_JSON, path));
+    return read_all();
+}
+
+static char *page_of(const bg_report *report)
+{
+    EXPECT_OK(bg_report_write(report, BG_HTML, path));
+    return read_all();
+}
+
+static cJSON *parsed(const char *text)
+{
+    cJSON *root = cJSON_Parse(text);
+    assert_non_null(root);
+    return root;
+}
+
+/* How many items the list of that name has. */
+static int count_of(const bg_report *report, const char *name)
+{
+    char *text = json_of(report);
+    cJSON *root = parsed(text);
+    int count = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, name));
+    cJSON_Delete(root);
+    free(text);
+    return count;
+}
+
+static const char *graph_of_outline(const cJSON *root)
+{
+    return cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(root, "outline"), "name"));
+}
+
+static bg_report *make(void)
+{
+    bg_report *report;
+    EXPECT_OK(bg__report_create(&report, "check", "decode"));
+    return report;
+}
+
+static bg_report *make_full(void)
+{
+    bg_report *report = make();
+    static const char *const names[] = {"comparisons", "trials", "timings"};
+    static const char *const items[] = {COMPARISON, TRIAL, TIMING};
+    bg__report_add(report, "note-kind", BG_NOTE, NULL, NULL, "", "worth knowing");
+    bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "keep it", "a \"quoted\" \\ line\nand \xc3\xa9");
+    bg__report_add(report, "odd", BG_WARNING, NULL, (void *)UINTPTR_MAX, "look", "<b>");
+    EXPECT_OK(bg__report_set_outline(report, parsed(OUTLINE)));
+    for (int i = 0; i < 3; i++)
+        assert_true(cJSON_AddItemToArray(bg__report_part(report, names[i]), parsed(items[i])));
+    return report;
+}
+
+static void test_round_trip(void **state)
+{
+    bg_report *report = make_full(), *again = NULL;
+    char *first = json_of(report), *second;
+    bg_finding finding = BG_FINDING_INIT;
+    (void)state;
+    EXPECT_OK(bg_report_read(&again, path));
+    assert_int_equal(bg_report_count(again), 3);
+    EXPECT_OK(bg_report_get(again, 0, &finding));
+    assert_string_equal(finding.kind, "freed");
+    assert_int_equal(finding.severity, BG_FAULT);
+    assert_string_equal(finding.call, "rope#3");
+    assert_string_equal(finding.file, "model.c");
+    assert_int_equal(finding.line, 42);
+    assert_ptr_equal(finding.address, (void *)0x1000);
+    assert_string_equal(finding.advice, "keep it");
+    second = json_of(again);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+    bg_report_destroy(report);
+    bg_report_destroy(again);
+}
+
+static void test_text_again(void **state)
+{
+    bg_report *report = read_text(REPORT("\"findings\": [" FINDING "], \"lost\": 2"));
+    char *text;
+    (void)state;
+    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
+    text = read_all();
+    assert_string_equal(text, "t of g: 1 finding\nfault [freed]: m\n2 more for which there was no host memory\n");
+    free(text);
+    bg_report_destroy(report);
+}
+
+/* What a newer writer may have added is left out; of two members of a name the first counts. */
+static void test_unknown_members(void **state)
+{
+    bg_report *report = read_text(REPORT("\"tool\": 7, \"findings\": [" FINDING "], \"newer\": [[[{}]]], \"trials\": "
+                                         "[{\"verdict\": \"bad\", \"verdict\": 1, \"newer\": {\"a\": []}}]"));
+    char *text = json_of(report);
+    (void)state;
+    assert_null(strstr(text, "newer"));
+    assert_non_null(strstr(text, "\"bad\""));
+    assert_non_null(strstr(text, "\"tool\":\t\"t\""));
+    free(text);
+    bg_report_destroy(report);
+}
+
+static void test_versions(void **state)
+{
+    (void)state;
+    expect_refused(REPORT_OF("1", "\"findings\": []"), BG_ERROR_UNSUPPORTED, "version 1,");
+    expect_refused(REPORT_OF("3", "\"breakgraph\": \"9.8.7\", \"findings\": 7"), BG_ERROR_UNSUPPORTED, "(9.8.7)");
+    EXPECT_ERROR("reads version 2");
+    expect_refused(REPORT_OF("1e999", "\"findings\": []"), BG_ERROR_UNSUPPORTED, "version inf");
+    expect_refused(REPORT_OF("2.5", "\"findings\": []"), BG_ERROR_UNSUPPORTED, "version 2.5");
+    expect_refused(REPORT_OF("\"2\"", "\"findings\": []"), BG_ERROR_IO, "report_version");
+    expect_refused("{\"findings\": []}", BG_ERROR_IO, "report_version");
+    expect_refused("[2]", BG_ERROR_IO, "report_version");
+    expect_refused("2", BG_ERROR_IO, "report_version");
+}
+
+static void test_no_json(void **state)
+{
+    static const char cut[] = "{\"report_version\": 2,\n\"tool\": \"t\",\n\"gra";
+    static const char inside[] = REPORT("\"findings\": []") "\0and more";
+    bg_report *report = NULL;
+    char *deep = malloc(TEXT_BYTES + 1);
+    (void)state;
+    expect_refused("", BG_ERROR_IO, "not JSON");
+    expect_refused(cut, BG_ERROR_IO, "(line 3)");
+    expect_refused(REPORT("\"findings\": []") " {}", BG_ERROR_IO, "not JSON");
+    write_bytes(inside, sizeof inside);
+    EXPECT_STATUS(bg_report_read(&report, path), BG_ERROR_IO);
+    assert_non_null(deep);
+    memset(deep, '[', TEXT_BYTES);
+    deep[TEXT_BYTES] = '\0';
+    expect_refused(deep, BG_ERROR_IO, "not JSON");
+    for (int i = 0; i < TEXT_BYTES; i += 5)
+        memcpy(deep + i, "{\"a\":", i + 5 <= TEXT_BYTES ? 5 : TEXT_BYTES - i);
+    expect_refused(deep, BG_ERROR_IO, "not JSON");
+    free(deep);
+}
+
+static void test_no_file(void **state)
+{
+    bg_report *report = (bg_report *)path;
+    (void)state;
+    EXPECT_STATUS(bg_report_read(&report, path), BG_ERROR_IO);
+    assert_null(report);
+    EXPECT_ERROR("No such file");
+    EXPECT_STATUS(bg_report_read(&report, directory), BG_ERROR_IO);
+    EXPECT_ERROR("directory");
+    EXPECT_STATUS(bg_report_read(&report, "/dev/zero"), BG_ERROR_IO);
+    EXPECT_ERROR("larger than");
+    EXPECT_STATUS(bg_report_read(NULL, path), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_read(&report, NULL), BG_ERROR_INVALID_ARGUMENT);
+}
+
+static void test_wrong_forms(void **state)
+{
+    static const struct {
+        const char *json, *why;
+    } cases[] = {
+        {REPORT("\"lost\": 0"), "\"findings\" is missing"},
+        {REPORT("\"findings\": {}"), "findings is not a list of objects"},
+        {REPORT("\"findings\": [" FINDING ", 7]"), "findings is not a list of objects"},
+        {REPORT("\"findings\": [], \"lost\": -2"), "lost is not"},
+        {REPORT("\"findings\": [], \"lost\": 1e300"), "lost is not"},
+        {"{\"report_version\": 2, \"graph\": \"g\", \"findings\": []}", "\"tool\" is missing"},
+        {"{\"report_version\": 2, \"tool\": null, \"graph\": \"g\", \"findings\": []}", "tool is not a string"},
+        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"fault\"}]"), "findings[0]: \"message\" is missing"},
+        {REPORT("\"findings\": [{\"kind\": 1}]"), "findings[0].kind is not a string"},
+        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"Fault\"}]"), "findings[0].severity is not a known"},
+        {REPORT("\"findings\": [{\"line\": 1.5}]"), "findings[0].line"},
+        {REPORT("\"findings\": [{\"line\": 3000000000}]"), "findings[0].line"},
+        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"note\", \"message\": \"m\", \"address\": \"0xzz\"}]"),
+         "findings[0].address"},
+        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"note\", \"message\": \"m\", \"address\": "
+                "\"0xfffffffffffffffff\"}]"),
+         "findings[0].address"},
+        {PARTS("\"outline\": []"), "outline is not an object"},
+        {PARTS("\"outline\": {\"breaks\": -1}"), "outline.breaks is not a count"},
+        {PARTS("\"outline\": {\"segments\": [{\"nodes\": \"2\"}]}"), "outline.segments[0].nodes"},
+        {PARTS("\"outline\": {\"steps\": [{\"kind\": \"launch\", \"segment\": 0}]}"), "outline.steps[0].segment"},
+        {PARTS("\"outline\": {\"steps\": [{}]}"), "outline.steps[0]: \"kind\" is missing"},
+        {PARTS("\"outline\": {\"calls\": [{\"name\": \"a\", \"eager\": 1}]}"), "outline.calls[0].eager"},
+        {PARTS("\"outline\": {\"segments\": [{}], \"nodes\": [{\"segment\": 1, \"node\": 0}]}"), "of 1"},
+        {PARTS("\"outline\": {\"nodes\": [{\"segment\": 0, \"node\": 0, \"after\": [\"1\"]}]}"),
+         "outline.nodes[0].after"},
+        {PARTS("\"comparisons\": 7"), "comparisons is not a list of objects"},
+        {PARTS("\"comparisons\": [{\"nan\": [0]}]"), "comparisons[0].nan is not two counts"},
+        {PARTS("\"comparisons\": [{\"nan\": [0, -1]}]"), "comparisons[0].nan"},
+        {PARTS("\"comparisons\": [{\"absolute\": \"0.5\"}]"), "comparisons[0].absolute"},
+        {PARTS("\"comparisons\": [{\"digest\": [7]}]"), "comparisons[0].digest"},
+        {PARTS("\"trials\": [{\"verdict\": \"good\"}, {\"verdict\": \"ugly\"}]"), "trials[1].verdict"},
+        {PARTS("\"trials\": [{\"verdict\": \"good\", \"eager\": \"all\"}]"), "trials[0].eager"},
+        {PARTS("\"timings\": [{}]"), "timings[0]: \"what\" is missing"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_refused(cases[i].json, BG_ERROR_IO, cases[i].why);
+}
+
+/* A full report with one byte changed, or cut anywhere: refused or read, and what is read can be written. */
+static void test_damaged(void **state)
+{
+    bg_report *report = make_full();
+    char *json = json_of(report), *page;
+    size_t size = strlen(json);
+    int good = 0, refused = 0;
+    (void)state;
+    bg_report_destroy(report);
+    for (size_t i = 0; i < size; i++) {
+        for (int way = 0; way < 3; way++) {
+            char kept = json[i];
+            json[i] = "0\"["[way];
+            write_bytes(json, size);
+            json[i] = kept;
+            if (bg_report_read(&report, path) != BG_OK) {
+                assert_null(report);
+                refused++;
+                continue;
+            }
+            good++;
+            page = page_of(report);
+            free(page);
+            bg_report_destroy(report);
+        }
+        write_bytes(json, i);
+        EXPECT_STATUS(bg_report_read(&report, path), i + 1 < size ? BG_ERROR_IO : BG_OK); /* the last is a newline */
+        bg_report_destroy(report);
+    }
+    assert_true(good > 0 && refused > 0);
+    free(json);
+}
+
+static void test_merge(void **state)
+{
+    bg_report *report = make(), *from = make_full();
+    char *before = json_of(from), *text;
+    (void)state;
+    bg__report_add(report, "freed", BG_FAULT, &call, (void *)0x1000, "keep it", "a \"quoted\" \\ line\nand \xc3\xa9");
+    EXPECT_OK(bg_report_merge(report, from));
+    assert_int_equal(bg_report_count(report), 3); /* one of them was there */
+    EXPECT_OK(bg_report_merge(report, from));
+    assert_int_equal(bg_report_count(report), 3);
+    assert_int_equal(count_of(report, "comparisons"), 2);
+    assert_int_equal(count_of(report, "trials"), 2);
+    assert_int_equal(count_of(report, "timings"), 2);
+    text = json_of(from); /* as it was */
+    assert_string_equal(before, text);
+    free(text);
+    bg_report_destroy(from); /* nothing of it is lent */
+    text = json_of(report);
+    assert_non_null(strstr(text, "worth knowing"));
+    assert_non_null(strstr(text, "rope#3"));
+    free(text);
+    free(before);
+    bg_report_destroy(report);
+}
+
+static void test_merge_outline(void **state)
+{
+    bg_report *report = make(), *from = make_full(), *other = make();
+    cJSON *root;
+    char *text;
+    (void)state;
+    EXPECT_OK(bg__report_set_outline(other, parsed("{\"name\": \"other\"}")));
+    EXPECT_OK(bg_report_merge(report, from));
+    EXPECT_OK(bg_report_merge(report, other));
+    text = json_of(report);
+    root = parsed(text);
+    assert_string_equal(graph_of_outline(root), "decode");
+    cJSON_Delete(root);
+    free(text);
+    EXPECT_STATUS(bg_report_merge(report, report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_merge(NULL, from), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_merge(report, NULL), BG_ERROR_INVALID_ARGUMENT);
+    bg_report_destroy(report);
+    bg_report_destroy(from);
+    bg_report_destroy(other);
+}
+
+static void test_merge_lost(void **state)
+{
+    bg_report *report = read_text(REPORT("\"findings\": [], \"lost\": 2147483647"));
+    bg_report *from = read_text(REPORT("\"findings\": [], \"lost\": 2"));
+    char *text;
+    (void)state;
+    EXPECT_OK(bg_report_merge(from, report));
+    text = json_of(from);
+    assert_non_null(strstr(text, "2147483647"));
+    free(text);
+    bg_report_destroy(report);
+    bg_report_destroy(from);
+}
+
+/* What stands between the two in text; the caller frees it. */
+static char *between(const char *text, const char *before, const char *after)
+{
+    const char *from = strstr(text, before), *to;
+    assert_non_null(from);
+    from += strlen(before);
+    to = strstr(from, after);
+    assert_non_null(to);
+    return strndup(from, (size_t)(to - from));
+}
+
+static int occurrences(const char *text, const char *of)
+{
+    int count = 0;
+    while ((text = strstr(text, of)) != NULL) {
+        count++;
+        text += strlen(of);
+    }
+    return count;
+}
+
+/* The page holds the report as it is, and each element of the page once, whatever the report holds. */
+static void test_page_escapes(void **state)
+{
+    static const char hostile[] =
+        "</script><!-- <script> </noscript> </title> & \xe2\x80\xa8 \xe2\x80\xa9 ]]> ' \\u003c";
+    bg_report *report;
+    bg_finding finding = BG_FINDING_INIT;
+    char *page, *json, *text;
+    cJSON *root;
+    (void)state;
+    EXPECT_OK(bg__report_create(&report, hostile, hostile));
+    bg__report_add(report, hostile, BG_FAULT, &call, NULL, hostile, "%s", hostile);
+    page = page_of(report);
+    assert_int_equal(occurrences(page, "<script"), 2);
+    assert_int_equal(occurrences(page, "</script>"), 2);
+    assert_int_equal(occurrences(page, "</noscript>"), 1);
+    assert_int_equal(occurrences(page, "</title>"), 1);
+    assert_int_equal(occurrences(page, "<!--"), 0);
+    json = between(page, "id=\"report\">", "</script>");
+    assert_null(strchr(json, '<'));
+    assert_null(strstr(json, "\xe2\x80"));
+    root = parsed(json);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "tool")), hostile);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.message, hostile);
+    text = between(page, "<noscript>", "</noscript>");
+    assert_non_null(strstr(text, "&lt;/script&gt;&lt;!-- "));
+    assert_non_null(strstr(text, "at model.c:42"));
+    cJSON_Delete(root);
+    free(text);
+    free(json);
+    free(page);
+    bg_report_destroy(report);
+}
+
+/* One file that asks the network for nothing. */
+static void test_page_alone(void **state)
+{
+    bg_report *report = make_full();
+    char *page = page_of(report), *title = between(page, "<title>\n", "\n</title>");
+    struct stat about;
+    (void)state;
+    assert_string_equal(title, "check of decode: 3 findings");
+    assert_null(strstr(page, "src="));
+    assert_null(strstr(page, "@import"));
+    assert_null(strstr(page, "url("));
+    assert_null(strstr(page, "https:"));
+    assert_non_null(strstr(page, "default-src 'none'"));
+    assert_null(strstr(page, "@REPORT@"));
+    assert_null(strstr(page, "@TEXT@"));
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0644);
+    free(title);
+    free(page);
+    bg_report_destroy(report);
+}
+
+static void test_page_whole_or_not(void **state)
+{
+    bg_report *report = make_full();
+    struct rlimit limit, small;
+    void (*before)(int);
+    bg_status status;
+    char *text;
+    (void)state;
+    write_bytes("old", 3);
+    before = signal(SIGXFSZ, SIG_IGN);
+    assert_true(before != SIG_ERR);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = limit;
+    small.rlim_cur = 8192; /* the page begins to fit */
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    status = bg_report_write(report, BG_HTML, path);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_true(signal(SIGXFSZ, before) != SIG_ERR);
+    EXPECT_STATUS(status, BG_ERROR_IO);
+    EXPECT_ERROR(path);
+    text = read_all();
+    assert_string_equal(text, "old");
+    free(text);
+    bg_report_destroy(report);
+}
+
+#define READ_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        READ_TEST(test_round_trip),    READ_TEST(test_text_again),        READ_TEST(test_unknown_members),
+        READ_TEST(test_versions),      READ_TEST(test_no_json),           READ_TEST(test_no_file),
+        READ_TEST(test_wrong_forms),   READ_TEST(test_damaged),           READ_TEST(test_merge),
+        READ_TEST(test_merge_outline), READ_TEST(test_merge_lost),        READ_TEST(test_page_escapes),
+        READ_TEST(test_page_alone),    READ_TEST(test_page_whole_or_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* Shadow: passes whose replay computes something else than the pass itself, each beside a clean twin. */
+#include "finding_support.h"
+
+#include <breakgraph/shadow.h>
+#include <math.h>
+#include <string.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+BG_OP(sum, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y))
+{
+    bg_status status;
+    if (args->y.data == NULL) {
+        args->y = bg_tensor_1d(NULL, BG_F32, N);
+        status = bg_scratch(args, N * sizeof(float), &args->y.data);
+        if (status != BG_OK)
+            return status;
+    }
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 5, N, stream));
+}
+
+enum { FROZEN, CANCELS, EAGER, STATE, VARIES };
+
+typedef struct model {
+    fixture *f;
+    int kind;
+    bool clean;
+    int passes; /* so far */
+    float step; /* by which a value changes from pass to pass */
+    int line;
+} model;
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        bg_status status_ = (call);                                                                                    \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+    float drift = m->clean ? 0 : m->step * (float)m->passes;
+    shift_args shifted = {.x = f->y, .y = {.dtype = BG_F32}};
+
+    m->passes++;
+    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
+    switch (m->kind) {
+    case FROZEN:
+    case VARIES:
+        m->line = __LINE__ + 1;
+        TRY(BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 1 + drift));
+        break;
+    case CANCELS: /* (1 + d) and (1 - d) of the same, added up */
+        m->line = __LINE__ + 1;
+        TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 1 + drift));
+        TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 1 - drift));
+        TRY(BG_CALL(sum, stream, .x = f->y, .y = f->z));
+        return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 0);
+    case EAGER:
+        TRY(BG_CALL_ARGS(shift, stream, &shifted));
+        TRY(BG_CALL(scale, stream, .x = shifted.y, .y = f->z, .factor = 2));
+        break;
+    case STATE: /* a count that is no op's */
+        TRY(from_cuda(bgk_add(f->z.data, f->z.data, f->x.data, N, stream)));
+        TRY(BG_CALL(scale, stream, .x = f->z, .y = f->y, .factor = 3));
+        return BG_OK;
+    default: break;
+    }
+    return BG_CALL(sum, stream, .x = f->y, .y = f->z);
+}
+
+static bg_report *shadow(model *m, const bg_compare_options *options)
+{
+    fixture *f = m->f;
+    bg_report *report = NULL;
+
+    m->passes = 0;
+    put(&f->x, 3);
+    put(&f->y, 7);
+    put(&f->z, 11);
+    EXPECT_OK(bg_shadow(forward, m, f->stream, options, &report));
+    assert_true(get(&f->x) == 3 && get(&f->y) == 7 && get(&f->z) == 11);
+    return report;
+}
+
+/* The finding of that kind, at that call and line; its message is returned, and the report is gone. */
+static void expect_kinds(const model *m, bg_report *report, const char *const *kinds, const char *born,
+                         const char *words)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    int count = 0;
+    bool found = words == NULL;
+
+    for (; kinds[count] != NULL; count++) {
+        EXPECT_OK(bg_report_get(report, count, &finding));
+        assert_string_equal(finding.kind, kinds[count]);
+        found = found || strstr(finding.message, words) != NULL;
+        if (strcmp(finding.kind, "mismatch-born") == 0) {
+            assert_string_equal(finding.call, born);
+            assert_int_equal(finding.line, m->line);
+        }
+    }
+    if (!found)
+        fail_msg("no finding has \"%s\"; the last one: %s", words, finding.message);
+    assert_int_equal(bg_report_count(report), count);
+    bg_report_destroy(report);
+}
+
+static void test_clean(void **state)
+{
+    for (int kind = FROZEN; kind <= EAGER; kind++) {
+        model m = {.f = *state, .kind = kind, .clean = true, .step = 1};
+        EXPECT_NO_FINDING(shadow(&m, NULL));
+        assert_int_equal(m.passes, 2);
+    }
+}
+
+static void test_frozen(void **state)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-born", NULL};
+    model m = {.f = *state, .kind = FROZEN, .step = 1};
+    expect_kinds(&m, shadow(&m, NULL), kinds, "scale#1", "y of sum#0: 64 of 64 elements (f32) differ");
+}
+
+/* Gone again in the output: both calls are named, since each gets the inputs that the eager pass gave it. */
+static void test_cancels(void **state)
+{
+    model m = {.f = *state, .kind = CANCELS, .step = 0.25f};
+    bg_report *report = shadow(&m, NULL);
+    bg_finding finding = BG_FINDING_INIT;
+
+    assert_int_equal(bg_report_count(report), 2);
+    for (int i = 0; i < 2; i++) {
+        EXPECT_OK(bg_report_get(report, i, &finding));
+        assert_string_equal(finding.kind, "mismatch-born");
+        assert_string_equal(finding.call, i == 0 ? "scale#1" : "scale#2");
+        assert_int_equal(finding.line, m.line + i);
+        assert_non_null(strstr(finding.message, "though the call gets the same inputs"));
+    }
+    bg_report_destroy(report);
+}
+
+/* One step of the format is let pass by a tolerance of one. */
+static void test_tolerance(void **state)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-born", NULL};
+    model m = {.f = *state, .kind = FROZEN, .step = 0x1p-23f};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "ULP lets it pass");
+    options.tolerance.ulp = 4;
+    EXPECT_NO_FINDING(shadow(&m, &options));
+    options.tolerance = (bg_tolerance){0, 1e-6, 0};
+    EXPECT_NO_FINDING(shadow(&m, &options));
+    options.tolerance = (bg_tolerance){1e-30, 0, 0};
+    expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", NULL);
+}
+
+static void test_nan(void **state)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-born", NULL};
+    model m = {.f = *state, .kind = FROZEN, .step = INFINITY};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    options.tolerance = (bg_tolerance){1e30, 1e30, 1 << 20};
+    expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "no tolerance lets it pass");
+}
+
+/* What no op call has is put back where it is told of. */
+static void test_state(void **state)
+{
+    model m = {.f = *state, .kind = STATE, .clean = true};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    options.outputs = &m.f->y;
+    options.outputs_count = 1;
+    options.state = &m.f->z;
+    options.state_count = 1;
+    EXPECT_NO_FINDING(shadow(&m, &options));
+}
+
+/* A pass that does not agree with itself. */
+static void test_varies(void **state)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-born", "not-repeatable", NULL};
+    model m = {.f = *state, .kind = VARIES, .step = 1};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    options.repeats = 2;
+    expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "between two eager runs that begin alike");
+}
+
+static bg_status refuse(void *user, cudaStream_t stream)
+{
+    (void)user;
+    (void)stream;
+    return BG_ERROR_OP;
+}
+
+static bg_status fail_eagerly(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    bg_status status = forward(m, stream);
+    return m->passes == 1 ? BG_ERROR_OP : status;
+}
+
+static void test_errors(void **state)
+{
+    fixture *f = *state;
+    model m = {.f = f, .kind = FROZEN, .clean = true};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    bg_tensor bad = {.dtype = BG_F32, .rank = 1, .dim = {4}};
+    bg_report *report;
+
+    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_shadow(NULL, &m, f->stream, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_shadow(forward, &m, NULL, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    options.tolerance.absolute = -1;
+    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+    options.tolerance.absolute = NAN;
+    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+    options = (bg_compare_options)BG_COMPARE_OPTIONS_INIT;
+    options.repeats = -1;
+    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+    options.repeats = 1;
+    options.outputs_count = 1;
+    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+    options.outputs = &bad;
+    EXPECT_STATUS(bg_shadow(forward, &m, f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("options.outputs[0]");
+    EXPECT_STATUS(bg_shadow(refuse, &m, f->stream, NULL, &report), BG_ERROR_OP);
+    assert_null(report);
+    m.passes = 0;
+    put(&f->x, 3);
+    put(&f->y, 7);
+    put(&f->z, 11);
+    EXPECT_STATUS(bg_shadow(fail_eagerly, &m, f->stream, NULL, &report), BG_ERROR_OP);
+    EXPECT_ERROR("bg_shadow, the pass run eagerly");
+    assert_null(report);
+    assert_true(get(&f->x) == 3 && get(&f->y) == 7 && get(&f->z) == 11);
+    expect_usable(f, f->stream);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(test_clean), TEST(test_frozen), TEST(test_cancels), TEST(test_tolerance),
+                                       TEST(test_nan),   TEST(test_state),  TEST(test_varies),  TEST(test_errors)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
