@@ -205,6 +205,7 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     b->check = cli_value(arguments, "--check");
     b->tolerance = cli_value(arguments, "--tolerance");
     b->only = cli_value(arguments, "--only");
+    b->html = cli_value(arguments, "--html");
     b->shadow = cli_value(arguments, "--shadow") != NULL;
     b->fresh = cli_value(arguments, "--fresh") != NULL;
     b->json = cli_value(arguments, "--json") != NULL;
@@ -260,6 +261,8 @@ static cli_status run(const cli_arguments *arguments)
     if (status == CLI_OK) {
         cli_child_hold_signals();
         status = bisect(&b);
+        if (b.html != NULL && b.found > 0 && cli_bisect_write_page(&b) != CLI_OK)
+            b.html = NULL;
         cli_bisect_print(&b, status, now() - began);
     }
     cli_place_remove(b.place);

@@ -9,7 +9,7 @@
 
 typedef struct cli_bisection {
     char *const *argv;
-    const char *check, *tolerance, *only, *state; /* NULL where not given, but for state */
+    const char *check, *tolerance, *only, *html, *state; /* NULL where not given, but for state */
     bool shadow, fresh, json, keep;
     int count;
     double timeout;
@@ -60,7 +60,12 @@ cli_status cli_state_name(cli_bisection *b);
 cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJSON *calls);
 
 /* ---- result.c ---- */
+/* The trials as a report has them; the caller deletes it. */
+cJSON *cli_bisect_trials(const cli_bisection *b);
 void cli_bisect_print(const cli_bisection *b, cli_status status, double seconds);
+
+/* ---- result_page.c: --html ---- */
+cli_status cli_bisect_write_page(const cli_bisection *b);
 
 /* ---- progress.c: one line on a terminal that is written again and again ---- */
 void cli_progress(const cli_bisection *b, cli_why why);

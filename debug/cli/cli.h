@@ -112,6 +112,7 @@ int cli_run(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_step(int argc, char **argv);
 int cli_bisect(int argc, char **argv);
+int cli_report(int argc, char **argv);
 int cli_completion(int argc, char **argv);
 
 /* The page of one command, or of all where command is NULL. */

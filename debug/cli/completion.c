@@ -55,7 +55,7 @@ static void print_bash(void)
     printf("    *) compopt -o default; return ;;\n    esac\n    else case $command in\n");
     for (size_t i = 0; i < cli_commands_count; i++) {
         printf("    %s) words=\"", cli_commands[i].name);
-        if (strchr(cli_commands[i].arguments, '|') != NULL)
+        if (strchr(cli_commands[i].arguments, '|') != NULL && cli_commands[i].flag_count == 0)
             print_words(cli_commands[i].arguments);
         print_flags(&cli_commands[i]);
         printf("%s\" ;;\n", strncmp(cli_commands[i].arguments, "--", 2) == 0 ? " --" : "");
@@ -107,7 +107,7 @@ static void print_zsh(void)
         for (size_t k = 0; k < command->flag_count; k++)
             print_zsh_flag(&command->flags[k]);
         printf("        '--help[show the flags]' ");
-        if (strchr(command->arguments, '|') != NULL) {
+        if (strchr(command->arguments, '|') != NULL && command->flag_count == 0) {
             printf("'1:shell:(");
             print_words(command->arguments);
             printf(")' ");
@@ -139,7 +139,7 @@ static void print_fish(void)
         printf("complete -c breakgraph -n __fish_use_subcommand -x -a %s -d '", command->name);
         print_plain(command->text);
         printf("'\n");
-        if (strchr(command->arguments, '|') != NULL) {
+        if (strchr(command->arguments, '|') != NULL && command->flag_count == 0) {
             printf("complete -c breakgraph -n '__fish_seen_subcommand_from %s' -x -a '", command->name);
             print_words(command->arguments);
             printf("'\n");

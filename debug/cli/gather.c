@@ -7,8 +7,6 @@
 
 #include "place.h"
 
-enum { REPORT_VERSION = 2 };
-
 static const char *const severities[] = {"note", "warning", "fault"};
 
 const char *cli_text(const cJSON *object, const char *name)
@@ -37,14 +35,39 @@ static cli_status read_report(const char *path, cJSON **root)
     free(text);
     if (cli_text(*root, "breakgraph")[0] == '\0')
         status = cli_say(CLI_UNREADABLE, "%s is no report of breakgraph's", path);
-    else if (cli_number(*root, "report_version") != REPORT_VERSION)
+    else if (cli_number(*root, "report_version") != CLI_REPORT_VERSION)
         status = cli_say(CLI_UNREADABLE,
                          "%s is of report version %g; this command reads version %d: use the one that "
                          "was installed with the program's library",
-                         path, cli_number(*root, "report_version"), REPORT_VERSION);
+                         path, cli_number(*root, "report_version"), CLI_REPORT_VERSION);
     if (status != CLI_OK)
         cJSON_Delete(*root);
     return status;
+}
+
+static bool is_known(const cli_gathered *gathered, const cJSON *finding)
+{
+    const cJSON *report, *known;
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        cJSON_ArrayForEach(known, cJSON_GetObjectItemCaseSensitive(report, "findings"))
+        {
+            if (cJSON_Compare(known, finding, true))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A tool that goes on after a report writes what it found before again. */
+static void forget_known(const cli_gathered *gathered, cJSON *root)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "findings"), *next;
+    for (cJSON *finding = list != NULL ? list->child : NULL; finding != NULL; finding = next) {
+        next = finding->next;
+        if (is_known(gathered, finding))
+            cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
+    }
 }
 
 static void add_process(cli_gathered *gathered, cJSON *root)
@@ -65,6 +88,8 @@ static cli_status add_file(cli_gathered *gathered, const char *directory, const 
     free(path);
     if (status != CLI_OK)
         return status;
+    if (strncmp(name, "report-", 7) == 0)
+        forget_known(gathered, root);
     if (strncmp(name, "process-", 8) == 0)
         add_process(gathered, root);
     else if (!cJSON_AddItemToArray(strncmp(name, "graph-", 6) == 0 ? gathered->captured : gathered->reports, root)) {

@@ -6,6 +6,8 @@
 
 #include "cli.h"
 
+enum { CLI_REPORT_VERSION = 2 }; /* that this command reads */
+
 typedef struct cli_gathered {
     int processes; /* that have the library in them */
     long graphs, replays;

@@ -89,8 +89,8 @@ static void print_culprits(const cli_bisection *b, double seconds)
 
 /* ---- JSON ---- */
 
-/* As in a report: names, not numbers. */
-static cJSON *list_trials(const cli_bisection *b)
+/* Names, not numbers. */
+cJSON *cli_bisect_trials(const cli_bisection *b)
 {
     cJSON *list = cJSON_Duplicate(b->trials, true), *trial, *number;
     cJSON_ArrayForEach(trial, list)
@@ -102,6 +102,7 @@ static cJSON *list_trials(const cli_bisection *b)
                 cJSON_AddItemToArray(names, cJSON_CreateString(b->names[(size_t)number->valuedouble]));
         }
         cJSON_ReplaceItemInObjectCaseSensitive(trial, "eager", names);
+        cJSON_AddBoolToObject(trial, "all", strcmp(cli_text(trial, "why"), cli_why_names[CLI_ALL_EAGER]) == 0);
     }
     return list;
 }
@@ -153,7 +154,7 @@ static void print_json(const cli_bisection *b, cli_status status, double seconds
         add_line(root, "bad", make_line(b, NULL));
     }
     cJSON_AddNumberToObject(root, "calls", (double)b->name_count);
-    cJSON_AddItemToObject(root, "trials", list_trials(b));
+    cJSON_AddItemToObject(root, "trials", cli_bisect_trials(b));
     cJSON_AddNumberToObject(root, "seconds", seconds);
     text = cJSON_Print(root);
     printf("%s\n", text != NULL ? text : "");

@@ -65,6 +65,7 @@ static cJSON *describe(const cli_bisection *b)
     add_text(command, "eager_ops", b->base);
     add_text(command, "debug", getenv("BG_DEBUG"));
     cJSON_AddBoolToObject(command, "shadow", b->shadow);
+    cJSON_AddBoolToObject(command, "page", b->html != NULL);
     cJSON_AddNumberToObject(command, "count", b->count);
     cJSON_AddNumberToObject(command, "timeout", b->timeout);
     return command;

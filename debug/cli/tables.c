@@ -82,6 +82,15 @@ static const cli_flag bisect_flags[] = {
     {"--state", "FILE", NULL, NULL, NULL, "where the verdicts are kept; stays at the end"},
     {"--fresh", NULL, NULL, NULL, NULL, "start over, whatever verdicts are kept"},
     {"--json", NULL, NULL, NULL, NULL, "the result for scripts, on standard output"},
+    {"--html", "FILE", NULL, NULL, NULL, "culprits and trials on the pass, as one page"},
+};
+
+static const cli_flag report_flags[] = {
+    {"--text", "FILE", "-", NULL, NULL, "findings as text; -, or no FILE: standard output"},
+    {"--json", "FILE", "-", NULL, NULL, "everything as JSON"},
+    {"--html", "FILE", "-", NULL, NULL, "everything as one page that needs nothing else"},
+    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto; a start of its own (BG_TRACE)"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
 };
 
 static const char run_more[] =
@@ -100,6 +109,9 @@ static const char bisect_more[] =
     "nothing,\n"
     "1 to 127 is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
     "Verdicts are kept in .breakgraph-bisect.json. After an interruption the same command goes on from there.\n";
+static const char report_more[] =
+    "The program is started, without standard input, with BG_SHADOW=calls: every replay is compared with the eager\n"
+    "pass, op call by op call. Directories and files are reports that were written before (BG_REPORT, --json).\n";
 static const char completion_more[] = "In bash: . <(breakgraph completion bash)\n";
 
 const cli_command cli_commands[] = {
@@ -115,6 +127,8 @@ const cli_command cli_commands[] = {
      COUNT(step_flags), cli_step},
     {"bisect", "-- PROGRAM ARG...", "which op calls must be eager for a fault to vanish?", bisect_more, bisect_flags,
      COUNT(bisect_flags), cli_bisect},
+    {"report", "-- PROGRAM ARG... | DIR|FILE...", "what tools find in a program, or what reports hold, as one report",
+     report_more, report_flags, COUNT(report_flags), cli_report},
     {"completion", "bash|zsh|fish", "a script that completes command lines in a shell", completion_more, NULL, 0,
      cli_completion},
 };

@@ -121,7 +121,7 @@ static cli_status judge(cli_bisection *b, cli_why why, const cli_gathered *gathe
 /* ---- starts ---- */
 
 /* The first start tells which calls there are. */
-static cli_status look(cli_bisection *b, const cli_gathered *gathered)
+static cli_status look(cli_bisection *b, cli_gathered *gathered)
 {
     cli_status status;
     if (b->names != NULL)
@@ -129,6 +129,9 @@ static cli_status look(cli_bisection *b, const cli_gathered *gathered)
     status = cli_gathered_judge(gathered, b->argv[0]);
     if (status == CLI_OK)
         status = cli_calls_collect(gathered, b->only, b->calls);
+    if (status == CLI_OK && b->html != NULL)
+        cJSON_AddItemToObject(b->root, "outline",
+                              cJSON_DetachItemFromObjectCaseSensitive(gathered->captured->child, "outline"));
     return status == CLI_OK ? cli_state_name(b) : status;
 }
 
