@@ -175,7 +175,7 @@ static cli_status read_count(const cli_arguments *arguments, int *count)
 
 static cli_status read_only(const char *only)
 {
-    if (only != NULL && (only[0] == '\0' || bg_override_eager(only) != BG_OK))
+    if (only != NULL && (only[0] == '\0' || only[0] == '@'))
         return cli_say(CLI_USAGE, "'--only=%s' is no list of patterns", only);
     return CLI_OK;
 }

@@ -78,17 +78,21 @@ static void tell_gpu(void)
 
 static void tell_variables(void)
 {
+    int set = 0;
     for (size_t i = 0; i < cli_variables_count; i++) {
         const cli_flag *variable = &cli_variables[i];
         const char *value = getenv(variable->variable), *allowed;
         if (value == NULL || value[0] == '\0')
             continue;
+        set++;
         allowed = cli_variable_allowed(variable, value);
         if (allowed == NULL)
             cli_answer(variable->variable, CLI_WORKS, "%s", value);
         else
             cli_answer(variable->variable, CLI_BROKEN, "\"%s\"; allowed: %s", value, allowed);
     }
+    if (set == 0)
+        cli_answer("variables", CLI_TOLD, "none of breakgraph's is set");
 }
 
 static void heading(const char *text)

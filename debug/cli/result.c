@@ -38,6 +38,11 @@ static char *make_line(const cli_bisection *b, const bool *eager)
     }
     if (b->shadow)
         fprintf(out, "BG_SHADOW=1 ");
+    if (b->tolerance != NULL) {
+        fprintf(out, "BG_TOLERANCE=");
+        quote(out, b->tolerance);
+        fputc(' ', out);
+    }
     if (list[0] != '\0') {
         fprintf(out, "BG_EAGER_OPS=");
         quote(out, list);
@@ -130,6 +135,8 @@ static const char *result_name(const cli_bisection *b, cli_status status)
 
 static const char *sentence_of(const cli_bisection *b, cli_status status)
 {
+    if (status == CLI_FAILED && b->found > 0)
+        return "with the culprits eager it is good";
     for (size_t i = 0; i < cli_exits_count && b->sentence[0] == '\0'; i++)
         if (cli_exits[i].number == (int)status)
             return cli_exits[i].text;
