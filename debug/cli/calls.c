@@ -222,7 +222,7 @@ cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJS
         }
         if (cJSON_GetArraySize(all) == 0)
             status = cli_say(CLI_NO_MATCH, "no op call is in the program's graphs: mark what it captures with BG_OP");
-        else if (cJSON_GetArraySize(calls) == 0)
+        else if (only != NULL && cJSON_GetArraySize(calls) == 0)
             status = refuse(only, all);
     }
     cJSON_Delete(all);

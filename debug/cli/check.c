@@ -39,9 +39,10 @@ static void keep_reports(checks *c, cli_gathered *gathered)
 }
 
 /* A check that stops the program is no failure of its own: what it found says why. */
-static cli_status check(checks *c, cli_observation *o, const char *kind)
+static cli_status check(checks *c, const cli_observation *plan, const char *kind)
 {
     const char *set[] = {"BG_CHECK", kind, NULL};
+    cli_observation checked = *plan, *o = &checked;
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
     cli_status status, ended;
@@ -62,7 +63,7 @@ static cli_status check(checks *c, cli_observation *o, const char *kind)
     return status;
 }
 
-static cli_status check_all(checks *c, cli_observation *o)
+static cli_status check_all(checks *c, const cli_observation *o)
 {
     cli_status status = CLI_OK;
     for (int i = 0; i < c->count && status == CLI_OK; i++)

@@ -104,8 +104,11 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
     const char *traced[] = {"BG_TRACE", trace, NULL}, *shadowed[] = {"BG_SHADOW", "calls", NULL};
     cli_observation o = {.argv = arguments->rest, .place = place, .quiet = true};
     char *reports = cli_path(place, "reports");
-    cli_status status = reports != NULL ? cli_timeout(arguments, &o.timeout) : cli_say(CLI_FAILED, "no host memory");
+    cli_status status;
 
+    if (reports == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    status = cli_timeout(arguments, &o.timeout);
     o.set = traced;
     if (status == CLI_OK && trace != NULL)
         status = start(&o);

@@ -18,6 +18,8 @@ static const char key[] = "breakgraph_bisect"; /* its version: what makes a file
 static char *resolve(const char *program)
 {
     const char *path = getenv("PATH");
+    if (program == NULL)
+        return NULL;
     if (strchr(program, '/') != NULL || path == NULL)
         return realpath(program, NULL);
     while (*path != '\0') {

@@ -172,7 +172,10 @@ done:
 static cli_status start_all(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict)
 {
     char *value = eager_value(b, eager);
-    cli_status status = value != NULL ? CLI_OK : cli_say(CLI_FAILED, "no list of eager ops can be made");
+    cli_status status = CLI_OK;
+
+    if (value == NULL)
+        return cli_say(CLI_FAILED, "no list of eager ops can be made");
     *verdict = BG_GOOD;
     b->seconds = 0;
     for (int i = 0; status == CLI_OK && i < b->count && *verdict != BG_BAD; i++) {
