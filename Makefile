@@ -234,6 +234,7 @@ faulty = $(patsubst %/libllama.a,%/libllama_faults.a,$(1))
 $(addprefix $(OUT)/tests/unit/,test_llama_faults test_llama_bisect): %: %.o $(call faulty,$(TEST_LIBS)) $(OUT)/flags.link
 	$(link) -lcmocka
 $(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty,$(EXAMPLE_LIBS)) $(OUT)/flags.link
+	@mkdir -p $(@D)
 	$(link)
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka

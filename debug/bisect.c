@@ -169,7 +169,7 @@ static void tell_frozen(bisection *b)
 {
     bg__shadow *s = &b->shadow;
     for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call)) {
-        const bg__pass_call *eager = bg__pass_calls_find(&s->eager.calls, call->name);
+        const bg__pass_call *eager = bg__pass_calls_find(&s->calls, call->name);
         const char *args = bg__poison_args(b->graph, call);
         for (uint32_t i = 0; eager != NULL && args != NULL && i < call->op->field_count; i++) {
             const bg_field *f = &call->op->fields[i];

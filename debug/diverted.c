@@ -40,6 +40,21 @@ static bg_status replay_steps(bg_graph *graph, cudaStream_t stream)
     return status;
 }
 
+/* The replay is as good as any where only its file cannot be written. */
+static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char *path)
+{
+    char hidden = bg__fail_hide();
+    bg_status status = bg__trace_replay(graph, stream, path);
+
+    if (status == BG_ERROR_IO) {
+        bg__warn("BG_TRACE: %s", bg_last_error());
+        status = BG_OK;
+    }
+    if (status == BG_OK)
+        bg__fail_unhide(hidden);
+    return status;
+}
+
 static bg_status replay(bg_graph *graph, cudaStream_t stream)
 {
     const char *trace = graph->trace;
@@ -47,10 +62,13 @@ static bg_status replay(bg_graph *graph, cudaStream_t stream)
     graph->trace = NULL;
     if (graph->stepping != NULL)
         return bg__stepping_replay(graph, stream);
-    if (graph->shadowing != NULL)
-        return bg__shadowing_replay(graph, stream);
+    if (graph->shadowing != NULL) {
+        bg_status status = bg__shadowing_replay(graph, stream);
+        if (status != BG_OK || trace == NULL || !bg__shadowing_undo(graph))
+            return status;
+    }
     if (trace != NULL)
-        return bg__trace_replay(graph, stream, trace);
+        return replay_traced(graph, stream, trace);
     return replay_steps(graph, stream);
 }
 

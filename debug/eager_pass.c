@@ -1,5 +1,7 @@
 #include "eager_pass.h"
 
+#include "memory/ledger.h"
+
 bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user, bool zero_tail,
                                 bg__snapshot *before)
 {
@@ -85,10 +87,13 @@ bg_status bg__eager_pass_written(const bg__eager_pass *pass, bg__spans *written)
         bg__field_tensor t = {0};
         while (bg__field_tensor_next(pass->calls.list[i].call->op, pass->calls.list[i].args, &t)) {
             uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
-            bool reached = bg__snapshot_has(pass->before, begin, end);
+            uint64_t generation = 0;
+            bool reached;
             if (!t.output || begin == 0)
                 continue;
-            if (!reached)
+            BG__TRY(bg__driver_generation(t.tensor->data, &generation)); /* 0: the pass has freed it */
+            reached = generation != 0 && bg__snapshot_has(pass->before, begin, end);
+            if (generation != 0 && !reached)
                 BG__TRY(bg__tensor_reach(t.tensor, &reached));
             if (reached)
                 BG__TRY(bg__spans_add(written, begin, end));

@@ -8,6 +8,7 @@
 
 #include "files.h"
 #include "outline.h"
+#include "report_data.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -171,14 +172,16 @@ void bg__record_replay(void)
 
 /* ---- reports ---- */
 
-void bg__record_report(const bg_report *report)
+void bg__record_report(bg_report *report)
 {
     char hidden, *path;
 
     if (record.directory == NULL)
         return;
     hidden = bg__fail_hide();
-    path = path_of("report", atomic_fetch_add(&record.reports, 1) + 1);
+    if (report->number == 0)
+        report->number = atomic_fetch_add(&record.reports, 1) + 1;
+    path = path_of("report", report->number);
     if (path != NULL && bg_report_write(report, BG_JSON, path) != BG_OK)
         complain();
     free(path);

@@ -13,8 +13,9 @@ struct bg_report {
     char *tool, *graph;
     bg__report_entry *first, *last;
     int count;
-    int lost;     /* findings that there was no memory for */
-    cJSON *parts; /* of the JSON, beside the findings; NULL: none */
+    int lost;             /* findings that there was no memory for */
+    cJSON *parts;         /* of the JSON, beside the findings; NULL: none */
+    unsigned long number; /* of its file in BG_REPORT, from 1; 0: it has none yet */
 };
 
 /* NOTE, WARNING, FAULT; NULL ends them. */

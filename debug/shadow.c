@@ -79,6 +79,8 @@ void bg__shadow_free(bg__shadow *s)
     bg__references_free(&s->references);
     bg__eager_pass_free(&s->eager);
     bg__results_free(&s->graph_results);
+    bg__pass_calls_free(&s->calls);
+    bg__pass_calls_free(&s->inner);
     bg__snapshot_free(&s->image);
     bg__snapshot_free(&s->results);
     bg__tolerances_free(&s->tolerances);
@@ -161,7 +163,7 @@ static void find_expected(bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++) {
         bg__shadow_output *out = &s->outputs[i];
-        const bg__pass_call *call = out->call ? bg__pass_calls_find(&s->eager.calls, out->call->name) : NULL;
+        const bg__pass_call *call = out->call ? bg__pass_calls_find(&s->calls, out->call->name) : NULL;
         uintptr_t begin;
         int place;
         out->eager = out->call == NULL ? out->tensor : NULL;
@@ -236,6 +238,15 @@ done:
     return status;
 }
 
+static void keep_calls(bg__pass_calls *kept, bg__pass_calls *calls)
+{
+    const bg__pass_calls before = *kept;
+    *kept = *calls;
+    *calls = before;
+    calls->begun = kept->begun;
+    bg__pass_calls_clear(calls);
+}
+
 bg_status bg__shadow_keep(bg__shadow *s)
 {
     bg__spans written = {0};
@@ -254,6 +265,8 @@ bg_status bg__shadow_keep(bg__shadow *s)
     if (!fits)
         bg__snapshot_free(&s->results);
     BG__TRY(bg__snapshot_add_all(&s->results, &written, s->stream));
+    keep_calls(&s->calls, &s->eager.calls);
+    keep_calls(&s->inner, &s->eager.inner);
     find_expected(s);
     BG__TRY(wait(s));
 done:

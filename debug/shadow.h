@@ -30,7 +30,9 @@ typedef struct bg__shadow {
     bg_report *report;
     bg__eager_pass eager;
     bg__snapshot image;   /* what either way writes, as it was */
-    bg__snapshot results; /* what the eager run left */
+    bg__snapshot results; /* what the eager run that was kept left, */
+    bg__pass_calls calls; /* its calls, */
+    bg__pass_calls inner; /* and those inside others */
     bg_graph *graph;      /* the other way; borrowed */
     bg__results graph_results;
     bg__shadow_output *outputs;
@@ -73,9 +75,9 @@ bg_status bg__shadow_compare(bg__shadow *shadow, bool eager,
                                                const bgk_difference *found),
                              size_t *beyond);
 
-/* The graph call by call: "mismatch-born" for each call that leaves something else than that of the last eager run,
- * which was recorded, when it gets that one's inputs (shadow_calls.c). Begins with memory as it was, and leaves it
- * changed. */
+/* The graph call by call: "mismatch-born" for each call that leaves something else than that of the eager run that was
+ * kept, which was recorded, when it gets that one's inputs (shadow_calls.c). Begins with memory as it was, and leaves
+ * it changed. */
 bg_status bg__shadow_compare_calls(bg__shadow *shadow);
 /* The first op call that leaves something else when the pass, or the graph, runs once more; "" where none does. *call
  * is NULL then. */
@@ -84,6 +86,8 @@ bg_status bg__shadow_find_varying(bg__shadow *shadow, bool eager, const bg__call
 /* BG_SHADOW: for a graph that has just been captured; in place of a replay's steps; with the graph. */
 bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
 bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream);
+/* Memory as it was before the last replay of a graph, which then can run once more; false: that is not known. */
+bool bg__shadowing_undo(const bg_graph *graph);
 void bg__shadowing_end(struct bg__shadowing *shadowing);
 
 #endif

@@ -10,6 +10,7 @@ typedef struct walking {
     bg__shadow *shadow;
     bg__pass_calls *calls, *inner; /* what each call is compared with, or added to */
     bool add;
+    const bg__call *next; /* from where calls without work have not been looked at */
     const bg__call *varying;
     char name[200];
 } walking;
@@ -122,15 +123,6 @@ static bg__pass_comparison comparison(bg__shadow *s, bg_status (*each)(void *use
     return (bg__pass_comparison){&s->tolerances, s->room, s->stream, each, user};
 }
 
-static bg_status compare_inputs(void *user, const bg__call *call, const void *args)
-{
-    walking *w = user;
-    const bg__pass_comparison c = comparison(w->shadow, tell_outer, w);
-    if (call->parent->op == NULL)
-        return BG_OK;
-    return bg__pass_calls_compare(w->inner, call, args, NULL, &c);
-}
-
 static bg_status compare_call(void *user, const bg__call *call, const void *args, bool late)
 {
     walking *w = user;
@@ -138,13 +130,45 @@ static bg_status compare_call(void *user, const bg__call *call, const void *args
     return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
 }
 
+/* The walk passes over calls that left no node in the graph: they have done nothing, when those after them begin.
+ * until: NULL for all that are left. */
+static bg_status compare_idle(walking *w, const bg__call *until)
+{
+    const bg__call *call = w->next;
+    bg_status status = BG_OK;
+
+    while (call != NULL && call != until)
+        call = bg__call_next(call);
+    if (call != until) /* before those that were looked at */
+        return BG_OK;
+    for (; w->next != until; w->next = bg__call_next(w->next))
+        if (w->next->kept != NULL && bg__call_is_idle(w->next))
+            BG__TRY(compare_call(w, w->next, w->next->kept, false));
+done:
+    return status;
+}
+
+static bg_status compare_inputs(void *user, const bg__call *call, const void *args)
+{
+    walking *w = user;
+    const bg__pass_comparison c = comparison(w->shadow, tell_outer, w);
+    bg_status status;
+
+    BG__TRY(compare_idle(w, call));
+    if (call->parent->op != NULL)
+        BG__TRY(bg__pass_calls_compare(w->inner, call, args, NULL, &c));
+done:
+    return status;
+}
+
 bg_status bg__shadow_compare_calls(bg__shadow *s)
 {
-    walking w = {.shadow = s, .calls = &s->eager.calls, .inner = &s->eager.inner};
+    walking w = {.shadow = s, .calls = &s->calls, .inner = &s->inner, .next = bg__call_next(&s->graph->root)};
     const bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
     bg_status status;
 
     BG__TRY(walk_graph(s, &options));
+    BG__TRY(compare_idle(&w, NULL));
     s->noted = true;
 done:
     return status;

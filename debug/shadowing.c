@@ -5,6 +5,7 @@
 #include "outline.h"
 #include "record.h"
 #include "shadow.h"
+#include "timing.h"
 
 /* ---- findings ---- */
 
@@ -73,6 +74,7 @@ static bg_status compare_calls(bg__shadow *s, bool recorded)
     BG__TRY(bg__shadow_restore(s));
     if (!recorded) {
         BG__TRY(bg__shadow_run_eager(s, true, true));
+        BG__TRY(bg__shadow_keep(s));
         BG__TRY(bg__shadow_restore(s));
     }
     BG__TRY(bg__shadow_compare_calls(s));
@@ -141,7 +143,9 @@ struct bg__shadowing {
     bool every_call; /* BG_SHADOW=calls */
     bool begun;      /* a replay has been shadowed */
     bool explained;  /* call by call */
-    int told;        /* findings */
+    bool known;      /* what memory held before the last replay */
+    bool timed;
+    int told; /* findings */
 };
 
 bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
@@ -196,6 +200,14 @@ done:
     return status;
 }
 
+/* Once with its times, for the report. */
+static bg_status run_last_replay(struct bg__shadowing *g, bg_graph *graph)
+{
+    cJSON *timings = g->timed ? NULL : bg__report_part(g->shadow.report, "timings");
+    g->timed = true;
+    return timings != NULL ? bg__timings_take(graph, g->shadow.stream, timings) : bg__shadow_run_replay(&g->shadow);
+}
+
 /* Ends with memory as the replay leaves it; *replayed: what bg_replay returns is known. */
 static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_status *replayed)
 {
@@ -221,9 +233,20 @@ static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_stat
     g->explained = true;
     BG__TRY(compare_calls(s, g->every_call));
     BG__TRY(bg__shadow_restore(s));
-    *replayed = bg__shadow_run_replay(s);
+    *replayed = run_last_replay(g, graph);
 done:
     return status;
+}
+
+bool bg__shadowing_undo(const bg_graph *graph)
+{
+    const struct bg__shadowing *g = graph->shadowing;
+    if (!g->known)
+        return false;
+    if (bg__shadow_restore(&g->shadow) == BG_OK)
+        return true;
+    bg__warn("BG_TRACE: %s", bg_last_error());
+    return false;
 }
 
 bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
@@ -238,6 +261,7 @@ bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
     self->in_tool = true;
     status = shadow_replay(g, graph, &replayed);
     self->in_tool = in_tool;
+    g->known = status == BG_OK && replayed == BG_OK;
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", graph->name, bg_last_error());
         (void)bg__shadow_restore(&g->shadow);

@@ -133,14 +133,16 @@ done:
 
 bg_status bg__timing_replay(bg_graph *graph, cudaStream_t stream, bg__timing *timing)
 {
-    bg_status status;
+    bg_status status, left;
 
     BG__TRY(bg__replay_enter(graph, stream));
     if (graph->watched)
         status = bg__check_replay(graph);
     if (status == BG_OK)
         status = bg__timing_steps(graph, stream, timing);
-    status = bg__replay_leave(graph, stream, status);
+    left = bg__replay_leave(graph, stream, status);
+    if (status == BG_OK)
+        status = left;
 done:
     return status;
 }
@@ -243,7 +245,7 @@ const char *bg__timing_what(const bg__step *step, char *text, size_t bytes)
     return text;
 }
 
-static bool add_timing(cJSON *list, const char *what, const bg__span *cpu, const bg__span *gpu)
+static bool add_timing(cJSON *list, const char *what, const bg__interval *cpu, const bg__interval *gpu)
 {
     cJSON *item = bg__json_add_object(list);
     return item != NULL && cJSON_AddStringToObject(item, "what", what) &&
@@ -257,7 +259,10 @@ bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list)
     char what[512];
     bg_status status;
 
-    BG__TRY(bg__timing_replay(graph, stream, &timing));
+    if (graph->use->busy) /* inside a replay of it */
+        BG__TRY(bg__timing_steps(graph, stream, &timing));
+    else
+        BG__TRY(bg__timing_replay(graph, stream, &timing));
     for (int i = 0; i < graph->step_count; i++) {
         const bg__step *step = &graph->steps[i];
         if (step->kind == BG__WAIT || step->kind == BG__RECORD || step->kind == BG__SYNC)

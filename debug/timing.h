@@ -9,9 +9,9 @@
 
 /* Microseconds since the replay began, by the host's clock; the device's times are brought to it by an event that is
  * recorded while the device has nothing to do, and so are late by what that takes. */
-typedef struct bg__span {
+typedef struct bg__interval {
     double begin, end;
-} bg__span;
+} bg__interval;
 
 typedef struct bg__node_time {
     int segment;
@@ -26,8 +26,8 @@ typedef struct bg__node_time {
 } bg__node_time;
 
 typedef struct bg__timing {
-    bg__span *cpu, *gpu;  /* of each step: until the host has issued it; between events around it */
-    bg__node_time *nodes; /* by segment, in the order of their making */
+    bg__interval *cpu, *gpu; /* of each step: until the host has issued it; between events around it */
+    bg__node_time *nodes;    /* by segment, in the order of their making */
     size_t count, capacity;
 } bg__timing;
 
@@ -44,8 +44,8 @@ void bg__timing_free(bg__timing *timing);
 /* What a step is called: "segment 0", "call attention#0", "copy attention#0", "forward", "wait", "record", "sync". */
 const char *bg__timing_what(const bg__step *step, char *text, size_t bytes);
 
-/* Replays graph once, and adds what its segments, eager calls and copies took to list, a report's "timings"
- * (docs/report-format.md). Errors: those of bg_replay, OUT_OF_MEMORY. */
+/* Replays graph once, also inside a replay of it in place of its walk, and adds what its segments, eager calls and
+ * copies took to list, a report's "timings" (docs/report-format.md). Errors: those of bg_replay, OUT_OF_MEMORY. */
 bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list);
 
 #endif

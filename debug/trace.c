@@ -59,7 +59,7 @@ static double rounded(double us)
 }
 
 /* Gives the slice's arguments; NULL: no host memory. */
-static cJSON *add_slice(cJSON *events, const track *t, const char *name, const char *category, bg__span span)
+static cJSON *add_slice(cJSON *events, const track *t, const char *name, const char *category, bg__interval span)
 {
     double begin = rounded(span.begin), end = rounded(span.end);
     cJSON *event = add_event(events, "X", name, t->process, t->number);
@@ -91,7 +91,7 @@ static const char *category_of(const bg__step *step)
     return "";
 }
 
-static bool add_step(cJSON *events, const track *t, const bg_graph *graph, const bg__step *step, bg__span span)
+static bool add_step(cJSON *events, const track *t, const bg_graph *graph, const bg__step *step, bg__interval span)
 {
     char what[512];
     cJSON *args = add_slice(events, t, bg__timing_what(step, what, sizeof what), category_of(step), span);
@@ -123,7 +123,7 @@ typedef struct row {
     double begin;
 } row;
 
-static bool add_node(cJSON *events, const bg__node_time *node, bg__span span)
+static bool add_node(cJSON *events, const bg__node_time *node, bg__interval span)
 {
     char text[64];
     cJSON *args = add_slice(events, &nodes_track, node->kernel != NULL ? node->kernel : node->kind, "node", span);
@@ -143,7 +143,7 @@ static bool add_node(cJSON *events, const bg__node_time *node, bg__span span)
 
 static bool add_nodes(cJSON *events, const row *r)
 {
-    bg__span span = {r->begin, r->begin};
+    bg__interval span = {r->begin, r->begin};
     for (size_t i = 0; i < r->count; i++) {
         span.begin = span.end;
         span.end += rounded(r->nodes[i].us);
@@ -154,7 +154,7 @@ static bool add_nodes(cJSON *events, const row *r)
 }
 
 /* false: none of its nodes has been timed. */
-static bool find_span(const row *r, const bg__step_call *call, bg__span *span)
+static bool find_span(const row *r, const bg__step_call *call, bg__interval *span)
 {
     double at = r->begin;
     bool found = false;
@@ -171,7 +171,7 @@ static bool find_span(const row *r, const bg__step_call *call, bg__span *span)
 
 static bool add_calls(cJSON *events, const row *r, const bg__step_calls *calls)
 {
-    bg__span span = {0, 0};
+    bg__interval span = {0, 0};
     for (size_t i = 0; i < calls->count; i++) {
         cJSON *args;
         if (!find_span(r, &calls->calls[i], &span))

@@ -12,7 +12,9 @@ BG_BEGIN_C_
  * writes a timeline to path, in the trace event format (JSON) that Perfetto (ui.perfetto.dev) and chrome://tracing
  * show: on a CPU track when the host issued each segment, eager call and copy, and for how long; on a GPU track when
  * each ran; on tracks of their own the op calls inside each segment, on the GPU, with the sum of their nodes' times
- * when each node runs alone, and the nodes. All times in microseconds. What the replays change stays changed, twice.
+ * when each node runs alone, and the nodes, one after the other. All times in microseconds; a step's time on the GPU
+ * holds what the GPU waits there for the host. A segment that bg_step cannot take apart has no such op calls and nodes,
+ * of which otherData.notes tells. What the replays change stays changed, twice.
  *
  * The file is written whole or not at all. Errors: those of bg_replay and bg_step, IO, INVALID_ARGUMENT, OUT_OF_MEMORY.
  */

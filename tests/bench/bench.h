@@ -30,7 +30,7 @@ typedef struct plan {
     int batch;            /* runs a sample */
 } plan;
 
-enum { CONTENDERS_MAX = 5 };
+enum { CONTENDERS_MAX = 7 };
 /* Samples in turn, each round beginning with another contender: who comes later may find warmer caches. */
 bg_status bench_measure(const contender *contenders, int count, const plan *plan, timing *timings);
 /* Sorts the values. */

@@ -10,7 +10,8 @@
 #include "runner/runner.h"
 
 enum { CAPACITY = 256, POSITION = 64 };
-enum { SEGMENTS, FULL, EAGER, CHECKED, CHECKED_SEGMENTS, WAYS }; /* CHECKED: addresses, before each replay */
+/* CHECKED: addresses, before each replay; SHADOWED: each replay beside the pass run eagerly. */
+enum { SEGMENTS, FULL, EAGER, CHECKED, CHECKED_SEGMENTS, SHADOWED, SHADOWED_SEGMENTS, WAYS };
 
 typedef struct decoder {
     llama_batch *batch;
@@ -86,6 +87,10 @@ static bg_status report_steps(bench *b, const decoder *decoders, const timing *t
     BG__TRY(report_timings(&b->report, row, &timings[CHECKED], full, 0, 1.05));
     snprintf(row.what, sizeof row.what, "in segments, BG_CHECK=replay");
     BG__TRY(report_timings(&b->report, row, &timings[CHECKED_SEGMENTS], segments, 0, 1.05));
+    row = (struct row){.section = "model", .what = "one graph, BG_SHADOW=1", .against = "eager"};
+    BG__TRY(report_timings(&b->report, row, &timings[SHADOWED], eager, 0, 4));
+    snprintf(row.what, sizeof row.what, "in segments, BG_SHADOW=1");
+    BG__TRY(report_timings(&b->report, row, &timings[SHADOWED_SEGMENTS], eager, 0, 4));
     BG__TRY(bg_graph_get_info(decoders[FULL].runner->plan.order[0]->graph, &info));
     printf("\ntokens a second: %.0f in segments, %.0f as one graph, %.0f eagerly\n", 1e6 / segments->total.median,
            1e6 / full->total.median, 1e6 / eager->total.median);
@@ -221,7 +226,8 @@ done:
 
 bg_status bench_model(bench *b)
 {
-    static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE, BG_MODE_FULL, BG_MODE_PIECEWISE};
+    static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE,     BG_MODE_FULL,
+                                        BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_PIECEWISE};
     enum { SEED = 1 };
     decoder decoders[WAYS] = {{NULL, NULL, 0}};
     contender contenders[WAYS];
@@ -241,10 +247,13 @@ bg_status bench_model(bench *b)
     }
     BG__TRY(llama_device_weights_create(&device, &weights, b->stream));
     for (int i = 0; i < WAYS; i++) {
-        if (i >= CHECKED)
+        if (i == CHECKED || i == CHECKED_SEGMENTS)
             (void)setenv("BG_CHECK", "replay", 1);
+        if (i == SHADOWED || i == SHADOWED_SEGMENTS)
+            (void)setenv("BG_SHADOW", "1", 1);
         status = open_decoder(&decoders[i], &device, modes[i], b->stream);
         (void)unsetenv("BG_CHECK");
+        (void)unsetenv("BG_SHADOW");
         if (status != BG_OK)
             goto done;
         contenders[i] = (contender){step, NULL, &decoders[i]};

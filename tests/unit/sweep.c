@@ -1,7 +1,11 @@
 #include "sweep.h"
 
+#include "../../debug/outline.h"
+
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static sweep_scene *scene; /* in which a scenario runs now */
 
@@ -627,6 +631,33 @@ static void twice(void)
     capture_and_replay(plain_pass, NULL);
 }
 
+/* A file of this process's; none is left. */
+static void pictures(void)
+{
+    char path[64];
+    bg_graph *graph = NULL;
+    cJSON *outline = NULL;
+
+    snprintf(path, sizeof path, "/tmp/breakgraph-sweep.%ld", (long)getpid());
+    leave_elsewhere = true;
+    if (ok(bg_capture_forward(&graph, broken_pass, scene, scene->stream, NULL))) {
+        ok(bg__outline(graph, &outline));
+        ok(bg_graph_write_dot(graph, 1, path));
+        if (!ok(bg_trace(graph, scene->stream, path))) {
+            scene->replay_failed |= strncmp(bg_last_error(), "replay, ", 8) == 0;
+            scene->stepped |= strncmp(bg_last_error(), "step ", 5) == 0;
+            if (bg_trace(graph, scene->stream, path) != BG_OK) {
+                scene->retry_failed = true;
+                fprintf(stderr, "trace again: %s\n", bg_last_error());
+            }
+        }
+    }
+    leave_elsewhere = false;
+    bg_graph_destroy(graph);
+    cJSON_Delete(outline);
+    (void)remove(path);
+}
+
 #define SCENARIO(name, result)                                                                                         \
     {                                                                                                                  \
 #name, name, result                                                                                            \
@@ -688,6 +719,7 @@ const sweep_scenario sweep_scenarios[] = {
     SCENARIO(checks, 6),
     SCENARIO(twice, 6),
     SCENARIO(checked, 30),
+    SCENARIO(pictures, 30),
 };
 const int sweep_scenario_count = sizeof sweep_scenarios / sizeof *sweep_scenarios;
 
@@ -697,7 +729,7 @@ void sweep_run(const sweep_scenario *scenario, sweep_scene *where)
     scene->status = BG_OK;
     scene->left = cudaSuccess;
     scene->message[0] = '\0';
-    scene->own_failed = scene->replay_failed = scene->retry_failed = scene->recovered = false;
+    scene->own_failed = scene->replay_failed = scene->retry_failed = scene->recovered = scene->stepped = false;
     leave_elsewhere = false;
     scenario->run();
 }

@@ -19,6 +19,7 @@ typedef struct sweep_scene {
     cudaError_t left;   /* pending in a thread that the scenario made and that is over */
     bool own_failed;    /* a CUDA call of the scenario's, not of breakgraph's, failed */
     bool replay_failed; /* the failure is a replay's */
+    bool stepped;       /* the failure is told with the step and node that it is of, not with the CUDA call */
     bool retry_failed;  /* a replay after a failed one */
     bool recovered;     /* the failure is a bucket's, and the batch ran eagerly: the result is right all the same */
 } sweep_scene;

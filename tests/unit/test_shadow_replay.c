@@ -1,0 +1,305 @@
+/* BG_SHADOW: every replay beside the pass itself, and what the program sees of it. Ops beside their references. */
+#include "finding_support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+/* y += x, in place of what is there. */
+BG_OP(sum, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+/* The result in memory of its own. */
+BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+static bg_status scale_reference(void *user, cudaStream_t stream)
+{
+    const scale_args *args = user;
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor * 2, N, stream));
+}
+
+static bg_status sum_reference(void *user, cudaStream_t stream)
+{
+    const sum_args *args = user;
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+typedef struct model {
+    fixture *f;
+    float factor; /* that forward gives by value */
+    bool fails;   /* where it runs again */
+    bool allocates;
+    int passes, line;
+} model;
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        bg_status status_ = (call);                                                                                    \
+        if (status_ != BG_OK)                                                                                          \
+            return status_;                                                                                            \
+    } while (0)
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+    void *temporary = NULL;
+
+    if (m->passes++ > 0 && m->fails)
+        return BG_ERROR_OP;
+    if (m->allocates)
+        TRY(from_cuda(cudaMallocAsync(&temporary, N * sizeof(float), stream)));
+    m->line = __LINE__ + 1;
+    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = m->factor));
+    if (m->allocates) {
+        TRY(BG_CALL(scale, stream, .x = f->y, .y = bg_tensor_1d(temporary, BG_F32, N), .factor = 1));
+        TRY(from_cuda(cudaFreeAsync(temporary, stream)));
+    }
+    TRY(BG_CALL(move, stream, .x = f->y, .y = f->y, .factor = 2));
+    return BG_CALL(sum, stream, .x = f->y, .y = f->z);
+}
+
+/* ---- what a program sees ---- */
+
+/* Standard error of replays from here on, to be read by told. */
+static int kept;
+static FILE *listen(void)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    kept = dup(STDERR_FILENO);
+    fflush(stderr);
+    assert_true(kept >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    return file;
+}
+
+static char *told(FILE *file, char *text, size_t bytes)
+{
+    size_t length;
+    fflush(stderr);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    assert_int_equal(close(kept), 0);
+    rewind(file);
+    length = fread(text, 1, bytes - 1, file);
+    text[length] = '\0';
+    assert_int_equal(fclose(file), 0);
+    return text;
+}
+
+static bg_graph *capture(model *m, const char *shadow)
+{
+    bg_graph *graph = NULL;
+    assert_int_equal(setenv("BG_SHADOW", shadow, 1), 0);
+    m->passes = 0;
+    EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    assert_int_equal(m->passes, 1);
+    return graph;
+}
+
+/* z += 2 * factor * x, at capture and in each replay: what the program finds is one replay's, not what the shadow did.
+ */
+static void test_state_is_kept(void **state)
+{
+    static const char *const modes[] = {"0", "1", "calls"};
+    for (int k = 0; k < 3; k++) {
+        model m = {.f = *state, .factor = 2};
+        bg_graph *graph;
+        char text[4096];
+        FILE *file;
+
+        put(&m.f->x, 3);
+        put(&m.f->z, 0);
+        graph = capture(&m, modes[k]);
+        file = listen();
+        for (int i = 1; i <= 4; i++) {
+            EXPECT_OK(bg_replay(graph, m.f->stream));
+            assert_true(get(&m.f->z) == 12 * (float)(i + 1));
+        }
+        assert_string_equal(told(file, text, sizeof text), "");
+        assert_int_equal(m.passes, k == 0 ? 1 : 5);
+        assert_int_equal(info_of(graph).replays, 4);
+        bg_graph_destroy(graph);
+    }
+}
+
+/* What forward gives by value now, and gave at capture. */
+static void test_frozen(void **state)
+{
+    model m = {.f = *state, .factor = 2};
+    char text[8192];
+    bg_graph *graph;
+    FILE *file;
+
+    put(&m.f->x, 3);
+    graph = capture(&m, "1");
+    m.factor = 5;
+    put(&m.f->z, 0);
+    file = listen();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    told(file, text, sizeof text);
+    assert_true(get(&m.f->z) == 24); /* the replays' results */
+    assert_non_null(strstr(text, "fault [mismatch] sum#0"));
+    assert_non_null(strstr(text, "fault [mismatch-born] scale#0"));
+    assert_null(strstr(text, "[mismatch-born] sum#0"));
+    assert_null(strstr(text, "[mismatch-born] move#0"));
+    assert_null(strstr(strstr(text, "fault [mismatch] sum#0") + 1, "fault [mismatch] sum#0")); /* once */
+    bg_graph_destroy(graph);
+}
+
+/* A tolerance of the environment's, for the op that is at fault. */
+static void test_tolerance(void **state)
+{
+    model m = {.f = *state, .factor = 2};
+    char text[8192];
+    bg_graph *graph;
+    FILE *file;
+
+    put(&m.f->x, 3);
+    assert_int_equal(setenv("BG_TOLERANCE", "f32:rel=0.01; move:ulp=0", 1), 0);
+    graph = capture(&m, "1");
+    assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
+    m.factor = 2.01f;
+    file = listen();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_string_equal(told(file, text, sizeof text), "");
+    m.factor = 2.1f;
+    file = listen();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_non_null(strstr(told(file, text, sizeof text), "[mismatch-born] scale#0"));
+    bg_graph_destroy(graph);
+}
+
+/* A segment that cannot be taken apart is compared where it ends. */
+static void test_memory_nodes(void **state)
+{
+    model m = {.f = *state, .factor = 2, .allocates = true};
+    char text[8192];
+    bg_graph *graph;
+    FILE *file;
+
+    put(&m.f->x, 3);
+    put(&m.f->z, 0);
+    graph = capture(&m, "calls");
+    file = listen();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_string_equal(told(file, text, sizeof text), "");
+    assert_true(get(&m.f->z) == 24);
+    m.factor = 4;
+    file = listen();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_non_null(strstr(told(file, text, sizeof text), "[mismatch-born] scale#0"));
+    assert_true(get(&m.f->z) == 36);
+    bg_graph_destroy(graph);
+}
+
+/* A pass that cannot run again is told of, and the replay is as good as any. */
+static void test_failing_pass(void **state)
+{
+    model m = {.f = *state, .factor = 2, .fails = true};
+    char text[4096];
+    bg_graph *graph;
+    FILE *file;
+
+    put(&m.f->x, 3);
+    put(&m.f->z, 0);
+    graph = capture(&m, "1");
+    file = listen();
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_non_null(strstr(told(file, text, sizeof text), "could not be compared with the pass"));
+    assert_true(get(&m.f->z) == 24);
+    bg_graph_destroy(graph);
+    expect_usable(m.f, m.f->stream);
+}
+
+static void test_bad_values(void **state)
+{
+    static const char *const tolerances[] = {"rel",    "rel=",         "rel=-1",       "abs=x",   "f32=1",
+                                             ":abs=1", "!scale:abs=1", "sca le:ulp=1", "ulp=1.5", "rel=1e-3;;f99:q=1",
+                                             "rel=nan"};
+    model m = {.f = *state, .factor = 2};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    bg_graph *graph = NULL;
+    bg_report *report = NULL;
+
+    assert_int_equal(setenv("BG_SHADOW", "2", 1), 0);
+    EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("BG_SHADOW");
+    assert_null(graph);
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
+        options.tolerances = tolerances[i];
+        EXPECT_STATUS(bg_shadow(forward, &m, m.f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("options.tolerances");
+        assert_null(report);
+    }
+    options.tolerances = " ; f32 : rel=1e-3 , abs=.5 ;; scale#0:ulp=3;";
+    EXPECT_OK(bg_shadow(forward, &m, m.f->stream, &options, &report));
+    bg_report_destroy(report);
+    expect_usable(m.f, m.f->stream);
+}
+
+/* ---- references ---- */
+
+static void test_references(void **state)
+{
+    model m = {.f = *state, .factor = 2};
+    bg_report *report = NULL;
+
+    put(&m.f->x, 3);
+    put(&m.f->z, 1);
+    EXPECT_OK(bg_op_set_reference("sum", sum_reference));
+    EXPECT_OK(bg_shadow(forward, &m, m.f->stream, NULL, &report));
+    EXPECT_NO_FINDING(report);
+    EXPECT_OK(bg_op_set_reference("scale", scale_reference));
+    EXPECT_OK(bg_shadow(forward, &m, m.f->stream, NULL, &report));
+    EXPECT_OK(bg_op_set_reference("scale", NULL));
+    EXPECT_OK(bg_op_set_reference("sum", NULL));
+    EXPECT_FINDING(report, "differs-from-reference", "scale#0", m.line, "64 of 64 elements (f32) differ");
+    assert_true(get(&m.f->x) == 3 && get(&m.f->z) == 1);
+}
+
+static bg_status failing_reference(void *user, cudaStream_t stream)
+{
+    (void)user;
+    (void)stream;
+    return BG_ERROR_UNSUPPORTED;
+}
+
+static void test_failing_reference(void **state)
+{
+    model m = {.f = *state, .factor = 2};
+    bg_report *report = NULL;
+
+    put(&m.f->z, 1);
+    EXPECT_OK(bg_op_set_reference("scale", failing_reference));
+    EXPECT_STATUS(bg_shadow(forward, &m, m.f->stream, NULL, &report), BG_ERROR_UNSUPPORTED);
+    EXPECT_ERROR("the reference of scale, for call scale#0");
+    EXPECT_OK(bg_op_set_reference("scale", NULL));
+    assert_null(report);
+    assert_true(get(&m.f->z) == 1);
+    expect_usable(m.f, m.f->stream);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(test_state_is_kept), TEST(test_frozen),           TEST(test_tolerance),
+                                       TEST(test_memory_nodes),  TEST(test_failing_pass),     TEST(test_bad_values),
+                                       TEST(test_references),    TEST(test_failing_reference)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
