@@ -1,4 +1,4 @@
-# make install: libraries, headers, the command, pkg-config files and a CMake package.
+# make install: libraries, headers, the command and its manual page, pkg-config files and a CMake package.
 .PHONY: install
 comma := ,
 SHIM_HEADERS := $(wildcard src/hostcuda/hostcuda.h src/hostcuda/kernel_shim.h src/hostcuda/kernel_abi.h src/hostcuda/shim_*.h)
@@ -12,6 +12,8 @@ to = $(DESTDIR)$(1)
 install: $(LIBRARIES) $(COMMAND)
 	@install -d $(call to,$(BINDIR)) $(call to,$(LIBDIR))/pkgconfig $(call to,$(LIBDIR))/cmake/breakgraph $(call to,$(INCLUDEDIR))/breakgraph
 	@install -m 755 $(COMMAND) $(call to,$(BINDIR))/breakgraph
+	@install -d $(call to,$(MANDIR))/man1
+	@install -m 644 packaging/breakgraph.1 $(call to,$(MANDIR))/man1
 	@install -m 644 include/breakgraph/*.h $(call to,$(INCLUDEDIR))/breakgraph
 	@for name in $(INSTALLED); do \
 	  install -m 644 $(OUT)/lib$$name.a $(call to,$(LIBDIR)) && \

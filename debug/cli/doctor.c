@@ -1,82 +1,146 @@
-/* breakgraph doctor: what this machine has, and what the environment says. */
-#include "cli.h"
-#include "gpu.h"
+/* breakgraph doctor: what this machine has, what works here, and what the environment says. */
+#include "doctor.h"
 
 #include <breakgraph/breakgraph.h>
-#include <stdio.h>
+#include <cjson/cJSON.h>
+#include <cuda_runtime_api.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void show_driver(void)
+#include "gpu.h"
+
+enum { DOCTOR_VERSION = 1 };
+
+static cJSON *answers; /* NULL: they are printed as they come */
+static bool broken;
+static const char *const health_names[] = {"works", "missing", "broken", "told"};
+
+void cli_answer(const char *what, cli_health health, const char *format, ...)
 {
-    cli_gpu gpu;
-    bool found = cli_gpu_find(&gpu);
-    if (gpu.driver_version)
-        printf("  driver       for CUDA %d.%d\n", gpu.driver_version / 1000, gpu.driver_version % 1000 / 10);
-    if (found) {
-        printf("  GPU          %s, compute capability %d.%d%s\n", gpu.name, gpu.capability / 10, gpu.capability % 10,
-               gpu.count > 1 ? ", and more" : "");
+    static const char *const marks[] = {"✓", "–", "✗", " "};
+    static const cli_color colors[] = {CLI_GREEN, CLI_YELLOW, CLI_RED, CLI_BOLD};
+    char text[1024];
+    va_list arguments;
+    cJSON *item;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    broken = broken || health == CLI_BROKEN;
+    if (answers == NULL) {
+        printf("%s%s%s %-24s %s\n", cli_color_on(colors[health]), marks[health], cli_color_off(), what, text);
         return;
     }
-    printf("  GPU          none: %s", gpu.missing);
-    printf(gpu.error ? " (CUDA error %d)\n" : "\n", gpu.error);
+    item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "what", what);
+    cJSON_AddStringToObject(item, "health", health_names[health]);
+    cJSON_AddStringToObject(item, "text", text);
+    cJSON_AddItemToArray(answers, item);
 }
 
-/* True where the CUDA calls of this build have a device. */
-static bool show_devices(void)
+/* ---- versions ---- */
+
+static void tell_version(const char *what, cudaError_t error, int version)
 {
-    int count = 0;
-    cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess || count == 0) {
-        printf("✗ device       none: %s (%s)\n", cudaGetErrorString(error), cudaGetErrorName(error));
-        if (strcmp(bg_device_kind(), "cuda") == 0)
-            printf("               a machine without a GPU can use the host device: build with make DEVICE=host\n");
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        struct cudaDeviceProp properties;
-        error = cudaGetDeviceProperties(&properties, i);
-        if (error != cudaSuccess) {
-            printf("✗ device %-5d %s (%s)\n", i, cudaGetErrorString(error), cudaGetErrorName(error));
-            return false;
-        }
-        printf("✓ device %-5d %s, %zu MiB, %d multiprocessors\n", i, properties.name, properties.totalGlobalMem >> 20,
-               properties.multiProcessorCount);
-    }
-    return true;
+    if (error == cudaSuccess && version > 0)
+        cli_answer(what, CLI_TOLD, "CUDA %d.%d", version / 1000, version % 1000 / 10);
+    else
+        cli_answer(what, CLI_TOLD, "%s", error == cudaSuccess ? "none" : cudaGetErrorName(error));
 }
 
-static bool show_variables(void)
+static void tell_versions(void)
 {
-    bool valid = true;
+    int runtime = 0, driver = 0;
+    cudaError_t error;
+    cli_answer("breakgraph", CLI_TOLD, "%s, built for %s", bg_version(),
+               strcmp(bg_device_kind(), "host") == 0 ? "the host device" : "NVIDIA's CUDA runtime");
+    tell_version("toolkit at build time", cudaSuccess, CUDART_VERSION);
+    error = cudaRuntimeGetVersion(&runtime);
+    tell_version("runtime", error, runtime);
+    error = cudaDriverGetVersion(&driver);
+    tell_version("driver, for the runtime", error, driver);
+}
+
+/* The machine's own GPU, whatever this is built for. */
+static void tell_gpu(void)
+{
+    cli_gpu gpu;
+    if (cli_gpu_find(&gpu))
+        cli_answer("GPU", CLI_TOLD, "%s, compute capability %d.%d%s, driver for CUDA %d.%d", gpu.name,
+                   gpu.capability / 10, gpu.capability % 10, gpu.count > 1 ? ", and more" : "",
+                   gpu.driver_version / 1000, gpu.driver_version % 1000 / 10);
+    else if (gpu.error != 0)
+        cli_answer("GPU", CLI_TOLD, "none: %s (CUDA error %d)", gpu.missing, gpu.error);
+    else
+        cli_answer("GPU", CLI_TOLD, "none: %s", gpu.missing);
+}
+
+static void tell_variables(void)
+{
+    int set = 0;
     for (size_t i = 0; i < cli_variables_count; i++) {
-        const cli_variable *variable = &cli_variables[i];
-        const char *value = getenv(variable->name);
-        const char *allowed = value && *value ? cli_variable_allowed(variable, value) : NULL;
-        if (value == NULL || *value == '\0')
-            printf("  %-18s not set\n", variable->name);
-        else if (allowed == NULL)
-            printf("✓ %-18s %s\n", variable->name, value);
+        const cli_flag *variable = &cli_variables[i];
+        const char *value = getenv(variable->variable), *allowed;
+        if (value == NULL || value[0] == '\0')
+            continue;
+        set++;
+        allowed = cli_variable_allowed(variable, value);
+        if (allowed == NULL)
+            cli_answer(variable->variable, CLI_WORKS, "%s", value);
         else
-            printf("✗ %-18s \"%s\"; allowed: %s\n", variable->name, value, allowed);
-        valid = valid && allowed == NULL;
+            cli_answer(variable->variable, CLI_BROKEN, "\"%s\"; allowed: %s", value, allowed);
     }
-    return valid;
+    if (set == 0)
+        cli_answer("variables", CLI_TOLD, "none of breakgraph's is set");
+}
+
+static void heading(const char *text)
+{
+    if (answers == NULL)
+        printf("\n%s%s%s\n", cli_color_on(CLI_BOLD), text, cli_color_off());
+}
+
+static void ask(void)
+{
+    tell_versions();
+    tell_gpu();
+    heading("Devices");
+    (void)cli_probe_devices();
+    heading("System");
+    cli_probe_libraries();
+    cli_probe_system();
+    heading("Environment");
+    tell_variables();
+}
+
+static void print_json(void)
+{
+    cJSON *root = cJSON_CreateObject();
+    char *text;
+    cJSON_AddStringToObject(root, "breakgraph", bg_version());
+    cJSON_AddNumberToObject(root, "doctor_version", DOCTOR_VERSION);
+    cJSON_AddBoolToObject(root, "healthy", !broken);
+    cJSON_AddItemReferenceToObject(root, "answers", answers);
+    text = cJSON_Print(root);
+    printf("%s\n", text != NULL ? text : "");
+    cJSON_free(text);
+    cJSON_Delete(root);
 }
 
 int cli_doctor(int argc, char **argv)
 {
-    bool devices, variables;
-    if (argc > 1) {
-        fprintf(stderr, "breakgraph doctor: unknown argument '%s'; it takes none\n", argv[1]);
-        return CLI_USAGE;
+    cli_arguments arguments;
+    bool done;
+    cli_status status = cli_parse(argc, argv, &arguments, &done);
+    if (!done) {
+        answers = cli_value(&arguments, "--json") != NULL ? cJSON_CreateArray() : NULL;
+        ask();
+        if (answers != NULL)
+            print_json();
+        cJSON_Delete(answers);
+        status = broken ? CLI_FAILED : CLI_OK;
     }
-    printf("breakgraph %s, built for %s\n", bg_version(),
-           strcmp(bg_device_kind(), "host") == 0 ? "the host device" : "NVIDIA's CUDA runtime");
-    printf("  toolkit      CUDA %d.%d at build time\n", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
-    show_driver();
-    devices = show_devices();
-    printf("\nEnvironment\n");
-    variables = show_variables();
-    return devices && variables ? CLI_OK : CLI_FAILED;
+    cli_arguments_clear(&arguments);
+    return status;
 }

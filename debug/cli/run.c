@@ -1,77 +1,37 @@
-/* breakgraph run: a program with the library's environment set. */
+/* breakgraph run: becomes a program, with the library's environment set. */
 #include "cli.h"
 
+#include <breakgraph/breakgraph.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-typedef struct flag {
-    const char *name, *variable, *value; /* value NULL: the flag carries it, --name=VALUE */
-} flag;
-
-static const flag flags[] = {
-    {"--debug=", "BG_DEBUG", NULL},       {"--eager-ops=", "BG_EAGER_OPS", NULL},
-    {"--no-breaks", "BG_BREAKABLE", "0"}, {"--foreign-inline", "BG_FOREIGN_INLINE", "1"},
-    {"--nvtx", "BG_NVTX", "1"},
-};
-
-static const cli_variable *find_variable(const char *name)
+static cli_status set(const cli_given *given)
 {
-    size_t i = 0;
-    while (i + 1 < cli_variables_count && strcmp(cli_variables[i].name, name) != 0)
-        i++;
-    return &cli_variables[i];
-}
-
-static int unknown(const char *argument)
-{
-    fprintf(stderr,
-            "breakgraph run: unknown flag '%s'; allowed: --debug=off|forward|ops|sync|step --eager-ops=PATTERNS "
-            "--no-breaks "
-            "--foreign-inline --nvtx -- PROGRAM ARG...\n",
-            argument);
-    return CLI_USAGE;
-}
-
-static int set_flag(const char *argument)
-{
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        const flag *flag = &flags[i];
-        size_t length = strlen(flag->name);
-        const char *value = flag->value, *allowed;
-        if (value == NULL && strncmp(argument, flag->name, length) == 0)
-            value = argument + length;
-        else if (value == NULL || strcmp(argument, flag->name) != 0)
-            continue;
-        allowed = cli_variable_allowed(find_variable(flag->variable), value);
-        if (allowed != NULL) {
-            fprintf(stderr, "breakgraph run: '%s': allowed are %s\n", argument, allowed);
-            return CLI_USAGE;
-        }
-        if (setenv(flag->variable, value, 1) != 0) {
-            perror("breakgraph run");
-            return CLI_FAILED;
-        }
-        return CLI_OK;
-    }
-    return unknown(argument);
+    const char *variable = given->flag->variable;
+    if (strncmp(variable, "HOSTCUDA_", 9) == 0 && strcmp(bg_device_kind(), "host") != 0)
+        return cli_say(CLI_USAGE, "%s is for the host device; this is built for NVIDIA's CUDA runtime",
+                       given->flag->name);
+    if (setenv(variable, given->value, 1) != 0)
+        return cli_say(CLI_FAILED, "%s cannot be set: %s", variable, strerror(errno));
+    return CLI_OK;
 }
 
 int cli_run(int argc, char **argv)
 {
-    int i = 1, status;
-    for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++)
-        if ((status = set_flag(argv[i])) != CLI_OK)
-            return status;
-    if (i < argc && strcmp(argv[i], "--") == 0)
-        i++;
-    if (i == argc) {
-        fprintf(stderr, "breakgraph run: no program given; write: breakgraph run [FLAG...] -- PROGRAM ARG...\n");
-        return CLI_USAGE;
+    cli_arguments arguments;
+    bool done;
+    cli_status status = cli_parse(argc, argv, &arguments, &done);
+
+    if (!done)
+        status = cli_need_program(&arguments);
+    for (size_t i = 0; !done && status == CLI_OK && i < arguments.count; i++)
+        status = set(&arguments.given[i]);
+    if (!done && status == CLI_OK) {
+        execvp(arguments.rest[0], arguments.rest);
+        status = cli_say(CLI_NOT_STARTED, "'%s' cannot be started: %s", arguments.rest[0], strerror(errno));
     }
-    execvp(argv[i], argv + i);
-    fprintf(stderr, "breakgraph run: '%s' cannot be started: %s\n", argv[i], strerror(errno));
-    return CLI_FAILED;
+    cli_arguments_clear(&arguments);
+    return status;
 }

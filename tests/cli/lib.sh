@@ -2,7 +2,7 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 : "${BUILD:=build}" "${DEVICE:=host}" "${OUT:=$BUILD/$DEVICE}" "${MAKE:=make}" "${CC:=gcc}" "${CXX:=g++}" "${NVCC:=nvcc}"
-unset BG_DEBUG BG_EAGER_OPS BG_BREAKABLE BG_FOREIGN_INLINE BG_NVTX BG_CHECK
+unset BG_DEBUG BG_EAGER_OPS BG_BREAKABLE BG_FOREIGN_INLINE BG_NVTX BG_CHECK BG_SHADOW BG_TOLERANCE BG_REPORT BG_TRACE BG_STEP_STOP BG_STEP_DUMP
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
@@ -23,6 +23,27 @@ expect()
         fail "$name" "exit status $status, expected $want"
     elif ! grep -Eq -e "$pattern" "$work/log"; then
         fail "$name" "'$pattern' is not in its output"
+    else
+        pass "$name"
+    fi
+}
+
+# golden NAME STATUS COMMAND...: the command exits so, and prints what tests/cli/golden/NAME.txt holds, where paths of this
+# run are DIR, process ids PID, addresses ADDRESS, times S. GOLDEN=write writes that file.
+golden()
+{
+    local name=$1 want=$2 status file=tests/cli/golden/$1.txt
+    shift 2
+    "$@" >"$work/found" 2>&1 </dev/null
+    status=$?
+    sed -E -e "s|$work|DIR|g" -e 's/(process|graph|report)-[0-9]+/\1-PID/g' -e 's/[0-9]+(\.[0-9]+)? s$/S s/' \
+        -e 's/0x[0-9a-f]+/ADDRESS/g' -e 's/("seconds":).*[0-9]/\1 S/' "$work/found" >"$work/normal"
+    [ "${GOLDEN:-}" != write ] || cp "$work/normal" "$file"
+    if [ "$status" -ne "$want" ]; then
+        cp "$work/found" "$work/log"
+        fail "$name" "exit status $status, expected $want"
+    elif ! diff "$file" "$work/normal" >"$work/log" 2>&1; then
+        fail "$name" "it prints something else than $file"
     else
         pass "$name"
     fi

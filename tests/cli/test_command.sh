@@ -1,32 +1,154 @@
 #!/bin/bash
-# The command breakgraph, and the flags of the examples.
+# The command breakgraph but for bisect, and the flags of the examples.
 . "$(dirname "$0")/lib.sh"
 command=$OUT/breakgraph
+quickstart=$OUT/examples/quickstart
 
-expect help 0 'usage: breakgraph COMMAND' "$command" help
+golden help 0 "$command" help
+for page in doctor run check step bisect report completion; do
+    golden "help-$page" 0 "$command" help $page
+    cmp -s <("$command" help $page) <("$command" $page --help) && pass "$page--help" || fail "$page--help" "another page than help $page"
+done
+expect help-unknown 2 "there is no command 'bisekt'" "$command" help bisekt
 expect version 0 "^breakgraph [0-9]+\\.[0-9]+\\.[0-9]+ \\($DEVICE\\)" "$command" version
 expect nothing 2 'usage: breakgraph COMMAND' "$command"
-expect unknown-command 2 "unknown command 'bisekt'; allowed: help version doctor run" "$command" bisekt
-expect unknown-flag 2 "unknown flag '--verbose'; allowed: help version doctor run --help --version" "$command" --verbose
+expect unknown-command 2 "unknown command 'bisekt'; allowed: help version doctor run check step bisect report" "$command" bisekt
+expect unknown-flag 2 "unknown flag '--verbose'; allowed: help version .* --help --version" "$command" --verbose
 expect doctor-argument 2 "unknown argument 'x'" "$command" doctor x
+
+# ---- help, manual and completion name what the tables have ----
+
+flags=$(sed -n 's/^ *{"--\([a-z-]*\)".*/\1/p' debug/cli/tables.c | sort -u)
+commands=$(sed -n '/^const cli_command/,/^};/s/^ *{"\([a-z]*\)",.*/\1/p' debug/cli/tables.c)
+named() # NAME, text in a file, lead of a flag
+{
+    local word missing=
+    for word in $flags; do grep -Eq -e "$3$word([^a-z-]|\$)" "$2" || missing="$missing --$word"; done
+    for word in $commands; do grep -Eqw -e "$word" "$2" || missing="$missing $word"; done
+    [ -z "$missing" ] && pass "$1" || fail "$1" "does not name$missing"
+}
+[ "$(wc -w <<<"$flags")" -gt 40 ] && [ "$(wc -w <<<"$commands")" -ge 9 ] && pass tables || fail tables "not read: $flags $commands"
+for page in $commands; do "$command" help "$page"; done >"$work/help"
+named help-names-all "$work/help" --
+sed 's/\\-/-/g' packaging/breakgraph.1 >"$work/manual"
+named manual-names-all "$work/manual" --
+for status in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 130; do grep -q "^.fB$status.fR\$" packaging/breakgraph.1 || fail "manual-status-$status" "not in the manual"; done
+if command -v man >/dev/null; then
+    expect manual-renders 0 'EXIT STATUS' env LC_ALL=C MANWIDTH=100 man --warnings -l packaging/breakgraph.1
+else
+    skip manual-renders "man is not installed"
+fi
+for shell in bash zsh fish; do
+    "$command" completion $shell >"$work/$shell" 2>"$work/log" || fail "completion-$shell" "exit status $?"
+    named "completion-$shell-names-all" "$work/$shell" "$([ $shell = fish ] && echo '-l ' || echo --)"
+    if [ $shell = bash ] || command -v $shell >/dev/null; then
+        expect "completion-$shell-parses" 0 '' sh -c "$shell -n '$work/$shell' && echo"
+    else
+        skip "completion-$shell-parses" "$shell is not installed"
+    fi
+done
+completes() # NAME, expected, words...
+{
+    local found
+    found=$(COMP_WORDS=("${@:3}") COMP_CWORD=$(($# - 3))
+        compopt() { :; }
+        . "$work/bash" && _breakgraph && echo "${COMPREPLY[*]}")
+    [ "$found" = "$2" ] && pass "$1" || fail "$1" "completes to '$found', expected '$2'"
+}
+completes complete-command 'bisect' breakgraph bi
+completes complete-flag '--tolerance= --timeout=' breakgraph bisect --t
+completes complete-value 'replay' breakgraph check --what = r
+completes complete-shell 'bash' breakgraph completion b
+completes complete-program '' breakgraph run -- l
+expect completion-unknown 2 'bash, zsh or fish' "$command" completion tcsh
+
+# ---- doctor ----
 
 if [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1; then
     expect doctor 0 '✓ device 0' "$command" doctor
+    expect doctor-memory 0 '✓ memory nodes, device 0' "$command" doctor
     expect doctor-variable 0 '✓ BG_DEBUG +ops' env BG_DEBUG=ops "$command" doctor
+    expect doctor-json 0 '"healthy":[[:space:]]*true' "$command" doctor --json
 else
     expect doctor 1 '✗ device +none' "$command" doctor
 fi
 expect doctor-bad-debug 1 '✗ BG_DEBUG +"loud"; allowed: off\|forward\|ops\|sync' env BG_DEBUG=loud "$command" doctor
 expect doctor-bad-flag 1 '✗ BG_BREAKABLE +"yes"; allowed: 0\|1' env BG_BREAKABLE=yes "$command" doctor
 expect doctor-bad-pattern 1 '✗ BG_EAGER_OPS +"rope##3"; allowed: names of ops' env 'BG_EAGER_OPS=rope##3' "$command" doctor
+expect doctor-no-place 1 '✗ temporary files +cannot be written' env TMPDIR=/nowhere "$command" doctor
+expect doctor-bad-json 1 '"healthy":[[:space:]]*false' env BG_DEBUG=loud "$command" doctor --json
+expect doctor-no-profiler 0 '– NVTX +.*nowhere' sh -c "NVTX_INJECTION64_PATH=/nowhere '$command' doctor || [ '$DEVICE' = cuda ]"
+if [ "$DEVICE" = host ]; then
+    expect doctor-memory-fails 0 '– stream memory, device 0 +cudaMallocAsync: cudaErrorMemoryAllocation' \
+        env HOSTCUDA_FAIL=cudaMallocAsync@1=2 "$command" doctor
+    expect doctor-virtual-fails 1 '✗ virtual memory, device 0 +.*cudaErrorMemoryAllocation' env HOSTCUDA_FAIL=cuMemMap@1=2 "$command" doctor
+fi
+
+# ---- run ----
 
 expect run 0 '^ops,rope#3,0,1$' "$command" run --debug=ops '--eager-ops=rope#3' --no-breaks --nvtx -- \
     sh -c 'echo "$BG_DEBUG,$BG_EAGER_OPS,$BG_BREAKABLE,$BG_NVTX"'
+expect run-optional-value 0 '^1,calls$' sh -c "a=\$('$command' run --shadow -- sh -c 'echo \$BG_SHADOW') && \
+    b=\$('$command' run --shadow=calls -- sh -c 'echo \$BG_SHADOW') && echo \$a,\$b"
+expect run-runner 0 '^full,7$' "$command" run --runner-mode=full --runner-max-tokens=7 -- \
+    sh -c 'echo "$BG_RUNNER_MODE,$BG_RUNNER_MAX_TOKENS"'
+if [ "$DEVICE" = host ]; then
+    expect run-host 0 '^7,poison$' "$command" run --host-seed=7 --host-memory=poison -- sh -c 'echo "$HOSTCUDA_SEED,$HOSTCUDA_MEMORY"'
+else
+    expect run-host 2 'is for the host device' "$command" run --host-seed=7 -- true
+fi
 expect run-status 7 '' "$command" run -- sh -c 'echo; exit 7'
 expect run-unknown-flag 2 "unknown flag '--fast'; allowed: --debug=" "$command" run --fast -- true
 expect run-bad-value 2 "'--debug=loud': allowed are off\\|forward\\|ops\\|sync" "$command" run --debug=loud -- true
+expect run-no-value 2 "'--debug' needs a value: --debug=off" "$command" run --debug -- true
+expect run-extra-value 2 '--nvtx takes no value' "$command" run --nvtx=1 -- true
 expect run-no-program 2 'no program given' "$command" run --debug=ops
-expect run-missing-program 1 "'/nowhere' cannot be started" "$command" run -- /nowhere
+expect run-missing-program 3 "'/nowhere' cannot be started" "$command" run -- /nowhere
+
+# ---- check, step, report ----
+
+expect check-not-linked 4 "'true' does not use libbreakgraph" "$command" check -- true
+expect check-missing-program 3 "'/nowhere' cannot be started" "$command" check -- /nowhere
+expect check-crash 7 'signal SIGSEGV .* ended' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
+expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
+expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
+expect check-bad-timeout 2 'a number of seconds' "$command" check --timeout=soon -- true
+expect check-bad-what 2 'allowed are replay\|twice\|poison' "$command" check --what=all -- true
+expect report-nothing 2 'nothing given' "$command" report
+expect report-missing 10 '/nowhere cannot be read' "$command" report /nowhere
+echo '{"report_version": 99, "breakgraph": "9.0"}' >"$work/new.json"
+expect report-version 10 'version 99' "$command" report "$work/new.json"
+expect report-trace-of-files 2 '--trace needs a program' "$command" report --trace=x "$work/new.json"
+
+# A stand-in for a program with findings: what the library would write.
+cat >"$work/found.sh" <<'SH'
+head='"breakgraph": "0.1.0", "report_version": 2'
+echo "{$head, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": ${2:-1}, \"ended\": true}}" >"$BG_REPORT/process-1.json"
+echo "{$head, \"tool\": \"$BG_CHECK\", \"graph\": \"g\", \"lost\": 0, \"findings\": [{\"kind\": \"freed\", \"severity\": \"$1\",
+  \"call\": \"rope#3\", \"file\": \"model.c\", \"line\": 52, \"address\": null, \"message\": \"it is gone\", \"advice\": \"keep it\"}]}" |
+    tee "$BG_REPORT/report-1-1.json" >"$BG_REPORT/report-1-2.json"
+SH
+golden check-found 1 "$command" check --what=replay -- sh "$work/found.sh" fault
+golden check-note 0 "$command" check --what=replay -- sh "$work/found.sh" note
+expect check-no-replay-but-found 1 'fault \[freed\] rope#3 at model.c:52' "$command" check --what=twice -- sh "$work/found.sh" fault 0
+expect check-json 1 '"check_version":[[:space:]]*1' "$command" check --json --what=replay -- sh "$work/found.sh" fault
+expect check-damaged 10 'is no report of breakgraph' "$command" check --what=replay -- sh -c 'echo "{" >$BG_REPORT/process-1.json'
+expect check-old 10 'is of report version 1' "$command" check --what=replay -- \
+    sh -c 'echo "{\"breakgraph\": \"0.0.1\", \"report_version\": 1}" >$BG_REPORT/process-1.json'
+expect check-quiet 0 '^$' sh -c "'$command' check --what=replay -- sh '$work/found.sh' note 2>&1 >/dev/null; echo"
+
+if [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1; then
+    golden check 0 "$command" check -- "$quickstart"
+    golden step 0 "$command" step -- "$quickstart"
+    expect step-dump 0 'step: 0 findings' "$command" step --dump="$work/dump" -- "$quickstart"
+    [ -e "$work/dump/index.json" ] && pass step-dump-index || fail step-dump-index "nothing was dumped"
+    golden report 0 "$command" report -- "$quickstart"
+    expect report-files 0 '^$' sh -c "'$command' report --json='$work/all.json' --html='$work/page.html' --trace='$work/trace.json' -- '$quickstart' && echo"
+    grep -q '<html' "$work/page.html" && grep -q traceEvents "$work/trace.json" && pass report-pages || fail report-pages "no page or timeline"
+    expect report-merge 0 'of graph: 0 findings' "$command" report "$work/all.json" "$work/all.json"
+else
+    for name in check step step-dump step-dump-index report report-files report-pages report-merge; do skip $name "there is no GPU"; done
+fi
 
 llama=$OUT/examples/llama/llama
 expect llama-help 0 '--mode' "$llama" --help

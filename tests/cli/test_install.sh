@@ -84,7 +84,7 @@ for device in $devices; do
     fi
     missing=
     for file in bin/breakgraph lib/libbreakgraph.a lib/libbreakgraph.so lib/libbreakgraph.so.0 include/breakgraph/breakgraph.h include/breakgraph/hooks.h \
-        lib/pkgconfig/breakgraph.pc lib/cmake/breakgraph/breakgraphConfig.cmake \
+        lib/pkgconfig/breakgraph.pc lib/cmake/breakgraph/breakgraphConfig.cmake share/man/man1/breakgraph.1 \
         $([ "$device" = cuda ] || echo lib/libhostcuda.a lib/libhostcuda.so lib/libhostcuda.so.0 lib/pkgconfig/hostcuda.pc include/hostcuda/kernel_shim.h); do
         [ -e "$prefix/$file" ] || missing="$missing $file"
     done

@@ -1,0 +1,136 @@
+/* breakgraph check: a program under each of the library's checks, and what they find. */
+#include "observe.h"
+
+#include <breakgraph/breakgraph.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "place.h"
+
+typedef struct checks {
+    const char *kinds[3];
+    int count;
+    cli_gathered all; /* reports of all starts */
+} checks;
+
+static void add_kind(checks *c, const char *kind)
+{
+    for (int i = 0; i < c->count; i++)
+        if (strcmp(c->kinds[i], kind) == 0)
+            return;
+    c->kinds[c->count++] = kind;
+}
+
+static void choose(checks *c, const cli_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->count; i++)
+        if (strcmp(arguments->given[i].flag->name, "--what") == 0)
+            add_kind(c, arguments->given[i].value);
+    if (c->count == 0) {
+        add_kind(c, "replay");
+        add_kind(c, "twice");
+    }
+}
+
+static void keep_reports(checks *c, cli_gathered *gathered)
+{
+    while (cJSON_GetArraySize(gathered->reports) > 0)
+        cJSON_AddItemToArray(c->all.reports, cJSON_DetachItemFromArray(gathered->reports, 0));
+}
+
+/* A check that stops the program is no failure of its own: what it found says why. */
+static cli_status check(checks *c, const cli_observation *plan, const char *kind)
+{
+    const char *set[] = {"BG_CHECK", kind, NULL};
+    cli_observation checked = *plan, *o = &checked;
+    cli_gathered gathered;
+    cli_end end = {.how = CLI_UNSTARTED};
+    cli_status status, ended;
+    int found;
+
+    o->set = set;
+    status = cli_observe(o, &gathered, &end);
+    if (status == CLI_OK) {
+        ended = cli_observed_end(o, &end);
+        found = cli_gathered_count(&gathered, NULL, 0);
+        status = ended == CLI_OK && found == 0 ? cli_gathered_judge(&gathered, o->argv[0]) : ended;
+        if (status == CLI_OK && found == 0 && end.code != 0)
+            status =
+                cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
+        keep_reports(c, &gathered);
+    }
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+static cli_status check_all(checks *c, const cli_observation *o)
+{
+    cli_status status = CLI_OK;
+    for (int i = 0; i < c->count && status == CLI_OK; i++)
+        status = check(c, o, c->kinds[i]);
+    return status == CLI_OK && cli_gathered_count(&c->all, NULL, 1) > 0 ? CLI_FAILED : status;
+}
+
+/* ---- what is shown ---- */
+
+static void print_json(const checks *c, cli_status status)
+{
+    cJSON *root = cJSON_CreateObject();
+    char *text = NULL;
+    if (root != NULL && cJSON_AddStringToObject(root, "breakgraph", bg_version()) &&
+        cJSON_AddNumberToObject(root, "check_version", 1) && cJSON_AddNumberToObject(root, "exit", status) &&
+        cJSON_AddItemToObject(root, "checks", cJSON_CreateStringArray(c->kinds, c->count)) &&
+        cJSON_AddItemReferenceToObject(root, "reports", c->all.reports))
+        text = cJSON_Print(root);
+    if (text != NULL)
+        printf("%s\n", text);
+    cJSON_free(text);
+    cJSON_Delete(root);
+}
+
+static void print_text(const checks *c)
+{
+    int count = cli_gathered_count(&c->all, NULL, 0);
+    cli_gathered_print(&c->all, stdout);
+    printf("check");
+    for (int i = 0; i < c->count; i++)
+        printf("%s %s", i > 0 ? "," : "", c->kinds[i]);
+    printf(": %d finding%s\n", count, count == 1 ? "" : "s");
+}
+
+static cli_status run(const cli_arguments *arguments)
+{
+    checks c = {.all = {.reports = cJSON_CreateArray()}};
+    cli_observation o = {.argv = arguments->rest, .quiet = true};
+    char *place = NULL;
+    cli_status status = cli_need_program(arguments);
+
+    if (status == CLI_OK)
+        status = cli_timeout(arguments, &o.timeout);
+    if (status != CLI_OK)
+        goto done;
+    choose(&c, arguments);
+    cli_child_hold_signals();
+    o.place = place = cli_place_make();
+    status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
+    if (cli_value(arguments, "--json") != NULL)
+        print_json(&c, status);
+    else if (status == CLI_OK || cli_gathered_count(&c.all, NULL, 0) > 0)
+        print_text(&c);
+done:
+    cli_place_remove(place);
+    free(place);
+    cJSON_Delete(c.all.reports);
+    return status;
+}
+
+int cli_check(int argc, char **argv)
+{
+    cli_arguments arguments;
+    bool done;
+    cli_status status = cli_parse(argc, argv, &arguments, &done);
+    if (!done)
+        status = run(&arguments);
+    cli_arguments_clear(&arguments);
+    return status;
+}

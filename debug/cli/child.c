@@ -1,0 +1,156 @@
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
+static sigset_t held, before;
+
+void cli_child_hold_signals(void)
+{
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGCHLD);
+    /* Whatever was inherited: ignored, no one would be told. */
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGINT, SIG_DFL);
+    (void)sigprocmask(SIG_BLOCK, &held, &before);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* ---- in the child ---- */
+
+static int redirect(const char *path, int descriptor, int flags)
+{
+    int file = path == NULL ? descriptor : open(path, flags | O_CLOEXEC, 0600);
+    return path == NULL || (file >= 0 && dup2(file, descriptor) >= 0) ? 0 : errno;
+}
+
+static int set_environment(const char *const *set)
+{
+    for (; set != NULL && set[0] != NULL; set += 2)
+        if ((set[1] != NULL ? setenv(set[0], set[1], 1) : unsetenv(set[0])) != 0)
+            return errno;
+    return 0;
+}
+
+/* Does not return: what goes wrong is written to tell. */
+static void become(const cli_child *child, int tell)
+{
+    int error = 0;
+    if (child->apart)
+        (void)setpgid(0, 0);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    error = redirect(child->input, STDIN_FILENO, O_RDONLY);
+    if (error == 0)
+        error = redirect(child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC);
+    if (error == 0)
+        error = redirect(child->errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC);
+    if (error == 0)
+        error = set_environment(child->set);
+    if (error == 0) {
+        execvp(child->argv[0], child->argv);
+        error = errno;
+    }
+    if (write(tell, &error, sizeof error) != sizeof error)
+        _exit(126);
+    _exit(127);
+}
+
+/* ---- in the parent ---- */
+
+/* The child, or -1 with errno. */
+static pid_t start(const cli_child *child)
+{
+    int told[2], error = 0;
+    pid_t pid;
+
+    if (pipe2(told, O_CLOEXEC) != 0)
+        return -1;
+    (void)fflush(NULL);
+    pid = fork();
+    if (pid == 0)
+        become(child, told[1]);
+    error = pid < 0 ? errno : 0;
+    (void)close(told[1]);
+    if (pid > 0 && child->apart)
+        (void)setpgid(pid, pid); /* whoever comes first */
+    if (pid > 0 && read(told[0], &error, sizeof error) == sizeof error)
+        (void)waitpid(pid, NULL, 0);
+    (void)close(told[0]);
+    errno = error;
+    return error == 0 ? pid : -1;
+}
+
+/* Until the child ended, a signal came (its number is returned), or seconds are over (0). */
+static int wait_until(pid_t pid, double seconds, int *status)
+{
+    double end = now() + seconds, left;
+    for (;;) {
+        struct timespec time;
+        int signal;
+        if (waitpid(pid, status, WNOHANG) == pid)
+            return SIGCHLD;
+        left = seconds > 0 ? end - now() : 3600;
+        if (left <= 0)
+            return 0;
+        time.tv_sec = (time_t)left;
+        time.tv_nsec = (long)((left - (double)time.tv_sec) * 1e9);
+        signal = sigtimedwait(&held, NULL, &time);
+        if (signal == SIGINT || signal == SIGTERM)
+            return signal;
+    }
+}
+
+static void stop(pid_t pid, bool apart)
+{
+    pid_t whom = apart ? -pid : pid;
+    int status;
+    (void)kill(whom, SIGTERM);
+    if (wait_until(pid, grace, &status) != SIGCHLD) {
+        (void)kill(whom, SIGKILL);
+        (void)waitpid(pid, &status, 0);
+    }
+    if (apart)
+        (void)kill(whom, SIGKILL); /* what it left */
+}
+
+void cli_child_run(const cli_child *child, cli_end *end)
+{
+    double began = now();
+    int status = 0, why;
+    pid_t pid = start(child);
+
+    *end = (cli_end){.how = CLI_UNSTARTED, .code = errno};
+    if (pid < 0)
+        return;
+    why = wait_until(pid, child->timeout, &status);
+    end->code = 0;
+    if (why != SIGCHLD) {
+        end->how = why == 0 ? CLI_TIMED_OUT : CLI_STOPPED;
+        stop(pid, child->apart);
+    } else {
+        end->how = WIFSIGNALED(status) ? CLI_KILLED : CLI_EXITED;
+        end->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    end->seconds = now() - began;
+}
+
+bool cli_is_crash(const cli_end *end, int *signal)
+{
+    *signal = end->how == CLI_KILLED ? end->code : end->code - 128;
+    return end->how == CLI_KILLED || (end->how == CLI_EXITED && end->code > 128);
+}

@@ -1,0 +1,129 @@
+/* Reads command lines by the tables. */
+#include "cli.h"
+
+#include <breakgraph/breakgraph.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+    for (;;) {
+        size_t choice = strcspn(choices, "|");
+        if (choice == length && memcmp(choices, value, length) == 0)
+            return true;
+        if (choices[choice] == '\0')
+            return false;
+        choices += choice + 1;
+    }
+}
+
+/* NULL where kind, "a|b" or "PATTERNS" or another word, allows value. */
+static const char *allows(const char *kind, const char *value)
+{
+    if (strchr(kind, '|') != NULL)
+        return is_choice(kind, value) ? NULL : kind;
+    if (strcmp(kind, "PATTERNS") != 0 || value[0] == '@')
+        return NULL;
+    if (bg_override_eager(value) == BG_OK) {
+        bg_override_eager(NULL);
+        return NULL;
+    }
+    return "names of ops, paths like attention#0/rope#1, '*' for any characters, '!' before a name to capture it, "
+           "commas between";
+}
+
+const char *cli_variable_allowed(const cli_flag *variable, const char *value)
+{
+    return allows(variable->allowed != NULL ? variable->allowed : variable->value, value);
+}
+
+static const cli_flag *find_flag(const cli_command *command, const char *argument, size_t length)
+{
+    for (size_t i = 0; i < command->flag_count; i++)
+        if (strncmp(command->flags[i].name, argument, length) == 0 && command->flags[i].name[length] == '\0')
+            return &command->flags[i];
+    return NULL;
+}
+
+static cli_status refuse_unknown(const cli_command *command, const char *argument)
+{
+    fprintf(stderr, "breakgraph %s: unknown flag '%s'; allowed:", command->name, argument);
+    for (size_t i = 0; i < command->flag_count; i++)
+        fprintf(stderr, " %s%s%s", command->flags[i].name, command->flags[i].value != NULL ? "=" : "",
+                command->flags[i].value != NULL ? command->flags[i].value : "");
+    fprintf(stderr, " --help\n");
+    return CLI_USAGE;
+}
+
+static cli_status read_flag(const cli_command *command, const char *argument, cli_given *given)
+{
+    size_t length = strcspn(argument, "=");
+    const cli_flag *flag = find_flag(command, argument, length);
+    const char *value = argument[length] == '=' ? argument + length + 1 : NULL, *allowed;
+
+    if (flag == NULL)
+        return refuse_unknown(command, argument);
+    if (value != NULL && flag->value == NULL)
+        return cli_say(CLI_USAGE, "'%s': %s takes no value", argument, flag->name);
+    if (value == NULL && flag->value != NULL && flag->without == NULL)
+        return cli_say(CLI_USAGE, "'%s' needs a value: %s=%s", argument, flag->name, flag->value);
+    allowed = value != NULL ? allows(flag->value, value) : NULL;
+    if (allowed != NULL)
+        return cli_say(CLI_USAGE, "'%s': allowed are %s", argument, allowed);
+    given->flag = flag;
+    given->value = value != NULL ? value : flag->without != NULL ? flag->without : "";
+    return CLI_OK;
+}
+
+cli_status cli_parse(int argc, char **argv, cli_arguments *arguments, bool *done)
+{
+    const cli_command *command = cli_command_find(argv[0]);
+    cli_status status = CLI_OK;
+    int i = 1;
+
+    *arguments = (cli_arguments){.given = calloc((size_t)argc, sizeof *arguments->given)};
+    *done = true;
+    cli_say_for(command->name);
+    if (arguments->given == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            cli_help_print(command, stdout);
+            return CLI_OK;
+        }
+        status = read_flag(command, argv[i], &arguments->given[arguments->count]);
+        if (status != CLI_OK)
+            return status;
+        arguments->count++;
+    }
+    arguments->program = i < argc && strcmp(argv[i], "--") == 0;
+    i += arguments->program;
+    arguments->rest = argv + i;
+    arguments->rest_count = argc - i;
+    if (arguments->rest_count > 0 && command->arguments[0] == '\0')
+        return cli_say(CLI_USAGE, "unknown argument '%s'; it takes none", arguments->rest[0]);
+    *done = false;
+    return CLI_OK;
+}
+
+void cli_arguments_clear(cli_arguments *arguments)
+{
+    free(arguments->given);
+    arguments->given = NULL;
+}
+
+const char *cli_value(const cli_arguments *arguments, const char *flag)
+{
+    for (size_t i = arguments->count; i > 0; i--)
+        if (strcmp(arguments->given[i - 1].flag->name, flag) == 0)
+            return arguments->given[i - 1].value;
+    return NULL;
+}
+
+cli_status cli_need_program(const cli_arguments *arguments)
+{
+    if (arguments->rest_count > 0)
+        return CLI_OK;
+    return cli_say(CLI_USAGE, "no program given; write: ... -- PROGRAM ARG...");
+}

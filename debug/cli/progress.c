@@ -1,0 +1,20 @@
+#include "bisect.h"
+
+#include <unistd.h>
+
+void cli_progress(const cli_bisection *b, cli_why why)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "\r\033[Ktrial %zu", b->next + 1);
+    if (b->wanted > 0)
+        fprintf(stderr, " of about %d", b->wanted);
+    fprintf(stderr, ": %s", cli_why_names[why]);
+    (void)fflush(stderr);
+}
+
+void cli_progress_clear(void)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K");
+}

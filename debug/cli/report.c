@@ -1,0 +1,188 @@
+/* breakgraph report: what a program's tools found, or what files hold, as one report. */
+#include <breakgraph/breakgraph.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "observe.h"
+#include "place.h"
+
+/* ---- merging ---- */
+
+static cli_status fail(bg_status status)
+{
+    bool unreadable = status == BG_ERROR_IO || status == BG_ERROR_UNSUPPORTED;
+    return cli_say(unreadable ? CLI_UNREADABLE : CLI_FAILED, "%s", bg_last_error());
+}
+
+static cli_status add_file(bg_report **all, const char *path)
+{
+    bg_report *one = NULL;
+    bg_status status = bg_report_read(&one, path);
+    if (status == BG_OK && *all == NULL) {
+        *all = one;
+        return CLI_OK;
+    }
+    if (status == BG_OK)
+        status = bg_report_merge(*all, one);
+    bg_report_destroy(one);
+    return status == BG_OK ? CLI_OK : fail(status);
+}
+
+static int is_tool_report(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+    return strncmp(entry->d_name, "report-", 7) == 0 && end != NULL && strcmp(end, ".json") == 0;
+}
+
+static int is_graph_report(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+    return strncmp(entry->d_name, "graph-", 6) == 0 && end != NULL && strcmp(end, ".json") == 0;
+}
+
+static cli_status add_some(bg_report **all, const char *directory, int (*is_wanted)(const struct dirent *entry))
+{
+    struct dirent **files = NULL;
+    int count = scandir(directory, &files, is_wanted, versionsort);
+    cli_status status = CLI_OK;
+
+    if (count < 0)
+        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        char *path = cli_path(directory, files[i]->d_name);
+        if (status == CLI_OK)
+            status = path != NULL ? add_file(all, path) : cli_say(CLI_FAILED, "no host memory");
+        free(path);
+        free(files[i]);
+    }
+    free(files);
+    return status;
+}
+
+/* The first one gives the report its name: a tool's, where one has found something. */
+static cli_status add_directory(bg_report **all, const char *directory)
+{
+    cli_status status = add_some(all, directory, is_tool_report);
+    return status == CLI_OK ? add_some(all, directory, is_graph_report) : status;
+}
+
+static cli_status add_paths(bg_report **all, char *const *paths)
+{
+    cli_status status = CLI_OK;
+    for (; *paths != NULL && status == CLI_OK; paths++) {
+        struct stat about;
+        bool directory = stat(*paths, &about) == 0 && S_ISDIR(about.st_mode);
+        status = directory ? add_directory(all, *paths) : add_file(all, *paths);
+    }
+    if (status == CLI_OK && *all == NULL)
+        status = cli_say(CLI_UNREADABLE, "there is no report in what was given");
+    return status;
+}
+
+/* ---- the program ---- */
+
+static cli_status start(const cli_observation *o)
+{
+    cli_gathered gathered;
+    cli_end end = {.how = CLI_UNSTARTED};
+    cli_status status = cli_observe(o, &gathered, &end);
+    if (status == CLI_OK)
+        status = cli_observed_end(o, &end);
+    if (status == CLI_OK && cli_gathered_count(&gathered, NULL, 0) == 0)
+        status = cli_gathered_judge(&gathered, o->argv[0]);
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+/* A replay that is compared is no replay to be timed: two starts. */
+static cli_status observe(const cli_arguments *arguments, const char *place, bg_report **all)
+{
+    const char *trace = cli_value(arguments, "--trace");
+    const char *traced[] = {"BG_TRACE", trace, NULL}, *shadowed[] = {"BG_SHADOW", "calls", NULL};
+    cli_observation o = {.argv = arguments->rest, .place = place, .quiet = true};
+    char *reports = cli_path(place, "reports");
+    cli_status status;
+
+    if (reports == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    status = cli_timeout(arguments, &o.timeout);
+    o.set = traced;
+    if (status == CLI_OK && trace != NULL)
+        status = start(&o);
+    o.set = shadowed;
+    if (status == CLI_OK)
+        status = start(&o);
+    if (status == CLI_OK)
+        status = add_directory(all, reports);
+    free(reports);
+    return status;
+}
+
+/* ---- what is written ---- */
+
+static cli_status write_one(const bg_report *all, bg_format format, const char *path)
+{
+    bg_status status = path != NULL ? bg_report_write(all, format, path) : BG_OK;
+    return status == BG_OK ? CLI_OK : cli_say(CLI_FAILED, "%s", bg_last_error());
+}
+
+static bool has_fault(const bg_report *all)
+{
+    bg_finding finding = BG_FINDING_INIT; /* faults come first, notes last */
+    return bg_report_count(all) > 0 && bg_report_get(all, 0, &finding) == BG_OK && finding.severity > BG_NOTE;
+}
+
+static cli_status write_all(const bg_report *all, const cli_arguments *arguments)
+{
+    const char *text = cli_value(arguments, "--text"), *json = cli_value(arguments, "--json");
+    const char *html = cli_value(arguments, "--html");
+    cli_status status;
+
+    if (text == NULL && json == NULL && html == NULL)
+        text = "-";
+    status = write_one(all, BG_TEXT, text);
+    if (status == CLI_OK)
+        status = write_one(all, BG_JSON, json);
+    if (status == CLI_OK)
+        status = write_one(all, BG_HTML, html);
+    return status == CLI_OK && has_fault(all) ? CLI_FAILED : status;
+}
+
+static cli_status run(const cli_arguments *arguments)
+{
+    bg_report *all = NULL;
+    char *place = NULL;
+    cli_status status;
+
+    if (arguments->rest_count == 0)
+        return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
+    if (!arguments->program && cli_value(arguments, "--trace") != NULL)
+        return cli_say(CLI_USAGE, "--trace needs a program that runs; write: --trace=FILE -- PROGRAM ARG...");
+    if (arguments->program) {
+        cli_child_hold_signals();
+        place = cli_place_make();
+        status = place != NULL ? observe(arguments, place, &all) : CLI_FAILED;
+    } else {
+        status = add_paths(&all, arguments->rest);
+    }
+    if (status == CLI_OK)
+        status = write_all(all, arguments);
+    bg_report_destroy(all);
+    cli_place_remove(place);
+    free(place);
+    return status;
+}
+
+int cli_report(int argc, char **argv)
+{
+    cli_arguments arguments;
+    bool done;
+    cli_status status = cli_parse(argc, argv, &arguments, &done);
+    if (!done)
+        status = run(&arguments);
+    cli_arguments_clear(&arguments);
+    return status;
+}

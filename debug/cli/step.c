@@ -1,0 +1,65 @@
+/* breakgraph step: a program whose replays go node by node. */
+#include "observe.h"
+
+#include <stdlib.h>
+
+#include "place.h"
+
+static cli_status step(const cli_observation *o)
+{
+    cli_gathered gathered;
+    cli_end end = {.how = CLI_UNSTARTED};
+    cli_status status = cli_observe(o, &gathered, &end);
+    int found;
+
+    if (status == CLI_OK) {
+        status = cli_observed_end(o, &end);
+        found = cli_gathered_count(&gathered, NULL, 0);
+        if (status == CLI_OK && found == 0)
+            status = cli_gathered_judge(&gathered, o->argv[0]);
+        cli_gathered_print(&gathered, stdout);
+        if (status == CLI_OK)
+            printf("step: %d finding%s\n", found, found == 1 ? "" : "s");
+        if (status == CLI_OK && cli_gathered_count(&gathered, NULL, 1) > 0)
+            status = CLI_FAILED;
+        if (status == CLI_OK && found == 0 && end.code != 0)
+            status = cli_say(CLI_FAILED, "'%s' ended with status %d", o->argv[0], end.code);
+    }
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+static cli_status run(const cli_arguments *arguments)
+{
+    const char *stop = cli_value(arguments, "--stop"), *dump = cli_value(arguments, "--dump");
+    const char *set[] = {"BG_DEBUG",
+                         "step",
+                         "BG_STEP_STOP",
+                         stop != NULL ? stop : getenv("BG_STEP_STOP"),
+                         "BG_STEP_DUMP",
+                         dump != NULL ? dump : getenv("BG_STEP_DUMP"),
+                         NULL};
+    cli_observation o = {.argv = arguments->rest, .set = set};
+    cli_status status = cli_need_program(arguments);
+    char *place;
+
+    if (status != CLI_OK)
+        return status;
+    cli_child_hold_signals();
+    o.place = place = cli_place_make();
+    status = place != NULL ? step(&o) : CLI_FAILED;
+    cli_place_remove(place);
+    free(place);
+    return status;
+}
+
+int cli_step(int argc, char **argv)
+{
+    cli_arguments arguments;
+    bool done;
+    cli_status status = cli_parse(argc, argv, &arguments, &done);
+    if (!done)
+        status = run(&arguments);
+    cli_arguments_clear(&arguments);
+    return status;
+}

@@ -1,0 +1,207 @@
+#!/bin/bash
+# breakgraph bisect of a program that links the installed library alone, and of stand-ins that write what it would.
+. "$(dirname "$0")/lib.sh"
+
+if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
+    skip bisect "there is no GPU"
+    exit 0
+fi
+prefix=$work/prefix
+if ! run_make DEVICE="$DEVICE" install PREFIX="$prefix" >"$work/log" 2>&1; then
+    fail install "make install"
+    exit 1
+fi
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+source=tests/cli/faulty.c
+# shellcheck disable=SC2046
+if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $source $(pkg-config --cflags --libs breakgraph) \
+    "-Wl,-rpath,$prefix/lib" -o "$work/faulty" 2>"$work/log"; then
+    fail build "$source does not build"
+    exit 1
+fi
+source=$PWD/$source command=$prefix/bin/breakgraph
+cd "$work" || exit 1
+export FAULTY_STARTS=$work/starts
+
+line_of() { grep -n "/\\* $1 \\*/" "$source" | cut -d: -f1; }
+bisect() { rm -f starts; "$command" bisect "$@"; }
+log2() { local n=0; while [ $((1 << n)) -lt "$1" ]; do n=$((n + 1)); done; echo $n; }
+
+# found NAME CALLS MOST "CULPRIT SITE..." ARGUMENT...: just these, in so many starts at most.
+found()
+{
+    local name=$1 most=$3 call site status culprits
+    set -- "$2" "$4" "${@:5}"
+    bisect -- ./faulty wrong "$1" "${@:3}" >log 2>&1
+    status=$?
+    culprits=$(sed -n 's/^culprit \([^ ]*\) .*faulty.c:\([0-9]*\)$/\1 \2/p' log | tr '\n' ' ')
+    if [ $status -ne 1 ]; then
+        fail "$name" "exit status $status, expected 1"
+    elif [ "${culprits% }" != "$2" ]; then
+        fail "$name" "culprits '$culprits', expected '$2'"
+    elif ! grep -q '^confirmed' log; then
+        fail "$name" "not confirmed"
+    elif [ "$(wc -l <starts)" -gt "$most" ]; then
+        fail "$name" "$(wc -l <starts) starts, at most $most"
+    elif [ -e .breakgraph-bisect.json ]; then
+        fail "$name" "the state is still there"
+    else
+        pass "$name"
+    fi
+}
+
+step=$(line_of step) twist=$(line_of twist) block=$(line_of block) inner=$(line_of inner)
+for n in 1 2 8 20 100; do found "one-of-$n" $n $((2 * $(log2 $n) + 8)) "step#0 $step" 0; done
+found one-last 98 22 "twist#24 $twist" 97
+found two 20 $((2 * 5 + 8)) "twist#1 $twist step#6 $step" 5 12
+found three 64 36 "step#0 $step twist#8 $twist step#30 $step" 0 33 60
+found inner 20 18 "block#0/step#0 $inner" 1003
+found outer 20 18 "block#1 $block" 7
+found inner-and-step 40 24 "block#2/step#0 $inner twist#7 $twist" 1011 29
+
+# ---- the lines that it gives do what they say ----
+
+bisect -- ./faulty wrong 20 5 12 >log
+for side in good bad; do
+    eval "$(sed -n "s/^$side: *//p" log)" >/dev/null
+    status=$?
+    [ $status -eq $([ $side = bad ] && echo 1 || echo 0) ] && pass "line-$side" || fail "line-$side" "exit status $status"
+done
+
+# ---- other ways to judge, and what else may come out ----
+
+cd - >/dev/null || exit 1
+in_work() { (cd "$work" && rm -f starts && "$@"); }
+golden bisect-two 1 in_work "$command" bisect -- ./faulty wrong 20 5 12
+golden bisect-json 1 in_work "$command" bisect --json -- ./faulty wrong 4 2
+golden bisect-no-difference 0 in_work "$command" bisect -- ./faulty wrong 8
+golden bisect-always 13 in_work "$command" bisect -- ./faulty always 8
+golden bisect-outside 13 in_work "$command" bisect -- ./faulty outside 8
+golden bisect-flaky 12 in_work "$command" bisect -- ./faulty flaky 8
+golden bisect-crash 7 in_work "$command" bisect -- ./faulty crash 8
+golden bisect-not-linked 4 in_work "$command" bisect -- true
+golden bisect-no-capture 5 in_work "$command" bisect -- ./faulty plain 8
+golden bisect-no-replay 6 in_work "$command" bisect -- ./faulty unreplayed 8
+golden bisect-silent 9 in_work "$command" bisect --check='grep -q 11' -- ./faulty silent 8
+golden bisect-only-near 11 in_work "$command" bisect --only='twixt,strep#1' -- ./faulty wrong 8 1
+golden bisect-missing 3 in_work "$command" bisect -- /nowhere
+expect check 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11"' -- ./faulty wrong 8 2
+expect check-file 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" "$BREAKGRAPH_OUTPUT"' -- ./faulty wrong 8 2
+expect check-missing 3 "the check '/nowhere' cannot be started" in_work "$command" bisect --check=/nowhere -- ./faulty wrong 8 2
+expect check-skips 2 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
+expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
+expect shadow-no-difference 0 '^no difference' in_work "$command" bisect --shadow -- ./faulty wrong 8
+expect shadow-and-check 2 'two ways to judge' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
+expect only 1 '^1 of 2 captured calls' in_work "$command" bisect '--only=twist' -- ./faulty wrong 8 1
+expect only-not-culprit 13 'stays with all 2 calls eager' in_work "$command" bisect --only=twist -- ./faulty wrong 8 2
+expect only-path 1 '^culprit block#0/step#0' in_work "$command" bisect '--only=block#*/st*' -- ./faulty wrong 8 1003
+expect only-bad 2 'allowed are names of ops' in_work "$command" bisect '--only=rope##3' -- ./faulty wrong 8
+expect only-nothing 2 'no list of patterns' in_work "$command" bisect --only= -- ./faulty wrong 8
+expect eager-already 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS='step#0' "$command" bisect -- ./faulty wrong 8 0 2
+echo 'step#0' >"$work/eager"
+expect eager-from-file 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 2
+expect long-list 1 '^culprit step#898 .* at' in_work "$command" bisect -- ./faulty wrong 1800 1796
+expect page 1 '^culprit' in_work "$command" bisect --html=page.html -- ./faulty wrong 8 2
+grep -q 'step#1' "$work/page.html" && pass page-names || fail page-names "no culprit on the page"
+expect count 1 '^culprit step#1' in_work "$command" bisect --count=2 -- ./faulty wrong 4 2
+expect count-any-bad 13 'without any graph' in_work "$command" bisect --count=3 -- ./faulty flaky 4
+expect bad-count 2 'a number from 1' in_work "$command" bisect --count=0 -- ./faulty wrong 4
+expect no-progress-in-pipe 1 '^0$' in_work sh -c "'$command' bisect -- ./faulty wrong 4 2 2>&1 >/dev/null | wc -c; exit 1"
+
+# ---- hangs: all that was started is ended ----
+
+ended() # NAME: no process of those that were started is alive
+{
+    local pid alive=
+    for pid in $(cat "$work/starts"); do
+        ! grep -q '^State:.[^ZX]' "/proc/$pid/status" 2>/dev/null || alive="$alive $pid"
+    done
+    [ -z "$alive" ] && pass "$1" || fail "$1" "still alive:$alive"
+}
+golden bisect-hang 8 in_work "$command" bisect --timeout=0.5 -- ./faulty hang 8
+ended hang-ended
+expect hang-in-a-shell 8 'ran longer' in_work "$command" bisect --timeout=0.5 -- sh -c './faulty hang 8; true'
+ended hang-in-a-shell-ended
+# A set that hangs tells nothing; the search goes on around it.
+expect hang-in-search 1 '^culprit step#7 ' in_work env FAULTY_HANG=7 "$command" bisect --timeout=2 -- ./faulty wrong 16 14
+
+# ---- interrupted, and gone on from there ----
+
+# interrupt NAME SIGNAL START: bisect gets the signal while that start hangs.
+interrupt()
+{
+    local name=$1 signal=$2 start=$3 pid waited
+    cd "$work" || exit 1
+    rm -f starts
+    FAULTY_HANG=$start "$command" bisect -- ./faulty wrong 32 9 >log 2>&1 </dev/null &
+    pid=$!
+    for ((waited = 0; waited < 600; waited++)); do
+        [ "$(cat starts 2>/dev/null | wc -l)" -lt "$start" ] || break
+        sleep 0.05
+    done
+    kill -"$signal" $pid
+    wait $pid
+    status=$?
+    cd - >/dev/null || exit 1
+    if [ $status -ne 130 ]; then
+        fail "$name" "exit status $status, expected 130"
+    elif ! grep -q "interrupted after $((start - 1)) trials" "$work/log"; then
+        fail "$name" "it does not say so"
+    elif [ ! -e "$work/.breakgraph-bisect.json" ]; then
+        fail "$name" "there is no state"
+    else
+        pass "$name"
+    fi
+    ended "$name-ended"
+}
+in_work "$command" bisect -- ./faulty wrong 32 9 >"$work/straight" 2>&1
+straight=$(wc -l <"$work/starts")
+for signal in INT TERM; do
+    interrupt interrupt-$signal $signal 8
+    cp "$work/.breakgraph-bisect.json" "$work/kept.json"
+    expect resume-$signal 1 '^culprit twist#2 ' in_work "$command" bisect -- ./faulty wrong 32 9
+    again=$(wc -l <"$work/starts")
+    [ "$again" -eq $((straight - 7)) ] && pass resume-$signal-starts || fail resume-$signal-starts "$again starts after 7 of $straight"
+    sed -E 's/[0-9.]+ s$//' "$work/log" | diff - <(sed -E 's/[0-9.]+ s$//' "$work/straight") >"$work/difference" &&
+        pass resume-$signal-same || fail resume-$signal-same "another result than without the interruption"
+done
+interrupt interrupt-first INT 1
+expect resume-first 1 '^culprit twist#2 ' in_work "$command" bisect -- ./faulty wrong 32 9
+
+# ---- state files that are not this command's ----
+
+# refused NAME PATTERN ARGUMENT...: exit status 10, and the file is as it was.
+refused()
+{
+    local name=$1
+    cp "$work/state.json" "$work/copy.json"
+    expect "$name" 10 "$2" in_work "$command" bisect --state=state.json "${@:3}"
+    cmp -s "$work/state.json" "$work/copy.json" && pass "$name-left" || fail "$name-left" "the file was changed"
+}
+cp "$work/kept.json" "$work/state.json"
+refused state-of-another-program 'of another command' -- ./faulty wrong 32 10
+refused state-of-other-options 'of another command' --count=2 -- ./faulty wrong 32 9
+sed 's/"breakgraph_bisect":[[:space:]]*1/"breakgraph_bisect": 0/' "$work/kept.json" >"$work/state.json"
+refused state-old 'of version 0' -- ./faulty wrong 32 9
+head -c 300 "$work/kept.json" >"$work/state.json"
+refused state-cut 'is no state of a bisect' -- ./faulty wrong 32 9
+refused state-cut-fresh 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
+echo '{"name": "package", "version": 1}' >"$work/state.json"
+refused state-foreign 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
+sed 's/"verdict":[[:space:]]*"bad"/"verdict": "ugly"/' "$work/kept.json" >"$work/state.json"
+refused state-damaged 'is damaged' -- ./faulty wrong 32 9
+expect state-nowhere 10 'cannot be written' in_work "$command" bisect --state=/nowhere/state.json -- ./faulty wrong 8 2
+cp "$work/kept.json" "$work/state.json"
+touch "$work/faulty"
+refused state-of-older-program 'before it was built again' -- ./faulty wrong 32 9
+expect state-fresh 1 '^culprit step#5 ' in_work "$command" bisect --state=state.json --fresh -- ./faulty wrong 32 10
+[ "$(wc -l <"$work/starts")" -gt 8 ] && pass state-fresh-starts || fail state-fresh-starts "it did not start over"
+expect state-known 1 '^culprit step#5 ' in_work "$command" bisect --state=state.json -- ./faulty wrong 32 10
+[ ! -e "$work/starts" ] && pass state-known-starts || fail state-known-starts "started again, with all verdicts known"
+
+# ---- nothing is left behind ----
+
+mkdir "$work/place"
+TMPDIR=$work/place in_work "$command" bisect -- ./faulty wrong 8 2 >"$work/log" 2>&1
+[ -z "$(ls -A "$work/place")" ] && pass no-rest || fail no-rest "left in TMPDIR: $(ls -A "$work/place")"
+exit $bad
