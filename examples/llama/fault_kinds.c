@@ -165,11 +165,11 @@ static bg_status beside(const run *r)
     return BG_OK;
 }
 
-/* An eager body looks where the pass stands, and reckons that the next run will be one further on. */
+/* An eager body looks where the pass stands; a captured one goes by what the host reckons, which is too far. */
 static bg_status position(const run *r)
 {
     bg_tensor *position = find_position(r);
-    int *device = position->data, number = r->planted->number + 1;
+    int *device = position->data, number = r->planted->number + 2;
     bg_status status;
     if (!r->captured) {
         TRY(read_eagerly(r, &number, device));
