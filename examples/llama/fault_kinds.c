@@ -27,15 +27,18 @@ static bg_tensor *tensor_at(const run *r, const bg_field *field)
     return (bg_tensor *)((char *)r->args + field->offset);
 }
 
-static void find_row(run *r)
+static bool find_row(run *r)
 {
     const bg_tensor *output = NULL;
     for (uint32_t i = 0; i < r->op->field_count; i++)
         if (r->op->fields[i].role == BG_ROLE_OUT || r->op->fields[i].role == BG_ROLE_INOUT)
             output = tensor_at(r, &r->op->fields[i]);
+    if (!output)
+        return false;
     r->row = output->data;
     r->elements = bg_tensor_bytes(output) / bg_dtype_bytes(output->dtype) / (size_t)output->dim[0];
     r->half = r->elements / 2;
+    return true;
 }
 
 static bg_tensor *find_position(const run *r)
@@ -165,11 +168,11 @@ static bg_status beside(const run *r)
     return BG_OK;
 }
 
-/* An eager body looks where the pass stands, and reckons that the next run will be one further on. */
+/* An eager body looks where the pass stands; a captured one goes by what the host reckons, which is too far. */
 static bg_status position(const run *r)
 {
     bg_tensor *position = find_position(r);
-    int *device = position->data, number = r->planted->number + 1;
+    int *device = position->data, number = r->planted->number + 2;
     bg_status status;
     if (!r->captured) {
         TRY(read_eagerly(r, &number, device));
@@ -217,6 +220,5 @@ bg_status llama_planted_run(llama_planted *planted, const bg_op *op, void *args,
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     CUDA(cudaStreamIsCapturing(stream, &status));
     r.captured = status != cudaStreamCaptureStatusNone;
-    find_row(&r);
-    return kinds[planted->kind](&r);
+    return find_row(&r) ? kinds[planted->kind](&r) : do_right(&r);
 }

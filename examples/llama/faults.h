@@ -19,7 +19,7 @@ typedef enum llama_fault {
     LLAMA_FAULT_HOST_COPY, /* a copy from host memory that the body uses again */
     LLAMA_FAULT_CACHED,    /* a number that the body read in its first call */
     LLAMA_FAULT_BESIDE,    /* half of the row also goes where the other half belongs */
-    LLAMA_FAULT_POSITION,  /* the host's position by value, one ahead of the device's; rope and kv_append only */
+    LLAMA_FAULT_POSITION,  /* the host's position by value, ahead of the device's; rope and kv_append only */
     LLAMA_FAULT_NAN,       /* one element is NaN */
     LLAMA_FAULT_SINGLES,   /* how many kinds of one call there are */
 

@@ -85,8 +85,8 @@ static bool is_found(const bg_report *report, const char *kind, const char *call
 {
     bg_finding finding = BG_FINDING_INIT;
     for (int i = 0; bg_report_get(report, i, &finding) == BG_OK; i++)
-        if (strcmp(finding.kind, kind) == 0 && strcmp(finding.call, call) == 0 && strcmp(finding.file, site.file) == 0 &&
-            finding.line == site.line)
+        if (strcmp(finding.kind, kind) == 0 && strcmp(finding.call, call) == 0 &&
+            strcmp(finding.file, site.file) == 0 && finding.line == site.line)
             return true;
     return false;
 }
