@@ -33,10 +33,10 @@ named help-names-all "$work/help" --
 sed 's/\\-/-/g' packaging/breakgraph.1 >"$work/manual"
 named manual-names-all "$work/manual" --
 for status in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 130; do grep -q "^.fB$status.fR\$" packaging/breakgraph.1 || fail "manual-status-$status" "not in the manual"; done
-if command -v man >/dev/null; then
+if man --version 2>/dev/null | grep -q '^man '; then
     expect manual-renders 0 'EXIT STATUS' env LC_ALL=C MANWIDTH=100 man --warnings -l packaging/breakgraph.1
 else
-    skip manual-renders "man is not installed"
+    skip manual-renders "man is not installed, or a placeholder for it"
 fi
 for shell in bash zsh fish; do
     "$command" completion $shell >"$work/$shell" 2>"$work/log" || fail "completion-$shell" "exit status $?"
