@@ -85,6 +85,7 @@ golden bisect-no-replay 6 in_work "$command" bisect -- ./faulty unreplayed 8
 golden bisect-silent 9 in_work "$command" bisect --check='grep -q 11' -- ./faulty silent 8
 golden bisect-only-near 11 in_work "$command" bisect --only='twixt,strep#1' -- ./faulty wrong 8 1
 golden bisect-missing 3 in_work "$command" bisect -- /nowhere
+expect says-what-program-says 4 '^  usage: this' in_work "$command" bisect -- sh -c 'echo usage: this >&2; exit 2'
 expect check 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11"' -- ./faulty wrong 8 2
 expect check-file 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" "$BREAKGRAPH_OUTPUT"' -- ./faulty wrong 8 2
 expect check-missing 3 "the check '/nowhere' cannot be started" in_work "$command" bisect --check=/nowhere -- ./faulty wrong 8 2
