@@ -82,69 +82,95 @@ static bool list_matches(const char *list, const char *call)
 
 /* ---- the calls of several graphs ---- */
 
-static int depth_of(const char *name)
+/* Members of reports, in order of the pass. */
+typedef struct call_list {
+    const cJSON **calls;
+    size_t count, room;
+} call_list;
+
+static const char *name_of(const cJSON *call)
+{
+    return cli_text(call, "name");
+}
+
+static int depth_of(const cJSON *call)
 {
     int depth = 0;
-    for (; *name != '\0'; name++)
-        depth += *name == '/';
+    for (const char *c = name_of(call); *c != '\0'; c++)
+        depth += *c == '/';
     return depth;
 }
 
-static int find(const cJSON *calls, const char *name)
+/* count where it is not there. */
+static size_t find(const call_list *list, const cJSON *call)
 {
-    const cJSON *call;
-    int i = 0;
+    size_t i = 0;
+    while (i < list->count && strcmp(name_of(list->calls[i]), name_of(call)) != 0)
+        i++;
+    return i;
+}
+
+/* Behind what stands before at, and behind what that has inside; *at is then where it is. */
+static bool insert(call_list *list, size_t *at, const cJSON *call)
+{
+    int depth = depth_of(call);
+    if (list->count == list->room) {
+        size_t room = 2 * list->room + 64;
+        const cJSON **larger = realloc(list->calls, room * sizeof *larger);
+        if (larger == NULL)
+            return false;
+        list->calls = larger;
+        list->room = room;
+    }
+    while (*at < list->count && depth_of(list->calls[*at]) > depth)
+        (*at)++;
+    memmove(list->calls + *at + 1, list->calls + *at, (list->count - *at) * sizeof *list->calls);
+    list->calls[*at] = call;
+    list->count++;
+    return true;
+}
+
+static bool is_captured(const cJSON *call)
+{
+    return name_of(call)[0] != '\0' && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager"));
+}
+
+/* A call that other graphs do not have comes behind the one before it; where no call is known, all come at the end. */
+static bool add_graph(call_list *list, const cJSON *graph)
+{
+    const cJSON *outline = cJSON_GetObjectItemCaseSensitive(graph, "outline");
+    const cJSON *calls = cJSON_GetObjectItemCaseSensitive(outline, "calls"), *call;
+    size_t at = list->count, known;
+
     cJSON_ArrayForEach(call, calls)
     {
-        if (strcmp(cli_text(call, "name"), name) == 0)
-            return i;
-        i++;
+        if (is_captured(call) && find(list, call) < list->count)
+            at = 0;
     }
-    return -1;
-}
-
-static cJSON *copy_of(const cJSON *call)
-{
-    cJSON *copy = cJSON_CreateObject();
-    if (copy != NULL && cJSON_AddStringToObject(copy, "name", cli_text(call, "name")) &&
-        cJSON_AddStringToObject(copy, "op", cli_text(call, "op")) &&
-        cJSON_AddStringToObject(copy, "file", cli_text(call, "file")) &&
-        cJSON_AddNumberToObject(copy, "line", cli_number(call, "line")))
-        return copy;
-    cJSON_Delete(copy);
-    return NULL;
-}
-
-/* Behind the call before it in its own pass, and behind what that has inside; where that is. -1: no host memory. */
-static int insert(cJSON *calls, int at, const cJSON *call)
-{
-    int depth = depth_of(cli_text(call, "name"));
-    cJSON *copy = copy_of(call);
-    const cJSON *next = cJSON_GetArrayItem(calls, at);
-    for (; next != NULL && depth_of(cli_text(next, "name")) > depth; next = next->next)
-        at++;
-    if (copy != NULL && (next != NULL ? cJSON_InsertItemInArray(calls, at, copy) : cJSON_AddItemToArray(calls, copy)))
-        return at;
-    cJSON_Delete(copy);
-    return -1;
-}
-
-static bool add_graph(cJSON *calls, const cJSON *graph)
-{
-    const cJSON *outline = cJSON_GetObjectItemCaseSensitive(graph, "outline"), *call;
-    int at = 0;
-    cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(outline, "calls"))
+    cJSON_ArrayForEach(call, calls)
     {
-        const char *name = cli_text(call, "name");
-        int known;
-        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager")) || name[0] == '\0')
+        if (!is_captured(call))
             continue;
-        known = find(calls, name);
-        at = known < 0 ? insert(calls, at, call) : known;
-        if (at++ < 0)
+        known = find(list, call);
+        if (known < list->count)
+            at = known;
+        else if (!insert(list, &at, call))
             return false;
+        at++;
     }
     return true;
+}
+
+static bool add_copy(cJSON *calls, const cJSON *call)
+{
+    cJSON *copy = cJSON_CreateObject();
+    if (copy != NULL && cJSON_AddStringToObject(copy, "name", name_of(call)) &&
+        cJSON_AddStringToObject(copy, "op", cli_text(call, "op")) &&
+        cJSON_AddStringToObject(copy, "file", cli_text(call, "file")) &&
+        cJSON_AddNumberToObject(copy, "line", cli_number(call, "line")) && cJSON_AddItemToArray(calls, copy))
+        return true;
+    cJSON_Delete(copy);
+    return false;
 }
 
 /* ---- names that were meant ---- */
@@ -181,50 +207,44 @@ static size_t distance_to(const char *pattern, const cJSON *call)
                  distance(op, strcspn(op, "#,"), cli_text(call, "op")));
 }
 
-static cli_status refuse(const char *only, const cJSON *calls)
+static cli_status refuse(const char *only, const call_list *all)
 {
     char near[512] = "";
     size_t used = 0, shown = 0;
-    for (size_t far = 0; far <= strlen(only) / 2 + 1 && shown < NEAR; far++) {
-        const cJSON *call;
-        cJSON_ArrayForEach(call, calls)
-        {
-            const char *name = cli_text(call, "name");
-            if (distance_to(only, call) == far && shown < NEAR && used + strlen(name) + 3 < sizeof near) {
-                used += (size_t)snprintf(near + used, sizeof near - used, "%s%s", shown > 0 ? ", " : "", name);
-                shown++;
-            }
+    for (size_t far = 0; far <= strlen(only) / 2 + 1 && shown < NEAR; far++)
+        for (size_t i = 0; i < all->count && shown < NEAR; i++) {
+            const char *name = name_of(all->calls[i]);
+            if (distance_to(only, all->calls[i]) != far || used + strlen(name) + 9 > sizeof near)
+                continue;
+            used += (size_t)snprintf(near + used, sizeof near - used, "%s%s", shown > 0 ? ", " : "; near: ", name);
+            shown++;
         }
-    }
-    if (shown == 0)
-        return cli_say(CLI_NO_MATCH, "--only=%s matches none of the %d captured calls", only,
-                       cJSON_GetArraySize(calls));
-    return cli_say(CLI_NO_MATCH, "--only=%s matches none of the %d captured calls; near: %s", only,
-                   cJSON_GetArraySize(calls), near);
+    return cli_say(CLI_NO_MATCH, "--only=%s matches none of the %zu captured calls%s", only, all->count, near);
+}
+
+static cli_status choose(const call_list *all, const char *only, cJSON *calls)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if ((only == NULL || list_matches(only, name_of(all->calls[i]))) && !add_copy(calls, all->calls[i]))
+            return cli_say(CLI_FAILED, "no host memory");
+    if (all->count == 0)
+        return cli_say(CLI_NO_MATCH, "no op call is in the program's graphs: mark what it captures with BG_OP");
+    return only != NULL && cJSON_GetArraySize(calls) == 0 ? refuse(only, all) : CLI_OK;
 }
 
 cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJSON *calls)
 {
-    const cJSON *graph, *call;
-    cJSON *all = cJSON_CreateArray();
+    const cJSON *graph;
+    call_list all = {0};
     cli_status status = CLI_OK;
 
     cJSON_ArrayForEach(graph, gathered->captured)
     {
-        if (!add_graph(all, graph))
+        if (status == CLI_OK && !add_graph(&all, graph))
             status = cli_say(CLI_FAILED, "no host memory");
     }
-    if (status == CLI_OK) {
-        cJSON_ArrayForEach(call, all)
-        {
-            if (only == NULL || list_matches(only, cli_text(call, "name")))
-                cJSON_AddItemToArray(calls, cJSON_Duplicate(call, true));
-        }
-        if (cJSON_GetArraySize(all) == 0)
-            status = cli_say(CLI_NO_MATCH, "no op call is in the program's graphs: mark what it captures with BG_OP");
-        else if (only != NULL && cJSON_GetArraySize(calls) == 0)
-            status = refuse(only, all);
-    }
-    cJSON_Delete(all);
+    if (status == CLI_OK)
+        status = choose(&all, only, calls);
+    free(all.calls);
     return status;
 }

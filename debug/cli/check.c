@@ -57,6 +57,8 @@ static cli_status check(checks *c, const cli_observation *plan, const char *kind
         if (status == CLI_OK && found == 0 && end.code != 0)
             status =
                 cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
+        if (status != CLI_OK && ended == CLI_OK)
+            cli_observed_errors(o);
         keep_reports(c, &gathered);
     }
     cli_gathered_clear(&gathered);

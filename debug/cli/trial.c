@@ -159,8 +159,8 @@ static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_ver
     }
     if (status == CLI_OK)
         status = cli_observed_end(&o, &end);
-    if (status == CLI_OK)
-        status = look(b, &gathered);
+    if (status == CLI_OK && (status = look(b, &gathered)) != CLI_OK)
+        cli_observed_errors(&o);
     if (status == CLI_OK)
         status = judge(b, why, &gathered, &end, verdict);
 done:

@@ -85,6 +85,7 @@ golden bisect-no-replay 6 in_work "$command" bisect -- ./faulty unreplayed 8
 golden bisect-silent 9 in_work "$command" bisect --check='grep -q 11' -- ./faulty silent 8
 golden bisect-only-near 11 in_work "$command" bisect --only='twixt,strep#1' -- ./faulty wrong 8 1
 golden bisect-missing 3 in_work "$command" bisect -- /nowhere
+expect says-what-program-says 4 '^  usage: this' in_work "$command" bisect -- sh -c 'echo usage: this >&2; exit 2'
 expect check 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11"' -- ./faulty wrong 8 2
 expect check-file 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" "$BREAKGRAPH_OUTPUT"' -- ./faulty wrong 8 2
 expect check-missing 3 "the check '/nowhere' cannot be started" in_work "$command" bisect --check=/nowhere -- ./faulty wrong 8 2
@@ -107,6 +108,56 @@ expect count 1 '^culprit step#1' in_work "$command" bisect --count=2 -- ./faulty
 expect count-any-bad 13 'without any graph' in_work "$command" bisect --count=3 -- ./faulty flaky 4
 expect bad-count 2 'a number from 1' in_work "$command" bisect --count=0 -- ./faulty wrong 4
 expect no-progress-in-pipe 1 '^0$' in_work sh -c "'$command' bisect -- ./faulty wrong 4 2 2>&1 >/dev/null | wc -c; exit 1"
+
+expect report 1 'fault \[mismatch-born\] step#1 at .*faulty.c' in_work "$command" report -- ./faulty wrong 8 2
+expect report-read-again 1 'mismatch-born' in_work sh -c "'$command' report --json=all.json -- ./faulty wrong 8 2; exec '$command' report all.json"
+expect step-finds-nothing 1 'ended with status 1' in_work "$command" step -- ./faulty wrong 8 2
+expect check-finds-nothing 1 'no findings of replay, but' in_work "$command" check --what=replay -- ./faulty wrong 8 2
+if command -v script >/dev/null; then
+    expect progress-on-terminal 1 'trial 6 of about 11: search' in_work script -qec "'$command' bisect -- ./faulty wrong 8 2" /dev/null
+    expect color-on-terminal 1 $'\e''[[]31mculprit' in_work script -qec "'$command' bisect -- ./faulty wrong 8 2" /dev/null
+    expect no-color 1 $'\e''[[]Kculprit' in_work env NO_COLOR=1 script -qec "'$command' bisect -- ./faulty wrong 8 2" /dev/null
+else
+    for name in progress-on-terminal color-on-terminal no-color; do skip $name "script (util-linux) is not installed"; done
+fi
+
+# ---- calls of several graphs: in order of the pass, those inside a call behind it ----
+
+# A stand-in for a program: the graphs have the calls in its arguments, one graph each; CULPRITS must all be eager.
+cat >"$work/graphs.sh" <<'SH'
+head='"breakgraph": "0.1.0", "report_version": 2'
+echo "{$head, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": $#, \"replays\": 1, \"ended\": true}}" >"$BG_REPORT/process-1.json"
+graph=0
+for names; do
+    graph=$((graph + 1)) calls=
+    for name in $names; do
+        eager=false
+        case $name in *!) eager=true name=${name%!} ;; esac
+        calls="$calls${calls:+, }{\"name\": \"$name\", \"op\": \"${name%#*}\", \"file\": \"m.c\", \"line\": 1, \"eager\": $eager}"
+    done
+    echo "{$head, \"tool\": \"capture\", \"findings\": [], \"outline\": {\"calls\": [$calls]}}" >"$BG_REPORT/graph-1-$graph.json"
+done
+[ "${BG_DEBUG:-}" != forward ] || exit 0
+list=${BG_EAGER_OPS:-}
+case $list in @*) list=$(cat "${list#@}") ;; esac
+echo "$list" >>lists
+for name in $CULPRITS; do
+    case ",$list," in *",$name,"*) ;; *) exit 1 ;; esac
+done
+SH
+graphs() # NAME, ALL, CULPRITS, GRAPH...: these calls in this order are tried all at once, and the culprits found
+{
+    local name=$1 all=$2 culprits=$3
+    shift 3
+    rm -f "$work/lists"
+    expect "$name" 1 "^good: BG_EAGER_OPS='$culprits'" in_work env CULPRITS="${culprits//,/ }" "$command" bisect -- bash graphs.sh "$@"
+    [ "$(sed -n 3p "$work/lists")" = "$all" ] && pass "$name-order" || fail "$name-order" "all are $(sed -n 3p "$work/lists"), expected $all"
+}
+graphs one-graph 'a#0,b#0,b#0/c#0,d#0' 'd#0' 'a#0 b#0 b#0/c#0 d#0'
+graphs no-eager-calls 'a#0,d#0' 'a#0' 'a#0 b#0! d#0'
+graphs inside-elsewhere 'a#0,b#0,b#0/c#0,d#0' 'b#0' 'a#0 b#0 d#0' 'a#0 b#0 b#0/c#0 d#0'
+graphs between 'a#0,a#0/x#0,a#0/y#0,b#0,d#0' 'a#0,d#0' 'a#0 a#0/x#0 a#0/y#0 d#0' 'a#0 a#0/x#0 b#0 d#0'
+graphs other-graph 'a#0,b#0,e#0' 'b#0,e#0' 'a#0 b#0' 'e#0'
 
 # ---- hangs: all that was started is ended ----
 

@@ -111,6 +111,7 @@ expect run-missing-program 3 "'/nowhere' cannot be started" "$command" run -- /n
 # ---- check, step, report ----
 
 expect check-not-linked 4 "'true' does not use libbreakgraph" "$command" check -- true
+expect check-says-what-program-says 4 '^  usage: this' "$command" check -- sh -c 'echo usage: this >&2; exit 2'
 expect check-missing-program 3 "'/nowhere' cannot be started" "$command" check -- /nowhere
 expect check-crash 7 'signal SIGSEGV .* ended' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
 expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
