@@ -140,27 +140,6 @@ static const bg__call *find_call(const bisection *b, const char *name)
     return call;
 }
 
-/* ---- noise ---- */
-
-static bg_status tell_varying(bisection *b, bool eager)
-{
-    bg__shadow *s = &b->shadow;
-    const bg__call *call;
-    char name[200];
-    bg_status status;
-
-    BG__TRY(bg__shadow_restore(s));
-    BG__TRY(bg__shadow_find_varying(s, eager, &call, name, sizeof name));
-    bg__report_add(s->report, "nondeterministic", BG_FAULT, call, NULL,
-                   "make the pass repeat itself first: give what it keeps from run to run as options.state, and a "
-                   "tolerance where sums by atomics differ; then bisect again",
-                   "%s does not agree with itself: two runs from the same contents of memory differ%s%s%s",
-                   eager ? "the eager pass" : "the replay", call != NULL ? ", first in " : "", name,
-                   call != NULL ? "" : ", though no single op call does when each is waited for");
-done:
-    return status;
-}
-
 /* ---- what stays with all ops eager ---- */
 
 /* The values and addresses that the graph's calls hold otherwise than those of the eager pass; outputs may lie in
@@ -288,7 +267,7 @@ static bg_status ask_oracle(bisection *b, bool *differs)
     BG__TRY(list_calls(b));
     BG__TRY(try_eager(b, &verdict));
     if (verdict == BG_BAD) {
-        BG__TRY(tell_varying(b, true));
+        BG__TRY(bg__shadow_tell_varying(s, true, true));
         goto done;
     }
     BG__TRY(try_replay(b, &beyond));
@@ -344,7 +323,7 @@ static bg_status bisect(bisection *b)
         goto done;
     BG__TRY(replay_agrees(b, &agrees));
     if (!agrees) {
-        BG__TRY(tell_varying(b, false));
+        BG__TRY(bg__shadow_tell_varying(&b->shadow, false, true));
         goto done;
     }
     if (b->count > 0)

@@ -79,9 +79,9 @@ bg_status bg__shadow_compare(bg__shadow *shadow, bool eager,
  * kept, which was recorded, when it gets that one's inputs (shadow_calls.c). Begins with memory as it was, and leaves
  * it changed. */
 bg_status bg__shadow_compare_calls(bg__shadow *shadow);
-/* The first op call that leaves something else when the pass, or the graph, runs once more; "" where none does. *call
- * is NULL then. */
-bg_status bg__shadow_find_varying(bg__shadow *shadow, bool eager, const bg__call **call, char *name, size_t bytes);
+/* "nondeterministic", with the first op call that leaves something else when the pass, or the graph, runs twice more;
+ * where none does, only if something is known to vary. Begins with memory as it was, and leaves it changed. */
+bg_status bg__shadow_tell_varying(bg__shadow *shadow, bool eager, bool known);
 
 /* BG_SHADOW: for a graph that has just been captured; in place of a replay's steps; with the graph. */
 bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);

@@ -268,12 +268,21 @@ done:
     return status;
 }
 
-bg_status bg__shadow_find_varying(bg__shadow *s, bool eager, const bg__call **call, char *name, size_t bytes)
+bg_status bg__shadow_tell_varying(bg__shadow *s, bool eager, bool known)
 {
     walking w = {.shadow = s};
-    bg_status status = eager ? find_in_pass(s, &w) : find_in_graph(s, &w);
+    bg_status status;
 
-    *call = w.varying;
-    snprintf(name, bytes, "%s", w.name);
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(eager ? find_in_pass(s, &w) : find_in_graph(s, &w));
+    if (w.varying == NULL && !known)
+        goto done;
+    bg__report_add(s->report, "nondeterministic", BG_FAULT, w.varying, NULL,
+                   "make the pass repeat itself first: give what it keeps from run to run as options.state, and a "
+                   "tolerance where sums by atomics differ",
+                   "%s does not agree with itself: two runs from the same contents of memory differ%s%s%s",
+                   eager ? "the eager pass" : "the replay", w.varying != NULL ? ", first in " : "", w.name,
+                   w.varying != NULL ? "" : ", though no single op call does when each is waited for");
+done:
     return status;
 }

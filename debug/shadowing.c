@@ -140,12 +140,12 @@ done:
 
 struct bg__shadowing {
     bg__shadow shadow;
-    bool every_call; /* BG_SHADOW=calls */
-    bool begun;      /* a replay has been shadowed */
-    bool explained;  /* call by call */
-    bool known;      /* what memory held before the replay */
-    bool timed;
-    int told; /* findings */
+    bool every_call;    /* BG_SHADOW=calls */
+    bool begun;         /* a replay has been shadowed */
+    bool explained;     /* call by call */
+    bool known;         /* what memory held before the replay */
+    bool timed, varied; /* have been looked at */
+    int told;           /* findings */
 };
 
 bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
@@ -234,6 +234,10 @@ static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_stat
         goto done;
     g->explained = true;
     BG__TRY(compare_calls(s, g->every_call));
+    if (bg_report_count(s->report) > 0 && !g->varied) {
+        g->varied = true;
+        BG__TRY(bg__shadow_tell_varying(s, true, false));
+    }
     BG__TRY(bg__shadow_restore(s));
     *replayed = run_last_replay(g, graph);
 done:

@@ -37,7 +37,7 @@ static char *make_line(const cli_bisection *b, const bool *eager)
         return NULL;
     }
     if (b->shadow)
-        fprintf(out, "BG_SHADOW=1 ");
+        fprintf(out, "BG_SHADOW=calls ");
     if (b->tolerance != NULL) {
         fprintf(out, "BG_TOLERANCE=");
         quote(out, b->tolerance);

@@ -74,7 +74,8 @@ static const cli_flag bisect_flags[] = {
     {"--check", "CMD", NULL, NULL, NULL,
      "a shell command judges each start: 0 good, 125 skip, else bad; the program's output is its standard input, and "
      "the file that BREAKGRAPH_OUTPUT names. Without it the program's own exit status says so"},
-    {"--shadow", NULL, NULL, NULL, NULL, "bad is a replay that differs from the eager pass (BG_SHADOW)"},
+    {"--shadow", NULL, NULL, NULL, NULL,
+     "bad is a replay that differs from the eager pass, in its outputs or in any op call's (BG_SHADOW)"},
     {"--tolerance", "SPEC", NULL, NULL, NULL, "what --shadow lets pass (BG_TOLERANCE)"},
     {"--only", "PATTERNS", NULL, NULL, NULL, "only calls that match can be culprits; as --eager-ops of run"},
     {"--count", "N", NULL, NULL, NULL, "starts for one verdict; one that is bad makes it bad"},

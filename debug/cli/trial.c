@@ -102,10 +102,31 @@ static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *
     return status;
 }
 
-/* A run that ended before it replayed tells nothing. */
-static cli_status judge_shadow(const cli_gathered *gathered, const cli_end *end, bg_verdict *verdict)
+static cli_status end_varying(cli_bisection *b, const cJSON *reports)
 {
-    bool differs = cli_gathered_count(gathered, "mismatch", 0) > 0;
+    const cJSON *report, *finding;
+    cJSON_ArrayForEach(report, reports)
+    {
+        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
+        {
+            const char *call = cli_text(finding, "call");
+            if (strcmp(cli_text(finding, "kind"), "nondeterministic") == 0)
+                return call[0] != '\0' ? cli_bisect_end(b, CLI_NONDETERMINISTIC, "%s at %s:%.0f: %s", call,
+                                                        cli_text(finding, "file"), cli_number(finding, "line"),
+                                                        cli_text(finding, "message"))
+                                       : cli_bisect_end(b, CLI_NONDETERMINISTIC, "%s", cli_text(finding, "message"));
+        }
+    }
+    return CLI_OK;
+}
+
+/* A run that ended before it replayed tells nothing; a pass that varies by itself, nothing of its graph. */
+static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
+                               bg_verdict *verdict)
+{
+    bool differs = cli_gathered_count(gathered, "mismatch", 0) + cli_gathered_count(gathered, "mismatch-born", 0) > 0;
+    if (why == CLI_AS_IS && cli_gathered_count(gathered, "nondeterministic", 0) > 0)
+        return end_varying(b, gathered->reports);
     *verdict = differs ? BG_BAD : end->code == 125 || gathered->replays == 0 ? BG_SKIP : BG_GOOD;
     return CLI_OK;
 }
@@ -115,7 +136,7 @@ static cli_status judge(cli_bisection *b, cli_why why, const cli_gathered *gathe
 {
     if (b->check != NULL)
         return judge_output(b, why, verdict);
-    return b->shadow ? judge_shadow(gathered, end, verdict) : judge_exit(end->code, verdict);
+    return b->shadow ? judge_shadow(b, why, gathered, end, verdict) : judge_exit(end->code, verdict);
 }
 
 /* ---- starts ---- */
@@ -142,7 +163,7 @@ static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_ver
                          "BG_DEBUG",
                          why == CLI_FORWARD ? "forward" : getenv("BG_DEBUG"),
                          "BG_SHADOW",
-                         b->shadow ? "1" : getenv("BG_SHADOW"),
+                         b->shadow ? "calls" : getenv("BG_SHADOW"),
                          "BG_TOLERANCE",
                          b->tolerance != NULL ? b->tolerance : getenv("BG_TOLERANCE"),
                          NULL};

@@ -4,7 +4,7 @@
 program=$OUT/tests/cli/llama_faults
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for name in none planted eager forward clean-program no-value bad-kind bad-seed; do skip $name "there is no GPU"; done
+    for name in none planted eager forward clean-program no-value bad-kind bad-seed bisect; do skip $name "there is no GPU"; done
     exit 0
 fi
 
@@ -39,5 +39,35 @@ expect clean-program 2 'unknown flag "--plant-faults"' "$OUT/examples/llama/llam
 expect no-value 2 'allowed: KIND:SEED, KIND one of branch .* varies$' "$program" --plant-faults
 expect bad-kind 2 '"bronch:1"; allowed: KIND:SEED' "$program" --plant-faults bronch:1
 expect bad-seed 2 '"branch:x"; allowed: KIND:SEED' "$program" --plant-faults branch:x
+
+# found NAME COMMAND...: breakgraph bisect names the calls that are planted, no others, and each with its line. A start of
+# the program is a trial: it leaves a line in the file.
+seed=${BREAKGRAPH_SEED:-3}
+echo "seed $seed"
+printf '#!/bin/bash\necho >>"%s"\nexec "$@"\n' "$work/starts" >"$work/count" && chmod +x "$work/count"
+bisect() { : >"$work/starts"; "$OUT/breakgraph" bisect --fresh --state="$work/state" --shadow -- "$work/count" "$program" --plant-faults "$1:$seed" --tokens 3 >"$work/log" 2>&1; }
+for kind in branch counter leaked temporary skipped host-copy cached beside position nan pair cancel; do
+    "$program" --plant-faults "$kind:$seed" --tokens 1 2>&1 >/dev/null | grep '^planted:' | grep -oE '[a-z_]+#[0-9]+' | sort >"$work/planted"
+    rm -f "$work/state"
+    bisect $kind
+    status=$?
+    sed -n 's/^culprit \([a-z_]*#[0-9]*\) (op [a-z_]*) at examples\/llama\/model.c:[0-9]*$/\1/p' "$work/log" | sort >"$work/culprits"
+    starts=$(wc -l <"$work/starts")
+    if [ $status -ne 1 ] || [ ! -s "$work/planted" ] || ! cmp -s "$work/planted" "$work/culprits"; then
+        fail "bisect-$kind" "exit status $status, planted: $(tr '\n' ' ' <"$work/planted")"
+    elif [ "$(wc -l <"$work/planted")" -eq 1 ] && [ "$starts" -gt 20 ]; then # 2 log2(64) + 8
+        fail "bisect-$kind" "$starts starts"
+    else
+        pass "bisect-$kind"
+    fi
+done
+rm -f "$work/state"
+bisect varies
+status=$?
+call=$("$program" --plant-faults "varies:$seed" --tokens 1 2>&1 >/dev/null | sed -n 's/^planted: \([a-z_]*#[0-9]*\) (varies)$/\1/p')
+if [ $status -eq 12 ] && grep -q "${call:-nothing} at .*model.c:[0-9]*: the eager pass does not agree with itself" "$work/log"; then pass bisect-varies
+else fail bisect-varies "exit status $status, planted: $call"; fi
+: >"$work/starts"
+expect bisect-clean 0 'no difference' "$OUT/breakgraph" bisect --state="$work/clean" --shadow -- "$program" --tokens 3
 
 exit $bad
