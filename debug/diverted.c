@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "drawn.h"
 #include "record.h"
 #include "shadow.h"
 #include "stepping.h"
@@ -26,6 +27,7 @@ bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, co
         BG__TRY(bg__shadowing_begin(graph, forward, user, options));
         graph->trace = take_trace();
         bg__record_graph(graph);
+        bg__draw_graph(graph);
     }
     graph->diverted = graph->stepping != NULL || graph->shadowing != NULL || graph->trace != NULL || graph->recorded;
 done:

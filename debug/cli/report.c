@@ -101,7 +101,7 @@ static cli_status start(const cli_observation *o)
 static cli_status observe(const cli_arguments *arguments, const char *place, bg_report **all)
 {
     const char *trace = cli_value(arguments, "--trace");
-    const char *traced[] = {"BG_TRACE", trace, NULL}, *shadowed[] = {"BG_SHADOW", "calls", NULL};
+    const char *traced[] = {"BG_TRACE", trace, NULL}, *shadowed[] = {"BG_SHADOW", "calls", "BG_DOT", cli_value(arguments, "--dot"), NULL};
     cli_observation o = {.argv = arguments->rest, .place = place, .quiet = true};
     char *reports = cli_path(place, "reports");
     cli_status status;
@@ -159,8 +159,8 @@ static cli_status run(const cli_arguments *arguments)
 
     if (arguments->rest_count == 0)
         return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
-    if (!arguments->program && cli_value(arguments, "--trace") != NULL)
-        return cli_say(CLI_USAGE, "--trace needs a program that runs; write: --trace=FILE -- PROGRAM ARG...");
+    if (!arguments->program && (cli_value(arguments, "--trace") != NULL || cli_value(arguments, "--dot") != NULL))
+        return cli_say(CLI_USAGE, "--trace and --dot need a program that runs; write: --trace=FILE -- PROGRAM ARG...");
     if (arguments->program) {
         cli_child_hold_signals();
         place = cli_place_make();

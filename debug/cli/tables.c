@@ -28,6 +28,7 @@ const cli_flag cli_variables[] = {
      "1 shows profilers segments, breaks and ops as NVTX ranges (0 not even an attached one)"},
     {"--reports", "DIR", NULL, "BG_REPORT", NULL, "write reports of graphs and tools into this directory, as JSON"},
     {"--trace", "FILE", NULL, "BG_TRACE", NULL, "write a timeline of a replay, for Perfetto"},
+    {"--dot", "DIR", NULL, "BG_DOT", NULL, "write each segment of each graph into this directory, as DOT"},
     {"--runner-mode", "none|piecewise|full|full_decode_only|full_and_piecewise", NULL, "BG_RUNNER_MODE", NULL,
      "what a runner's batches run in"},
     {"--runner-schedule", "SIZES", NULL, "BG_RUNNER_SCHEDULE", NULL, "the sizes to capture: a name, or 1,2,4,8"},
@@ -91,6 +92,7 @@ static const cli_flag report_flags[] = {
     {"--json", "FILE", "-", NULL, NULL, "everything as JSON"},
     {"--html", "FILE", "-", NULL, NULL, "everything as one page that needs nothing else"},
     {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto; a start of its own (BG_TRACE)"},
+    {"--dot", "DIR", NULL, NULL, NULL, "each segment of each graph into this directory, as DOT (BG_DOT)"},
     {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
 };
 

@@ -122,7 +122,7 @@ expect report-nothing 2 'nothing given' "$command" report
 expect report-missing 10 '/nowhere cannot be read' "$command" report /nowhere
 echo '{"report_version": 99, "breakgraph": "9.0"}' >"$work/new.json"
 expect report-version 10 'version 99' "$command" report "$work/new.json"
-expect report-trace-of-files 2 '--trace needs a program' "$command" report --trace=x "$work/new.json"
+expect report-trace-of-files 2 '--trace and --dot need a program' "$command" report --trace=x "$work/new.json"
 
 # A stand-in for a program with findings: what the library would write.
 cat >"$work/found.sh" <<'SH'
