@@ -340,8 +340,7 @@ bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const b
                     bg_report **report)
 {
     bisection b = {.pass = {"the forward pass", forward, user, stream, false}};
-    bg_status status, restored;
-    char text[1024];
+    bg_status status;
 
     BG__NEED(report);
     *report = NULL;
@@ -353,17 +352,7 @@ bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const b
     BG__TRY(bg__shadow_create(&b.shadow, "bisect", "bg_bisect", &b.pass, options));
     BG__TRY(bisect(&b));
 done:
-    snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = b.shadow.stream != NULL ? bg__shadow_restore(&b.shadow) : BG_OK;
-    if (status != BG_OK)
-        bg__fail_restore(text);
-    else
-        status = restored;
-    if (status == BG_OK) {
-        *report = b.shadow.report;
-        b.shadow.report = NULL;
-    }
-    bg__shadow_free(&b.shadow);
+    status = bg__shadow_finish(&b.shadow, status, report);
     bg_graph_destroy(b.graph);
     free(b.calls);
     free(b.pattern);

@@ -112,13 +112,14 @@ static bool add_error(cJSON *item, const char *name, double error)
 static bool fill_note(cJSON *item, const bg__call *call, const char *field, const bg_tensor *shape, const char *against,
                       const bgk_difference *d)
 {
+    size_t elements = bg_tensor_bytes(shape) / bg_dtype_bytes(shape->dtype);
     return cJSON_AddStringToObject(item, "call", call != NULL ? call->name : "") &&
            cJSON_AddStringToObject(item, "field", field) &&
            cJSON_AddStringToObject(item, "file", call != NULL && call->site.file != NULL ? call->site.file : "") &&
            cJSON_AddNumberToObject(item, "line", call != NULL ? call->site.line : 0) &&
            cJSON_AddStringToObject(item, "against", against) &&
            cJSON_AddStringToObject(item, "dtype", bg_dtype_name(shape->dtype)) &&
-           cJSON_AddNumberToObject(item, "elements", (double)(bg_tensor_bytes(shape) / bg_dtype_bytes(shape->dtype))) &&
+           cJSON_AddNumberToObject(item, "elements", (double)elements) &&
            cJSON_AddNumberToObject(item, "differing", (double)d->differing) &&
            cJSON_AddNumberToObject(item, "beyond", (double)d->beyond) &&
            (d->beyond == 0 || cJSON_AddNumberToObject(item, "first", (double)d->first) != NULL) &&

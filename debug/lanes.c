@@ -96,28 +96,20 @@ static void place_node(bg__lanes *s, size_t node)
 
 /* ---- all ---- */
 
-/* In the order of a step: of those that wait for none, always the one that was made first. */
+static bg_status place_next(void *user, size_t node)
+{
+    place_node(user, node);
+    return BG_OK;
+}
+
+/* In the order of a step. */
 bg_status bg__lanes_find(bg__lanes *s, bg__layout *l)
 {
     bg_status status;
 
     BG__TRY(make_room(s, l));
     turn_edges(s, l);
-    for (size_t i = 0; i < l->count; i++)
-        l->ready[i] = l->waits[i] == 0;
-    for (size_t i = 0, next; i < l->count; i = next) {
-        next = i + 1;
-        if (!l->ready[i])
-            continue;
-        l->ready[i] = false;
-        place_node(s, i);
-        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++) {
-            size_t to = l->edge_to[e];
-            l->ready[to] = --l->waits[to] == 0;
-            if (l->ready[to] && to < next)
-                next = to;
-        }
-    }
+    BG__TRY(bg__layout_in_order(l, place_next, s));
 done:
     return status;
 }

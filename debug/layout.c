@@ -82,3 +82,26 @@ bg_status bg__layout_read(bg__layout *l, cudaGraph_t graph)
 done:
     return status;
 }
+
+bg_status bg__layout_in_order(bg__layout *l, bg_status (*visit)(void *user, size_t place), void *user)
+{
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < l->count; i++)
+        l->ready[i] = l->waits[i] == 0;
+    for (size_t i = 0, next; i < l->count; i = next) {
+        next = i + 1;
+        if (!l->ready[i])
+            continue;
+        l->ready[i] = false;
+        BG__TRY(visit(user, i));
+        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++) {
+            size_t to = l->edge_to[e];
+            l->ready[to] = --l->waits[to] == 0;
+            if (l->ready[to] && to < next)
+                next = to;
+        }
+    }
+done:
+    return status;
+}

@@ -289,6 +289,26 @@ done:
     return status;
 }
 
+bg_status bg__shadow_finish(bg__shadow *s, bg_status status, bg_report **report)
+{
+    char text[1024];
+    bg_status restored = BG_OK;
+
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    if (s->stream != NULL) /* else nothing has begun */
+        restored = bg__shadow_restore(s);
+    if (status != BG_OK)
+        bg__fail_restore(text);
+    else
+        status = restored;
+    if (status == BG_OK) {
+        *report = s->report;
+        s->report = NULL;
+    }
+    bg__shadow_free(s);
+    return status;
+}
+
 /* ---- comparing outputs ---- */
 
 /* Where an eager run has it now: it may have moved since the one that was kept. */

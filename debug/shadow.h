@@ -51,6 +51,9 @@ typedef struct bg__shadow_pass {
 /* Free it, also where this failed. options is the program's, or NULL. */
 bg_status bg__shadow_create(bg__shadow *shadow, const char *tool, const char *function, const bg__shadow_pass *pass,
                             const bg_compare_options *options);
+/* Memory as it was, also after a failure; then frees it. *report is what it holds, unless something failed: status, or
+ * that. */
+bg_status bg__shadow_finish(bg__shadow *shadow, bg_status status, bg_report **report);
 void bg__shadow_free(bg__shadow *shadow);
 
 /* Captures the pass without launching it, with no op eager but those that are declared so and match eager (a list of

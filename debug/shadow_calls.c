@@ -230,6 +230,7 @@ static bg_status find_in_graph(bg__shadow *s, walking *w)
     w->add = false;
     BG__TRY(walk_graph(s, &options));
 done:
+    w->calls = w->inner = NULL;
     bg__pass_calls_free(&calls);
     bg__pass_calls_free(&inner);
     return status;
@@ -263,6 +264,7 @@ static bg_status find_in_pass(bg__shadow *s, walking *w)
     BG__TRY(bg__shadow_run_eager(s, false, false));
 done:
     s->eager.also = NULL;
+    w->calls = w->inner = NULL;
     bg__pass_calls_free(&calls);
     bg__pass_calls_free(&inner);
     return status;

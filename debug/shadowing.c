@@ -108,8 +108,7 @@ bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const b
     const bg__shadow_pass pass = {"the forward pass", forward, user, stream, false};
     bg__shadow s = {0};
     bg_graph *graph = NULL;
-    bg_status status, restored;
-    char text[1024];
+    bg_status status;
 
     BG__NEED(report);
     *report = NULL;
@@ -121,17 +120,7 @@ bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const b
     BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
     BG__TRY(shadow(&s, &pass, &graph));
 done:
-    snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = s.stream != NULL ? bg__shadow_restore(&s) : BG_OK;
-    if (status != BG_OK)
-        bg__fail_restore(text);
-    else
-        status = restored;
-    if (status == BG_OK) {
-        *report = s.report;
-        s.report = NULL;
-    }
-    bg__shadow_free(&s);
+    status = bg__shadow_finish(&s, status, report);
     bg_graph_destroy(graph);
     return status;
 }

@@ -64,28 +64,17 @@ static bg_status add_node(bg__step_list *list, const bg__layout *l, size_t place
     return add_one(list, &node);
 }
 
-/* Of those that wait for none, always the one that was made first. */
-static bg_status add_in_order(bg__step_list *list, bg__layout *l, const bg__nodes *nodes, const bg__step_node *child)
-{
-    bg_status status = BG_OK;
+typedef struct adding {
+    bg__step_list *list;
+    const bg__layout *layout;
+    const bg__nodes *nodes;
+    const bg__step_node *child;
+} adding;
 
-    for (size_t i = 0; i < l->count; i++)
-        l->ready[i] = l->waits[i] == 0;
-    for (size_t i = 0, next; i < l->count; i = next) {
-        next = i + 1;
-        if (!l->ready[i])
-            continue;
-        l->ready[i] = false;
-        BG__TRY(add_node(list, l, i, nodes, child));
-        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++) {
-            size_t to = l->edge_to[e];
-            l->ready[to] = --l->waits[to] == 0;
-            if (l->ready[to] && to < next)
-                next = to;
-        }
-    }
-done:
-    return status;
+static bg_status add_next(void *user, size_t place)
+{
+    const adding *a = user;
+    return add_node(a->list, a->layout, place, a->nodes, a->child);
 }
 
 static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, const bg__step_node *child)
@@ -94,7 +83,7 @@ static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nod
     bg_status status;
 
     BG__TRY(bg__layout_read(&l, graph));
-    BG__TRY(add_in_order(list, &l, nodes, child));
+    BG__TRY(bg__layout_in_order(&l, add_next, &(adding){list, &l, nodes, child}));
 done:
     bg__layout_free(&l);
     return status;

@@ -16,7 +16,6 @@
 /* The node. Its rows are what the kernel is given; those of a copy that is not to be done are empty. */
 struct bg__fold {
     struct bg__fold *next; /* of the same eager call */
-    const bg__call *call;
     cudaGraphNode_t node;
     int segment; /* -1: none: the copies have become steps */
     int count;
@@ -107,7 +106,6 @@ static bg_status capture_fold(bg_capture *capture, bg__copy **copy)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the write-backs of %s", call->name);
     fold->next = (*copy)->eager->folds;
     (*copy)->eager->folds = fold;
-    fold->call = call;
     fold->segment = -1;
     fold->enabled = true;
     for (; *copy != NULL && fold->count < BGK_ROWS_MAX; *copy = (*copy)->next) {
