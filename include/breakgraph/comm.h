@@ -1,0 +1,69 @@
+/* The ranks of one job, and NCCL's communicator between them. In libbreakgraph_nccl (pkg-config breakgraph_nccl).
+ *
+ * Who the ranks are comes from what launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT (torchrun,
+ * breakgraph run --ranks), else Open MPI's OMPI_COMM_WORLD_RANK, _SIZE and _LOCAL_RANK, else Slurm's SLURM_PROCID,
+ * SLURM_NTASKS and SLURM_LOCALID; none: one rank.
+ *
+ * Beside NCCL the ranks hold TCP connections to rank 0: for NCCL's id, barriers, comparisons and the watchdog. Rank 0
+ * listens on MASTER_ADDR's loopback address unless BG_RANKS_BIND names another; who joins must show the token
+ * (BG_RANKS_TOKEN; without one only ranks of this machine and user are let in).
+ *
+ * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own. */
+#ifndef BREAKGRAPH_COMM_H
+#define BREAKGRAPH_COMM_H
+
+#include <breakgraph/ranks.h>
+
+BG_BEGIN_C_
+
+typedef struct bg_comm bg_comm;
+struct ncclComm;
+
+typedef struct bg_comm_options {
+    size_t struct_size;         /* set by BG_COMM_OPTIONS_INIT */
+    int rank, size, local_rank; /* -1: from the environment */
+    const char *address;        /* of rank 0; NULL: MASTER_ADDR, else 127.0.0.1 */
+    int port;                   /* 0: MASTER_PORT (one above it under torchrun, whose own store has that) */
+    const char *bind;           /* NULL: BG_RANKS_BIND, else loopback; another needs a token */
+    const char *token;          /* NULL: BG_RANKS_TOKEN */
+    double timeout;             /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60 */
+    double watchdog;            /* seconds without progress after which a replay is given up; 0: BG_RANKS_WATCHDOG, else
+                                 * timeout; below 0: never */
+    bool set_device;            /* true: the current device becomes local_rank modulo the devices there are */
+} bg_comm_options;
+#define BG_COMM_OPTIONS_INIT                                                                                           \
+    {                                                                                                                  \
+        sizeof(bg_comm_options), -1, -1, -1, NULL, 0, NULL, NULL, 0, 0, true                                           \
+    }
+
+/* Joins the job: returns on every rank when all have joined, or fails on each. options may be NULL. Errors:
+ * INVALID_ARGUMENT (the environment, options), TIMEOUT (with the ranks that did not come), RANKS (a stranger, two of
+ * one rank, another size, version or token), IO, NCCL, CUDA. *comm is NULL after an error. */
+BG_API bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options);
+BG_API int bg_comm_rank(const bg_comm *comm);
+BG_API int bg_comm_size(const bg_comm *comm);
+/* NCCL's communicator (an ncclComm_t), owned by comm; on the device that was current at create. */
+BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);
+/* For bg_capture_options.ranks, bg_runner_config.ranks and bg_compare_options.ranks; lives as long as comm. */
+BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
+
+/* See bg_ranks. */
+BG_API bg_status bg_comm_barrier(bg_comm *comm, const char *what);
+BG_API bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text);
+/* The largest of what the ranks say; for bg_runner_config.pad_across_ranks. */
+BG_API bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *largest);
+/* all: room for size times bytes, in order of the ranks; bytes is the same on all. */
+BG_API bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *mine, size_t bytes, void *all);
+/* BG_OK, or what went wrong: RANKS after the watchdog has given up, with the sentence; NCCL's own errors. */
+BG_API bg_status bg_comm_check(bg_comm *comm);
+
+/* Gives up: tells the other ranks why, and ends collectives in flight (ncclCommAbort). comm is still to be destroyed.
+ */
+BG_API void bg_comm_abort(bg_comm *comm, const char *why);
+/* Leaves the job. Graphs that hold collectives of comm may still be there: NCCL's part goes with the last of them. NULL
+ * is fine, after a failure too. */
+BG_API void bg_comm_destroy(bg_comm *comm);
+
+BG_END_C_
+
+#endif
