@@ -30,10 +30,16 @@ static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_
 
 static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
-    bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data,
-                   "give what the pass keeps from run to run as options.state; sums by atomics may also differ",
-                   "%s differs in %llu elements between two eager runs that begin alike", out->name,
-                   found != NULL ? found->differing : 0);
+    static const char *const advice =
+        "give what the pass keeps from run to run as options.state; sums by atomics may also differ";
+
+    if (found == NULL)
+        bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
+                       "%s has another shape or dtype in the second of two eager runs that begin alike", out->name);
+    else
+        bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
+                       "%s differs in %llu elements between two eager runs that begin alike", out->name,
+                       found->differing);
     return BG_OK;
 }
 

@@ -27,6 +27,15 @@ BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y))
     return from_cuda(bgk_scale(args->y.data, args->x.data, 5, N, stream));
 }
 
+/* As many rows as that. */
+BG_OP(fill, BG_OUT(y), BG_VALUE(int, rows))
+{
+    size_t bytes = (size_t)args->rows * sizeof(float);
+    bg_status status = bg_scratch(args, bytes, &args->y.data);
+    args->y = bg_tensor_1d(args->y.data, BG_F32, args->rows);
+    return status != BG_OK ? status : from_cuda(cudaMemsetAsync(args->y.data, 0, bytes, stream));
+}
+
 enum { FROZEN, CANCELS, EAGER, STATE, VARIES };
 
 typedef struct model {
@@ -196,6 +205,26 @@ static void test_varies(void **state)
     expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "between two eager runs that begin alike");
 }
 
+static bg_status grow(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    m->line = __LINE__ + 1;
+    return BG_CALL(fill, stream, .y = {.dtype = BG_F32}, .rows = ++m->passes * N);
+}
+
+/* An output that is larger in the next eager run. */
+static void test_grows(void **state)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-born", "not-repeatable", NULL};
+    model m = {.f = *state};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    bg_report *report = NULL;
+
+    options.repeats = 2;
+    EXPECT_OK(bg_shadow(grow, &m, m.f->stream, &options, &report));
+    expect_kinds(&m, report, kinds, "fill#0", "another shape or dtype in the second of two eager runs");
+}
+
 static bg_status refuse(void *user, cudaStream_t stream)
 {
     (void)user;
@@ -251,7 +280,8 @@ static void test_errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_clean), TEST(test_frozen), TEST(test_cancels), TEST(test_tolerance),
-                                       TEST(test_nan),   TEST(test_state),  TEST(test_varies),  TEST(test_errors)};
+    const struct CMUnitTest tests[] = {TEST(test_clean),     TEST(test_frozen), TEST(test_cancels),
+                                       TEST(test_tolerance), TEST(test_nan),    TEST(test_state),
+                                       TEST(test_varies),    TEST(test_grows),  TEST(test_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
