@@ -261,13 +261,17 @@ bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
 {
     struct bg__shadowing *g = graph->shadowing;
     bg__thread *self = bg__thread_self();
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bool in_tool = self->in_tool;
     char hidden = bg__fail_hide();
     bg_status status, replayed = BG_OK;
 
     g->shadow.stream = stream;
     self->in_tool = true;
+    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
     status = shadow_replay(g, graph, &replayed);
+done:
+    bg__relax_end(relaxed);
     self->in_tool = in_tool;
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", graph->name, bg_last_error());

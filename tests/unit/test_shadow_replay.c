@@ -225,6 +225,32 @@ static void test_failing_pass(void **state)
     expect_usable(m.f, m.f->stream);
 }
 
+/* While someone captures in the mode that forbids what waits and allocates in any thread. */
+static void test_beside_a_capture(void **state)
+{
+    static const char *const modes[] = {"1", "calls"};
+    for (int k = 0; k < 2; k++) {
+        model m = {.f = *state, .factor = 2};
+        cudaGraph_t captured = NULL;
+        char text[4096];
+        bg_graph *graph;
+        FILE *file;
+
+        put(&m.f->x, 3);
+        put(&m.f->z, 0);
+        graph = capture(&m, modes[k]);
+        EXPECT_CUDA(cudaStreamBeginCapture(m.f->other, cudaStreamCaptureModeGlobal));
+        file = listen();
+        EXPECT_OK(bg_replay(graph, m.f->stream));
+        assert_string_equal(told(file, text, sizeof text), "");
+        EXPECT_CUDA(cudaStreamEndCapture(m.f->other, &captured));
+        EXPECT_CUDA(cudaGraphDestroy(captured));
+        assert_true(get(&m.f->z) == 24);
+        assert_int_equal(m.passes, 2);
+        bg_graph_destroy(graph);
+    }
+}
+
 static void test_bad_values(void **state)
 {
     static const char *const tolerances[] = {"rel",    "rel=",         "rel=-1",       "abs=x",   "f32=1",
@@ -298,8 +324,8 @@ static void test_failing_reference(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_state_is_kept), TEST(test_frozen),           TEST(test_tolerance),
-                                       TEST(test_memory_nodes),  TEST(test_failing_pass),     TEST(test_bad_values),
-                                       TEST(test_references),    TEST(test_failing_reference)};
+    const struct CMUnitTest tests[] = {TEST(test_state_is_kept), TEST(test_frozen),       TEST(test_tolerance),
+                                       TEST(test_memory_nodes),  TEST(test_failing_pass), TEST(test_beside_a_capture),
+                                       TEST(test_bad_values),    TEST(test_references),   TEST(test_failing_reference)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
