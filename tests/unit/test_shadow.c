@@ -5,6 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "hostcuda/hostcuda.h"
+
+#pragma weak hostcuda_seed
+
+enum { SEEDS = 20 };
+
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
@@ -276,12 +282,39 @@ static void test_errors(void **state)
     expect_usable(f, f->stream);
 }
 
+static bg_status fail_after_a_fork(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(bg_stream_wait_stream(f->other, stream));
+    TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
+    return BG_ERROR_OP;
+}
+
+/* What a pass that fails has left on another stream is done before its outputs are put back. */
+static void test_fails_after_a_fork(void **state)
+{
+    fixture *f = *state;
+    bg_report *report;
+
+    if (hostcuda_seed == NULL)
+        skip();
+    put(&f->x, 3);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        put(&f->y, 7);
+        hostcuda_seed(seed);
+        EXPECT_STATUS(bg_shadow(fail_after_a_fork, f, f->stream, NULL, &report), BG_ERROR_OP);
+        assert_true(get(&f->y) == 7);
+    }
+    hostcuda_seed(0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_clean),     TEST(test_frozen), TEST(test_cancels),
-                                       TEST(test_tolerance), TEST(test_nan),    TEST(test_state),
-                                       TEST(test_varies),    TEST(test_grows),  TEST(test_errors)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_clean), TEST(test_frozen), TEST(test_cancels), TEST(test_tolerance), TEST(test_nan),
+        TEST(test_state), TEST(test_varies), TEST(test_grows),   TEST(test_errors),    TEST(test_fails_after_a_fork)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hostcuda/hostcuda.h"
+
+#pragma weak hostcuda_seed
+
+enum { SEEDS = 20 };
+
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
@@ -251,6 +257,43 @@ static void test_beside_a_capture(void **state)
     }
 }
 
+static bg_status fork_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(bg_stream_wait_stream(f->other, stream));
+    TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
+    return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
+}
+
+/* What the end of the capture joins, the pass run eagerly leaves unjoined. */
+static void test_join_at_end(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+
+    if (hostcuda_seed == NULL)
+        skip();
+    options.join_at_end = true;
+    put(&f->x, 3);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        bg_graph *graph = NULL;
+        char text[4096];
+        FILE *file;
+
+        hostcuda_seed(seed);
+        assert_int_equal(setenv("BG_SHADOW", seed % 2 == 0 ? "1" : "calls", 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, fork_alone, f, f->stream, &options));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        file = listen();
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_string_equal(told(file, text, sizeof text), "");
+        assert_true(get(&f->y) == 12 && get(&f->z) == 9);
+        bg_graph_destroy(graph);
+    }
+    hostcuda_seed(0);
+}
+
 static void test_bad_values(void **state)
 {
     static const char *const tolerances[] = {"rel",    "rel=",         "rel=-1",       "abs=x",   "f32=1",
@@ -324,8 +367,9 @@ static void test_failing_reference(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_state_is_kept), TEST(test_frozen),       TEST(test_tolerance),
-                                       TEST(test_memory_nodes),  TEST(test_failing_pass), TEST(test_beside_a_capture),
-                                       TEST(test_bad_values),    TEST(test_references),   TEST(test_failing_reference)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_state_is_kept), TEST(test_frozen),           TEST(test_tolerance),   TEST(test_memory_nodes),
+        TEST(test_failing_pass),  TEST(test_beside_a_capture), TEST(test_join_at_end), TEST(test_bad_values),
+        TEST(test_references),    TEST(test_failing_reference)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
