@@ -146,6 +146,7 @@ done:
 
 struct bg__shadowing {
     bg__shadow shadow;
+    bg__spans state; /* options.state of the capture */
     bool every_call; /* BG_SHADOW=calls */
     bool begun;      /* a replay has been shadowed */
     bool explained;  /* call by call */
@@ -172,6 +173,10 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
         goto done;
     }
     shadowing->every_call = index == 2;
+    for (size_t i = 0; i < options->state_count; i++) {
+        uintptr_t begin = (uintptr_t)options->state[i].data;
+        BG__TRY(bg__spans_add(&shadowing->state, begin, begin + bg_tensor_bytes(&options->state[i])));
+    }
     BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
     shadowing->shadow.graph = graph;
     graph->shadowing = shadowing;
@@ -186,6 +191,7 @@ void bg__shadowing_end(struct bg__shadowing *shadowing)
     if (shadowing == NULL)
         return;
     bg__shadow_free(&shadowing->shadow);
+    bg__spans_free(&shadowing->state);
     free(shadowing);
 }
 
@@ -201,6 +207,7 @@ static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
         goto done;
     BG__TRY(bg__footprint_take(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
+    BG__TRY(bg__snapshot_add_all(&s->image, &g->state, s->stream));
 done:
     bg__footprint_free(&footprint);
     return status;

@@ -141,6 +141,37 @@ static void test_state_is_kept(void **state)
     }
 }
 
+static bg_status count_in_no_op(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(from_cuda(bgk_add(f->z.data, f->z.data, f->x.data, N, stream)));
+    return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+}
+
+/* A tensor that no op call has, but options.state of the capture. */
+static void test_options_state(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph = NULL;
+
+    options.launch_segments = false;
+    put(&f->x, 3);
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    {
+        const bg_tensor kept[] = {f->z};
+        options.state = kept;
+        options.state_count = 1;
+        EXPECT_OK(bg_capture_forward(&graph, count_in_no_op, f, f->stream, &options));
+    }
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    for (int i = 1; i <= 3; i++) {
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->z) == 3 * (float)i);
+    }
+    bg_graph_destroy(graph);
+}
+
 /* What forward gives by value now, and gave at capture. */
 static void test_frozen(void **state)
 {
@@ -368,8 +399,8 @@ static void test_failing_reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_state_is_kept), TEST(test_frozen),           TEST(test_tolerance),   TEST(test_memory_nodes),
-        TEST(test_failing_pass),  TEST(test_beside_a_capture), TEST(test_join_at_end), TEST(test_bad_values),
-        TEST(test_references),    TEST(test_failing_reference)};
+        TEST(test_state_is_kept), TEST(test_options_state), TEST(test_frozen),           TEST(test_tolerance),
+        TEST(test_memory_nodes),  TEST(test_failing_pass),  TEST(test_beside_a_capture), TEST(test_join_at_end),
+        TEST(test_bad_values),    TEST(test_references),    TEST(test_failing_reference)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
