@@ -211,6 +211,38 @@ static void test_varies(void **state)
     expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "between two eager runs that begin alike");
 }
 
+/* Half of what is asked for, perhaps elsewhere. */
+BG_EAGER_OP(half, BG_IN(x), BG_OUT(y), BG_VALUE(bool, elsewhere))
+{
+    bg_status status = args->elsewhere ? bg_scratch(args, N / 2 * sizeof(float), &args->y.data) : BG_OK;
+    args->y.dim[0] = N / 2;
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 2, N / 2, stream));
+}
+
+static bg_status halve(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    TRY(BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = 3));
+    TRY(BG_CALL(half, stream, .x = m->f->x, .y = m->f->y, .elsewhere = m->clean));
+    return BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2);
+}
+
+/* The body may leave fewer rows than the caller asked for. */
+static void test_shorter(void **state)
+{
+    model m = {.f = *state};
+    bg_report *report = NULL;
+
+    EXPECT_OK(bg_op_set_shorter("half", true));
+    put(&m.f->x, 3);
+    for (int k = 0; k < 2; k++) {
+        m.clean = k == 0;
+        EXPECT_OK(bg_shadow(halve, &m, m.f->stream, NULL, &report));
+        EXPECT_NO_FINDING(report);
+    }
+    EXPECT_OK(bg_op_set_shorter("half", false));
+}
+
 static bg_status grow(void *user, cudaStream_t stream)
 {
     model *m = user;
@@ -313,8 +345,16 @@ static void test_fails_after_a_fork(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_clean), TEST(test_frozen), TEST(test_cancels), TEST(test_tolerance), TEST(test_nan),
-        TEST(test_state), TEST(test_varies), TEST(test_grows),   TEST(test_errors),    TEST(test_fails_after_a_fork)};
+    const struct CMUnitTest tests[] = {TEST(test_clean),
+                                       TEST(test_shorter),
+                                       TEST(test_frozen),
+                                       TEST(test_cancels),
+                                       TEST(test_tolerance),
+                                       TEST(test_nan),
+                                       TEST(test_state),
+                                       TEST(test_varies),
+                                       TEST(test_grows),
+                                       TEST(test_errors),
+                                       TEST(test_fails_after_a_fork)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
