@@ -195,7 +195,8 @@ void bg__shadowing_end(struct bg__shadowing *shadowing)
     free(shadowing);
 }
 
-/* Memory as it is now is what both ways begin with. */
+/* Memory as it is now is what both ways begin with. What the graph writes may be another since the last replay
+ * (bg_graph_args). */
 static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
@@ -203,8 +204,6 @@ static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
     bg_status status;
 
     BG__TRY(bg__snapshot_refresh(&s->image, s->stream));
-    if (g->begun)
-        goto done;
     BG__TRY(bg__footprint_take(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
     BG__TRY(bg__snapshot_add_all(&s->image, &g->state, s->stream));

@@ -172,6 +172,48 @@ static void test_options_state(void **state)
     bg_graph_destroy(graph);
 }
 
+BG_EAGER_OP(count, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+static bg_status count_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    return BG_CALL(count, stream, .x = f->x, .y = f->y);
+}
+
+/* What a replay is told to write elsewhere is written once, too; it differs from what the pass does. */
+static void test_changed_arguments(void **state)
+{
+    static const char *const modes[] = {"1", "calls"};
+    fixture *f = *state;
+
+    put(&f->x, 3);
+    for (int k = 0; k < 2; k++) {
+        bg_graph *graph = NULL;
+        count_args *args;
+        char text[8192];
+        FILE *file;
+
+        put(&f->y, 0);
+        put(&f->z, 0);
+        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, count_alone, f, f->stream, NULL));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        args = bg_graph_args(graph, "count#0", sizeof *args);
+        assert_non_null(args);
+        args->y = f->z;
+        file = listen();
+        EXPECT_OK(bg_replay(graph, f->stream));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_non_null(strstr(told(file, text, sizeof text), "fault [mismatch] count#0"));
+        assert_true(get(&f->y) == 6 && get(&f->z) == 6);
+        bg_graph_destroy(graph);
+    }
+}
+
 /* What forward gives by value now, and gave at capture. */
 static void test_frozen(void **state)
 {
@@ -399,8 +441,8 @@ static void test_failing_reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_state_is_kept), TEST(test_options_state), TEST(test_frozen),           TEST(test_tolerance),
-        TEST(test_memory_nodes),  TEST(test_failing_pass),  TEST(test_beside_a_capture), TEST(test_join_at_end),
-        TEST(test_bad_values),    TEST(test_references),    TEST(test_failing_reference)};
+        TEST(test_state_is_kept), TEST(test_options_state), TEST(test_changed_arguments), TEST(test_frozen),
+        TEST(test_tolerance),     TEST(test_memory_nodes),  TEST(test_failing_pass),      TEST(test_beside_a_capture),
+        TEST(test_join_at_end),   TEST(test_bad_values),    TEST(test_references),        TEST(test_failing_reference)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
