@@ -3,11 +3,14 @@
 
 #include <breakgraph/shadow.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "hostcuda/hostcuda.h"
 
 #pragma weak hostcuda_seed
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
 
 enum { SEEDS = 20 };
 
@@ -341,6 +344,31 @@ static void test_fails_after_a_fork(void **state)
     hostcuda_seed(0);
 }
 
+/* Whichever exchange of capture modes fails: all is put back. */
+static void test_put_back_after_a_failure(void **state)
+{
+    model m = {.f = *state, .kind = FROZEN, .clean = true};
+    char fault[80];
+    size_t failed = 0;
+
+    if (hostcuda_fail == NULL)
+        skip();
+    put(&m.f->x, 3);
+    put(&m.f->y, 7);
+    put(&m.f->z, 11);
+    for (int nth = 1; nth == 1 || failed > 0; nth++) {
+        bg_report *report = NULL;
+        snprintf(fault, sizeof fault, "cudaThreadExchangeStreamCaptureMode@%d=cudaErrorUnknown", nth);
+        assert_int_equal(hostcuda_fail(fault), 0);
+        (void)bg_shadow(forward, &m, m.f->stream, NULL, &report);
+        failed = hostcuda_faults();
+        assert_int_equal(hostcuda_fail(NULL), 0);
+        bg_report_destroy(report);
+        (void)cudaGetLastError();
+        assert_true(get(&m.f->x) == 3 && get(&m.f->y) == 7 && get(&m.f->z) == 11);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -355,6 +383,7 @@ int main(void)
                                        TEST(test_varies),
                                        TEST(test_grows),
                                        TEST(test_errors),
-                                       TEST(test_fails_after_a_fork)};
+                                       TEST(test_fails_after_a_fork),
+                                       TEST(test_put_back_after_a_failure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
