@@ -246,6 +246,33 @@ static void test_shorter(void **state)
     EXPECT_OK(bg_op_set_shorter("half", false));
 }
 
+/* The result in memory of its own. */
+BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+static bg_status freeze_and_move(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    m->line = __LINE__ + 1;
+    TRY(BG_CALL(move, stream, .x = m->f->x, .y = m->f->y, .factor = (float)++m->passes));
+    return BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2);
+}
+
+/* What comes after a call that is at fault is not, wherever that one left its output. */
+static void test_left_elsewhere(void **state)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-born", NULL};
+    model m = {.f = *state};
+    bg_report *report = NULL;
+
+    put(&m.f->x, 3);
+    EXPECT_OK(bg_shadow(freeze_and_move, &m, m.f->stream, NULL, &report));
+    expect_kinds(&m, report, kinds, "move#0", NULL);
+}
+
 static bg_status grow(void *user, cudaStream_t stream)
 {
     model *m = user;
@@ -375,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_clean),
                                        TEST(test_shorter),
+                                       TEST(test_left_elsewhere),
                                        TEST(test_frozen),
                                        TEST(test_cancels),
                                        TEST(test_tolerance),
