@@ -121,8 +121,7 @@ static bool fill_note(cJSON *item, const bg__call *call, const char *field, cons
            cJSON_AddNumberToObject(item, "elements", (double)(bg_tensor_bytes(shape) / bg_dtype_bytes(shape->dtype))) &&
            cJSON_AddNumberToObject(item, "differing", (double)d->differing) &&
            cJSON_AddNumberToObject(item, "beyond", (double)d->beyond) &&
-           (d->beyond > 0 ? cJSON_AddNumberToObject(item, "first", (double)d->first)
-                          : cJSON_AddNullToObject(item, "first")) &&
+           (d->beyond == 0 || cJSON_AddNumberToObject(item, "first", (double)d->first)) &&
            add_error(item, "absolute", d->absolute) && add_error(item, "relative", d->relative) &&
            cJSON_AddNumberToObject(item, "ulp", (double)d->ulp) && add_pair(item, "nan", d->nan) &&
            add_pair(item, "infinite", d->inf) && add_digests(item, d->digest);

@@ -108,6 +108,10 @@ expect count-any-bad 13 'without any graph' in_work "$command" bisect --count=3 
 expect bad-count 2 'a number from 1' in_work "$command" bisect --count=0 -- ./faulty wrong 4
 expect no-progress-in-pipe 1 '^0$' in_work sh -c "'$command' bisect -- ./faulty wrong 4 2 2>&1 >/dev/null | wc -c; exit 1"
 
+# ---- the same program's report: what differs, with all that is equal ----
+
+expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
+
 # ---- hangs: all that was started is ended ----
 
 ended() # NAME: no process of those that were started is alive
