@@ -152,5 +152,5 @@ void cli_child_run(const cli_child *child, cli_end *end)
 bool cli_is_crash(const cli_end *end, int *signal)
 {
     *signal = end->how == CLI_KILLED ? end->code : end->code - 128;
-    return end->how == CLI_KILLED || (end->how == CLI_EXITED && end->code > 128);
+    return end->how == CLI_KILLED || (end->how == CLI_EXITED && *signal > 0 && sigabbrev_np(*signal) != NULL);
 }

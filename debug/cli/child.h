@@ -25,7 +25,8 @@ typedef struct cli_end {
 void cli_child_hold_signals(void);
 void cli_child_run(const cli_child *child, cli_end *end);
 
-/* A shell, which ends with 128 + N where a signal N ended its program, counts as ended by it. */
+/* A shell, which ends with 128 + N where a signal N ended its program, counts as ended by it; 255, the status of
+ * exit(-1), is no signal's. */
 bool cli_is_crash(const cli_end *end, int *signal);
 
 #endif

@@ -107,7 +107,7 @@ static const char bisect_more[] =
     "eager, and then with ever other ops eager (BG_EAGER_OPS), until it is known which smallest set of calls must be\n"
     "eager for the fault to vanish. Each start gets an exit status as for git bisect run: 0 is good, 125 tells "
     "nothing,\n"
-    "1 to 127 is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
+    "any other is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
     "Verdicts are kept in .breakgraph-bisect.json. After an interruption the same command goes on from there.\n";
 static const char report_more[] =
     "The program is started, without standard input, with BG_SHADOW=calls: every replay is compared with the eager\n"

@@ -74,7 +74,7 @@ static cli_status judge_check_end(const cli_bisection *b, const cli_end *end, bg
     if (end->how == CLI_UNSTARTED || (end->how == CLI_EXITED && (end->code == 126 || end->code == 127)))
         return cli_say(CLI_NOT_STARTED, "the check '%s' cannot be started", b->check);
     if (cli_is_crash(end, &signal))
-        return cli_say(CLI_CRASHED, "signal SIG%s ended the check '%s'", sigabbrev_np(signal), b->check);
+        return cli_say(CLI_CRASHED, "signal %d (%s) ended the check '%s'", signal, strsignal(signal), b->check);
     return judge_exit(end->code, verdict);
 }
 
