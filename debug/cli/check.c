@@ -53,10 +53,12 @@ static cli_status check(checks *c, const cli_observation *plan, const char *kind
     if (status == CLI_OK) {
         ended = cli_observed_end(o, &end);
         found = cli_gathered_count(&gathered, NULL, 0);
-        status = ended == CLI_OK && found == 0 ? cli_gathered_judge(&gathered, o->argv[0]) : ended;
-        if (status == CLI_OK && found == 0 && end.code != 0)
+        status = ended == CLI_OK && found == 0 ? cli_observed_judge(o, &gathered) : ended;
+        if (status == CLI_OK && found == 0 && end.code != 0) {
             status =
                 cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
+            cli_observed_show(o);
+        }
         keep_reports(c, &gathered);
     }
     cli_gathered_clear(&gathered);

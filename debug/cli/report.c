@@ -92,7 +92,7 @@ static cli_status start(const cli_observation *o)
     if (status == CLI_OK)
         status = cli_observed_end(o, &end);
     if (status == CLI_OK && cli_gathered_count(&gathered, NULL, 0) == 0)
-        status = cli_gathered_judge(&gathered, o->argv[0]);
+        status = cli_observed_judge(o, &gathered);
     cli_gathered_clear(&gathered);
     return status;
 }

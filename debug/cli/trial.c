@@ -121,12 +121,12 @@ static cli_status judge(cli_bisection *b, cli_why why, const cli_gathered *gathe
 /* ---- starts ---- */
 
 /* The first start tells which calls there are. */
-static cli_status look(cli_bisection *b, cli_gathered *gathered)
+static cli_status look(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
 {
     cli_status status;
     if (b->names != NULL)
         return CLI_OK;
-    status = cli_gathered_judge(gathered, b->argv[0]);
+    status = cli_observed_judge(o, gathered);
     if (status == CLI_OK)
         status = cli_calls_collect(gathered, b->only, b->calls);
     if (status == CLI_OK && b->html != NULL)
@@ -160,7 +160,7 @@ static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_ver
     if (status == CLI_OK)
         status = cli_observed_end(&o, &end);
     if (status == CLI_OK)
-        status = look(b, &gathered);
+        status = look(b, &o, &gathered);
     if (status == CLI_OK)
         status = judge(b, why, &gathered, &end, verdict);
 done:

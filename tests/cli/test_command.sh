@@ -111,6 +111,7 @@ expect check-not-linked 4 "'true' does not use libbreakgraph" "$command" check -
 expect check-missing-program 3 "'/nowhere' cannot be started" "$command" check -- /nowhere
 expect check-crash 7 'signal SIGSEGV .* ended' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
 expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
+expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo before it >&2; exit 1'
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
 expect check-bad-timeout 2 'a number of seconds' "$command" check --timeout=soon -- true
 expect check-bad-what 2 'allowed are replay\|twice\|poison' "$command" check --what=all -- true
