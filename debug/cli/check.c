@@ -38,7 +38,7 @@ static void keep_reports(checks *c, cli_gathered *gathered)
         cJSON_AddItemToArray(c->all.reports, cJSON_DetachItemFromArray(gathered->reports, 0));
 }
 
-/* A check that stops the program is no failure of its own: what it found says why. */
+/* A check that stops the program is no failure of its own: what it found says why, but no note does. */
 static cli_status check(checks *c, const cli_observation *plan, const char *kind)
 {
     const char *set[] = {"BG_CHECK", kind, NULL};
@@ -52,7 +52,7 @@ static cli_status check(checks *c, const cli_observation *plan, const char *kind
     status = cli_observe(o, &gathered, &end);
     if (status == CLI_OK) {
         ended = cli_observed_end(o, &end);
-        found = cli_gathered_count(&gathered, NULL, 0);
+        found = cli_gathered_count(&gathered, NULL, 1);
         status = ended == CLI_OK && found == 0 ? cli_observed_judge(o, &gathered) : ended;
         if (status == CLI_OK && found == 0 && end.code != 0) {
             status =

@@ -132,6 +132,7 @@ SH
 golden check-found 1 "$command" check --what=replay -- sh "$work/found.sh" fault
 golden check-note 0 "$command" check --what=replay -- sh "$work/found.sh" note
 expect check-no-replay-but-found 1 'fault \[freed\] rope#3 at model.c:52' "$command" check --what=twice -- sh "$work/found.sh" fault 0
+expect check-note-but-failed 1 "'sh' ended with status 3" "$command" check --what=replay -- sh -c ". '$work/found.sh'; exit 3" sh note
 expect check-json 1 '"check_version":[[:space:]]*1' "$command" check --json --what=replay -- sh "$work/found.sh" fault
 expect check-damaged 10 'is no report of breakgraph' "$command" check --what=replay -- sh -c 'echo "{" >$BG_REPORT/process-1.json'
 expect check-old 10 'is of report version 1' "$command" check --what=replay -- \
