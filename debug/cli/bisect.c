@@ -196,6 +196,17 @@ static cli_status read_base(cli_bisection *b)
     return CLI_OK;
 }
 
+/* With these no list of eager ops does anything, and what came out would be wrong. */
+static cli_status refuse_environment(void)
+{
+    const char *breakable = getenv("BG_BREAKABLE"), *debug = getenv("BG_DEBUG");
+    if (breakable != NULL && strcmp(breakable, "0") == 0)
+        return cli_say(CLI_USAGE, "BG_BREAKABLE=0 captures eager ops, too: there is nothing to search for; unset it");
+    if (debug != NULL && (strcmp(debug, "forward") == 0 || strcmp(debug, "ops") == 0))
+        return cli_say(CLI_USAGE, "BG_DEBUG=%s makes all ops eager: there is nothing to search for; unset it", debug);
+    return CLI_OK;
+}
+
 static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
 {
     cli_status status = cli_need_program(arguments);
@@ -221,6 +232,8 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
         status = read_count(arguments, &b->count);
     if (status == CLI_OK)
         status = read_only(b->only);
+    if (status == CLI_OK)
+        status = refuse_environment();
     return status == CLI_OK ? read_base(b) : status;
 }
 

@@ -102,6 +102,10 @@ expect only-path 1 '^culprit block#0/step#0' in_work "$command" bisect '--only=b
 expect only-bad 2 'allowed are names of ops' in_work "$command" bisect '--only=rope##3' -- ./faulty wrong 8
 expect only-nothing 2 'no list of patterns' in_work "$command" bisect --only= -- ./faulty wrong 8
 expect eager-already 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS='step#0' "$command" bisect -- ./faulty wrong 8 0 2
+expect not-breakable 2 'BG_BREAKABLE=0 captures' in_work env BG_BREAKABLE=0 "$command" bisect -- ./faulty wrong 8 2
+for debug in forward ops; do
+    expect debug-$debug 2 "BG_DEBUG=$debug makes all ops eager" in_work env BG_DEBUG=$debug "$command" bisect -- ./faulty wrong 8 2
+done
 echo 'step#0' >"$work/eager"
 expect eager-from-file 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 2
 expect long-list 1 '^culprit step#898 .* at' in_work "$command" bisect -- ./faulty wrong 1800 1796
