@@ -41,7 +41,7 @@ static void keep_reports(checks *c, cli_gathered *gathered)
 /* A check that stops the program is no failure of its own: what it found says why, but no note does. */
 static cli_status check(checks *c, const cli_observation *plan, const char *kind)
 {
-    const char *set[] = {"BG_CHECK", kind, NULL};
+    const char *set[] = {"BG_CHECK", kind, "BG_DEBUG", NULL, NULL}; /* else BG_DEBUG=forward checks nothing */
     cli_observation checked = *plan, *o = &checked;
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};

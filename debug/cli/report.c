@@ -101,7 +101,8 @@ static cli_status start(const cli_observation *o)
 static cli_status observe(const cli_arguments *arguments, const char *place, bg_report **all)
 {
     const char *trace = cli_value(arguments, "--trace");
-    const char *traced[] = {"BG_TRACE", trace, NULL}, *shadowed[] = {"BG_SHADOW", "calls", NULL};
+    const char *traced[] = {"BG_TRACE", trace, "BG_DEBUG", NULL, NULL};
+    const char *shadowed[] = {"BG_SHADOW", "calls", "BG_DEBUG", NULL, NULL}; /* else BG_DEBUG=step compares nothing */
     cli_observation o = {.argv = arguments->rest, .place = place, .quiet = true};
     char *reports = cli_path(place, "reports");
     cli_status status;

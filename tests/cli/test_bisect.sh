@@ -120,6 +120,10 @@ expect no-progress-in-pipe 1 '^0$' in_work sh -c "'$command' bisect -- ./faulty 
 
 expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
 
+for debug in forward step; do
+    expect report-differs-debug-$debug 1 'mismatch-born\] step#1 ' in_work env BG_DEBUG=$debug "$command" report -- ./faulty wrong 8 2
+done
+expect check-debug-forward 1 'ended with status 1' in_work env BG_DEBUG=forward "$command" check -- ./faulty wrong 8 2
 expect check-failed 1 "^breakgraph check: no findings of replay, but 'sh' ended with status 3" in_work "$command" check -- sh -c './faulty wrong 8; echo why >&2; exit 3'
 grep -q '^  why$' "$work/log" && pass check-failed-shows || fail check-failed-shows "its errors are not shown"
 
