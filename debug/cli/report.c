@@ -97,11 +97,32 @@ static cli_status start(const cli_observation *o)
     return status;
 }
 
+/* Written in place first: where the program cannot write, and warns where no one reads it, the command says so. */
+static cli_status trace(cli_observation *o, const char *path)
+{
+    char *made = cli_path(o->place, "trace"), *text = NULL;
+    const char *set[] = {"BG_TRACE", made, "BG_DEBUG", NULL, NULL};
+    size_t bytes = 0;
+    cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "no host memory");
+
+    o->set = set;
+    if (status == CLI_OK)
+        status = start(o);
+    if (status == CLI_OK && (text = cli_file_read(made, &bytes)) == NULL) {
+        status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
+        cli_observed_show(o);
+    }
+    if (status == CLI_OK && !cli_file_write(path, text))
+        status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
+    free(text);
+    free(made);
+    return status;
+}
+
 /* A replay that is compared is no replay to be timed: two starts. */
 static cli_status observe(const cli_arguments *arguments, const char *place, bg_report **all)
 {
-    const char *trace = cli_value(arguments, "--trace");
-    const char *traced[] = {"BG_TRACE", trace, "BG_DEBUG", NULL, NULL};
+    const char *timeline = cli_value(arguments, "--trace");
     const char *shadowed[] = {"BG_SHADOW", "calls", "BG_DEBUG", NULL, NULL}; /* else BG_DEBUG=step compares nothing */
     cli_observation o = {.argv = arguments->rest, .place = place, .quiet = true};
     char *reports = cli_path(place, "reports");
@@ -110,9 +131,8 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
     if (reports == NULL)
         return cli_say(CLI_FAILED, "no host memory");
     status = cli_timeout(arguments, &o.timeout);
-    o.set = traced;
-    if (status == CLI_OK && trace != NULL)
-        status = start(&o);
+    if (status == CLI_OK && timeline != NULL)
+        status = trace(&o, timeline);
     o.set = shadowed;
     if (status == CLI_OK)
         status = start(&o);

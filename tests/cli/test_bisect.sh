@@ -120,6 +120,9 @@ expect no-progress-in-pipe 1 '^0$' in_work sh -c "'$command' bisect -- ./faulty 
 
 expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
 
+expect report-trace 0 '^traceEvents$' in_work sh -c "'$command' report --trace=trace.json -- sh -c 'cd / && exec \"$work/faulty\" wrong 8' && \
+    grep -o traceEvents trace.json"
+expect report-trace-nowhere 1 '/nowhere/trace cannot be written' in_work "$command" report --trace=/nowhere/trace -- ./faulty wrong 8
 for debug in forward step; do
     expect report-differs-debug-$debug 1 'mismatch-born\] step#1 ' in_work env BG_DEBUG=$debug "$command" report -- ./faulty wrong 8 2
 done
