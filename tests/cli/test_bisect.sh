@@ -123,6 +123,14 @@ expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --te
 expect report-trace 0 '^traceEvents$' in_work sh -c "'$command' report --trace=trace.json -- sh -c 'cd / && exec \"$work/faulty\" wrong 8' && \
     grep -o traceEvents trace.json"
 expect report-trace-nowhere 1 '/nowhere/trace cannot be written' in_work "$command" report --trace=/nowhere/trace -- ./faulty wrong 8
+mkfifo "$work/pipe"
+for flag in html trace; do
+    timeout 20 cat "$work/pipe" >"$work/through" &
+    expect report-pipe-$flag 0 '' in_work sh -c "'$command' report --$flag=pipe -- ./faulty wrong 8 && echo"
+    [ -p "$work/pipe" ] || fail report-pipe-$flag-left "a file has taken its place"
+    wait $!
+    [ -s "$work/through" ] && pass report-pipe-$flag-through || fail report-pipe-$flag-through "nothing came through"
+done
 for debug in forward step; do
     expect report-differs-debug-$debug 1 'mismatch-born\] step#1 ' in_work env BG_DEBUG=$debug "$command" report -- ./faulty wrong 8 2
 done
