@@ -124,8 +124,6 @@ static void stop(pid_t pid, bool apart)
         (void)kill(whom, SIGKILL);
         (void)waitpid(pid, &status, 0);
     }
-    if (apart)
-        (void)kill(whom, SIGKILL); /* what it left */
 }
 
 void cli_child_run(const cli_child *child, cli_end *end)
@@ -146,6 +144,8 @@ void cli_child_run(const cli_child *child, cli_end *end)
         end->how = WIFSIGNALED(status) ? CLI_KILLED : CLI_EXITED;
         end->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     }
+    if (child->apart)
+        (void)kill(-pid, SIGKILL); /* what it left */
     end->seconds = now() - began;
 }
 

@@ -152,6 +152,9 @@ golden bisect-hang 8 in_work "$command" bisect --timeout=0.5 -- ./faulty hang 8
 ended hang-ended
 expect hang-in-a-shell 8 'ran longer' in_work "$command" bisect --timeout=0.5 -- sh -c './faulty hang 8; true'
 ended hang-in-a-shell-ended
+expect leaves-a-process 1 '^culprit step#1' in_work "$command" bisect -- \
+    sh -c '(echo $(exec sh -c "echo \$PPID") >>starts; exec sleep 60) & ./faulty wrong 8 2'
+ended leaves-a-process-ended
 # A set that hangs tells nothing; the search goes on around it.
 expect hang-in-search 1 '^culprit step#7 ' in_work env FAULTY_HANG=7 "$command" bisect --timeout=2 -- ./faulty wrong 16 14
 
