@@ -12,12 +12,21 @@
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 static sigset_t held, before;
 
+static void hold_unless_ignored(int signal)
+{
+    struct sigaction action;
+    if (sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+        sigaddset(&held, signal);
+}
+
 void cli_child_hold_signals(void)
 {
     sigemptyset(&held);
     sigaddset(&held, SIGINT);
     sigaddset(&held, SIGTERM);
     sigaddset(&held, SIGCHLD);
+    hold_unless_ignored(SIGHUP); /* nohup */
+    hold_unless_ignored(SIGQUIT);
     /* Whatever was inherited: ignored, no one would be told. */
     (void)signal(SIGCHLD, SIG_DFL);
     (void)signal(SIGINT, SIG_DFL);
@@ -110,7 +119,7 @@ static int wait_until(pid_t pid, double seconds, int *status)
         time.tv_sec = (time_t)left;
         time.tv_nsec = (long)((left - (double)time.tv_sec) * 1e9);
         signal = sigtimedwait(&held, NULL, &time);
-        if (signal == SIGINT || signal == SIGTERM)
+        if (signal > 0 && signal != SIGCHLD)
             return signal;
     }
 }

@@ -21,7 +21,7 @@ typedef struct cli_end {
     double seconds;
 } cli_end;
 
-/* From here on SIGINT and SIGTERM wait for the next child, which they end (CLI_STOPPED). */
+/* From here on SIGINT, SIGTERM, SIGQUIT and SIGHUP wait for the next child, which they end (CLI_STOPPED). */
 void cli_child_hold_signals(void);
 void cli_child_run(const cli_child *child, cli_end *end);
 

@@ -189,7 +189,7 @@ interrupt()
 }
 in_work "$command" bisect -- ./faulty wrong 32 9 >"$work/straight" 2>&1
 straight=$(wc -l <"$work/starts")
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     interrupt interrupt-$signal $signal 8
     cp "$work/.breakgraph-bisect.json" "$work/kept.json"
     expect resume-$signal 1 '^culprit twist#2 ' in_work "$command" bisect -- ./faulty wrong 32 9
