@@ -131,6 +131,7 @@ static cli_status confirm(cli_bisection *b, bool *eager)
     }
     status = cli_trial(b, CLI_CONFIRM, eager, &verdict);
     b->confirmed = verdict == BG_BAD;
+    b->unjudged = verdict == BG_SKIP;
     return status == CLI_OK ? CLI_FAILED : status;
 }
 

@@ -25,7 +25,7 @@ typedef struct cli_bisection {
     double seconds;  /* of the last trial */
 
     size_t *culprits, found;
-    bool confirmed;
+    bool confirmed, unjudged; /* the culprits captured alone: bad; tells nothing */
     char sentence[512]; /* what came out, where it is no culprit */
 } cli_bisection;
 
