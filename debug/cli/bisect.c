@@ -83,10 +83,12 @@ static cli_status ask_oracle(cli_bisection *b, bool *search)
         status = ask_twice(b, CLI_FORWARD, &bad);
     if (status != CLI_OK)
         return status;
-    if (!b->shadow && bad)
+    if (!b->shadow && bad) {
+        cli_trial_show_check(b);
         return cli_bisect_end(b, CLI_STAYS,
                               "it stays without any graph (BG_DEBUG=forward): the fault is in the model, "
                               "not in the capture");
+    }
     status = ask_all_eager(b);
     *search = status == CLI_OK;
     return status;

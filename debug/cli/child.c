@@ -65,9 +65,9 @@ static void become(const cli_child *child, int tell)
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     error = redirect(child->input, STDIN_FILENO, O_RDONLY);
     if (error == 0)
-        error = redirect(child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC);
+        error = redirect(child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (error == 0)
-        error = redirect(child->errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC);
+        error = redirect(child->errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (error == 0)
         error = set_environment(child->set);
     if (error == 0) {

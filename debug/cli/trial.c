@@ -102,6 +102,16 @@ static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *
     return status;
 }
 
+void cli_trial_show_check(const cli_bisection *b)
+{
+    char *said = b->check != NULL ? cli_path(b->place, "check-output") : NULL;
+    if (said != NULL && !is_empty(said)) {
+        fprintf(stderr, "the check printed at last:\n");
+        cli_file_show_end(said);
+    }
+    free(said);
+}
+
 /* A run that ended before it replayed tells nothing. */
 static cli_status judge_shadow(const cli_gathered *gathered, const cli_end *end, bg_verdict *verdict)
 {

@@ -89,6 +89,7 @@ expect check 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row
 expect check-file 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" "$BREAKGRAPH_OUTPUT"' -- ./faulty wrong 8 2
 expect check-missing 3 "the check '/nowhere' cannot be started" in_work "$command" bisect --check=/nowhere -- ./faulty wrong 8 2
 expect minus-one 1 '^culprit step#1' in_work "$command" bisect -- sh -c './faulty wrong 8 2 || exit 255'
+expect check-broken 13 '^  .*[sS]yntax error' in_work "$command" bisect --check='(((' -- ./faulty wrong 8 2
 expect check-minus-one 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" || exit 255' -- ./faulty wrong 8 2
 expect check-crash 7 "^breakgraph bisect: signal 11 .* ended the check 'kill -SEGV" in_work "$command" bisect --check='kill -SEGV $$' -- ./faulty wrong 8 2
 expect check-skips 2 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
