@@ -115,18 +115,33 @@ static cJSON *copy_of(const cJSON *call)
     return NULL;
 }
 
+/* cJSON_InsertItemInArray refuses all places but the first and the last in Debian 12's 1.7.15-1+deb12u4. */
+static void link_before(cJSON *list, cJSON *next, cJSON *item)
+{
+    item->next = next;
+    item->prev = next->prev; /* the first one's is the last one */
+    next->prev = item;
+    if (list->child == next)
+        list->child = item;
+    else
+        item->prev->next = item;
+}
+
 /* Behind the call before it in its own pass, and behind what that has inside; where that is. -1: no host memory. */
 static int insert(cJSON *calls, int at, const cJSON *call)
 {
     int depth = depth_of(cli_text(call, "name"));
     cJSON *copy = copy_of(call);
-    const cJSON *next = cJSON_GetArrayItem(calls, at);
+    cJSON *next = cJSON_GetArrayItem(calls, at);
     for (; next != NULL && depth_of(cli_text(next, "name")) > depth; next = next->next)
         at++;
-    if (copy != NULL && (next != NULL ? cJSON_InsertItemInArray(calls, at, copy) : cJSON_AddItemToArray(calls, copy)))
-        return at;
-    cJSON_Delete(copy);
-    return -1;
+    if (copy == NULL)
+        return -1;
+    if (next != NULL)
+        link_before(calls, next, copy);
+    else
+        (void)cJSON_AddItemToArray(calls, copy); /* both are there, and not the same */
+    return at;
 }
 
 static bool add_graph(cJSON *calls, const cJSON *graph)

@@ -59,6 +59,9 @@ found inner 20 18 "block#0/step#0 $inner" 1003
 found outer 20 18 "block#1 $block" 7
 found inner-and-step 40 24 "block#2/step#0 $inner twist#7 $twist" 1011 29
 
+bisect -- ./faulty two 8 5 >log 2>&1
+[ "$(sed -n '1s/ at .*//p;2s/,.*//p' log | tr '\n' ' ')" = 'culprit twist#1 (op twist) 1 of 10 captured calls ' ] && pass two-graphs || fail two-graphs "another culprit"
+
 # ---- the lines that it gives do what they say ----
 
 bisect -- ./faulty wrong 20 5 12 >log
