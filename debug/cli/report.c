@@ -84,14 +84,18 @@ static cli_status add_paths(bg_report **all, char *const *paths)
 
 /* ---- the program ---- */
 
-static cli_status start(const cli_observation *o)
+/* *found: findings have been written, however it ended. */
+static cli_status start(const cli_observation *o, bool *found, cli_end *end)
 {
     cli_gathered gathered;
-    cli_end end = {.how = CLI_UNSTARTED};
-    cli_status status = cli_observe(o, &gathered, &end);
+    cli_status status;
+
+    *end = (cli_end){.how = CLI_UNSTARTED};
+    status = cli_observe(o, &gathered, end);
+    *found = status == CLI_OK && cli_gathered_count(&gathered, NULL, 0) > 0;
     if (status == CLI_OK)
-        status = cli_observed_end(o, &end);
-    if (status == CLI_OK && cli_gathered_count(&gathered, NULL, 0) == 0)
+        status = cli_observed_end(o, end);
+    if (status == CLI_OK && !*found)
         status = cli_observed_judge(o, &gathered);
     cli_gathered_clear(&gathered);
     return status;
@@ -103,11 +107,13 @@ static cli_status trace(cli_observation *o, const char *path)
     char *made = cli_path(o->place, "trace"), *text = NULL;
     const char *set[] = {"BG_TRACE", made, "BG_DEBUG", NULL, NULL};
     size_t bytes = 0;
+    bool found;
+    cli_end end;
     cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "no host memory");
 
     o->set = set;
     if (status == CLI_OK)
-        status = start(o);
+        status = start(o, &found, &end);
     if (status == CLI_OK && (text = cli_file_read(made, &bytes)) == NULL) {
         status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
         cli_observed_show(o);
@@ -117,6 +123,23 @@ static cli_status trace(cli_observation *o, const char *path)
     free(text);
     free(made);
     return status;
+}
+
+/* What was found before a crash is added, too. */
+static cli_status compare(const cli_observation *o, const char *reports, bg_report **all)
+{
+    bool found = false;
+    cli_end end;
+    cli_status status = start(o, &found, &end), added;
+
+    if (status == CLI_OK && !found && end.code != 0) {
+        status = cli_say(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
+        cli_observed_show(o);
+    } else if (status != CLI_OK && !found) {
+        return status;
+    }
+    added = add_directory(all, reports);
+    return status == CLI_OK ? added : status;
 }
 
 /* A replay that is compared is no replay to be timed: two starts. */
@@ -135,9 +158,7 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
         status = trace(&o, timeline);
     o.set = shadowed;
     if (status == CLI_OK)
-        status = start(&o);
-    if (status == CLI_OK)
-        status = add_directory(all, reports);
+        status = compare(&o, reports, all);
     free(reports);
     return status;
 }
@@ -176,7 +197,7 @@ static cli_status run(const cli_arguments *arguments)
 {
     bg_report *all = NULL;
     char *place = NULL;
-    cli_status status;
+    cli_status status, written;
 
     if (arguments->rest_count == 0)
         return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
@@ -189,8 +210,10 @@ static cli_status run(const cli_arguments *arguments)
     } else {
         status = add_paths(&all, arguments->rest);
     }
-    if (status == CLI_OK)
-        status = write_all(all, arguments);
+    if (status == CLI_OK || (arguments->program && all != NULL)) {
+        written = write_all(all, arguments);
+        status = status == CLI_OK ? written : status;
+    }
     bg_report_destroy(all);
     cli_place_remove(place);
     free(place);
