@@ -11,6 +11,7 @@ for page in doctor run check step bisect report completion; do
 done
 expect help-unknown 2 "there is no command 'bisekt'" "$command" help bisekt
 expect version 0 "^breakgraph [0-9]+\\.[0-9]+\\.[0-9]+ \\($DEVICE\\)" "$command" version
+expect help-full 1 'standard output cannot be written' sh -c "'$command' help >/dev/full"
 expect nothing 2 'usage: breakgraph COMMAND' "$command"
 expect unknown-command 2 "unknown command 'bisekt'; allowed: help version doctor run check step bisect report" "$command" bisekt
 expect unknown-flag 2 "unknown flag '--verbose'; allowed: help version .* --help --version" "$command" --verbose
