@@ -277,8 +277,10 @@ static cli_status run(const cli_arguments *arguments)
     if (status == CLI_OK) {
         cli_child_hold_signals();
         status = bisect(&b);
-        if (b.html != NULL && b.found > 0 && cli_bisect_write_page(&b) != CLI_OK)
-            b.html = NULL;
+        if (b.html != NULL && b.found > 0)
+            (void)cli_bisect_write_page(&b); /* it says what goes wrong */
+        else if (b.html != NULL)
+            (void)cli_say(status, "%s is not written: there is no culprit to show", b.html);
         cli_bisect_print(&b, status, now() - began);
     }
     cli_place_remove(b.place);

@@ -116,6 +116,7 @@ echo 'step#0' >"$work/eager"
 expect eager-from-file 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 2
 expect long-list 1 '^culprit step#898 .* at' in_work "$command" bisect -- ./faulty wrong 1800 1796
 expect page 1 '^culprit' in_work "$command" bisect --html=page.html -- ./faulty wrong 8 2
+expect page-of-nothing 0 'nothing.html is not written: there is no culprit' in_work "$command" bisect --html=nothing.html -- ./faulty wrong 8
 grep -q 'step#1' "$work/page.html" && pass page-names || fail page-names "no culprit on the page"
 expect count 1 '^culprit step#1' in_work "$command" bisect --count=2 -- ./faulty wrong 4 2
 expect count-any-bad 13 'without any graph' in_work "$command" bisect --count=3 -- ./faulty flaky 4
