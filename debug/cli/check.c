@@ -10,6 +10,7 @@
 typedef struct checks {
     const char *kinds[3];
     int count;
+    bool failed;      /* a start did, without a finding; the other checks may have one */
     cli_gathered all; /* reports of all starts */
 } checks;
 
@@ -55,9 +56,9 @@ static cli_status check(checks *c, const cli_observation *plan, const char *kind
         found = cli_gathered_count(&gathered, NULL, 1);
         status = ended == CLI_OK && found == 0 ? cli_observed_judge(o, &gathered) : ended;
         if (status == CLI_OK && found == 0 && end.code != 0) {
-            status =
-                cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
+            (void)cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
             cli_observed_show(o);
+            c->failed = true;
         }
         keep_reports(c, &gathered);
     }
@@ -70,7 +71,7 @@ static cli_status check_all(checks *c, const cli_observation *o)
     cli_status status = CLI_OK;
     for (int i = 0; i < c->count && status == CLI_OK; i++)
         status = check(c, o, c->kinds[i]);
-    return status == CLI_OK && cli_gathered_count(&c->all, NULL, 1) > 0 ? CLI_FAILED : status;
+    return status == CLI_OK && (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0) ? CLI_FAILED : status;
 }
 
 /* ---- what is shown ---- */

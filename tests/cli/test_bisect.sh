@@ -145,6 +145,7 @@ for debug in forward step; do
 done
 expect check-debug-forward 1 'ended with status 1' in_work env BG_DEBUG=forward "$command" check -- ./faulty wrong 8 2
 expect check-failed 1 "^breakgraph check: no findings of replay, but 'sh' ended with status 3" in_work "$command" check -- sh -c './faulty wrong 8; echo why >&2; exit 3'
+grep -q 'no findings of twice' "$work/log" && pass check-failed-goes-on || fail check-failed-goes-on "the second check was left out"
 grep -q '^  why$' "$work/log" && pass check-failed-shows || fail check-failed-shows "its errors are not shown"
 
 # ---- hangs: all that was started is ended ----
