@@ -16,10 +16,13 @@ char *cli_path(const char *directory, const char *name)
     return asprintf(&path, "%s/%s", directory, name) >= 0 ? path : NULL;
 }
 
+/* From the root: a program may change its directory. */
 char *cli_place_make(void)
 {
-    const char *parent = getenv("TMPDIR");
-    char *name = cli_path(parent != NULL && parent[0] != '\0' ? parent : "/tmp", "breakgraph.XXXXXX");
+    const char *given = getenv("TMPDIR"), *parent = given != NULL && given[0] != '\0' ? given : "/tmp";
+    char *root = realpath(parent, NULL), *name = cli_path(root != NULL ? root : parent, "breakgraph.XXXXXX");
+
+    free(root);
     if (name != NULL && mkdtemp(name) != NULL)
         return name;
     (void)cli_say(CLI_FAILED, "no temporary directory can be made (%s): %s; set TMPDIR", name != NULL ? name : "",

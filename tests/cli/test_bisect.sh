@@ -245,6 +245,7 @@ expect state-known 1 '^culprit step#5 ' in_work "$command" bisect --state=state.
 # ---- nothing is left behind ----
 
 mkdir "$work/place"
+expect relative-place 1 '^culprit step#1' in_work env TMPDIR=place "$command" bisect -- sh -c 'cd / && exec "$0" wrong 8 2' "$work/faulty"
 TMPDIR=$work/place in_work "$command" bisect -- ./faulty wrong 8 2 >"$work/log" 2>&1
 [ -z "$(ls -A "$work/place")" ] && pass no-rest || fail no-rest "left in TMPDIR: $(ls -A "$work/place")"
 exit $bad
