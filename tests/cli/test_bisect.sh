@@ -224,6 +224,9 @@ refused()
 cp "$work/kept.json" "$work/state.json"
 refused state-of-another-program 'of another command' -- ./faulty wrong 32 10
 refused state-of-other-options 'of another command' --count=2 -- ./faulty wrong 32 9
+export BG_CHECK=replay
+refused state-of-other-environment 'of another command' -- ./faulty wrong 32 9
+unset BG_CHECK
 sed 's/"breakgraph_bisect":[[:space:]]*1/"breakgraph_bisect": 0/' "$work/kept.json" >"$work/state.json"
 refused state-old 'of version 0' -- ./faulty wrong 32 9
 head -c 300 "$work/kept.json" >"$work/state.json"
