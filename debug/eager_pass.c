@@ -142,7 +142,9 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     self->watcher = &watcher;
     status = bg_replay(pass->graph, stream);
     self->watcher = outer;
-    bg__pending_note(); /* forward may have left an error of its own */
+    if (pass->references != NULL)
+        bg__references_free(pass->references); /* what calls that failed have left */
+    bg__pending_note();                        /* forward may have left an error of its own */
     /* Also where it failed: what was queued writes tensors that are put back next. */
     waited = cudaStreamSynchronize(stream);
     beside = wait_for_sides(pass);

@@ -273,6 +273,27 @@ static void test_left_elsewhere(void **state)
     expect_kinds(&m, report, kinds, "move#0", NULL);
 }
 
+static bg_status branch(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    TRY(BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = 2));
+    m->line = __LINE__ + 1;
+    return m->passes++ == m->kind ? BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2) : BG_OK;
+}
+
+/* A call that the eager pass alone makes, or the capture: no other output tells of it. */
+static void test_lone_call(void **state)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        model m = {.f = *state, .kind = kind};
+        bg_report *report = NULL;
+        put(&m.f->x, 3);
+        EXPECT_OK(bg_shadow(branch, &m, m.f->stream, NULL, &report));
+        EXPECT_FINDING(report, "frozen-control-flow", "scale#1", m.line,
+                       kind == 0 ? "in the eager pass alone" : "in the capture alone");
+    }
+}
+
 static bg_status grow(void *user, cudaStream_t stream)
 {
     model *m = user;
@@ -403,6 +424,7 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(test_clean),
                                        TEST(test_shorter),
                                        TEST(test_left_elsewhere),
+                                       TEST(test_lone_call),
                                        TEST(test_frozen),
                                        TEST(test_cancels),
                                        TEST(test_tolerance),

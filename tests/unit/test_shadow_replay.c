@@ -9,6 +9,7 @@
 #include "hostcuda/hostcuda.h"
 
 #pragma weak hostcuda_seed
+#pragma weak hostcuda_count_live
 
 enum { SEEDS = 20 };
 
@@ -436,13 +437,67 @@ static void test_failing_reference(void **state)
     expect_usable(m.f, m.f->stream);
 }
 
+BG_OP(around, BG_IN(x), BG_OUT(y))
+{
+    return BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 2);
+}
+
+static bg_status around_reference(void *user, cudaStream_t stream)
+{
+    const around_args *args = user;
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+static bg_status around_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    return BG_CALL(around, stream, .x = f->x, .y = f->y);
+}
+
+/* Inside a call that has one, too: nothing of it stays from replay to replay. */
+static void test_failing_inner_reference(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = NULL;
+    size_t blocks = 0;
+    char text[4096];
+    FILE *file;
+
+    if (hostcuda_count_live == NULL)
+        skip();
+    EXPECT_OK(bg_op_set_reference("around", around_reference));
+    EXPECT_OK(bg_op_set_reference("scale", failing_reference));
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    EXPECT_OK(bg_capture_forward(&graph, around_alone, f, f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    file = listen();
+    for (int i = 0; i < 3; i++) {
+        EXPECT_OK(bg_replay(graph, f->stream));
+        blocks = i == 0 ? hostcuda_count_live().blocks : blocks;
+    }
+    assert_non_null(strstr(told(file, text, sizeof text), "the reference of scale"));
+    assert_int_equal(hostcuda_count_live().blocks, blocks);
+    EXPECT_OK(bg_op_set_reference("scale", NULL));
+    EXPECT_OK(bg_op_set_reference("around", NULL));
+    bg_graph_destroy(graph);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_state_is_kept), TEST(test_options_state), TEST(test_changed_arguments), TEST(test_frozen),
-        TEST(test_tolerance),     TEST(test_memory_nodes),  TEST(test_failing_pass),      TEST(test_beside_a_capture),
-        TEST(test_join_at_end),   TEST(test_bad_values),    TEST(test_references),        TEST(test_failing_reference)};
+    const struct CMUnitTest tests[] = {TEST(test_state_is_kept),
+                                       TEST(test_options_state),
+                                       TEST(test_changed_arguments),
+                                       TEST(test_frozen),
+                                       TEST(test_tolerance),
+                                       TEST(test_memory_nodes),
+                                       TEST(test_failing_pass),
+                                       TEST(test_beside_a_capture),
+                                       TEST(test_join_at_end),
+                                       TEST(test_bad_values),
+                                       TEST(test_references),
+                                       TEST(test_failing_reference),
+                                       TEST(test_failing_inner_reference)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
