@@ -196,6 +196,9 @@ static cli_status read_base(cli_bisection *b)
         return cli_say(CLI_USAGE, "BG_EAGER_OPS=%s cannot be read: %s", value, strerror(errno));
     while (bytes > 0 && strchr(" \n,", b->base[bytes - 1]) != NULL)
         b->base[--bytes] = '\0';
+    for (char *at = b->base; bytes > 0 && *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ','; /* a file's lines, as the library reads them */
     return CLI_OK;
 }
 

@@ -136,7 +136,8 @@ static cli_status read_file(const cli_bisection *b, cJSON **root)
     if (text == NULL && errno == ENOENT)
         return CLI_OK;
     if (text == NULL)
-        return refuse(b, strerror(errno));
+        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s; give another one with --state=FILE", b->state,
+                       errno == EINVAL ? "it is no file" : strerror(errno));
     *root = cJSON_Parse(text);
     free(text);
     version = cJSON_GetObjectItemCaseSensitive(*root, key);

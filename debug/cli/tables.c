@@ -98,8 +98,8 @@ static const cli_flag report_flags[] = {
 
 static const char run_more[] =
     "The command becomes the program, whose exit status it passes through. Each flag sets the variable behind it; "
-    "what\n"
-    "the environment sets already stays. HOSTCUDA_ variables do something on the host device only.\n";
+    "the\n"
+    "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only.\n";
 static const char check_more[] =
     "The program is started once for each check, without standard input and BG_DEBUG; its output is shown where it\n"
     "fails. Notes alone do not count as findings.\n";

@@ -115,6 +115,8 @@ expect unjudged 1 '^not confirmed: with it captured alone it crashes' in_work "$
     sh -c 'case $BG_EAGER_OPS in *,step#1,*) ;; *block#1*) kill -SEGV $$ ;; esac; ./faulty wrong 8 2'
 echo 'step#0' >"$work/eager"
 expect eager-from-file 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 2
+printf 'step#0\ntwist#0\n' >"$work/eager"
+expect eager-from-lines 1 "^good: BG_EAGER_OPS='step#0,twist#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 1 2
 expect long-list 1 '^culprit step#898 .* at' in_work "$command" bisect -- ./faulty wrong 1800 1796
 expect page 1 '^culprit' in_work "$command" bisect --html=page.html -- ./faulty wrong 8 2
 expect page-of-nothing 0 'nothing.html is not written: there is no culprit' in_work "$command" bisect --html=nothing.html -- ./faulty wrong 8
@@ -287,6 +289,7 @@ refused state-foreign 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
 sed 's/"verdict":[[:space:]]*"bad"/"verdict": "ugly"/' "$work/kept.json" >"$work/state.json"
 refused state-damaged 'is damaged' -- ./faulty wrong 32 9
 expect state-nowhere 10 'cannot be written' in_work "$command" bisect --state=/nowhere/state.json -- ./faulty wrong 8 2
+expect state-directory 10 ' cannot be read: it is no file' in_work "$command" bisect --state="$work" -- ./faulty wrong 8 2
 cp "$work/kept.json" "$work/state.json"
 touch "$work/faulty"
 refused state-of-older-program 'before it was built again' -- ./faulty wrong 32 9
