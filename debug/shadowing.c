@@ -46,51 +46,6 @@ static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_d
 
 /* ---- calls that one side alone makes ---- */
 
-/* The next one that is inside no other. */
-static const bg__pass_call *next_outermost(const bg__pass_calls *calls, size_t *at)
-{
-    while (*at < calls->count)
-        if (calls->list[(*at)++].call->parent->op == NULL)
-            return &calls->list[*at - 1];
-    return NULL;
-}
-
-static bool has_outermost(const bg_graph *graph, const char *name)
-{
-    const bg__call *call = graph->root.child;
-    while (call != NULL && strcmp(call->name, name) != 0)
-        call = call->next;
-    return call != NULL;
-}
-
-static void tell_lone(bg__shadow *s, const bg__call *call, const char *where)
-{
-    if (!bg__report_has(s->report, "frozen-control-flow", call->name))
-        bg__report_add(s->report, "frozen-control-flow", BG_FAULT, call, NULL,
-                       "decide on the device, or in an eager op, or capture one graph for each case",
-                       "%s is called in the %s alone; a replay does what the capture did", call->name, where);
-}
-
-/* What such a call leaves has nothing to be compared with. */
-static void tell_flow(bg__shadow *s)
-{
-    const bg__call *call = s->graph->root.child;
-    const bg__pass_call *eager;
-    size_t at = 0;
-
-    while ((eager = next_outermost(&s->calls, &at)) != NULL && call != NULL &&
-           strcmp(eager->call->name, call->name) == 0)
-        call = call->next;
-    if (eager == NULL && call == NULL)
-        return;
-    for (call = s->graph->root.child; call != NULL; call = call->next)
-        if (bg__pass_calls_find(&s->calls, call->name) == NULL)
-            tell_lone(s, call, "capture");
-    for (at = 0; (eager = next_outermost(&s->calls, &at)) != NULL;)
-        if (!has_outermost(s->graph, eager->call->name))
-            tell_lone(s, eager->call, "eager pass");
-}
-
 /* ---- bg_shadow ---- */
 
 static bg_status replay_and_compare(bg__shadow *s, bool *differs)
@@ -146,7 +101,7 @@ static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **g
     BG__TRY(bg__shadow_capture(s, pass, NULL, graph));
     BG__TRY(bg__shadow_set_graph(s, *graph));
     BG__TRY(bg__outline_note(s->report, *graph));
-    tell_flow(s);
+    bg__shadow_tell_flow(s);
     BG__TRY(replay_and_compare(s, &differs));
     if (every_call)
         BG__TRY(compare_calls(s, true));
@@ -276,7 +231,7 @@ static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_stat
         BG__TRY(bg__outline_note(s->report, graph));
         g->begun = true;
     }
-    tell_flow(s);
+    bg__shadow_tell_flow(s);
     *replayed = bg__shadow_run_replay(s);
     if (*replayed != BG_OK)
         return BG_OK;
