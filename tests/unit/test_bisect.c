@@ -253,8 +253,10 @@ static bg_status forward_fragile(void *user, cudaStream_t stream)
         if (status == BG_OK)
             status = BG_CALL(turn, stream, .x = m->f->x, .factor = i % 2 ? 0.5f : 2, .number = i);
     }
-    if (event != NULL && status == BG_OK)
-        status = from_cuda(cudaEventDestroy(event));
+    if (event != NULL && cudaEventDestroy(event) != cudaSuccess && status == BG_OK)
+        status = BG_ERROR_CUDA;
+    if (status != BG_OK)
+        (void)cudaGetLastError(); /* its own: the wait after a break */
     return status;
 }
 
