@@ -107,9 +107,28 @@ done:
     return status;
 }
 
+/* A pass may need calls in one segment: breaks between them make it fail, which tells nothing of the mismatch. */
+static bg_status try_or_skip(bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
+{
+    double began = bg__now_ms();
+    bg_status status = try_set(b, eager, count, why, verdict);
+    char text[1024], told[1200];
+
+    if (status == BG_OK || status == BG_ERROR_OUT_OF_MEMORY)
+        return status;
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    if (bg__shadow_restore(&b->shadow) != BG_OK) { /* the device is gone */
+        bg__fail_restore(text);
+        return status;
+    }
+    *verdict = BG_SKIP;
+    snprintf(told, sizeof told, "%s; it fails: %s", why, text);
+    return note_trial(b, eager, count, false, told, BG_SKIP, began);
+}
+
 static bg_status search_trial(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
 {
-    return try_set(user, eager, count, "search", verdict);
+    return try_or_skip(user, eager, count, "search", verdict);
 }
 
 /* ---- the calls ---- */
@@ -179,8 +198,13 @@ static bg_status tell_outside(bisection *b)
 
 /* ---- the search ---- */
 
-static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bool confirmed)
+static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict confirmed)
 {
+    static const char *const confirmations[] = {
+        [BG_BAD] = "with all other calls eager it is there",
+        [BG_GOOD] = "with all other calls eager it is gone, too: it needs others captured beside",
+        [BG_SKIP] = "with all other calls eager the pass fails, so that nothing confirms it"};
+
     for (size_t i = 0; i < found; i++) {
         char others[400] = "";
         size_t used = 0;
@@ -192,20 +216,16 @@ static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bo
             b->shadow.report, "culprit", BG_FAULT, find_call(b, b->calls[culprits[i]]), NULL,
             "look at what the captured op reads beside its tensors: values, host state, other streams, memory "
             "that has moved",
-            "the mismatch vanishes where %s runs eagerly%s%s%s", b->calls[culprits[i]],
-            found > 1 ? ", together with " : "", others,
-            confirmed ? "; with all other calls eager it is there"
-                      : "; with all other calls eager it is gone, too: "
-                        "it needs others captured beside");
+            "the mismatch vanishes where %s runs eagerly%s%s; %s", b->calls[culprits[i]],
+            found > 1 ? ", together with " : "", others, confirmations[confirmed]);
     }
 }
 
 /* With only the culprits captured. */
-static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bool *confirmed)
+static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
 {
     const char **eager = calloc(b->count + 1, sizeof *eager);
     size_t count = 0, next = 0;
-    bg_verdict verdict;
     bg_status status;
 
     if (eager == NULL)
@@ -222,22 +242,45 @@ static bg_status confirm(bisection *b, const size_t *culprits, size_t found, boo
             continue;
         eager[count++] = b->calls[i];
     }
-    BG__TRY(try_set(b, eager, count, "confirmation: only the culprits captured", &verdict));
-    *confirmed = verdict == BG_BAD;
-done:
+    status = try_or_skip(b, eager, count, "confirmation: only the culprits captured", confirmed);
     free(eager);
     return status;
 }
 
-static bg_status search(bisection *b)
+static bg_status try_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict *helps)
+{
+    const char **eager = calloc(found + 1, sizeof *eager);
+    bg_status status;
+
+    if (eager == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", found);
+    for (size_t i = 0; i < found; i++)
+        eager[i] = b->calls[culprits[i]];
+    status = try_or_skip(b, eager, found, "the culprits once more", helps);
+    free(eager);
+    return status;
+}
+
+/* unproven: it is not known that anything helps. */
+static bg_status search(bisection *b, bool unproven)
 {
     size_t *culprits = calloc(b->count + 1, sizeof *culprits), found = 0;
-    bool confirmed = false;
+    bg_verdict confirmed = BG_SKIP, helps = BG_GOOD;
     bg_status status;
 
     if (culprits == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", b->count);
     BG__TRY(bg_search(b->calls, b->count, search_trial, b, culprits, &found));
+    if (unproven)
+        BG__TRY(try_culprits(b, culprits, found, &helps));
+    if (helps != BG_GOOD) {
+        bg__report_add(b->shadow.report, "not-searched", BG_FAULT, NULL, NULL,
+                       "the report's trials tell with which calls eager it fails, and why; the findings of bg_shadow "
+                       "name calls without breaks",
+                       "the replay differs from the eager pass, but which calls are at fault cannot be told: with the "
+                       "op calls eager that would tell, the pass fails");
+        goto done;
+    }
     BG__TRY(confirm(b, culprits, found, &confirmed));
     tell_culprits(b, culprits, found, confirmed);
 done:
@@ -264,6 +307,7 @@ static bg_status ask_oracle(bisection *b, bool *differs)
     BG__TRY(bg__shadow_capture(s, &b->pass, NULL, &b->graph));
     BG__TRY(bg__shadow_set_graph(s, b->graph));
     BG__TRY(bg__outline_note(s->report, b->graph));
+    bg__shadow_tell_flow(s);
     BG__TRY(list_calls(b));
     BG__TRY(try_eager(b, &verdict));
     if (verdict == BG_BAD) {
@@ -327,11 +371,11 @@ static bg_status bisect(bisection *b)
         goto done;
     }
     if (b->count > 0)
-        BG__TRY(try_set(b, b->calls, b->count, "all eager", &verdict));
+        BG__TRY(try_or_skip(b, b->calls, b->count, "all eager", &verdict));
     if (verdict == BG_BAD)
         BG__TRY(tell_outside(b));
     else
-        BG__TRY(search(b));
+        BG__TRY(search(b, verdict == BG_SKIP));
 done:
     return status;
 }

@@ -1,5 +1,7 @@
 #include "eager_pass.h"
 
+#include <stdlib.h>
+
 #include "memory/ledger.h"
 
 bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user, bool zero_tail,
@@ -10,14 +12,87 @@ bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forwa
     return bg__graph_of_forward(&pass->graph, name, forward, user, zero_tail);
 }
 
+/* ---- streams beside its own ---- */
+
+static bg_status find_side(bg__eager_pass *pass, cudaStream_t stream, bg__side_stream **side)
+{
+    bg__side_stream *larger;
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < pass->side_count; i++) {
+        *side = &pass->sides[i];
+        if ((*side)->stream == stream)
+            return BG_OK;
+    }
+    larger = realloc(pass->sides, (pass->side_count + 1) * sizeof *larger);
+    if (larger == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the streams of a pass");
+    pass->sides = larger;
+    *side = &larger[pass->side_count];
+    **side = (bg__side_stream){.stream = stream};
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&(*side)->event, cudaEventDisableTiming));
+    pass->side_count++;
+done:
+    return status;
+}
+
+static bg_status enter_side(bg__eager_pass *pass, cudaStream_t stream)
+{
+    bg__side_stream *side;
+    bg_status status = BG_OK;
+
+    if (stream == pass->stream)
+        return BG_OK;
+    BG__TRY(find_side(pass, stream, &side));
+    side->open++;
+done:
+    return status;
+}
+
+static bg_status leave_side(bg__eager_pass *pass, cudaStream_t stream)
+{
+    bg__side_stream *side;
+    bg_status status = BG_OK;
+
+    if (stream == pass->stream)
+        return BG_OK;
+    BG__TRY(find_side(pass, stream, &side));
+    side->open--;
+    BG__TRY_CUDA(cudaEventRecord(side->event, stream));
+done:
+    return status;
+}
+
+/* Of the streams, forward may have destroyed those on which no call failed. */
+static cudaError_t wait_for_sides(bg__eager_pass *pass)
+{
+    cudaError_t first = cudaSuccess, error;
+    for (size_t i = 0; i < pass->side_count; i++) {
+        const bg__side_stream *side = &pass->sides[i];
+        error = side->open > 0 ? cudaStreamSynchronize(side->stream) : cudaEventSynchronize(side->event);
+        first = first == cudaSuccess ? error : first;
+    }
+    return first;
+}
+
+static void forget_sides(bg__eager_pass *pass)
+{
+    for (size_t i = 0; i < pass->side_count; i++)
+        BG__RELEASE(cudaEventDestroy(pass->sides[i].event));
+    free(pass->sides);
+    pass->sides = NULL;
+    pass->side_count = 0;
+}
+
 /* ---- while it runs ---- */
 
 static bg_status before_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
 {
     bg__eager_pass *pass = user;
     bg__field_tensor t = {0};
-    bg_status status = BG_OK;
+    bg_status status;
 
+    BG__TRY(enter_side(pass, stream));
     while (bg__field_tensor_next(call->op, args, &t)) {
         uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
         bool reached;
@@ -47,6 +122,7 @@ static bg_status after_call(void *user, const bg__call *call, const void *args, 
         BG__TRY(pass->also->after(pass->also->user, call, args, stream));
     if (pass->references != NULL)
         BG__TRY(bg__references_after(pass->references, call, args, stream));
+    BG__TRY(leave_side(pass, stream));
 done:
     return status;
 }
@@ -57,17 +133,26 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     bg__thread *self = bg__thread_self();
     const bg__watcher *outer = self->watcher;
     bg_status status;
-    cudaError_t waited;
+    cudaError_t waited, beside;
 
     bg__pass_calls_clear(&pass->calls);
     bg__pass_calls_clear(&pass->inner);
     pass->record = record;
+    pass->stream = stream;
     self->watcher = &watcher;
     status = bg_replay(pass->graph, stream);
     self->watcher = outer;
-    bg__pending_note(); /* forward may have left an error of its own */
+    if (pass->references != NULL)
+        bg__references_free(pass->references); /* what calls that failed have left */
+    bg__pending_note();                        /* forward may have left an error of its own */
     /* Also where it failed: what was queued writes tensors that are put back next. */
     waited = cudaStreamSynchronize(stream);
+    beside = wait_for_sides(pass);
+    forget_sides(pass);
+    if (waited == cudaSuccess)
+        waited = beside;
+    else
+        bg__ignore(beside);
     if (status == BG_OK && waited != cudaSuccess)
         status = bg__fail_cuda(waited, "cudaStreamSynchronize");
     else

@@ -37,6 +37,28 @@ static bg_status open_unfinished(char *name, const char *path, FILE **file)
     return BG_OK;
 }
 
+/* A device or a pipe, like /dev/null: another file must not take its name. */
+static bool is_special(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+}
+
+static bg_status write_special(const char *path, bg__file_writer write, void *user)
+{
+    FILE *file = fopen(path, "w");
+    bg_status status;
+
+    if (file == NULL)
+        return fail(path);
+    status = write(user, file);
+    if ((fflush(file) != 0 || ferror(file) != 0) && status == BG_OK)
+        status = fail(path);
+    if (fclose(file) != 0 && status == BG_OK)
+        status = fail(path);
+    return status;
+}
+
 static bg_status write_file(const char *path, bool fresh, bg__file_writer write, void *user)
 {
     size_t bytes = strlen(path) + sizeof ".XXXXXX";
@@ -71,7 +93,7 @@ bg_status bg__file_write(const char *path, bool fresh, bg__file_writer write, vo
     bg_status status;
 
     if (strcmp(path, "-") != 0)
-        return write_file(path, fresh, write, user);
+        return !fresh && is_special(path) ? write_special(path, write, user) : write_file(path, fresh, write, user);
     status = write(user, stdout);
     if (fflush(stdout) != 0 && status == BG_OK)
         status = fail("standard output");

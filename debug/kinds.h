@@ -31,6 +31,7 @@
     X("differs-from-reference")                                                                                        \
     X("culprit")                                                                                                       \
     X("nondeterministic")                                                                                              \
+    X("not-searched")                                                                                                  \
     X("outside-of-ops")                                                                                                \
     X("frozen-argument")
 

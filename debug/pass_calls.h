@@ -34,7 +34,7 @@ void bg__pass_calls_free(bg__pass_calls *calls);
 /* A tensor of a call of another run, beside what was held of it. */
 typedef struct bg__pass_difference {
     const bg__call *call;
-    const bg__field_tensor *field; /* of the other run */
+    const bg__field_tensor *field; /* of the other run; it may have fewer rows where that is allowed */
     const bg_tensor *tensor;       /* of this one */
     const void *held;
     bool shape; /* shape or dtype differ, and nothing else is known */

@@ -59,7 +59,8 @@ void bg__shadow_free(bg__shadow *shadow);
 /* Captures the pass without launching it, with no op eager but those that are declared so and match eager (a list of
  * patterns; NULL: none). What bodies that run at capture change is put back. */
 bg_status bg__shadow_capture(bg__shadow *shadow, const bg__shadow_pass *pass, const char *eager, bg_graph **graph);
-/* Takes graph as the other way: what it writes joins the image, what is to be compared is listed. After run_eager and
+/* Takes graph as the other way: what it writes joins the image, what is to be compared is listed, of the first graph,
+ * which must stay. After run_eager and
  * keep, of which the list tells. */
 bg_status bg__shadow_set_graph(bg__shadow *shadow, bg_graph *graph);
 
@@ -85,6 +86,10 @@ bg_status bg__shadow_compare_calls(bg__shadow *shadow);
 /* "nondeterministic", with the first op call that leaves something else when the pass, or the graph, runs twice more;
  * where none does, only if something is known to vary. Begins with memory as it was, and leaves it changed. */
 bg_status bg__shadow_tell_varying(bg__shadow *shadow, bool eager, bool known);
+
+/* "frozen-control-flow" for each outermost call that the graph, or the eager run that was kept, has alone
+ * (shadow_flow.c). */
+void bg__shadow_tell_flow(bg__shadow *shadow);
 
 /* BG_SHADOW: for a graph that has just been captured; in place of a replay's steps; with the graph. */
 bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);

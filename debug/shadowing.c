@@ -1,6 +1,7 @@
 /* bg_shadow, and BG_SHADOW: every replay of a graph beside the pass itself. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "outline.h"
 #include "record.h"
@@ -30,12 +31,20 @@ static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_
 
 static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
-    bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data,
-                   "give what the pass keeps from run to run as options.state; sums by atomics may also differ",
-                   "%s differs in %llu elements between two eager runs that begin alike", out->name,
-                   found != NULL ? found->differing : 0);
+    static const char *const advice =
+        "give what the pass keeps from run to run as options.state; sums by atomics may also differ";
+
+    if (found == NULL)
+        bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
+                       "%s has another shape or dtype in the second of two eager runs that begin alike", out->name);
+    else
+        bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
+                       "%s differs in %llu elements between two eager runs that begin alike", out->name,
+                       found->differing);
     return BG_OK;
 }
+
+/* ---- calls that one side alone makes ---- */
 
 /* ---- bg_shadow ---- */
 
@@ -92,6 +101,7 @@ static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **g
     BG__TRY(bg__shadow_capture(s, pass, NULL, graph));
     BG__TRY(bg__shadow_set_graph(s, *graph));
     BG__TRY(bg__outline_note(s->report, *graph));
+    bg__shadow_tell_flow(s);
     BG__TRY(replay_and_compare(s, &differs));
     if (every_call)
         BG__TRY(compare_calls(s, true));
@@ -129,6 +139,7 @@ done:
 
 struct bg__shadowing {
     bg__shadow shadow;
+    bg__spans state;    /* options.state of the capture */
     bool every_call;    /* BG_SHADOW=calls */
     bool begun;         /* a replay has been shadowed */
     bool explained;     /* call by call */
@@ -155,6 +166,10 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
         goto done;
     }
     shadowing->every_call = index == 2;
+    for (size_t i = 0; i < options->state_count; i++) {
+        uintptr_t begin = (uintptr_t)options->state[i].data;
+        BG__TRY(bg__spans_add(&shadowing->state, begin, begin + bg_tensor_bytes(&options->state[i])));
+    }
     BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
     shadowing->shadow.graph = graph;
     graph->shadowing = shadowing;
@@ -169,10 +184,12 @@ void bg__shadowing_end(struct bg__shadowing *shadowing)
     if (shadowing == NULL)
         return;
     bg__shadow_free(&shadowing->shadow);
+    bg__spans_free(&shadowing->state);
     free(shadowing);
 }
 
-/* Memory as it is now is what both ways begin with. */
+/* Memory as it is now is what both ways begin with. What the graph writes may be another since the last replay
+ * (bg_graph_args). */
 static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
@@ -180,10 +197,9 @@ static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
     bg_status status;
 
     BG__TRY(bg__snapshot_refresh(&s->image, s->stream));
-    if (g->begun)
-        goto done;
     BG__TRY(bg__footprint_take(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
+    BG__TRY(bg__snapshot_add_all(&s->image, &g->state, s->stream));
 done:
     bg__footprint_free(&footprint);
     return status;
@@ -215,6 +231,7 @@ static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_stat
         BG__TRY(bg__outline_note(s->report, graph));
         g->begun = true;
     }
+    bg__shadow_tell_flow(s);
     *replayed = bg__shadow_run_replay(s);
     if (*replayed != BG_OK)
         return BG_OK;
@@ -248,13 +265,17 @@ bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
 {
     struct bg__shadowing *g = graph->shadowing;
     bg__thread *self = bg__thread_self();
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bool in_tool = self->in_tool;
     char hidden = bg__fail_hide();
     bg_status status, replayed = BG_OK;
 
     g->shadow.stream = stream;
     self->in_tool = true;
+    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
     status = shadow_replay(g, graph, &replayed);
+done:
+    bg__relax_end(relaxed);
     self->in_tool = in_tool;
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", graph->name, bg_last_error());

@@ -64,8 +64,8 @@ static cli_status ask_all_eager(cli_bisection *b)
     return cli_bisect_end(
         b, CLI_STAYS,
         "it stays with all %zu calls eager: the fault is in what is captured outside of these ops, or in "
-        "arguments that the graph froze; look with: breakgraph check --what=twice -- %s",
-        b->name_count, b->argv[0]);
+        "arguments that the graph froze; breakgraph report and breakgraph check --what=twice look for it",
+        b->name_count);
 }
 
 /* *search: there is something to search for. */
@@ -83,10 +83,12 @@ static cli_status ask_oracle(cli_bisection *b, bool *search)
         status = ask_twice(b, CLI_FORWARD, &bad);
     if (status != CLI_OK)
         return status;
-    if (!b->shadow && bad)
+    if (!b->shadow && bad) {
+        cli_trial_show_check(b);
         return cli_bisect_end(b, CLI_STAYS,
                               "it stays without any graph (BG_DEBUG=forward): the fault is in the model, "
                               "not in the capture");
+    }
     status = ask_all_eager(b);
     *search = status == CLI_OK;
     return status;
@@ -131,6 +133,7 @@ static cli_status confirm(cli_bisection *b, bool *eager)
     }
     status = cli_trial(b, CLI_CONFIRM, eager, &verdict);
     b->confirmed = verdict == BG_BAD;
+    b->unjudged = verdict == BG_SKIP;
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
@@ -193,6 +196,20 @@ static cli_status read_base(cli_bisection *b)
         return cli_say(CLI_USAGE, "BG_EAGER_OPS=%s cannot be read: %s", value, strerror(errno));
     while (bytes > 0 && strchr(" \n,", b->base[bytes - 1]) != NULL)
         b->base[--bytes] = '\0';
+    for (char *at = b->base; bytes > 0 && *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ','; /* a file's lines, as the library reads them */
+    return CLI_OK;
+}
+
+/* With these no list of eager ops does anything, and what came out would be wrong. */
+static cli_status refuse_environment(void)
+{
+    const char *breakable = getenv("BG_BREAKABLE"), *debug = getenv("BG_DEBUG");
+    if (breakable != NULL && strcmp(breakable, "0") == 0)
+        return cli_say(CLI_USAGE, "BG_BREAKABLE=0 captures eager ops, too: there is nothing to search for; unset it");
+    if (debug != NULL && (strcmp(debug, "forward") == 0 || strcmp(debug, "ops") == 0))
+        return cli_say(CLI_USAGE, "BG_DEBUG=%s makes all ops eager: there is nothing to search for; unset it", debug);
     return CLI_OK;
 }
 
@@ -221,6 +238,8 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
         status = read_count(arguments, &b->count);
     if (status == CLI_OK)
         status = read_only(b->only);
+    if (status == CLI_OK)
+        status = refuse_environment();
     return status == CLI_OK ? read_base(b) : status;
 }
 
@@ -261,8 +280,10 @@ static cli_status run(const cli_arguments *arguments)
     if (status == CLI_OK) {
         cli_child_hold_signals();
         status = bisect(&b);
-        if (b.html != NULL && b.found > 0 && cli_bisect_write_page(&b) != CLI_OK)
-            b.html = NULL;
+        if (b.html != NULL && b.found > 0)
+            (void)cli_bisect_write_page(&b); /* it says what goes wrong */
+        else if (b.html != NULL)
+            (void)cli_say(status, "%s is not written: there is no culprit to show", b.html);
         cli_bisect_print(&b, status, now() - began);
     }
     cli_place_remove(b.place);

@@ -25,8 +25,8 @@ typedef struct cli_bisection {
     double seconds;  /* of the last trial */
 
     size_t *culprits, found;
-    bool confirmed;
-    char sentence[512]; /* what came out, where it is no culprit */
+    bool confirmed, unjudged; /* the culprits captured alone: bad; tells nothing */
+    char sentence[512];       /* what came out, where it is no culprit */
 } cli_bisection;
 
 /* The sentence, and status back. */
@@ -41,6 +41,9 @@ extern const char *const cli_why_names[];
 /* With those of calls eager that eager marks (NULL: none); a verdict that is kept is taken from the state, a new one
  * goes there. What keeps a program from being judged is a status, but in SEARCH and CONFIRM a SKIP. */
 cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict);
+
+/* What --check said last, which may be why it finds all bad. */
+void cli_trial_show_check(const cli_bisection *b);
 
 /* BG_EAGER_OPS for these; the caller frees it. NULL: no host memory. */
 char *cli_eager_list(const cli_bisection *b, const bool *eager);

@@ -10,6 +10,7 @@
 typedef struct checks {
     const char *kinds[3];
     int count;
+    bool failed;      /* a start did, without a finding; the other checks may have one */
     cli_gathered all; /* reports of all starts */
 } checks;
 
@@ -38,10 +39,10 @@ static void keep_reports(checks *c, cli_gathered *gathered)
         cJSON_AddItemToArray(c->all.reports, cJSON_DetachItemFromArray(gathered->reports, 0));
 }
 
-/* A check that stops the program is no failure of its own: what it found says why. */
+/* A check that stops the program is no failure of its own: what it found says why, but no note does. */
 static cli_status check(checks *c, const cli_observation *plan, const char *kind)
 {
-    const char *set[] = {"BG_CHECK", kind, NULL};
+    const char *set[] = {"BG_CHECK", kind, "BG_DEBUG", NULL, NULL}; /* else BG_DEBUG=forward checks nothing */
     cli_observation checked = *plan, *o = &checked;
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
@@ -52,13 +53,13 @@ static cli_status check(checks *c, const cli_observation *plan, const char *kind
     status = cli_observe(o, &gathered, &end);
     if (status == CLI_OK) {
         ended = cli_observed_end(o, &end);
-        found = cli_gathered_count(&gathered, NULL, 0);
-        status = ended == CLI_OK && found == 0 ? cli_gathered_judge(&gathered, o->argv[0]) : ended;
-        if (status == CLI_OK && found == 0 && end.code != 0)
-            status =
-                cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
-        if (status != CLI_OK && ended == CLI_OK)
-            cli_observed_errors(o);
+        found = cli_gathered_count(&gathered, NULL, 1);
+        status = ended == CLI_OK && found == 0 ? cli_observed_judge(o, &gathered) : ended;
+        if (status == CLI_OK && found == 0 && end.code != 0) {
+            (void)cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
+            cli_observed_show(o);
+            c->failed = true;
+        }
         keep_reports(c, &gathered);
     }
     cli_gathered_clear(&gathered);
@@ -70,7 +71,7 @@ static cli_status check_all(checks *c, const cli_observation *o)
     cli_status status = CLI_OK;
     for (int i = 0; i < c->count && status == CLI_OK; i++)
         status = check(c, o, c->kinds[i]);
-    return status == CLI_OK && cli_gathered_count(&c->all, NULL, 1) > 0 ? CLI_FAILED : status;
+    return status == CLI_OK && (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0) ? CLI_FAILED : status;
 }
 
 /* ---- what is shown ---- */

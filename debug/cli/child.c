@@ -12,12 +12,21 @@
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 static sigset_t held, before;
 
+static void hold_unless_ignored(int signal)
+{
+    struct sigaction action;
+    if (sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+        sigaddset(&held, signal);
+}
+
 void cli_child_hold_signals(void)
 {
     sigemptyset(&held);
     sigaddset(&held, SIGINT);
     sigaddset(&held, SIGTERM);
     sigaddset(&held, SIGCHLD);
+    hold_unless_ignored(SIGHUP); /* nohup */
+    hold_unless_ignored(SIGQUIT);
     /* Whatever was inherited: ignored, no one would be told. */
     (void)signal(SIGCHLD, SIG_DFL);
     (void)signal(SIGINT, SIG_DFL);
@@ -56,9 +65,9 @@ static void become(const cli_child *child, int tell)
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     error = redirect(child->input, STDIN_FILENO, O_RDONLY);
     if (error == 0)
-        error = redirect(child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC);
+        error = redirect(child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (error == 0)
-        error = redirect(child->errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC);
+        error = redirect(child->errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (error == 0)
         error = set_environment(child->set);
     if (error == 0) {
@@ -110,7 +119,7 @@ static int wait_until(pid_t pid, double seconds, int *status)
         time.tv_sec = (time_t)left;
         time.tv_nsec = (long)((left - (double)time.tv_sec) * 1e9);
         signal = sigtimedwait(&held, NULL, &time);
-        if (signal == SIGINT || signal == SIGTERM)
+        if (signal > 0 && signal != SIGCHLD)
             return signal;
     }
 }
@@ -124,8 +133,6 @@ static void stop(pid_t pid, bool apart)
         (void)kill(whom, SIGKILL);
         (void)waitpid(pid, &status, 0);
     }
-    if (apart)
-        (void)kill(whom, SIGKILL); /* what it left */
 }
 
 void cli_child_run(const cli_child *child, cli_end *end)
@@ -146,11 +153,13 @@ void cli_child_run(const cli_child *child, cli_end *end)
         end->how = WIFSIGNALED(status) ? CLI_KILLED : CLI_EXITED;
         end->code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     }
+    if (child->apart)
+        (void)kill(-pid, SIGKILL); /* what it left */
     end->seconds = now() - began;
 }
 
 bool cli_is_crash(const cli_end *end, int *signal)
 {
     *signal = end->how == CLI_KILLED ? end->code : end->code - 128;
-    return end->how == CLI_KILLED || (end->how == CLI_EXITED && end->code > 128);
+    return end->how == CLI_KILLED || (end->how == CLI_EXITED && *signal > 0 && sigabbrev_np(*signal) != NULL);
 }

@@ -21,11 +21,12 @@ typedef struct cli_end {
     double seconds;
 } cli_end;
 
-/* From here on SIGINT and SIGTERM wait for the next child, which they end (CLI_STOPPED). */
+/* From here on SIGINT, SIGTERM, SIGQUIT and SIGHUP wait for the next child, which they end (CLI_STOPPED). */
 void cli_child_hold_signals(void);
 void cli_child_run(const cli_child *child, cli_end *end);
 
-/* A shell, which ends with 128 + N where a signal N ended its program, counts as ended by it. */
+/* A shell, which ends with 128 + N where a signal N ended its program, counts as ended by it; 255, the status of
+ * exit(-1), is no signal's. */
 bool cli_is_crash(const cli_end *end, int *signal);
 
 #endif

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <breakgraph/breakgraph.h>
+#include <errno.h>
 #include <string.h>
 
 int cli_version(int argc, char **argv)
@@ -25,6 +26,15 @@ static int refuse(const char *name)
     return CLI_USAGE;
 }
 
+/* What was printed may not have come through: a disk that is full. */
+static int flush(int status)
+{
+    if (fflush(stdout) == 0 && ferror(stdout) == 0)
+        return status;
+    (void)cli_say(CLI_FAILED, "standard output cannot be written: %s", strerror(errno));
+    return status == CLI_OK ? CLI_FAILED : status;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
@@ -38,8 +48,8 @@ int main(int argc, char **argv)
         return refuse(name);
     if (argc > 1) {
         argv[1] = (char *)command->name;
-        return command->main(argc - 1, argv + 1);
+        return flush(command->main(argc - 1, argv + 1));
     }
     cli_help_print(NULL, stdout);
-    return CLI_USAGE;
+    return flush(CLI_USAGE);
 }

@@ -46,7 +46,7 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
     return status;
 }
 
-void cli_observed_errors(const cli_observation *o)
+void cli_observed_show(const cli_observation *o)
 {
     char *errors = o->quiet ? cli_path(o->place, "errors") : NULL;
     if (errors != NULL)
@@ -65,15 +65,23 @@ cli_status cli_observed_end(const cli_observation *o, const cli_end *end)
         return CLI_INTERRUPTED;
     if (end->how == CLI_TIMED_OUT) {
         (void)cli_say(CLI_HANGS, "'%s' ran longer than %g s and was ended", program, o->timeout);
-        cli_observed_errors(o);
+        cli_observed_show(o);
         return CLI_HANGS;
     }
     if (!cli_is_crash(end, &signal))
         return CLI_OK;
     (void)cli_say(CLI_CRASHED, "signal SIG%s (%s) ended '%s'",
                   sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?", strsignal(signal), program);
-    cli_observed_errors(o);
+    cli_observed_show(o);
     return CLI_CRASHED;
+}
+
+cli_status cli_observed_judge(const cli_observation *o, const cli_gathered *gathered)
+{
+    cli_status status = cli_gathered_judge(gathered, o->argv[0]);
+    if (status != CLI_OK)
+        cli_observed_show(o);
+    return status;
 }
 
 cli_status cli_timeout(const cli_arguments *arguments, double *seconds)

@@ -20,8 +20,11 @@ cli_status cli_observe(const cli_observation *observation, cli_gathered *gathere
 /* CLI_OK where the program came to its end by itself; else says how it did not, and shows the end of its errors. */
 cli_status cli_observed_end(const cli_observation *observation, const cli_end *end);
 
-/* The end of what a quiet program wrote to its standard error, on the command's own. */
-void cli_observed_errors(const cli_observation *observation);
+/* CLI_OK where it captured and replayed; else says what it lacks, and shows the end of its errors. */
+cli_status cli_observed_judge(const cli_observation *observation, const cli_gathered *gathered);
+
+/* The end of its errors, where it was quiet. */
+void cli_observed_show(const cli_observation *observation);
 
 /* "--timeout", 0 where it is not given. */
 cli_status cli_timeout(const cli_arguments *arguments, double *seconds);

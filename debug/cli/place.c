@@ -1,6 +1,7 @@
 #include "place.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,13 @@ char *cli_path(const char *directory, const char *name)
     return asprintf(&path, "%s/%s", directory, name) >= 0 ? path : NULL;
 }
 
+/* From the root: a program may change its directory. */
 char *cli_place_make(void)
 {
-    const char *parent = getenv("TMPDIR");
-    char *name = cli_path(parent != NULL && parent[0] != '\0' ? parent : "/tmp", "breakgraph.XXXXXX");
+    const char *given = getenv("TMPDIR"), *parent = given != NULL && given[0] != '\0' ? given : "/tmp";
+    char *root = realpath(parent, NULL), *name = cli_path(root != NULL ? root : parent, "breakgraph.XXXXXX");
+
+    free(root);
     if (name != NULL && mkdtemp(name) != NULL)
         return name;
     (void)cli_say(CLI_FAILED, "no temporary directory can be made (%s): %s; set TMPDIR", name != NULL ? name : "",
@@ -91,12 +95,23 @@ static bool write_all(int descriptor, const char *text)
     return true;
 }
 
+/* A device or a pipe, like /dev/null: another file must not take its name. */
+static bool write_special(const char *path, const char *text)
+{
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    bool written = descriptor >= 0 && write_all(descriptor, text);
+    return descriptor >= 0 && close(descriptor) == 0 && written;
+}
+
 bool cli_file_write(const char *path, const char *text)
 {
+    struct stat about;
     char *unfinished = NULL;
     int descriptor = -1, error;
     bool written = false;
 
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
+        return write_special(path, text);
     if (asprintf(&unfinished, "%s.XXXXXX", path) < 0)
         return false;
     descriptor = mkstemp(unfinished);

@@ -84,25 +84,70 @@ static cli_status add_paths(bg_report **all, char *const *paths)
 
 /* ---- the program ---- */
 
-static cli_status start(const cli_observation *o)
+/* *found: findings have been written, however it ended. */
+static cli_status start(const cli_observation *o, bool *found, cli_end *end)
 {
     cli_gathered gathered;
-    cli_end end = {.how = CLI_UNSTARTED};
-    cli_status status = cli_observe(o, &gathered, &end);
+    cli_status status;
+
+    *end = (cli_end){.how = CLI_UNSTARTED};
+    status = cli_observe(o, &gathered, end);
+    *found = status == CLI_OK && cli_gathered_count(&gathered, NULL, 0) > 0;
     if (status == CLI_OK)
-        status = cli_observed_end(o, &end);
-    if (status == CLI_OK && cli_gathered_count(&gathered, NULL, 0) == 0)
-        status = cli_gathered_judge(&gathered, o->argv[0]);
+        status = cli_observed_end(o, end);
+    if (status == CLI_OK && !*found)
+        status = cli_observed_judge(o, &gathered);
     cli_gathered_clear(&gathered);
     return status;
+}
+
+/* Written in place first: where the program cannot write, and warns where no one reads it, the command says so. */
+static cli_status trace(cli_observation *o, const char *path)
+{
+    char *made = cli_path(o->place, "trace"), *text = NULL;
+    const char *set[] = {"BG_TRACE", made, "BG_DEBUG", NULL, NULL};
+    size_t bytes = 0;
+    bool found;
+    cli_end end;
+    cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "no host memory");
+
+    o->set = set;
+    if (status == CLI_OK)
+        status = start(o, &found, &end);
+    if (status == CLI_OK && (text = cli_file_read(made, &bytes)) == NULL) {
+        status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
+        cli_observed_show(o);
+    }
+    if (status == CLI_OK && !cli_file_write(path, text))
+        status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
+    free(text);
+    free(made);
+    return status;
+}
+
+/* What was found before a crash is added, too. */
+static cli_status compare(const cli_observation *o, const char *reports, bg_report **all)
+{
+    bool found = false;
+    cli_end end;
+    cli_status status = start(o, &found, &end), added;
+
+    if (status == CLI_OK && !found && end.code != 0) {
+        status = cli_say(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
+        cli_observed_show(o);
+    } else if (status != CLI_OK && !found) {
+        return status;
+    }
+    added = add_directory(all, reports);
+    return status == CLI_OK ? added : status;
 }
 
 /* A replay that is compared is no replay to be timed: two starts. */
 static cli_status observe(const cli_arguments *arguments, const char *place, bg_report **all)
 {
-    const char *trace = cli_value(arguments, "--trace");
-    const char *traced[] = {"BG_TRACE", trace, NULL},
-               *shadowed[] = {"BG_SHADOW", "calls", "BG_DOT", cli_value(arguments, "--dot"), NULL};
+    const char *timeline = cli_value(arguments, "--trace");
+    const char *shadowed[] = {"BG_SHADOW", "calls", "BG_DEBUG", NULL, "BG_DOT", cli_value(arguments, "--dot"),
+                              NULL}; /* else BG_DEBUG=step compares nothing */
     cli_observation o = {.argv = arguments->rest, .place = place, .quiet = true};
     char *reports = cli_path(place, "reports");
     cli_status status;
@@ -110,14 +155,11 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
     if (reports == NULL)
         return cli_say(CLI_FAILED, "no host memory");
     status = cli_timeout(arguments, &o.timeout);
-    o.set = traced;
-    if (status == CLI_OK && trace != NULL)
-        status = start(&o);
+    if (status == CLI_OK && timeline != NULL)
+        status = trace(&o, timeline);
     o.set = shadowed;
     if (status == CLI_OK)
-        status = start(&o);
-    if (status == CLI_OK)
-        status = add_directory(all, reports);
+        status = compare(&o, reports, all);
     free(reports);
     return status;
 }
@@ -156,7 +198,7 @@ static cli_status run(const cli_arguments *arguments)
 {
     bg_report *all = NULL;
     char *place = NULL;
-    cli_status status;
+    cli_status status, written;
 
     if (arguments->rest_count == 0)
         return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
@@ -169,8 +211,10 @@ static cli_status run(const cli_arguments *arguments)
     } else {
         status = add_paths(&all, arguments->rest);
     }
-    if (status == CLI_OK)
-        status = write_all(all, arguments);
+    if (status == CLI_OK || (arguments->program && all != NULL)) {
+        written = write_all(all, arguments);
+        status = status == CLI_OK ? written : status;
+    }
     bg_report_destroy(all);
     cli_place_remove(place);
     free(place);

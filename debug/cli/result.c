@@ -84,6 +84,9 @@ static void print_culprits(const cli_bisection *b, double seconds)
     printf("%zu of %zu captured calls, %zu trials, %.1f s\n", b->found, b->name_count, b->next, seconds);
     if (b->confirmed)
         printf("confirmed: with %s captured alone it is bad\n", b->found == 1 ? "it" : "them");
+    else if (b->unjudged)
+        printf("not confirmed: with %s captured alone it crashes, hangs or cannot be judged\n",
+               b->found == 1 ? "it" : "them");
     else
         printf("not confirmed: with %s captured alone it is not bad; the fault needs other captured calls, too\n",
                b->found == 1 ? "it" : "them");

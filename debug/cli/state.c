@@ -55,6 +55,21 @@ static void add_text(cJSON *command, const char *name, const char *text)
         cJSON_AddStringToObject(command, name, text);
 }
 
+/* The library's variables that are set, but for those that only write, and those that are in another member. */
+static void add_environment(cJSON *command)
+{
+    static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT", "BG_TRACE", "BG_NVTX"};
+    cJSON *environment = cJSON_AddObjectToObject(command, "environment");
+    for (size_t i = 0; i < cli_variables_count; i++) {
+        const char *name = cli_variables[i].variable;
+        bool other = false;
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            other = other || strcmp(others[k], name) == 0;
+        if (!other)
+            add_text(environment, name, getenv(name));
+    }
+}
+
 static cJSON *describe(const cli_bisection *b)
 {
     cJSON *command = cJSON_CreateObject(), *program = cJSON_AddArrayToObject(command, "program");
@@ -65,7 +80,7 @@ static cJSON *describe(const cli_bisection *b)
     add_text(command, "tolerance", b->tolerance);
     add_text(command, "only", b->only);
     add_text(command, "eager_ops", b->base);
-    add_text(command, "debug", getenv("BG_DEBUG"));
+    add_environment(command);
     cJSON_AddBoolToObject(command, "shadow", b->shadow);
     cJSON_AddBoolToObject(command, "page", b->html != NULL);
     cJSON_AddNumberToObject(command, "count", b->count);
@@ -121,7 +136,8 @@ static cli_status read_file(const cli_bisection *b, cJSON **root)
     if (text == NULL && errno == ENOENT)
         return CLI_OK;
     if (text == NULL)
-        return refuse(b, strerror(errno));
+        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s; give another one with --state=FILE", b->state,
+                       errno == EINVAL ? "it is no file" : strerror(errno));
     *root = cJSON_Parse(text);
     free(text);
     version = cJSON_GetObjectItemCaseSensitive(*root, key);

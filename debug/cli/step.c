@@ -16,7 +16,7 @@ static cli_status step(const cli_observation *o)
         status = cli_observed_end(o, &end);
         found = cli_gathered_count(&gathered, NULL, 0);
         if (status == CLI_OK && found == 0)
-            status = cli_gathered_judge(&gathered, o->argv[0]);
+            status = cli_observed_judge(o, &gathered);
         cli_gathered_print(&gathered, stdout);
         if (status == CLI_OK)
             printf("step: %d finding%s\n", found, found == 1 ? "" : "s");

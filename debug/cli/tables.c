@@ -91,18 +91,18 @@ static const cli_flag report_flags[] = {
     {"--text", "FILE", "-", NULL, NULL, "findings as text; -, or no FILE: standard output"},
     {"--json", "FILE", "-", NULL, NULL, "everything as JSON"},
     {"--html", "FILE", "-", NULL, NULL, "everything as one page that needs nothing else"},
-    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto; a start of its own (BG_TRACE)"},
+    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE)"},
     {"--dot", "DIR", NULL, NULL, NULL, "each segment of each graph into this directory, as DOT (BG_DOT)"},
     {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
 };
 
 static const char run_more[] =
     "The command becomes the program, whose exit status it passes through. Each flag sets the variable behind it; "
-    "what\n"
-    "the environment sets already stays. HOSTCUDA_ variables do something on the host device only.\n";
+    "the\n"
+    "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only.\n";
 static const char check_more[] =
-    "The program is started once for each check, without standard input; its output is shown where it fails. Notes\n"
-    "alone do not count as findings.\n";
+    "The program is started once for each check, without standard input and BG_DEBUG; its output is shown where it\n"
+    "fails. Notes alone do not count as findings.\n";
 static const char step_more[] =
     "Replays go node by node, waiting and checking after each. Notes alone do not count as findings.\n";
 static const char bisect_more[] =
@@ -110,11 +110,12 @@ static const char bisect_more[] =
     "eager, and then with ever other ops eager (BG_EAGER_OPS), until it is known which smallest set of calls must be\n"
     "eager for the fault to vanish. Each start gets an exit status as for git bisect run: 0 is good, 125 tells "
     "nothing,\n"
-    "1 to 127 is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
+    "any other is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
     "Verdicts are kept in .breakgraph-bisect.json. After an interruption the same command goes on from there.\n";
 static const char report_more[] =
-    "The program is started, without standard input, with BG_SHADOW=calls: every replay is compared with the eager\n"
-    "pass, op call by op call. Directories and files are reports that were written before (BG_REPORT, --json).\n";
+    "The program is started, without standard input and BG_DEBUG, with BG_SHADOW=calls: every replay is compared with\n"
+    "the eager pass, op call by op call. Directories and files are reports that were written before (BG_REPORT,\n"
+    "--json).\n";
 static const char completion_more[] = "In bash: . <(breakgraph completion bash)\n";
 
 const cli_command cli_commands[] = {

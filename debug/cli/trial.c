@@ -74,7 +74,7 @@ static cli_status judge_check_end(const cli_bisection *b, const cli_end *end, bg
     if (end->how == CLI_UNSTARTED || (end->how == CLI_EXITED && (end->code == 126 || end->code == 127)))
         return cli_say(CLI_NOT_STARTED, "the check '%s' cannot be started", b->check);
     if (cli_is_crash(end, &signal))
-        return cli_say(CLI_CRASHED, "signal SIG%s ended the check '%s'", sigabbrev_np(signal), b->check);
+        return cli_say(CLI_CRASHED, "signal %d (%s) ended the check '%s'", signal, strsignal(signal), b->check);
     return judge_exit(end->code, verdict);
 }
 
@@ -100,6 +100,16 @@ static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *
     free(output);
     free(said);
     return status;
+}
+
+void cli_trial_show_check(const cli_bisection *b)
+{
+    char *said = b->check != NULL ? cli_path(b->place, "check-output") : NULL;
+    if (said != NULL && !is_empty(said)) {
+        fprintf(stderr, "the check printed at last:\n");
+        cli_file_show_end(said);
+    }
+    free(said);
 }
 
 static cli_status end_varying(cli_bisection *b, const cJSON *reports)
@@ -142,12 +152,12 @@ static cli_status judge(cli_bisection *b, cli_why why, const cli_gathered *gathe
 /* ---- starts ---- */
 
 /* The first start tells which calls there are. */
-static cli_status look(cli_bisection *b, cli_gathered *gathered)
+static cli_status look(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
 {
     cli_status status;
     if (b->names != NULL)
         return CLI_OK;
-    status = cli_gathered_judge(gathered, b->argv[0]);
+    status = cli_observed_judge(o, gathered);
     if (status == CLI_OK)
         status = cli_calls_collect(gathered, b->only, b->calls);
     if (status == CLI_OK && b->html != NULL)
@@ -180,8 +190,8 @@ static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_ver
     }
     if (status == CLI_OK)
         status = cli_observed_end(&o, &end);
-    if (status == CLI_OK && (status = look(b, &gathered)) != CLI_OK)
-        cli_observed_errors(&o);
+    if (status == CLI_OK)
+        status = look(b, &o, &gathered);
     if (status == CLI_OK)
         status = judge(b, why, &gathered, &end, verdict);
 done:

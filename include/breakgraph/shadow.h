@@ -1,9 +1,11 @@
 /* Shadow: the same inputs eagerly and by replay, compared.
  *
  * BG_SHADOW=1 in the environment shadows every replay of a graph made by bg_capture_forward: the pass runs eagerly,
- * all that either way writes is put back, the graph is replayed, and the outputs are compared. Where they differ, both
+ * what its op calls wrote is put back, the graph is replayed, and the outputs are compared. Where they differ, both
  * ways then go call by call, to name the op calls that are at fault; BG_SHADOW=calls goes call by call in any case, and
- * so finds faults that cancel in the outputs. Findings go to standard error, as text, and to BG_REPORT.
+ * so finds faults that cancel in the outputs. Findings go to standard error, as text, and to BG_REPORT. forward then
+ * must stay valid, with user, as long as the graph; what the pass changes that is no tensor of an op call, and not in
+ * the capture's options.state, changes twice.
  *
  * Threads: as bg_capture_forward. */
 #ifndef BREAKGRAPH_SHADOW_H
@@ -44,15 +46,17 @@ typedef struct bg_compare_options {
  * the largest errors, counts of NaN and infinity, the first index, digests, and the smallest tolerance that would have
  * let it pass. Then the graph goes call by call: each op call gets the inputs that the eager run gave it, and
  * "mismatch-born" names each whose outputs differ all the same, also where the difference is gone again in the outputs.
- * An op with a reference (bg_op_set_reference) is compared with that, too, on the inputs of the eager run
+ * A call that the eager run or the capture makes alone, outside other calls, is "frozen-control-flow". An op with a
+ * reference (bg_op_set_reference) is compared with that, too, on the inputs of the eager run
  * ("differs-from-reference"). An output that two eager runs leave different gives the note "not-repeatable".
  *
  * A list of tolerances has items NAME:LIMIT,LIMIT... with ';' between. NAME is a dtype (f32, f16, bf16, f64, i8, u8,
  * i32, i64, bool), or an op call as in bg_override_eager ("attention", "rope#3", "moe_*"); without NAME an item is for
  * all. A LIMIT is abs=X, rel=X or ulp=N. The last item that fits a tensor decides, and replaces those before it.
  *
- * When this returns, all tensors of op calls and options.state hold what they held before. It takes device memory for
- * two copies of what the pass writes, call by call for one of each output of each call, and waits for the device.
+ * When this returns, all tensors of op calls that the device reaches, and options.state, hold what they held before;
+ * pageable host memory is neither put back nor compared. It takes device memory for two copies of what the pass writes,
+ * call by call for one of each output of each call, and waits for the device.
  * options may be NULL. BG_OK: the tool worked, and *report is the caller's, without findings where nothing differs.
  * Errors: INVALID_ARGUMENT (a NULL, a bad tensor, a malformed tolerance or repeats), BUSY (another thread captures),
  * those of bg_capture_forward, bg_replay and bg_step, and of forward itself. */

@@ -16,7 +16,7 @@ struct place {
 static struct place find(CUdeviceptr pointer)
 {
     struct place place = {.address = (const void *)(uintptr_t)pointer};
-    place.block = hc_block_find(place.address);
+    place.block = hc_block_ask(place.address);
     if (!hc_virtual_range(place.address, &place.range, &place.range_bytes) && place.block) {
         place.range = place.block->base;
         place.range_bytes = place.block->bytes;
@@ -121,7 +121,7 @@ CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute 
 CUresult cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
     cudaError_t error = hc_driver_begin();
-    const struct hc_block *block = hc_block_find((const void *)(uintptr_t)dptr);
+    const struct hc_block *block = hc_block_ask((const void *)(uintptr_t)dptr);
     if (!error && !block)
         error = cudaErrorSymbolNotFound; /* so CUDA calls a pointer that it does not know */
     if (!error && pbase)

@@ -143,6 +143,12 @@ struct hc_block *hc_block_find(const void *address)
     return inside && (block->live || block->graphs) ? block : NULL;
 }
 
+const struct hc_block *hc_block_ask(const void *address)
+{
+    const struct hc_block *block = hc_block_find(address);
+    return block && block->live ? block : NULL;
+}
+
 struct hc_block *hc_block_overlapping(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
@@ -357,7 +363,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         error = cudaErrorInvalidValue;
     if (error)
         return hc_end(error);
-    const struct hc_block *block = hc_block_find(ptr);
+    const struct hc_block *block = hc_block_ask(ptr);
     memset(attributes, 0, sizeof *attributes);
     attributes->type = !block                            ? cudaMemoryTypeUnregistered
                        : block->kind == HC_MEMORY_DEVICE ? cudaMemoryTypeDevice

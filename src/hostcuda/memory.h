@@ -30,6 +30,9 @@ void hc_block_retain(struct hc_block *block);
 void hc_block_release(struct hc_block *block);
 /* The block that contains the address; NULL: pageable host memory, or freed. */
 struct hc_block *hc_block_find(const void *address);
+/* The same for who asks about a pointer: a graph's allocation is known only from a launch of it until it is freed
+ * (measured). */
+const struct hc_block *hc_block_ask(const void *address);
 /* The first live block that shares a byte with [address, address + bytes); NULL: none. */
 struct hc_block *hc_block_overlapping(const void *address, size_t bytes);
 /* Counts memory of a device that no block stands for. False: the device has not so much left. */

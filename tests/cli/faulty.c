@@ -3,8 +3,9 @@
  *   faulty MODE CALLS [CULPRIT...]
  * copies a row of bytes from call to call; culprits are numbers of calls from 0, 1000 + N: the op inside call N. Exit
  * status 1: the last row is not what it must be.
- *   MODE  wrong; always: the model is wrong; outside: what is captured between ops; flaky: every other start is good;
- *         crash, hang: after the replay; plain: no capture; unreplayed; silent: prints nothing
+ *   MODE  wrong; two: a graph of every other call before the one of all; always: the model is wrong; outside: what is
+ *         captured between ops; flaky: every other start is good; crash, hang: after the replay; plain: no capture;
+ *         unreplayed; silent: prints nothing
  * FAULTY_STARTS names a file that gets a line, the process id, for each start. FAULTY_HANG=N: the N-th start hangs. */
 #include <breakgraph/breakgraph.h>
 #include <signal.h>
@@ -18,6 +19,7 @@ enum { BYTES = 64, RIGHT = 0x11, WRONG = 0x22, INNER = 1000, MOST = 4096 };
 static struct {
     const char *mode;
     int calls;
+    int every; /* so manieth call is made */
     bool culprit[2 * MOST];
     char *rows;
 } plan;
@@ -75,7 +77,7 @@ static bg_status forward(void *user, cudaStream_t stream)
 {
     bg_status status = checked(cudaMemsetAsync(plan.rows, RIGHT, BYTES, stream));
     (void)user;
-    for (int i = 0; i < plan.calls && status == BG_OK; i++) {
+    for (int i = 0; i < plan.calls && status == BG_OK; i += plan.every) {
         if (i % 4 == 3)
             status = BG_CALL(block, stream, .x = row(i), .y = row(i + 1), .number = i); /* block */
         else if (i % 2 == 1)
@@ -109,14 +111,28 @@ static void hang(void)
         pause();
 }
 
-static bg_status run(cudaStream_t stream, unsigned char *last)
+static bg_status run_first(cudaStream_t stream)
 {
     bg_graph *graph = NULL;
     bg_status status;
 
+    plan.every = 2;
+    status = bg_capture_forward(&graph, forward, NULL, stream, NULL);
+    if (status == BG_OK)
+        status = bg_replay(graph, stream);
+    plan.every = 1;
+    bg_graph_destroy(graph);
+    return status;
+}
+
+static bg_status run(cudaStream_t stream, unsigned char *last)
+{
+    bg_graph *graph = NULL;
+    bg_status status = is_mode("two") ? run_first(stream) : BG_OK;
+
     if (is_mode("plain"))
         status = forward(NULL, stream);
-    else
+    else if (status == BG_OK)
         status = bg_capture_forward(&graph, forward, NULL, stream, NULL);
     if (status == BG_OK && graph != NULL && !is_mode("unreplayed"))
         status = bg_replay(graph, stream);
@@ -147,6 +163,7 @@ int main(int argc, char **argv)
     if (argc < 3 || atoi(argv[2]) < 1 || atoi(argv[2]) >= MOST)
         return 2;
     plan.mode = argv[1];
+    plan.every = 1;
     plan.calls = atoi(argv[2]);
     for (int i = 3; i < argc; i++)
         plan.culprit[atoi(argv[i]) % MOST] = true;

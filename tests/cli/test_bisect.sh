@@ -59,6 +59,9 @@ found inner 20 18 "block#0/step#0 $inner" 1003
 found outer 20 18 "block#1 $block" 7
 found inner-and-step 40 24 "block#2/step#0 $inner twist#7 $twist" 1011 29
 
+bisect -- ./faulty two 8 5 >log 2>&1
+[ "$(sed -n '1s/ at .*//p;2s/,.*//p' log | tr '\n' ' ')" = 'culprit twist#1 (op twist) 1 of 10 captured calls ' ] && pass two-graphs || fail two-graphs "another culprit"
+
 # ---- the lines that it gives do what they say ----
 
 bisect -- ./faulty wrong 20 5 12 >log
@@ -89,20 +92,34 @@ expect says-what-program-says 4 '^  usage: this' in_work "$command" bisect -- sh
 expect check 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11"' -- ./faulty wrong 8 2
 expect check-file 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" "$BREAKGRAPH_OUTPUT"' -- ./faulty wrong 8 2
 expect check-missing 3 "the check '/nowhere' cannot be started" in_work "$command" bisect --check=/nowhere -- ./faulty wrong 8 2
+expect minus-one 1 '^culprit step#1' in_work "$command" bisect -- sh -c './faulty wrong 8 2 || exit 255'
+expect check-broken 13 '^  .*[sS]yntax error' in_work "$command" bisect --check='(((' -- ./faulty wrong 8 2
+expect check-minus-one 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" || exit 255' -- ./faulty wrong 8 2
+expect check-crash 7 "^breakgraph bisect: signal 11 .* ended the check 'kill -SEGV" in_work "$command" bisect --check='kill -SEGV $$' -- ./faulty wrong 8 2
 expect check-skips 2 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
 expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
 expect shadow-no-difference 0 '^no difference' in_work "$command" bisect --shadow -- ./faulty wrong 8
 expect shadow-and-check 2 'two ways to judge' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
+expect bad-tolerance 5 'BG_TOLERANCE.*garbage' in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
 expect only 1 '^1 of 2 captured calls' in_work "$command" bisect '--only=twist' -- ./faulty wrong 8 1
 expect only-not-culprit 13 'stays with all 2 calls eager' in_work "$command" bisect --only=twist -- ./faulty wrong 8 2
 expect only-path 1 '^culprit block#0/step#0' in_work "$command" bisect '--only=block#*/st*' -- ./faulty wrong 8 1003
 expect only-bad 2 'allowed are names of ops' in_work "$command" bisect '--only=rope##3' -- ./faulty wrong 8
 expect only-nothing 2 'no list of patterns' in_work "$command" bisect --only= -- ./faulty wrong 8
 expect eager-already 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS='step#0' "$command" bisect -- ./faulty wrong 8 0 2
+expect not-breakable 2 'BG_BREAKABLE=0 captures' in_work env BG_BREAKABLE=0 "$command" bisect -- ./faulty wrong 8 2
+for debug in forward ops; do
+    expect debug-$debug 2 "BG_DEBUG=$debug makes all ops eager" in_work env BG_DEBUG=$debug "$command" bisect -- ./faulty wrong 8 2
+done
+expect unjudged 1 '^not confirmed: with it captured alone it crashes' in_work "$command" bisect -- \
+    sh -c 'case $BG_EAGER_OPS in *,step#1,*) ;; *block#1*) kill -SEGV $$ ;; esac; ./faulty wrong 8 2'
 echo 'step#0' >"$work/eager"
 expect eager-from-file 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 2
+printf 'step#0\ntwist#0\n' >"$work/eager"
+expect eager-from-lines 1 "^good: BG_EAGER_OPS='step#0,twist#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 1 2
 expect long-list 1 '^culprit step#898 .* at' in_work "$command" bisect -- ./faulty wrong 1800 1796
 expect page 1 '^culprit' in_work "$command" bisect --html=page.html -- ./faulty wrong 8 2
+expect page-of-nothing 0 'nothing.html is not written: there is no culprit' in_work "$command" bisect --html=nothing.html -- ./faulty wrong 8
 grep -q 'step#1' "$work/page.html" && pass page-names || fail page-names "no culprit on the page"
 expect count 1 '^culprit step#1' in_work "$command" bisect --count=2 -- ./faulty wrong 4 2
 expect count-any-bad 13 'without any graph' in_work "$command" bisect --count=3 -- ./faulty flaky 4
@@ -158,6 +175,30 @@ graphs no-eager-calls 'a#0,d#0' 'a#0' 'a#0 b#0! d#0'
 graphs inside-elsewhere 'a#0,b#0,b#0/c#0,d#0' 'b#0' 'a#0 b#0 d#0' 'a#0 b#0 b#0/c#0 d#0'
 graphs between 'a#0,a#0/x#0,a#0/y#0,b#0,d#0' 'a#0,d#0' 'a#0 a#0/x#0 a#0/y#0 d#0' 'a#0 a#0/x#0 b#0 d#0'
 graphs other-graph 'a#0,b#0,e#0' 'b#0,e#0' 'a#0 b#0' 'e#0'
+# ---- the same program's report: what differs, with all that is equal ----
+
+expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
+
+expect report-trace 0 '^traceEvents$' in_work sh -c "'$command' report --trace=trace.json -- sh -c 'cd / && exec \"$work/faulty\" wrong 8' && \
+    grep -o traceEvents trace.json"
+expect report-trace-nowhere 1 '/nowhere/trace cannot be written' in_work "$command" report --trace=/nowhere/trace -- ./faulty wrong 8
+expect report-crash 7 '^fault \[mismatch-born\] step#1 ' in_work "$command" report -- ./faulty crash 8 2
+expect report-failed 1 "no findings, but 'sh' ended with status 3" in_work "$command" report -- sh -c './faulty wrong 8; exit 3'
+mkfifo "$work/pipe"
+for flag in html trace; do
+    timeout 20 cat "$work/pipe" >"$work/through" &
+    expect report-pipe-$flag 0 '' in_work sh -c "'$command' report --$flag=pipe -- ./faulty wrong 8 && echo"
+    [ -p "$work/pipe" ] || fail report-pipe-$flag-left "a file has taken its place"
+    wait $!
+    [ -s "$work/through" ] && pass report-pipe-$flag-through || fail report-pipe-$flag-through "nothing came through"
+done
+for debug in forward step; do
+    expect report-differs-debug-$debug 1 'mismatch-born\] step#1 ' in_work env BG_DEBUG=$debug "$command" report -- ./faulty wrong 8 2
+done
+expect check-debug-forward 1 'ended with status 1' in_work env BG_DEBUG=forward "$command" check -- ./faulty wrong 8 2
+expect check-failed 1 "^breakgraph check: no findings of replay, but 'sh' ended with status 3" in_work "$command" check -- sh -c './faulty wrong 8; echo why >&2; exit 3'
+grep -q 'no findings of twice' "$work/log" && pass check-failed-goes-on || fail check-failed-goes-on "the second check was left out"
+grep -q '^  why$' "$work/log" && pass check-failed-shows || fail check-failed-shows "its errors are not shown"
 
 # ---- hangs: all that was started is ended ----
 
@@ -173,6 +214,9 @@ golden bisect-hang 8 in_work "$command" bisect --timeout=0.5 -- ./faulty hang 8
 ended hang-ended
 expect hang-in-a-shell 8 'ran longer' in_work "$command" bisect --timeout=0.5 -- sh -c './faulty hang 8; true'
 ended hang-in-a-shell-ended
+expect leaves-a-process 1 '^culprit step#1' in_work "$command" bisect -- \
+    sh -c '(echo $(exec sh -c "echo \$PPID") >>starts; exec sleep 60) & ./faulty wrong 8 2'
+ended leaves-a-process-ended
 # A set that hangs tells nothing; the search goes on around it.
 expect hang-in-search 1 '^culprit step#7 ' in_work env FAULTY_HANG=7 "$command" bisect --timeout=2 -- ./faulty wrong 16 14
 
@@ -207,7 +251,7 @@ interrupt()
 }
 in_work "$command" bisect -- ./faulty wrong 32 9 >"$work/straight" 2>&1
 straight=$(wc -l <"$work/starts")
-for signal in INT TERM; do
+for signal in INT TERM HUP; do
     interrupt interrupt-$signal $signal 8
     cp "$work/.breakgraph-bisect.json" "$work/kept.json"
     expect resume-$signal 1 '^culprit twist#2 ' in_work "$command" bisect -- ./faulty wrong 32 9
@@ -232,6 +276,9 @@ refused()
 cp "$work/kept.json" "$work/state.json"
 refused state-of-another-program 'of another command' -- ./faulty wrong 32 10
 refused state-of-other-options 'of another command' --count=2 -- ./faulty wrong 32 9
+export BG_CHECK=replay
+refused state-of-other-environment 'of another command' -- ./faulty wrong 32 9
+unset BG_CHECK
 sed 's/"breakgraph_bisect":[[:space:]]*1/"breakgraph_bisect": 0/' "$work/kept.json" >"$work/state.json"
 refused state-old 'of version 0' -- ./faulty wrong 32 9
 head -c 300 "$work/kept.json" >"$work/state.json"
@@ -242,6 +289,7 @@ refused state-foreign 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
 sed 's/"verdict":[[:space:]]*"bad"/"verdict": "ugly"/' "$work/kept.json" >"$work/state.json"
 refused state-damaged 'is damaged' -- ./faulty wrong 32 9
 expect state-nowhere 10 'cannot be written' in_work "$command" bisect --state=/nowhere/state.json -- ./faulty wrong 8 2
+expect state-directory 10 ' cannot be read: it is no file' in_work "$command" bisect --state="$work" -- ./faulty wrong 8 2
 cp "$work/kept.json" "$work/state.json"
 touch "$work/faulty"
 refused state-of-older-program 'before it was built again' -- ./faulty wrong 32 9
@@ -253,6 +301,7 @@ expect state-known 1 '^culprit step#5 ' in_work "$command" bisect --state=state.
 # ---- nothing is left behind ----
 
 mkdir "$work/place"
+expect relative-place 1 '^culprit step#1' in_work env TMPDIR=place "$command" bisect -- sh -c 'cd / && exec "$0" wrong 8 2' "$work/faulty"
 TMPDIR=$work/place in_work "$command" bisect -- ./faulty wrong 8 2 >"$work/log" 2>&1
 [ -z "$(ls -A "$work/place")" ] && pass no-rest || fail no-rest "left in TMPDIR: $(ls -A "$work/place")"
 exit $bad

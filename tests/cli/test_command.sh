@@ -11,6 +11,7 @@ for page in doctor run check step bisect report completion; do
 done
 expect help-unknown 2 "there is no command 'bisekt'" "$command" help bisekt
 expect version 0 "^breakgraph [0-9]+\\.[0-9]+\\.[0-9]+ \\($DEVICE\\)" "$command" version
+expect help-full 1 'standard output cannot be written' sh -c "'$command' help >/dev/full"
 expect nothing 2 'usage: breakgraph COMMAND' "$command"
 expect unknown-command 2 "unknown command 'bisekt'; allowed: help version doctor run check step bisect report" "$command" bisekt
 expect unknown-flag 2 "unknown flag '--verbose'; allowed: help version .* --help --version" "$command" --verbose
@@ -115,6 +116,7 @@ expect check-says-what-program-says 4 '^  usage: this' "$command" check -- sh -c
 expect check-missing-program 3 "'/nowhere' cannot be started" "$command" check -- /nowhere
 expect check-crash 7 'signal SIGSEGV .* ended' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
 expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
+expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo before it >&2; exit 1'
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
 expect check-bad-timeout 2 'a number of seconds' "$command" check --timeout=soon -- true
 expect check-bad-what 2 'allowed are replay\|twice\|poison' "$command" check --what=all -- true
@@ -135,6 +137,7 @@ SH
 golden check-found 1 "$command" check --what=replay -- sh "$work/found.sh" fault
 golden check-note 0 "$command" check --what=replay -- sh "$work/found.sh" note
 expect check-no-replay-but-found 1 'fault \[freed\] rope#3 at model.c:52' "$command" check --what=twice -- sh "$work/found.sh" fault 0
+expect check-note-but-failed 1 "'sh' ended with status 3" "$command" check --what=replay -- sh -c ". '$work/found.sh'; exit 3" sh note
 expect check-json 1 '"check_version":[[:space:]]*1' "$command" check --json --what=replay -- sh "$work/found.sh" fault
 expect check-damaged 10 'is no report of breakgraph' "$command" check --what=replay -- sh -c 'echo "{" >$BG_REPORT/process-1.json'
 expect check-old 10 'is of report version 1' "$command" check --what=replay -- \

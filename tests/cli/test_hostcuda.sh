@@ -85,7 +85,7 @@ expect fault 2 ': cudaMalloc[(].*: out of memory$' env HOSTCUDA_FAIL=cudaMalloc@
 expect later-fault 2 'missing_join.c:56: cudaMemcpyAsync[(].*[)]: an illegal memory access was encountered$' \
     env HOSTCUDA_FAIL=cudaMemsetAsync@1~cudaErrorIllegalAddress HOSTCUDA_SEED=2 HOSTCUDA_MEMORY=poison,fence "$program" --join
 for variable in $(grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]*"' src/hostcuda | cut -d'"' -f2); do
-    for page in README.md docs/hostcuda.md; do
+    for page in docs/environment.md docs/hostcuda.md; do
         grep -q "$variable" $page && pass "$variable-in-${page##*/}" || fail "$variable-in-${page##*/}" "it is missing"
     done
 done

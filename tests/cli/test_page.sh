@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 program=$OUT/tests/cli/pages
 fixtures=$PWD/tests/cli/pages
-pages='shadow bisect clean quiet hostile large'
+pages='shadow bisect graphs clean quiet hostile large'
 painted='shadow bisect large'
 
 chromium=
@@ -195,6 +195,11 @@ drawn bisect <<'TEXT'
 1 <li class="skip">
 1 rope#2 ▲
 1 39 of 40 eager
+TEXT
+drawn graphs <<'TEXT'
+3 class="strip"
+1 3 of 4 eager
+1 beta#1 ▲
 TEXT
 drawn clean <<'TEXT'
 1 Nothing found.

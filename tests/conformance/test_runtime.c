@@ -73,6 +73,47 @@ static void test_pointer_attributes(void **state)
     STEP(cudaFreeHost(pinned));
 }
 
+static void expect_type(const void *memory, enum cudaMemoryType type)
+{
+    struct cudaPointerAttributes attributes;
+    STEP(cudaPointerGetAttributes(&attributes, memory));
+    assert_int_equal(attributes.type, type);
+    assert_true((attributes.devicePointer != NULL) == (type == cudaMemoryTypeDevice));
+}
+
+/* A graph's allocation is known from a launch until it is freed, by the graph or after it. */
+static void test_pointer_of_a_graph(void **state)
+{
+    (void)state;
+    for (int freed = 0; freed < 2; freed++) {
+        cudaStream_t stream = NULL;
+        cudaGraph_t graph = NULL;
+        cudaGraphExec_t exec = NULL;
+        void *memory = NULL;
+        STEP(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        STEP(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        STEP(cudaMallocAsync(&memory, 256, stream));
+        STEP(cudaMemsetAsync(memory, 1, 256, stream));
+        expect_type(memory, cudaMemoryTypeUnregistered);
+        if (freed)
+            STEP(cudaFreeAsync(memory, stream));
+        STEP(cudaStreamEndCapture(stream, &graph));
+        STEP(cudaGraphInstantiate(&exec, graph, 0));
+        expect_type(memory, cudaMemoryTypeUnregistered);
+        STEP(cudaGraphLaunch(exec, stream));
+        STEP(cudaStreamSynchronize(stream));
+        expect_type(memory, freed ? cudaMemoryTypeUnregistered : cudaMemoryTypeDevice);
+        if (!freed) {
+            STEP(cudaFreeAsync(memory, stream));
+            STEP(cudaStreamSynchronize(stream));
+            expect_type(memory, cudaMemoryTypeUnregistered);
+        }
+        STEP(cudaGraphExecDestroy(exec));
+        STEP(cudaGraphDestroy(graph));
+        STEP(cudaStreamDestroy(stream));
+    }
+}
+
 static void test_ordered_memory(void **state)
 {
     (void)state;
@@ -350,14 +391,14 @@ static void test_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_allocations),    cmocka_unit_test(test_pointer_attributes),
-        cmocka_unit_test(test_ordered_memory), cmocka_unit_test(test_copy_checks),
-        cmocka_unit_test(test_overrun),        cmocka_unit_test(test_pageable_snapshot),
-        cmocka_unit_test(test_rows),           cmocka_unit_test(test_stream_questions),
-        cmocka_unit_test(test_wait_orders),    cmocka_unit_test(test_legacy_orders),
-        cmocka_unit_test(test_events),         cmocka_unit_test(test_host_functions),
-        cmocka_unit_test(test_last_error),     cmocka_unit_test(test_error_names),
-        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_allocations),        cmocka_unit_test(test_pointer_attributes),
+        cmocka_unit_test(test_pointer_of_a_graph), cmocka_unit_test(test_ordered_memory),
+        cmocka_unit_test(test_copy_checks),        cmocka_unit_test(test_overrun),
+        cmocka_unit_test(test_pageable_snapshot),  cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_stream_questions),   cmocka_unit_test(test_wait_orders),
+        cmocka_unit_test(test_legacy_orders),      cmocka_unit_test(test_events),
+        cmocka_unit_test(test_host_functions),     cmocka_unit_test(test_last_error),
+        cmocka_unit_test(test_error_names),        cmocka_unit_test(test_device),
     };
     return cmocka_run_group_tests_name("runtime", tests, NULL, NULL);
 }

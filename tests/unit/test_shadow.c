@@ -3,7 +3,16 @@
 
 #include <breakgraph/shadow.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "hostcuda/hostcuda.h"
+
+#pragma weak hostcuda_seed
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
+
+enum { SEEDS = 20 };
 
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
@@ -25,6 +34,15 @@ BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y))
             return status;
     }
     return from_cuda(bgk_scale(args->y.data, args->x.data, 5, N, stream));
+}
+
+/* As many rows as that. */
+BG_OP(fill, BG_OUT(y), BG_VALUE(int, rows))
+{
+    size_t bytes = (size_t)args->rows * sizeof(float);
+    bg_status status = bg_scratch(args, bytes, &args->y.data);
+    args->y = bg_tensor_1d(args->y.data, BG_F32, args->rows);
+    return status != BG_OK ? status : from_cuda(cudaMemsetAsync(args->y.data, 0, bytes, stream));
 }
 
 enum { FROZEN, CANCELS, EAGER, STATE, VARIES };
@@ -196,6 +214,106 @@ static void test_varies(void **state)
     expect_kinds(&m, shadow(&m, &options), kinds, "scale#1", "between two eager runs that begin alike");
 }
 
+/* Half of what is asked for, perhaps elsewhere. */
+BG_EAGER_OP(half, BG_IN(x), BG_OUT(y), BG_VALUE(bool, elsewhere))
+{
+    bg_status status = args->elsewhere ? bg_scratch(args, N / 2 * sizeof(float), &args->y.data) : BG_OK;
+    args->y.dim[0] = N / 2;
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, 2, N / 2, stream));
+}
+
+static bg_status halve(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    TRY(BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = 3));
+    TRY(BG_CALL(half, stream, .x = m->f->x, .y = m->f->y, .elsewhere = m->clean));
+    return BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2);
+}
+
+/* The body may leave fewer rows than the caller asked for. */
+static void test_shorter(void **state)
+{
+    model m = {.f = *state};
+    bg_report *report = NULL;
+
+    EXPECT_OK(bg_op_set_shorter("half", true));
+    put(&m.f->x, 3);
+    for (int k = 0; k < 2; k++) {
+        m.clean = k == 0;
+        EXPECT_OK(bg_shadow(halve, &m, m.f->stream, NULL, &report));
+        EXPECT_NO_FINDING(report);
+    }
+    EXPECT_OK(bg_op_set_shorter("half", false));
+}
+
+/* The result in memory of its own. */
+BG_EAGER_OP(move, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    bg_status status = bg_scratch(args, N * sizeof(float), &args->y.data);
+    return status != BG_OK ? status : from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
+static bg_status freeze_and_move(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    m->line = __LINE__ + 1;
+    TRY(BG_CALL(move, stream, .x = m->f->x, .y = m->f->y, .factor = (float)++m->passes));
+    return BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2);
+}
+
+/* What comes after a call that is at fault is not, wherever that one left its output. */
+static void test_left_elsewhere(void **state)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-born", NULL};
+    model m = {.f = *state};
+    bg_report *report = NULL;
+
+    put(&m.f->x, 3);
+    EXPECT_OK(bg_shadow(freeze_and_move, &m, m.f->stream, NULL, &report));
+    expect_kinds(&m, report, kinds, "move#0", NULL);
+}
+
+static bg_status branch(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    TRY(BG_CALL(scale, stream, .x = m->f->x, .y = m->f->y, .factor = 2));
+    m->line = __LINE__ + 1;
+    return m->passes++ == m->kind ? BG_CALL(scale, stream, .x = m->f->y, .y = m->f->z, .factor = 2) : BG_OK;
+}
+
+/* A call that the eager pass alone makes, or the capture: no other output tells of it. */
+static void test_lone_call(void **state)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        model m = {.f = *state, .kind = kind};
+        bg_report *report = NULL;
+        put(&m.f->x, 3);
+        EXPECT_OK(bg_shadow(branch, &m, m.f->stream, NULL, &report));
+        EXPECT_FINDING(report, "frozen-control-flow", "scale#1", m.line,
+                       kind == 0 ? "in the eager pass alone" : "in the capture alone");
+    }
+}
+
+static bg_status grow(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    m->line = __LINE__ + 1;
+    return BG_CALL(fill, stream, .y = {.dtype = BG_F32}, .rows = ++m->passes * N);
+}
+
+/* An output that is larger in the next eager run. */
+static void test_grows(void **state)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-born", "not-repeatable", NULL};
+    model m = {.f = *state};
+    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
+    bg_report *report = NULL;
+
+    options.repeats = 2;
+    EXPECT_OK(bg_shadow(grow, &m, m.f->stream, &options, &report));
+    expect_kinds(&m, report, kinds, "fill#0", "another shape or dtype in the second of two eager runs");
+}
+
 static bg_status refuse(void *user, cudaStream_t stream)
 {
     (void)user;
@@ -247,11 +365,75 @@ static void test_errors(void **state)
     expect_usable(f, f->stream);
 }
 
+static bg_status fail_after_a_fork(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(bg_stream_wait_stream(f->other, stream));
+    TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
+    return BG_ERROR_OP;
+}
+
+/* What a pass that fails has left on another stream is done before its outputs are put back. */
+static void test_fails_after_a_fork(void **state)
+{
+    fixture *f = *state;
+    bg_report *report;
+
+    if (hostcuda_seed == NULL)
+        skip();
+    put(&f->x, 3);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        put(&f->y, 7);
+        hostcuda_seed(seed);
+        EXPECT_STATUS(bg_shadow(fail_after_a_fork, f, f->stream, NULL, &report), BG_ERROR_OP);
+        assert_true(get(&f->y) == 7);
+    }
+    hostcuda_seed(0);
+}
+
+/* Whichever exchange of capture modes fails: all is put back. */
+static void test_put_back_after_a_failure(void **state)
+{
+    model m = {.f = *state, .kind = FROZEN, .clean = true};
+    char fault[80];
+    size_t failed = 0;
+
+    if (hostcuda_fail == NULL)
+        skip();
+    put(&m.f->x, 3);
+    put(&m.f->y, 7);
+    put(&m.f->z, 11);
+    for (int nth = 1; nth == 1 || failed > 0; nth++) {
+        bg_report *report = NULL;
+        snprintf(fault, sizeof fault, "cudaThreadExchangeStreamCaptureMode@%d=cudaErrorUnknown", nth);
+        assert_int_equal(hostcuda_fail(fault), 0);
+        (void)bg_shadow(forward, &m, m.f->stream, NULL, &report);
+        failed = hostcuda_faults();
+        assert_int_equal(hostcuda_fail(NULL), 0);
+        bg_report_destroy(report);
+        (void)cudaGetLastError();
+        assert_true(get(&m.f->x) == 3 && get(&m.f->y) == 7 && get(&m.f->z) == 11);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_clean), TEST(test_frozen), TEST(test_cancels), TEST(test_tolerance),
-                                       TEST(test_nan),   TEST(test_state),  TEST(test_varies),  TEST(test_errors)};
+    const struct CMUnitTest tests[] = {TEST(test_clean),
+                                       TEST(test_shorter),
+                                       TEST(test_left_elsewhere),
+                                       TEST(test_lone_call),
+                                       TEST(test_frozen),
+                                       TEST(test_cancels),
+                                       TEST(test_tolerance),
+                                       TEST(test_nan),
+                                       TEST(test_state),
+                                       TEST(test_varies),
+                                       TEST(test_grows),
+                                       TEST(test_errors),
+                                       TEST(test_fails_after_a_fork),
+                                       TEST(test_put_back_after_a_failure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hostcuda/hostcuda.h"
+
+#pragma weak hostcuda_seed
+#pragma weak hostcuda_count_live
+
+enum { SEEDS = 20 };
+
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 {
     return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
@@ -135,6 +142,79 @@ static void test_state_is_kept(void **state)
     }
 }
 
+static bg_status count_in_no_op(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(from_cuda(bgk_add(f->z.data, f->z.data, f->x.data, N, stream)));
+    return BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+}
+
+/* A tensor that no op call has, but options.state of the capture. */
+static void test_options_state(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_graph *graph = NULL;
+
+    options.launch_segments = false;
+    put(&f->x, 3);
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    {
+        const bg_tensor kept[] = {f->z};
+        options.state = kept;
+        options.state_count = 1;
+        EXPECT_OK(bg_capture_forward(&graph, count_in_no_op, f, f->stream, &options));
+    }
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    for (int i = 1; i <= 3; i++) {
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_true(get(&f->z) == 3 * (float)i);
+    }
+    bg_graph_destroy(graph);
+}
+
+BG_EAGER_OP(count, BG_IN(x), BG_INOUT(y))
+{
+    return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
+}
+
+static bg_status count_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    return BG_CALL(count, stream, .x = f->x, .y = f->y);
+}
+
+/* What a replay is told to write elsewhere is written once, too; it differs from what the pass does. */
+static void test_changed_arguments(void **state)
+{
+    static const char *const modes[] = {"1", "calls"};
+    fixture *f = *state;
+
+    put(&f->x, 3);
+    for (int k = 0; k < 2; k++) {
+        bg_graph *graph = NULL;
+        count_args *args;
+        char text[8192];
+        FILE *file;
+
+        put(&f->y, 0);
+        put(&f->z, 0);
+        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, count_alone, f, f->stream, NULL));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        EXPECT_OK(bg_replay(graph, f->stream));
+        args = bg_graph_args(graph, "count#0", sizeof *args);
+        assert_non_null(args);
+        args->y = f->z;
+        file = listen();
+        EXPECT_OK(bg_replay(graph, f->stream));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_non_null(strstr(told(file, text, sizeof text), "fault [mismatch] count#0"));
+        assert_true(get(&f->y) == 6 && get(&f->z) == 6);
+        bg_graph_destroy(graph);
+    }
+}
+
 /* What forward gives by value now, and gave at capture. */
 static void test_frozen(void **state)
 {
@@ -225,6 +305,69 @@ static void test_failing_pass(void **state)
     expect_usable(m.f, m.f->stream);
 }
 
+/* While someone captures in the mode that forbids what waits and allocates in any thread. */
+static void test_beside_a_capture(void **state)
+{
+    static const char *const modes[] = {"1", "calls"};
+    for (int k = 0; k < 2; k++) {
+        model m = {.f = *state, .factor = 2};
+        cudaGraph_t captured = NULL;
+        char text[4096];
+        bg_graph *graph;
+        FILE *file;
+
+        put(&m.f->x, 3);
+        put(&m.f->z, 0);
+        graph = capture(&m, modes[k]);
+        EXPECT_CUDA(cudaStreamBeginCapture(m.f->other, cudaStreamCaptureModeGlobal));
+        file = listen();
+        EXPECT_OK(bg_replay(graph, m.f->stream));
+        assert_string_equal(told(file, text, sizeof text), "");
+        EXPECT_CUDA(cudaStreamEndCapture(m.f->other, &captured));
+        EXPECT_CUDA(cudaGraphDestroy(captured));
+        assert_true(get(&m.f->z) == 24);
+        assert_int_equal(m.passes, 2);
+        bg_graph_destroy(graph);
+    }
+}
+
+static bg_status fork_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    TRY(bg_stream_wait_stream(f->other, stream));
+    TRY(BG_CALL(scale, f->other, .x = f->x, .y = f->y, .factor = 2));
+    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->y, .factor = 2));
+    return BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = 3);
+}
+
+/* What the end of the capture joins, the pass run eagerly leaves unjoined. */
+static void test_join_at_end(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+
+    if (hostcuda_seed == NULL)
+        skip();
+    options.join_at_end = true;
+    put(&f->x, 3);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        bg_graph *graph = NULL;
+        char text[4096];
+        FILE *file;
+
+        hostcuda_seed(seed);
+        assert_int_equal(setenv("BG_SHADOW", seed % 2 == 0 ? "1" : "calls", 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, fork_alone, f, f->stream, &options));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        file = listen();
+        EXPECT_OK(bg_replay(graph, f->stream));
+        assert_string_equal(told(file, text, sizeof text), "");
+        assert_true(get(&f->y) == 12 && get(&f->z) == 9);
+        bg_graph_destroy(graph);
+    }
+    hostcuda_seed(0);
+}
+
 static void test_bad_values(void **state)
 {
     static const char *const tolerances[] = {"rel",    "rel=",         "rel=-1",       "abs=x",   "f32=1",
@@ -294,12 +437,67 @@ static void test_failing_reference(void **state)
     expect_usable(m.f, m.f->stream);
 }
 
+BG_OP(around, BG_IN(x), BG_OUT(y))
+{
+    return BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = 2);
+}
+
+static bg_status around_reference(void *user, cudaStream_t stream)
+{
+    const around_args *args = user;
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+static bg_status around_alone(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    return BG_CALL(around, stream, .x = f->x, .y = f->y);
+}
+
+/* Inside a call that has one, too: nothing of it stays from replay to replay. */
+static void test_failing_inner_reference(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = NULL;
+    size_t blocks = 0;
+    char text[4096];
+    FILE *file;
+
+    if (hostcuda_count_live == NULL)
+        skip();
+    EXPECT_OK(bg_op_set_reference("around", around_reference));
+    EXPECT_OK(bg_op_set_reference("scale", failing_reference));
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    EXPECT_OK(bg_capture_forward(&graph, around_alone, f, f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    file = listen();
+    for (int i = 0; i < 3; i++) {
+        EXPECT_OK(bg_replay(graph, f->stream));
+        blocks = i == 0 ? hostcuda_count_live().blocks : blocks;
+    }
+    assert_non_null(strstr(told(file, text, sizeof text), "the reference of scale"));
+    assert_int_equal(hostcuda_count_live().blocks, blocks);
+    EXPECT_OK(bg_op_set_reference("scale", NULL));
+    EXPECT_OK(bg_op_set_reference("around", NULL));
+    bg_graph_destroy(graph);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_state_is_kept), TEST(test_frozen),           TEST(test_tolerance),
-                                       TEST(test_memory_nodes),  TEST(test_failing_pass),     TEST(test_bad_values),
-                                       TEST(test_references),    TEST(test_failing_reference)};
+    const struct CMUnitTest tests[] = {TEST(test_state_is_kept),
+                                       TEST(test_options_state),
+                                       TEST(test_changed_arguments),
+                                       TEST(test_frozen),
+                                       TEST(test_tolerance),
+                                       TEST(test_memory_nodes),
+                                       TEST(test_failing_pass),
+                                       TEST(test_beside_a_capture),
+                                       TEST(test_join_at_end),
+                                       TEST(test_bad_values),
+                                       TEST(test_references),
+                                       TEST(test_failing_reference),
+                                       TEST(test_failing_inner_reference)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
