@@ -132,6 +132,7 @@ static void dispose(bg_capture *capture)
         return;
     bg__live_remove(capture);
     bg__segment_discard(capture);
+    bg__capture_part(capture, capture->status != BG_OK ? capture->message : bg_last_error());
     bg__ignore(bg__capture_leave_pool(capture));
     bg__events_free(capture);
     for (int i = 0; i < capture->member_count; i++)
@@ -150,15 +151,15 @@ static void dispose(bg_capture *capture)
     free(capture);
 }
 
-static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
+/* All that comes before the first segment. */
+static bg_status prepare(bg_capture **result, cudaStream_t stream, const bg_capture_options *checked,
+                         const bg__ranks *ranks, bool whole)
 {
     bg_capture *capture = NULL;
-    bg_capture_options checked;
     size_t total;
     bg_status status;
 
-    BG__TRY(copy_options(&checked, options));
-    BG__TRY(check_options(&checked));
+    BG__TRY(check_options(checked));
     BG__TRY(check_place(stream));
     capture = calloc(1, sizeof *capture);
     if (capture == NULL) {
@@ -166,24 +167,45 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
         goto done;
     }
     capture->began_ms = bg__now_ms();
-    capture->options = checked;
+    capture->options = *checked;
     capture->origin = stream;
     capture->thread = bg__thread_id();
-    BG__TRY(bg__override_get(&capture->override, checked.eager_ops));
+    capture->parted = true; /* until all have come here */
+    BG__TRY(bg__override_get(&capture->override, checked->eager_ops));
     BG__TRY(resolve_debug(capture, whole));
-    BG__TRY(bg__graph_create(&capture->graph, checked.name, checked.pool));
+    BG__TRY(bg__graph_create(&capture->graph, checked->name, checked->pool));
+    bg__graph_join_ranks(capture->graph, ranks);
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
     BG__TRY(resolve_check(capture, whole));
     if (capture->debug == BG_DEBUG_STEP)
         BG__TRY(bg__debug_hooks.step_begin(&capture->graph->stepping));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
-    capture->graph->root.zero_tail = checked.zero_tail;
+    capture->graph->root.zero_tail = checked->zero_tail;
     BG__TRY(bg__capture_take_pool(capture));
-    BG__TRY(bg__state_save(&capture->state, checked.state, checked.state_count, "options.state", stream));
+    BG__TRY(bg__state_save(&capture->state, checked->state, checked->state_count, "options.state", stream));
     /* A launch waits for its segment's instantiation, so that other threads gain nothing. */
-    if (checked.worker_threads > 0 && !checked.launch_segments)
-        BG__TRY(bg__workers_start(&capture->workers, checked.worker_threads, capture->graph->device));
+    if (checked->worker_threads > 0 && !checked->launch_segments)
+        BG__TRY(bg__workers_start(&capture->workers, checked->worker_threads, capture->graph->device));
+    *result = capture;
+    capture = NULL;
+done:
+    dispose(capture);
+    return status;
+}
+
+static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
+{
+    bg_capture *capture = NULL;
+    bg_capture_options checked;
+    bg__ranks ranks;
+    bg_status status;
+
+    BG__TRY(copy_options(&checked, options));
+    BG__TRY(bg__ranks_take(&ranks, checked.ranks, "options.ranks"));
+    status = prepare(&capture, stream, &checked, &ranks, whole);
+    BG__TRY(bg__ranks_meet_before(&ranks, checked.name, status));
+    capture->parted = false;
     if (capture->debug != BG_DEBUG_FORWARD)
         BG__TRY(bg__segment_open(capture));
     bg__live_add(capture);
@@ -217,6 +239,7 @@ static void note_failure(bg_capture *capture, bg_status status)
 bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 {
     note_failure(capture, status);
+    bg__capture_part(capture, capture->message); /* the others wait */
     if (!capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
         bg__warn("%s: after the failure the stream could not be captured again; what the program launches before "
                  "bg_capture_end runs",
@@ -229,6 +252,7 @@ bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 static void throw_away(bg_capture *capture)
 {
     bg__segment_discard(capture);
+    bg__capture_part(capture, capture->status != BG_OK ? capture->message : "it was aborted");
     if (bg__state_restore(&capture->state, capture->origin) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
     dispose(capture);
@@ -278,6 +302,15 @@ done:
     return status;
 }
 
+/* The pass was a real one, and does not count. */
+static void restore_after(bg_capture *capture)
+{
+    note_failure(capture, BG_ERROR_RANKS);
+    if (capture->options.launch_segments && bg__state_restore(&capture->state, capture->origin) != BG_OK)
+        bg__warn("options.state could not be restored: %s", bg_last_error());
+    bg__fail_restore(capture->message);
+}
+
 static bg_status end(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
@@ -317,7 +350,13 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     if (capture->graph->watched)
         BG__TRY(bg__debug_hooks.note_nodes(capture->graph));
     measure(capture);
+    BG__TRY(bg__watch_note(capture->graph));
     BG__TRY(bg__debug_hooks.captured(capture->graph, capture->forward, capture->user, &capture->options));
+    status = bg__capture_meet_at_end(capture);
+    if (status != BG_OK) {
+        restore_after(capture);
+        goto done;
+    }
     *graph = capture->graph;
     capture->graph = NULL;
 done:
