@@ -399,17 +399,44 @@ done:
     return status;
 }
 
+/* Where one rank ends, all do: the others would wait for it in what comes next. Ranks have as many segments and calls,
+ * but not nodes. */
+static bg_status end_together(walk *w, const bg__step *step, bg_status status)
+{
+    bool ended = status != BG_OK || w->end->early;
+    char what[200], text[1024];
+    bg_status told;
+
+    if (!w->graph->ranks.there || (step->kind != BG__LAUNCH && step->kind != BG__CALL))
+        return status;
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    snprintf(what, sizeof what, "whether the walk over %.80s ends at %s %d", w->graph->name,
+             step->kind == BG__LAUNCH ? "segment" : "break", step->place);
+    told = bg__ranks_any(&w->graph->ranks, what, &ended);
+    if (status == BG_OK && told == BG_OK && ended && !w->end->early) {
+        bg__report_add(w->report, "stopped", BG_NOTE, NULL, NULL, "", "another rank stopped in %s %d",
+                       step->kind == BG__LAUNCH ? "segment" : "break", step->place);
+        bg__fail(BG_ERROR_RANKS, "%s: another rank stopped there", what);
+        end_with(w, BG_ERROR_RANKS);
+    }
+    if (status == BG_OK && told != BG_OK)
+        return told;
+    bg__fail_restore(text);
+    return status;
+}
+
 static bg_status run_all(walk *w)
 {
     bg_status status = BG_OK;
     for (int i = 0; i < w->graph->step_count && !w->end->early; i++) {
         const bg__step *step = &w->graph->steps[i];
         if (step->kind == BG__LAUNCH) {
-            BG__TRY(run_segment(w, i));
+            status = run_segment(w, i);
         } else if (step->kind != BG__SYNC) { /* waited already */
-            BG__TRY(run_step(w, i));
+            status = run_step(w, i);
             w->index++;
         }
+        BG__TRY(end_together(w, step, status));
     }
 done:
     return status;

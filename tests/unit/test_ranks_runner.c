@@ -258,6 +258,32 @@ static void test_failing_bucket(void **state)
     }
 }
 
+/* A rank that never comes is an error, and not one wait for each bucket. */
+static void capture_some(thread_rank *rank)
+{
+    const plan *p = rank->argument;
+    model m;
+
+    if (!open_model(&m, rank))
+        return;
+    if (rank->rank < p->size - 1)
+        thread_rank_keep(rank, bg_runner_capture(m.runner));
+    bg_runner_destroy(m.runner);
+}
+
+static void test_absent(void **state)
+{
+    thread_rank ranks[THREAD_RANKS_MAX];
+    plan p = {ALIKE, 4, false, true, BG_MODE_PIECEWISE};
+    (void)state;
+    thread_ranks_run(4, 0.3, capture_some, &p, ranks);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ranks[i].status, BG_ERROR_RANKS);
+        assert_non_null(strstr(ranks[i].error, "rank 3: did not come"));
+        assert_int_equal(ranks[i].calls, 1);
+    }
+}
+
 /* ---- runs ---- */
 
 static void run_apart(thread_rank *rank)
@@ -310,9 +336,13 @@ static void test_another_lazy_bucket(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alike),         cmocka_unit_test(test_another_configuration),
-        cmocka_unit_test(test_another_mode),  cmocka_unit_test(test_failing_bucket),
-        cmocka_unit_test(test_another_batch), cmocka_unit_test(test_another_lazy_bucket),
+        cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_another_configuration),
+        cmocka_unit_test(test_another_mode),
+        cmocka_unit_test(test_failing_bucket),
+        cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_another_batch),
+        cmocka_unit_test(test_another_lazy_bucket),
     };
     return cmocka_run_group_tests_name("ranks_runner", tests, NULL, NULL);
 }

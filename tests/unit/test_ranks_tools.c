@@ -54,7 +54,7 @@ static bg_status forward(void *user, cudaStream_t stream)
     passes++;
     for (int i = 0; i < CALLS && status == BG_OK; i++)
         status = BG_CALL(tool_turn, stream, .x = rank->x, .number = i);
-    return passes == 2 && is_at(FAILING, 0) ? BG_ERROR_STOPPED : status;
+    return is_at(FAILING, passes) ? BG_ERROR_STOPPED : status;
 }
 
 static void begin(thread_rank *rank)
@@ -160,16 +160,15 @@ static void test_bisect_varying(void **state)
 static void check_failing(thread_body body, const char *tool)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    for (int size = 2; size <= 4; size += 2) {
-        plan p = {FAILING, size, 1, 0, false};
-        thread_ranks_run(size, 20, body, &p, ranks);
-        for (int i = 0; i < size; i++) {
+    for (int k = 0; k < 6; k++) {
+        plan p = {FAILING, 2 + k / 3 * 2, 1, 1 + k % 3, false}; /* eagerly, at capture, eagerly once more */
+        thread_ranks_run(p.size, 20, body, &p, ranks);
+        for (int i = 0; i < p.size; i++) {
             assert_int_equal(ranks[i].status, i == 1 ? BG_ERROR_STOPPED : BG_ERROR_RANKS);
             assert_non_null(strstr(ranks[i].error, tool));
             assert_non_null(strstr(ranks[i].error, "BG_ERROR_STOPPED"));
-        }
-        for (int i = 1; i < size; i++)
             assert_int_equal(ranks[i].calls, ranks[0].calls);
+        }
     }
 }
 
@@ -194,6 +193,57 @@ static void test_shadow(void **state)
             assert_int_equal(ranks[i].error[0] == '\0', i != 1);
         }
         expect_same_way(ranks, size);
+    }
+}
+
+/* ---- bg_step ---- */
+
+static bool go_on(void *user, const bg_step_info *info)
+{
+    const thread_rank *rank = user;
+    const plan *p = rank->argument;
+    return rank->rank != p->odd || info->index != p->at;
+}
+
+static bg_status forward_with_break(void *user, cudaStream_t stream)
+{
+    bg_status status = forward(user, stream);
+    if (status == BG_OK)
+        status = bg_break(stream);
+    return status == BG_OK ? forward(user, stream) : status;
+}
+
+static void step(thread_rank *rank)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+    bg_status status;
+
+    begin(rank);
+    options.ranks = &rank->table;
+    RANK_OK(rank, bg_capture_forward(&graph, forward_with_break, rank, rank->stream, &options));
+    if (graph == NULL)
+        return;
+    thread_rank_put(rank, &rank->x, 3);
+    status = bg_step(graph, rank->stream, go_on, rank, &report);
+    RANK_EXPECT(rank, thread_rank_get(rank, &rank->x) != 3 * 2 * 2); /* the second segment has not run */
+    thread_rank_put(rank, &rank->x, 3);
+    keep(rank, status, report);
+    bg_graph_destroy(graph);
+}
+
+/* A rank that is told to stop in the first segment stops all after it. */
+static void test_step(void **state)
+{
+    thread_rank ranks[THREAD_RANKS_MAX];
+    plan p = {SOUND, 4, 2, 3, false};
+    (void)state;
+    thread_ranks_run(4, 20, step, &p, ranks);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(ranks[i].status, BG_OK);
+        assert_non_null(strstr(ranks[i].error, "stopped"));
+        assert_int_equal(ranks[i].calls, ranks[0].calls);
     }
 }
 
@@ -244,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bisect),  cmocka_unit_test(test_bisect_sound), cmocka_unit_test(test_bisect_varying),
         cmocka_unit_test(test_failing), cmocka_unit_test(test_shadow),       cmocka_unit_test(test_every_replay),
+        cmocka_unit_test(test_step),
     };
     return cmocka_run_group_tests_name("ranks_tools", tests, NULL, NULL);
 }
