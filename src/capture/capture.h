@@ -276,6 +276,13 @@ struct bg_capture {
     size_t free_bytes; /* at begin */
 };
 
+/* The program's options, or NULL, with all members; whether they are valid (options.c). */
+bg_status bg__capture_options_take(bg_capture_options *to, const bg_capture_options *from);
+bg_status bg__capture_options_check(const bg_capture_options *options);
+/* The debug mode, and what is checked, with what the environment says. whole: by bg_capture_forward. */
+bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole);
+bg_status bg__capture_resolve_check(bg_capture *capture, bool whole);
+
 /* Notes the first failure; what the program launches from here on falls into a capture that is thrown away. */
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
 
