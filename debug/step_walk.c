@@ -7,6 +7,7 @@
 #include "step_calls.h"
 #include "step_look.h"
 #include "step_nodes.h"
+#include "step_ranks.h"
 
 /* A segment, as it is gone through. */
 typedef struct part {
@@ -399,32 +400,6 @@ done:
     return status;
 }
 
-/* Where one rank ends, all do: the others would wait for it in what comes next. Ranks have as many segments and calls,
- * but not nodes. */
-static bg_status end_together(walk *w, const bg__step *step, bg_status status)
-{
-    bool ended = status != BG_OK || w->end->early;
-    char what[200], text[1024];
-    bg_status told;
-
-    if (!w->graph->ranks.there || (step->kind != BG__LAUNCH && step->kind != BG__CALL))
-        return status;
-    snprintf(text, sizeof text, "%s", bg_last_error());
-    snprintf(what, sizeof what, "whether the walk over %.80s ends at %s %d", w->graph->name,
-             step->kind == BG__LAUNCH ? "segment" : "break", step->place);
-    told = bg__ranks_any(&w->graph->ranks, what, &ended);
-    if (status == BG_OK && told == BG_OK && ended && !w->end->early) {
-        bg__report_add(w->report, "stopped", BG_NOTE, NULL, NULL, "", "another rank stopped in %s %d",
-                       step->kind == BG__LAUNCH ? "segment" : "break", step->place);
-        bg__fail(BG_ERROR_RANKS, "%s: another rank stopped there", what);
-        end_with(w, BG_ERROR_RANKS);
-    }
-    if (status == BG_OK && told != BG_OK)
-        return told;
-    bg__fail_restore(text);
-    return status;
-}
-
 static bg_status run_all(walk *w)
 {
     bg_status status = BG_OK;
@@ -436,7 +411,7 @@ static bg_status run_all(walk *w)
             status = run_step(w, i);
             w->index++;
         }
-        BG__TRY(end_together(w, step, status));
+        BG__TRY(bg__step_end_together(w->graph, step, w->report, w->end, status));
     }
 done:
     return status;
