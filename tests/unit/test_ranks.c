@@ -244,6 +244,34 @@ static void test_absent(void **state)
     }
 }
 
+/* Each way to debug a pass is one that all ranks go. */
+static void debug_on(thread_rank *rank)
+{
+    static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
+    for (int i = 0; i < 5; i++) {
+        bg_capture_options options = options_of(rank);
+        bg_graph *graph = NULL;
+        options.debug = modes[i];
+        RANK_OK(rank, bg_capture_forward(&graph, forward, rank, rank->stream, &options));
+        if (graph == NULL)
+            return;
+        thread_rank_put(rank, &rank->x, 3);
+        thread_rank_put(rank, &rank->y, 1);
+        RANK_OK(rank, bg_replay(graph, rank->stream));
+        RANK_EXPECT(rank, thread_rank_get(rank, &rank->y) == 2 * (1 + 6 + 3) && rank->entered == 0);
+        bg_graph_destroy(graph);
+    }
+}
+
+static void test_debug(void **state)
+{
+    thread_rank ranks[THREAD_RANKS_MAX];
+    plan p = {ALIKE, 2, true, false};
+    (void)state;
+    thread_ranks_run(2, 20, debug_on, &p, ranks);
+    assert_int_equal(ranks[0].calls, ranks[1].calls);
+}
+
 /* ---- the table ---- */
 
 static void check_table(fixture *f, const bg_ranks *table, const char *text)
@@ -332,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_failing_alike),
         cmocka_unit_test(test_aborted),
         cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_debug),
         cmocka_unit_test_setup_teardown(test_table, fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests_name("ranks", tests, NULL, NULL);
