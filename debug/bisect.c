@@ -141,8 +141,12 @@ static bg_status list_calls(bisection *b)
 /* The search goes the same way on all ranks. */
 static bg_status agree_on_calls(bisection *b)
 {
-    char brief[600];
-    bg__ranks_shorten(join(b, b->calls, b->count), brief, sizeof brief);
+    char brief[600], *end = b->pattern;
+    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call))
+        if (!call->eager)
+            end = stpcpy(stpcpy(end, call->name), ",");
+    *end = '\0';
+    bg__ranks_shorten(b->pattern, brief, sizeof brief);
     return bg__ranks_agree(&b->shadow.ranks, "bg_bisect, the captured calls", brief);
 }
 
