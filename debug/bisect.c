@@ -49,29 +49,35 @@ static bg_status try_eager(bisection *b, bg_verdict *verdict)
 {
     bg__shadow *s = &b->shadow;
     double began = bg__now_ms();
+    bool differs;
     size_t beyond;
     bg_status status;
 
     BG__TRY(bg__shadow_restore(s));
     BG__TRY(bg__shadow_run_eager(s, false, false));
     BG__TRY(bg__shadow_compare(s, true, NULL, &beyond));
-    *verdict = beyond > 0 ? BG_BAD : BG_GOOD;
+    differs = beyond > 0;
+    BG__TRY(bg__shadow_any(s, "the eager pass differs from itself", &differs));
+    *verdict = differs ? BG_BAD : BG_GOOD;
     BG__TRY(note_trial(b, NULL, 0, true, "the pass run eagerly once more, compared with itself", *verdict, began));
 done:
     return status;
 }
 
 /* A replay of b->shadow.graph. */
-static bg_status try_replay(bisection *b, size_t *beyond)
+static bg_status try_replay(bisection *b, bool *differs)
 {
     bg__shadow *s = &b->shadow;
     bg_status status = BG_OK;
+    size_t beyond;
 
-    *beyond = 0;
-    for (int i = 0; i < s->options.repeats && *beyond == 0; i++) {
+    *differs = false;
+    for (int i = 0; i < s->options.repeats && !*differs; i++) {
         BG__TRY(bg__shadow_restore(s));
         BG__TRY(bg__shadow_run_replay(s));
-        BG__TRY(bg__shadow_compare(s, false, NULL, beyond));
+        BG__TRY(bg__shadow_compare(s, false, NULL, &beyond));
+        *differs = beyond > 0;
+        BG__TRY(bg__shadow_any(s, "the replay differs", differs));
     }
 done:
     return status;
@@ -93,13 +99,13 @@ static bg_status try_set(bisection *b, const char *const *eager, size_t count, c
     bg__shadow *s = &b->shadow;
     double began = bg__now_ms();
     bg_graph *graph = NULL;
-    size_t beyond;
+    bool differs;
     bg_status status;
 
     BG__TRY(bg__shadow_capture(s, &b->pass, join(b, eager, count), &graph));
     BG__TRY(bg__shadow_set_graph(s, graph));
-    BG__TRY(try_replay(b, &beyond));
-    *verdict = beyond > 0 ? BG_BAD : BG_GOOD;
+    BG__TRY(try_replay(b, &differs));
+    *verdict = differs ? BG_BAD : BG_GOOD;
     BG__TRY(note_trial(b, eager, count, count == b->count, why, *verdict, began));
 done:
     s->graph = NULL;
@@ -149,6 +155,18 @@ static bg_status list_calls(bisection *b)
         if (!call->eager)
             b->calls[b->count++] = call->name;
     return BG_OK;
+}
+
+/* The search goes the same way on all ranks. */
+static bg_status agree_on_calls(bisection *b)
+{
+    char brief[600], *end = b->pattern;
+    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call))
+        if (!call->eager)
+            end = stpcpy(stpcpy(end, call->name), ",");
+    *end = '\0';
+    bg__ranks_shorten(b->pattern, brief, sizeof brief);
+    return bg__ranks_agree(&b->shadow.ranks, "bg_bisect, the captured calls", brief);
 }
 
 static const bg__call *find_call(const bisection *b, const char *name)
@@ -296,7 +314,6 @@ static bg_status ask_oracle(bisection *b, bool *differs)
     bg__shadow *s = &b->shadow;
     double began = bg__now_ms();
     bg_verdict verdict;
-    size_t beyond;
     bg_status status;
 
     *differs = false;
@@ -309,14 +326,14 @@ static bg_status ask_oracle(bisection *b, bool *differs)
     BG__TRY(bg__outline_note(s->report, b->graph));
     bg__shadow_tell_flow(s);
     BG__TRY(list_calls(b));
+    BG__TRY(agree_on_calls(b));
     BG__TRY(try_eager(b, &verdict));
     if (verdict == BG_BAD) {
         BG__TRY(bg__shadow_tell_varying(s, true, true));
         goto done;
     }
-    BG__TRY(try_replay(b, &beyond));
-    BG__TRY(note_trial(b, NULL, 0, false, "all captured", beyond > 0 ? BG_BAD : BG_GOOD, began));
-    *differs = beyond > 0;
+    BG__TRY(try_replay(b, differs));
+    BG__TRY(note_trial(b, NULL, 0, false, "all captured", *differs ? BG_BAD : BG_GOOD, began));
 done:
     return status;
 }
@@ -327,6 +344,7 @@ static bg_status replay_agrees(bisection *b, bool *agrees)
     bg__spans spans = {0};
     bg__snapshot first = {0};
     bg_status status = BG_OK;
+    bool varies;
 
     *agrees = true;
     for (size_t i = 0; i < s->output_count; i++) {
@@ -350,6 +368,9 @@ static bg_status replay_agrees(bisection *b, bool *agrees)
                             &found));
         *agrees &= found.beyond == 0;
     }
+    varies = !*agrees;
+    BG__TRY(bg__shadow_any(s, "the replay differs from itself", &varies));
+    *agrees = !varies;
 done:
     bg__snapshot_free(&first);
     bg__spans_free(&spans);

@@ -19,6 +19,11 @@ static const char *take_trace(void)
     return path;
 }
 
+static bool stays_diverted(const bg_graph *graph)
+{
+    return graph->stepping != NULL || graph->shadowing != NULL || bg__watch_is_wanted(graph);
+}
+
 bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
 {
     bg_status status = BG_OK;
@@ -29,7 +34,7 @@ bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, co
         bg__record_graph(graph);
         bg__draw_graph(graph);
     }
-    graph->diverted = graph->stepping != NULL || graph->shadowing != NULL || graph->trace != NULL || graph->recorded;
+    graph->diverted = stays_diverted(graph) || graph->trace != NULL || graph->recorded;
 done:
     return status;
 }
@@ -76,12 +81,18 @@ static bg_status replay(bg_graph *graph, cudaStream_t stream)
 
 bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
 {
-    bg_status status = replay(graph, stream);
+    bool entered;
+    bg_status status;
 
+    BG__TRY(bg__watch_enter(graph, &entered));
+    status = replay(graph, stream);
+    if (entered)
+        bg__watch_leave(graph);
     if (status == BG_OK && graph->recorded)
         bg__record_replay();
     if (status == BG_OK)
-        graph->diverted = graph->stepping != NULL || graph->shadowing != NULL;
+        graph->diverted = stays_diverted(graph);
+done:
     return status;
 }
 

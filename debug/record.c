@@ -1,5 +1,7 @@
 #include "record.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -52,13 +54,42 @@ static uint64_t count_replays(void)
     return record.replayed && replays == 0 ? 1 : replays;
 }
 
+/* A number that is not negative; false: it is none. */
+static bool read_number(const char *variable, long *number)
+{
+    const char *text = getenv(variable);
+    char *end;
+
+    if (text == NULL || !isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    *number = strtol(text, &end, 10);
+    return *end == '\0' && errno == 0;
+}
+
+/* By what launchers set. */
+static bool find_rank(long *rank, long *ranks)
+{
+    static const char *const pairs[][2] = {
+        {"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (read_number(pairs[i][0], rank) && read_number(pairs[i][1], ranks) && *rank < *ranks)
+            return true;
+    return false;
+}
+
 static bg_status print_process(void *user, FILE *out)
 {
     const char *format = "{\n  \"breakgraph\": \"%s\",\n  \"report_version\": %d,\n  \"process\": {\"pid\": %ld, "
-                         "\"device\": \"%s\", \"graphs\": %lu, \"replays\": %llu, \"ended\": %s}\n}\n";
+                         "\"device\": \"%s\", \"graphs\": %lu, \"replays\": %llu, \"ended\": %s";
+    long rank, ranks;
+
     (void)user;
     fprintf(out, format, bg_version(), BG__REPORT_VERSION, (long)getpid(), bg_device_kind(), record.graphs,
             (unsigned long long)count_replays(), record.ended ? "true" : "false");
+    if (find_rank(&rank, &ranks))
+        fprintf(out, ", \"rank\": %ld, \"ranks\": %ld", rank, ranks);
+    fputs("}\n}\n", out);
     return BG_OK;
 }
 

@@ -19,6 +19,7 @@ static bg_status take_options(bg__shadow *s, const bg_compare_options *from)
     if (from != NULL)
         BG__TRY(bg__sized_take(to, from, sizeof *to, offsetof(bg_compare_options, outputs), "options",
                                "BG_COMPARE_OPTIONS_INIT"));
+    BG__TRY(bg__ranks_take(&s->ranks, to->ranks, "options.ranks"));
     if (to->repeats == 0)
         to->repeats = 1;
     if (to->repeats < 0 || to->repeats > REPEATS_MAX)
@@ -104,6 +105,7 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     options.debug = BG_DEBUG_OFF;
     options.check = BG_REPLAY_CHECK_OFF;
     options.zero_tail = pass->zero_tail;
+    options.ranks = bg__ranks_table(&s->ranks);
     self->in_tool = true;
     bg__override_force(eager);
     status = bg_capture_forward(graph, pass->forward, pass->user, s->stream, &options);
@@ -111,6 +113,7 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     self->in_tool = in_tool;
     if (status != BG_OK) {
         char text[1024];
+        s->ranks.parted = true; /* all ranks know of it */
         bg__fail_where("%s, the capture", s->function);
         snprintf(text, sizeof text, "%s", bg_last_error());
         (void)bg__shadow_restore(s);
@@ -315,11 +318,20 @@ bg_status bg__shadow_restore(const bg__shadow *s)
     return status != BG_OK ? status : waited;
 }
 
+bg_status bg__shadow_any(bg__shadow *s, const char *what, bool *flag)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%s, whether %s", s->function, what);
+    return bg__ranks_any(&s->ranks, text, flag);
+}
+
 bg_status bg__shadow_finish(bg__shadow *s, bg_status status, bg_report **report)
 {
     char text[1024];
     bg_status restored = BG_OK;
 
+    snprintf(text, sizeof text, "the end of %s", s->function);
+    status = bg__ranks_finish(&s->ranks, text, status);
     snprintf(text, sizeof text, "%s", bg_last_error());
     if (s->stream != NULL) /* else nothing has begun */
         restored = bg__shadow_restore(s);

@@ -24,6 +24,7 @@ typedef struct bg__shadow {
     const char *function; /* the public one, for sentences */
     cudaStream_t stream;
     bg_compare_options options;
+    bg__ranks ranks; /* that go the same way */
     bg__tolerances tolerances;
     bg__references references;
     bgk_difference *room; /* device */
@@ -78,6 +79,9 @@ bg_status bg__shadow_compare(bg__shadow *shadow, bool eager,
                              bg_status (*each)(bg__shadow *shadow, bg__shadow_output *output,
                                                const bgk_difference *found),
                              size_t *beyond);
+
+/* Whether a rank says so; without ranks, this one. */
+bg_status bg__shadow_any(bg__shadow *shadow, const char *what, bool *flag);
 
 /* The graph call by call: "mismatch-born" for each call that leaves something else than that of the eager run that was
  * kept, which was recorded, when it gets that one's inputs (shadow_calls.c). Begins with memory as it was, and leaves

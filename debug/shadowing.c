@@ -57,6 +57,7 @@ static bg_status replay_and_compare(bg__shadow *s, bool *differs)
     BG__TRY(bg__shadow_run_replay(s));
     BG__TRY(bg__shadow_compare(s, false, tell_mismatch, &beyond));
     *differs |= beyond > 0;
+    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
 done:
     return status;
 }
@@ -170,6 +171,7 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
         uintptr_t begin = (uintptr_t)options->state[i].data;
         BG__TRY(bg__spans_add(&shadowing->state, begin, begin + bg_tensor_bytes(&options->state[i])));
     }
+    compared.ranks = bg__ranks_table(&graph->ranks);
     BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
     shadowing->shadow.graph = graph;
     graph->shadowing = shadowing;
@@ -213,12 +215,19 @@ static bg_status run_last_replay(struct bg__shadowing *g, bg_graph *graph)
     return timings != NULL ? bg__timings_take(graph, g->shadow.stream, timings) : bg__shadow_run_replay(&g->shadow);
 }
 
-/* Ends with memory as the replay leaves it; *replayed: what bg_replay returns is known. */
-static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_status *replayed)
+/* What one rank cannot do is not done by the others either. */
+static bg_status share(bg__shadow *s, const char *what, bg_status status)
+{
+    char text[200];
+    snprintf(text, sizeof text, "BG_SHADOW, %s of %.120s", what, s->graph->name);
+    return bg__ranks_share(&s->ranks, text, status);
+}
+
+/* The pass, from what memory holds now; memory is then as before. */
+static bg_status run_eager(struct bg__shadowing *g, bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
     bg_status status;
-    size_t beyond;
 
     g->known = false;
     BG__TRY(take_image(g, graph));
@@ -232,19 +241,57 @@ static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_stat
         g->begun = true;
     }
     bg__shadow_tell_flow(s);
-    *replayed = bg__shadow_run_replay(s);
+done:
+    return status;
+}
+
+static bg_status compare_outputs(bg__shadow *s, bool *differs)
+{
+    size_t beyond = 0;
+    bg_status status = bg__shadow_compare(s, false, tell_mismatch, &beyond);
+    *differs = beyond > 0;
+    BG__TRY(share(s, "the comparison", status));
+    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+done:
+    return status;
+}
+
+/* Call by call, and whether the pass agrees with itself. */
+static bg_status explain(struct bg__shadowing *g)
+{
+    bg__shadow *s = &g->shadow;
+    bg_status status = compare_calls(s, g->every_call);
+    bool found = bg_report_count(s->report) > 0;
+
+    g->explained = true;
+    BG__TRY(share(s, "the walk", status));
+    BG__TRY(bg__shadow_any(s, "there are findings", &found));
+    if (found && !g->varied) {
+        g->varied = true;
+        status = bg__shadow_tell_varying(s, true, false);
+    }
+    if (status == BG_OK)
+        status = bg__shadow_restore(s);
+    BG__TRY(share(s, "the repetition", status));
+done:
+    return status;
+}
+
+/* Ends with memory as the replay leaves it; *replayed: what bg_replay returns is known. */
+static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_status *replayed)
+{
+    bg__shadow *s = &g->shadow;
+    bool differs;
+    bg_status status;
+
+    BG__TRY(share(s, "the eager pass", run_eager(g, graph)));
+    *replayed = share(s, "a replay", bg__shadow_run_replay(s));
     if (*replayed != BG_OK)
         return BG_OK;
-    BG__TRY(bg__shadow_compare(s, false, tell_mismatch, &beyond));
-    if (!g->every_call && (beyond == 0 || g->explained))
+    BG__TRY(compare_outputs(s, &differs));
+    if (!g->every_call && (!differs || g->explained))
         goto done;
-    g->explained = true;
-    BG__TRY(compare_calls(s, g->every_call));
-    if (bg_report_count(s->report) > 0 && !g->varied) {
-        g->varied = true;
-        BG__TRY(bg__shadow_tell_varying(s, true, false));
-    }
-    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(explain(g));
     *replayed = run_last_replay(g, graph);
 done:
     return status;

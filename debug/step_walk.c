@@ -7,6 +7,7 @@
 #include "step_calls.h"
 #include "step_look.h"
 #include "step_nodes.h"
+#include "step_ranks.h"
 
 /* A segment, as it is gone through. */
 typedef struct part {
@@ -405,11 +406,12 @@ static bg_status run_all(walk *w)
     for (int i = 0; i < w->graph->step_count && !w->end->early; i++) {
         const bg__step *step = &w->graph->steps[i];
         if (step->kind == BG__LAUNCH) {
-            BG__TRY(run_segment(w, i));
+            status = run_segment(w, i);
         } else if (step->kind != BG__SYNC) { /* waited already */
-            BG__TRY(run_step(w, i));
+            status = run_step(w, i);
             w->index++;
         }
+        BG__TRY(bg__step_end_together(w->graph, step, w->report, w->end, status));
     }
 done:
     return status;

@@ -6,6 +6,7 @@
 #define BREAKGRAPH_CAPTURE_H
 
 #include <breakgraph/op.h>
+#include <breakgraph/ranks.h>
 #include <breakgraph/status.h>
 #include <breakgraph/tensor.h>
 
@@ -78,12 +79,17 @@ typedef struct bg_capture_options {
     const char *eager_ops; /* a pattern as bg_override_eager takes it, for this capture; that function's and
                             * BG_EAGER_OPS come after it. NULL: none */
     bg_replay_check check; /* FROM_ENV */
+    const bg_ranks *ranks; /* NULL: this process alone. Else the capture is in step with that of the other ranks: they
+                            * compare the graph's name before it, and after each segment the eager call that follows, or
+                            * that the pass is over and with how many segments and breaks. Where the capture of one
+                            * fails those of all do, the others with RANKS and its sentence. Replays tell ranks->enter
+                            * and step where they are */
 } bg_capture_options;
 
 #define BG_CAPTURE_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(bg_capture_options), NULL, cudaStreamCaptureModeThreadLocal, BG_DEBUG_FROM_ENV, true, false, false,     \
-            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL, BG_REPLAY_CHECK_FROM_ENV                          \
+            false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL, BG_REPLAY_CHECK_FROM_ENV, NULL                    \
     }
 
 typedef struct bg_graph_info {
@@ -129,7 +135,7 @@ typedef struct bg_call_info {
  * between them. options may be NULL (BG_CAPTURE_OPTIONS_INIT). *capture is to be ended or aborted by the same thread;
  * it is NULL after an error. Errors: INVALID_ARGUMENT (a NULL, the legacy stream, a stream of another device, a bad
  * environment variable), ALREADY_CAPTURING (this thread, or that stream), FOREIGN_CAPTURE (someone else captures
- * stream), BUSY (inside an eager body; options.pool is in use), UNSUPPORTED, OUT_OF_MEMORY, CUDA. */
+ * stream), BUSY (inside an eager body; options.pool is in use), RANKS, UNSUPPORTED, OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_capture_options *options);
 
 /* Ends the capture and makes *graph, which the caller owns. It consumes the capture, whatever it returns; after an

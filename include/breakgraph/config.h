@@ -104,12 +104,18 @@ typedef struct bg_runner_config {
     const bg_tensor *state;       /* NULL; state_count tensors that a pass changes, saved before the warm-ups and put */
     size_t state_count;           /* back after */
     struct bg_config_text *text_; /* NULL; the strings of bg_runner_config_set */
+    /* NULL: this process alone. Else ranks capture the same buckets in the same order, after they have compared their
+     * configurations, eager ops and buckets; a bucket that fails on one fails on all. A lazy bucket is captured when
+     * all ranks come to it. Which bucket a batch runs by is a function of the batch and the configuration alone, so
+     * that equal batches need no word; veto and pad_across_ranks must then answer alike on all ranks. With
+     * ranks->compare_choices, and in every debug mode, each choice is compared before it runs. */
+    const bg_ranks *ranks;
 } bg_runner_config;
 
 #define BG_RUNNER_CONFIG_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(bg_runner_config), BG_MODE_PIECEWISE, "powers", 512, 1, 1, 0.0, NULL, false, true, 0,                   \
-            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL                                             \
+            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL                                       \
     }
 
 /* Sets one field by its name: mode, schedule, max_tokens, max_query_len, warmups, max_padding, eager_ops, lazy,

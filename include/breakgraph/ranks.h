@@ -13,7 +13,8 @@ BG_BEGIN_C_
 
 /* How a rank talks to the others. All functions are called by all ranks in the same order, each with the same what, a
  * phrase for messages ("before the capture of bucket 8"). Their failure is BG_ERROR_RANKS on every rank, with
- * bg_last_error() that names the ranks and what each was at. user is given to each. */
+ * bg_last_error() that names the ranks and what each was at. user is given to each. Whoever takes a table copies it;
+ * user must outlive the graphs that were made with it, unless retain and release see to that. */
 typedef struct bg_ranks {
     size_t struct_size; /* set by BG_RANKS_INIT */
     int rank, size;
@@ -28,8 +29,9 @@ typedef struct bg_ranks {
      * (release). */
     void (*retain)(void *user);
     void (*release)(void *user);
-    /* NULL, or around each replay: what runs, where it is, for a watchdog. enter and leave come in pairs. step: the
-     * replay's step of that number (segment, eager call, copy) has been queued on stream. */
+    /* NULL, or around each replay: what runs, where it is, for a watchdog. enter and leave come in pairs: leave after
+     * each enter that returned OK, also where a step failed. step: the replay's step of that number (segment, eager
+     * call, copy) has been queued on stream. A failure of enter or step is the replay's. The texts live until leave. */
     bg_status (*enter)(void *user, const char *graph, uint64_t replay, int steps);
     bg_status (*step)(void *user, int step, const char *text, cudaStream_t stream);
     void (*leave)(void *user);

@@ -34,11 +34,14 @@ typedef struct bg_compare_options {
     const char *tolerances; /* by dtype and op, on top of tolerance: "f16:ulp=4; attention:rel=1e-3,abs=1e-6"; NULL:
                              * none. BG_TOLERANCE in the environment has the same form, and comes after it */
     bool outputs_only;      /* true: bg_shadow goes call by call only where the outputs differ */
+    const bg_ranks *ranks;  /* NULL: this process alone. Else all ranks call the tool together: what differs on one rank
+                             * counts as differing on all, so that all run the same passes, captures and replays; each
+                             * reports what it finds itself, a bisect's culprits all */
 } bg_compare_options;
 
 #define BG_COMPARE_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
-        sizeof(bg_compare_options), {0, 0, 0}, NULL, 0, NULL, 0, 1, NULL, false                                        \
+        sizeof(bg_compare_options), {0, 0, 0}, NULL, 0, NULL, 0, 1, NULL, false, NULL                                  \
     }
 
 /* Runs forward(user, stream) eagerly, as plain calls, and by replay of a graph captured from it, from the same contents

@@ -42,7 +42,8 @@ typedef struct bg_step_info {
  * the one that was made first; eager calls and copies in their places. Each node runs in a CUDA graph of its own, and
  * is waited for. The results are those of bg_replay, bit for bit. A segment that cannot be taken apart (memory nodes,
  * conditional nodes) is launched as a whole, of which a note tells. each (NULL: none) is called after every one; where
- * it returns false the replay ends there, with a note.
+ * it returns false the replay ends there, with a note. Of a graph that was captured with ranks all ranks step at once;
+ * where one ends, for whatever reason, the others end after that segment or eager call.
  *
  * BG_OK: the tool worked, *report is the caller's to destroy, and what it found is in it ("fault", "nan-born",
  * "inf-born", "stopped", "not-stepped", "not-counted": docs/findings.md). A fault ends the replay; after one that took

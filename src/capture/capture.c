@@ -1,101 +1,11 @@
 /* A capture's life: begin, end, abort, failure. */
 #include "capture/capture.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKERS_MAX = 64 };
-
-/* ---- options ---- */
-
-static bg_status copy_options(bg_capture_options *to, const bg_capture_options *from)
-{
-    *to = (bg_capture_options)BG_CAPTURE_OPTIONS_INIT;
-    if (from == NULL)
-        return BG_OK;
-    return bg__sized_take(to, from, sizeof *to, offsetof(bg_capture_options, mode), "options",
-                          "BG_CAPTURE_OPTIONS_INIT");
-}
-
-static bg_status check_options(const bg_capture_options *options)
-{
-    if (options->mode != cudaStreamCaptureModeGlobal && options->mode != cudaStreamCaptureModeThreadLocal &&
-        options->mode != cudaStreamCaptureModeRelaxed)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.mode is %d, no cudaStreamCaptureMode", (int)options->mode);
-    if ((int)options->debug < BG_DEBUG_FROM_ENV || options->debug > BG_DEBUG_STEP)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.debug is %d, no bg_debug", (int)options->debug);
-    if ((int)options->check < BG_REPLAY_CHECK_FROM_ENV || options->check > BG_REPLAY_CHECK_ON)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.check is %d, no bg_replay_check", (int)options->check);
-    if (options->worker_threads < 0 || options->worker_threads > WORKERS_MAX)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.worker_threads is %d; allowed are 0 to %d",
-                        options->worker_threads, WORKERS_MAX);
-    if (options->state == NULL && options->state_count > 0)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, options.state_count %zu",
-                        options->state_count);
-    return BG_OK;
-}
-
-static bg_status resolve_debug(bg_capture *capture, bool whole)
-{
-    static const char *const names[] = {"off", "forward", "ops", "sync", "step", NULL};
-    static const bg_debug values[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
-    bg_status status = BG_OK;
-    int index = 0;
-
-    capture->debug = capture->options.debug;
-    if (capture->debug == BG_DEBUG_FROM_ENV) {
-        BG__TRY(bg__env_choice("BG_DEBUG", names, 0, &index));
-        capture->debug = values[index];
-    }
-    if (!bg__override_breakable(capture->override) &&
-        (capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_OPS)) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "BG_BREAKABLE=0 captures everything, the debug mode %s runs "
-                          "everything eagerly; unset one of them",
-                          capture->debug == BG_DEBUG_OPS ? "ops" : "forward");
-        goto done;
-    }
-    if (capture->debug == BG_DEBUG_FORWARD && !whole) {
-        bg__warn("the debug mode forward needs bg_capture_forward; between begin and end every op is a break instead");
-        capture->debug = BG_DEBUG_OPS;
-    }
-done:
-    return status;
-}
-
-/* Poisoned replays run eager bodies, which a capture that launches nothing has not done; captures before the one that
- * counts would take of its pool. */
-static bg__captured_check choose_check(const bg_capture *capture, const char *name, bool whole)
-{
-    static atomic_flag told = ATOMIC_FLAG_INIT;
-    bool twice = strcmp(name, "twice") == 0;
-    bool fits = twice ? capture->options.pool == NULL : capture->options.launch_segments;
-
-    if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
-        return twice ? BG__CHECK_TWICE : BG__CHECK_POISON;
-    if (!atomic_flag_test_and_set(&told))
-        bg__warn(
-            "BG_CHECK=%s looks at passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s is not looked "
-            "at, nor are others like it",
-            name, twice ? "without options.pool" : "with options.launch_segments", capture->graph->name);
-    return BG__CHECK_NOTHING;
-}
-
-static bg_status resolve_check(bg_capture *capture, bool whole)
-{
-    static const char *const names[] = {"off", "replay", "twice", "poison", NULL};
-    bg_status status = BG_OK;
-    int index = 0;
-
-    if (capture->options.check == BG_REPLAY_CHECK_FROM_ENV)
-        status = bg__env_choice("BG_CHECK", names, 0, &index);
-    capture->graph->watched = capture->options.check == BG_REPLAY_CHECK_ON || index == 1;
-    if (status == BG_OK && index > 1)
-        capture->check = choose_check(capture, names[index], whole);
-    return status;
-}
+/* ---- begin ---- */
 
 /* cudaStreamGetDevice fails on a stream that captures (measured), so that the stream's device comes last. */
 static bg_status check_place(cudaStream_t stream)
@@ -123,8 +33,6 @@ done:
     return status;
 }
 
-/* ---- begin ---- */
-
 /* Gives back all that a capture holds, but not the graph once it has been handed out. */
 static void dispose(bg_capture *capture)
 {
@@ -132,6 +40,7 @@ static void dispose(bg_capture *capture)
         return;
     bg__live_remove(capture);
     bg__segment_discard(capture);
+    bg__capture_part(capture, capture->status != BG_OK ? capture->message : bg_last_error());
     bg__ignore(bg__capture_leave_pool(capture));
     bg__events_free(capture);
     for (int i = 0; i < capture->member_count; i++)
@@ -150,15 +59,15 @@ static void dispose(bg_capture *capture)
     free(capture);
 }
 
-static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
+/* All that comes before the first segment. */
+static bg_status prepare(bg_capture **result, cudaStream_t stream, const bg_capture_options *checked,
+                         const bg__ranks *ranks, bool whole)
 {
     bg_capture *capture = NULL;
-    bg_capture_options checked;
     size_t total;
     bg_status status;
 
-    BG__TRY(copy_options(&checked, options));
-    BG__TRY(check_options(&checked));
+    BG__TRY(bg__capture_options_check(checked));
     BG__TRY(check_place(stream));
     capture = calloc(1, sizeof *capture);
     if (capture == NULL) {
@@ -166,24 +75,49 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
         goto done;
     }
     capture->began_ms = bg__now_ms();
-    capture->options = checked;
+    capture->options = *checked;
     capture->origin = stream;
     capture->thread = bg__thread_id();
-    BG__TRY(bg__override_get(&capture->override, checked.eager_ops));
-    BG__TRY(resolve_debug(capture, whole));
-    BG__TRY(bg__graph_create(&capture->graph, checked.name, checked.pool));
+    capture->parted = true; /* until all have come here */
+    BG__TRY(bg__override_get(&capture->override, checked->eager_ops));
+    BG__TRY(bg__capture_resolve_debug(capture, whole));
+    BG__TRY(bg__graph_create(&capture->graph, checked->name, checked->pool));
+    bg__graph_join_ranks(capture->graph, ranks);
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
-    BG__TRY(resolve_check(capture, whole));
+    BG__TRY(bg__capture_resolve_check(capture, whole));
     if (capture->debug == BG_DEBUG_STEP)
         BG__TRY(bg__debug_hooks.step_begin(&capture->graph->stepping));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
-    capture->graph->root.zero_tail = checked.zero_tail;
+    capture->graph->root.zero_tail = checked->zero_tail;
     BG__TRY(bg__capture_take_pool(capture));
-    BG__TRY(bg__state_save(&capture->state, checked.state, checked.state_count, "options.state", stream));
+    BG__TRY(bg__state_save(&capture->state, checked->state, checked->state_count, "options.state", stream));
     /* A launch waits for its segment's instantiation, so that other threads gain nothing. */
-    if (checked.worker_threads > 0 && !checked.launch_segments)
-        BG__TRY(bg__workers_start(&capture->workers, checked.worker_threads, capture->graph->device));
+    if (checked->worker_threads > 0 && !checked->launch_segments)
+        BG__TRY(bg__workers_start(&capture->workers, checked->worker_threads, capture->graph->device));
+    *result = capture;
+    capture = NULL;
+done:
+    dispose(capture);
+    return status;
+}
+
+static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
+{
+    bg_capture *capture = NULL;
+    bg_capture_options checked;
+    bg__ranks ranks;
+    bg_status status;
+
+    BG__TRY(bg__capture_options_take(&checked, options));
+    BG__TRY(bg__ranks_take(&ranks, checked.ranks, "options.ranks"));
+    status = prepare(&capture, stream, &checked, &ranks, whole);
+    if (status != BG_OK) {
+        (void)bg__ranks_meet_before(&ranks, checked.name, status);
+        goto done;
+    }
+    BG__TRY(bg__ranks_meet_before(&ranks, checked.name, BG_OK));
+    capture->parted = false;
     if (capture->debug != BG_DEBUG_FORWARD)
         BG__TRY(bg__segment_open(capture));
     bg__live_add(capture);
@@ -217,6 +151,7 @@ static void note_failure(bg_capture *capture, bg_status status)
 bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 {
     note_failure(capture, status);
+    bg__capture_part(capture, capture->message); /* the others wait */
     if (!capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
         bg__warn("%s: after the failure the stream could not be captured again; what the program launches before "
                  "bg_capture_end runs",
@@ -229,6 +164,7 @@ bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 static void throw_away(bg_capture *capture)
 {
     bg__segment_discard(capture);
+    bg__capture_part(capture, capture->status != BG_OK ? capture->message : "it was aborted");
     if (bg__state_restore(&capture->state, capture->origin) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
     dispose(capture);
@@ -278,6 +214,15 @@ done:
     return status;
 }
 
+/* The pass was a real one, and does not count. */
+static void restore_after(bg_capture *capture)
+{
+    note_failure(capture, BG_ERROR_RANKS);
+    if (capture->options.launch_segments && bg__state_restore(&capture->state, capture->origin) != BG_OK)
+        bg__warn("options.state could not be restored: %s", bg_last_error());
+    bg__fail_restore(capture->message);
+}
+
 static bg_status end(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
@@ -317,7 +262,13 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     if (capture->graph->watched)
         BG__TRY(bg__debug_hooks.note_nodes(capture->graph));
     measure(capture);
+    BG__TRY(bg__watch_note(capture->graph));
     BG__TRY(bg__debug_hooks.captured(capture->graph, capture->forward, capture->user, &capture->options));
+    status = bg__capture_meet_at_end(capture);
+    if (status != BG_OK) {
+        restore_after(capture);
+        goto done;
+    }
     *graph = capture->graph;
     capture->graph = NULL;
 done:

@@ -5,6 +5,7 @@
 #include <breakgraph/capture.h>
 #include <breakgraph/stream.h>
 
+#include "base/ranks.h"
 #include "capture/tools.h"
 #include "memory/ledger.h"
 #include "memory/memory.h"
@@ -159,6 +160,9 @@ struct bg_graph {
     bool recorded;                   /* BG_REPORT knows of it */
     void *notes;                     /* the debugging tools' */
     void (*free_notes)(void *notes);
+    bg__ranks ranks; /* that it was captured with */
+    char **texts;    /* its steps', for ranks.table.step; NULL: nobody is told */
+    bool entered;    /* a replay of which is told */
 };
 
 bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
@@ -181,6 +185,24 @@ const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t by
 bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
 bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
 bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);
+
+/* ---- ranks (ranks.c) ----------------------------------------------------------------------------------------- */
+
+/* A graph captured with ranks holds what its collectives need, until it is destroyed. */
+void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks);
+void bg__graph_leave_ranks(bg_graph *graph);
+
+/* Whether the table is told of replays. */
+static inline bool bg__watch_is_wanted(const bg_graph *graph)
+{
+    return graph->ranks.there && graph->ranks.table.enter != NULL;
+}
+/* At the end of the capture. */
+bg_status bg__watch_note(bg_graph *graph);
+/* Around a replay's steps, and after each; what is inside of another one is that one's. */
+bg_status bg__watch_enter(bg_graph *graph, bool *entered);
+bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream);
+void bg__watch_leave(bg_graph *graph);
 
 /* ---- captures (capture.c) ------------------------------------------------------------------------------------ */
 
@@ -245,12 +267,21 @@ struct bg_capture {
     bool in_body;                /* a body runs at a break */
     int depth;                   /* library calls for this capture on the stack: the outermost one may free it */
     bool aborted;                /* inside of one */
+    int meetings;                /* with other ranks, after the one before the first segment */
+    bool parted;                 /* there will be no more */
     bg_status status;            /* the first failure */
     char message[1024];
     uint64_t range; /* of the open segment */
     double began_ms;
     size_t free_bytes; /* at begin */
 };
+
+/* The program's options, or NULL, with all members; whether they are valid (options.c). */
+bg_status bg__capture_options_take(bg_capture_options *to, const bg_capture_options *from);
+bg_status bg__capture_options_check(const bg_capture_options *options);
+/* The debug mode, and what is checked, with what the environment says. whole: by bg_capture_forward. */
+bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole);
+bg_status bg__capture_resolve_check(bg_capture *capture, bool whole);
 
 /* Notes the first failure; what the program launches from here on falls into a capture that is thrown away. */
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
@@ -272,9 +303,17 @@ bg_status bg__step_sync(bg_capture *capture);
 /* Ends a capture whose work nobody wants. */
 void bg__segment_discard(bg_capture *capture);
 
-/* A break around body work: close, run (NULL: nothing), open. */
+/* A break around body work: close, run (NULL: nothing), open. call: what runs there; NULL for a bare break. */
 typedef bg_status (*bg__at_break)(bg_capture *capture, void *user);
-bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user);
+bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_break run, void *user);
+
+/* Meetings with other ranks (ranks.c); nothing without any. Before a capture of that name begins, also where it cannot,
+ * with status: each rank's own failure, or RANKS. */
+bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, bg_status status);
+bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call);
+bg_status bg__capture_meet_at_end(bg_capture *capture);
+/* Tells them, once, that this capture has failed; bg_last_error() stays. */
+void bg__capture_part(bg_capture *capture, const char *why);
 
 /* The op calls of a capture (ops.c). */
 extern const bg__capture_hooks bg__capture_op_hooks;

@@ -179,6 +179,7 @@ void bg_graph_destroy(bg_graph *graph)
     if (graph->notes != NULL)
         graph->free_notes(graph->notes);
     bg__debug_hooks.destroyed(graph);
+    bg__graph_leave_ranks(graph); /* its executable graphs are gone */
     free(graph->steps);
     free(graph->segments);
     free(graph->sites);

@@ -207,7 +207,7 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
     if (call->eager) {
         at_break at = {op, call, args};
         bg__pending_note();
-        status = bg__capture_break(capture, run_at_break, &at);
+        status = bg__capture_break(capture, call, run_at_break, &at);
     } else {
         status = capture_inline(capture, call, stream, args);
     }
@@ -285,7 +285,7 @@ static bg_status break_in_capture(bg_capture *capture, cudaStream_t stream, cons
     BG__TRY(bg__capture_check(capture));
     BG__TRY(bg__capture_claim(capture, stream, site, &kind));
     if (kind == BG__FORKED && bg__override_breakable(capture->override) && !capture->options.inline_eager)
-        BG__TRY(bg__capture_break(capture, NULL, NULL));
+        BG__TRY(bg__capture_break(capture, NULL, NULL, NULL));
 done:
     return status;
 }

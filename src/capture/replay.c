@@ -295,9 +295,13 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 
 bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream)
 {
-    bg_status status = prepare(graph, stream);
-    if (status == BG_OK)
-        graph->use->busy = true;
+    bool entered;
+    bg_status status;
+
+    BG__TRY(prepare(graph, stream));
+    BG__TRY(bg__watch_enter(graph, &entered));
+    graph->use->busy = true;
+done:
     return status;
 }
 
@@ -306,11 +310,14 @@ bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream)
     bg_status status = run_step(graph, &graph->steps[step], stream);
     if (status != BG_OK)
         blame_step(graph, &graph->steps[step]);
+    else
+        status = bg__watch_step(graph, step, stream);
     return status;
 }
 
 bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status)
 {
+    bg__watch_leave(graph);
     graph->use->busy = false;
     if (stream == cudaStreamPerThread)
         status = leave_per_thread_stream(graph, status);

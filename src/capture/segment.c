@@ -199,13 +199,15 @@ done:
     return status;
 }
 
-bg_status bg__capture_break(bg_capture *capture, bg__at_break run, void *user)
+bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_break run, void *user)
 {
     bg_status status;
 
     capture->graph->breaks++;
     bg__ranges_enter_break(capture);
     BG__TRY(bg__segment_close(capture, true));
+    if (!capture->aborted)
+        BG__TRY(bg__capture_meet_at_break(capture, call));
     if (capture->holds_pool) {
         bg__pool_break(capture->graph->pool);
         /* A stream that waits on an event from before a break forks from where the segment begins. */

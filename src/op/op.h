@@ -222,6 +222,8 @@ bg_status bg__override_get(bg__override **override, const char *own);
 void bg__override_free(bg__override *override);
 /* INVALID_ARGUMENT, with from before it, where a pattern of list is malformed; NULL and "" are fine. */
 bg_status bg__override_check(const char *list, const char *from);
+/* All patterns in their order, with commas between; the caller frees *text. */
+bg_status bg__override_text(const bg__override *override, char **text);
 /* false: BG_BREAKABLE=0, everything is captured. */
 bool bg__override_breakable(const bg__override *override);
 /* Whether call is eager: fallback unless a pattern says otherwise. */

@@ -287,6 +287,28 @@ void bg__override_free(bg__override *override)
     free(override);
 }
 
+bg_status bg__override_text(const bg__override *override, char **text)
+{
+    static const char inlined[] = "BG_BREAKABLE=0, ";
+    size_t bytes = sizeof inlined;
+    char *end;
+
+    for (int i = 0; i < override->count; i++)
+        bytes += override->patterns[i].length + 2;
+    *text = end = malloc(bytes);
+    if (end == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for eager patterns");
+    end = stpcpy(end, override->breakable ? "" : inlined);
+    for (int i = 0; i < override->count; i++) {
+        const pattern *p = &override->patterns[i];
+        end = stpcpy(end, p->negate ? "!" : "");
+        end = mempcpy(end, p->text, p->length);
+        *end++ = i + 1 < override->count ? ',' : '\0';
+    }
+    *end = '\0';
+    return BG_OK;
+}
+
 bool bg__override_breakable(const bg__override *override)
 {
     return override->breakable;

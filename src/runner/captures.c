@@ -64,6 +64,18 @@ done:
     return status;
 }
 
+/* So do all ranks, to the same. */
+static bg_status resolve_together(bg_runner *runner, bool *replanned)
+{
+    return bg__runner_agree_on_mode(runner, resolve(runner, replanned));
+}
+
+/* Whether ranks still do the same: where not, each further bucket would only wait for them. */
+static bg_status check_step(const bg_runner *runner)
+{
+    return runner->ranks.parted ? BG_ERROR_RANKS : BG_OK;
+}
+
 /* ---- one bucket ---- */
 
 static bg_context context_of(const bg__bucket *bucket, bg_phase phase)
@@ -105,12 +117,12 @@ static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
     return status;
 }
 
-static void name_bucket(const bg__bucket *bucket, char *name, size_t bytes)
+/* One rank's failure is all ranks'. */
+static bg_status share(bg_runner *runner, bg_status status, const char *when, const char *name)
 {
-    int length = snprintf(name, bytes, "%s %s %d", bg__mode_name(bucket->mode), bucket->decode ? "decode" : "tokens",
-                          bucket->tokens);
-    if (bucket->variant > 0 && length > 0 && (size_t)length < bytes)
-        snprintf(name + length, bytes - (size_t)length, " variant %d", bucket->variant);
+    char what[160];
+    snprintf(what, sizeof what, "%s of %s", when, name);
+    return bg__ranks_share(&runner->ranks, what, status);
 }
 
 static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char *name)
@@ -129,23 +141,30 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     options.pool = runner->pool;
     options.state = runner->config.state;
     options.state_count = runner->config.state_count;
-    BG__TRY(bg__pass_open_bucket(runner, name));
+    options.ranks = bg__ranks_table(&runner->ranks);
+    status = bg__pass_open_bucket(runner, name);
+    if (status != BG_OK) {
+        (void)bg__ranks_meet_before(&runner->ranks, name, status);
+        return share(runner, status, "the capture", name);
+    }
     observe(runner);
     bg__context_set(&context);
     status = bg__pass_prepare(runner, &context);
-    if (status == BG_OK)
+    if (status != BG_OK)
+        (void)bg__ranks_meet_before(&runner->ranks, name, status);
+    else
         status = bg_capture_forward(&bucket->graph, forward_of_bucket, bucket, runner->stream, &options);
     bg__context_reset();
     observe_no_more();
     if (status == BG_OK)
         status = bg__buffers_note(runner, bucket->tokens, bucket->graph);
+    status = share(runner, status, "the capture", name);
     if (status != BG_OK) {
         bg_graph_destroy(bucket->graph);
         bucket->graph = NULL;
     }
     bg__pool_bucket_end(runner->pool, &figures);
     bucket->pool_bytes = figures.bytes;
-done:
     return status;
 }
 
@@ -169,24 +188,30 @@ static bg_status capture(bg_runner *runner, bg__bucket *bucket, bool fill, bool 
     char name[80];
 
     *replanned = false;
-    name_bucket(bucket, name, sizeof name);
+    bg__bucket_name(bucket, name, sizeof name);
     free(bucket->failure);
     bucket->failure = NULL;
     bg_graph_destroy(bucket->graph);
     bucket->graph = NULL;
-    if (fill)
+    if (fill && !runner->ranks.there)
         BG__TRY(bg__inputs_fill(runner, bucket->tokens));
-    pass = warm_up(runner, bucket);
+    else if (fill)
+        pass = bg__inputs_fill(runner, bucket->tokens); /* the others go on to the next bucket, and so must this one */
+    if (pass == BG_OK)
+        pass = warm_up(runner, bucket);
+    pass = share(runner, pass, "the warm-up", name);
+    BG__TRY(check_step(runner));
     if (pass == BG_OK && !runner->resolved && runner->config.warmups > 0) {
-        BG__TRY(resolve(runner, replanned));
+        BG__TRY(resolve_together(runner, replanned));
         if (*replanned)
             goto done;
     }
     if (pass == BG_OK)
         pass = capture_graph(runner, bucket, name);
+    BG__TRY(check_step(runner));
     if (!runner->resolved && (pass == BG_OK || runner->config.warmups == 0)) {
         char *text = pass == BG_OK ? NULL : strdup(bg_last_error());
-        status = resolve(runner, replanned);
+        status = resolve_together(runner, replanned);
         if (status == BG_OK && text != NULL)
             bg__fail(pass, "%s", text);
         free(text);
@@ -242,8 +267,10 @@ bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replan
     bg_status failed = BG_OK, status;
 
     *replanned = false;
-    BG__TRY(bg__state_save(&state, config->state, config->state_count, "config.state", runner->stream));
-    BG__TRY(save_inputs(runner, bucket->tokens, &inputs));
+    status = bg__state_save(&state, config->state, config->state_count, "config.state", runner->stream);
+    if (status == BG_OK)
+        status = save_inputs(runner, bucket->tokens, &inputs);
+    BG__TRY(share(runner, status, "before the capture", "a lazy bucket"));
     status = capture(runner, bucket, false, replanned, &failed);
     status = put_back(&state, status, runner->stream);
     status = put_back(&inputs, status, runner->stream);
@@ -304,8 +331,10 @@ bg_status bg_runner_capture(bg_runner *runner)
     BG__NEED(runner);
     bg__pending_note();
     BG__TRY(bg__runner_check_idle(runner, __func__));
-    BG__TRY(bg__runner_check_place(runner, __func__));
-    BG__TRY(bg__runner_check_capture(__func__));
+    status = bg__runner_check_place(runner, __func__);
+    if (status == BG_OK)
+        status = bg__runner_check_capture(__func__);
+    BG__TRY(bg__runner_agree(runner, status));
     runner->frozen = true;
     if (runner->config.lazy && runner->plan.bucket_count > 0 && !any_captured(runner)) {
         forget_failures(runner); /* the next batches try again */
@@ -313,6 +342,7 @@ bg_status bg_runner_capture(bg_runner *runner)
     }
     runner->running = true;
     status = bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream);
+    status = bg__ranks_share(&runner->ranks, "before the first capture of the runner", status);
     if (status == BG_OK)
         status = put_back(&state, capture_all(runner, &failed, &why), runner->stream);
     runner->running = false;

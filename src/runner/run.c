@@ -1,6 +1,8 @@
 /* One batch: choose, bring in, run, hand out. */
 #include "runner/runner.h"
 
+#include <stdio.h>
+
 static bg_status check_batch(const bg_batch *batch)
 {
     if (batch->tokens < 1 || batch->requests < 0 || batch->max_query_len < 0 || batch->variant < 0)
@@ -110,11 +112,57 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
     return made.bucket != NULL;
 }
 
+/* ---- what all ranks choose ---- */
+
+static bg_status compare(bg_runner *runner, const bg_batch *batch, const choice *made, bg_status status)
+{
+    char text[400], name[80], kept[1024];
+    bg_status agreed;
+
+    if (!runner->compares)
+        return status;
+    agreed = bg__runner_agree_once(runner);
+    if (agreed != BG_OK)
+        return status != BG_OK ? status : agreed;
+    if (status != BG_OK) {
+        bg__ranks_shorten(bg_last_error(), text, sizeof text);
+    } else if (made->bucket != NULL) {
+        bg__bucket_name(made->bucket, name, sizeof name);
+        snprintf(text, sizeof text, "%d tokens of variant %d by the graph %s", made->tokens, batch->variant, name);
+    } else {
+        snprintf(kept, sizeof kept, "%s", bg_last_error());
+        explain(runner, batch, made);
+        snprintf(text, sizeof text, "%d tokens of variant %d eagerly, since %.300s", made->tokens, batch->variant,
+                 bg_last_error());
+        bg__fail_restore(kept);
+    }
+    agreed = bg__ranks_agree(&runner->ranks, "how the batch is to run", text);
+    return status != BG_OK ? status : agreed;
+}
+
+/* ---- the run ---- */
+
+static bool is_lazy(const choice *made)
+{
+    return made->bucket != NULL && made->bucket->graph == NULL;
+}
+
 static bg_status bring_in(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
 {
-    if (made->bucket != NULL && made->bucket->graph == NULL && bg__runner_check_capture("bg_runner_run") != BG_OK)
+    bool lazy = is_lazy(made), cannot = false;
+    bg_status status;
+
+    if (lazy) {
+        cannot = bg__runner_check_capture("bg_runner_run") != BG_OK;
+        BG__TRY(bg__runner_agree_on_lazy(runner, made->bucket, &cannot));
+    }
+    if (cannot)
         *made = (choice){.reason = BG_REASON_NOT_CAPTURED, .tokens = made->tokens};
-    return bg__inputs_load(runner, inputs, batch->tokens, made->bucket ? made->bucket->tokens : batch->tokens);
+    status = bg__inputs_load(runner, inputs, batch->tokens, made->bucket ? made->bucket->tokens : batch->tokens);
+    if (lazy)
+        status = bg__ranks_share(&runner->ranks, "the inputs of a batch whose bucket is to be captured", status);
+done:
+    return status;
 }
 
 /* Brings the batch in, and captures its bucket first where it is lazy: on this batch, which is in the static buffers
@@ -124,7 +172,7 @@ static bg_status load(bg_runner *runner, const bg_batch *batch, const bg_tensor 
     bg_status status;
 
     BG__TRY(bring_in(runner, batch, inputs, made));
-    while (made->bucket != NULL && made->bucket->graph == NULL) {
+    while (is_lazy(made)) {
         bool replanned = false;
         BG__TRY(bg__capture_lazily(runner, made->bucket, &replanned));
         if (replanned) {
@@ -159,17 +207,34 @@ static bg_status check_bound(const bg_runner *runner, const bg__bucket *bucket)
     return BG_OK;
 }
 
+/* All that may keep a batch from running before anything has been copied. */
+static bg_status prepare(bg_runner *runner, const bg_batch *batch, const bg_tensor *outputs, choice *made)
+{
+    bg_status status;
+
+    BG__TRY(bg__runner_check_place(runner, "bg_runner_run"));
+    status = check_batch(batch);
+    if (status != BG_OK) {
+        bg__fail_where("bg_runner_run");
+        goto done;
+    }
+    BG__TRY(bg__outputs_check(runner, outputs, batch->tokens));
+    BG__TRY(choose(runner, batch, made));
+    BG__TRY(check_bound(runner, made->bucket));
+done:
+    return status;
+}
+
 static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                      void *context_user)
 {
     bg_context context = {.mode = BG_MODE_NONE, .batch = *batch, .phase = BG_PHASE_PLAIN, .user = context_user};
     bg__bucket *bucket;
-    choice made;
-    bg_status status;
+    choice made = {.bucket = NULL};
+    bg_status status = prepare(runner, batch, outputs, &made);
 
-    BG__TRY(bg__outputs_check(runner, outputs, batch->tokens));
-    BG__TRY(choose(runner, batch, &made));
-    BG__TRY(check_bound(runner, made.bucket));
+    BG__TRY(compare(runner, batch, &made, status));
+    runner->frozen = true;
     BG__TRY(bg__buffers_grow(runner, batch->tokens));
     BG__TRY(load(runner, batch, inputs, &made));
     bucket = made.bucket;
@@ -205,13 +270,7 @@ bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tenso
     BG__NEED(batch);
     bg__pending_note();
     BG__TRY(bg__runner_check_idle(runner, __func__));
-    BG__TRY(bg__runner_check_place(runner, __func__));
-    status = check_batch(batch);
-    if (status != BG_OK) {
-        bg__fail_where("bg_runner_run");
-        goto done;
-    }
-    runner->running = runner->frozen = true;
+    runner->running = true;
     status = run(runner, batch, inputs, outputs, context_user);
     runner->running = false;
 done:

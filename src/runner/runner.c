@@ -33,6 +33,8 @@ static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
     BG__TRY(bg__config_load(&runner->config, &checked));
     runner->config.variants = checked.variants; /* the environment's 0 means 1, too */
     BG__TRY(copy_state(runner));
+    BG__TRY(bg__ranks_take(&runner->ranks, runner->config.ranks, "config.ranks"));
+    runner->compares = bg__runner_compares(runner);
 done:
     return status;
 }

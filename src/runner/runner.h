@@ -130,6 +130,10 @@ struct bg_runner {
 
     bg__plan plan;
 
+    bg__ranks ranks;
+    bool agreed;   /* they are told to do the same */
+    bool compares; /* each choice */
+
     bool frozen; /* graphs may hold the static buffers */
     bool running;
     bool bucket_left; /* the pool's bucket is open: a pass began a capture there, and left it */
@@ -143,6 +147,22 @@ bg_status bg__runner_check_idle(const bg_runner *runner, const char *function);
 bg_status bg__runner_check_place(const bg_runner *runner, const char *function);
 /* No capture can begin in this thread now. */
 bg_status bg__runner_check_capture(const char *function);
+
+/* ---- other ranks (ranks.c) ----------------------------------------------------------------------------------- */
+
+/* "piecewise tokens 16 variant 2" */
+void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes);
+
+/* Whether all ranks are told to do the same, and can (status: this one's failure): RANKS where not. Once: where that
+ * has not been asked yet. OK without ranks, as all of these. */
+bg_status bg__runner_agree(bg_runner *runner, bg_status status);
+bg_status bg__runner_agree_once(bg_runner *runner);
+/* On the mode after the ops of a pass have been seen. */
+bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status);
+/* That all ranks need this bucket now; *cannot: one of them, or this one, cannot capture it here. */
+bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, bool *cannot);
+/* Whether each choice is compared before it runs. */
+bool bg__runner_compares(const bg_runner *runner);
 
 /* ---- progress (progress.c) ----------------------------------------------------------------------------------- */
 

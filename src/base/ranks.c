@@ -1,0 +1,164 @@
+#include "base/ranks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- the table ---- */
+
+static bg_status check_functions(const bg_ranks *table, const char *place)
+{
+    const struct {
+        const char *name;
+        bool missing;
+    } needed[] = {{"barrier", table->barrier == NULL},
+                  {"agree", table->agree == NULL},
+                  {"any", table->any == NULL},
+                  {"retain", table->retain == NULL && table->release != NULL},
+                  {"release", table->release == NULL && table->retain != NULL},
+                  {"enter", table->enter == NULL && (table->step != NULL || table->leave != NULL)},
+                  {"step", table->step == NULL && table->enter != NULL},
+                  {"leave", table->leave == NULL && table->enter != NULL}};
+
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (needed[i].missing)
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s->%s is NULL%s", place, needed[i].name,
+                            i < 3 ? "; a table of ranks needs it"
+                                  : ", and what belongs to it is not; set both retain and release, and all of enter, "
+                                    "step and leave, or none");
+    return BG_OK;
+}
+
+bg_status bg__ranks_take(bg__ranks *ranks, const bg_ranks *from, const char *place)
+{
+    bg_ranks *table = &ranks->table;
+    bg_status status = BG_OK;
+
+    *ranks = (bg__ranks){.table = BG_RANKS_INIT};
+    if (from == NULL)
+        return BG_OK;
+    BG__TRY(bg__sized_take(table, from, sizeof *table, sizeof *table, place, "BG_RANKS_INIT"));
+    if (table->size < 1 || table->rank < 0 || table->rank >= table->size) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s->rank is %d, %s->size is %d; ranks count from 0", place,
+                          table->rank, place, table->size);
+        goto done;
+    }
+    BG__TRY(check_functions(table, place));
+    ranks->there = true;
+done:
+    return status;
+}
+
+/* ---- its functions ---- */
+
+/* Whoever made the table need not have a way to set bg_last_error(). */
+static bg_status settle(bg_status status, char hidden, const char *what, const char *why)
+{
+    bg__pending_note(); /* it may have left an error of its own */
+    if (status != BG_OK && bg_last_error()[0] == '\0')
+        bg__fail(status, "%s: %s (%s)", what, why, bg_status_name(status));
+    if (status == BG_OK)
+        bg__fail_unhide(hidden);
+    return status;
+}
+
+bg_status bg__ranks_barrier(bg__ranks *ranks, const char *what)
+{
+    bg_status status;
+    char hidden;
+
+    if (!ranks->there)
+        return BG_OK;
+    hidden = bg__fail_hide();
+    status = settle(ranks->table.barrier(ranks->table.user, what), hidden, what, "not all ranks came here");
+    ranks->parted |= status != BG_OK;
+    return status;
+}
+
+bg_status bg__ranks_agree(bg__ranks *ranks, const char *what, const char *text)
+{
+    char hidden;
+
+    if (!ranks->there)
+        return BG_OK;
+    hidden = bg__fail_hide();
+    return settle(ranks->table.agree(ranks->table.user, what, text), hidden, what, "the ranks do not agree");
+}
+
+bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag)
+{
+    bool mine = *flag;
+    bg_status status;
+    char hidden;
+
+    if (!ranks->there)
+        return BG_OK;
+    hidden = bg__fail_hide();
+    status = settle(ranks->table.any(ranks->table.user, what, mine, flag), hidden, what, "not all ranks came here");
+    ranks->parted |= status != BG_OK;
+    return status;
+}
+
+/* ---- failures ---- */
+
+bg_status bg__ranks_share(bg__ranks *ranks, const char *what, bg_status status)
+{
+    bool failed = status != BG_OK;
+    char text[1024], brief[600];
+    bg_status told;
+
+    if (!ranks->there)
+        return status;
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    told = bg__ranks_any(ranks, what, &failed);
+    if (told == BG_OK && failed) {
+        bg__ranks_shorten(status == BG_OK ? "it went well" : text, brief, sizeof brief);
+        told = bg__ranks_agree(ranks, what, brief);
+        if (told == BG_OK && status == BG_OK)
+            told = bg__fail(BG_ERROR_RANKS, "%s: it failed on another rank", what);
+    }
+    if (status == BG_OK)
+        return told;
+    bg__fail_restore(text);
+    return status;
+}
+
+bg_status bg__ranks_finish(bg__ranks *ranks, const char *what, bg_status status)
+{
+    char text[1024], brief[600], where[800];
+
+    if (!ranks->there || ranks->parted)
+        return status;
+    snprintf(where, sizeof where, "%s", what);
+    if (status == BG_OK)
+        return bg__ranks_barrier(ranks, where);
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    bg__ranks_shorten(text, brief, sizeof brief);
+    snprintf(where, sizeof where, "%.160s, which failed: %s", what, brief);
+    (void)bg__ranks_barrier(ranks, where); /* this rank's own failure comes first */
+    bg__fail_restore(text);
+    return status;
+}
+
+/* ---- texts ---- */
+
+/* FNV-1a: what is compared is not hostile. */
+static uint64_t digest(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+    return hash;
+}
+
+void bg__ranks_shorten(const char *text, char *brief, size_t bytes)
+{
+    enum { TAIL = 48 }; /* room for the digest */
+    size_t length = strlen(text);
+
+    if (length < bytes)
+        memcpy(brief, text, length + 1);
+    else
+        snprintf(brief, bytes, "%.*s... (%zu characters, %016" PRIx64 ")", (int)(bytes - TAIL - 1), text, length,
+                 digest(text));
+}

@@ -1,0 +1,95 @@
+/* What a capture is asked for, by its options and the environment. */
+#include "capture/capture.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { WORKERS_MAX = 64 };
+
+bg_status bg__capture_options_take(bg_capture_options *to, const bg_capture_options *from)
+{
+    *to = (bg_capture_options)BG_CAPTURE_OPTIONS_INIT;
+    if (from == NULL)
+        return BG_OK;
+    return bg__sized_take(to, from, sizeof *to, offsetof(bg_capture_options, mode), "options",
+                          "BG_CAPTURE_OPTIONS_INIT");
+}
+
+bg_status bg__capture_options_check(const bg_capture_options *options)
+{
+    if (options->mode != cudaStreamCaptureModeGlobal && options->mode != cudaStreamCaptureModeThreadLocal &&
+        options->mode != cudaStreamCaptureModeRelaxed)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.mode is %d, no cudaStreamCaptureMode", (int)options->mode);
+    if ((int)options->debug < BG_DEBUG_FROM_ENV || options->debug > BG_DEBUG_STEP)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.debug is %d, no bg_debug", (int)options->debug);
+    if ((int)options->check < BG_REPLAY_CHECK_FROM_ENV || options->check > BG_REPLAY_CHECK_ON)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.check is %d, no bg_replay_check", (int)options->check);
+    if (options->worker_threads < 0 || options->worker_threads > WORKERS_MAX)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.worker_threads is %d; allowed are 0 to %d",
+                        options->worker_threads, WORKERS_MAX);
+    if (options->state == NULL && options->state_count > 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, options.state_count %zu",
+                        options->state_count);
+    return BG_OK;
+}
+
+bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole)
+{
+    static const char *const names[] = {"off", "forward", "ops", "sync", "step", NULL};
+    static const bg_debug values[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
+    bg_status status = BG_OK;
+    int index = 0;
+
+    capture->debug = capture->options.debug;
+    if (capture->debug == BG_DEBUG_FROM_ENV) {
+        BG__TRY(bg__env_choice("BG_DEBUG", names, 0, &index));
+        capture->debug = values[index];
+    }
+    if (!bg__override_breakable(capture->override) &&
+        (capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_OPS)) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "BG_BREAKABLE=0 captures everything, the debug mode %s runs "
+                          "everything eagerly; unset one of them",
+                          capture->debug == BG_DEBUG_OPS ? "ops" : "forward");
+        goto done;
+    }
+    if (capture->debug == BG_DEBUG_FORWARD && !whole) {
+        bg__warn("the debug mode forward needs bg_capture_forward; between begin and end every op is a break instead");
+        capture->debug = BG_DEBUG_OPS;
+    }
+done:
+    return status;
+}
+
+/* Poisoned replays run eager bodies, which a capture that launches nothing has not done; captures before the one that
+ * counts would take of its pool. */
+static bg__captured_check choose_check(const bg_capture *capture, const char *name, bool whole)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    bool twice = strcmp(name, "twice") == 0;
+    bool fits = twice ? capture->options.pool == NULL : capture->options.launch_segments;
+
+    if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
+        return twice ? BG__CHECK_TWICE : BG__CHECK_POISON;
+    if (!atomic_flag_test_and_set(&told))
+        bg__warn(
+            "BG_CHECK=%s looks at passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s is not looked "
+            "at, nor are others like it",
+            name, twice ? "without options.pool" : "with options.launch_segments", capture->graph->name);
+    return BG__CHECK_NOTHING;
+}
+
+bg_status bg__capture_resolve_check(bg_capture *capture, bool whole)
+{
+    static const char *const names[] = {"off", "replay", "twice", "poison", NULL};
+    bg_status status = BG_OK;
+    int index = 0;
+
+    if (capture->options.check == BG_REPLAY_CHECK_FROM_ENV)
+        status = bg__env_choice("BG_CHECK", names, 0, &index);
+    capture->graph->watched = capture->options.check == BG_REPLAY_CHECK_ON || index == 1;
+    if (status == BG_OK && index > 1)
+        capture->check = choose_check(capture, names[index], whole);
+    return status;
+}

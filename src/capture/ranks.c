@@ -1,0 +1,162 @@
+/* A capture in step with those of other ranks, and replays that tell where they are.
+ *
+ * Ranks meet before a capture, after each of its segments and at its end, each time with what they come to next. The
+ * k-th meeting of one is the k-th of all, whatever they come to, since a rank that fails goes to its next meeting at
+ * once and says so; that one fails on all, and is the last. */
+#include "capture/capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, bg_status status)
+{
+    char what[200], text[1024], brief[600];
+    bg_status met;
+
+    if (!ranks->there)
+        return status;
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    snprintf(what, sizeof what, "before the capture of %.120s", name != NULL ? name : "graph");
+    bg__ranks_shorten(status == BG_OK ? "it begins" : text, brief, sizeof brief);
+    met = bg__ranks_agree(ranks, what, brief);
+    if (status == BG_OK)
+        return met;
+    bg__fail_restore(text);
+    return status;
+}
+
+static bg_status meet(bg_capture *capture, const char *text)
+{
+    char what[200];
+    bg_status status;
+
+    if (capture->parted)
+        return BG_OK;
+    snprintf(what, sizeof what, "after segment %d of the capture of %.120s", capture->meetings++, capture->graph->name);
+    status = bg__ranks_agree(&capture->graph->ranks, what, text);
+    capture->parted = status != BG_OK;
+    return status;
+}
+
+bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call)
+{
+    char text[600];
+
+    if (!capture->graph->ranks.there)
+        return BG_OK;
+    if (call == NULL)
+        return meet(capture, "a bare break");
+    snprintf(text, sizeof text, "a break at call %.400s", call->name);
+    return meet(capture, text);
+}
+
+bg_status bg__capture_meet_at_end(bg_capture *capture)
+{
+    const bg_graph *graph = capture->graph;
+    char text[120];
+    bg_status status;
+
+    if (!graph->ranks.there)
+        return BG_OK;
+    snprintf(text, sizeof text, "the end of the pass, with segments: %d, breaks: %d", graph->segment_count,
+             graph->breaks);
+    status = meet(capture, text);
+    capture->parted = true; /* in step, but there is no more to say */
+    return status;
+}
+
+void bg__capture_part(bg_capture *capture, const char *why)
+{
+    char kept[1024], text[600];
+    int length;
+
+    if (capture->graph == NULL || !capture->graph->ranks.there || capture->parted)
+        return;
+    snprintf(kept, sizeof kept, "%s", bg_last_error());
+    length = snprintf(text, sizeof text, "%s", "it failed: ");
+    bg__ranks_shorten(why, text + length, sizeof text - (size_t)length);
+    (void)meet(capture, text); /* what this rank says of its failure comes first */
+    capture->parted = true;
+    bg__fail_restore(kept);
+}
+
+/* ---- graphs ---- */
+
+void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks)
+{
+    graph->ranks = *ranks;
+    if (ranks->there && ranks->table.retain != NULL)
+        ranks->table.retain(ranks->table.user);
+}
+
+void bg__graph_leave_ranks(bg_graph *graph)
+{
+    if (graph->ranks.there && graph->ranks.table.release != NULL)
+        graph->ranks.table.release(graph->ranks.table.user);
+    for (int i = 0; graph->texts != NULL && i < graph->step_count; i++)
+        free(graph->texts[i]);
+    free(graph->texts);
+}
+
+bg_status bg__watch_note(bg_graph *graph)
+{
+    char text[256];
+
+    if (!bg__watch_is_wanted(graph))
+        return BG_OK;
+    graph->texts = calloc((size_t)graph->step_count + 1, sizeof *graph->texts);
+    for (int i = 0; graph->texts != NULL && i < graph->step_count; i++) {
+        graph->texts[i] = strdup(bg__step_text(graph, i, text, sizeof text));
+        if (graph->texts[i] == NULL)
+            goto out_of_memory;
+    }
+    if (graph->texts != NULL)
+        return BG_OK;
+out_of_memory:
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the names of %d steps", graph->step_count);
+}
+
+static bg_status settle(bg_status status, char hidden, const char *what)
+{
+    bg__pending_note(); /* it may have left an error of its own */
+    if (status == BG_OK)
+        bg__fail_unhide(hidden);
+    else if (bg_last_error()[0] == '\0')
+        bg__fail(status, "ranks->%s returned %s (%s)", what, bg_status_name(status), bg_status_text(status));
+    return status;
+}
+
+bg_status bg__watch_enter(bg_graph *graph, bool *entered)
+{
+    const bg_ranks *table = &graph->ranks.table;
+    bg_status status;
+    char hidden;
+
+    *entered = false;
+    if (!bg__watch_is_wanted(graph) || graph->entered)
+        return BG_OK;
+    hidden = bg__fail_hide();
+    status = settle(table->enter(table->user, graph->name, graph->replays, graph->step_count), hidden, "enter");
+    *entered = graph->entered = status == BG_OK;
+    return status;
+}
+
+bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream)
+{
+    const bg_ranks *table = &graph->ranks.table;
+    char hidden;
+
+    if (!graph->entered)
+        return BG_OK;
+    hidden = bg__fail_hide();
+    return settle(table->step(table->user, step, graph->texts[step], stream), hidden, "step");
+}
+
+void bg__watch_leave(bg_graph *graph)
+{
+    if (!graph->entered)
+        return;
+    graph->entered = false;
+    graph->ranks.table.leave(graph->ranks.table.user);
+}

@@ -1,0 +1,139 @@
+/* What the runners of all ranks compare: what they are told to do, and each choice. */
+#include "runner/runner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool bg__runner_compares(const bg_runner *runner)
+{
+    const char *debug = getenv("BG_DEBUG");
+
+    if (!runner->ranks.there)
+        return false;
+    if (runner->ranks.table.compare_choices)
+        return true;
+    if (runner->config.debug != BG_DEBUG_FROM_ENV)
+        return runner->config.debug != BG_DEBUG_OFF;
+    return debug != NULL && debug[0] != '\0' && strcmp(debug, "off") != 0;
+}
+
+void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes)
+{
+    int length = snprintf(name, bytes, "%s %s %d", bg__mode_name(bucket->mode), bucket->decode ? "decode" : "tokens",
+                          bucket->tokens);
+    if (bucket->variant > 0 && length > 0 && (size_t)length < bytes)
+        snprintf(name + length, bytes - (size_t)length, " variant %d", bucket->variant);
+}
+
+/* ---- the configuration ---- */
+
+typedef void (*print)(const bg_runner *runner, FILE *out);
+
+static void print_config(const bg_runner *runner, FILE *out)
+{
+    static const char *const debugs[] = {"env", "off", "forward", "ops", "sync", "step"};
+    const bg_runner_config *c = &runner->config;
+    const char *environment = getenv("BG_DEBUG");
+
+    fprintf(out, "mode %s, schedule %s, max_tokens %d, max_query_len %d, warmups %d, max_padding %g, variants %d, ",
+            bg__mode_name(c->mode), c->schedule != NULL ? c->schedule : "powers", c->max_tokens, c->max_query_len,
+            c->warmups, c->max_padding, c->variants);
+    fprintf(out, "lazy %d, memory_limit %zu, debug %s", c->lazy, c->memory_limit, debugs[c->debug]);
+    if (c->debug == BG_DEBUG_FROM_ENV)
+        fprintf(out, " (%s)", environment != NULL && environment[0] != '\0' ? environment : "off");
+    fprintf(out, ", veto %s, pad_across_ranks %s, choices %s", c->veto != NULL ? "yes" : "no",
+            c->pad_across_ranks != NULL ? "yes" : "no", bg__runner_compares(runner) ? "compared" : "not compared");
+}
+
+static void print_buckets(const bg_runner *runner, FILE *out)
+{
+    char name[80];
+    for (int i = 0; i < runner->plan.bucket_count; i++) {
+        bg__bucket_name(runner->plan.order[i], name, sizeof name);
+        fprintf(out, "%s%s", i > 0 ? ", " : "", name);
+    }
+    if (runner->plan.bucket_count == 0)
+        fputs("none", out);
+}
+
+static bg_status agree_on(bg_runner *runner, const char *what, print print)
+{
+    char *text = NULL, brief[400];
+    size_t bytes = 0;
+    bg_status status;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (out != NULL)
+        print(runner, out);
+    if (out == NULL || fclose(out) != 0 || text == NULL)
+        snprintf(brief, sizeof brief, "no host memory to tell");
+    else
+        bg__ranks_shorten(text, brief, sizeof brief);
+    status = bg__ranks_agree(&runner->ranks, what, brief);
+    free(text);
+    return status;
+}
+
+/* Of the configuration, the program and the environment. */
+static bg_status agree_on_eager_ops(bg_runner *runner)
+{
+    bg__override *override = NULL;
+    char *text = NULL, brief[400];
+    bg_status status = bg__override_get(&override, runner->config.eager_ops), agreed;
+
+    if (status == BG_OK)
+        status = bg__override_text(override, &text);
+    bg__ranks_shorten(status == BG_OK ? text : bg_last_error(), brief, sizeof brief);
+    agreed = bg__ranks_agree(&runner->ranks, "the eager ops of the runner", brief);
+    bg__override_free(override);
+    free(text);
+    return status != BG_OK ? status : agreed;
+}
+
+bg_status bg__runner_agree(bg_runner *runner, bg_status status)
+{
+    runner->agreed = false;
+    runner->ranks.parted = false;
+    BG__TRY(bg__ranks_share(&runner->ranks, "before the captures of the runner", status));
+    if (!runner->ranks.there)
+        return BG_OK;
+    BG__TRY(agree_on(runner, "the configuration of the runner", print_config));
+    BG__TRY(agree_on_eager_ops(runner));
+    BG__TRY(agree_on(runner, "the buckets of the runner", print_buckets));
+    runner->agreed = true;
+done:
+    return status;
+}
+
+bg_status bg__runner_agree_once(bg_runner *runner)
+{
+    return runner->ranks.there && !runner->agreed ? bg__runner_agree(runner, BG_OK) : BG_OK;
+}
+
+bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status)
+{
+    char brief[400];
+    bg_status agreed;
+
+    if (!runner->ranks.there)
+        return status;
+    bg__ranks_shorten(status == BG_OK ? bg__mode_name(runner->mode) : bg_last_error(), brief, sizeof brief);
+    agreed = bg__ranks_agree(&runner->ranks, "the mode that the ops of the pass support", brief);
+    return status != BG_OK ? status : agreed;
+}
+
+/* ---- lazy captures ---- */
+
+bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, bool *cannot)
+{
+    char name[80];
+    bg_status status;
+
+    BG__TRY(bg__runner_agree_once(runner));
+    bg__bucket_name(bucket, name, sizeof name);
+    BG__TRY(bg__ranks_agree(&runner->ranks, "the bucket that is to be captured now", name));
+    BG__TRY(bg__ranks_any(&runner->ranks, "whether a rank cannot capture now", cannot));
+done:
+    return status;
+}
