@@ -27,12 +27,12 @@ __device__ float largest(const float *values, int count, float so_far)
  * tile. Scores and weights lie apart, so that two barriers a tile are enough: who writes the next scores knows that all
  * have read the last, and likewise for the weights. */
 __device__ void attend(float *y, const float *q, const float *keys, const float *values, int length, float nothing,
-                       int kv_heads, int head_dim)
+                       bgk_heads of, int head_dim)
 {
     __shared__ float scores[tile], weights[tile];
     const int thread = (int)threadIdx.x, heads = (int)gridDim.x;
-    const size_t row = ((size_t)blockIdx.y * heads + blockIdx.x) * head_dim, stride = (size_t)kv_heads * head_dim;
-    const size_t head = (size_t)((int)blockIdx.x / (heads / kv_heads)) * head_dim;
+    const size_t row = ((size_t)blockIdx.y * heads + blockIdx.x) * head_dim, stride = (size_t)of.key * head_dim;
+    const size_t head = (size_t)((of.first + (int)blockIdx.x) / of.group) * head_dim;
     const float scale = 1.0f / sqrtf((float)head_dim);
     float out[outputs_per_thread] = {}, highest = -INFINITY, sum = 0.0f;
 
@@ -67,44 +67,50 @@ __device__ void attend(float *y, const float *q, const float *keys, const float 
 
 /* Block (h, r): query head h of row r. */
 __global__ void attention(float *y, const float *q, const float *keys, const float *values, const int *position,
-                          int kv_heads, int head_dim, int capacity)
+                          bgk_heads heads, int head_dim, int capacity)
 {
     const int length = *position + (int)blockIdx.y + 1;
-    attend(y, q, keys, values, length >= 1 && length <= capacity ? length : 0, nanf(""), kv_heads, head_dim);
+    attend(y, q, keys, values, length >= 1 && length <= capacity ? length : 0, nanf(""), heads, head_dim);
 }
 
 __global__ void attention_rows(float *y, const float *q, const float *keys, const float *values, const int *position,
-                               const int *slot, int kv_heads, int head_dim, int capacity, int slots)
+                               const int *slot, bgk_heads heads, int head_dim, int capacity, int slots)
 {
     const int at = position[blockIdx.y], of = slot[blockIdx.y];
     const bool inside = at >= 0 && at < capacity && of >= 0 && of < slots;
-    const size_t start = inside ? (size_t)of * capacity * kv_heads * head_dim : 0;
-    attend(y, q, keys + start, values + start, inside ? at + 1 : 0, of < 0 ? 0.0f : nanf(""), kv_heads, head_dim);
+    const size_t start = inside ? (size_t)of * capacity * heads.key * head_dim : 0;
+    attend(y, q, keys + start, values + start, inside ? at + 1 : 0, of < 0 ? 0.0f : nanf(""), heads, head_dim);
 }
 
-bool is_size(int rows, int heads, int kv_heads, int head_dim, int capacity)
+bool are_heads(bgk_heads heads)
 {
-    return rows >= 1 && rows <= 65535 && heads >= 1 && kv_heads >= 1 && heads % kv_heads == 0 && capacity >= 1 &&
-           head_dim >= 4 && head_dim % 4 == 0 && head_dim <= max_head_dim;
+    return heads.query >= 1 && heads.group >= 1 && heads.first >= 0 && heads.first < heads.group &&
+           (heads.first + heads.query - 1) / heads.group + 1 == heads.key;
+}
+
+bool is_size(int rows, bgk_heads heads, int head_dim, int capacity)
+{
+    return rows >= 1 && rows <= 65535 && are_heads(heads) && capacity >= 1 && head_dim >= 4 && head_dim % 4 == 0 &&
+           head_dim <= max_head_dim;
 }
 } // namespace
 
 extern "C" cudaError_t bgk_attention(float *y, const float *q, const float *keys, const float *values,
-                                     const int *position, int rows, int heads, int kv_heads, int head_dim, int capacity,
+                                     const int *position, int rows, bgk_heads heads, int head_dim, int capacity,
                                      cudaStream_t stream)
 {
-    if (!is_size(rows, heads, kv_heads, head_dim, capacity))
+    if (!is_size(rows, heads, head_dim, capacity))
         return cudaErrorInvalidValue;
-    return bgk::launch(attention, dim3((unsigned)heads, (unsigned)rows), dim3(tile), 0, stream, y, q, keys, values,
-                       position, kv_heads, head_dim, capacity);
+    return bgk::launch(attention, dim3((unsigned)heads.query, (unsigned)rows), dim3(tile), 0, stream, y, q, keys,
+                       values, position, heads, head_dim, capacity);
 }
 
 extern "C" cudaError_t bgk_attention_rows(float *y, const float *q, const float *keys, const float *values,
-                                          const int *position, const int *slot, int rows, int heads, int kv_heads,
-                                          int head_dim, int capacity, int slots, cudaStream_t stream)
+                                          const int *position, const int *slot, int rows, bgk_heads heads, int head_dim,
+                                          int capacity, int slots, cudaStream_t stream)
 {
-    if (!is_size(rows, heads, kv_heads, head_dim, capacity) || slots < 1)
+    if (!is_size(rows, heads, head_dim, capacity) || slots < 1)
         return cudaErrorInvalidValue;
-    return bgk::launch(attention_rows, dim3((unsigned)heads, (unsigned)rows), dim3(tile), 0, stream, y, q, keys, values,
-                       position, slot, kv_heads, head_dim, capacity, slots);
+    return bgk::launch(attention_rows, dim3((unsigned)heads.query, (unsigned)rows), dim3(tile), 0, stream, y, q, keys,
+                       values, position, slot, heads, head_dim, capacity, slots);
 }

@@ -48,20 +48,26 @@ cudaError_t bgk_kv_append(float *cache, const float *x, const int *position, int
 cudaError_t bgk_kv_append_rows(float *cache, const float *x, const int *position, const int *slot, int rows, int width,
                                int capacity, int slots, cudaStream_t stream);
 
-/* y = softmax(q k^T / sqrt(head_dim)) v, for each row and query head, over the cache's entries 0 to the row's own
- * position (causal); query head h reads key head h / (heads / kv_heads). q, y: rows x heads x head_dim; keys, values:
- * capacity x kv_heads x head_dim. heads is a multiple of kv_heads, head_dim of 4 and at most 256. Serves decoding (rows
- * = 1) and prefill. A row that stands outside the cache gives NaN. Softmax in one pass: Milakov and Gimelshein 2018,
- * "Online normalizer calculation for softmax"; grouped heads: Ainslie et al. 2023, "GQA". */
-cudaError_t bgk_attention(float *y, const float *q, const float *keys, const float *values, const int *position,
-                          int rows, int heads, int kv_heads, int head_dim, int capacity, cudaStream_t stream);
+/* Query head h reads key head (first + h) / group, and there are as many key heads as are read. Those of a whole model
+ * are {heads, kv_heads, heads / kv_heads, 0}; a part of them may begin and end within a group. */
+typedef struct bgk_heads {
+    int query, key, group, first;
+} bgk_heads;
 
-/* The same over the entries of the row's own text, 0 to its own position; keys, values: slots x capacity x kv_heads x
+/* y = softmax(q k^T / sqrt(head_dim)) v, for each row and query head, over the cache's entries 0 to the row's own
+ * position (causal). q, y: rows x heads.query x head_dim; keys, values: capacity x heads.key x head_dim. head_dim is a
+ * multiple of 4 and at most 256. Serves decoding (rows = 1) and prefill. A row that stands outside the cache gives NaN.
+ * Softmax in one pass: Milakov and Gimelshein 2018, "Online normalizer calculation for softmax"; grouped heads: Ainslie
+ * et al. 2023, "GQA". */
+cudaError_t bgk_attention(float *y, const float *q, const float *keys, const float *values, const int *position,
+                          int rows, bgk_heads heads, int head_dim, int capacity, cudaStream_t stream);
+
+/* The same over the entries of the row's own text, 0 to its own position; keys, values: slots x capacity x heads.key x
  * head_dim. So rows of one text that are appended before the call attend to each other. A padding row gives zeros, a
  * row of a slot or position outside the cache NaN. */
 cudaError_t bgk_attention_rows(float *y, const float *q, const float *keys, const float *values, const int *position,
-                               const int *slot, int rows, int heads, int kv_heads, int head_dim, int capacity,
-                               int slots, cudaStream_t stream);
+                               const int *slot, int rows, bgk_heads heads, int head_dim, int capacity, int slots,
+                               cudaStream_t stream);
 
 /* y = silu(gate) * up, silu(g) = g / (1 + exp(-g)); n elements each. y may be gate or up. Shazeer 2020, "GLU Variants
  * Improve Transformer". */

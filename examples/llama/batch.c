@@ -252,6 +252,7 @@ static bg_status normalise(pass *p, const bg_tensor *weight)
 static bg_status attend(pass *p, int layer)
 {
     const llama_config *c = &p->batch->weights->config;
+    const llama_part *part = &p->batch->weights->part;
     const bg_tensor *keys = &p->batch->caches[2 * layer], *values = keys + 1;
     TRY(BG_CALL(rope_rows, p->stream, .x = p->q, .position = p->position, .base = c->rope_base));
     TRY(BG_CALL(rope_rows, p->stream, .x = p->k, .position = p->position, .base = c->rope_base));
@@ -261,8 +262,18 @@ static bg_status attend(pass *p, int layer)
     end(p, &p->v);
     TRY(begin(p, &p->heads_out, c->heads, c->head_dim));
     TRY(BG_CALL(attention_rows, p->stream, .q = p->q, .keys = *keys, .values = *values, .position = p->position,
-                .slot = p->slot, .y = p->heads_out));
+                .slot = p->slot, .y = p->heads_out, .group = part->group, .first = llama_first_in_group(part)));
     end(p, &p->q);
+    return BG_OK;
+}
+
+static bg_status add_projected(pass *p)
+{
+    struct ncclComm *comm = p->batch->weights->comm;
+    if (comm)
+        TRY(BG_CALL(all_reduce, p->stream, .x = p->projected, .comm = comm));
+    TRY(BG_CALL(add, p->stream, .x = p->x, .y = p->projected));
+    end(p, &p->projected);
     return BG_OK;
 }
 
@@ -280,9 +291,7 @@ static bg_status attention_block(pass *p, int layer)
     heads_out = llama_flat(p->heads_out);
     TRY(project(p, &heads_out, &l->attention_out, &p->projected, c->width, 0));
     end(p, &p->heads_out);
-    TRY(BG_CALL(add, p->stream, .x = p->x, .y = p->projected));
-    end(p, &p->projected);
-    return BG_OK;
+    return add_projected(p);
 }
 
 static bg_status mlp_block(pass *p, int layer)
@@ -299,9 +308,7 @@ static bg_status mlp_block(pass *p, int layer)
     end(p, &p->up);
     TRY(project(p, &p->gated, &l->down, &p->projected, c->width, 0));
     end(p, &p->gated);
-    TRY(BG_CALL(add, p->stream, .x = p->x, .y = p->projected));
-    end(p, &p->projected);
-    return BG_OK;
+    return add_projected(p);
 }
 
 static bg_status decode(pass *p)

@@ -5,6 +5,8 @@
  * buffers in device memory, so that one captured graph serves every batch of that many rows. A batch that has fewer is
  * padded with rows of slot -1: they change no text, and no bit of the other rows' results.
  *
+ * With a rank's part of the weights all ranks run the same passes.
+ *
  * Functions return a bg_status, and a sentence in bg_last_error(). A batch serves one thread at a time. */
 #ifndef LLAMA_BATCH_H
 #define LLAMA_BATCH_H

@@ -35,6 +35,7 @@ bg_status llama_memory_take(llama_memory *m, size_t bytes, void **ptr)
         return bg_report_failure(BG_ERROR_CUDA, "cudaMalloc", cudaGetErrorName(result),
                                  "free device memory, or lower --context");
     m->owned[m->count++] = *ptr;
+    m->bytes += bytes;
     return BG_OK;
 }
 
@@ -54,6 +55,7 @@ void llama_memory_free(llama_memory *m)
     free(m->owned);
     m->owned = NULL;
     m->count = m->room = 0;
+    m->bytes = 0;
 }
 
 /* ---- weights ------------------------------------------------------------------------------------ */
@@ -73,25 +75,61 @@ static bg_status make_vector(llama_memory *m, bg_tensor *tensor, const float *va
     return BG_OK;
 }
 
-static bg_status make_layer(llama_memory *m, const llama_config *c, llama_device_layer *l, const llama_layer_weights *w)
+/* Some outputs of a matrix. */
+static bg_status make_rows(llama_memory *m, bg_tensor *tensor, const float *values, llama_range rows, int columns)
 {
-    int query = c->heads * c->head_dim, kv = c->kv_heads * c->head_dim;
+    return make_matrix(m, tensor, values + (size_t)rows.first * (size_t)columns, rows.count, columns);
+}
+
+/* Some inputs of a matrix of `all` inputs. */
+static bg_status make_columns(llama_memory *m, bg_tensor *tensor, const float *values, int rows, int all,
+                              llama_range columns)
+{
+    size_t width = (size_t)columns.count * sizeof *values;
+    TRY(llama_memory_make(m, tensor, bg_tensor_2d(NULL, BG_F32, rows, columns.count)));
+    return llama_check_cuda(cudaMemcpy2DAsync(tensor->data, width, values + columns.first, (size_t)all * sizeof *values,
+                                              width, (size_t)rows, cudaMemcpyHostToDevice, m->stream),
+                            "cudaMemcpy2DAsync");
+}
+
+/* The elements of a range of heads. */
+static llama_range elements(llama_range heads, int head_dim)
+{
+    return (llama_range){heads.first * head_dim, heads.count * head_dim};
+}
+
+/* What makes a part of the hidden activations takes some outputs of a matrix, what reads it as many inputs. */
+static bg_status make_layer(llama_memory *m, const llama_config *c, const llama_part *part, llama_device_layer *l,
+                            const llama_layer_weights *w)
+{
+    llama_range query = elements(part->heads, c->head_dim), kv = elements(part->kv_heads, c->head_dim);
     TRY(make_vector(m, &l->attention_norm, w->attention_norm, c->width));
-    TRY(make_matrix(m, &l->query, w->query, query, c->width));
-    TRY(make_matrix(m, &l->key, w->key, kv, c->width));
-    TRY(make_matrix(m, &l->value, w->value, kv, c->width));
-    TRY(make_matrix(m, &l->attention_out, w->attention_out, c->width, query));
+    TRY(make_rows(m, &l->query, w->query, query, c->width));
+    TRY(make_rows(m, &l->key, w->key, kv, c->width));
+    TRY(make_rows(m, &l->value, w->value, kv, c->width));
+    TRY(make_columns(m, &l->attention_out, w->attention_out, c->width, c->heads * c->head_dim, query));
     TRY(make_vector(m, &l->mlp_norm, w->mlp_norm, c->width));
-    TRY(make_matrix(m, &l->gate, w->gate, c->hidden, c->width));
-    TRY(make_matrix(m, &l->up, w->up, c->hidden, c->width));
-    return make_matrix(m, &l->down, w->down, c->width, c->hidden);
+    TRY(make_rows(m, &l->gate, w->gate, part->hidden, c->width));
+    TRY(make_rows(m, &l->up, w->up, part->hidden, c->width));
+    return make_columns(m, &l->down, w->down, c->width, c->hidden, part->hidden);
 }
 
 bg_status llama_device_weights_create(llama_device_weights *d, const llama_weights *w, cudaStream_t stream)
 {
+    llama_part whole;
+    memset(d, 0, sizeof *d);
+    TRY(llama_split(&whole, &w->config, 0, 1));
+    return llama_device_weights_create_part(d, w, &whole, NULL, stream);
+}
+
+bg_status llama_device_weights_create_part(llama_device_weights *d, const llama_weights *w, const llama_part *part,
+                                           struct ncclComm *comm, cudaStream_t stream)
+{
     const llama_config *c = &w->config;
     memset(d, 0, sizeof *d);
-    d->config = *c;
+    d->config = llama_part_config(c, part);
+    d->part = *part;
+    d->comm = comm;
     d->memory.stream = stream;
     d->layer = calloc((size_t)c->layers, sizeof *d->layer);
     if (!d->layer)
@@ -102,7 +140,7 @@ bg_status llama_device_weights_create(llama_device_weights *d, const llama_weigh
     if (w->output != w->embedding)
         TRY(make_matrix(&d->memory, &d->output, w->output, c->vocabulary, c->width));
     for (int i = 0; i < c->layers; i++)
-        TRY(make_layer(&d->memory, c, &d->layer[i], &w->layer[i]));
+        TRY(make_layer(&d->memory, c, part, &d->layer[i], &w->layer[i]));
     return llama_check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
 

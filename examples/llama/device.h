@@ -2,8 +2,7 @@
  * weights, and a cuBLAS handle. Functions return a bg_status, and a sentence in bg_last_error(). */
 #ifndef LLAMA_DEVICE_H
 #define LLAMA_DEVICE_H
-#include "weights.h"
-#include <breakgraph/breakgraph.h>
+#include "split.h"
 #include <cublas_v2.h>
 
 /* Device memory that goes together. Starts as {.stream = stream}; the stream outlives it. */
@@ -11,6 +10,7 @@ typedef struct llama_memory {
     cudaStream_t stream;
     void **owned;
     int count, room;
+    size_t bytes; /* of all */
 } llama_memory;
 
 /* bytes > 0 of memory with anything in it. */
@@ -30,18 +30,26 @@ typedef struct llama_device_layer {
     bg_tensor down;              /* width x hidden */
 } llama_device_layer;
 
+struct ncclComm;
+
 /* Only read: several models may run on the same weights. */
 typedef struct llama_device_weights {
-    llama_config config;
-    bg_tensor embedding;  /* vocabulary x width */
-    bg_tensor final_norm; /* width */
-    bg_tensor output;     /* vocabulary x width; the embedding where the model ties them */
+    llama_config config; /* of the part: heads, kv_heads and hidden are the rank's */
+    llama_part part;
+    struct ncclComm *comm; /* sums over the ranks; NULL: nothing is summed */
+    bg_tensor embedding;   /* vocabulary x width */
+    bg_tensor final_norm;  /* width */
+    bg_tensor output;      /* vocabulary x width; the embedding where the model ties them */
     llama_device_layer *layer;
     llama_memory memory;
 } llama_device_weights;
 
 /* Copies the weights to the device, through stream, and waits. Free them after an error too. */
 bg_status llama_device_weights_create(llama_device_weights *device, const llama_weights *weights, cudaStream_t stream);
+/* Copies a rank's part of them. comm has the part's rank and ranks, and outlives the device's weights; without one
+ * the rank has only its own part of each sum, a mistake for tests to find. */
+bg_status llama_device_weights_create_part(llama_device_weights *device, const llama_weights *weights,
+                                           const llama_part *part, struct ncclComm *comm, cudaStream_t stream);
 void llama_device_weights_free(llama_device_weights *device);
 
 /* A handle for fp32 throughout (no TF32, no emulation), bound to the stream with a workspace that graphs may hold.

@@ -4,12 +4,15 @@
 #include "generate.h"
 #include "ops.h"
 #include "options.h"
+#include "ranks.h"
 #include "text.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct program {
     llama_options options;
+    llama_ranks ranks;
     gguf *file;
     tokenizer *tokenizer;
     llama_weights weights;
@@ -31,11 +34,8 @@ static int find_device(program *p)
 {
     int count = 0;
     cudaError_t result = cudaGetDeviceCount(&count);
-    if (result == cudaSuccess && count > 0) {
-        if (llama_check_cuda(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"))
-            return failed(p);
+    if (result == cudaSuccess && count > 0)
         return 0;
-    }
     snprintf(
         p->error, sizeof p->error,
         "no GPU: cudaGetDeviceCount says %s (%s). This program was built for CUDA and needs an NVIDIA GPU, its driver "
@@ -46,11 +46,30 @@ static int find_device(program *p)
     return -1;
 }
 
+/* The first rank alone says what all have in common. */
+static bool is_first(const program *p)
+{
+    return p->ranks.rank == 0;
+}
+
+/* The job's ranks each take a device. */
+static int join_ranks(program *p)
+{
+    if (llama_ranks_join(&p->ranks) != BG_OK ||
+        llama_check_cuda(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"))
+        return failed(p);
+    if (is_first(p) || freopen("/dev/null", "w", stdout))
+        return 0;
+    snprintf(p->error, sizeof p->error, "/dev/null cannot be opened: %s", strerror(errno));
+    return -1;
+}
+
 static int load_weights(program *p)
 {
     const llama_options *o = &p->options;
     if (!o->model) {
-        fprintf(stderr, "model: random, seed %llu\n", (unsigned long long)o->seed);
+        if (is_first(p))
+            fprintf(stderr, "model: random, seed %llu\n", (unsigned long long)o->seed);
         return llama_weights_random(&p->weights, &llama_small, o->seed, p->error);
     }
     if (gguf_open(&p->file, o->model, p->error) || tokenizer_create(&p->tokenizer, p->file, p->error) ||
@@ -61,7 +80,8 @@ static int load_weights(program *p)
                  tokenizer_size(p->tokenizer), p->weights.config.vocabulary);
         return -1;
     }
-    fprintf(stderr, "model: %s\n", o->model);
+    if (is_first(p))
+        fprintf(stderr, "model: %s\n", o->model);
     return 0;
 }
 
@@ -89,9 +109,27 @@ static int read_prompt(program *p)
     return -1;
 }
 
+/* NULL for tests that must notice: each rank then goes on with its own part of each sum. */
+static struct ncclComm *comm_for_sums(const program *p)
+{
+    const char *text = getenv("LLAMA_ALL_REDUCE");
+    return text && strcmp(text, "0") == 0 ? NULL : p->ranks.nccl;
+}
+
+static bg_status make_part(program *p)
+{
+    llama_part part;
+    TRY(llama_split(&part, &p->weights.config, p->ranks.rank, p->ranks.size));
+    TRY(llama_create_part(&p->model, &p->weights, &part, comm_for_sums(p), p->options.context, p->stream));
+    if (p->ranks.size > 1)
+        fprintf(stderr, "rank %d of %d: %zu bytes of weights\n", p->ranks.rank, p->ranks.size,
+                llama_get_weights(p->model)->memory.bytes);
+    return BG_OK;
+}
+
 static int make_model(program *p)
 {
-    bg_status status = llama_create(&p->model, &p->weights, p->options.context, p->stream);
+    bg_status status = make_part(p);
     llama_weights_free(&p->weights);
     if (status != BG_OK)
         return failed(p);
@@ -129,7 +167,7 @@ static int continue_text(program *p)
     if (llama_generate(p->model, &request, &result) != BG_OK)
         outcome = failed(p);
     llama_print_end(&printer);
-    if (outcome == 0)
+    if (outcome == 0 && is_first(p))
         print_figures(&p->options, &result);
     llama_result_free(&result);
     return outcome;
@@ -137,7 +175,7 @@ static int continue_text(program *p)
 
 static int run(program *p)
 {
-    if (find_device(p) || load_weights(p) || read_prompt(p) || make_model(p))
+    if (find_device(p) || join_ranks(p) || load_weights(p) || read_prompt(p) || make_model(p))
         return -1;
     if (!p->options.demo)
         return continue_text(p);
@@ -159,6 +197,7 @@ static void clean_up(program *p)
     tokenizer_destroy(p->tokenizer);
     gguf_close(p->file);
     free(p->prompt);
+    llama_ranks_leave(&p->ranks);
 }
 
 int main(int argc, char **argv)
@@ -180,8 +219,10 @@ int main(int argc, char **argv)
         return 0;
     }
     result = run(&p);
-    if (result)
+    if (result) {
         fprintf(stderr, "llama: %s\n", p.error);
+        llama_ranks_give_up(&p.ranks, p.error);
+    }
     clean_up(&p);
     return result ? 1 : 0;
 }

@@ -61,16 +61,25 @@ static bg_status make_step_buffers(llama_model *m)
     return make(m, &m->position, bg_tensor_1d(NULL, BG_I32, 1));
 }
 
-static bg_status fill(llama_model *m, const llama_weights *w)
+static bg_status fill(llama_model *m, const llama_weights *w, const llama_part *part, struct ncclComm *comm)
 {
     TRY(llama_blas_create(&m->blas, m->stream));
-    TRY(llama_device_weights_create(&m->weights, w, m->stream));
+    TRY(llama_device_weights_create_part(&m->weights, w, part, comm, m->stream));
     TRY(make_caches(m));
     TRY(make_step_buffers(m));
     return llama_check_cuda(cudaStreamSynchronize(m->stream), "cudaStreamSynchronize");
 }
 
 bg_status llama_create(llama_model **made, const llama_weights *weights, int context, cudaStream_t stream)
+{
+    llama_part whole;
+    *made = NULL;
+    TRY(llama_split(&whole, &weights->config, 0, 1));
+    return llama_create_part(made, weights, &whole, NULL, context, stream);
+}
+
+bg_status llama_create_part(llama_model **made, const llama_weights *weights, const llama_part *part,
+                            struct ncclComm *comm, int context, cudaStream_t stream)
 {
     llama_model *m = calloc(1, sizeof *m);
     bg_status status;
@@ -80,7 +89,7 @@ bg_status llama_create(llama_model **made, const llama_weights *weights, int con
     m->context = context;
     m->stream = stream;
     m->memory.stream = stream;
-    status = fill(m, weights);
+    status = fill(m, weights, part, comm);
     if (status != BG_OK) {
         llama_destroy(m);
         return status;
@@ -139,9 +148,11 @@ static bg_status attention_block(llama_model *m, const llama_device_layer *l, co
     TRY(BG_CALL(kv_append, stream, .k = m->k, .v = m->v, .position = m->position, .keys = cached->keys,
                 .values = cached->values));
     TRY(BG_CALL(attention, stream, .q = m->q, .keys = cached->keys, .values = cached->values, .position = m->position,
-                .y = m->heads_out));
+                .y = m->heads_out, .group = m->weights.part.group, .first = llama_first_in_group(&m->weights.part)));
     TRY(BG_CALL(matmul, stream, .weight = l->attention_out, .x = llama_flat(m->heads_out), .y = m->projected,
                 .blas = m->blas));
+    if (m->weights.comm)
+        TRY(BG_CALL(all_reduce, stream, .x = m->projected, .comm = m->weights.comm));
     return BG_CALL(add, stream, .x = m->x, .y = m->projected);
 }
 
@@ -153,6 +164,8 @@ static bg_status mlp_block(llama_model *m, const llama_device_layer *l, cudaStre
     TRY(BG_CALL(matmul, stream, .weight = l->up, .x = m->normed, .y = m->up, .blas = m->blas));
     TRY(BG_CALL(silu_gate, stream, .gate = m->gate, .up = m->up, .y = m->gated));
     TRY(BG_CALL(matmul, stream, .weight = l->down, .x = m->gated, .y = m->projected, .blas = m->blas));
+    if (m->weights.comm)
+        TRY(BG_CALL(all_reduce, stream, .x = m->projected, .comm = m->weights.comm));
     return BG_CALL(add, stream, .x = m->x, .y = m->projected);
 }
 

@@ -10,6 +10,11 @@ uint64_t llama_launches(void)
     return atomic_load_explicit(&launches, memory_order_relaxed);
 }
 
+void llama_count_launch(void)
+{
+    atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+}
+
 bg_status llama_check_cuda(cudaError_t result, const char *call)
 {
     if (result == cudaSuccess)
@@ -26,7 +31,7 @@ bg_status llama_check_cublas(cublasStatus_t result, const char *call)
 
 static bg_status launched(cudaError_t result, const char *kernel)
 {
-    atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+    llama_count_launch();
     return llama_check_cuda(result, kernel);
 }
 
@@ -66,7 +71,7 @@ BG_DEFINE_OP(matmul)
         status = bg_cublas_bind(args->blas, stream, NULL);
     if (status != BG_OK)
         return status;
-    atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+    llama_count_launch();
     return llama_check_cublas(cublasSgemm(args->blas, CUBLAS_OP_T, CUBLAS_OP_N, outputs, rows, inputs, &one,
                                           args->weight.data, inputs, args->x.data, inputs, &zero, args->y.data,
                                           outputs),
@@ -94,9 +99,9 @@ BG_DEFINE_OP(kv_append)
 
 BG_DEFINE_EAGER_OP(attention)
 {
+    const bgk_heads heads = {dim(&args->q, 1), dim(&args->keys, 1), args->group, args->first};
     return launched(bgk_attention(args->y.data, args->q.data, args->keys.data, args->values.data, args->position.data,
-                                  dim(&args->q, 0), dim(&args->q, 1), dim(&args->keys, 1), dim(&args->q, 2),
-                                  dim(&args->keys, 0), stream),
+                                  dim(&args->q, 0), heads, dim(&args->q, 2), dim(&args->keys, 0), stream),
                     "bgk_attention");
 }
 
@@ -123,10 +128,10 @@ BG_DEFINE_OP(kv_append_rows)
 
 BG_DEFINE_EAGER_OP(attention_rows)
 {
+    const bgk_heads heads = {dim(&args->q, 1), dim(&args->keys, 2), args->group, args->first};
     return launched(bgk_attention_rows(args->y.data, args->q.data, args->keys.data, args->values.data,
-                                       args->position.data, args->slot.data, dim(&args->q, 0), dim(&args->q, 1),
-                                       dim(&args->keys, 2), dim(&args->q, 2), dim(&args->keys, 1), dim(&args->keys, 0),
-                                       stream),
+                                       args->position.data, args->slot.data, dim(&args->q, 0), heads, dim(&args->q, 2),
+                                       dim(&args->keys, 1), dim(&args->keys, 0), stream),
                     "bgk_attention_rows");
 }
 

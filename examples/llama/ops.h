@@ -5,6 +5,7 @@
 #define LLAMA_OPS_H
 #include <breakgraph/breakgraph.h>
 #include <cublas_v2.h>
+struct ncclComm;
 #ifdef LLAMA_FAULTS
 #include "faults.h" /* the same macros, for tests that plant mistakes */
 #endif
@@ -17,12 +18,16 @@ BG_DECLARE_OP(matmul, BG_IN(weight), BG_IN(x), BG_OUT(y), BG_VALUE(cublasHandle_
 BG_DECLARE_OP(rope, BG_INOUT(x), BG_IN(position), BG_VALUE(float, base))
 /* Stores k and v at the position; caches: capacity x kv_heads x head_dim */
 BG_DECLARE_OP(kv_append, BG_IN(k), BG_IN(v), BG_IN(position), BG_INOUT(keys), BG_INOUT(values))
-/* q, y: rows x heads x head_dim */
-BG_DECLARE_OP(attention, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_OUT(y))
+/* q, y: rows x heads x head_dim; query head h reads key head (first + h) / group */
+BG_DECLARE_OP(attention, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_OUT(y), BG_VALUE(int, group),
+              BG_VALUE(int, first))
 BG_DECLARE_OP(rope_rows, BG_INOUT(x), BG_IN(position), BG_VALUE(float, base))
 /* position, slot: rows; caches: slots x capacity x kv_heads x head_dim */
 BG_DECLARE_OP(kv_append_rows, BG_IN(k), BG_IN(v), BG_IN(position), BG_IN(slot), BG_INOUT(keys), BG_INOUT(values))
-BG_DECLARE_OP(attention_rows, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_IN(slot), BG_OUT(y))
+BG_DECLARE_OP(attention_rows, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_IN(slot), BG_OUT(y),
+              BG_VALUE(int, group), BG_VALUE(int, first))
+/* x becomes the sum of all ranks' x, which have the same shape */
+BG_DECLARE_OP(all_reduce, BG_INOUT(x), BG_VALUE(struct ncclComm *, comm))
 BG_DECLARE_OP(add, BG_INOUT(x), BG_IN(y)) /* x += y */
 BG_DECLARE_OP(silu_gate, BG_IN(gate), BG_IN(up), BG_OUT(y))
 /* position += 1. With frozen > 0 it is set to that number instead: the mistake that --plant-frozen-scalar makes, a
@@ -32,6 +37,9 @@ BG_DECLARE_OP(sample, BG_IN(logits), BG_OUT(token)) /* greedy: each row's token 
 
 /* How many kernel launches and cuBLAS calls the ops' bodies have made so far in this process. */
 uint64_t llama_launches(void);
+
+/* For the body of an op: one more of these. */
+void llama_count_launch(void);
 
 /* A CUDA or cuBLAS result as a status; a failure is put into bg_last_error() with the name of the call. */
 bg_status llama_check_cuda(cudaError_t result, const char *call);

@@ -24,7 +24,11 @@ const char llama_help[] = "Usage: llama [OPTION]...\n"
                           "                         a mistake for --demo to find\n"
                           "  --help                 this text\n"
                           "\n"
-                          "The text goes to standard output, the figures to standard error.\n";
+                          "The text goes to standard output, the figures to standard error.\n"
+                          "\n"
+                          "breakgraph run --ranks N -- llama ... shares the model among N GPUs, as does any\n"
+                          "launcher that sets WORLD_SIZE, OMPI_COMM_WORLD_SIZE or SLURM_NTASKS. For tests: with\n"
+                          "LLAMA_ALL_REDUCE=0 in the environment nothing is summed over them; the text is wrong.\n";
 
 static const char allowed[] = "--model, --prompt, --tokens, --context, --seed, --mode, --debug-cuda-graph, --demo, "
                               "--plant-frozen-scalar, --help";

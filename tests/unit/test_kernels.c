@@ -277,12 +277,26 @@ static void test_kv_append_rows(void **state)
     check_kv_append_rows(5, 129, padded, of_padded);
 }
 
+/* Those that read other key heads than there are, or none. */
+static void test_refuses_heads(void **state)
+{
+    static const bgk_heads wrong[] = {{3, 2, 1, 0}, {3, 2, 3, 0}, {5, 2, 3, 2},  {4, 2, 3, 3},
+                                      {1, 1, 0, 0}, {0, 1, 1, 0}, {1, 1, 3, -1}, {1, 0, 1, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, wrong[i], 64, 8, kernel_stream),
+                         cudaErrorInvalidValue);
+        assert_int_equal(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, wrong[i], 64, 8, 1, kernel_stream),
+                         cudaErrorInvalidValue);
+    }
+}
+
 static void test_refuses_sizes(void **state)
 {
+    const bgk_heads even = {2, 2, 1, 0};
     (void)state;
-    assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, 3, 2, 64, 8, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, 2, 2, 66, 8, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, 2, 2, 260, 8, kernel_stream),
+    assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, even, 66, 8, kernel_stream), cudaErrorInvalidValue);
+    assert_int_equal(bgk_attention(NULL, NULL, NULL, NULL, NULL, 1, even, 260, 8, kernel_stream),
                      cudaErrorInvalidValue);
     assert_int_equal(bgk_rope(NULL, NULL, 1, 1, 7, 1e4f, kernel_stream), cudaErrorInvalidValue);
     assert_int_equal(bgk_rms_norm(NULL, NULL, NULL, 1, 0, 1e-5f, kernel_stream), cudaErrorInvalidValue);
@@ -291,9 +305,7 @@ static void test_refuses_sizes(void **state)
     assert_int_equal(bgk_argmax(NULL, NULL, 1, 0, kernel_stream), cudaErrorInvalidValue);
     assert_int_equal(bgk_rope_rows(NULL, NULL, 65536, 1, 2, 1e4f, kernel_stream), cudaErrorInvalidValue);
     assert_int_equal(bgk_kv_append_rows(NULL, NULL, NULL, NULL, 1, 1, 1, 0, kernel_stream), cudaErrorInvalidValue);
-    assert_int_equal(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, 3, 2, 64, 8, 1, kernel_stream),
-                     cudaErrorInvalidValue);
-    assert_int_equal(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, 2, 2, 64, 8, 0, kernel_stream),
+    assert_int_equal(bgk_attention_rows(NULL, NULL, NULL, NULL, NULL, NULL, 1, even, 64, 8, 0, kernel_stream),
                      cudaErrorInvalidValue);
     assert_int_equal(cudaGetLastError(), cudaSuccess);
 }
@@ -377,6 +389,7 @@ int main(void)
         KERNEL_TEST(test_rope_rows),
         KERNEL_TEST(test_kv_append),
         KERNEL_TEST(test_kv_append_rows),
+        KERNEL_TEST(test_refuses_heads),
         KERNEL_TEST(test_refuses_sizes),
         KERNEL_TEST(test_argmax),
         KERNEL_TEST(test_argmax_with_nan_and_infinity),

@@ -30,9 +30,20 @@ static void hide_future(buffer *cache, size_t stride, int from)
     buffer_upload(cache);
 }
 
-static void check_attention(int rows, int heads, int kv_heads, int head_dim, int capacity, int position, double scale)
+static bgk_heads whole(int heads, int kv_heads)
 {
-    size_t stride = (size_t)kv_heads * head_dim, count = (size_t)rows * heads * head_dim;
+    return (bgk_heads){heads, kv_heads, heads / kv_heads, 0};
+}
+
+/* Of query head h. */
+static size_t key_head(bgk_heads heads, int h)
+{
+    return (size_t)((heads.first + h) / heads.group);
+}
+
+static void check_heads(int rows, bgk_heads heads, int head_dim, int capacity, int position, double scale)
+{
+    size_t stride = (size_t)heads.key * head_dim, count = (size_t)rows * heads.query * head_dim;
     buffer *q = buffer_make_input(count, scale), *keys = buffer_make_input(capacity * stride, scale),
            *values = buffer_make_input(capacity * stride, 1);
     buffer *y = buffer_make_output(count);
@@ -41,8 +52,8 @@ static void check_attention(int rows, int heads, int kv_heads, int head_dim, int
     hide_future(keys, stride, end);
     hide_future(values, stride, end);
     for (int r = 0; r < rows; r++)
-        for (int h = 0; h < heads; h++) {
-            size_t at = ((size_t)r * heads + h) * head_dim, head = (size_t)(h * kv_heads / heads) * head_dim;
+        for (int h = 0; h < heads.query; h++) {
+            size_t at = ((size_t)r * heads.query + h) * head_dim, head = key_head(heads, h) * head_dim;
             int length = position + r + 1;
             if (length >= 1 && length <= capacity)
                 attend(expected + at, q->host + at, keys->host + head, values->host + head, length, stride, head_dim);
@@ -50,10 +61,15 @@ static void check_attention(int rows, int heads, int kv_heads, int head_dim, int
                 expected[at + i] = NAN;
         }
     kernel_ok(bgk_attention(y->device, q->device, keys->device, values->device, buffer_make_ints(&position, 1), rows,
-                            heads, kv_heads, head_dim, capacity, kernel_stream));
+                            heads, head_dim, capacity, kernel_stream));
     buffer_expect_close(y, expected, 2e-5 * fmax(1, scale), 1);
     free(expected);
     buffers_release();
+}
+
+static void check_attention(int rows, int heads, int kv_heads, int head_dim, int capacity, int position, double scale)
+{
+    check_heads(rows, whole(heads, kv_heads), head_dim, capacity, position, scale);
 }
 
 static void test_attention_decodes(void **state)
@@ -76,6 +92,18 @@ static void test_attention_prefills(void **state)
     check_attention(5, 9, 3, 64, 64, 0, 1);
     check_attention(70, 4, 2, 32, 140, 65, 2);
     check_attention(3, 2, 2, 20, 8, 4, 1);
+}
+
+/* What a rank of several has: it begins, or ends, within a group. */
+static void test_attention_of_a_part(void **state)
+{
+    (void)state;
+    check_heads(1, (bgk_heads){5, 2, 3, 0}, 64, 100, 70, 1);
+    check_heads(1, (bgk_heads){4, 2, 3, 2}, 64, 100, 70, 1);
+    check_heads(5, (bgk_heads){2, 2, 3, 2}, 20, 64, 3, 1);
+    check_heads(5, (bgk_heads){2, 1, 3, 1}, 20, 64, 3, 1);
+    check_heads(1, (bgk_heads){1, 1, 9, 8}, 8, 10, 9, 1);
+    check_heads(3, (bgk_heads){8, 4, 3, 2}, 8, 10, 6, 1);
 }
 
 static void test_attention_with_extreme_scores(void **state)
@@ -115,13 +143,13 @@ static void hide_from_rows(buffer *cache, size_t stride, const places *p)
     buffer_upload(cache);
 }
 
-static void expect_attention_rows(const places *p, int heads, int kv_heads, int head_dim, double *expected,
-                                  const buffer *q, const buffer *keys, const buffer *values)
+static void expect_attention_rows(const places *p, bgk_heads heads, int head_dim, double *expected, const buffer *q,
+                                  const buffer *keys, const buffer *values)
 {
-    size_t stride = (size_t)kv_heads * head_dim;
+    size_t stride = (size_t)heads.key * head_dim;
     for (int r = 0; r < p->rows; r++)
-        for (int h = 0; h < heads; h++) {
-            size_t at = ((size_t)r * heads + h) * head_dim, head = (size_t)(h * kv_heads / heads) * head_dim;
+        for (int h = 0; h < heads.query; h++) {
+            size_t at = ((size_t)r * heads.query + h) * head_dim, head = key_head(heads, h) * head_dim;
             for (int i = 0; i < head_dim; i++)
                 expected[at + i] = p->slot[r] < 0 ? 0 : NAN;
             if (is_inside(p, r)) {
@@ -133,26 +161,26 @@ static void expect_attention_rows(const places *p, int heads, int kv_heads, int 
 }
 
 /* Each row inside, bit for bit, as the one-text kernel computes it alone. */
-static void expect_same_alone(const places *p, int heads, int kv_heads, int head_dim, const buffer *y, const buffer *q,
+static void expect_same_alone(const places *p, bgk_heads heads, int head_dim, const buffer *y, const buffer *q,
                               const buffer *keys, const buffer *values)
 {
-    size_t width = (size_t)heads * head_dim, slot = (size_t)p->capacity * kv_heads * head_dim;
+    size_t width = (size_t)heads.query * head_dim, slot = (size_t)p->capacity * heads.key * head_dim;
     buffer *alone = buffer_make_output(width);
     for (int r = 0; r < p->rows; r++) {
         if (!is_inside(p, r))
             continue;
         kernel_ok(bgk_attention(alone->device, q->device + r * width, keys->device + p->slot[r] * slot,
                                 values->device + p->slot[r] * slot, buffer_make_ints(&p->position[r], 1), 1, heads,
-                                kv_heads, head_dim, p->capacity, kernel_stream));
+                                head_dim, p->capacity, kernel_stream));
         buffer_read_back(alone);
         assert_memory_equal(alone->host, y->host + r * width, width * sizeof(float));
         buffers_release_to(alone);
     }
 }
 
-static void check_attention_rows(const places *p, int heads, int kv_heads, int head_dim)
+static void check_attention_rows(const places *p, bgk_heads heads, int head_dim)
 {
-    size_t stride = (size_t)kv_heads * head_dim, width = (size_t)heads * head_dim;
+    size_t stride = (size_t)heads.key * head_dim, width = (size_t)heads.query * head_dim;
     size_t cached = p->slots * p->capacity * stride;
     buffer *q = buffer_make_input(p->rows * width, 1), *keys = buffer_make_input(cached, 1),
            *values = buffer_make_input(cached, 1);
@@ -164,12 +192,12 @@ static void check_attention_rows(const places *p, int heads, int kv_heads, int h
     buffer_upload(q);
     hide_from_rows(keys, stride, p);
     hide_from_rows(values, stride, p);
-    expect_attention_rows(p, heads, kv_heads, head_dim, expected, q, keys, values);
+    expect_attention_rows(p, heads, head_dim, expected, q, keys, values);
     kernel_ok(bgk_attention_rows(y->device, q->device, keys->device, values->device,
                                  buffer_make_ints(p->position, p->rows), buffer_make_ints(p->slot, p->rows), p->rows,
-                                 heads, kv_heads, head_dim, p->capacity, p->slots, kernel_stream));
+                                 heads, head_dim, p->capacity, p->slots, kernel_stream));
     buffer_expect_close(y, expected, 2e-5, 1);
-    expect_same_alone(p, heads, kv_heads, head_dim, y, q, keys, values);
+    expect_same_alone(p, heads, head_dim, y, q, keys, values);
     free(expected);
     buffers_release();
 }
@@ -184,22 +212,22 @@ static void test_attention_rows(void **state)
     const places decode = {5, 5, 130, decode_at, decode_of}, mixed = {7, 3, 66, mixed_at, mixed_of},
                  padded = {5, 2, 12, padded_at, padded_of}, outside = {7, 2, 12, outside_at, outside_of};
     (void)state;
-    check_attention_rows(&decode, 8, 4, 32);
-    check_attention_rows(&decode, 9, 3, 64);
-    check_attention_rows(&mixed, 6, 2, 20);
-    check_attention_rows(&mixed, 2, 1, 256);
-    check_attention_rows(&padded, 4, 4, 8);
-    check_attention_rows(&outside, 4, 2, 8);
+    check_attention_rows(&decode, whole(8, 4), 32);
+    check_attention_rows(&decode, whole(9, 3), 64);
+    check_attention_rows(&mixed, whole(6, 2), 20);
+    check_attention_rows(&mixed, whole(2, 1), 256);
+    check_attention_rows(&padded, whole(4, 4), 8);
+    check_attention_rows(&outside, whole(4, 2), 8);
+    check_attention_rows(&mixed, (bgk_heads){4, 2, 3, 2}, 20);
+    check_attention_rows(&outside, (bgk_heads){5, 2, 3, 0}, 8);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(test_attention_decodes),
-        KERNEL_TEST(test_attention_prefills),
-        KERNEL_TEST(test_attention_with_extreme_scores),
-        KERNEL_TEST(test_attention_outside_the_cache),
-        KERNEL_TEST(test_attention_rows),
+        KERNEL_TEST(test_attention_decodes),           KERNEL_TEST(test_attention_prefills),
+        KERNEL_TEST(test_attention_of_a_part),         KERNEL_TEST(test_attention_with_extreme_scores),
+        KERNEL_TEST(test_attention_outside_the_cache), KERNEL_TEST(test_attention_rows),
     };
     printf("seed 7\n");
     return cmocka_run_group_tests(tests, NULL, NULL);

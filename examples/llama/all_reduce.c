@@ -1,0 +1,34 @@
+#include "ops.h"
+#include <breakgraph/workspace.h>
+#include <stdio.h>
+
+#if defined(BG_NCCL) && __has_include(<nccl.h>)
+#include <nccl.h>
+
+static bg_status check_nccl(ncclResult_t result, ncclComm_t comm, const char *call)
+{
+    char what[512];
+    if (result == ncclSuccess)
+        return BG_OK;
+    snprintf(what, sizeof what, "%s: %.400s", ncclGetErrorString(result), ncclGetLastError(comm));
+    return bg_report_failure(BG_ERROR_NCCL, call, what, "look at the other ranks' output, or set NCCL_DEBUG=WARN");
+}
+
+BG_DEFINE_OP(all_reduce)
+{
+    size_t count = bg_tensor_bytes(&args->x) / bg_dtype_bytes(args->x.dtype);
+    if (args->x.dtype != BG_F32)
+        return bg_report_failure(BG_ERROR_DTYPE, "all_reduce", "x is not f32", "give a tensor of BG_F32");
+    llama_count_launch();
+    return check_nccl(ncclAllReduce(args->x.data, args->x.data, count, ncclFloat, ncclSum, args->comm, stream),
+                      args->comm, "ncclAllReduce");
+}
+#else
+BG_DEFINE_OP(all_reduce)
+{
+    (void)args;
+    (void)stream;
+    return bg_report_failure(BG_ERROR_UNSUPPORTED, "all_reduce", "this program was built without NCCL",
+                             "install NCCL and build again");
+}
+#endif
