@@ -113,14 +113,15 @@ done:
     return status;
 }
 
-/* A pass may need calls in one segment: breaks between them make it fail, which tells nothing of the mismatch. */
+/* A pass may need calls in one segment: breaks between them make it fail, which tells nothing of the mismatch. Where
+ * there are other ranks, it ends the bisect on all of them. */
 static bg_status try_or_skip(bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
 {
     double began = bg__now_ms();
     bg_status status = try_set(b, eager, count, why, verdict);
     char text[1024], told[1200];
 
-    if (status == BG_OK || status == BG_ERROR_OUT_OF_MEMORY)
+    if (status == BG_OK || status == BG_ERROR_OUT_OF_MEMORY || b->shadow.options.ranks != NULL)
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());
     if (bg__shadow_restore(&b->shadow) != BG_OK) { /* the device is gone */
