@@ -107,14 +107,13 @@ static bool all_came(const round *r)
     return true;
 }
 
-/* Waits a little for some of these connections, and sees whether there is a failure. */
-static bg_status wait_a_little(bg__link *link, struct pollfd *fds, int count)
+/* Waits a little for some of these connections, or for a failure. */
+static void wait_a_little(bg__link *link, struct pollfd *fds, int count)
 {
     fds[count] = (struct pollfd){link->failed_event, POLLIN, 0};
     bg__wait(fds, (size_t)count + 1, bg__now_ms() + IDLE_MS);
     if (link->idle != NULL)
         link->idle(link->idle_user);
-    return fds[count].revents ? bg__link_check(link) : BG_OK;
 }
 
 static bg_status collect(round *r)
@@ -128,10 +127,12 @@ static bg_status collect(round *r)
         }
         for (int i = 0; i < size; i++)
             r->fds[i] = (struct pollfd){r->came[i] ? -1 : r->link->peers[i].work, POLLIN, 0};
-        BG__TRY(wait_a_little(r->link, r->fds, size));
+        wait_a_little(r->link, r->fds, size);
         for (int i = 1; i < size; i++)
             if (!r->came[i])
                 BG__TRY(read_rank(r, i));
+        if (r->fds[size].revents && !all_came(r))
+            BG__TRY(bg__link_check(r->link));
     }
 done:
     return status;
@@ -211,12 +212,15 @@ static bg_status follow(bg__link *link, const bg__frame *own, double until_ms, v
     for (;;) {
         struct pollfd fds[2] = {{zero->work, POLLIN, 0}};
         bg__frame frame;
-        BG__TRY(wait_a_little(link, fds, 1));
+        wait_a_little(link, fds, 1);
+        /* what has ended well has, even where the next has failed already */
         switch (bg__frame_read(zero->work, &zero->from_work, &frame)) {
         case BG__READ_FRAME: return take_result(link, own, &frame, all);
         case BG__READ_NOTHING: break;
         default: return lost(link, 0, own->what);
         }
+        if (fds[1].revents)
+            BG__TRY(bg__link_check(link));
         if (bg__now_ms() >= until_ms)
             return too_late(link, own->what);
     }
