@@ -21,7 +21,8 @@ typedef struct door {
     char name[BG__NAME_MAX];
     double until_ms;
     candidate candidates[CANDIDATES];
-    char refused[200]; /* the last one that was, for the sentence */
+    char refused[200];   /* the last one that was, for the sentence */
+    bg__failure failure; /* not BG_OK: the job's, which those that come now are told */
 } door;
 
 static void drop(candidate *one)
@@ -96,6 +97,44 @@ static void admit(door *d, candidate *one, const bg__hello *from)
     bg__reader_free(&one->reader);
 }
 
+static void answer_all(bg__link *link, const bg__frame *frame)
+{
+    for (int i = 1; i < link->size; i++)
+        (void)bg__frame_send(link->peers[i].work, frame, bg__now_ms() + BG__SLACK_MS); /* its connection tells */
+}
+
+static void tell_failure(const door *d, int fd)
+{
+    const bg__frame frame = {.type = BG__FAILED, .body = &d->failure, .bytes = sizeof d->failure};
+    (void)bg__frame_send(fd, &frame, bg__now_ms() + BG__SLACK_MS); /* its connection tells */
+}
+
+/* Some have connected once so far. */
+static void tell_all_failure(const door *d)
+{
+    for (int i = 1; i < d->link->size; i++) {
+        bg__peer *peer = &d->link->peers[i];
+        tell_failure(d, peer->work >= 0 ? peer->work : peer->watch);
+        peer->answered = peer->work >= 0 || peer->watch >= 0;
+    }
+}
+
+/* One of the job's has come too late. */
+static void turn_away(door *d, candidate *one, const bg__hello *from)
+{
+    tell_failure(d, one->fd);
+    drop(one);
+    if (from->rank > 0 && from->rank < d->link->size)
+        d->link->peers[from->rank].answered = true;
+}
+
+static bg_status fail_job(door *d, bg_status status)
+{
+    d->failure.status = status;
+    snprintf(d->failure.text, sizeof d->failure.text, "%s", bg_last_error());
+    return status;
+}
+
 /* An error is the job's. */
 static bg_status judge(door *d, candidate *one, const bg__frame *frame)
 {
@@ -112,12 +151,18 @@ static bg_status judge(door *d, candidate *one, const bg__frame *frame)
         refuse(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
     } else if (d->job->token == NULL && !bg__peer_is_own(one->fd)) {
         refuse(d, one, "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
+    } else if (d->failure.status != BG_OK) {
+        turn_away(d, one, &from);
     } else {
         BG__TRY(check_fit(&from));
         BG__TRY(check_size(&from, d->link));
         admit(d, one, &from);
     }
 done:
+    if (status != BG_OK) {
+        fail_job(d, status);
+        turn_away(d, one, &from);
+    }
     return status;
 }
 
@@ -159,7 +204,7 @@ static bg_status fail_waiting(const door *d, bg_status status, const char *why)
 /* A rank that waits says nothing. */
 static bg_status check_joined(const door *d)
 {
-    for (int i = 1; i < d->link->size; i++) {
+    for (int i = 1; i < d->link->size && d->failure.status == BG_OK; i++) {
         bg__peer *peer = &d->link->peers[i];
         bg__frame frame;
         char why[64];
@@ -193,20 +238,6 @@ done:
     return status;
 }
 
-static void answer_all(bg__link *link, const bg__frame *frame)
-{
-    for (int i = 1; i < link->size; i++)
-        (void)bg__frame_send(link->peers[i].work, frame, bg__now_ms() + BG__SLACK_MS); /* its connection tells */
-}
-
-static void tell_failure(bg__link *link, bg_status status)
-{
-    bg__failure failure = {.status = status};
-    bg__frame frame = {.type = BG__FAILED, .body = &failure, .bytes = sizeof failure};
-    snprintf(failure.text, sizeof failure.text, "%s", bg_last_error());
-    answer_all(link, &frame);
-}
-
 static bg_status check_bind(const bg__job *job)
 {
     bool loopback = true;
@@ -222,6 +253,25 @@ static bg_status check_bind(const bg__job *job)
                      job->address);
 done:
     return status;
+}
+
+static bool all_told(const bg__link *link)
+{
+    for (int i = 1; i < link->size; i++)
+        if (!link->peers[i].answered)
+            return false;
+    return true;
+}
+
+/* Those that are on their way hear why, too, and need not wait for nobody. */
+static bg_status end_job(door *d, bg_status status)
+{
+    double until = bg__now_ms() + BG__SLACK_MS;
+    fail_job(d, status);
+    tell_all_failure(d);
+    while (status == BG_ERROR_RANKS && !all_told(d->link) && bg__now_ms() < until && look(d) == BG_OK)
+        continue;
+    return bg__fail(status, "%s", d->failure.text);
 }
 
 static bg_status gather_ranks(door *d)
@@ -240,9 +290,7 @@ static bg_status gather_ranks(door *d)
     }
     answer_all(d->link, &welcome);
 done:
-    if (status != BG_OK)
-        tell_failure(d->link, status);
-    return status;
+    return status == BG_OK ? BG_OK : end_job(d, status);
 }
 
 bg_status bg__open_door(bg__link *link, const bg__job *job)

@@ -96,13 +96,15 @@ done:
 static bg_status try_to_join(guest *g, bool *welcome)
 {
     bg__peer *zero = &g->link->peers[0];
-    bool again = false;
+    bool again = false, refused = false;
     bg_status status = BG_OK;
     BG__TRY(introduce(g, true, &zero->watch, &again));
     if (!again)
         BG__TRY(introduce(g, false, &zero->work, &again));
     if (!again)
         BG__TRY(await_welcome(g, welcome, &again));
+    if (again && zero->watch >= 0) /* the first connection may have been answered already */
+        BG__TRY(read_answer(g, zero->watch, &zero->from_watch, &refused, &again));
     if (again) {
         bg__close(&zero->work);
         bg__close(&zero->watch);
