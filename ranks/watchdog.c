@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { ANSWER_MS = 2000, RANK_0_MS = 4000, GRACE_MS = 1000, SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
+enum { ANSWER_MS = 2000, RANK_0_MS = 3000, GRACE_MS = 1000, SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
 
 /* ---- where this rank is --------------------------------------------------------------------------------------- */
 
