@@ -93,12 +93,15 @@ LIB_LDLIBS := -lcjson
 
 ifneq ($(filter host,$(DEVICE))$(NCCL_FOUND),)
 DEFINES += -DBG_NCCL
+# The ranks need its header, too.
+NCCL_HEADER := $(wildcard $(CUDA_HOME)/include/nccl.h /usr/include/nccl.h)
 endif
 
 # ---- files -----------------------------------------------------------------------------------------------
 objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
 LIB_KERNELS := kernels/rows.cu kernels/count.cu kernels/compare.cu
 LIB_OBJ := $(call objects,$(wildcard src/base/*.c src/op/*.c src/capture/*.c src/memory/*.c src/runner/*.c debug/*.c) $(LIB_KERNELS))
+RANKS_OBJ := $(if $(NCCL_HEADER),$(call objects,$(wildcard ranks/*.c)))
 HOSTCUDA_OBJ := $(call objects,$(wildcard src/hostcuda/*.c src/hostcuda/*.cpp src/hostcuda/*.S))
 KERNEL_OBJ := $(call objects,$(filter-out $(LIB_KERNELS),$(wildcard kernels/*.cu)))
 LLAMA_SOURCES := $(filter-out %/main.c %/faults.c %/fault_kinds.c,$(wildcard examples/llama/*.c))
@@ -122,9 +125,10 @@ RANDOM_PLANTED := $(wildcard tests/random/test_*.sh)
 # The recorder stands for a profiler.
 CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
-LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(DEVICE_LIB) $(DEVICE_SO)
-C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* examples examples/* tests/*) tools/*.c))
-ALL_SOURCES = $(C_SOURCES) $(sort $(wildcard include/*/*.h src/*/*.h src/*/*.cpp debug/*.h debug/*/*.h examples/*/*.h examples/*/*.cu kernels/*.h kernels/*.cu tests/*/*.h tests/*/*.cu))
+RANKS_LIB := $(if $(RANKS_OBJ),$(OUT)/libbreakgraph_nccl.a)
+LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS_LIB:.a=.so) $(DEVICE_LIB) $(DEVICE_SO)
+C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* $(if $(RANKS_OBJ),ranks) examples examples/* tests/*) tools/*.c))
+ALL_SOURCES = $(C_SOURCES) $(sort $(wildcard include/*/*.h src/*/*.h src/*/*.cpp debug/*.h debug/*/*.h ranks/*.[ch] examples/*/*.h examples/*/*.cu kernels/*.h kernels/*.cu tests/*/*.h tests/*/*.cu))
 
 # ---- rules -----------------------------------------------------------------------------------------------
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -144,7 +148,7 @@ $(OUT)/flags.c: FORCE
 $(OUT)/flags.cu: FORCE
 	$(call stamp,$(if $(filter host,$(DEVICE)),$(CXX) $(ALL_CXXFLAGS),$(NVCC) $(NVCCFLAGS)) $(ALL_CPPFLAGS))
 $(OUT)/flags.link: FORCE
-	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(FAULTY_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
+	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(RANKS_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(FAULTY_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
 
 # What was found, said once.
 define FOUND
@@ -197,6 +201,7 @@ $(OUT)/debug/page.o: $(OUT)/debug/page_lines.inc
 $(OUT)/debug/page.o: private ALL_CPPFLAGS += -I$(OUT)
 
 $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so: $(LIB_OBJ)
+$(OUT)/libbreakgraph_nccl.a $(OUT)/libbreakgraph_nccl.so: $(RANKS_OBJ)
 $(OUT)/libhostcuda.a $(OUT)/libhostcuda.so: $(HOSTCUDA_OBJ)
 $(OUT)/libbreakgraph_kernels.a: $(KERNEL_OBJ)
 $(OUT)/libllama.a: $(LLAMA_OBJ)
@@ -209,13 +214,16 @@ $(OUT)/tests/cli/nvtx_recorder.so: $(OUT)/tests/cli/nvtx_recorder.o
 $(OUT)/libbreakgraph.so: $(DEVICE_SO)
 # Threads that end call into the library: it stays loaded.
 $(OUT)/libbreakgraph.so: SHARED = $(LIB_LDLIBS) $(SO_LINK) -Wl,-z,nodelete
+$(OUT)/libbreakgraph_nccl.so: $(OUT)/libbreakgraph.so
+# Its threads may outlive the last call into it.
+$(OUT)/libbreakgraph_nccl.so: SHARED = -L$(OUT) -lbreakgraph $(SO_LINK) $(if $(filter cuda,$(DEVICE)),-lnccl) -Wl,-z,nodelete
 $(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++ -Wl,-z,nodelete -Wl,--version-script=src/hostcuda/exports.map
 $(OUT)/libhostcuda.so: src/hostcuda/exports.map
 $(OUT)/%.so: $(OUT)/flags.link
 	$(call say,LINK)$(CC) -shared -Wl,-soname,$(@F).$(SOVERSION) $(if $(SAN),$(SAN),-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(SHARED) -lm -lpthread
 	@ln -sf $(@F) $@.$(SOVERSION)
 
-EXAMPLE_LIBS := $(OUT)/libllama.a $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
+EXAMPLE_LIBS := $(OUT)/libllama.a $(RANKS_LIB) $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
 TEST_LIBS := $(OUT)/libtest_support.a $(OUT)/libtest_kernels.a $(EXAMPLE_LIBS)
 link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
 $(COMMAND): $(patsubst %.c,$(OUT)/%.o,$(wildcard debug/cli/*.c)) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link

@@ -5,15 +5,17 @@
 #include <breakgraph/status.h>
 #include <cuda.h>
 
+/* BG_API marks what libbreakgraph_nccl calls, too. */
+
 /* ---- failures (error.c) -------------------------------------------------------------------------------------- */
 
 /* Sets this thread's bg_last_error() and returns status. */
-bg_status bg__fail(bg_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+BG_API bg_status bg__fail(bg_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same for a CUDA call that returned error: the text gives the call's name, the error's name, and what to do; the
  * status follows from the error. The error is taken out of CUDA's last error, unless the caller had one pending there.
  */
-bg_status bg__fail_cuda(cudaError_t error, const char *call);
+BG_API bg_status bg__fail_cuda(cudaError_t error, const char *call);
 
 /* The error of CUDA's that this thread's last failure came from; cudaSuccess where it was none of CUDA's. */
 cudaError_t bg__fail_cause(void);
@@ -35,19 +37,19 @@ void bg__fail_restore(const char *text);
 /* Notes whether a CUDA error is pending that is not ours. Every public function that calls CUDA begins with it; but
  * bg_replay cannot afford it, and bg_op_call looks before the first CUDA call of its own, of which a captured op has
  * none as a rule. */
-void bg__pending_note(void);
+BG_API void bg__pending_note(void);
 void bg__pending_forget(void);
 
 /* For a call that may fail without harm: its error is not left in CUDA's last error. */
-void bg__ignore(cudaError_t error);
+BG_API void bg__ignore(cudaError_t error);
 
 /* For a call that gives something back, where no status can tell of its failure: a line on standard error does, unless
  * the device is gone. */
-void bg__released(cudaError_t error, const char *call);
+BG_API void bg__released(cudaError_t error, const char *call);
 #define BG__RELEASE(expression) bg__released(expression, #expression)
 
 /* A line on standard error. */
-void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+BG_API void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #define BG__TRY(expression)                                                                                            \
     do {                                                                                                               \
@@ -77,15 +79,15 @@ void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bg_status bg__env_choice(const char *variable, const char *const *choices, int fallback, int *index);
 
 /* "0" or "1". */
-bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
+BG_API bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
 
 /* ---- structs that grow (sized.c) ------------------------------------------------------------------------------ */
 
 /* Copies a struct whose first member is its size, and which the caller may know in an older, shorter form. take: from
  * holds at least `least` bytes, to is complete and keeps what from has not. give: to is the caller's, from complete.
  * Each fails with INVALID_ARGUMENT, naming the argument and its macro, where the size is none. */
-bg_status bg__sized_take(void *to, const void *from, size_t size, size_t least, const char *argument,
-                         const char *macro);
+BG_API bg_status bg__sized_take(void *to, const void *from, size_t size, size_t least, const char *argument,
+                                const char *macro);
 bg_status bg__sized_give(void *to, const void *from, size_t size, const char *argument, const char *macro);
 
 /* ---- the driver (driver.c) ----------------------------------------------------------------------------------- */
@@ -121,8 +123,8 @@ typedef struct bg__relaxed {
 } bg__relaxed;
 bg_status bg__relax_begin(bg__relaxed *relaxed);
 /* The same for what gives something back: it goes on without. */
-bg__relaxed bg__relax_to_release(void);
-void bg__relax_end(bg__relaxed relaxed);
+BG_API bg__relaxed bg__relax_to_release(void);
+BG_API void bg__relax_end(bg__relaxed relaxed);
 
 /* Where the memory at ptr is, as CUDA tells: type is 0 for host memory that it does not know. By the driver's own
  * call, which tells several things at once; in a capture, too. */
@@ -151,7 +153,7 @@ uint64_t bg__range_start(const char *name);
 void bg__range_end(uint64_t range);
 
 /* Milliseconds of a clock that only goes forward. */
-double bg__now_ms(void);
+BG_API double bg__now_ms(void);
 
 /* The calling thread's number, never used twice in a process. */
 uint64_t bg__thread_id(void);

@@ -1,0 +1,126 @@
+/* The ring of events. */
+#include "track.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bg_status bg__track_init(bg__track *track)
+{
+    bg_status status = BG_OK;
+    *track = (bg__track){.lock = PTHREAD_MUTEX_INITIALIZER};
+    for (int i = 0; i < BG__SPOTS; i++)
+        BG__TRY_CUDA(cudaEventCreateWithFlags(&track->spots[i].event, cudaEventDisableTiming));
+done:
+    return status;
+}
+
+void bg__track_free(bg__track *track)
+{
+    for (int i = 0; i < BG__SPOTS; i++)
+        if (track->spots[i].event != NULL)
+            BG__RELEASE(cudaEventDestroy(track->spots[i].event));
+}
+
+/* The oldest ones that are done leave the ring. A device that has failed does nothing any more. */
+static void collect(bg__track *track)
+{
+    while (track->count > 0) {
+        const bg__spot *oldest = &track->spots[track->first];
+        cudaError_t error = cudaEventQuery(oldest->event);
+        bg__ignore(error);
+        if (error == cudaErrorNotReady)
+            return;
+        track->done = *oldest;
+        track->first = (track->first + 1) % BG__SPOTS;
+        track->count--;
+        track->moved_ms = bg__now_ms();
+    }
+}
+
+void bg__track_enter(bg__track *track, const char *graph, uint64_t replay, int steps)
+{
+    pthread_mutex_lock(&track->lock);
+    snprintf(track->now.graph, sizeof track->now.graph, "%s", graph);
+    track->now.text[0] = '\0';
+    track->now.replay = replay;
+    track->now.steps = steps;
+    track->now.step = -1;
+    track->inside = track->any = true;
+    track->moved_ms = bg__now_ms();
+    pthread_mutex_unlock(&track->lock);
+}
+
+/* A full ring keeps its oldest, and what comes takes the place of the newest. */
+static bg__spot *next_spot(bg__track *track)
+{
+    if (track->count == BG__SPOTS)
+        collect(track);
+    track->count += track->count < BG__SPOTS;
+    return &track->spots[(track->first + track->count - 1) % BG__SPOTS];
+}
+
+bg_status bg__track_step(bg__track *track, int step, const char *text, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    cudaEvent_t event;
+    bg__spot *spot;
+
+    pthread_mutex_lock(&track->lock);
+    snprintf(track->now.text, sizeof track->now.text, "%s", text);
+    track->now.step = step;
+    track->moved_ms = bg__now_ms();
+    spot = next_spot(track);
+    event = spot->event;
+    *spot = track->now;
+    spot->event = event;
+    BG__TRY_CUDA(cudaEventRecord(event, stream));
+done:
+    if (status != BG_OK)
+        track->count--;
+    pthread_mutex_unlock(&track->lock);
+    return status;
+}
+
+void bg__track_leave(bg__track *track)
+{
+    pthread_mutex_lock(&track->lock);
+    track->inside = false;
+    track->moved_ms = bg__now_ms();
+    pthread_mutex_unlock(&track->lock);
+}
+
+bool bg__track_look(bg__track *track, double *still_ms)
+{
+    bool pending;
+    pthread_mutex_lock(&track->lock);
+    collect(track);
+    pending = track->inside || track->count > 0;
+    *still_ms = bg__now_ms() - track->moved_ms;
+    pthread_mutex_unlock(&track->lock);
+    return pending;
+}
+
+/* Steps count from 0 in calls, from 1 in sentences. */
+static void name_spot(const bg__spot *spot, const char *end, char *text, size_t room)
+{
+    snprintf(text, room, "%s, replay %llu, step %d of %d (%s) %s", spot->graph, (unsigned long long)spot->replay,
+             spot->step + 1, spot->steps, spot->text, end);
+}
+
+void bg__track_describe(bg__track *track, char *text, size_t room)
+{
+    pthread_mutex_lock(&track->lock);
+    if (track->count > 0)
+        name_spot(&track->spots[track->first], "has not finished", text, room);
+    else if (track->inside && track->now.step < 0)
+        snprintf(text, room, "%s, replay %llu, has queued none of its %d steps", track->now.graph,
+                 (unsigned long long)track->now.replay, track->now.steps);
+    else if (track->inside)
+        name_spot(&track->now, "has finished, and the next is not queued", text, room);
+    else if (track->any)
+        snprintf(text, room, "in no replay, the last was %s, replay %llu", track->done.graph,
+                 (unsigned long long)track->done.replay);
+    else
+        snprintf(text, room, "in no replay");
+    pthread_mutex_unlock(&track->lock);
+}

@@ -1,0 +1,296 @@
+/* The watchdog's thread. */
+#include "watchdog.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { ANSWER_MS = 2000, RANK_0_MS = 3000, GRACE_MS = 1000, SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
+
+/* ---- where this rank is --------------------------------------------------------------------------------------- */
+
+static void describe(bg__watchdog *w, char text[BG__PLACE_MAX])
+{
+    bg__link *link = w->link;
+    char replay[BG__PLACE_MAX / 2];
+    bg__track_describe(w->track, replay, sizeof replay);
+    pthread_mutex_lock(&link->lock);
+    if (link->waiting)
+        snprintf(text, BG__PLACE_MAX, "waits at \"%.120s\"; %s", link->at, replay);
+    else
+        snprintf(text, BG__PLACE_MAX, "%s; its last meeting was \"%.120s\"", replay, link->at);
+    pthread_mutex_unlock(&link->lock);
+}
+
+/* ---- where all ranks are -------------------------------------------------------------------------------------- */
+
+static bool has_left(bg__link *link, int rank)
+{
+    bool left;
+    pthread_mutex_lock(&link->lock);
+    left = link->peers[rank].left || link->peers[rank].ended;
+    pthread_mutex_unlock(&link->lock);
+    return left;
+}
+
+static void tell_place(bg__watchdog *w, bg__frame_type type)
+{
+    char place[BG__PLACE_MAX];
+    bg__frame frame = {.type = type, .body = place};
+    describe(w, place);
+    frame.bytes = strlen(place);
+    if (type == BG__STUCK)
+        memcpy(frame.what, w->why, sizeof frame.what);
+    bg__link_tell(w->link, 0, &frame);
+}
+
+/* Rank 0 asks; the others tell rank 0 to. */
+static void ask(bg__watchdog *w, const char *why)
+{
+    const bg__frame question = {.type = BG__ASK};
+    bg__link *link = w->link;
+    if (w->asked)
+        return;
+    w->asked = true;
+    snprintf(w->why, sizeof w->why, "%s", why);
+    w->until_ms = bg__now_ms() + (link->rank == 0 ? ANSWER_MS : RANK_0_MS);
+    if (link->rank > 0)
+        tell_place(w, BG__STUCK);
+    for (int i = 1; link->rank == 0 && i < link->size; i++)
+        bg__link_tell(link, i, &question);
+}
+
+static bool all_answered(bg__watchdog *w)
+{
+    for (int i = 1; i < w->link->size; i++)
+        if (!w->link->peers[i].answered && !has_left(w->link, i))
+            return false;
+    return true;
+}
+
+static const char *place_of(bg__watchdog *w, int rank, char own[BG__PLACE_MAX])
+{
+    bg__peer *peer = &w->link->peers[rank];
+    if (rank == w->link->rank) {
+        describe(w, own);
+        return own;
+    }
+    return peer->answered ? peer->place : has_left(w->link, rank) ? "has left the job" : "does not answer";
+}
+
+/* The ranks that tell something, as far as there is room. */
+static void conclude(bg__watchdog *w)
+{
+    bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
+    size_t room = sizeof failure.text, used = (size_t)snprintf(failure.text, room, "%s", w->why);
+    char own[BG__PLACE_MAX];
+    for (int i = 0; i < w->link->size && used + 1 < room; i++)
+        if (w->link->rank == 0 || i == 0 || i == w->link->rank)
+            used += (size_t)snprintf(failure.text + used, room - used, "%s rank %d: %s", i ? ";" : ":", i,
+                                     place_of(w, i, own));
+    bg__link_fail(w->link, &failure);
+}
+
+/* ---- what the others tell ------------------------------------------------------------------------------------- */
+
+static void note_place(bg__peer *peer, const bg__frame *frame)
+{
+    size_t bytes = frame->bytes < sizeof peer->place ? frame->bytes : sizeof peer->place - 1;
+    memcpy(peer->place, frame->body, bytes);
+    peer->place[bytes] = '\0';
+    peer->answered = true;
+}
+
+static void note_failure(bg__link *link, const bg__frame *frame)
+{
+    bg__failure failure;
+    if (frame->bytes != sizeof failure)
+        return;
+    memcpy(&failure, frame->body, sizeof failure);
+    failure.text[sizeof failure.text - 1] = '\0';
+    bg__link_fail(link, &failure);
+}
+
+static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
+{
+    bg__peer *peer = &w->link->peers[rank];
+    switch (frame->type) {
+    case BG__FAILED: note_failure(w->link, frame); break;
+    case BG__ASK: tell_place(w, BG__PLACE); break;
+    case BG__PLACE: note_place(peer, frame); break;
+    case BG__STUCK:
+        note_place(peer, frame);
+        ask(w, frame->what);
+        break;
+    case BG__BYE:
+        pthread_mutex_lock(&w->link->lock);
+        peer->left = true;
+        pthread_mutex_unlock(&w->link->lock);
+        break;
+    default: break;
+    }
+}
+
+/* Only rank 0 sees who has gone. */
+static void note_end(bg__watchdog *w, int rank)
+{
+    bg__link *link = w->link;
+    bool expected;
+    pthread_mutex_lock(&link->lock);
+    link->peers[rank].ended = true;
+    expected = link->peers[rank].left || link->left;
+    pthread_mutex_unlock(&link->lock);
+    if (!expected)
+        bg__link_fail_text(link, BG_ERROR_RANKS,
+                           "rank %d has ended without leaving the job: it was killed, or did not call bg_comm_destroy",
+                           rank);
+}
+
+static void hear(bg__watchdog *w, int rank)
+{
+    bg__peer *peer = &w->link->peers[rank];
+    bg__frame frame;
+    bg__read read;
+    while ((read = bg__frame_read(peer->watch, &peer->from_watch, &frame)) == BG__READ_FRAME)
+        handle(w, rank, &frame);
+    if (read != BG__READ_NOTHING)
+        note_end(w, rank);
+}
+
+/* ---- what takes too long -------------------------------------------------------------------------------------- */
+
+static void look_at_operation(bg__watchdog *w)
+{
+    bg__link *link = w->link;
+    char why[BG__WHAT_MAX] = "";
+    pthread_mutex_lock(&link->lock);
+    if (link->stuck)
+        snprintf(why, sizeof why, "rank %d has waited %g s at \"%.120s\"", link->rank, link->timeout_ms / 1e3,
+                 link->at);
+    pthread_mutex_unlock(&link->lock);
+    if (why[0] != '\0')
+        ask(w, why);
+}
+
+static void look_at_replay(bg__watchdog *w)
+{
+    double still = 0;
+    char why[BG__WHAT_MAX];
+    if (w->limit_ms < 0 || !bg__track_look(w->track, &still) || still < w->limit_ms)
+        return;
+    snprintf(why, sizeof why, "the replay on rank %d has not moved for %g s", w->link->rank, w->limit_ms / 1e3);
+    ask(w, why);
+}
+
+/* What was in flight may end by itself, unless it is known that it does not. */
+static void give_up(bg__watchdog *w)
+{
+    bg__link *link = w->link;
+    double still;
+    bool pending;
+    if (!link->failure.loud && bg__now_ms() < link->failed_ms + GRACE_MS)
+        return;
+    pending = bg__track_look(w->track, &still);
+    if (pending || link->failure.loud)
+        bg__warn("rank %d gives up: %s", link->rank, link->failure.text);
+    w->given_up = true;
+    w->abort(w->user);
+}
+
+/* ---- the thread ----------------------------------------------------------------------------------------------- */
+
+static double tick(const bg__watchdog *w)
+{
+    double limit = w->limit_ms < 0 ? LONGEST_TICK_MS : w->limit_ms / 4;
+    if (!w->given_up && bg__link_failed(w->link))
+        limit = SHORTEST_TICK_MS;
+    return limit < SHORTEST_TICK_MS ? SHORTEST_TICK_MS : limit > LONGEST_TICK_MS ? LONGEST_TICK_MS : limit;
+}
+
+static void listen_for(bg__watchdog *w, struct pollfd *fds)
+{
+    bg__link *link = w->link;
+    double until = bg__now_ms() + tick(w);
+    uint64_t news;
+    for (int i = 0; i < link->size; i++)
+        fds[i] = (struct pollfd){link->peers[i].ended ? -1 : link->peers[i].watch, POLLIN, 0};
+    fds[link->size] = (struct pollfd){link->news_event, POLLIN, 0};
+    if (w->asked && !w->given_up && w->until_ms < until)
+        until = w->until_ms;
+    bg__wait(fds, (size_t)link->size + 1, until);
+    if (fds[link->size].revents)
+        (void)!read(link->news_event, &news, sizeof news); /* that there is news is all that counts */
+    for (int i = 0; i < link->size; i++)
+        if (fds[i].revents)
+            hear(w, i);
+}
+
+static bool stopped(bg__watchdog *w)
+{
+    bool stop;
+    pthread_mutex_lock(&w->link->lock);
+    stop = w->link->stop;
+    pthread_mutex_unlock(&w->link->lock);
+    return stop;
+}
+
+static void watch(bg__watchdog *w, struct pollfd *fds)
+{
+    while (!stopped(w)) {
+        listen_for(w, fds);
+        if (bg__link_failed(w->link)) {
+            if (!w->given_up)
+                give_up(w);
+            continue;
+        }
+        look_at_operation(w);
+        look_at_replay(w);
+        if (w->asked && (bg__now_ms() >= w->until_ms || (w->link->rank == 0 && all_answered(w))))
+            conclude(w);
+    }
+}
+
+static void *run(void *data)
+{
+    bg__watchdog *w = data;
+    enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
+    struct pollfd *fds = calloc((size_t)w->link->size + 1, sizeof *fds);
+    /* it must see what fails all the same */
+    bg__ignore(cudaSetDevice(w->device));
+    bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
+    if (fds != NULL)
+        watch(w, fds);
+    else
+        bg__link_fail_text(w->link, BG_ERROR_OUT_OF_MEMORY, "rank %d has no memory for its watchdog", w->link->rank);
+    free(fds);
+    return NULL;
+}
+
+bg_status bg__watchdog_start(bg__watchdog *watchdog)
+{
+    sigset_t all, before;
+    int error;
+    /* the program's signals are for its own threads */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&watchdog->thread, NULL, run, watchdog);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    watchdog->running = error == 0;
+    return error == 0 ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "the watchdog's thread: %s", strerror(error));
+}
+
+void bg__watchdog_stop(bg__watchdog *watchdog)
+{
+    if (!watchdog->running)
+        return;
+    pthread_mutex_lock(&watchdog->link->lock);
+    watchdog->link->stop = true;
+    pthread_mutex_unlock(&watchdog->link->lock);
+    bg__link_news(watchdog->link);
+    pthread_join(watchdog->thread, NULL);
+    watchdog->running = false;
+}

@@ -1,0 +1,29 @@
+/* The thread beside each rank: it hears of failures and of ranks that go, tells where this rank is, finds replays and
+ * operations that take too long, and ends device work after a failure. */
+#ifndef BG_RANKS_WATCHDOG_H
+#define BG_RANKS_WATCHDOG_H
+
+#include "link.h"
+#include "track.h"
+
+typedef struct bg__watchdog {
+    bg__link *link;
+    bg__track *track;
+    int device;
+    double limit_ms;           /* of a replay without progress; below 0: none */
+    void (*abort)(void *user); /* ends collectives in flight; once */
+    void *user;
+    pthread_t thread;
+    bool running;
+    /* its own */
+    bool asked;      /* where the ranks are, and for which reason */
+    double until_ms; /* when their answers are due */
+    char why[BG__WHAT_MAX];
+    bool given_up;
+} bg__watchdog;
+
+bg_status bg__watchdog_start(bg__watchdog *watchdog);
+/* Returns when the thread has ended. */
+void bg__watchdog_stop(bg__watchdog *watchdog);
+
+#endif

@@ -1,0 +1,425 @@
+/* A rank that dies, stops, leaves, is slow or does something else: an error that names it on every rank, and no hang.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "comm_ranks.h"
+
+#ifdef TEST_NCCL
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SOON = 20 }; /* seconds: far below the timeout of 60 */
+
+static void pass_time(double seconds)
+{
+    struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&left, &left) != 0)
+        continue;
+}
+
+static bool is_last(const struct member *m)
+{
+    return m->rank == m->size - 1;
+}
+
+/* ---- a pass with a collective, replayed under the watchdog ---------------------------------------------------- */
+
+BG_OP(sum, BG_INOUT(x), BG_VALUE(ncclComm_t, comm))
+{
+    size_t count = (size_t)args->x.dim[0];
+    return ncclAllReduce(args->x.data, args->x.data, count, ncclInt, ncclSum, args->comm, stream) == ncclSuccess
+               ? BG_OK
+               : BG_ERROR_NCCL;
+}
+
+struct model {
+    bg_comm *comm;
+    const bg_ranks *ranks;
+    int *device;
+    cudaStream_t stream;
+    bg_graph *graph;
+    uint64_t replays;
+};
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    const struct model *model = user;
+    return BG_CALL(sum, stream, .x = bg_tensor_1d(model->device, BG_I32, 1), .comm = bg_comm_nccl(model->comm));
+}
+
+static int prepare(struct member *m, struct model *model)
+{
+    EXPECT_BG(bg_comm_create(&model->comm, &m->options));
+    model->ranks = bg_comm_ranks(model->comm);
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&model->stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaMalloc((void **)&model->device, sizeof *model->device));
+    EXPECT_BG(forward(model, model->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
+    EXPECT_BG(bg_comm_barrier(model->comm, "before the capture of bucket 8"));
+    EXPECT_BG(bg_capture_forward(&model->graph, forward, model, model->stream, NULL));
+    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
+    model->ranks->retain(model->ranks->user);
+    EXPECT_BG(bg_comm_barrier(model->comm, "after the capture of bucket 8"));
+    return 0;
+}
+
+static int replay(struct model *model)
+{
+    EXPECT_BG(model->ranks->enter(model->ranks->user, "bucket 8", model->replays++, 2));
+    EXPECT_BG(bg_replay(model->graph, model->stream));
+    EXPECT_BG(model->ranks->step(model->ranks->user, 0, "segment 0", model->stream));
+    EXPECT_BG(model->ranks->step(model->ranks->user, 1, "sum#0", model->stream));
+    model->ranks->leave(model->ranks->user);
+    return 0;
+}
+
+static int end(struct model *model)
+{
+    bg_graph_destroy(model->graph);
+    model->ranks->release(model->ranks->user);
+    bg_comm_destroy(model->comm);
+    EXPECT_CUDA(cudaFree(model->device));
+    EXPECT_CUDA(cudaStreamDestroy(model->stream));
+    return 0;
+}
+
+/* ---- ranks that go -------------------------------------------------------------------------------------------- */
+
+static int killed_before_barrier(struct member *m)
+{
+    bg_comm *comm = NULL;
+    double start = seconds_now();
+    char sentence[160];
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    if (is_last(m))
+        raise(SIGKILL);
+    (void)snprintf(sentence, sizeof sentence, "rank %d has ended", m->size - 1);
+    EXPECT_SAID(bg_comm_barrier(comm, "before the capture"), BG_ERROR_RANKS, sentence);
+    EXPECT(seconds_now() - start < SOON);
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+/* It waits in the barrier when it is killed, by a process of its own; the first rank comes to it later, and may find
+ * that all have come. */
+static int killed_in_barrier(struct member *m)
+{
+    bg_comm *comm = NULL;
+    char sentence[160];
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    if (is_last(m)) {
+        pid_t self = getpid();
+        if (fork() == 0) {
+            pass_time(0.2);
+            kill(self, SIGKILL);
+            _exit(tell_ready(m));
+        }
+    }
+    if (m->rank == 0 && await_ready(m))
+        return 1;
+    (void)snprintf(sentence, sizeof sentence, "rank %d has ended", m->size - 1);
+    (void)bg_comm_barrier(comm, "before the capture");
+    EXPECT_SAID(bg_comm_barrier(comm, "after the capture"), BG_ERROR_RANKS, sentence);
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+/* Rank 0, which all others are connected to. */
+static int zero_killed(struct member *m)
+{
+    bg_comm *comm = NULL;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    if (m->rank == 0)
+        raise(SIGKILL);
+    EXPECT_SAID(bg_comm_barrier(comm, "before the capture"), BG_ERROR_RANKS, "rank 0 has ended");
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+static int leaves(struct member *m)
+{
+    bg_comm *comm = NULL;
+    char sentence[160];
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    EXPECT_BG(bg_comm_barrier(comm, "the first"));
+    if (is_last(m)) {
+        bg_comm_destroy(comm);
+        return 0;
+    }
+    (void)snprintf(sentence, sizeof sentence, "rank %d has left the job, and rank 0 waits for it at \"the second\"",
+                   m->size - 1);
+    EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, sentence);
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+static void test_ranks_that_go(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2) {
+        run_members_but(size, killed_before_barrier, NULL, size - 1, SIGKILL);
+        run_members_but(size, killed_in_barrier, NULL, size - 1, SIGKILL);
+        run_members_but(size, zero_killed, NULL, 0, SIGKILL);
+        run_members(size, leaves, NULL);
+    }
+}
+
+/* The others are in a stream's wait, which ends with the communicator. */
+static int killed_at_replay(struct member *m)
+{
+    struct model model = {0};
+    double start = seconds_now();
+    char sentence[160];
+    if (prepare(m, &model) || replay(&model))
+        return 1;
+    EXPECT_CUDA(cudaStreamSynchronize(model.stream));
+    EXPECT_BG(bg_comm_barrier(model.comm, "between"));
+    if (is_last(m))
+        raise(SIGKILL);
+    (void)snprintf(sentence, sizeof sentence, "rank %d has ended", m->size - 1);
+    if (replay(&model)) /* it may be known already */
+        EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
+    (void)cudaStreamSynchronize(model.stream);
+    EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
+    EXPECT(seconds_now() - start < SOON);
+    return end(&model);
+}
+
+static void test_killed_at_replay(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2)
+        run_members_but(size, killed_at_replay, NULL, size - 1, SIGKILL);
+}
+
+/* ---- ranks that take too long --------------------------------------------------------------------------------- */
+
+/* All hear where each rank is. */
+static int does_not_come(struct member *m)
+{
+    bg_comm *comm = NULL;
+    char sentence[160];
+    m->options.timeout = 1;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    EXPECT_BG(bg_comm_barrier(comm, "the first"));
+    if (is_last(m)) {
+        while (bg_comm_check(comm) == BG_OK)
+            pass_time(0.01);
+        EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
+    }
+    EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
+    EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS, "rank 0: waits at \"the second\"");
+    (void)snprintf(sentence, sizeof sentence, "rank %d: in no replay; its last meeting was \"the first\"", m->size - 1);
+    EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS, sentence);
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+/* Rank 0 is the one that does not come. */
+static int zero_does_not_come(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.timeout = 1;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    EXPECT_BG(bg_comm_barrier(comm, "the first"));
+    while (m->rank == 0 && bg_comm_check(comm) == BG_OK)
+        pass_time(0.01);
+    EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "rank 0: in no replay; its last meeting was \"the first\"");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "rank 1: waits at \"the second\"");
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+/* A stopped process does not answer; it is killed at the end. */
+static int stops(struct member *m)
+{
+    bg_comm *comm = NULL;
+    const int *odd = m->argument;
+    char sentence[160];
+    m->options.timeout = 1;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    EXPECT_BG(bg_comm_barrier(comm, "the first"));
+    if (m->rank == *odd)
+        raise(SIGSTOP);
+    (void)snprintf(sentence, sizeof sentence, "rank %d: does not answer", *odd);
+    EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, sentence);
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+static int slow(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.timeout = 5;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    for (int i = 0; i < m->size; i++) {
+        if (m->rank == i)
+            pass_time(0.5);
+        EXPECT_BG(bg_comm_barrier(comm, "with a slow rank"));
+    }
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+static void test_too_late(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2) {
+        int last = size - 1, zero = 0;
+        run_members(size, slow, NULL);
+        run_members(size, does_not_come, NULL);
+        run_members(size, zero_does_not_come, NULL);
+        run_members_but(size, stops, &last, last, SIGKILL);
+        run_members_but(size, stops, &zero, zero, SIGKILL);
+    }
+}
+
+/* ---- the watchdog --------------------------------------------------------------------------------------------- */
+
+/* The last rank does not replay. The others wait for their streams, and get out. */
+static int replays_alone(struct member *m)
+{
+    struct model model = {0};
+    double start = seconds_now();
+    char sentence[160];
+    m->options.watchdog = 1;
+    if (prepare(m, &model) || replay(&model))
+        return 1;
+    EXPECT_CUDA(cudaStreamSynchronize(model.stream));
+    EXPECT_BG(bg_comm_barrier(model.comm, "the choice of batch 1"));
+    if (!is_last(m) && replay(&model))
+        return 1;
+    while (is_last(m) && bg_comm_check(model.comm) == BG_OK)
+        pass_time(0.01);
+    (void)cudaStreamSynchronize(model.stream);
+    EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS,
+                "rank 0: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last meeting was");
+    (void)snprintf(sentence, sizeof sentence,
+                   "rank %d: in no replay, the last was bucket 8, replay 0; its last meeting was \"the choice of batch",
+                   m->size - 1);
+    EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
+    EXPECT_SAID(model.ranks->enter(model.ranks->user, "bucket 8", 9, 1), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT(seconds_now() - start < SOON);
+    return end(&model);
+}
+
+static void test_watchdog(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2) {
+        run_members(size, replays_alone, NULL);
+        for (int i = 0; i < size; i++)
+            if (!strstr(members_said[i], "gives up: the replay on rank "))
+                fail_msg("rank %d said: %s", i, members_said[i]);
+    }
+}
+
+/* Slower than usual, and no fault. */
+static int slow_replay(struct member *m)
+{
+    struct model model = {0};
+    m->options.watchdog = 3;
+    if (prepare(m, &model))
+        return 1;
+    for (int round = 0; round < 2; round++) {
+        if (m->rank == round)
+            pass_time(1);
+        if (replay(&model))
+            return 1;
+        EXPECT_CUDA(cudaStreamSynchronize(model.stream));
+    }
+    EXPECT_BG(bg_comm_barrier(model.comm, "the end"));
+    return end(&model);
+}
+
+static void test_slow_replay(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    run_members(2, slow_replay, NULL);
+    assert_string_equal(members_said[0], "");
+    assert_string_equal(members_said[1], "");
+}
+
+/* The last rank gives up; the others are freed from their streams. */
+static int aborted(struct member *m)
+{
+    struct model model = {0};
+    char sentence[160];
+    if (prepare(m, &model))
+        return 1;
+    if (is_last(m))
+        bg_comm_abort(model.comm, "its input is gone");
+    else if (replay(&model) == 0)
+        (void)cudaStreamSynchronize(model.stream);
+    (void)snprintf(sentence, sizeof sentence, "rank %d has given up: its input is gone", m->size - 1);
+    EXPECT_SAID(bg_comm_barrier(model.comm, "x"), BG_ERROR_RANKS, sentence);
+    EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
+    while (bg_comm_nccl(model.comm))
+        pass_time(0.01);
+    return end(&model);
+}
+
+static void test_abort(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2)
+        run_members(size, aborted, NULL);
+}
+
+/* Destroyed with a replay in flight that the others never join: the watchdog ends it. */
+static int destroyed_in_flight(struct member *m)
+{
+    struct model model = {0};
+    m->options.watchdog = 1;
+    if (prepare(m, &model))
+        return 1;
+    if (m->rank > 0 && replay(&model))
+        return 1;
+    while (m->rank == 0 && bg_comm_check(model.comm) == BG_OK)
+        pass_time(0.01);
+    return end(&model);
+}
+
+static void test_destroyed_in_flight(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    run_members(2, destroyed_in_flight, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranks_that_go),
+        cmocka_unit_test(test_killed_at_replay),
+        cmocka_unit_test(test_too_late),
+        cmocka_unit_test(test_watchdog),
+        cmocka_unit_test(test_slow_replay),
+        cmocka_unit_test(test_abort),
+        cmocka_unit_test(test_destroyed_in_flight),
+    };
+    return cmocka_run_group_tests_name("comm_faults", tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+    print_message("skipped: there is no NCCL\n");
+    return 0;
+}
+#endif

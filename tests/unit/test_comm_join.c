@@ -1,0 +1,297 @@
+/* Who may join a job, and what becomes of those that do not fit: strangers cost it nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "comm_ranks.h"
+
+#ifdef TEST_NCCL
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int join_well(const struct member *m)
+{
+    bg_comm *comm = NULL;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    EXPECT_BG(bg_comm_barrier(comm, "here"));
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+/* ---- strangers ------------------------------------------------------------------------------------------------ */
+
+static int knock_until_open(int port)
+{
+    int fd;
+    do
+        fd = knock_at(port);
+    while (fd < 0);
+    return fd;
+}
+
+/* The last process is none of the job's: it comes first, says something or nothing, and stays. */
+static int strange(struct member *m)
+{
+    const char *words = m->argument;
+    if (m->rank < m->size) {
+        if (m->rank > 0 && await_ready(m))
+            return 1;
+        return join_well(m);
+    }
+    for (int i = 0; i < 40; i++) { /* more than rank 0 listens to at once */
+        int fd = knock_until_open(m->port);
+        EXPECT(send(fd, words, strlen(words), MSG_NOSIGNAL) == (ssize_t)strlen(words));
+    }
+    for (int i = 1; i < m->size; i++)
+        if (tell_ready(m))
+            return 1;
+    return 0;
+}
+
+static void test_strangers(void **state)
+{
+    static const char *const words[] = {"", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "1Rgb"};
+    static const int numbers[] = {0, 1, 2};
+    (void)state;
+    need_ranks(2);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        run_processes_as(3, 2, numbers, strange, words[i]);
+}
+
+static int nobody(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.timeout = 0.3;
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "nobody listens there");
+    EXPECT(!comm);
+    return 0;
+}
+
+static void test_nobody(void **state)
+{
+    static const int numbers[] = {1};
+    (void)state;
+    need_ranks(1);
+    run_processes_as(1, 2, numbers, nobody, NULL);
+}
+
+/* ---- tokens --------------------------------------------------------------------------------------------------- */
+
+/* The second process has another token, or none, and is sent away; the third is the right one. */
+static int with_tokens(struct member *m)
+{
+    const char *wrong = m->argument;
+    bg_comm *comm = NULL;
+    m->options.token = "the job's secret";
+    if (m->rank == 0)
+        return join_well(m);
+    if (m->rank == 1)
+        return await_ready(m) || join_well(m);
+    m->options.rank = 1;
+    m->options.token = *wrong ? wrong : NULL;
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "its token is not the job's");
+    EXPECT(!comm);
+    return tell_ready(m);
+}
+
+static void test_tokens(void **state)
+{
+    static const char *const tokens[] = {"", "the job's secreT", "the job's secret and more"};
+    static const int numbers[] = {0, 1, 2};
+    (void)state;
+    need_ranks(2);
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        run_processes_as(3, 2, numbers, with_tokens, tokens[i]);
+}
+
+static int long_token(struct member *m)
+{
+    char token[300];
+    bg_comm *comm = NULL;
+    memset(token, 'x', sizeof token - 1);
+    token[sizeof token - 1] = '\0';
+    m->options.token = token;
+    m->options.size = 2;
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "may have up to 255");
+    return 0;
+}
+
+static void test_long_token(void **state)
+{
+    (void)state;
+    need_ranks(1);
+    run_members(1, long_token, NULL);
+}
+
+/* Another user of this machine, without a token: it sees that rank 0 is not its own, and rank 0 would see it, too. */
+static int other_user(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.timeout = 2;
+    if (m->rank == 0) {
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "not there of 2 ranks");
+        return 0;
+    }
+    EXPECT(setuid(65534) == 0);
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "not of this user");
+    return 0;
+}
+
+static void test_other_user(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    if (geteuid() != 0) {
+        print_message("skipped: only root can be another user\n");
+        skip();
+    }
+    run_members(2, other_user, NULL);
+}
+
+/* ---- ranks that do not fit ------------------------------------------------------------------------------------ */
+
+/* The job goes on with the one of them that came first; the last rank waits until the other has been refused. */
+static int twice(struct member *m)
+{
+    bg_comm *comm = NULL;
+    if (m->rank == 2 && await_ready(m))
+        return 1;
+    if (m->rank != 1)
+        return join_well(m);
+    bg_status status = bg_comm_create(&comm, &m->options);
+    if (status != BG_OK) {
+        EXPECT_SAID(status, BG_ERROR_RANKS, "there is another rank 1 of 3 already");
+        return tell_ready(m);
+    }
+    EXPECT_BG(bg_comm_barrier(comm, "here"));
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+static void test_twice(void **state)
+{
+    static const int numbers[] = {0, 1, 1, 2};
+    (void)state;
+    need_ranks(3);
+    run_processes_as(4, 3, numbers, twice, NULL);
+}
+
+static int other_size(struct member *m)
+{
+    bg_comm *comm = NULL;
+    char sentence[100];
+    (void)snprintf(sentence, sizeof sentence, "the job has %d ranks, rank %d says %d", m->size, m->size - 1,
+                   m->size + 1);
+    if (m->rank == m->size - 1)
+        m->options.size++;
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, sentence);
+    EXPECT(!comm);
+    return 0;
+}
+
+static void test_other_size(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2)
+        run_members(size, other_size, NULL);
+}
+
+static int port_taken(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.rank = 0;
+    m->options.timeout = 1;
+    bg_status status = bg_comm_create(&comm, &m->options);
+    EXPECT(status == BG_ERROR_IO || status == BG_ERROR_TIMEOUT);
+    EXPECT(strstr(bg_last_error(), status == BG_ERROR_IO ? "choose another MASTER_PORT" : "not there of 2 ranks"));
+    EXPECT(status == BG_ERROR_TIMEOUT || tell_ready(m) == 0);
+    EXPECT(status == BG_ERROR_IO || await_ready(m) == 0);
+    return 0;
+}
+
+static void test_port_taken(void **state)
+{
+    static const int numbers[] = {0, 1};
+    (void)state;
+    need_ranks(1);
+    run_processes_as(2, 2, numbers, port_taken, NULL);
+}
+
+/* ---- ranks that do not come ----------------------------------------------------------------------------------- */
+
+static int missing(struct member *m)
+{
+    bg_comm *comm = NULL;
+    double start = seconds_now();
+    m->options.timeout = 1;
+    if (m->rank == m->size - 1)
+        return 0;
+    bg_status status = bg_comm_create(&comm, &m->options);
+    EXPECT(!comm && seconds_now() - start < 10);
+    if (m->rank == 0) {
+        char sentence[64];
+        (void)snprintf(sentence, sizeof sentence, ": %d", m->size - 1);
+        EXPECT_SAID(status, BG_ERROR_TIMEOUT, "rank 0 has waited 1 s for the others to join; not there of");
+        EXPECT_SAID(status, BG_ERROR_TIMEOUT, sentence);
+    }
+    EXPECT(status == BG_ERROR_TIMEOUT);
+    return 0;
+}
+
+static void test_missing(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2)
+        run_members(size, missing, NULL);
+}
+
+/* A rank that has joined, and dies while the others are awaited, is named at once. */
+static int dies_early(struct member *m)
+{
+    bg_comm *comm = NULL;
+    double start = seconds_now();
+    if (m->rank == 2)
+        return 0;
+    if (m->rank == 1) {
+        alarm(1);
+        signal(SIGALRM, SIG_DFL);
+        (void)bg_comm_create(&comm, &m->options); /* ends with the signal */
+        return 1;
+    }
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "rank 1 has gone before all had joined");
+    EXPECT(seconds_now() - start < 30);
+    return 0;
+}
+
+static void test_dies_early(void **state)
+{
+    (void)state;
+    need_ranks(3);
+    run_members_but(3, dies_early, NULL, 1, SIGALRM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strangers),  cmocka_unit_test(test_nobody),     cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_long_token), cmocka_unit_test(test_other_user), cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_other_size), cmocka_unit_test(test_port_taken), cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_dies_early),
+    };
+    return cmocka_run_group_tests_name("comm_join", tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+    print_message("skipped: there is no NCCL\n");
+    return 0;
+}
+#endif
