@@ -71,6 +71,7 @@ static bg_status capture(generation *g)
     bg_status status;
     options.name = "llama";
     options.debug = g->request->debug;
+    options.ranks = llama_get_ranks(g->model);
     TRY(bg_override_eager(g->request->mode == LLAMA_FULL ? "!*" : NULL));
     status = bg_capture_forward(&g->graph, llama_forward, g->model, llama_stream(g->model), &options);
     TRY(bg_override_eager(NULL));

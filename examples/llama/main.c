@@ -121,6 +121,7 @@ static bg_status make_part(program *p)
     llama_part part;
     TRY(llama_split(&part, &p->weights.config, p->ranks.rank, p->ranks.size));
     TRY(llama_create_part(&p->model, &p->weights, &part, comm_for_sums(p), p->options.context, p->stream));
+    llama_set_ranks(p->model, p->ranks.table);
     if (p->ranks.size > 1)
         fprintf(stderr, "rank %d of %d: %zu bytes of weights\n", p->ranks.rank, p->ranks.size,
                 llama_get_weights(p->model)->memory.bytes);

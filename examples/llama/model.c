@@ -21,6 +21,7 @@ struct llama_model {
     bg_tensor logits, token, position;
     int host_position; /* the position as the host counts it; only the planted mistake uses it */
     bool frozen_scalar;
+    const bg_ranks *ranks;
 };
 
 /* ---- making one --------------------------------------------------------------------------------- */
@@ -183,6 +184,16 @@ bg_status llama_forward(void *user, cudaStream_t stream)
     TRY(BG_CALL(matmul, stream, .weight = m->weights.output, .x = m->normed, .y = m->logits, .blas = m->blas));
     TRY(BG_CALL(advance, stream, .position = m->position, .frozen = m->frozen_scalar ? m->host_position : 0));
     return BG_CALL(sample, stream, .logits = m->logits, .token = m->token);
+}
+
+void llama_set_ranks(llama_model *m, const bg_ranks *ranks)
+{
+    m->ranks = ranks;
+}
+
+const bg_ranks *llama_get_ranks(const llama_model *m)
+{
+    return m->ranks;
 }
 
 /* ---- between steps ------------------------------------------------------------------------------ */

@@ -24,6 +24,9 @@ const llama_config *llama_get_config(const llama_model *model);
 const llama_device_weights *llama_get_weights(const llama_model *model);
 int llama_context(const llama_model *model);
 cudaStream_t llama_stream(const llama_model *model);
+/* The ranks that capture the model's passes in step; NULL: one rank. They must live as long as its graphs. */
+void llama_set_ranks(llama_model *model, const bg_ranks *ranks);
+const bg_ranks *llama_get_ranks(const llama_model *model);
 /* Lent: what the last step left on the device, 1 x vocabulary. */
 bg_tensor llama_logits(const llama_model *model);
 

@@ -8,6 +8,7 @@ typedef struct llama_ranks {
     int rank, size;
     struct ncclComm *nccl; /* NULL: one rank */
     bg_comm *comm;         /* NULL: no job */
+    const bg_ranks *table; /* for captures; NULL: no job */
 } llama_ranks;
 
 /* Joins the job that the environment tells of (breakgraph/comm.h), and sets the device; without one the program is one
