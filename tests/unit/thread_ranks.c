@@ -222,7 +222,7 @@ static void *run(void *user)
 
     RANK_EXPECT(rank, !cudaStreamCreateWithFlags(&rank->stream, cudaStreamNonBlocking));
     RANK_EXPECT(rank, !cudaMalloc((void **)&memory, 2 * N * sizeof *memory));
-    RANK_EXPECT(rank, !cudaMemset(memory, 0, 2 * N * sizeof *memory));
+    RANK_EXPECT(rank, !cudaMemsetAsync(memory, 0, 2 * N * sizeof *memory, rank->stream));
     rank->x = bg_tensor_1d(memory, BG_F32, N);
     rank->y = bg_tensor_1d(memory + N, BG_F32, N);
     if (rank->complaint[0] == '\0')
