@@ -2,10 +2,11 @@
 .PHONY: install
 comma := ,
 SHIM_HEADERS := $(wildcard src/hostcuda/hostcuda.h src/hostcuda/kernel_shim.h src/hostcuda/kernel_abi.h src/hostcuda/shim_*.h)
-INSTALLED := $(if $(filter host,$(DEVICE)),breakgraph hostcuda,breakgraph)
+INSTALLED := breakgraph $(if $(RANKS_OBJ),breakgraph_nccl) $(if $(filter host,$(DEVICE)),hostcuda)
 fill = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@VERSION@|$(VERSION)|g' \
   -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_HOME@|$(CUDA_HOME)|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \
   -e 's|@REQUIRES@|$(if $(filter host,$(DEVICE)),hostcuda)|g' \
+  -e 's|@NCCL_TARGET@|$(if $(filter cuda,$(DEVICE)),nccl)|g' -e 's|@NCCL_LIBS@|$(if $(filter cuda,$(DEVICE)),-lnccl)|g' \
   -e 's|@DEVICE_LIBS@|$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart)|g'
 to = $(DESTDIR)$(1)
 

@@ -153,7 +153,8 @@ static void put_together(const round *r, char *all)
 {
     memcpy(all, r->own.body, r->own.bytes);
     for (int i = 1; i < r->link->size; i++)
-        memcpy(all + (size_t)i * r->own.bytes, r->theirs[i].body, r->own.bytes);
+        if (r->theirs[i].body != NULL)
+            memcpy(all + (size_t)i * r->own.bytes, r->theirs[i].body, r->own.bytes);
 }
 
 static bg_status lead_round(round *r, void *all)

@@ -5,8 +5,13 @@
  * SLURM_NTASKS and SLURM_LOCALID; none: one rank.
  *
  * Beside NCCL the ranks hold TCP connections to rank 0: for NCCL's id, barriers, comparisons and the watchdog. Rank 0
- * listens on MASTER_ADDR's loopback address unless BG_RANKS_BIND names another; who joins must show the token
- * (BG_RANKS_TOKEN; without one only ranks of this machine and user are let in).
+ * listens only until all ranks have joined, and only on this machine (MASTER_ADDR must be a loopback address) unless
+ * BG_RANKS_BIND names an address. Who joins must show the token, BG_RANKS_TOKEN, up to 255 bytes. Without one only
+ * processes of this machine and user are let in, by the kernel's table of connections (/proc/net/tcp). Nothing is
+ * encrypted, the token neither: a network that strangers listen on is no place for it.
+ *
+ * A failure is everybody's and final: each later call returns it with the first one's sentence, and NCCL's communicator
+ * is aborted, a second later where it came from the ranks' own calls, so that no stream waits for ever.
  *
  * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own. */
 #ifndef BREAKGRAPH_COMM_H
@@ -42,9 +47,11 @@ typedef struct bg_comm_options {
 BG_API bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options);
 BG_API int bg_comm_rank(const bg_comm *comm);
 BG_API int bg_comm_size(const bg_comm *comm);
-/* NCCL's communicator (an ncclComm_t), owned by comm; on the device that was current at create. */
+/* NCCL's communicator (an ncclComm_t), owned by comm; on the device that was current at create. After a failure it is
+ * aborted, which frees it unless graphs hold it, and this is NULL: an op asks here each time, and keeps no copy. */
 BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);
-/* For bg_capture_options.ranks, bg_runner_config.ranks and bg_compare_options.ranks; lives as long as comm. */
+/* For bg_capture_options.ranks, bg_runner_config.ranks and bg_compare_options.ranks; lives as long as comm, and what
+ * retains it. compare_choices is what BG_RANKS_COMPARE says (0 or 1; 0). */
 BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
 
 /* See bg_ranks. */
@@ -52,16 +59,17 @@ BG_API bg_status bg_comm_barrier(bg_comm *comm, const char *what);
 BG_API bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text);
 /* The largest of what the ranks say; for bg_runner_config.pad_across_ranks. */
 BG_API bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *largest);
-/* all: room for size times bytes, in order of the ranks; bytes is the same on all. */
+/* all: room for size times bytes, up to 64 MiB, in order of the ranks; bytes is the same on all. */
 BG_API bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *mine, size_t bytes, void *all);
 /* BG_OK, or what went wrong: RANKS after the watchdog has given up, with the sentence; NCCL's own errors. */
 BG_API bg_status bg_comm_check(bg_comm *comm);
 
-/* Gives up: tells the other ranks why, and ends collectives in flight (ncclCommAbort). comm is still to be destroyed.
- */
+/* Gives up: tells the other ranks why, and has the watchdog's thread end collectives in flight (ncclCommAbort). comm is
+ * still to be destroyed. */
 BG_API void bg_comm_abort(bg_comm *comm, const char *why);
-/* Leaves the job. Graphs that hold collectives of comm may still be there: NCCL's part goes with the last of them. NULL
- * is fine, after a failure too. */
+/* Leaves the job. Graphs that retain comm may still be there: NCCL's part goes with the last of them. Graphs that hold
+ * its collectives and do not retain it must be gone: NCCL waits for them. Replays in flight end first, or the watchdog
+ * ends them. NULL is fine, after a failure too. */
 BG_API void bg_comm_destroy(bg_comm *comm);
 
 BG_END_C_

@@ -12,6 +12,33 @@ consumer() # name, program, device
     fi
 }
 
+# The same for the library of ranks, where NCCL is.
+ranks_consumer() # name, program, device
+{
+    if [ "$3" = cuda ] && [ -z "$gpu" ]; then
+        expect "$1" 3 'no GPU: ' "$2"
+    else
+        expect "$1" 0 'rank 0 of 1: 7' "$2"
+    fi
+}
+
+ranks_by_pkg_config() # device, prefix
+{
+    local flags libs
+    [ -e "$2/lib/libbreakgraph_nccl.so" ] || { skip "$1-ranks" "there is no NCCL"; return; }
+    export PKG_CONFIG_PATH=$2/lib/pkgconfig
+    flags=$(pkg-config --cflags breakgraph_nccl) && libs=$(pkg-config --libs breakgraph_nccl) || { fail "$1-ranks" "no flags"; return; }
+    # shellcheck disable=SC2086
+    {
+        $CC -std=c11 -Wall -Wextra -Werror tests/cli/consumer_ranks.c $flags -o "$work/$1-ranks" $libs "-Wl,-rpath,$2/lib" 2>"$work/log" &&
+            ranks_consumer "$1-ranks-pkg-config" "$work/$1-ranks" "$1" || fail "$1-ranks-pkg-config" "does not build"
+        libs=$(pkg-config --libs --static breakgraph_nccl |
+            sed 's/-lbreakgraph_nccl/-l:libbreakgraph_nccl.a/; s/-lbreakgraph /-l:libbreakgraph.a /; s/-lhostcuda/-l:libhostcuda.a/')
+        $CC -std=c11 tests/cli/consumer_ranks.c $flags -o "$work/$1-ranks-static" $libs 2>"$work/log" &&
+            ranks_consumer "$1-ranks-static" "$work/$1-ranks-static" "$1" || fail "$1-ranks-static" "does not build"
+    }
+}
+
 by_pkg_config() # device, prefix
 {
     local flags libs rpath="-Wl,-rpath,$2/lib"
@@ -41,6 +68,7 @@ by_find_package() # device, prefix
     mkdir -p "$work/$1-cmake"
     cp tests/cli/consumer.c "$work/$1-cmake/consumer_c.c"
     cp tests/cli/consumer.c "$work/$1-cmake/consumer_cxx.cpp"
+    cp tests/cli/consumer_ranks.c "$work/$1-cmake/ranks.c"
     cp tests/cli/consumer.c "$work/$1-cmake/consumer_cuda.cu"
     {
         echo "cmake_minimum_required(VERSION 3.20)"
@@ -55,6 +83,12 @@ by_find_package() # device, prefix
             echo "add_executable($name \${source})"
             echo "target_link_libraries($name breakgraph::breakgraph)"
         done
+        echo "if(TARGET breakgraph::breakgraph_nccl)"
+        echo "add_executable(consumer_ranks ranks.c)"
+        echo "target_link_libraries(consumer_ranks breakgraph::breakgraph_nccl)"
+        echo "add_executable(consumer_ranks_static ranks.c)"
+        echo "target_link_libraries(consumer_ranks_static breakgraph::breakgraph_nccl_static)"
+        echo "endif()"
         echo "add_executable(consumer_static consumer_c.c)"
         echo "target_link_libraries(consumer_static breakgraph::breakgraph_static)"
     } >"$work/$1-cmake/CMakeLists.txt"
@@ -65,6 +99,9 @@ by_find_package() # device, prefix
     fi
     for name in $sources consumer_static; do
         consumer "$1-find_package-${name#consumer_}" "$work/$1-cmake/build/$name" "$1"
+    done
+    for name in ranks ranks_static; do
+        [ ! -e "$work/$1-cmake/build/consumer_$name" ] || ranks_consumer "$1-find_package-$name" "$work/$1-cmake/build/consumer_$name" "$1"
     done
     if { sed -i 's/breakgraph 0.1/breakgraph 9/' "$work/$1-cmake/CMakeLists.txt"; cmake -S "$work/$1-cmake" -B "$work/$1-cmake/build"; } >/dev/null 2>&1; then
         fail "$1-find_package-version" "version 9 was found"
@@ -91,6 +128,7 @@ for device in $devices; do
     [ -z "$missing" ] && pass "$device-install" || fail "$device-install" "missing:$missing"
     expect "$device-command" 0 "^breakgraph [0-9.]+ \\($device\\)" "$prefix/bin/breakgraph" version
     by_pkg_config "$device" "$prefix"
+    ranks_by_pkg_config "$device" "$prefix"
     by_find_package "$device" "$prefix"
 done
 
