@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "place.h"
@@ -245,17 +244,10 @@ static cli_status bisect(cli_bisection *b)
     return status;
 }
 
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 static cli_status run(const cli_arguments *arguments)
 {
     cli_bisection b = {.count = 1};
-    double began = now();
+    double began = cli_now();
     cli_status status = read_options(&b, arguments);
 
     if (status == CLI_OK) {
@@ -263,7 +255,7 @@ static cli_status run(const cli_arguments *arguments)
         status = bisect(&b);
         if (b.html != NULL && b.found > 0 && cli_bisect_write_page(&b) != CLI_OK)
             b.html = NULL;
-        cli_bisect_print(&b, status, now() - began);
+        cli_bisect_print(&b, status, cli_now() - began);
     }
     cli_place_remove(b.place);
     cJSON_Delete(b.root);

@@ -83,7 +83,13 @@ static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *
     char *output = cli_path(b->place, "output"), *said = cli_path(b->place, "check-output");
     char *const argv[] = {(char *)"sh", (char *)"-c", (char *)b->check, NULL};
     const char *const set[] = {"BREAKGRAPH_OUTPUT", output, NULL};
-    cli_child child = {argv, set, output, said, said, b->timeout, true};
+    cli_child child = {.argv = argv,
+                       .set = set,
+                       .input = output,
+                       .output = said,
+                       .errors = said,
+                       .timeout = b->timeout,
+                       .apart = true};
     cli_end end;
     cli_status status;
 
