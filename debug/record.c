@@ -52,13 +52,33 @@ static uint64_t count_replays(void)
     return record.replayed && replays == 0 ? 1 : replays;
 }
 
+static const char *first_set(const char *const names[3])
+{
+    for (int i = 0; i < 3; i++)
+        if (getenv(names[i]) != NULL)
+            return getenv(names[i]);
+    return "";
+}
+
+/* Which rank of how many it is, as launchers tell (breakgraph/comm.h). */
+static void print_rank(FILE *out)
+{
+    static const char *const ranks[3] = {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
+    static const char *const sizes[3] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"};
+    char *rank_end, *size_end;
+    long rank = strtol(first_set(ranks), &rank_end, 10), size = strtol(first_set(sizes), &size_end, 10);
+    if (*rank_end == '\0' && *size_end == '\0' && rank >= 0 && rank < size)
+        fprintf(out, "\"rank\": %ld, \"ranks\": %ld, ", rank, size);
+}
+
 static bg_status print_process(void *user, FILE *out)
 {
-    const char *format = "{\n  \"breakgraph\": \"%s\",\n  \"report_version\": %d,\n  \"process\": {\"pid\": %ld, "
-                         "\"device\": \"%s\", \"graphs\": %lu, \"replays\": %llu, \"ended\": %s}\n}\n";
+    const char *format = "{\n  \"breakgraph\": \"%s\",\n  \"report_version\": %d,\n  \"process\": {\"pid\": %ld, ";
     (void)user;
-    fprintf(out, format, bg_version(), BG__REPORT_VERSION, (long)getpid(), bg_device_kind(), record.graphs,
-            (unsigned long long)count_replays(), record.ended ? "true" : "false");
+    fprintf(out, format, bg_version(), BG__REPORT_VERSION, (long)getpid());
+    print_rank(out);
+    fprintf(out, "\"device\": \"%s\", \"graphs\": %lu, \"replays\": %llu, \"ended\": %s}\n}\n", bg_device_kind(),
+            record.graphs, (unsigned long long)count_replays(), record.ended ? "true" : "false");
     return BG_OK;
 }
 

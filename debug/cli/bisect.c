@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "job.h"
 #include "place.h"
 
 enum { MOST_STARTS = 1000 };
@@ -208,6 +209,7 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     b->shadow = cli_value(arguments, "--shadow") != NULL;
     b->fresh = cli_value(arguments, "--fresh") != NULL;
     b->json = cli_value(arguments, "--json") != NULL;
+    b->oversubscribe = cli_value(arguments, "--oversubscribe") != NULL;
     b->keep = state != NULL;
     b->state = state != NULL ? state : ".breakgraph-bisect.json";
     if (status == CLI_OK && b->check != NULL && b->shadow)
@@ -218,6 +220,8 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
         status = cli_timeout(arguments, &b->timeout);
     if (status == CLI_OK)
         status = read_count(arguments, &b->count);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &b->ranks);
     if (status == CLI_OK)
         status = read_only(b->only);
     return status == CLI_OK ? read_base(b) : status;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job.h"
 #include "place.h"
 
 typedef struct checks {
@@ -55,8 +56,8 @@ static cli_status check(checks *c, const cli_observation *plan, const char *kind
         found = cli_gathered_count(&gathered, NULL, 0);
         status = ended == CLI_OK && found == 0 ? cli_gathered_judge(&gathered, o->argv[0]) : ended;
         if (status == CLI_OK && found == 0 && end.code != 0)
-            status =
-                cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
+            status = cli_say(CLI_FAILED, "no findings of %s, but '%s'%s ended with status %d", kind, o->argv[0],
+                             cli_observed_rank(o, &end), end.code);
         if (status != CLI_OK && ended == CLI_OK)
             cli_observed_errors(o);
         keep_reports(c, &gathered);
@@ -109,6 +110,8 @@ static cli_status run(const cli_arguments *arguments)
 
     if (status == CLI_OK)
         status = cli_timeout(arguments, &o.timeout);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &o.ranks);
     if (status != CLI_OK)
         goto done;
     choose(&c, arguments);

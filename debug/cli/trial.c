@@ -173,7 +173,8 @@ static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_ver
                          "BG_TOLERANCE",
                          b->tolerance != NULL ? b->tolerance : getenv("BG_TOLERANCE"),
                          NULL};
-    cli_observation o = {b->argv, set, b->place, b->timeout, true};
+    cli_observation o = {
+        .argv = b->argv, .set = set, .place = b->place, .timeout = b->timeout, .quiet = true, .ranks = b->ranks};
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
     cli_status status = cli_observe(&o, &gathered, &end);
