@@ -133,10 +133,10 @@ static const char run_more[] =
     "output\n"
     "stay whole, behind \"[rank 1] \"; rank 0 has the standard input. When one ends by a signal or with another "
     "status\n"
-    "than 0, the others are ended (SIGTERM, after 2 s SIGKILL), with all that they started in their process groups; "
-    "the\n"
-    "command ends with the status of that first one, 128 + N for a signal N. The host device shows N devices, unless\n"
-    "HOSTCUDA_DEVICES is set. BG_TRACE and BG_STEP_DUMP get the rank into their names: trace.rank-1.json.\n";
+    "than 0, the others are ended (SIGTERM, after 2 s SIGKILL), with all that they started; the command ends with the\n"
+    "status of that first one, 128 + N for a signal N. The host device shows N devices, unless HOSTCUDA_DEVICES is "
+    "set.\n"
+    "BG_TRACE and BG_STEP_DUMP get the rank into their names: trace.rank-1.json.\n";
 static const char check_more[] =
     "The program is started once for each check, without standard input; its output is shown where it fails. Notes\n"
     "alone do not count as findings. With --ranks a finding that only some ranks have names them.\n";
