@@ -149,9 +149,11 @@ cli_status cli_gather(const char *directory, cli_gathered *gathered)
 {
     cli_status status = CLI_OK;
 
-    *gathered = (cli_gathered){
-        .captured = cJSON_CreateArray(), .reports = cJSON_CreateArray(), .of_rank = cJSON_CreateObject()};
-    if (gathered->captured == NULL || gathered->reports == NULL || gathered->of_rank == NULL)
+    *gathered = (cli_gathered){.of_rank = cJSON_CreateObject(),
+                               .seen = cJSON_CreateObject(),
+                               .captured = cJSON_CreateArray(),
+                               .reports = cJSON_CreateArray()};
+    if (gathered->of_rank == NULL || gathered->seen == NULL || gathered->captured == NULL || gathered->reports == NULL)
         return cli_say(CLI_FAILED, "no host memory");
     status = add_files(gathered, directory, is_process);
     if (status == CLI_OK)
@@ -166,6 +168,7 @@ void cli_gathered_clear(cli_gathered *gathered)
     cJSON_Delete(gathered->captured);
     cJSON_Delete(gathered->reports);
     cJSON_Delete(gathered->of_rank);
+    cJSON_Delete(gathered->seen);
     *gathered = (cli_gathered){0};
 }
 

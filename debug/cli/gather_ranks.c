@@ -72,17 +72,14 @@ static bool has_rank(const cJSON *finding, int rank)
     return false;
 }
 
-/* known carries its ranks. A rank's own again is one that it wrote twice, and may not hide another address. */
+/* known carries its ranks; another one of the same rank is about something else. */
 static bool is_same(const cJSON *known, const cJSON *finding, int rank)
 {
     static const char *const texts[] = {"kind", "severity", "call", "file"};
-    bool same = cli_number(known, "line") == cli_number(finding, "line");
+    bool same = cli_number(known, "line") == cli_number(finding, "line") && !has_rank(known, rank);
     for (size_t i = 0; i < sizeof texts / sizeof *texts && same; i++)
         same = strcmp(cli_text(known, texts[i]), cli_text(finding, texts[i])) == 0;
-    if (!same || !has_rank(known, rank))
-        return same && is_same_text(cli_text(known, "message"), cli_text(finding, "message"));
-    return strcmp(cli_text(known, "message"), cli_text(finding, "message")) == 0 &&
-           strcmp(cli_text(known, "address"), cli_text(finding, "address")) == 0;
+    return same && is_same_text(cli_text(known, "message"), cli_text(finding, "message"));
 }
 
 static cJSON *find_known(const cli_gathered *gathered, const cJSON *finding, int rank)
@@ -110,6 +107,25 @@ static void add_rank(cJSON *finding, int rank)
         cJSON_AddItemToArray(ranks, cJSON_CreateNumber(rank));
 }
 
+/* A tool that goes on after a report writes what it found before again. */
+static bool is_again(const cli_gathered *gathered, const cJSON *finding, int rank)
+{
+    char key[16];
+    cJSON *seen, *one;
+
+    snprintf(key, sizeof key, "%d", rank);
+    seen = cJSON_GetObjectItemCaseSensitive(gathered->seen, key);
+    if (seen == NULL)
+        seen = cJSON_AddArrayToObject(gathered->seen, key);
+    cJSON_ArrayForEach(one, seen)
+    {
+        if (cJSON_Compare(one, finding, true))
+            return true;
+    }
+    cJSON_AddItemToArray(seen, cJSON_Duplicate(finding, true));
+    return false;
+}
+
 /* What was compared differs from rank to rank. */
 static void name_comparisons(cJSON *report, int rank)
 {
@@ -124,12 +140,14 @@ static void name_comparisons(cJSON *report, int rank)
 
 void cli_gathered_merge(const cli_gathered *gathered, cJSON *report, int rank)
 {
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(report, "findings"), *next, *known;
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(report, "findings"), *next;
     for (cJSON *finding = list != NULL ? list->child : NULL; finding != NULL; finding = next) {
+        bool again = is_again(gathered, finding, rank);
+        cJSON *known = again ? NULL : find_known(gathered, finding, rank);
         next = finding->next;
-        known = find_known(gathered, finding, rank);
-        add_rank(known != NULL ? known : finding, rank);
-        if (known != NULL)
+        if (!again)
+            add_rank(known != NULL ? known : finding, rank);
+        if (again || known != NULL)
             cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
     }
     name_comparisons(report, rank);

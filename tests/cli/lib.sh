@@ -28,7 +28,7 @@ build_faulty()
     fi
     export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
     # shellcheck disable=SC2046
-    if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror "$source" $(pkg-config --cflags --libs breakgraph) \
+    if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror tests/cli/faulty.c $(pkg-config --cflags --libs breakgraph) \
         "-Wl,-rpath,$prefix/lib" -o "$work/faulty" 2>"$work/log"; then
         fail "$1" "$source does not build"
         return 1
