@@ -6,9 +6,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "job.h"
 #include "place.h"
 
 enum { MOST_STARTS = 1000 };
@@ -226,6 +226,7 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     b->shadow = cli_value(arguments, "--shadow") != NULL;
     b->fresh = cli_value(arguments, "--fresh") != NULL;
     b->json = cli_value(arguments, "--json") != NULL;
+    b->oversubscribe = cli_value(arguments, "--oversubscribe") != NULL;
     b->keep = state != NULL;
     b->state = state != NULL ? state : ".breakgraph-bisect.json";
     if (status == CLI_OK && b->check != NULL && b->shadow)
@@ -236,6 +237,8 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
         status = cli_timeout(arguments, &b->timeout);
     if (status == CLI_OK)
         status = read_count(arguments, &b->count);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &b->ranks);
     if (status == CLI_OK)
         status = read_only(b->only);
     if (status == CLI_OK)
@@ -264,17 +267,10 @@ static cli_status bisect(cli_bisection *b)
     return status;
 }
 
-static double now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 static cli_status run(const cli_arguments *arguments)
 {
     cli_bisection b = {.count = 1};
-    double began = now();
+    double began = cli_now();
     cli_status status = read_options(&b, arguments);
 
     if (status == CLI_OK) {
@@ -284,7 +280,7 @@ static cli_status run(const cli_arguments *arguments)
             (void)cli_bisect_write_page(&b); /* it says what goes wrong */
         else if (b.html != NULL)
             (void)cli_say(status, "%s is not written: there is no culprit to show", b.html);
-        cli_bisect_print(&b, status, now() - began);
+        cli_bisect_print(&b, status, cli_now() - began);
     }
     cli_place_remove(b.place);
     cJSON_Delete(b.root);

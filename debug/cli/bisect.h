@@ -11,7 +11,8 @@ typedef struct cli_bisection {
     char *const *argv;
     const char *check, *tolerance, *only, *html, *state; /* NULL where not given, but for state */
     bool shadow, fresh, json, keep;
-    int count;
+    int count, ranks;
+    bool oversubscribe;
     double timeout;
     char *place, *base; /* BG_EAGER_OPS as the program would have it, without "@" */
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job.h"
 #include "place.h"
 
 typedef struct checks {
@@ -56,7 +57,8 @@ static cli_status check(checks *c, const cli_observation *plan, const char *kind
         found = cli_gathered_count(&gathered, NULL, 1);
         status = ended == CLI_OK && found == 0 ? cli_observed_judge(o, &gathered) : ended;
         if (status == CLI_OK && found == 0 && end.code != 0) {
-            (void)cli_say(CLI_FAILED, "no findings of %s, but '%s' ended with status %d", kind, o->argv[0], end.code);
+            (void)cli_say(CLI_FAILED, "no findings of %s, but '%s'%s ended with status %d", kind, o->argv[0],
+                          cli_observed_rank(o, &end), end.code);
             cli_observed_show(o);
             c->failed = true;
         }
@@ -110,6 +112,8 @@ static cli_status run(const cli_arguments *arguments)
 
     if (status == CLI_OK)
         status = cli_timeout(arguments, &o.timeout);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &o.ranks);
     if (status != CLI_OK)
         goto done;
     choose(&c, arguments);

@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 static sigset_t held, before;
+static pid_t command; /* that is to go on while a child that is apart does */
 
 static void hold_unless_ignored(int signal)
 {
@@ -27,13 +29,19 @@ void cli_child_hold_signals(void)
     sigaddset(&held, SIGCHLD);
     hold_unless_ignored(SIGHUP); /* nohup */
     hold_unless_ignored(SIGQUIT);
+    sigaddset(&held, SIGPIPE);
     /* Whatever was inherited: ignored, no one would be told. */
     (void)signal(SIGCHLD, SIG_DFL);
     (void)signal(SIGINT, SIG_DFL);
     (void)sigprocmask(SIG_BLOCK, &held, &before);
 }
 
-static double now(void)
+const sigset_t *cli_child_held(void)
+{
+    return &held;
+}
+
+double cli_now(void)
 {
     struct timespec time;
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
@@ -42,10 +50,15 @@ static double now(void)
 
 /* ---- in the child ---- */
 
-static int redirect(const char *path, int descriptor, int flags)
+/* Becomes the descriptor: the one that is given, else the file. */
+static int redirect(const int *streams, const char *path, int descriptor, int flags)
 {
-    int file = path == NULL ? descriptor : open(path, flags | O_CLOEXEC, 0600);
-    return path == NULL || (file >= 0 && dup2(file, descriptor) >= 0) ? 0 : errno;
+    int from = streams != NULL ? streams[descriptor] : -1;
+    if (from < 0 && path == NULL)
+        return 0;
+    if (from < 0)
+        from = open(path, flags | O_CLOEXEC, 0600);
+    return from >= 0 && dup2(from, descriptor) >= 0 ? 0 : errno;
 }
 
 static int set_environment(const char *const *set)
@@ -60,16 +73,22 @@ static int set_environment(const char *const *set)
 static void become(const cli_child *child, int tell)
 {
     int error = 0;
-    if (child->apart)
+    if (child->apart) {
         (void)setpgid(0, 0);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != command)
+            _exit(127);
+    }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    error = redirect(child->input, STDIN_FILENO, O_RDONLY);
+    error = redirect(child->streams, child->input, STDIN_FILENO, O_RDONLY);
     if (error == 0)
-        error = redirect(child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+        error = redirect(child->streams, child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (error == 0)
-        error = redirect(child->errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+        error = redirect(child->streams, child->errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     if (error == 0)
         error = set_environment(child->set);
+    if (error == 0 && child->prepare != NULL)
+        error = child->prepare(child->user);
     if (error == 0) {
         execvp(child->argv[0], child->argv);
         error = errno;
@@ -81,8 +100,7 @@ static void become(const cli_child *child, int tell)
 
 /* ---- in the parent ---- */
 
-/* The child, or -1 with errno. */
-static pid_t start(const cli_child *child)
+pid_t cli_child_start(const cli_child *child)
 {
     int told[2], error = 0;
     pid_t pid;
@@ -90,6 +108,7 @@ static pid_t start(const cli_child *child)
     if (pipe2(told, O_CLOEXEC) != 0)
         return -1;
     (void)fflush(NULL);
+    command = getpid();
     pid = fork();
     if (pid == 0)
         become(child, told[1]);
@@ -107,19 +126,19 @@ static pid_t start(const cli_child *child)
 /* Until the child ended, a signal came (its number is returned), or seconds are over (0). */
 static int wait_until(pid_t pid, double seconds, int *status)
 {
-    double end = now() + seconds, left;
+    double end = cli_now() + seconds, left;
     for (;;) {
         struct timespec time;
         int signal;
         if (waitpid(pid, status, WNOHANG) == pid)
             return SIGCHLD;
-        left = seconds > 0 ? end - now() : 3600;
+        left = seconds > 0 ? end - cli_now() : 3600;
         if (left <= 0)
             return 0;
         time.tv_sec = (time_t)left;
         time.tv_nsec = (long)((left - (double)time.tv_sec) * 1e9);
         signal = sigtimedwait(&held, NULL, &time);
-        if (signal > 0 && signal != SIGCHLD)
+        if (signal > 0 && signal != SIGCHLD && signal != SIGPIPE)
             return signal;
     }
 }
@@ -137,9 +156,9 @@ static void stop(pid_t pid, bool apart)
 
 void cli_child_run(const cli_child *child, cli_end *end)
 {
-    double began = now();
+    double began = cli_now();
     int status = 0, why;
-    pid_t pid = start(child);
+    pid_t pid = cli_child_start(child);
 
     *end = (cli_end){.how = CLI_UNSTARTED, .code = errno};
     if (pid < 0)
@@ -155,7 +174,7 @@ void cli_child_run(const cli_child *child, cli_end *end)
     }
     if (child->apart)
         (void)kill(-pid, SIGKILL); /* what it left */
-    end->seconds = now() - began;
+    end->seconds = cli_now() - began;
 }
 
 bool cli_is_crash(const cli_end *end, int *signal)

@@ -2,6 +2,9 @@
 #ifndef BG_CLI_CHILD_H
 #define BG_CLI_CHILD_H
 
+#include <signal.h>
+#include <sys/types.h>
+
 #include "cli.h"
 
 typedef struct cli_child {
@@ -9,8 +12,11 @@ typedef struct cli_child {
     const char *const *set; /* NAME, VALUE, NAME, VALUE, ..., NULL; a VALUE of NULL takes NAME out */
     const char *input;      /* files; NULL: the command's own */
     const char *output, *errors;
-    double timeout; /* seconds; 0: none */
-    bool apart;     /* in a process group of its own, all of which is ended with it */
+    const int *streams; /* NULL; or descriptors that become its input, output and errors where they are not -1 */
+    double timeout;     /* seconds; 0: none */
+    int (*prepare)(const void *user); /* NULL; or called in the child, to set more of its environment; gives an errno */
+    const void *user;
+    bool apart; /* in a process group of its own, all of which is ended with it; killed with the command */
 } cli_child;
 
 typedef enum cli_how { CLI_EXITED, CLI_KILLED, CLI_TIMED_OUT, CLI_STOPPED, CLI_UNSTARTED } cli_how;
@@ -19,11 +25,20 @@ typedef struct cli_end {
     cli_how how;
     int code; /* exit status; signal; -; -; errno */
     double seconds;
+    int rank; /* that it is of, where several ranks were started */
 } cli_end;
 
 /* From here on SIGINT, SIGTERM, SIGQUIT and SIGHUP wait for the next child, which they end (CLI_STOPPED). */
 void cli_child_hold_signals(void);
+/* Those, SIGCHLD, and SIGPIPE. */
+const sigset_t *cli_child_held(void);
+
+/* The process, whose end the caller waits for; -1 with errno. */
+pid_t cli_child_start(const cli_child *child);
 void cli_child_run(const cli_child *child, cli_end *end);
+
+/* Seconds of a clock that only goes on. */
+double cli_now(void);
 
 /* A shell, which ends with 128 + N where a signal N ended its program, counts as ended by it; 255, the status of
  * exit(-1), is no signal's. */

@@ -44,6 +44,8 @@ cli_status cli_say(cli_status status, const char *format, ...) __attribute__((fo
 /* Which command cli_say speaks for. */
 void cli_say_for(const char *command);
 
+/* Whether text on this descriptor may have colours: a terminal, and NO_COLOR is not set. */
+bool cli_is_colored(int descriptor);
 /* Text in a colour where standard output is a terminal and NO_COLOR is not set. */
 typedef enum cli_color { CLI_RED, CLI_GREEN, CLI_YELLOW, CLI_BOLD } cli_color;
 const char *cli_color_on(cli_color color);
@@ -70,9 +72,9 @@ typedef struct cli_command {
 extern const cli_command cli_commands[];
 extern const size_t cli_commands_count;
 
-/* The flags of run: one for each variable of the library. */
+/* The flags of run: one for each variable of the library, and behind these its own. */
 extern const cli_flag cli_variables[];
-extern const size_t cli_variables_count;
+extern const size_t cli_variables_count; /* without its own */
 
 /* NULL where there is none. */
 const cli_command *cli_command_find(const char *name);

@@ -31,19 +31,19 @@ cli_status cli_say(cli_status status, const char *format, ...)
 }
 
 /* no-color.org: set and not empty. */
-static bool is_colored(void)
+bool cli_is_colored(int descriptor)
 {
     const char *no_color = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && (no_color == NULL || no_color[0] == '\0');
+    return isatty(descriptor) && (no_color == NULL || no_color[0] == '\0');
 }
 
 const char *cli_color_on(cli_color color)
 {
     static const char *const codes[] = {"\033[31m", "\033[32m", "\033[33m", "\033[1m"};
-    return is_colored() ? codes[color] : "";
+    return cli_is_colored(STDOUT_FILENO) ? codes[color] : "";
 }
 
 const char *cli_color_off(void)
 {
-    return is_colored() ? "\033[0m" : "";
+    return cli_is_colored(STDOUT_FILENO) ? "\033[0m" : "";
 }

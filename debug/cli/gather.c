@@ -70,12 +70,22 @@ static void forget_known(const cli_gathered *gathered, cJSON *root)
     }
 }
 
+static void forget_or_merge(const cli_gathered *gathered, cJSON *root, const char *name)
+{
+    int rank = cli_gathered_rank_of(gathered, name);
+    if (rank >= 0)
+        cli_gathered_merge(gathered, root, rank);
+    else
+        forget_known(gathered, root);
+}
+
 static void add_process(cli_gathered *gathered, cJSON *root)
 {
     const cJSON *process = cJSON_GetObjectItemCaseSensitive(root, "process");
     gathered->processes++;
     gathered->graphs += (long)cli_number(process, "graphs");
     gathered->replays += (long)cli_number(process, "replays");
+    cli_gathered_note_rank(gathered, process);
     cJSON_Delete(root);
 }
 
@@ -89,7 +99,7 @@ static cli_status add_file(cli_gathered *gathered, const char *directory, const 
     if (status != CLI_OK)
         return status;
     if (strncmp(name, "report-", 7) == 0)
-        forget_known(gathered, root);
+        forget_or_merge(gathered, root, name);
     if (strncmp(name, "process-", 8) == 0)
         add_process(gathered, root);
     else if (!cJSON_AddItemToArray(strncmp(name, "graph-", 6) == 0 ? gathered->captured : gathered->reports, root)) {
@@ -100,25 +110,31 @@ static cli_status add_file(cli_gathered *gathered, const char *directory, const 
 }
 
 /* Files that are not finished have another ending. */
-static int is_ours(const struct dirent *entry)
+static bool is_finished(const struct dirent *entry, const char *start)
 {
     size_t length = strlen(entry->d_name);
     return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
-           (strncmp(entry->d_name, "process-", 8) == 0 || strncmp(entry->d_name, "graph-", 6) == 0 ||
-            strncmp(entry->d_name, "report-", 7) == 0);
+           strncmp(entry->d_name, start, strlen(start)) == 0;
 }
 
-cli_status cli_gather(const char *directory, cli_gathered *gathered)
+static int is_process(const struct dirent *entry)
+{
+    return is_finished(entry, "process-");
+}
+
+static int is_report(const struct dirent *entry)
+{
+    return is_finished(entry, "graph-") || is_finished(entry, "report-");
+}
+
+static cli_status add_files(cli_gathered *gathered, const char *directory, int (*is_wanted)(const struct dirent *entry))
 {
     struct dirent **files = NULL;
-    int count = scandir(directory, &files, is_ours, versionsort);
+    int count = scandir(directory, &files, is_wanted, versionsort);
     cli_status status = CLI_OK;
 
-    *gathered = (cli_gathered){.captured = cJSON_CreateArray(), .reports = cJSON_CreateArray()};
     if (count < 0)
-        status = cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
-    else if (gathered->captured == NULL || gathered->reports == NULL)
-        status = cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
     for (int i = 0; i < count; i++) {
         if (status == CLI_OK)
             status = add_file(gathered, directory, files[i]->d_name);
@@ -128,10 +144,31 @@ cli_status cli_gather(const char *directory, cli_gathered *gathered)
     return status;
 }
 
+/* Processes first: they tell whose the reports are. */
+cli_status cli_gather(const char *directory, cli_gathered *gathered)
+{
+    cli_status status = CLI_OK;
+
+    *gathered = (cli_gathered){.of_rank = cJSON_CreateObject(),
+                               .seen = cJSON_CreateObject(),
+                               .captured = cJSON_CreateArray(),
+                               .reports = cJSON_CreateArray()};
+    if (gathered->of_rank == NULL || gathered->seen == NULL || gathered->captured == NULL || gathered->reports == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    status = add_files(gathered, directory, is_process);
+    if (status == CLI_OK)
+        status = add_files(gathered, directory, is_report);
+    if (status == CLI_OK)
+        cli_gathered_name_ranks(gathered);
+    return status;
+}
+
 void cli_gathered_clear(cli_gathered *gathered)
 {
     cJSON_Delete(gathered->captured);
     cJSON_Delete(gathered->reports);
+    cJSON_Delete(gathered->of_rank);
+    cJSON_Delete(gathered->seen);
     *gathered = (cli_gathered){0};
 }
 

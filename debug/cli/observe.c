@@ -3,31 +3,91 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "place.h"
+#include "ranks.h"
 
-enum { PAIRS = 8 };
+/* PATIENCE: seconds that the other ranks get to come to their end, for reports that are whole, when one has failed. */
+enum { PAIRS = 8, PATIENCE = 5, COPIED = 1 << 16 };
 
-static cli_status run(const cli_observation *o, const char *reports, cli_end *end)
+/* ---- one program ---- */
+
+static bool run_alone(const cli_observation *o, const char *const *set, cli_end *end)
 {
-    const char *set[2 * PAIRS + 3] = {"BG_REPORT", reports};
     char *output = cli_path(o->place, "output"), *errors = cli_path(o->place, "errors");
     cli_child child = {.argv = o->argv, .set = set, .timeout = o->timeout, .apart = o->quiet};
+    bool named = output != NULL && errors != NULL;
 
-    for (size_t i = 0; o->set != NULL && o->set[i] != NULL && i < (size_t)2 * PAIRS; i += 2) {
-        set[i + 2] = o->set[i];
-        set[i + 3] = o->set[i + 1];
-    }
     if (o->quiet) {
         child.input = "/dev/null";
         child.output = output;
         child.errors = errors;
     }
-    if (output != NULL && errors != NULL)
+    if (named)
         cli_child_run(&child, end);
     free(output);
     free(errors);
-    return output != NULL && errors != NULL ? CLI_OK : cli_say(CLI_FAILED, "no host memory");
+    return named;
+}
+
+/* ---- its ranks ---- */
+
+/* What the ranks printed becomes the file that a single program would have, in order of the ranks. */
+static bool join_outputs(const cli_observation *o)
+{
+    char *path = cli_path(o->place, "output"), *buffer = malloc(COPIED);
+    FILE *all = path != NULL ? fopen(path, "we") : NULL;
+    bool joined = all != NULL && buffer != NULL;
+
+    for (int i = 0; i < o->ranks && joined; i++) {
+        char *part = cli_rank_file(o->place, i, "out");
+        FILE *one = part != NULL ? fopen(part, "re") : NULL;
+        for (size_t got = 1; one != NULL && joined && got > 0;) {
+            got = fread(buffer, 1, COPIED, one);
+            joined = fwrite(buffer, 1, got, all) == got;
+        }
+        if (one != NULL)
+            (void)fclose(one);
+        free(part);
+    }
+    joined = (all == NULL || fclose(all) == 0) && joined;
+    free(buffer);
+    free(path);
+    return joined;
+}
+
+static bool run_ranks(const cli_observation *o, const char *const *set, cli_end *end)
+{
+    cli_ranks ranks = {.count = o->ranks,
+                       .argv = o->argv,
+                       .set = set,
+                       .timeout = o->timeout,
+                       .patience = PATIENCE,
+                       .input = !o->quiet,
+                       .prefix = true,
+                       .output = o->quiet ? o->place : NULL,
+                       .errors = o->quiet ? o->place : NULL};
+    cli_ranks_end told;
+
+    cli_ranks_run(&ranks, &told);
+    *end = told.end;
+    return !o->quiet || end->how == CLI_UNSTARTED || join_outputs(o);
+}
+
+/* ---- either ---- */
+
+static cli_status run(const cli_observation *o, const char *reports, cli_end *end)
+{
+    const char *set[2 * PAIRS + 3] = {"BG_REPORT", reports};
+    bool done;
+
+    for (size_t i = 0; o->set != NULL && o->set[i] != NULL && i < (size_t)2 * PAIRS; i += 2) {
+        set[i + 2] = o->set[i];
+        set[i + 3] = o->set[i + 1];
+    }
+    done = o->ranks > 0 ? run_ranks(o, set, end) : run_alone(o, set, end);
+    return done ? CLI_OK : cli_say(CLI_FAILED, "output cannot be kept in %s: %s", o->place, strerror(errno));
 }
 
 cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end *end)
@@ -46,12 +106,32 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
     return status;
 }
 
+static void show_errors(char *path, const char *whose)
+{
+    struct stat about;
+    if (path != NULL && stat(path, &about) == 0 && about.st_size > 0) {
+        fputs(whose, stderr);
+        cli_file_show_end(path);
+    }
+    free(path);
+}
+
 void cli_observed_show(const cli_observation *o)
 {
-    char *errors = o->quiet ? cli_path(o->place, "errors") : NULL;
-    if (errors != NULL)
-        cli_file_show_end(errors);
-    free(errors);
+    if (o->quiet && o->ranks == 0)
+        show_errors(cli_path(o->place, "errors"), "");
+    for (int i = 0; o->quiet && i < o->ranks; i++) {
+        char whose[32];
+        snprintf(whose, sizeof whose, "  rank %d:\n", i);
+        show_errors(cli_rank_file(o->place, i, "err"), whose);
+    }
+}
+
+const char *cli_observed_rank(const cli_observation *o, const cli_end *end)
+{
+    static char text[32];
+    snprintf(text, sizeof text, " (rank %d)", end->rank);
+    return o->ranks > 1 ? text : "";
 }
 
 cli_status cli_observed_end(const cli_observation *o, const cli_end *end)
@@ -70,8 +150,9 @@ cli_status cli_observed_end(const cli_observation *o, const cli_end *end)
     }
     if (!cli_is_crash(end, &signal))
         return CLI_OK;
-    (void)cli_say(CLI_CRASHED, "signal SIG%s (%s) ended '%s'",
-                  sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?", strsignal(signal), program);
+    (void)cli_say(CLI_CRASHED, "signal SIG%s (%s) ended '%s'%s",
+                  sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?", strsignal(signal), program,
+                  cli_observed_rank(o, end));
     cli_observed_show(o);
     return CLI_CRASHED;
 }

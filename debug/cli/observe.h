@@ -10,8 +10,9 @@ typedef struct cli_observation {
     const char *const *set; /* as cli_child's, beside BG_REPORT; at most 8 pairs */
     const char *place;      /* a directory of the command's own, for reports, output and errors */
     double timeout;
-    bool
-        quiet; /* no standard input; output and errors go to files "output" and "errors" in place; a group of its own */
+    /* No standard input; output and errors go to files "output" and "errors" in place; a group of its own. */
+    bool quiet;
+    int ranks; /* that are started; 0: the program alone */
 } cli_observation;
 
 /* What it left and how it ended. CLI_OK, or what the command itself could not do, said. */
@@ -25,6 +26,9 @@ cli_status cli_observed_judge(const cli_observation *observation, const cli_gath
 
 /* The end of its errors, where it was quiet. */
 void cli_observed_show(const cli_observation *observation);
+
+/* " (rank 1)" for messages, where there are several; as static text. */
+const char *cli_observed_rank(const cli_observation *observation, const cli_end *end);
 
 /* "--timeout", 0 where it is not given. */
 cli_status cli_timeout(const cli_arguments *arguments, double *seconds);

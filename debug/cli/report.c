@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "job.h"
 #include "observe.h"
 #include "place.h"
 
@@ -62,11 +63,49 @@ static cli_status add_some(bg_report **all, const char *directory, int (*is_want
     return status;
 }
 
+/* Reports that are in no file as they are: those of ranks, merged. */
+static cli_status add_list(bg_report **all, const cJSON *reports, const char *path)
+{
+    const cJSON *report;
+    cli_status status = CLI_OK;
+    cJSON_ArrayForEach(report, reports)
+    {
+        char *text = status == CLI_OK ? cJSON_PrintUnformatted(report) : NULL;
+        if (text != NULL && cli_file_write(path, text))
+            status = add_file(all, path);
+        else if (status == CLI_OK)
+            status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
+        cJSON_free(text);
+    }
+    return status;
+}
+
+static cli_status add_merged(bg_report **all, const cli_gathered *gathered)
+{
+    char *place = cli_place_make(), *path = place != NULL ? cli_path(place, "merged.json") : NULL;
+    cli_status status = path != NULL ? add_list(all, gathered->reports, path) : CLI_FAILED;
+    if (status == CLI_OK)
+        status = add_list(all, gathered->captured, path);
+    cli_place_remove(place);
+    free(path);
+    free(place);
+    return status;
+}
+
 /* The first one gives the report its name: a tool's, where one has found something. */
 static cli_status add_directory(bg_report **all, const char *directory)
 {
-    cli_status status = add_some(all, directory, is_tool_report);
-    return status == CLI_OK ? add_some(all, directory, is_graph_report) : status;
+    cli_gathered gathered;
+    cli_status status = cli_gather(directory, &gathered);
+    if (status == CLI_OK && gathered.ranks > 1) {
+        status = add_merged(all, &gathered);
+    } else if (status == CLI_OK) {
+        status = add_some(all, directory, is_tool_report);
+        if (status == CLI_OK)
+            status = add_some(all, directory, is_graph_report);
+    }
+    cli_gathered_clear(&gathered);
+    return status;
 }
 
 static cli_status add_paths(bg_report **all, char *const *paths)
@@ -155,6 +194,8 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
     if (reports == NULL)
         return cli_say(CLI_FAILED, "no host memory");
     status = cli_timeout(arguments, &o.timeout);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &o.ranks);
     if (status == CLI_OK && timeline != NULL)
         status = trace(&o, timeline);
     o.set = shadowed;
@@ -204,6 +245,8 @@ static cli_status run(const cli_arguments *arguments)
         return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
     if (!arguments->program && (cli_value(arguments, "--trace") != NULL || cli_value(arguments, "--dot") != NULL))
         return cli_say(CLI_USAGE, "--trace and --dot need a program that runs; write: --trace=FILE -- PROGRAM ARG...");
+    if (!arguments->program && cli_value(arguments, "--ranks") != NULL)
+        return cli_say(CLI_USAGE, "--ranks needs a program that runs; write: --ranks=N -- PROGRAM ARG...");
     if (arguments->program) {
         cli_child_hold_signals();
         place = cli_place_make();

@@ -48,6 +48,8 @@ static char *make_line(const cli_bisection *b, const bool *eager)
         quote(out, list);
         fputc(' ', out);
     }
+    if (b->ranks > 0)
+        fprintf(out, "breakgraph run --ranks=%d%s -- ", b->ranks, b->oversubscribe ? " --oversubscribe" : "");
     for (char *const *word = b->argv; *word != NULL; word++) {
         fputs(word > b->argv ? " " : "", out);
         quote(out, *word);

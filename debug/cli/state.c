@@ -85,6 +85,8 @@ static cJSON *describe(const cli_bisection *b)
     cJSON_AddBoolToObject(command, "page", b->html != NULL);
     cJSON_AddNumberToObject(command, "count", b->count);
     cJSON_AddNumberToObject(command, "timeout", b->timeout);
+    if (b->ranks > 0)
+        cJSON_AddNumberToObject(command, "ranks", b->ranks);
     return command;
 }
 

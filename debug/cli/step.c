@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "job.h"
 #include "place.h"
 
 static cli_status step(const cli_observation *o)
@@ -23,7 +24,8 @@ static cli_status step(const cli_observation *o)
         if (status == CLI_OK && cli_gathered_count(&gathered, NULL, 1) > 0)
             status = CLI_FAILED;
         if (status == CLI_OK && found == 0 && end.code != 0)
-            status = cli_say(CLI_FAILED, "'%s' ended with status %d", o->argv[0], end.code);
+            status =
+                cli_say(CLI_FAILED, "'%s'%s ended with status %d", o->argv[0], cli_observed_rank(o, &end), end.code);
     }
     cli_gathered_clear(&gathered);
     return status;
@@ -43,6 +45,8 @@ static cli_status run(const cli_arguments *arguments)
     cli_status status = cli_need_program(arguments);
     char *place;
 
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &o.ranks);
     if (status != CLI_OK)
         return status;
     cli_child_hold_signals();

@@ -5,6 +5,19 @@
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
+/* Of every command that starts a program. */
+#define RANKS_FLAGS_                                                                                                   \
+    {"--ranks",                                                                                                        \
+     "N",                                                                                                              \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     NULL,                                                                                                             \
+     "start the program N times, as the ranks of one job: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, "    \
+     "BG_RANKS_TOKEN"},                                                                                                \
+    {                                                                                                                  \
+        "--oversubscribe", NULL, NULL, NULL, NULL, "more ranks than there are devices"                                 \
+    }
+
 const cli_flag cli_variables[] = {
     {"--debug", "off|forward|ops|sync|step", NULL, "BG_DEBUG", NULL,
      "run eagerly: the whole pass, or every op; or wait and check after each step, or node"},
@@ -45,6 +58,11 @@ const cli_flag cli_variables[] = {
     {"--runner-debug", "env|off|forward|ops|sync|step", NULL, "BG_RUNNER_DEBUG", NULL, "as --debug, of runners alone"},
     {"--runner-worker-threads", "N", NULL, "BG_RUNNER_WORKER_THREADS", NULL, "threads that instantiate graphs"},
     {"--runner-variants", "N", NULL, "BG_RUNNER_VARIANTS", NULL, "how many variants are captured at the start"},
+    {"--ranks-timeout", "SECONDS", NULL, "BG_RANKS_TIMEOUT", NULL, "how long a rank waits for the others (60)"},
+    {"--ranks-watchdog", "SECONDS", NULL, "BG_RANKS_WATCHDOG", NULL,
+     "a replay whose ranks make no progress for so long is given up (as BG_RANKS_TIMEOUT); below 0: never"},
+    {"--ranks-bind", "ADDRESS", NULL, "BG_RANKS_BIND", NULL,
+     "where rank 0 listens, if not on loopback; needs BG_RANKS_TOKEN"},
     {"--host-devices", "N", NULL, "HOSTCUDA_DEVICES", NULL, "how many devices the host device shows"},
     {"--host-seed", "N", NULL, "HOSTCUDA_SEED", NULL, "in what order the host device runs what no event orders"},
     {"--host-memory", "KINDS", NULL, "HOSTCUDA_MEMORY", NULL,
@@ -52,14 +70,22 @@ const cli_flag cli_variables[] = {
     {"--host-fail", "NAME@N=CODE", NULL, "HOSTCUDA_FAIL", NULL, "the N-th call of NAME fails; ~CODE: the device does"},
     {"--host-nccl-timeout", "SECONDS", NULL, "HOSTCUDA_NCCL_TIMEOUT", NULL,
      "how long a rank on the host device may wait while nothing moves"},
+    /* Those of run alone: no variables. */
+    RANKS_FLAGS_,
+    {"--no-prefix", NULL, NULL, NULL, NULL, "with --ranks: lines of output without \"[rank 1] \" before them"},
+    {"--output-dir", "DIR", NULL, NULL, NULL,
+     "with --ranks: output into files DIR/rank-N.out and DIR/rank-N.err; the directory is made"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "with --ranks: ranks that run longer are ended"},
 };
-const size_t cli_variables_count = COUNT(cli_variables);
+enum { RUN_ALONE = 5 };
+const size_t cli_variables_count = COUNT(cli_variables) - RUN_ALONE;
 
 static const cli_flag doctor_flags[] = {
     {"--json", NULL, NULL, NULL, NULL, "the same for scripts"},
 };
 
 static const cli_flag check_flags[] = {
+    RANKS_FLAGS_,
     {"--what", "replay|twice|poison", NULL, NULL, NULL,
      "which check; again for several, each of which is a start of the program; without it replay and twice"},
     {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
@@ -67,11 +93,13 @@ static const cli_flag check_flags[] = {
 };
 
 static const cli_flag step_flags[] = {
+    RANKS_FLAGS_,
     {"--stop", "CALL", NULL, NULL, NULL, "replays stop after this call (rope#3), or node by its number"},
     {"--dump", "DIR", NULL, NULL, NULL, "the first replay writes each op call's tensors there, as .npy"},
 };
 
 static const cli_flag bisect_flags[] = {
+    RANKS_FLAGS_,
     {"--check", "CMD", NULL, NULL, NULL,
      "a shell command judges each start: 0 good, 125 skip, else bad; the program's output is its standard input, and "
      "the file that BREAKGRAPH_OUTPUT names. Without it the program's own exit status says so"},
@@ -88,6 +116,7 @@ static const cli_flag bisect_flags[] = {
 };
 
 static const cli_flag report_flags[] = {
+    RANKS_FLAGS_,
     {"--text", "FILE", "-", NULL, NULL, "findings as text; -, or no FILE: standard output"},
     {"--json", "FILE", "-", NULL, NULL, "everything as JSON"},
     {"--html", "FILE", "-", NULL, NULL, "everything as one page that needs nothing else"},
@@ -99,10 +128,18 @@ static const cli_flag report_flags[] = {
 static const char run_more[] =
     "The command becomes the program, whose exit status it passes through. Each flag sets the variable behind it; "
     "the\n"
-    "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only.\n";
+    "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only.\n\n"
+    "With --ranks=N the command stays, and starts N processes, which choose their device by LOCAL_RANK. Lines of "
+    "output\n"
+    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input. When one ends by a signal or with another "
+    "status\n"
+    "than 0, the others are ended (SIGTERM, after 2 s SIGKILL), with all that they started; the command ends with the\n"
+    "status of that first one, 128 + N for a signal N. The host device shows N devices, unless HOSTCUDA_DEVICES is "
+    "set.\n"
+    "BG_TRACE and BG_STEP_DUMP get the rank into their names: trace.rank-1.json.\n";
 static const char check_more[] =
     "The program is started once for each check, without standard input and BG_DEBUG; its output is shown where it\n"
-    "fails. Notes alone do not count as findings.\n";
+    "fails. Notes alone do not count as findings. With --ranks a finding that only some ranks have names them.\n";
 static const char step_more[] =
     "Replays go node by node, waiting and checking after each. Notes alone do not count as findings.\n";
 static const char bisect_more[] =
@@ -111,6 +148,8 @@ static const char bisect_more[] =
     "eager for the fault to vanish. Each start gets an exit status as for git bisect run: 0 is good, 125 tells "
     "nothing,\n"
     "any other is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
+    "With --ranks a start is good where all ranks are; all get the same BG_EAGER_OPS. --check sees their outputs in\n"
+    "the order of the ranks.\n\n"
     "Verdicts are kept in .breakgraph-bisect.json. After an interruption the same command goes on from there.\n";
 static const char report_more[] =
     "The program is started, without standard input and BG_DEBUG, with BG_SHADOW=calls: every replay is compared with\n"

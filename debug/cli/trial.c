@@ -83,7 +83,13 @@ static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *
     char *output = cli_path(b->place, "output"), *said = cli_path(b->place, "check-output");
     char *const argv[] = {(char *)"sh", (char *)"-c", (char *)b->check, NULL};
     const char *const set[] = {"BREAKGRAPH_OUTPUT", output, NULL};
-    cli_child child = {argv, set, output, said, said, b->timeout, true};
+    cli_child child = {.argv = argv,
+                       .set = set,
+                       .input = output,
+                       .output = said,
+                       .errors = said,
+                       .timeout = b->timeout,
+                       .apart = true};
     cli_end end;
     cli_status status;
 
@@ -177,7 +183,8 @@ static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_ver
                          "BG_TOLERANCE",
                          b->tolerance != NULL ? b->tolerance : getenv("BG_TOLERANCE"),
                          NULL};
-    cli_observation o = {b->argv, set, b->place, b->timeout, true};
+    cli_observation o = {
+        .argv = b->argv, .set = set, .place = b->place, .timeout = b->timeout, .quiet = true, .ranks = b->ranks};
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
     cli_status status = cli_observe(&o, &gathered, &end);

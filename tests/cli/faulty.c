@@ -6,7 +6,8 @@
  *   MODE  wrong; two: a graph of every other call before the one of all; always: the model is wrong; outside: what is
  *         captured between ops; flaky: every other start is good; crash, hang: after the replay; plain: no capture;
  *         unreplayed; silent: prints nothing
- * FAULTY_STARTS names a file that gets a line, the process id, for each start. FAULTY_HANG=N: the N-th start hangs. */
+ * FAULTY_STARTS names a file that gets a line, the process id, for each start. FAULTY_HANG=N: the N-th start hangs.
+ * FAULTY_RANK=N: there are culprits on that rank alone. */
 #include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
@@ -105,6 +106,12 @@ static long note_start(void)
     return fclose(file) == 0 ? starts : 0;
 }
 
+static bool is_faulty_rank(void)
+{
+    const char *faulty = getenv("FAULTY_RANK"), *rank = getenv("RANK");
+    return faulty == NULL || (rank != NULL && strcmp(faulty, rank) == 0);
+}
+
 static void hang(void)
 {
     for (;;)
@@ -165,7 +172,7 @@ int main(int argc, char **argv)
     plan.mode = argv[1];
     plan.every = 1;
     plan.calls = atoi(argv[2]);
-    for (int i = 3; i < argc; i++)
+    for (int i = 3; i < argc && is_faulty_rank(); i++)
         plan.culprit[atoi(argv[i]) % MOST] = true;
     status = checked(cudaStreamCreate(&stream));
     if (status == BG_OK)

@@ -3,6 +3,7 @@ set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 : "${BUILD:=build}" "${DEVICE:=host}" "${OUT:=$BUILD/$DEVICE}" "${MAKE:=make}" "${CC:=gcc}" "${CXX:=g++}" "${NVCC:=nvcc}"
 unset BG_DEBUG BG_EAGER_OPS BG_BREAKABLE BG_FOREIGN_INLINE BG_NVTX BG_CHECK BG_SHADOW BG_TOLERANCE BG_REPORT BG_TRACE BG_DOT BG_STEP_STOP BG_STEP_DUMP
+unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT BG_RANKS_TOKEN BG_RANKS_BIND BG_RANKS_TIMEOUT BG_RANKS_WATCHDOG HOSTCUDA_DEVICES
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
@@ -11,6 +12,28 @@ pass() { echo "ok $1"; }
 fail() { bad=1; echo "not ok $1: ${2:-}"; [ ! -s "$work/log" ] || sed 's/^/  /' "$work/log"; }
 skip() { echo "skip $1: $2"; }
 run_make() { eval "$MAKE --no-print-directory BUILD='$BUILD' \"\$@\""; }
+
+# build_faulty NAME: $work/faulty of the installed library, $command and $source; else NAME fails, or is skipped without a GPU.
+build_faulty()
+{
+    local prefix=$work/prefix
+    source=$PWD/tests/cli/faulty.c command=$prefix/bin/breakgraph
+    if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
+        skip "$1" "there is no GPU"
+        return 1
+    fi
+    if ! run_make DEVICE="$DEVICE" install PREFIX="$prefix" >"$work/log" 2>&1; then
+        fail "$1" "make install"
+        return 1
+    fi
+    export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+    # shellcheck disable=SC2046
+    if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror tests/cli/faulty.c $(pkg-config --cflags --libs breakgraph) \
+        "-Wl,-rpath,$prefix/lib" -o "$work/faulty" 2>"$work/log"; then
+        fail "$1" "$source does not build"
+        return 1
+    fi
+}
 
 # expect NAME STATUS PATTERN COMMAND...: the command exits so, and what it prints holds the extended regular expression.
 expect()

@@ -2,24 +2,7 @@
 # breakgraph bisect of a program that links the installed library alone, and of stand-ins that write what it would.
 . "$(dirname "$0")/lib.sh"
 
-if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    skip bisect "there is no GPU"
-    exit 0
-fi
-prefix=$work/prefix
-if ! run_make DEVICE="$DEVICE" install PREFIX="$prefix" >"$work/log" 2>&1; then
-    fail install "make install"
-    exit 1
-fi
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-source=tests/cli/faulty.c
-# shellcheck disable=SC2046
-if ! $CC -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $source $(pkg-config --cflags --libs breakgraph) \
-    "-Wl,-rpath,$prefix/lib" -o "$work/faulty" 2>"$work/log"; then
-    fail build "$source does not build"
-    exit 1
-fi
-source=$PWD/$source command=$prefix/bin/breakgraph
+build_faulty bisect || exit $bad
 cd "$work" || exit 1
 export FAULTY_STARTS=$work/starts
 

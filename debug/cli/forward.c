@@ -1,0 +1,189 @@
+#include "forward.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A line that is longer is cut: no program's output may take all memory. */
+enum { READ_AT_ONCE = 1 << 16, LONGEST_LINE = 1 << 26 };
+
+/* ---- bytes ---- */
+
+static size_t count_of(const cli_bytes *bytes)
+{
+    return bytes->end - bytes->first;
+}
+
+/* Room for more behind the end; false: no host memory. */
+static bool reserve(cli_bytes *bytes, size_t more)
+{
+    size_t count = count_of(bytes), room = bytes->room;
+    char *data;
+
+    if (bytes->room - bytes->end >= more)
+        return true;
+    if (count > 0 && bytes->first > 0)
+        memmove(bytes->data, bytes->data + bytes->first, count);
+    bytes->first = 0;
+    bytes->end = count;
+    while (room - count < more)
+        room = 2 * room + READ_AT_ONCE;
+    data = room > bytes->room ? realloc(bytes->data, room) : bytes->data;
+    if (data == NULL)
+        return false;
+    bytes->data = data;
+    bytes->room = room;
+    return true;
+}
+
+static void clear(cli_bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (cli_bytes){0};
+}
+
+static void append(cli_sink *sink, const char *data, size_t count)
+{
+    if (sink->gone || count == 0)
+        return;
+    if (!reserve(&sink->bytes, count)) {
+        (void)cli_say(CLI_FAILED, "no host memory for the output of a rank");
+        sink->gone = true;
+        return;
+    }
+    memcpy(sink->bytes.data + sink->bytes.end, data, count);
+    sink->bytes.end += count;
+}
+
+/* ---- sinks ---- */
+
+bool cli_sink_waits(const cli_sink *sink)
+{
+    return sink->descriptor >= 0 && !sink->gone && count_of(&sink->bytes) > 0;
+}
+
+/* A pipe that poll calls ready takes so much without waiting. */
+static size_t at_once(const cli_sink *sink)
+{
+    struct stat about;
+    bool file = fstat(sink->descriptor, &about) == 0 && S_ISREG(about.st_mode);
+    return file ? count_of(&sink->bytes) : PIPE_BUF;
+}
+
+void cli_sink_write(cli_sink *sink)
+{
+    size_t count = count_of(&sink->bytes), most = at_once(sink);
+    ssize_t wrote = write(sink->descriptor, sink->bytes.data + sink->bytes.first, count < most ? count : most);
+    if (wrote > 0)
+        sink->bytes.first += (size_t)wrote;
+    else if (wrote < 0 && errno != EAGAIN && errno != EINTR)
+        sink->gone = true;
+}
+
+void cli_sink_close(cli_sink *sink)
+{
+    if (sink->owned && sink->descriptor >= 0)
+        (void)close(sink->descriptor);
+    sink->descriptor = -1;
+    clear(&sink->bytes);
+}
+
+/* ---- sources ---- */
+
+bool cli_source_ready(const cli_source *source)
+{
+    return source->descriptor >= 0 && count_of(&source->sink->bytes) < CLI_SINK_FULL;
+}
+
+void cli_source_close(cli_source *source)
+{
+    if (source->descriptor >= 0 && source->descriptor != STDIN_FILENO)
+        (void)close(source->descriptor);
+    source->descriptor = -1;
+    clear(&source->bytes);
+}
+
+/* What ends before end goes out as lines; the last one of them may lack its end. */
+static void pass_on(cli_source *source, size_t end)
+{
+    cli_bytes *bytes = &source->bytes;
+    while (bytes->first < end) {
+        const char *line = bytes->data + bytes->first, *stop = memchr(line, '\n', end - bytes->first);
+        size_t count = stop != NULL ? (size_t)(stop - line) + 1 : end - bytes->first;
+        append(source->sink, source->prefix, strlen(source->prefix));
+        append(source->sink, line, count);
+        if (stop == NULL)
+            append(source->sink, "\n", 1);
+        bytes->first += count;
+    }
+}
+
+/* The lines that have come to their end with the last count bytes. */
+static void pass_on_lines(cli_source *source, size_t count)
+{
+    cli_bytes *bytes = &source->bytes;
+    const char *stop = memrchr(bytes->data + bytes->end - count, '\n', count);
+    if (stop != NULL)
+        pass_on(source, (size_t)(stop - bytes->data) + 1);
+    if (count_of(bytes) >= LONGEST_LINE)
+        pass_on(source, bytes->end);
+}
+
+static bool read_some(cli_source *source, bool *ended)
+{
+    size_t wanted = READ_AT_ONCE;
+    ssize_t got;
+    if (!reserve(&source->bytes, READ_AT_ONCE)) {
+        (void)cli_say(CLI_FAILED, "no host memory for a line of a rank");
+        *ended = true;
+        return false;
+    }
+    if (source->finishing && source->left < wanted)
+        wanted = source->left;
+    got = read(source->descriptor, source->bytes.data + source->bytes.end, wanted);
+    *ended = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    if (got <= 0)
+        return false;
+    source->bytes.end += (size_t)got;
+    source->left -= source->finishing ? (size_t)got : 0;
+    if (source->raw) {
+        append(source->sink, source->bytes.data + source->bytes.first, count_of(&source->bytes));
+        source->bytes.first = source->bytes.end;
+    } else {
+        pass_on_lines(source, (size_t)got);
+    }
+    return true;
+}
+
+static void end(cli_source *source)
+{
+    /* Raw bytes are gone already. */
+    pass_on(source, source->bytes.end);
+    cli_source_close(source);
+}
+
+void cli_source_read(cli_source *source)
+{
+    bool ended = false;
+    if (!read_some(source, &ended) && ended)
+        end(source);
+}
+
+void cli_source_finish(cli_source *source)
+{
+    bool ended = false;
+    if (!source->finishing && source->descriptor >= 0) {
+        int room = fcntl(source->descriptor, F_GETPIPE_SZ);
+        source->finishing = true;
+        source->left = room > 0 ? (size_t)room : 0;
+    }
+    /* Whoever still writes shall not keep it open. */
+    while (source->left > 0 && cli_source_ready(source) && read_some(source, &ended))
+        ;
+    if (cli_source_ready(source))
+        end(source);
+}

@@ -1,0 +1,124 @@
+#include "job.h"
+
+#include <arpa/inet.h>
+#include <breakgraph/breakgraph.h>
+#include <cuda_runtime_api.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "ranks.h"
+
+/* ---- devices ---- */
+
+/* The host device has as many as it is told to. */
+static cli_status show_devices(const char *count)
+{
+    if (strcmp(bg_device_kind(), "host") == 0 && setenv("HOSTCUDA_DEVICES", count, 0) != 0)
+        return cli_say(CLI_FAILED, "HOSTCUDA_DEVICES cannot be set: %s", strerror(errno));
+    return CLI_OK;
+}
+
+static cli_status check_devices(int count)
+{
+    int devices = 0;
+    cudaError_t error = cudaGetDeviceCount(&devices);
+    if (error != cudaSuccess)
+        return cli_say(CLI_USAGE, "--ranks=%d needs a device each, and there is none (%s); --oversubscribe starts them",
+                       count, cudaGetErrorName(error));
+    if (devices < count)
+        return cli_say(CLI_USAGE, "--ranks=%d needs a device each, and there %s %d; --oversubscribe lets ranks share",
+                       count, devices == 1 ? "is" : "are", devices);
+    return CLI_OK;
+}
+
+cli_status cli_job_read(const cli_arguments *arguments, int *count)
+{
+    const char *value = cli_value(arguments, "--ranks");
+    bool oversubscribe = cli_value(arguments, "--oversubscribe") != NULL;
+    char *end = NULL;
+    long number = value != NULL ? strtol(value, &end, 10) : 0;
+    cli_status status;
+
+    *count = (int)number;
+    if (value == NULL)
+        return oversubscribe ? cli_say(CLI_USAGE, "--oversubscribe is for --ranks") : CLI_OK;
+    if (end == value || *end != '\0' || number < 1 || number > CLI_RANKS_MOST)
+        return cli_say(CLI_USAGE, "'--ranks=%s': a number from 1 to %d", value, CLI_RANKS_MOST);
+    status = show_devices(value);
+    return status == CLI_OK && !oversubscribe ? check_devices(*count) : status;
+}
+
+/* ---- where they meet ---- */
+
+/* One that is free now, *port. */
+static bool find_port(int *port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+    bool found = descriptor >= 0 && bind(descriptor, (struct sockaddr *)&address, size) == 0 &&
+                 getsockname(descriptor, (struct sockaddr *)&address, &size) == 0;
+
+    error = errno;
+    if (descriptor >= 0)
+        (void)close(descriptor);
+    *port = ntohs(address.sin_port);
+    errno = error;
+    return found;
+}
+
+bool cli_job_make(cli_job *job, int count)
+{
+    unsigned char random[sizeof job->token / 2];
+    *job = (cli_job){.count = count};
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random || !find_port(&job->port))
+        return false;
+    for (size_t i = 0; i < sizeof random; i++)
+        snprintf(job->token + 2 * i, 3, "%02x", random[i]);
+    return true;
+}
+
+/* ---- in a rank ---- */
+
+static int set_number(const char *name, int value)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", value);
+    return setenv(name, text, 1);
+}
+
+/* Files of several ranks under one name would be those of the last: "trace.json" becomes "trace.rank-1.json". */
+static int set_file(const char *name, int rank)
+{
+    const char *path = getenv(name), *slash, *dot;
+    char *own = NULL;
+    int length, set;
+
+    if (path == NULL || path[0] == '\0')
+        return 0;
+    slash = strrchr(path, '/');
+    dot = strrchr(path, '.');
+    length =
+        (int)(dot != NULL && dot > path && (slash == NULL || dot > slash + 1) ? (size_t)(dot - path) : strlen(path));
+    if (asprintf(&own, "%.*s.rank-%d%s", length, path, rank, path + length) < 0)
+        return -1;
+    set = setenv(name, own, 1);
+    free(own);
+    return set;
+}
+
+int cli_job_become(const cli_job *job, int rank)
+{
+    bool set = set_number("RANK", rank) == 0 && set_number("WORLD_SIZE", job->count) == 0 &&
+               set_number("LOCAL_RANK", rank) == 0 && set_number("LOCAL_WORLD_SIZE", job->count) == 0 &&
+               set_number("MASTER_PORT", job->port) == 0 && setenv("MASTER_ADDR", "127.0.0.1", 1) == 0 &&
+               setenv("BG_RANKS_TOKEN", job->token, 1) == 0;
+    if (set && job->count > 1)
+        set = set_file("BG_TRACE", rank) == 0 && set_file("BG_STEP_DUMP", rank) == 0;
+    return set ? 0 : errno;
+}

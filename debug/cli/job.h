@@ -1,0 +1,21 @@
+/* The job that ranks are of: how many, and what each reads in its environment (breakgraph/comm.h). */
+#ifndef BG_CLI_JOB_H
+#define BG_CLI_JOB_H
+
+#include "cli.h"
+
+typedef struct cli_job {
+    int count;
+    int port;       /* for rank 0 to listen on */
+    char token[33]; /* only ranks of this job know it */
+} cli_job;
+
+/* "--ranks", 0 where it is not given; and that there are so many devices, or --oversubscribe is given. */
+cli_status cli_job_read(const cli_arguments *arguments, int *count);
+
+/* false with errno. */
+bool cli_job_make(cli_job *job, int count);
+/* Sets this process's environment: what is one rank's own; errno. */
+int cli_job_become(const cli_job *job, int rank);
+
+#endif

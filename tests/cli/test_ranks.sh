@@ -1,0 +1,257 @@
+#!/bin/bash
+# breakgraph with --ranks: programs that are shell scripts, and one with a graph of its own on each rank.
+. "$(dirname "$0")/lib.sh"
+command=$OUT/breakgraph
+mark=ranks_of_$$_$RANDOM
+# Shells need no devices.
+ranks() { local n=$1; shift; timeout --kill-after=5 120 "$command" run --ranks="$n" --oversubscribe "$@"; }
+
+# gone NAME: no process whose command line has $mark is left, or comes to its end within ten seconds.
+alive() { local f; for f in /proc/[0-9]*; do ! tr '\0' ' ' 2>/dev/null <"$f/cmdline" | grep -q "$mark.*" || grep -q '^State:.[ZX]' "$f/status" 2>/dev/null || echo "${f#/proc/}"; done; }
+gone()
+{
+    local left tries
+    for ((tries = 0; tries < 100; tries++)); do
+        left=$(alive)
+        [ -n "$left" ] || break
+        sleep 0.1
+    done
+    # shellcheck disable=SC2086
+    [ -z "$left" ] && pass "$1" || { fail "$1" "still there: $left"; kill -9 $left; }
+}
+# script NAME: its text on standard input becomes $work/NAME.sh, whose command line has the mark.
+script() { cat >"$work/$1-$mark.sh"; }
+run() { local n=$1 name=$2; shift 2; ranks "$n" -- bash "$work/$name-$mark.sh" "$@"; }
+is() { [ "$2" = "$3" ] && pass "$1" || fail "$1" "'$2', expected '$3'"; }
+
+# ---- what a rank is told ----
+
+script tell <<'SH_'
+echo "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $MASTER_ADDR"
+echo "$MASTER_PORT $BG_RANKS_TOKEN" >"$1.$RANK"
+SH_
+for n in 1 2 4; do
+    run $n tell "$work/told$n" 2>&1 | sort >"$work/log"
+    for ((r = 0; r < n; r++)); do echo "[rank $r] $r/$n $r/$n 127.0.0.1"; done >"$work/wanted"
+    diff "$work/wanted" "$work/log" >"$work/difference" && pass tell-$n || fail tell-$n "another environment"
+    is tell-$n-same "$(cat "$work/told$n".* | sort -u | grep -cE '^[1-9][0-9]+ [0-9a-f]{32}$')" 1
+done
+[ "$(cut -d' ' -f2 "$work/told2.0")" != "$(cut -d' ' -f2 "$work/told4.0")" ] && pass tell-new-token || fail tell-new-token "the same token twice"
+token='tr "\0" "\n" </proc/self/cmdline | grep -q "$BG_RANKS_TOKEN" || echo none'
+expect token-not-in-arguments 0 'none' ranks 1 -- bash -c "$token"
+if [ "$DEVICE" = host ]; then
+    expect devices 0 '^\[rank 1\] 2$' "$command" run --ranks=2 -- sh -c 'echo $HOSTCUDA_DEVICES'
+    expect devices-kept 0 '^\[rank 1\] 3$' env HOSTCUDA_DEVICES=3 "$command" run --ranks=2 -- sh -c 'echo $HOSTCUDA_DEVICES'
+    expect devices-too-few 2 'ranks=4 needs a device each, and there are 3; --oversubscribe' "$command" run --host-devices=3 --ranks=4 -- true
+    expect devices-shared 0 '^\[rank 3\] 3$' "$command" run --host-devices=3 --ranks=4 --oversubscribe -- sh -c 'echo $HOSTCUDA_DEVICES'
+fi
+expect ranks-none 2 'a number from 1 to 64' "$command" run --ranks=0 -- true
+expect ranks-word 2 'a number from 1 to 64' "$command" run --ranks=two -- true
+for flag in --timeout=3 --no-prefix --output-dir=x --oversubscribe; do
+    expect "alone$flag" 2 "is for --ranks" "$command" run $flag -- true
+done
+expect ranks-of-files 2 'needs a program' "$command" report --ranks=2 .
+expect flags-set 0 '^\[rank 1\] ops$' ranks 2 --debug=ops -- sh -c 'echo $BG_DEBUG'
+expect files-apart 0 '^\[rank 1\] d.x/t.rank-1.json d.x/dump.rank-1$' ranks 2 --trace=d.x/t.json --step-dump=d.x/dump -- sh -c 'echo $BG_TRACE $BG_STEP_DUMP'
+
+# ---- output ----
+
+# 4 times 3 MB and as much on the other stream, all at once: no line is cut, none is lost, none is in another order.
+script much <<'SH_'
+seq -f "$RANK out %.0f ${1:0:100}" 25000
+SH_
+script both <<'SH_'
+seq -f "$RANK out %.0f end" 60000 &
+seq -f "$RANK err %.0f end" 60000 >&2
+wait
+SH_
+# whole FILE STREAM RANKS: lines of seq, in order, of each rank
+whole() { awk -v stream="$2" -v ranks="$3" '$1 != "[rank" || $2 != $3 "]" || $4 != stream || $5 != ++n[$3] || $6 != "end" || NF != 6 { print "line " NR ": " $0; exit }
+    END { for (r = 0; r < ranks; r++) if (n[r] != 60000) print "rank " r ": " n[r] }' "$1"; }
+for n in 1 2 4; do
+    run $n both >"$work/out" 2>"$work/err"
+    is much-$n-output "$(whole "$work/out" out $n)" ''
+    is much-$n-errors "$(whole "$work/err" err $n)" ''
+    run $n both 2>&1 | tee "$work/all" | grep ' out ' >"$work/out"
+    is much-$n-one-pipe "$(whole "$work/out" out $n)$(wc -l <"$work/all")" $((n * 120000))
+done
+run 2 both >"$work/all" 2>&1
+grep ' err ' "$work/all" >"$work/err"
+is much-one-file "$(whole "$work/err" err 2)" ''
+run 2 both 2>&1 | { sleep 1; cat; } | grep ' out ' >"$work/out"
+is much-slow-reader "$(whole "$work/out" out 2)" ''
+script long <<'SH_'
+head -c 5000000 /dev/zero | tr '\0' "$RANK"
+echo
+head -c 3000000 /dev/zero | tr '\0' "$RANK"
+SH_
+run 4 long | awk '{ print $2, length($3), $3 ~ "^(0+|1+|2+|3+)$" }' | sort >"$work/log"
+is long-lines "$(awk '{ print $2 $3 }' "$work/log" | sort | uniq -c | tr -s ' \n' ' ')" ' 4 30000001 4 50000001 '
+printf 'a\0\377b\r\n\n\001c' >"$work/bytes"
+ranks 1 -- cat "$work/bytes" >"$work/out"
+printf '[rank 0] a\0\377b\r\n[rank 0] \n[rank 0] \001c\n' | cmp -s - "$work/out" && pass binary || fail binary "other bytes"
+ranks 1 --no-prefix -- cat "$work/bytes" | cmp -s - "$work/bytes" && pass binary-no-prefix || fail binary-no-prefix "other bytes"
+head -c 3000000 /dev/urandom >"$work/random"
+ranks 1 --no-prefix -- cat "$work/random" | cmp -s - "$work/random" && pass binary-random || fail binary-random "other bytes"
+expect partial 0 '^\[rank 0\] ab$' ranks 1 -- sh -c 'printf a; printf b'
+is partial-two "$(ranks 2 --no-prefix -- sh -c 'printf $RANK$RANK' | sort | tr '\n' ' ')" '00 11 '
+is empty-output "$(ranks 4 -- true 2>&1)" ''
+ranks 2 --output-dir="$work/files" -- sh -c 'printf out$RANK; echo err$RANK >&2' >"$work/log" 2>&1
+is output-dir "$(cd "$work/files" && grep -H . -- * | tr '\n' ' ')$(cat "$work/log")" 'rank-0.err:err0 rank-0.out:out0 rank-1.err:err1 rank-1.out:out1 '
+expect output-dir-none 1 'cannot be made' ranks 2 --output-dir=/nowhere/x -- true
+expect closed-output 0 '^2$' sh -c "timeout 60 '$command' run --ranks=2 --oversubscribe -- yes 2>/dev/null | head -n 2 | wc -l"
+gone closed-output-gone
+
+# ---- input ----
+
+is input "$(printf 'a\nb\n' | ranks 4 -- sh -c 'cat; echo end' | sort | tr '\n' ' ')" '[rank 0] a [rank 0] b [rank 0] end [rank 1] end [rank 2] end [rank 3] end '
+is input-large "$(ranks 2 --no-prefix -- wc -c <"$work/random" | sort -n | tr '\n' ' ')" '0 3000000 '
+if command -v script >/dev/null; then
+    terminal() { printf 'typed\n' | command script -qec "timeout 60 $command run --ranks=2 --oversubscribe -- sh -c 'read -r l; echo \$RANK:\$l'" /dev/null; }
+    expect terminal-input 0 '0:typed' terminal
+    expect terminal-color 0 $'\e''[[]33m[[]rank 1[]]'$'\e''[[]0m 1:' terminal
+    expect terminal-no-color 0 '^[[]rank 1[]] 1:' env NO_COLOR=1 script -qec "$command run --ranks=2 --oversubscribe -- sh -c 'echo \$RANK:'" /dev/null
+else
+    for name in terminal-input terminal-color terminal-no-color; do skip $name "script (util-linux) is not installed"; done
+fi
+
+# ---- ends ----
+
+# The rank in its first argument ends as the second says, when all have come to their wait.
+script end <<'SH_'
+touch "$4.$RANK"
+[ "$3" != stubborn ] || trap '' TERM
+sleep_() { sleep "$1" & wait $!; }
+if [ "$RANK" = "$1" ]; then
+    for ((r = 0; r < WORLD_SIZE; r++)); do until [ -e "$4.$r" ]; do sleep 0.05; done; done
+    case $2 in kill-*) kill -"${2#kill-}" $$ ;; *) exit "$2" ;; esac
+fi
+exec 9>&1
+bash -c "exec sleep 300 $0" bash 2>/dev/null &
+(setsid bash -c 'while :; do sleep 300; done' "$0" &)
+while :; do sleep 300; done
+SH_
+ends() # NAME STATUS PATTERN RANKS RANK HOW MANNER
+{
+    rm -f "$work"/met.*
+    expect "$1" "$2" "$3" run "$4" end "$5" "$6" "$7" "$work/met"
+    gone "$1-gone"
+}
+ends dies-of-kill 137 '^breakgraph run: rank 2 \([0-9]+\) ended by SIGKILL first; the others were ended$' 4 2 kill-KILL gentle
+ends dies-of-fault 139 'rank 0 \([0-9]+\) ended by SIGSEGV first; the others' 2 0 kill-SEGV gentle
+ends dies-of-status 7 'rank 1 \([0-9]+\) ended with status 7 first; the others' 2 1 7 gentle
+ends others-are-stubborn 3 'rank 3 \([0-9]+\) ended with status 3 first' 4 3 3 stubborn
+expect alone-fails 5 'rank 0 \([0-9]+\) ended with status 5$' ranks 1 -- sh -c 'exit 5'
+expect alone-dies 137 'rank 0 \([0-9]+\) ended by SIGKILL$' ranks 1 -- sh -c 'kill -9 $$'
+expect ends-well 0 '' ranks 4 -- sh -c 'echo; exit 0'
+expect missing 3 "rank 0: '/nowhere' cannot be started" ranks 2 -- /nowhere
+script leave <<'SH_'
+bash -c "exec -a $0 sleep 300" &
+(setsid bash -c "exec -a $0 sleep 300" &)
+nohup bash -c "exec -a $0 sleep 300" >/dev/null 2>&1 &
+trap '' TERM
+(trap '' TERM HUP INT; exec -a "$0" sleep 300) &
+echo left
+SH_
+expect leaves-children 0 '^\[rank 1\] left$' run 2 leave
+gone leaves-children-gone
+expect last-words 4 '^\[rank 1\] last words$' ranks 2 -- sh -c 'test $RANK = 0 || { printf "last words"; exit 4; }; sleep 300'
+expect told-to-end 4 '^\[rank 0\] told$' ranks 2 -- bash -c 'if [ $RANK = 0 ]; then trap "echo told; exit 0" TERM; echo >'"$work/trapped"'; while :; do sleep 0.1; done; fi; until [ -s '"$work/trapped"' ]; do sleep 0.05; done; exit 4'
+expect timeout 8 "'bash' ran longer than 1 s and was ended; still running: ranks 1, 2" ranks 3 --timeout=1 -- bash -c "[ \$RANK = 0 ] || { : $mark; sleep 300; }"
+gone timeout-gone
+expect timeout-not-passed 0 '' ranks 2 --timeout=100 -- echo
+expect timeout-bad 2 'a number of seconds' ranks 2 --timeout=never -- true
+
+# ---- the command is interrupted, or killed ----
+
+script stay <<'SH_'
+bash -c "while :; do sleep 300; done" "$0" &
+touch "$1.$RANK"
+[ "${2:-}" != stubborn ] || trap '' TERM
+while :; do sleep 300; done
+SH_
+# interrupt NAME STATUS SIGNAL [stubborn]
+interrupt()
+{
+    local pid status tries
+    rm -f "$work"/here.*
+    "$command" run --ranks=4 --oversubscribe -- bash "$work/stay-$mark.sh" "$work/here" "${4:-}" >"$work/log" 2>&1 </dev/null &
+    pid=$!
+    for ((tries = 0; tries < 600; tries++)); do
+        [ "$(ls "$work"/here.* 2>/dev/null | wc -l)" -lt 4 ] || break
+        sleep 0.05
+    done
+    kill -"$3" $pid
+    { wait $pid; } 2>/dev/null
+    status=$?
+    is "$1" $status "$2"
+    gone "$1-gone"
+}
+interrupt interrupt 130 INT
+grep -q 'SIGINT: all ranks were ended' "$work/log" && pass interrupt-said || fail interrupt-said "it does not say so"
+interrupt terminate 143 TERM
+interrupt terminate-stubborn 143 TERM stubborn
+interrupt hang-up 129 HUP
+interrupt killed 137 KILL
+(trap '' HUP; "$command" run --ranks=2 --oversubscribe -- sh -c 'kill -HUP '"\$PPID"'; echo on' >"$work/log" 2>&1)
+is nohup $? 0
+
+# ---- reports of ranks ----
+
+# A stand-in for a program with findings: what the library would write.
+cat >"$work/found.sh" <<'SH_'
+head='"breakgraph": "0.1.0", "report_version": 2'
+finding() { echo "{\"kind\": \"freed\", \"severity\": \"fault\", \"call\": \"$1\", \"file\": \"model.c\", \"line\": 52, \"address\": \"0x$2\", \"message\": \"0x$2 is gone, $3\", \"advice\": \"\"}"; }
+list=$(finding rope#0 1${RANK}00 all)
+[ "$RANK" = 0 ] || list="$list, $(finding rope#1 2${RANK}00 but-0)"
+[ "$RANK" != 1 ] || list="$list, $(finding rope#2 3${RANK}00 one), $(finding rope#2 3${RANK}80 one)"
+list="$list, $(finding rope#3 400 of-$RANK)"
+echo "{$head, \"process\": {\"pid\": $$, \"rank\": $RANK, \"ranks\": $WORLD_SIZE, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true}}" >"$BG_REPORT/process-$$.json"
+echo "{$head, \"tool\": \"$BG_CHECK\", \"graph\": \"g\", \"lost\": 0, \"findings\": [$list]}" | tee "$BG_REPORT/report-$$-1.json" >"$BG_REPORT/report-$$-2.json"
+SH_
+sorted() { "$@" >"$work/unsorted" 2>&1; local status=$?; sort "$work/unsorted"; return $status; }
+addresses() { "$@" | sed -E 's/0x([0-9])[0-9](00|80)/0x\1R\2/'; return "${PIPESTATUS[0]}"; }
+golden ranks-found 1 addresses sorted "$command" check --what=replay --ranks=3 --oversubscribe -- bash "$work/found.sh"
+golden ranks-found-alone 1 sorted "$command" check --what=replay --ranks=1 --oversubscribe -- bash "$work/found.sh"
+mkdir "$work/reports"
+ranks 3 --reports="$work/reports" -- bash "$work/found.sh"
+golden ranks-report 1 addresses sorted "$command" report "$work/reports"
+expect json-ranks 1 '"ranks":[[:space:]]*\[[12],[[:space:]]*[12]\]' "$command" check --what=replay --json --ranks=3 --oversubscribe -- bash "$work/found.sh"
+expect crash-of-a-rank 7 "signal SIGSEGV .* ended 'bash' \\(rank 1\\)" "$command" check --ranks=2 --oversubscribe -- bash -c "[ \$RANK = 0 ] && { : $mark; sleep 300; }; kill -SEGV \$\$"
+expect hang-of-a-rank 8 'ran longer than 1 s' "$command" check --timeout=1 --ranks=2 --oversubscribe -- bash -c "[ \$RANK = 0 ] || { : $mark; sleep 300; }"
+expect errors-of-ranks 4 '^  rank 1:$' "$command" check --ranks=2 --oversubscribe -- sh -c 'echo e$RANK >&2; exit $RANK'
+gone reports-gone
+
+# ---- real graphs ----
+
+build_faulty graphs || exit $bad
+in_work() { (cd "$work" && "$@"); }
+share=$([ "$DEVICE" = host ] || echo --oversubscribe)
+bisect() { rm -f .breakgraph-bisect.json; FAULTY_RANK=$1 "$command" bisect --ranks=2 $share "${@:2}"; }
+wrong() { in_work bisect "$1" "${@:2}" -- ./faulty wrong 8 2; }
+for rank in 0 1; do
+    expect "bisect-rank-$rank" 1 '^culprit step#1 ' wrong $rank
+    grep -q '^confirmed' "$work/log" && pass "bisect-rank-$rank-confirmed" || fail "bisect-rank-$rank-confirmed" "not confirmed"
+    expect "bisect-shadow-rank-$rank" 1 '^culprit step#1 ' wrong $rank --shadow
+done
+sed -n 's/^bad: *//p' "$work/log" >"$work/bad"
+expect bisect-no-rank 0 '^no difference' wrong 7
+expect bisect-check 1 '^culprit step#1 ' wrong 1 --check='test "$(grep -c "row: 11")" = 2'
+wrong 1 >"$work/result" 2>&1
+for side in good bad; do
+    line=$(sed -n "s/^$side: *//p" "$work/result")
+    (cd "$work" && FAULTY_RANK=1 PATH=${command%/*}:$PATH && eval "export FAULTY_RANK; $line") >"$work/log" 2>&1
+    is "bisect-line-$side" $? $([ $side = good ] && echo 0 || echo 1)
+done
+expect bisect-crash 7 "ended './faulty' \\(rank [01]\\)" in_work bisect 1 -- ./faulty crash 8
+expect bisect-hang 8 'ran longer' in_work bisect 1 --timeout=2 -- sh -c ": $mark; [ \$RANK = 1 ] || sleep 300"
+gone bisect-hang-gone
+expect shadow-of-a-rank 1 'fault \[mismatch-born\] step#1 at .*: rank 1: ' in_work env FAULTY_RANK=1 "$command" report --ranks=2 $share -- ./faulty wrong 8 2
+expect shadow-of-all 1 'fault \[mismatch-born\] step#1 at .*faulty.c:[0-9]*: y of' in_work "$command" report --ranks=2 $share -- ./faulty wrong 8 2
+is shadow-of-all-once "$(grep -c '\[mismatch-born\]' "$work/log")" 1
+expect step-ranks 0 '^step: 0 findings' "$command" step --ranks=2 $share -- "$work/faulty" wrong 8
+grep -q '^\[rank 1\] last row: 11' "$work/log" && pass step-ranks-output || fail step-ranks-output "no line of rank 1"
+expect check-ranks 0 'check replay, twice: 0 findings' "$command" check --ranks=4 ${share:---oversubscribe} -- "$work/faulty" wrong 8
+mkdir "$work/own" && "$command" run --ranks=2 $share --reports="$work/own" -- "$work/faulty" wrong 8 >/dev/null
+is process-ranks "$(cat "$work"/own/process-*.json | grep -o '"rank": [0-9]*, "ranks": [0-9]*' | sort | tr '\n' ' ')" '"rank": 0, "ranks": 2 "rank": 1, "ranks": 2 '
+exit $bad
