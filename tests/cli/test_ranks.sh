@@ -240,7 +240,7 @@ expect bisect-check 1 '^culprit step#1 ' wrong 1 --check='test "$(grep -c "row: 
 wrong 1 >"$work/result" 2>&1
 for side in good bad; do
     line=$(sed -n "s/^$side: *//p" "$work/result")
-    (cd "$work" && FAULTY_RANK=1 PATH=${command%/*}:$PATH && eval "export FAULTY_RANK; $line") >"$work/log" 2>&1
+    (cd "$work" && export FAULTY_RANK=1 PATH="${command%/*}:$PATH" && eval "$line") >"$work/log" 2>&1
     is "bisect-line-$side" $? $([ $side = good ] && echo 0 || echo 1)
 done
 expect bisect-crash 7 "ended './faulty' \\(rank [01]\\)" in_work bisect 1 -- ./faulty crash 8
