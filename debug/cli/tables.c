@@ -148,8 +148,9 @@ static const char bisect_more[] =
     "eager for the fault to vanish. Each start gets an exit status as for git bisect run: 0 is good, 125 tells "
     "nothing,\n"
     "any other is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
-    "With --ranks a start is good where all ranks are; all get the same BG_EAGER_OPS. --check sees their outputs in\n"
-    "the order of the ranks.\n\n"
+    "With --ranks a start is good where all ranks are; all get the same BG_EAGER_OPS. When one ends with another "
+    "status\n"
+    "than 0, the others get 5 s to end, too. --check sees their outputs in the order of the ranks.\n\n"
     "Verdicts are kept in .breakgraph-bisect.json. After an interruption the same command goes on from there.\n";
 static const char report_more[] =
     "The program is started, without standard input and BG_DEBUG, with BG_SHADOW=calls: every replay is compared with\n"
