@@ -92,20 +92,25 @@ static int set_number(const char *name, int value)
     return setenv(name, text, 1);
 }
 
-/* Files of several ranks under one name would be those of the last: "trace.json" becomes "trace.rank-1.json". */
+char *cli_job_file(const char *path, int rank)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    bool ends = dot != NULL && dot > path && (slash == NULL || dot > slash + 1);
+    int length = (int)(ends ? (size_t)(dot - path) : strlen(path));
+    char *own = NULL;
+    return asprintf(&own, "%.*s.rank-%d%s", length, path, rank, path + length) >= 0 ? own : NULL;
+}
+
 static int set_file(const char *name, int rank)
 {
-    const char *path = getenv(name), *slash, *dot;
-    char *own = NULL;
-    int length, set;
+    const char *path = getenv(name);
+    char *own;
+    int set;
 
     if (path == NULL || path[0] == '\0')
         return 0;
-    slash = strrchr(path, '/');
-    dot = strrchr(path, '.');
-    length =
-        (int)(dot != NULL && dot > path && (slash == NULL || dot > slash + 1) ? (size_t)(dot - path) : strlen(path));
-    if (asprintf(&own, "%.*s.rank-%d%s", length, path, rank, path + length) < 0)
+    own = cli_job_file(path, rank);
+    if (own == NULL)
         return -1;
     set = setenv(name, own, 1);
     free(own);

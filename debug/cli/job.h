@@ -18,4 +18,8 @@ bool cli_job_make(cli_job *job, int count);
 /* Sets this process's environment: what is one rank's own; errno. */
 int cli_job_become(const cli_job *job, int rank);
 
+/* Files of several ranks under one name would be those of the last: "trace.rank-1.json" of "trace.json", which the
+ * caller frees; NULL: no host memory. */
+char *cli_job_file(const char *path, int rank);
+
 #endif

@@ -140,12 +140,27 @@ static cli_status start(const cli_observation *o, bool *found, cli_end *end)
     return status;
 }
 
+static cli_status put_timeline(const cli_observation *o, const char *made, const char *path)
+{
+    size_t bytes = 0;
+    char *text = cli_file_read(made, &bytes);
+    cli_status status = CLI_OK;
+
+    if (text == NULL) {
+        status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
+        cli_observed_show(o);
+    } else if (!cli_file_write(path, text)) {
+        status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
+    }
+    free(text);
+    return status;
+}
+
 /* Written in place first: where the program cannot write, and warns where no one reads it, the command says so. */
 static cli_status trace(cli_observation *o, const char *path)
 {
-    char *made = cli_path(o->place, "trace"), *text = NULL;
+    char *made = cli_path(o->place, "trace");
     const char *set[] = {"BG_TRACE", made, "BG_DEBUG", NULL, NULL};
-    size_t bytes = 0;
     bool found;
     cli_end end;
     cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "no host memory");
@@ -153,13 +168,15 @@ static cli_status trace(cli_observation *o, const char *path)
     o->set = set;
     if (status == CLI_OK)
         status = start(o, &found, &end);
-    if (status == CLI_OK && (text = cli_file_read(made, &bytes)) == NULL) {
-        status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
-        cli_observed_show(o);
+    if (status == CLI_OK && o->ranks <= 1)
+        status = put_timeline(o, made, path);
+    for (int i = 0; i < o->ranks && o->ranks > 1 && status == CLI_OK; i++) {
+        char *of = cli_job_file(made, i), *to = cli_job_file(path, i);
+        status = of != NULL && to != NULL ? put_timeline(o, of, to) : cli_say(CLI_FAILED, "no host memory");
+        free(of);
+        free(to);
     }
-    if (status == CLI_OK && !cli_file_write(path, text))
-        status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
-    free(text);
+    o->set = NULL;
     free(made);
     return status;
 }

@@ -65,4 +65,6 @@ sed -n 's/^culprit \([a-z_]*#[0-9]*\) .*/\1/p' "$work/log" | cmp -s - "$work/pla
     fail bisect-exact "planted: $(cat "$work/planted")"
 expect check 0 '0 findings' timeout 100 "$command" check --ranks=2 -- "$llama" --tokens 3
 expect step 0 '0 findings' timeout 100 "$command" step --ranks=2 -- "$llama" --tokens 3
+expect report 0 '0 findings' timeout 100 "$command" report --ranks=2 --text --trace="$work/trace.json" --html="$work/page.html" -- "$llama" --tokens 3
+[ -s "$work/page.html" ] && [ -s "$work/trace.rank-0.json" ] && [ -s "$work/trace.rank-1.json" ] && pass report-files || fail report-files "some are missing"
 exit $bad
