@@ -70,6 +70,7 @@ static int run_ranks(const cli_arguments *arguments, int count)
     const char *directory = cli_value(arguments, "--output-dir");
     cli_ranks ranks = {.count = count,
                        .argv = arguments->rest,
+                       .patience = 2, /* so that all say what ended them */
                        .input = true,
                        .prefix = cli_value(arguments, "--no-prefix") == NULL,
                        .output = directory,

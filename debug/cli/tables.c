@@ -131,11 +131,10 @@ static const char run_more[] =
     "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only.\n\n"
     "With --ranks=N the command stays, and starts N processes, which choose their device by LOCAL_RANK. Lines of "
     "output\n"
-    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input. When one ends by a signal or with another "
-    "status\n"
-    "than 0, the others are ended (SIGTERM, after 2 s SIGKILL), with all that they started; the command ends with the\n"
-    "status of that first one, 128 + N for a signal N. The host device shows N devices, unless HOSTCUDA_DEVICES is "
-    "set.\n"
+    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input. When one ends by a signal, the others are ended\n"
+    "(SIGTERM, after 2 s SIGKILL), with all that they started; when one ends with another status than 0, they get 2 s\n"
+    "to say why they end, too. The command ends with the status of that first one, 128 + N for a signal N. The host\n"
+    "device shows N devices, unless HOSTCUDA_DEVICES is set.\n"
     "BG_TRACE and BG_STEP_DUMP get the rank into their names: trace.rank-1.json.\n";
 static const char check_more[] =
     "The program is started once for each check, without standard input and BG_DEBUG; its output is shown where it\n"
