@@ -119,7 +119,7 @@ CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(wildcard tests/conformance/test_*.c))
 RANDOM := $(patsubst %.c,$(OUT)/%,$(wildcard tests/random/test_*.c))
 RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
-SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/*.c))
+SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/soak_*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
 RANDOM_PLANTED := $(wildcard tests/random/test_*.sh)
 # The recorder stands for a profiler.
@@ -238,6 +238,7 @@ $(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
 $(BENCH): $(call objects,$(wildcard tests/bench/*.c)) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(RANDOM): $(RANDOM_OBJ)
+$(OUT)/tests/soak/soak_ranks: $(OUT)/tests/soak/rank.o
 faulty = $(patsubst %/libllama.a,%/libllama_faults.a,$(1))
 $(addprefix $(OUT)/tests/unit/,test_llama_faults test_llama_bisect): %: %.o $(call faulty,$(TEST_LIBS)) $(OUT)/flags.link
 	$(link) -lcmocka
