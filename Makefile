@@ -63,7 +63,7 @@ NVCC ?= $(CUDA_HOME)/bin/nvcc
 CUDA_ARCH ?= $(if $(GPU_FOUND),$(word 2,$(GPU_PARTS)),90)
 OUT := $(BUILD)/$(DEVICE)$(VARIANT)
 # The library needs the first; the host device, the examples and the tests need the others.
-PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench benches planted soak soaks record docs,$(GOALS)),cmocka dlpack xxhash)
+PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out install,$(GOALS)),uthash) $(if $(findstring test,$(GOALS))$(filter sanitize valgrind bench bench-ranks benches planted soak soaks record docs,$(GOALS)),cmocka dlpack xxhash)
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
@@ -119,7 +119,8 @@ CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(wildcard tests/conformance/test_*.c))
 RANDOM := $(patsubst %.c,$(OUT)/%,$(wildcard tests/random/test_*.c))
 RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
-SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/*.c))
+RANKS_BENCH := $(if $(RANKS_OBJ),$(OUT)/tests/bench/bench_ranks)
+SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/soak_*.c))
 CLI_TESTS := $(wildcard tests/cli/test_*.sh)
 RANDOM_PLANTED := $(wildcard tests/random/test_*.sh)
 # The recorder stands for a profiler.
@@ -127,8 +128,8 @@ CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/
 COMMAND := $(OUT)/breakgraph
 RANKS_LIB := $(if $(RANKS_OBJ),$(OUT)/libbreakgraph_nccl.a)
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS_LIB:.a=.so) $(DEVICE_LIB) $(DEVICE_SO)
-C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* $(if $(RANKS_OBJ),ranks) examples examples/* tests/*) tools/*.c))
-ALL_SOURCES = $(C_SOURCES) $(sort $(wildcard include/*/*.h src/*/*.h src/*/*.cpp debug/*.h debug/*/*.h ranks/*.[ch] examples/*/*.h examples/*/*.cu kernels/*.h kernels/*.cu tests/*/*.h tests/*/*.cu))
+C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* $(if $(RANKS_OBJ),ranks tests/bench/ranks) examples examples/* tests/*) tools/*.c))
+ALL_SOURCES = $(C_SOURCES) $(sort $(wildcard include/*/*.h src/*/*.h src/*/*.cpp debug/*.h debug/*/*.h ranks/*.[ch] examples/*/*.h examples/*/*.cu kernels/*.h kernels/*.cu tests/*/*.h tests/bench/ranks/*.[ch] tests/*/*.cu))
 
 # ---- rules -----------------------------------------------------------------------------------------------
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -138,7 +139,7 @@ READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() 
 .PHONY: all tests benches soaks FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
 tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(RECORDER) $(CLI_PROGRAMS)
-benches: $(BENCH)
+benches: $(BENCH) $(RANKS_BENCH)
 soaks: $(SOAK)
 
 # Files that hold what the outputs were made with; they change only when that does.
@@ -237,7 +238,10 @@ $(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(BENCH): $(call objects,$(wildcard tests/bench/*.c)) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
+$(RANKS_BENCH): $(call objects,$(wildcard tests/bench/ranks/*.c) tests/bench/harness.c tests/bench/report.c tests/bench/decoder.c tests/unit/fork_ranks.c) $(EXAMPLE_LIBS) $(OUT)/flags.link
+	$(link)
 $(RANDOM): $(RANDOM_OBJ)
+$(OUT)/tests/soak/soak_ranks: $(OUT)/tests/soak/rank.o
 faulty = $(patsubst %/libllama.a,%/libllama_faults.a,$(1))
 $(addprefix $(OUT)/tests/unit/,test_llama_faults test_llama_bisect): %: %.o $(call faulty,$(TEST_LIBS)) $(OUT)/flags.link
 	$(link) -lcmocka

@@ -1,7 +1,7 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests planted soak model record docs gpu-check bench sanitize valgrind format format-check lint tidy clean help
+.PHONY: demo test run-tests planted soak model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
@@ -59,6 +59,8 @@ gpu-check:
 
 bench: $(BENCH)
 	@$(BENCH) $(BENCH_FLAGS)
+bench-ranks: $(RANKS_BENCH)
+	$(if $(RANKS_BENCH),@$(RANKS_BENCH) $(BENCH_FLAGS),@echo "make bench-ranks needs NCCL" >&2; exit 1)
 
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 sanitize:

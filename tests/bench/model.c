@@ -7,66 +7,16 @@
 #include <stdlib.h>
 
 #include "bench.h"
+#include "decoder.h"
 #include "runner/runner.h"
 
-enum { CAPACITY = 256, POSITION = 64 };
 /* CHECKED: addresses, before each replay; SHADOWED: each replay beside the pass run eagerly. */
 enum { SEGMENTS, FULL, EAGER, CHECKED, CHECKED_SEGMENTS, SHADOWED, SHADOWED_SEGMENTS, WAYS };
-
-typedef struct decoder {
-    llama_batch *batch;
-    bg_runner *runner;
-    uint64_t launches; /* by the host in its last step, beside graphs */
-} decoder;
-
-static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
-{
-    decoder *d = user;
-    return llama_batch_run(d->batch, context->padded_tokens, stream);
-}
-
-static bg_status step(void *state)
-{
-    static const bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1, .uniform_decode = true};
-    decoder *d = state;
-    uint64_t before = llama_launches();
-    bg_status status = bg_runner_run(d->runner, &batch, NULL, NULL, NULL);
-    d->launches = llama_launches() - before;
-    return status;
-}
-
-static bg_status open_decoder(decoder *d, const llama_device_weights *weights, bg_mode mode, cudaStream_t stream)
-{
-    const int64_t rows[] = {0}, logits[] = {0, weights->config.vocabulary};
-    const int place[] = {7, POSITION, 0}; /* token, position, slot */
-    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-    llama_batch_io io;
-    bg_status status;
-
-    config.mode = mode;
-    config.schedule = "1";
-    config.max_tokens = 1;
-    BG__TRY(llama_batch_create(&d->batch, weights, 1, CAPACITY, 1, NULL, stream));
-    BG__TRY(bg_runner_create(&d->runner, &config, forward, d, stream));
-    BG__TRY(bg_runner_add_input(d->runner, "token", BG_I32, 1, rows, BG_PAD_ZERO, 0, &io.token));
-    BG__TRY(bg_runner_add_input(d->runner, "position", BG_I32, 1, rows, BG_PAD_ZERO, 0, &io.position));
-    BG__TRY(bg_runner_add_input(d->runner, "slot", BG_I32, 1, rows, BG_PAD_SENTINEL, -1, &io.slot));
-    BG__TRY(bg_runner_add_output(d->runner, "logits", BG_F32, 2, logits, &io.logits));
-    BG__TRY(bg_runner_add_output(d->runner, "next", BG_I32, 1, rows, &io.next));
-    BG__TRY(llama_batch_set_io(d->batch, &io));
-    BG__TRY(bg_runner_capture(d->runner));
-    BG__TRY_CUDA(cudaMemcpyAsync(io.token.data, &place[0], sizeof(int), cudaMemcpyHostToDevice, stream));
-    BG__TRY_CUDA(cudaMemcpyAsync(io.position.data, &place[1], sizeof(int), cudaMemcpyHostToDevice, stream));
-    BG__TRY_CUDA(cudaMemcpyAsync(io.slot.data, &place[2], sizeof(int), cudaMemcpyHostToDevice, stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
-done:
-    return status;
-}
 
 static bg_status report_steps(bench *b, const decoder *decoders, const timing *timings)
 {
     const timing *segments = &timings[SEGMENTS], *full = &timings[FULL], *eager = &timings[EAGER];
-    const bg_graph *graph = decoders[SEGMENTS].runner->plan.order[0]->graph;
+    const bg_graph *graph = decoder_graph(&decoders[SEGMENTS]);
     bg_graph_info info = BG_GRAPH_INFO_INIT;
     row row = {.section = "model", .what = "decode step in segments", .unit = MICROSECONDS, .measure = "total"};
     bg_status status;
@@ -91,7 +41,7 @@ static bg_status report_steps(bench *b, const decoder *decoders, const timing *t
     BG__TRY(report_timings(&b->report, row, &timings[SHADOWED], eager, 0, 4));
     snprintf(row.what, sizeof row.what, "in segments, BG_SHADOW=1");
     BG__TRY(report_timings(&b->report, row, &timings[SHADOWED_SEGMENTS], eager, 0, 4));
-    BG__TRY(bg_graph_get_info(decoders[FULL].runner->plan.order[0]->graph, &info));
+    BG__TRY(bg_graph_get_info(decoder_graph(&decoders[FULL]), &info));
     printf("\ntokens a second: %.0f in segments, %.0f as one graph, %.0f eagerly\n", 1e6 / segments->total.median,
            1e6 / full->total.median, 1e6 / eager->total.median);
     printf("the one graph holds %zu kernels; the eager step makes %llu launches and cuBLAS calls\n", info.kernel_nodes,
@@ -229,7 +179,7 @@ bg_status bench_model(bench *b)
     static const bg_mode modes[WAYS] = {BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_NONE,     BG_MODE_FULL,
                                         BG_MODE_PIECEWISE, BG_MODE_FULL, BG_MODE_PIECEWISE};
     enum { SEED = 1 };
-    decoder decoders[WAYS] = {{NULL, NULL, 0}};
+    decoder decoders[WAYS] = {{.batch = NULL}};
     contender contenders[WAYS];
     plan plan = {.stream = b->stream, .samples = (b->report.samples + 4) / 5, .warm_up = 5, .batch = 1};
     llama_device_weights device = {.layer = NULL};
@@ -251,22 +201,20 @@ bg_status bench_model(bench *b)
             (void)setenv("BG_CHECK", "replay", 1);
         if (i == SHADOWED || i == SHADOWED_SEGMENTS)
             (void)setenv("BG_SHADOW", "1", 1);
-        status = open_decoder(&decoders[i], &device, modes[i], b->stream);
+        status = decoder_open(&decoders[i], &device, &(decoder_options){.mode = modes[i]}, b->stream);
         (void)unsetenv("BG_CHECK");
         (void)unsetenv("BG_SHADOW");
         if (status != BG_OK)
             goto done;
-        contenders[i] = (contender){step, NULL, &decoders[i]};
+        contenders[i] = (contender){decoder_step, NULL, &decoders[i]};
     }
     BG__TRY(report_pool(b, &device));
     BG__TRY(bench_measure(contenders, WAYS, &plan, timings));
     BG__TRY(report_scan(b, &decoders[FULL]));
     BG__TRY(report_steps(b, decoders, timings));
 done:
-    for (int i = 0; i < WAYS; i++) {
-        bg_runner_destroy(decoders[i].runner);
-        llama_batch_destroy(decoders[i].batch);
-    }
+    for (int i = 0; i < WAYS; i++)
+        decoder_close(&decoders[i]);
     llama_device_weights_free(&device);
     llama_weights_free(&weights);
     return status;

@@ -2,9 +2,11 @@
 # The benchmarks' program: what it checks and writes. Its times are judged on a GPU alone, by make gpu-check.
 . "$(dirname "$0")/lib.sh"
 bench=$OUT/tests/bench/bench
+ranks=$OUT/tests/bench/bench_ranks
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for name in all json whole-or-not no-breaks unknown-flag unknown-name bad-number; do skip $name "there is no GPU"; done
+    for name in all json whole-or-not no-breaks unknown-flag unknown-name bad-number \
+        ranks ranks-sum ranks-no-breaks ranks-bad-number; do skip $name "there is no GPU"; done
     exit 0
 fi
 if ! run_make DEVICE="$DEVICE" benches >"$work/log" 2>&1; then
@@ -38,4 +40,18 @@ expect no-breaks 1 'is BG_DEBUG, BG_EAGER_OPS or BG_BREAKABLE set' env BG_BREAKA
 expect unknown-flag 2 "'--fast' is no flag" "$bench" --fast
 expect unknown-name 2 "there is no benchmark 'speed'" "$bench" --only speed
 expect bad-number 2 "'many' is no number" "$bench" --samples many
+
+# Without NCCL there is no such program.
+if [ ! -x "$ranks" ]; then
+    for name in ranks ranks-sum ranks-no-breaks ranks-bad-number; do skip $name "there is no NCCL"; done
+    exit $bad
+fi
+expect ranks 0 'decode step, one graph but for eager sums .*total|skipped: ' "$ranks" --samples 2
+if grep -q 'skipped: ' "$work/log"; then
+    for name in ranks-sum ranks-no-breaks; do skip $name "$(sed 's/.*skipped: //' "$work/log")"; done
+else
+    expect ranks-sum 0 '1 MiB, a replay .*total .*cudaGraphLaunch' "$ranks" --samples 2 --only sum
+    expect ranks-no-breaks 1 'is BG_DEBUG, BG_EAGER_OPS or BG_BREAKABLE set' env BG_BREAKABLE=0 "$ranks" --samples 2 --only model
+fi
+expect ranks-bad-number 2 'usage: bench_ranks' "$ranks" --ranks 1
 exit $bad

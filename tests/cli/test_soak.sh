@@ -1,11 +1,13 @@
 #!/bin/bash
-# The soak of replays, in short: it passes, and finds each defect that is planted.
+# The soaks, in short: they pass, and find each defect that is planted.
 . "$(dirname "$0")/lib.sh"
 soak=$OUT/tests/soak/soak_replay
+ranks=$OUT/tests/soak/soak_ranks
 few=20000
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for name in replays lost-on-host lost-on-device wrong-result too-few unknown-plant; do skip $name "there is no GPU"; done
+    for name in replays lost-on-host lost-on-device wrong-result too-few unknown-plant \
+        ranks ranks-wrong-result ranks-lost-on-host ranks-apart ranks-unknown-plant; do skip $name "there is no GPU"; done
     exit 0
 fi
 if ! run_make DEVICE="$DEVICE" soaks >"$work/log" 2>&1; then
@@ -19,4 +21,15 @@ expect lost-on-device 1 '^device memory .*GREW' "$soak" --plant device $few
 expect wrong-result 1 "replay $((few / 2)): y\\[3\\] is .*, expected " "$soak" --plant result $few
 expect too-few 2 'usage: soak_replay' "$soak" 5
 expect unknown-plant 2 'usage: soak_replay' "$soak" --plant everything
+
+# A rank that goes another way is an error of all, which the others' patience bounds.
+expect ranks 0 'seeds 1 to 2: .* as they must be|skipped: ' "$ranks" --replays 100 --seeds 2
+if grep -q 'skipped: ' "$work/log"; then
+    for name in ranks-wrong-result ranks-lost-on-host ranks-apart; do skip $name "$(sed 's/.*skipped: //' "$work/log")"; done
+else
+    expect ranks-wrong-result 1 'rank 1 of 2: round 50, .*: x\[575\] is .*, expected ' "$ranks" --ranks 2 --replays 100 --seeds 0 --plant result
+    expect ranks-lost-on-host 1 '(resident set|host heap) grew by ' "$ranks" --ranks 2 --replays 2000 --seeds 0 --plant host
+    expect ranks-apart 1 'rank 0 of 2: .*BG_ERROR_RANKS' env BG_RANKS_TIMEOUT=5 "$ranks" --ranks 2 --replays 0 --seeds 1 --plant operation
+fi
+expect ranks-unknown-plant 2 'usage: soak_ranks' "$ranks" --plant everything
 exit $bad

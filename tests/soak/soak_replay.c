@@ -6,17 +6,15 @@
 #include "../../examples/quickstart.c" /* NOLINT(bugprone-suspicious-include) */
 #undef main
 
+#include "../unit/growth.h"
+
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+/* Growth is from the first look, a tenth into the run, to the last: the smallest block of malloc, lost in each of
+ * 18,000 replays, is 576,000 bytes. */
 enum { LOOKS = 10, PATTERNS = 7 };
-
-/* Growth from the first look, a tenth into the run, to the last, in bytes: libraries may still move by a few pages, but
- * the smallest block of malloc, lost in each of 18,000 replays, is 576,000 bytes. */
-static const size_t resident_slack = 512 * 1024, heap_slack = 64 * 1024, device_slack = 0;
 
 typedef struct soak {
     cudaStream_t stream;
@@ -27,32 +25,6 @@ typedef struct soak {
     const char *plant;   /* a defect, to see that it is found; NULL: none */
     void *volatile lost; /* volatile: the compiler must not see that nobody wants it */
 } soak;
-
-typedef struct look {
-    size_t resident, heap, device; /* bytes in use */
-} look;
-
-static bool take_look(look *look)
-{
-    struct mallinfo2 heap;
-    size_t left = 0, total = 0;
-    unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    bool read =
-        file != NULL && fscanf(file, "%*u %lu", &pages) == 1; /* NOLINT(cert-err34-c): the kernel's own numbers */
-
-    if (file != NULL)
-        fclose(file);
-    if (!read || cudaMemGetInfo(&left, &total) != cudaSuccess) {
-        fprintf(stderr, "soak_replay: %s cannot be asked for\n", read ? "device memory" : "/proc/self/statm");
-        return false;
-    }
-    heap = mallinfo2(); /* after the file's buffer has come and gone */
-    look->resident = pages * (size_t)sysconf(_SC_PAGESIZE);
-    look->heap = heap.uordblks + heap.hblkhd;
-    look->device = total - left;
-    return true;
-}
 
 /* The percentages of the quickstart, by another way. */
 static void reset(long replay, float *input, float *expected)
@@ -118,21 +90,21 @@ static bool grew(const char *what, size_t first, size_t last, size_t slack)
 
 static bool run(soak *s)
 {
-    look first = {0}, last = {0};
+    growth_look first = {0}, last = {0};
     bool good = true, any_grew;
 
     for (long i = 0; i < s->replays && good; i++) {
         good = replay_once(s, i);
         if (good && i + 1 == s->replays / LOOKS)
-            good = take_look(&first);
+            good = growth_take(&first);
     }
-    if (!good || !take_look(&last))
+    if (!good || !growth_take(&last))
         return false;
     printf("%ld replays of the quickstart's graph, each with other inputs: all results as computed on the host\n",
            s->replays);
-    any_grew = grew("resident set", first.resident, last.resident, resident_slack);
-    any_grew |= grew("host heap", first.heap, last.heap, heap_slack);
-    any_grew |= grew("device memory", first.device, last.device, device_slack);
+    any_grew = grew("resident set", first.resident, last.resident, growth_slack.resident);
+    any_grew |= grew("host heap", first.heap, last.heap, growth_slack.heap);
+    any_grew |= grew("device memory", first.device, last.device, growth_slack.device);
     return !any_grew;
 }
 
