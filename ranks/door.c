@@ -80,11 +80,25 @@ static bg_status check_size(const bg__hello *from, const bg__link *link)
     return BG_OK;
 }
 
+/* A rank that lost its second connection comes again with both; until it has both, only the first tells. */
+static void forget_gone(bg__peer *peer)
+{
+    bg__frame frame;
+    if (peer->work >= 0 || peer->watch < 0 ||
+        bg__frame_read(peer->watch, &peer->from_watch, &frame) == BG__READ_NOTHING)
+        return;
+    bg__close(&peer->watch);
+    bg__reader_free(&peer->from_watch);
+}
+
 static void admit(door *d, candidate *one, const bg__hello *from)
 {
     bg__peer *peer = &d->link->peers[from->rank];
     int *place = from->watch ? &peer->watch : &peer->work;
-    bool another = (peer->work >= 0 || peer->watch >= 0) && peer->instance != from->instance;
+    bool another;
+
+    forget_gone(peer);
+    another = (peer->work >= 0 || peer->watch >= 0) && peer->instance != from->instance;
     if (another || *place >= 0) {
         char why[64];
         snprintf(why, sizeof why, "there is another rank %d of %d already", from->rank, d->link->size);

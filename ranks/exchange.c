@@ -144,7 +144,7 @@ static bg_status answer(round *r, const void *all, size_t bytes)
     bg_status status = BG_OK;
     for (int i = 1; i < r->link->size; i++)
         if (!bg__frame_send(r->link->peers[i].work, &frame, r->until_ms))
-            BG__TRY(lost(r->link, i, r->own.what));
+            BG__TRY(bg__now_ms() < r->until_ms ? lost(r->link, i, r->own.what) : too_late(r->link, r->own.what));
 done:
     return status;
 }

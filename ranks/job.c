@@ -124,9 +124,10 @@ done:
     return status;
 }
 
+/* An empty one is none, like an empty variable: an empty token would keep no one out. */
 static const char *either(const char *option, const char *variable)
 {
-    return option != NULL ? option : value_of(variable);
+    return option != NULL && *option != '\0' ? option : value_of(variable);
 }
 
 bg_status bg__job_find(bg__job *job, const bg_comm_options *options)

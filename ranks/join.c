@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RETRY_MS = 20 };
+enum { RETRY_MS = 20, OWN_MS = 1000 };
 
 typedef struct guest {
     bg__link *link;
@@ -21,6 +21,21 @@ static bg_status fail_guest(const guest *g, bg_status status, const char *why)
                     g->job->address, g->job->port, why);
 }
 
+/* Linux before 6.17 shows a connection as root's until rank 0 accepts it. *gone: it is closed, and nobody's. */
+static bool is_own_soon(const guest *g, int fd, bool *gone)
+{
+    double until = bg__now_ms() + OWN_MS;
+    bool own;
+    until = until < g->until_ms ? until : g->until_ms;
+    *gone = false;
+    while (!(own = bg__peer_is_own(fd)) && !*gone && bg__now_ms() < until) {
+        struct pollfd wait = {fd, POLLRDHUP, 0};
+        bg__wait(&wait, 1, bg__now_ms() + RETRY_MS);
+        *gone = wait.revents != 0;
+    }
+    return own;
+}
+
 /* *again: nobody is there, yet. */
 static bg_status introduce(guest *g, bool watch, int *fd, bool *again)
 {
@@ -32,8 +47,10 @@ static bg_status introduce(guest *g, bool watch, int *fd, bool *again)
     if (*fd < 0) {
         g->last = "nobody listens there";
         *again = true;
-    } else if (g->job->token == NULL && !bg__peer_is_own(*fd)) {
-        status = fail_guest(g, BG_ERROR_RANKS, "who listens there is not of this user; see BG_RANKS_TOKEN");
+    } else if (g->job->token == NULL && !is_own_soon(g, *fd, again)) {
+        g->last = "connections are closed there without an answer";
+        if (!*again)
+            status = fail_guest(g, BG_ERROR_RANKS, "who listens there is not of this user; see BG_RANKS_TOKEN");
     } else if (!bg__frame_send(*fd, &frame, g->until_ms)) {
         g->last = "connections are closed there without an answer";
         *again = true;

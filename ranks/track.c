@@ -50,34 +50,45 @@ void bg__track_enter(bg__track *track, const char *graph, uint64_t replay, int s
     pthread_mutex_unlock(&track->lock);
 }
 
-/* A full ring keeps its oldest, and what comes takes the place of the newest. */
-static bg__spot *next_spot(bg__track *track)
+/* A full ring keeps its oldest, and what comes takes the place of the newest. What the watchdog's thread collects does
+ * not change which place that is. */
+static int next_place(bg__track *track)
 {
     if (track->count == BG__SPOTS)
         collect(track);
-    track->count += track->count < BG__SPOTS;
-    return &track->spots[(track->first + track->count - 1) % BG__SPOTS];
+    return (track->first + track->count - (track->count == BG__SPOTS)) % BG__SPOTS;
+}
+
+static void put(bg__track *track, int place)
+{
+    bg__spot *spot = &track->spots[place];
+    cudaEvent_t event = spot->event;
+    *spot = track->now;
+    spot->event = event;
+    if (track->count == 0)
+        track->first = place;
+    if ((track->first + track->count) % BG__SPOTS == place && track->count < BG__SPOTS)
+        track->count++;
 }
 
 bg_status bg__track_step(bg__track *track, int step, const char *text, cudaStream_t stream)
 {
     bg_status status = BG_OK;
-    cudaEvent_t event;
-    bg__spot *spot;
+    int place;
 
     pthread_mutex_lock(&track->lock);
     snprintf(track->now.text, sizeof track->now.text, "%s", text);
     track->now.step = step;
     track->moved_ms = bg__now_ms();
-    spot = next_spot(track);
-    event = spot->event;
-    *spot = track->now;
-    spot->event = event;
-    BG__TRY_CUDA(cudaEventRecord(event, stream));
-done:
-    if (status != BG_OK)
-        track->count--;
+    place = next_place(track);
     pthread_mutex_unlock(&track->lock);
+    /* Without the lock: where the driver's queue is full it waits for the device, and only the watchdog's thread, which
+     * needs the lock, ends a collective that never ends. */
+    BG__TRY_CUDA(cudaEventRecord(track->spots[place].event, stream));
+    pthread_mutex_lock(&track->lock);
+    put(track, place);
+    pthread_mutex_unlock(&track->lock);
+done:
     return status;
 }
 

@@ -24,6 +24,7 @@ BG_BEGIN_C_
 typedef struct bg_comm bg_comm;
 struct ncclComm;
 
+/* Texts that are empty count as NULL. */
 typedef struct bg_comm_options {
     size_t struct_size;         /* set by BG_COMM_OPTIONS_INIT */
     int rank, size, local_rank; /* -1: from the environment */

@@ -258,6 +258,36 @@ static int stops(struct member *m)
     return 0;
 }
 
+/* The second rank has sent its part, and stops before it reads what rank 0 has gathered, which no socket holds. */
+static int stops_at_answer(struct member *m)
+{
+    const size_t bytes = (size_t)16 << 20;
+    bg_comm *comm = NULL;
+    char *mine = calloc(bytes, 1), *all = calloc(bytes, (size_t)m->size);
+    EXPECT(mine && all);
+    m->options.timeout = 2;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    if (m->rank == 1 && fork() == 0) {
+        pass_time(0.7);
+        kill(getppid(), SIGSTOP);
+        _exit(0);
+    }
+    if (m->rank == 2)
+        pass_time(1);
+    EXPECT_SAID(bg_comm_gather(comm, "a lot", mine, bytes, all), BG_ERROR_RANKS, "rank 1: does not answer");
+    bg_comm_destroy(comm);
+    free(mine);
+    free(all);
+    return 0;
+}
+
+static void test_stops_at_answer(void **state)
+{
+    (void)state;
+    need_ranks(3);
+    run_members_but(3, stops_at_answer, NULL, 1, SIGKILL);
+}
+
 static int slow(struct member *m)
 {
     bg_comm *comm = NULL;
@@ -407,6 +437,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks_that_go),
+        cmocka_unit_test(test_stops_at_answer),
         cmocka_unit_test(test_killed_at_replay),
         cmocka_unit_test(test_too_late),
         cmocka_unit_test(test_watchdog),
