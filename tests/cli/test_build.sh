@@ -66,7 +66,7 @@ fi
 
 # The digest follows the contents of sources alone.
 mkdir -p "$work/tree/docs"
-cp -r Makefile include src kernels debug examples tests tools packaging mk "$work/tree/" 2>/dev/null
+cp -r Makefile include src kernels debug ranks examples tests tools packaging mk "$work/tree/" 2>/dev/null
 here=$(tools/digest)
 echo changed >"$work/tree/docs/gpu.md"
 if [ "$("$work/tree/tools/digest")" != "$here" ]; then
