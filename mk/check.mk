@@ -38,6 +38,7 @@ soak: SEEDS := 200
 SWEEP_SEEDS := 10
 soak: tests soaks $(if $(PLANTED),planted)
 	@for program in $(SOAK); do $$program || exit 1; done
+	$(if $(filter host,$(DEVICE)),@$(HOSTILE) $(OUT)/tests/soak/soak_ranks)
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) tests/run --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM))
 	@$(OUT)/tests/random/test_random --programs 20000
 	@$(OUT)/tests/random/test_bugs --programs 4000

@@ -270,13 +270,23 @@ static void *run(void *data)
     return NULL;
 }
 
+/* The program's signals are for its own threads. A thread's own faults must find their handler, if there is one: the
+ * host device's fenced memory lives by them. */
+static sigset_t not_for_us(void)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    sigset_t set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&set, faults[i]);
+    return set;
+}
+
 bg_status bg__watchdog_start(bg__watchdog *watchdog)
 {
-    sigset_t all, before;
+    sigset_t others = not_for_us(), before;
     int error;
-    /* the program's signals are for its own threads */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
     error = pthread_create(&watchdog->thread, NULL, run, watchdog);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     watchdog->running = error == 0;

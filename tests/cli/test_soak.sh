@@ -7,7 +7,7 @@ few=20000
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
     for name in replays lost-on-host lost-on-device wrong-result too-few unknown-plant \
-        ranks ranks-wrong-result ranks-lost-on-host ranks-apart ranks-unknown-plant; do skip $name "there is no GPU"; done
+        ranks ranks-wrong-result ranks-lost-on-host ranks-apart ranks-fenced ranks-unknown-plant; do skip $name "there is no GPU"; done
     exit 0
 fi
 if ! run_make DEVICE="$DEVICE" soaks >"$work/log" 2>&1; then
@@ -25,11 +25,17 @@ expect unknown-plant 2 'usage: soak_replay' "$soak" --plant everything
 # A rank that goes another way is an error of all, which the others' patience bounds.
 expect ranks 0 'seeds 1 to 2: .* as they must be|skipped: ' "$ranks" --replays 100 --seeds 2
 if grep -q 'skipped: ' "$work/log"; then
-    for name in ranks-wrong-result ranks-lost-on-host ranks-apart; do skip $name "$(sed 's/.*skipped: //' "$work/log")"; done
+    for name in ranks-wrong-result ranks-lost-on-host ranks-apart ranks-fenced; do skip $name "$(sed 's/.*skipped: //' "$work/log")"; done
 else
     expect ranks-wrong-result 1 'rank 1 of 2: round 50, .*: x\[575\] is .*, expected ' "$ranks" --ranks 2 --replays 100 --seeds 0 --plant result
     expect ranks-lost-on-host 1 '(resident set|host heap) grew by ' "$ranks" --ranks 2 --replays 2000 --seeds 0 --plant host
     expect ranks-apart 1 'rank 0 of 2: .*BG_ERROR_RANKS' env BG_RANKS_TIMEOUT=5 "$ranks" --ranks 2 --replays 0 --seeds 1 --plant operation
+    # Work that another thread runs touches fenced memory, too.
+    if [ "$DEVICE" = host ]; then
+        expect ranks-fenced 0 'seeds 1 to 20: .* as they must be' env HOSTCUDA_MEMORY=poison,fence "$ranks" --ranks 2 --replays 0 --seeds 20
+    else
+        skip ranks-fenced "HOSTCUDA_MEMORY belongs to the host device"
+    fi
 fi
 expect ranks-unknown-plant 2 'usage: soak_ranks' "$ranks" --plant everything
 exit $bad
