@@ -109,7 +109,8 @@ gone closed-output-gone
 is input "$(printf 'a\nb\n' | ranks 4 -- sh -c 'cat; echo end' | sort | tr '\n' ' ')" '[rank 0] a [rank 0] b [rank 0] end [rank 1] end [rank 2] end [rank 3] end '
 is input-large "$(ranks 2 --no-prefix -- wc -c <"$work/random" | sort -n | tr '\n' ' ')" '0 3000000 '
 if command -v script >/dev/null; then
-    terminal() { printf 'typed\n' | command script -qec "timeout 60 $command run --ranks=2 --oversubscribe -- sh -c 'read -r l; echo \$RANK:\$l'" /dev/null; }
+    # In the foreground whatever shell script starts: a group in the background gets no input.
+    terminal() { printf 'typed\n' | command script -qec "timeout --foreground 60 $command run --ranks=2 --oversubscribe -- sh -c 'read -r l; echo \$RANK:\$l'" /dev/null; }
     expect terminal-input 0 '0:typed' terminal
     expect terminal-color 0 $'\e''[[]33m[[]rank 1[]]'$'\e''[[]0m 1:' terminal
     expect terminal-no-color 0 '^[[]rank 1[]] 1:' env NO_COLOR=1 script -qec "$command run --ranks=2 --oversubscribe -- sh -c 'echo \$RANK:'" /dev/null
