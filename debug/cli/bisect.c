@@ -10,6 +10,7 @@
 
 #include "job.h"
 #include "place.h"
+#include "signals.h"
 
 enum { MOST_STARTS = 1000 };
 
@@ -273,8 +274,9 @@ static cli_status run(const cli_arguments *arguments)
     double began = cli_now();
     cli_status status = read_options(&b, arguments);
 
+    if (status == CLI_OK)
+        status = cli_signals_hold();
     if (status == CLI_OK) {
-        cli_child_hold_signals();
         status = bisect(&b);
         if (b.html != NULL && b.found > 0)
             (void)cli_bisect_write_page(&b); /* it says what goes wrong */

@@ -7,6 +7,7 @@
 
 #include "job.h"
 #include "place.h"
+#include "signals.h"
 
 typedef struct checks {
     const char *kinds[3];
@@ -114,10 +115,11 @@ static cli_status run(const cli_arguments *arguments)
         status = cli_timeout(arguments, &o.timeout);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
+    if (status == CLI_OK)
+        status = cli_signals_hold();
     if (status != CLI_OK)
         goto done;
     choose(&c, arguments);
-    cli_child_hold_signals();
     o.place = place = cli_place_make();
     status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
     if (cli_value(arguments, "--json") != NULL)

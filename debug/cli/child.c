@@ -10,36 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "signals.h"
+
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
-static sigset_t held, before;
 static pid_t command; /* that is to go on while a child that is apart does */
-
-static void hold_unless_ignored(int signal)
-{
-    struct sigaction action;
-    if (sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-        sigaddset(&held, signal);
-}
-
-void cli_child_hold_signals(void)
-{
-    sigemptyset(&held);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGTERM);
-    sigaddset(&held, SIGCHLD);
-    hold_unless_ignored(SIGHUP); /* nohup */
-    hold_unless_ignored(SIGQUIT);
-    sigaddset(&held, SIGPIPE);
-    /* Whatever was inherited: ignored, no one would be told. */
-    (void)signal(SIGCHLD, SIG_DFL);
-    (void)signal(SIGINT, SIG_DFL);
-    (void)sigprocmask(SIG_BLOCK, &held, &before);
-}
-
-const sigset_t *cli_child_held(void)
-{
-    return &held;
-}
 
 double cli_now(void)
 {
@@ -79,7 +53,7 @@ static void become(const cli_child *child, int tell)
         if (getppid() != command)
             _exit(127);
     }
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    cli_signals_restore();
     error = redirect(child->streams, child->input, STDIN_FILENO, O_RDONLY);
     if (error == 0)
         error = redirect(child->streams, child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
@@ -109,7 +83,7 @@ pid_t cli_child_start(const cli_child *child)
         return -1;
     (void)fflush(NULL);
     command = getpid();
-    pid = fork();
+    pid = cli_signals_fork();
     if (pid == 0)
         become(child, told[1]);
     error = pid < 0 ? errno : 0;
@@ -128,18 +102,16 @@ static int wait_until(pid_t pid, double seconds, int *status)
 {
     double end = cli_now() + seconds, left;
     for (;;) {
-        struct timespec time;
         int signal;
         if (waitpid(pid, status, WNOHANG) == pid)
             return SIGCHLD;
-        left = seconds > 0 ? end - cli_now() : 3600;
-        if (left <= 0)
+        left = end - cli_now();
+        if (seconds > 0 && left <= 0)
             return 0;
-        time.tv_sec = (time_t)left;
-        time.tv_nsec = (long)((left - (double)time.tv_sec) * 1e9);
-        signal = sigtimedwait(&held, NULL, &time);
-        if (signal > 0 && signal != SIGCHLD && signal != SIGPIPE)
-            return signal;
+        cli_signals_wait(seconds > 0 ? left : -1);
+        while ((signal = cli_signals_next()) != 0)
+            if (signal != SIGCHLD)
+                return signal;
     }
 }
 

@@ -2,7 +2,6 @@
 #ifndef BG_CLI_CHILD_H
 #define BG_CLI_CHILD_H
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include "cli.h"
@@ -28,12 +27,8 @@ typedef struct cli_end {
     int rank; /* that it is of, where several ranks were started */
 } cli_end;
 
-/* From here on SIGINT, SIGTERM, SIGQUIT and SIGHUP wait for the next child, which they end (CLI_STOPPED). */
-void cli_child_hold_signals(void);
-/* Those, SIGCHLD, and SIGPIPE. */
-const sigset_t *cli_child_held(void);
-
-/* The process, whose end the caller waits for; -1 with errno. */
+/* Both after cli_signals_hold: a signal that was held ends the child (CLI_STOPPED), also one that came before it.
+ * The process, whose end the caller waits for; -1 with errno. */
 pid_t cli_child_start(const cli_child *child);
 void cli_child_run(const cli_child *child, cli_end *end);
 

@@ -4,11 +4,13 @@
 #include <breakgraph/breakgraph.h>
 #include <cuda_runtime_api.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ranks.h"
@@ -23,16 +25,49 @@ static cli_status show_devices(const char *count)
     return CLI_OK;
 }
 
+typedef struct device_count {
+    cudaError_t error;
+    int devices;
+} device_count;
+
+/* In a process of its own: the command forks, which threads and descriptors of a driver would not bear. */
+static bool count_devices(device_count *found)
+{
+    int ends[2], error;
+    bool answered = false;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    (void)fflush(NULL);
+    pid = fork();
+    error = errno;
+    if (pid == 0) {
+        found->error = cudaGetDeviceCount(&found->devices);
+        _exit(write(ends[1], found, sizeof *found) == sizeof *found ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    if (pid > 0) {
+        answered = read(ends[0], found, sizeof *found) == sizeof *found;
+        (void)waitpid(pid, NULL, 0);
+        error = ECHILD;
+    }
+    (void)close(ends[0]);
+    errno = error;
+    return answered;
+}
+
 static cli_status check_devices(int count)
 {
-    int devices = 0;
-    cudaError_t error = cudaGetDeviceCount(&devices);
-    if (error != cudaSuccess)
+    device_count found = {0};
+    if (!count_devices(&found))
+        return cli_say(CLI_FAILED, "the process that counts devices gave no answer: %s", strerror(errno));
+    if (found.error != cudaSuccess)
         return cli_say(CLI_USAGE, "--ranks=%d needs a device each, and there is none (%s); --oversubscribe starts them",
-                       count, cudaGetErrorName(error));
-    if (devices < count)
+                       count, cudaGetErrorName(found.error));
+    if (found.devices < count)
         return cli_say(CLI_USAGE, "--ranks=%d needs a device each, and there %s %d; --oversubscribe lets ranks share",
-                       count, devices == 1 ? "is" : "are", devices);
+                       count, found.devices == 1 ? "is" : "are", found.devices);
     return CLI_OK;
 }
 

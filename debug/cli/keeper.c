@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ranks.h"
+#include "signals.h"
 
 /* Until the command says that all is done (0), or is gone. */
 static void keep(int told)
@@ -33,9 +34,9 @@ bool cli_keeper_start(cli_keeper *keeper)
     int told[2];
     if (pipe2(told, O_CLOEXEC) != 0)
         return false;
-    keeper->pid = fork();
+    keeper->pid = cli_signals_fork();
     if (keeper->pid == 0) {
-        /* No signal of a terminal reaches it, and no one waits for its output to end. */
+        /* No signal of a terminal reaches it, none of others is taken, and no one waits for its output to end. */
         (void)setpgid(0, 0);
         (void)prctl(PR_SET_NAME, "keeper");
         (void)close(told[1]);

@@ -5,11 +5,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "group.h"
+#include "signals.h"
 
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 
@@ -18,7 +18,6 @@ typedef enum phase { RUNNING, PATIENT, ENDING, KILLED } phase;
 typedef struct watch {
     cli_group group;
     cli_ranks_end *told;
-    int signals; /* a descriptor */
     phase phase;
     double deadline; /* 0: none */
     int running;
@@ -125,7 +124,7 @@ static void collect(watch *w, waiting *all)
 {
     nfds_t count = 1;
     all->source_count = all->sink_count = 0;
-    all->polled[0] = (struct pollfd){.fd = w->signals, .events = POLLIN};
+    all->polled[0] = (struct pollfd){.fd = cli_signals_descriptor(), .events = POLLIN};
     for (int i = 0; i < w->group.source_count; i++)
         if (cli_source_ready(&w->group.sources[i])) {
             all->sources[all->source_count++] = &w->group.sources[i];
@@ -168,7 +167,7 @@ static void wait_once(watch *w, double deadline, int *interrupted)
 {
     waiting all;
     const struct pollfd *next = all.polled + 1;
-    struct signalfd_siginfo signal;
+    int signal;
 
     *interrupted = 0;
     collect(w, &all);
@@ -181,9 +180,9 @@ static void wait_once(watch *w, double deadline, int *interrupted)
         if (next->revents != 0)
             cli_sink_write(all.sinks[i]);
     drop_gone(w);
-    while (read(w->signals, &signal, sizeof signal) == sizeof signal)
-        if (signal.ssi_signo != SIGCHLD && signal.ssi_signo != SIGPIPE)
-            *interrupted = (int)signal.ssi_signo;
+    while ((signal = cli_signals_next()) != 0)
+        if (signal != SIGCHLD)
+            *interrupted = signal;
 }
 
 static void wait_for_all(watch *w)
@@ -241,8 +240,7 @@ void cli_ranks_run(const cli_ranks *ranks, cli_ranks_end *end)
     watch w = {.group = {.plan = ranks}, .told = end};
 
     *end = (cli_ranks_end){.end = {.how = CLI_UNSTARTED}};
-    w.signals = signalfd(-1, cli_child_held(), SFD_CLOEXEC | SFD_NONBLOCK);
-    if (w.signals < 0 || !cli_keeper_start(&w.group.keeper)) {
+    if (!cli_keeper_start(&w.group.keeper)) {
         end->end.code = errno;
         goto done;
     }
@@ -260,7 +258,5 @@ void cli_ranks_run(const cli_ranks *ranks, cli_ranks_end *end)
     cli_keeper_end(&w.group.keeper);
     cli_group_close(&w.group);
 done:
-    if (w.signals >= 0)
-        (void)close(w.signals);
     end->end.seconds = cli_now() - began;
 }

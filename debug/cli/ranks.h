@@ -25,7 +25,7 @@ typedef struct cli_ranks_end {
     char still[256]; /* TIMED_OUT: the ranks that still ran, "0, 2" */
 } cli_ranks_end;
 
-/* After cli_child_hold_signals. Of ends that are seen at once, and within patience, a signal counts before a status,
+/* After cli_signals_hold. Of ends that are seen at once, and within patience, a signal counts before a status,
  * and 125, which tells nothing, last. */
 void cli_ranks_run(const cli_ranks *ranks, cli_ranks_end *end);
 

@@ -9,6 +9,7 @@
 #include "job.h"
 #include "observe.h"
 #include "place.h"
+#include "signals.h"
 
 /* ---- merging ---- */
 
@@ -265,8 +266,8 @@ static cli_status run(const cli_arguments *arguments)
     if (!arguments->program && cli_value(arguments, "--ranks") != NULL)
         return cli_say(CLI_USAGE, "--ranks needs a program that runs; write: --ranks=N -- PROGRAM ARG...");
     if (arguments->program) {
-        cli_child_hold_signals();
-        place = cli_place_make();
+        status = cli_signals_hold();
+        place = status == CLI_OK ? cli_place_make() : NULL;
         status = place != NULL ? observe(arguments, place, &all) : CLI_FAILED;
     } else {
         status = add_paths(&all, arguments->rest);

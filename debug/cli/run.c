@@ -9,6 +9,7 @@
 #include "job.h"
 #include "observe.h"
 #include "ranks.h"
+#include "signals.h"
 
 static cli_status set(const cli_given *given)
 {
@@ -82,7 +83,9 @@ static int run_ranks(const cli_arguments *arguments, int count)
         return status;
     if (directory != NULL && mkdir(directory, 0777) != 0 && errno != EEXIST)
         return cli_say(CLI_FAILED, "%s cannot be made: %s", directory, strerror(errno));
-    cli_child_hold_signals();
+    status = cli_signals_hold();
+    if (status != CLI_OK)
+        return status;
     cli_ranks_run(&ranks, &told);
     return tell(&ranks, &told);
 }

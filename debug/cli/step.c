@@ -5,6 +5,7 @@
 
 #include "job.h"
 #include "place.h"
+#include "signals.h"
 
 static cli_status step(const cli_observation *o)
 {
@@ -47,9 +48,10 @@ static cli_status run(const cli_arguments *arguments)
 
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
+    if (status == CLI_OK)
+        status = cli_signals_hold();
     if (status != CLI_OK)
         return status;
-    cli_child_hold_signals();
     o.place = place = cli_place_make();
     status = place != NULL ? step(&o) : CLI_FAILED;
     cli_place_remove(place);

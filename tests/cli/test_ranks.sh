@@ -197,6 +197,48 @@ interrupt killed 137 KILL
 (trap '' HUP; "$command" run --ranks=2 --oversubscribe -- sh -c 'kill -HUP '"\$PPID"'; echo on' >"$work/log" 2>&1)
 is nohup $? 0
 
+# A library's thread that takes any signal, as OpenBLAS's do: none is lost, and none ends the command.
+cat >"$work/thread.c" <<'C_'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+static void *idle(void *user)
+{
+    for (;;)
+        pause();
+    return user;
+}
+__attribute__((constructor)) static void start(void)
+{
+    pthread_t thread;
+    if (strcmp(program_invocation_short_name, "breakgraph") == 0)
+        (void)pthread_create(&thread, NULL, idle, NULL);
+}
+C_
+if $CC -shared -fPIC -pthread -o "$work/thread.so" "$work/thread.c" 2>"$work/log"; then
+    threaded() { LD_PRELOAD=$work/thread.so ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 "$@"; }
+    expect thread 0 '^\[rank 0\] [2-9]' threaded ranks 1 -- sh -c 'ls /proc/$PPID/task | wc -l'
+    for ((tries = 0; tries < 50; tries++)); do
+        threaded timeout -s KILL 20 "$command" run --ranks=1 -- sh -c 'exec >&- 2>&-; sleep 0.01' >"$work/log" 2>&1 || break
+    done
+    is thread-ends $tries 50
+    threaded timeout -s KILL 20 "$command" check --timeout=10 -- sh -c 'kill -INT $PPID; sleep 5' >"$work/log" 2>&1
+    is thread-check-interrupt $? 130
+    for ((tries = 0; tries < 20; tries++)); do
+        threaded "$command" run --ranks=1 -- sh -c 'kill -TERM $PPID; sleep 5' >"$work/log" 2>&1
+        [ $? = 143 ] || break
+    done
+    is thread-interrupt $tries 20
+else
+    fail thread "it does not build"
+fi
+if [ "$DEVICE" = cuda ]; then
+    # The command counts devices, and forks after that: what a driver opens and starts must not be in it.
+    expect no-driver 0 '^\[rank 0\] 0$' "$command" run --ranks=1 -- sh -c 'ls -l /proc/$PPID/fd | grep -c /dev/nvidia'
+fi
+
 # ---- reports of ranks ----
 
 # A stand-in for a program with findings: what the library would write.

@@ -4,13 +4,13 @@
 . "$(dirname "$0")/lib.sh"
 command=$OUT/breakgraph llama=$OUT/examples/llama/llama faulty=$OUT/tests/cli/llama_faults
 possible=4
-[ "$DEVICE" = host ] || possible=$({ "$command" doctor || true; } 2>/dev/null | grep -c '^✓ device [0-9]')
+[ "$DEVICE" = host ] || possible=$({ timeout 60 "$command" doctor || true; } 2>/dev/null | grep -c '^✓ device [0-9]')
 if [ "$possible" -lt 2 ]; then
     skip ranks "needs 2 devices, and there are $possible"
     exit 0
 fi
 
-"$llama" --tokens 12 >"$work/one" 2>"$work/log" || fail one-rank "exit status $?"
+timeout 100 "$llama" --tokens 12 >"$work/one" 2>"$work/log" && pass one-rank || fail one-rank "exit status $?"
 
 # tokens NAME RANKS ENVIRONMENT ARGUMENT...: the text of one rank, and nothing from the others.
 tokens()
