@@ -13,7 +13,7 @@
 #include "signals.h"
 
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
-static pid_t command; /* that is to go on while a child that is apart does */
+static pid_t command;          /* that is to go on while a child that is apart does */
 
 double cli_now(void)
 {

@@ -1,5 +1,5 @@
-/* Handlers that write to a pipe: a library may have started a thread, and a signal that reaches that thread must neither
- * get lost, as with signalfd, nor end the command. */
+/* Handlers that write to a pipe: a library may have started a thread, and a signal that reaches that thread must
+ * neither get lost, as with signalfd, nor end the command. */
 #include "signals.h"
 
 #include <errno.h>

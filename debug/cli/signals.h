@@ -7,7 +7,8 @@
 #include "cli.h"
 
 /* From here on SIGCHLD, SIGINT, SIGTERM, SIGQUIT and SIGHUP (the last two unless they were ignored) do nothing but wait
- * to be read, whichever thread of the process they reach, and SIGPIPE does nothing. CLI_FAILED, said: no descriptors. */
+ * to be read, whichever thread of the process they reach, and SIGPIPE does nothing. CLI_FAILED, said: no descriptors.
+ */
 cli_status cli_signals_hold(void);
 
 /* To poll: readable while one waits. */
