@@ -193,6 +193,7 @@ void cli_group_end(const cli_group *g)
 /* Only now may the numbers of its processes be given to others. */
 void cli_group_close(cli_group *g)
 {
+    cli_job_end(&g->job);
     for (int i = 0; i < g->started; i++)
         (void)waitpid(g->pids[i], NULL, 0);
     for (int i = 0; i < g->source_count; i++)

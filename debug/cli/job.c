@@ -90,32 +90,38 @@ cli_status cli_job_read(const cli_arguments *arguments, int *count)
 
 /* ---- where they meet ---- */
 
-/* One that is free now, *port. */
-static bool find_port(int *port)
+/* With SO_REUSEADDR on both sides rank 0 may listen where this is bound and does not listen (man 7 socket). */
+static bool hold_port(cli_job *job)
 {
+    const int on = 1;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof address;
-    int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
-    bool found = descriptor >= 0 && bind(descriptor, (struct sockaddr *)&address, size) == 0 &&
-                 getsockname(descriptor, (struct sockaddr *)&address, &size) == 0;
 
-    error = errno;
-    if (descriptor >= 0)
-        (void)close(descriptor);
-    *port = ntohs(address.sin_port);
-    errno = error;
-    return found;
+    job->held = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (job->held < 0 || setsockopt(job->held, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(job->held, (struct sockaddr *)&address, size) != 0 ||
+        getsockname(job->held, (struct sockaddr *)&address, &size) != 0)
+        return false;
+    job->port = ntohs(address.sin_port);
+    return true;
 }
 
 bool cli_job_make(cli_job *job, int count)
 {
     unsigned char random[sizeof job->token / 2];
-    *job = (cli_job){.count = count};
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random || !find_port(&job->port))
+    *job = (cli_job){.count = count, .held = -1};
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random || !hold_port(job))
         return false;
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(job->token + 2 * i, 3, "%02x", random[i]);
     return true;
+}
+
+void cli_job_end(cli_job *job)
+{
+    if (job->held >= 0)
+        (void)close(job->held);
+    job->held = -1;
 }
 
 /* ---- in a rank ---- */

@@ -7,14 +7,16 @@
 typedef struct cli_job {
     int count;
     int port;       /* for rank 0 to listen on */
+    int held;       /* a descriptor bound to it, so that no one else is given it */
     char token[33]; /* only ranks of this job know it */
 } cli_job;
 
 /* "--ranks", 0 where it is not given; and that there are so many devices, or --oversubscribe is given. */
 cli_status cli_job_read(const cli_arguments *arguments, int *count);
 
-/* false with errno. */
+/* false with errno; to be ended all the same. */
 bool cli_job_make(cli_job *job, int count);
+void cli_job_end(cli_job *job);
 /* Sets this process's environment: what is one rank's own; errno. */
 int cli_job_become(const cli_job *job, int rank);
 

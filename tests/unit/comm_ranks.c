@@ -47,13 +47,15 @@ static struct sockaddr_in here(int port)
 
 int free_port(void)
 {
+    const int on = 1;
     struct sockaddr_in address = here(0);
     socklen_t bytes = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
+    /* Stays bound to the end of the test program: no other process is given it. */
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
-    close(fd);
     return ntohs(address.sin_port);
 }
 
