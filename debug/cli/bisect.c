@@ -11,6 +11,7 @@
 #include "job.h"
 #include "place.h"
 #include "signals.h"
+#include "values.h"
 
 enum { MOST_STARTS = 1000 };
 
@@ -179,7 +180,7 @@ static cli_status read_count(const cli_arguments *arguments, int *count)
 
 static cli_status read_only(const char *only)
 {
-    if (only != NULL && (only[0] == '\0' || only[0] == '@'))
+    if (only != NULL && only[0] == '@')
         return cli_say(CLI_USAGE, "'--only=%s' is no list of patterns", only);
     return CLI_OK;
 }
@@ -195,11 +196,7 @@ static cli_status read_base(cli_bisection *b)
         b->base = strdup(value != NULL ? value : "");
     if (b->base == NULL)
         return cli_say(CLI_USAGE, "BG_EAGER_OPS=%s cannot be read: %s", value, strerror(errno));
-    while (bytes > 0 && strchr(" \n,", b->base[bytes - 1]) != NULL)
-        b->base[--bytes] = '\0';
-    for (char *at = b->base; bytes > 0 && *at != '\0'; at++)
-        if (*at == '\n')
-            *at = ','; /* a file's lines, as the library reads them */
+    cli_patterns_join(b->base);
     return CLI_OK;
 }
 

@@ -102,9 +102,6 @@ const char *cli_value(const cli_arguments *arguments, const char *flag);
 /* A program is there; else says so. */
 cli_status cli_need_program(const cli_arguments *arguments);
 
-/* NULL where the variable may have value; else what it may have, as static text. */
-const char *cli_variable_allowed(const cli_flag *variable, const char *value);
-
 /* ---- the commands; argv[0] is the command's name -------------------------------------------------------------- */
 
 int cli_help(int argc, char **argv);

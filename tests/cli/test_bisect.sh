@@ -83,12 +83,12 @@ expect check-skips 2 'cannot be judged' in_work "$command" bisect --check='exit 
 expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
 expect shadow-no-difference 0 '^no difference' in_work "$command" bisect --shadow -- ./faulty wrong 8
 expect shadow-and-check 2 'two ways to judge' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
-expect bad-tolerance 5 'BG_TOLERANCE.*garbage' in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
+expect bad-tolerance 2 "'--tolerance=garbage': allowed are abs=X" in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
 expect only 1 '^1 of 2 captured calls' in_work "$command" bisect '--only=twist' -- ./faulty wrong 8 1
 expect only-not-culprit 13 'stays with all 2 calls eager' in_work "$command" bisect --only=twist -- ./faulty wrong 8 2
 expect only-path 1 '^culprit block#0/step#0' in_work "$command" bisect '--only=block#*/st*' -- ./faulty wrong 8 1003
 expect only-bad 2 'allowed are names of ops' in_work "$command" bisect '--only=rope##3' -- ./faulty wrong 8
-expect only-nothing 2 'no list of patterns' in_work "$command" bisect --only= -- ./faulty wrong 8
+expect only-nothing 2 "'--only=' needs a value" in_work "$command" bisect --only= -- ./faulty wrong 8
 expect eager-already 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS='step#0' "$command" bisect -- ./faulty wrong 8 0 2
 expect not-breakable 2 'BG_BREAKABLE=0 captures' in_work env BG_BREAKABLE=0 "$command" bisect -- ./faulty wrong 8 2
 for debug in forward ops; do

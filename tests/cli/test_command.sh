@@ -107,6 +107,48 @@ expect run-bad-value 2 "'--debug=loud': allowed are off\\|forward\\|ops\\|sync" 
 expect run-no-value 2 "'--debug' needs a value: --debug=off" "$command" run --debug -- true
 expect run-extra-value 2 '--nvtx takes no value' "$command" run --nvtx=1 -- true
 expect run-no-program 2 'no program given' "$command" run --debug=ops
+expect run-empty-value 2 "'--trace=' needs a value: --trace=FILE" "$command" run --trace= -- true
+
+# judged NAME FLAG VARIABLE VALUE ALLOWED [PROGRAM...]: run refuses the value, the doctor marks it, both say what is allowed; the library refuses it, too.
+judged()
+{
+    local name=$1 flag=$2 variable=$3 value=$4 allowed=$5
+    expect "run-bad-$name" 2 "'$flag=.*': allowed are $allowed" "$command" run "$flag=$value" -- true
+    expect "doctor-bad-$name" 1 "✗ $variable +\".*\"; allowed: $allowed" env "$variable=$value" "$command" doctor
+    shift 5
+    [ $# -eq 0 ] || { env "$variable=$value" "$@" >"$work/log" 2>&1 </dev/null && fail "library-bad-$name" "the library takes it" || pass "library-bad-$name"; }
+}
+shadowed="env BG_SHADOW=1 $quickstart" runner=$OUT/examples/runner
+[ "$DEVICE" = host ] || shadowed= runner=
+# shellcheck disable=SC2086
+{
+    judged tolerance --tolerance BG_TOLERANCE garbage 'abs=X, rel=X or ulp=N' $shadowed
+    judged tolerance-infinite --tolerance BG_TOLERANCE abs=1e400 'abs=X, rel=X or ulp=N' $shadowed
+    judged eager-file --eager-ops BG_EAGER_OPS @/nowhere 'names of ops.*; or @FILE, which must be there' ${runner:+$quickstart}
+    judged runner-eager --runner-eager-ops BG_RUNNER_EAGER_OPS @x 'names of ops' $runner
+    judged runner-schedule --runner-schedule BG_RUNNER_SCHEDULE 4,2 'sglang, atom, vllm, powers, or ascending' $runner
+    judged runner-tokens --runner-max-tokens BG_RUNNER_MAX_TOKENS 0 'whole numbers from 1 to' $runner
+    judged runner-padding --runner-max-padding BG_RUNNER_MAX_PADDING .5 '0, for no limit, and ratios' $runner
+    judged runner-memory --runner-memory-limit BG_RUNNER_MEMORY_LIMIT 1T 'bytes, 0 for no limit' $runner
+}
+judged ranks-timeout --ranks-timeout BG_RANKS_TIMEOUT 0 'seconds, above 0'
+judged ranks-watchdog --ranks-watchdog BG_RANKS_WATCHDOG soon 'seconds, above 0 .* below 0 for never'
+judged ranks-bind --ranks-bind BG_RANKS_BIND 1.2.3.4.5 'names and addresses'
+expect run-watchdog-never 0 '^-1$' "$command" run --ranks-watchdog=-1 -- sh -c 'echo $BG_RANKS_WATCHDOG'
+if [ "$DEVICE" = host ]; then
+    judged seed --host-seed HOSTCUDA_SEED x '0 \(order of issue\) to' "$quickstart"
+    judged memory --host-memory HOSTCUDA_MEMORY poison,loud 'poison, fence, reuse, never' "$quickstart"
+    judged memory-both --host-memory HOSTCUDA_MEMORY reuse,never 'poison, fence, and one of' "$quickstart"
+    judged devices --host-devices HOSTCUDA_DEVICES 65 '1 to 64' "$quickstart"
+    judged fault --host-fail HOSTCUDA_FAIL cudaMalloc@1=loud 'NAME@N=CODE' "$quickstart"
+    judged wait --host-nccl-timeout HOSTCUDA_NCCL_TIMEOUT 0 '1 to 1000000'
+    expect run-fault 0 '^cudaMalloc@1=2$' "$command" run --host-fail=cudaMalloc@1=2 -- sh -c 'echo $HOSTCUDA_FAIL'
+    # Paths are the program's, which may go elsewhere; the doctor looks at them.
+    for variable in BG_REPORT BG_DOT BG_TRACE; do
+        expect "doctor-bad-$variable" 1 "✗ $variable +\"/nowhere/x\"; allowed: a (directory|file)" env $variable=/nowhere/x "$command" doctor
+        expect "doctor-$variable" 0 "✓ $variable +" env $variable="$work$([ $variable != BG_TRACE ] || echo /t.json)" "$command" doctor
+    done
+fi
 expect run-missing-program 3 "'/nowhere' cannot be started" "$command" run -- /nowhere
 
 # ---- check, step, report ----
