@@ -167,6 +167,18 @@ expect report-trace 0 '^traceEvents$' in_work sh -c "'$command' report --trace=t
 expect report-trace-nowhere 1 '/nowhere/trace cannot be written' in_work "$command" report --trace=/nowhere/trace -- ./faulty wrong 8
 expect report-crash 7 '^fault \[mismatch-born\] step#1 ' in_work "$command" report -- ./faulty crash 8 2
 expect report-failed 1 "no findings, but 'sh' ended with status 3" in_work "$command" report -- sh -c './faulty wrong 8; exit 3'
+# Links are written through, and stay links.
+linked() # NAME STATUS LINK ARGUMENT...
+{
+    local name=$1 status=$2 link=$3
+    rm -f "$work/real" "$work/$link"
+    ln -s real "$work/$link"
+    expect "$name" "$status" '' in_work "$command" "${@:4}"
+    [ -L "$work/$link" ] && [ -s "$work/real" ] && pass "$name-through" || fail "$name-through" "the link is gone, or leads to nothing"
+}
+linked report-link 1 page report --text --html=page -- ./faulty wrong 8 2
+linked trace-link 1 trace report --text --trace=trace -- ./faulty wrong 8 2
+linked state-link 1 state bisect --state=state -- ./faulty wrong 8 2
 mkfifo "$work/pipe"
 for flag in html trace; do
     timeout 20 cat "$work/pipe" >"$work/through" &
