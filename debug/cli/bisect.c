@@ -265,7 +265,7 @@ static cli_status bisect(cli_bisection *b)
     return status;
 }
 
-static cli_status run(const cli_arguments *arguments)
+static int run(const cli_arguments *arguments)
 {
     cli_bisection b = {.count = 1};
     double began = cli_now();
@@ -292,11 +292,5 @@ static cli_status run(const cli_arguments *arguments)
 
 int cli_bisect(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        status = run(&arguments);
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, run);
 }

@@ -104,7 +104,7 @@ static void print_text(const checks *c)
     printf(": %d finding%s\n", count, count == 1 ? "" : "s");
 }
 
-static cli_status run(const cli_arguments *arguments)
+static int run(const cli_arguments *arguments)
 {
     checks c = {.all = {.reports = cJSON_CreateArray()}};
     cli_observation o = {.argv = arguments->rest, .quiet = true};
@@ -135,11 +135,5 @@ done:
 
 int cli_check(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        status = run(&arguments);
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, run);
 }

@@ -97,6 +97,8 @@ typedef struct cli_arguments {
 /* Reads what stands behind a command's name. CLI_OK; else it has said what is wrong, or shown the help: *done. */
 cli_status cli_parse(int argc, char **argv, cli_arguments *arguments, bool *done);
 void cli_arguments_clear(cli_arguments *arguments);
+/* A whole command: its command line read, run with it unless it was only help, and given back. */
+int cli_with_arguments(int argc, char **argv, int (*run)(const cli_arguments *arguments));
 /* The value that was given last; NULL: none. */
 const char *cli_value(const cli_arguments *arguments, const char *flag);
 /* A program is there; else says so. */

@@ -143,25 +143,23 @@ static void print_json(void)
     cJSON_Delete(root);
 }
 
+static int examine(const cli_arguments *arguments)
+{
+    char **judged = calloc(cli_variables_count, sizeof *judged);
+    if (judged == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    answers = cli_value(arguments, "--json") != NULL ? cJSON_CreateArray() : NULL;
+    ask(judged);
+    if (answers != NULL)
+        print_json();
+    cJSON_Delete(answers);
+    for (size_t i = 0; i < cli_variables_count; i++)
+        free(judged[i]);
+    free(judged);
+    return broken ? CLI_FAILED : CLI_OK;
+}
+
 int cli_doctor(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    char **judged = done ? NULL : calloc(cli_variables_count, sizeof *judged);
-    if (!done && judged == NULL)
-        status = cli_say(CLI_FAILED, "no host memory");
-    if (judged != NULL) {
-        answers = cli_value(&arguments, "--json") != NULL ? cJSON_CreateArray() : NULL;
-        ask(judged);
-        if (answers != NULL)
-            print_json();
-        cJSON_Delete(answers);
-        status = broken ? CLI_FAILED : CLI_OK;
-        for (size_t i = 0; i < cli_variables_count; i++)
-            free(judged[i]);
-    }
-    free(judged);
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, examine);
 }

@@ -79,6 +79,17 @@ void cli_arguments_clear(cli_arguments *arguments)
     arguments->given = NULL;
 }
 
+int cli_with_arguments(int argc, char **argv, int (*run)(const cli_arguments *arguments))
+{
+    cli_arguments arguments;
+    bool done;
+    int status = cli_parse(argc, argv, &arguments, &done);
+    if (!done)
+        status = run(&arguments);
+    cli_arguments_clear(&arguments);
+    return status;
+}
+
 const char *cli_value(const cli_arguments *arguments, const char *flag)
 {
     for (size_t i = arguments->count; i > 0; i--)

@@ -5,15 +5,16 @@
 #include <errno.h>
 #include <string.h>
 
+static int print_version(const cli_arguments *arguments)
+{
+    (void)arguments;
+    printf("breakgraph %s (%s)\n", bg_version(), bg_device_kind());
+    return CLI_OK;
+}
+
 int cli_version(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        printf("breakgraph %s (%s)\n", bg_version(), bg_device_kind());
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, print_version);
 }
 
 static int refuse(const char *name)

@@ -253,7 +253,7 @@ static cli_status write_all(const bg_report *all, const cli_arguments *arguments
     return status == CLI_OK && has_fault(all) ? CLI_FAILED : status;
 }
 
-static cli_status run(const cli_arguments *arguments)
+static int run(const cli_arguments *arguments)
 {
     bg_report *all = NULL;
     char *place = NULL;
@@ -284,11 +284,5 @@ static cli_status run(const cli_arguments *arguments)
 
 int cli_report(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        status = run(&arguments);
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, run);
 }

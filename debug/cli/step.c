@@ -32,7 +32,7 @@ static cli_status step(const cli_observation *o)
     return status;
 }
 
-static cli_status run(const cli_arguments *arguments)
+static int run(const cli_arguments *arguments)
 {
     const char *stop = cli_value(arguments, "--stop"), *dump = cli_value(arguments, "--dump");
     const char *set[] = {"BG_DEBUG",
@@ -61,11 +61,5 @@ static cli_status run(const cli_arguments *arguments)
 
 int cli_step(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        status = run(&arguments);
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, run);
 }
