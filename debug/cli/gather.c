@@ -1,5 +1,6 @@
 #include "gather.h"
 
+#include <breakgraph/breakgraph.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -238,4 +239,29 @@ void cli_gathered_print(const cli_gathered *gathered, FILE *out)
                     print_finding(finding, out);
             }
         }
+}
+
+/* ---- JSON ---- */
+
+void cli_gathered_print_json(const cli_gathered *gathered, const char *command, cli_status status, cJSON *checks)
+{
+    enum { VERSION = 1 };
+    cJSON *root = cJSON_CreateObject(), *reports;
+    char version[32], *text = NULL;
+
+    snprintf(version, sizeof version, "%s_version", command);
+    cJSON_AddStringToObject(root, "breakgraph", bg_version());
+    cJSON_AddNumberToObject(root, version, VERSION);
+    cJSON_AddNumberToObject(root, "exit", status);
+    if (checks != NULL)
+        cJSON_AddItemToObject(root, "checks", checks);
+    reports = gathered->reports != NULL ? cJSON_CreateArrayReference(gathered->reports->child) : cJSON_CreateArray();
+    if (cJSON_AddItemToObject(root, "reports", reports))
+        text = cJSON_Print(root);
+    if (text != NULL)
+        printf("%s\n", text);
+    else
+        (void)cli_say(CLI_FAILED, "no host memory for the JSON");
+    cJSON_free(text);
+    cJSON_Delete(root);
 }

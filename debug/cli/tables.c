@@ -96,6 +96,8 @@ static const cli_flag step_flags[] = {
     RANKS_FLAGS_,
     {"--stop", "CALL", NULL, NULL, NULL, "replays stop after this call (rope#3), or node by its number"},
     {"--dump", "DIR", NULL, NULL, NULL, "the first replay writes each op call's tensors there, as .npy"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
+    {"--json", NULL, NULL, NULL, NULL, "findings for scripts, on standard output"},
 };
 
 static const cli_flag bisect_flags[] = {
@@ -140,7 +142,8 @@ static const char check_more[] =
     "The program is started once for each check, without standard input and BG_DEBUG; its output is shown where it\n"
     "fails. Notes alone do not count as findings. With --ranks a finding that only some ranks have names them.\n";
 static const char step_more[] =
-    "Replays go node by node, waiting and checking after each. Notes alone do not count as findings.\n";
+    "Replays go node by node, waiting and checking after each. Notes alone do not count as findings. With --json the\n"
+    "program has no standard input, and its output is shown where it fails.\n";
 static const char bisect_more[] =
     "The program is started, without standard input, as it is, then without a graph (BG_DEBUG=forward), with every op\n"
     "eager, and then with ever other ops eager (BG_EAGER_OPS), until it is known which smallest set of calls must be\n"

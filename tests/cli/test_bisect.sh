@@ -212,6 +212,11 @@ ended hang-in-a-shell-ended
 expect leaves-a-process 1 '^culprit step#1' in_work "$command" bisect -- \
     sh -c '(echo $(exec sh -c "echo \$PPID") >>starts; exec sleep 60) & ./faulty wrong 8 2'
 ended leaves-a-process-ended
+for flag in --timeout=0.5 '--json --timeout=0.5'; do
+    # shellcheck disable=SC2086
+    expect "hang-in-step $flag" 8 'ran longer' in_work "$command" step $flag -- sh -c './faulty hang 8; true'
+    ended "hang-in-step $flag-ended"
+done
 # A set that hangs tells nothing; the search goes on around it.
 expect hang-in-search 1 '^culprit step#7 ' in_work env FAULTY_HANG=7 "$command" bisect --timeout=2 -- ./faulty wrong 16 14
 

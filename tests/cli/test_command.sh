@@ -162,6 +162,8 @@ expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo 
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
 expect check-bad-timeout 2 'a number of seconds' "$command" check --timeout=soon -- true
 expect check-bad-what 2 'allowed are replay\|twice\|poison' "$command" check --what=all -- true
+expect step-hang 8 "ran longer than 0.2 s" "$command" step --timeout=0.2 -- sh -c 'while :; do :; done'
+expect step-bad-timeout 2 'a number of seconds' "$command" step --timeout=soon -- true
 expect report-nothing 2 'nothing given' "$command" report
 expect report-missing 10 '/nowhere cannot be read' "$command" report /nowhere
 echo '{"report_version": 99, "breakgraph": "9.0"}' >"$work/new.json"
@@ -181,6 +183,11 @@ golden check-note 0 "$command" check --what=replay -- sh "$work/found.sh" note
 expect check-no-replay-but-found 1 'fault \[freed\] rope#3 at model.c:52' "$command" check --what=twice -- sh "$work/found.sh" fault 0
 expect check-note-but-failed 1 "'sh' ended with status 3" "$command" check --what=replay -- sh -c ". '$work/found.sh'; exit 3" sh note
 expect check-json 1 '"check_version":[[:space:]]*1' "$command" check --json --what=replay -- sh "$work/found.sh" fault
+expect step-json 1 '"kind":[[:space:]]*"freed"' "$command" step --json -- sh "$work/found.sh" fault
+expect step-json-version 0 '"step_version":[[:space:]]*1' "$command" step --json -- sh "$work/found.sh" note
+expect step-json-alone 0 '^[{]' sh -c "'$command' step --json -- sh -c '. \"$work/found.sh\"; echo of the program; echo to errors >&2; cat; exit 3' sh fault </dev/zero | head -n 1"
+expect step-json-hang 0 '"exit":[[:space:]]*8' sh -c "'$command' step --json --timeout=0.2 -- sleep 60 2>/dev/null; [ \$? = 8 ]"
+expect step-json-shows 4 '^  before it$' "$command" step --json -- sh -c 'echo before it >&2; exit 1'
 expect check-damaged 10 'is no report of breakgraph' "$command" check --what=replay -- sh -c 'echo "{" >$BG_REPORT/process-1.json'
 expect check-old 10 'is of report version 1' "$command" check --what=replay -- \
     sh -c 'echo "{\"breakgraph\": \"0.0.1\", \"report_version\": 1}" >$BG_REPORT/process-1.json'
