@@ -36,7 +36,7 @@ static cli_status ask_twice(cli_bisection *b, cli_why why, bool *bad)
     if (status != CLI_OK)
         return status;
     if (verdicts[0] == BG_SKIP || verdicts[1] == BG_SKIP)
-        return cli_bisect_end(b, CLI_USAGE, "%s, '%s' cannot be judged (status 125): there is nothing to search for",
+        return cli_bisect_end(b, CLI_UNJUDGED, "%s, '%s' cannot be judged (status 125): there is nothing to search for",
                               cli_why_names[why], b->argv[0]);
     if (verdicts[0] != verdicts[1])
         return cli_bisect_end(b, CLI_NONDETERMINISTIC,
@@ -61,7 +61,7 @@ static cli_status ask_all_eager(cli_bisection *b)
     if (status != CLI_OK || verdict == BG_GOOD)
         return status;
     if (verdict == BG_SKIP)
-        return cli_bisect_end(b, CLI_USAGE, "with all %zu calls eager, '%s' cannot be judged", b->name_count,
+        return cli_bisect_end(b, CLI_UNJUDGED, "with all %zu calls eager, '%s' cannot be judged", b->name_count,
                               b->argv[0]);
     return cli_bisect_end(
         b, CLI_STAYS,

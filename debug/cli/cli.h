@@ -24,6 +24,7 @@
     X(CLI_NO_MATCH, 11, "a pattern matches no call")                                                                   \
     X(CLI_NONDETERMINISTIC, 12, "the same run is good once and bad once")                                              \
     X(CLI_STAYS, 13, "it stays with everything eager: the capture is not at fault")                                    \
+    X(CLI_UNJUDGED, 14, "it cannot be judged: the program or --check ends with 125, which tells nothing")              \
     X(CLI_INTERRUPTED, 130, "interrupted; bisect goes on where it was when it is started again")
 
 typedef enum cli_status {

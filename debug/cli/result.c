@@ -131,6 +131,7 @@ static const char *result_name(const cli_bisection *b, cli_status status)
     } names[] = {{CLI_OK, "no difference"},
                  {CLI_NONDETERMINISTIC, "nondeterministic"},
                  {CLI_STAYS, "stays"},
+                 {CLI_UNJUDGED, "cannot be judged"},
                  {CLI_INTERRUPTED, "interrupted"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].status == status)

@@ -79,7 +79,9 @@ expect minus-one 1 '^culprit step#1' in_work "$command" bisect -- sh -c './fault
 expect check-broken 13 '^  .*[sS]yntax error' in_work "$command" bisect --check='(((' -- ./faulty wrong 8 2
 expect check-minus-one 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" || exit 255' -- ./faulty wrong 8 2
 expect check-crash 7 "^breakgraph bisect: signal 11 .* ended the check 'kill -SEGV" in_work "$command" bisect --check='kill -SEGV $$' -- ./faulty wrong 8 2
-expect check-skips 2 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
+expect skips 14 'as it is, .sh. cannot be judged [(]status 125[)]' in_work "$command" bisect -- sh -c './faulty wrong 8 2; exit 125'
+expect check-skips-json 14 '"result":[[:space:]]*"cannot be judged"' in_work "$command" bisect --json --check='exit 125' -- ./faulty wrong 8 2
+expect check-skips 14 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
 expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
 expect shadow-no-difference 0 '^no difference' in_work "$command" bisect --shadow -- ./faulty wrong 8
 expect shadow-and-check 2 'two ways to judge' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8

@@ -36,7 +36,7 @@ named manual-names-all "$work/manual" --
 "$command" help | grep -oE '^  (BG|HOSTCUDA)_[A-Z_]+' >"$work/variables"
 while read -r variable; do grep -q "\`$variable\`" docs/environment.md || echo "$variable"; done <"$work/variables" >"$work/log"
 if [ -s "$work/variables" ] && [ ! -s "$work/log" ]; then pass environment-names-all; else fail environment-names-all "variables that docs/environment.md leaves out"; fi
-for status in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 130; do grep -q "^.fB$status.fR\$" packaging/breakgraph.1 || fail "manual-status-$status" "not in the manual"; done
+for status in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 130; do grep -q "^.fB$status.fR\$" packaging/breakgraph.1 || fail "manual-status-$status" "not in the manual"; done
 if man --version 2>/dev/null | grep -q '^man '; then
     expect manual-renders 0 'EXIT STATUS' env LC_ALL=C MANWIDTH=100 man --warnings -l packaging/breakgraph.1
 else
