@@ -136,6 +136,7 @@ static cli_status confirm(cli_bisection *b, bool *eager)
     status = cli_trial(b, CLI_CONFIRM, eager, &verdict);
     b->confirmed = verdict == BG_BAD;
     b->unjudged = verdict == BG_SKIP;
+    b->searched = status == CLI_OK;
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
@@ -246,6 +247,28 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
 
 /* ---- the command ---- */
 
+/* Nothing is left to try. */
+static bool has_result(const cli_bisection *b, cli_status status)
+{
+    return b->searched || status == CLI_OK || status == CLI_STAYS || status == CLI_NONDETERMINISTIC ||
+           status == CLI_UNJUDGED;
+}
+
+/* What ended it early may be gone the next time: a full disk, a program that was being built, a machine too busy. */
+static cli_status end_state(cli_bisection *b, cli_status status)
+{
+    bool result = has_result(b, status);
+    if (status == CLI_INTERRUPTED)
+        return cli_bisect_end(b, status, "interrupted after %zu trials; the same command goes on from there (%s)",
+                              b->next, b->state);
+    if (!result && b->next > 0 && b->next >= b->replayed)
+        return cli_say(status, "%zu trial%s kept; the same command goes on from there (%s)", b->next,
+                       b->next == 1 ? " is" : "s are", b->state);
+    if ((result || b->replayed == 0) && !b->keep && remove(b->state) != 0 && errno != ENOENT)
+        (void)cli_say(status, "%s cannot be removed: %s", b->state, strerror(errno));
+    return status;
+}
+
 static cli_status bisect(cli_bisection *b)
 {
     bool wanted = false;
@@ -256,13 +279,7 @@ static cli_status bisect(cli_bisection *b)
     status = b->place != NULL ? ask_oracle(b, &wanted) : CLI_FAILED;
     if (wanted)
         status = search(b);
-    if (status == CLI_INTERRUPTED)
-        return cli_bisect_end(b, status, "interrupted after %zu trials; the same command goes on from there (%s)",
-                              b->next, b->state);
-    /* What was refused is not ours to remove. */
-    if (!b->keep && status != CLI_UNREADABLE && remove(b->state) != 0 && errno != ENOENT)
-        (void)cli_say(status, "%s cannot be removed: %s", b->state, strerror(errno));
-    return status;
+    return end_state(b, status);
 }
 
 static int run(const cli_arguments *arguments)

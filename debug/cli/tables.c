@@ -153,7 +153,11 @@ static const char bisect_more[] =
     "With --ranks a start is good where all ranks are; all get the same BG_EAGER_OPS. When one ends with another "
     "status\n"
     "than 0, the others get 5 s to end, too. --check sees their outputs in the order of the ranks.\n\n"
-    "Verdicts are kept in .breakgraph-bisect.json. After an interruption the same command goes on from there.\n";
+    "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, 13, 14, or 1 with "
+    "culprits).\n"
+    "After an interruption, and after what is none of the fault's (a full disk, a program that is gone, a hang), the "
+    "same\n"
+    "command goes on from there.\n";
 static const char report_more[] =
     "The program is started, without standard input and BG_DEBUG, with BG_SHADOW=calls: every replay is compared with\n"
     "the eager pass, op call by op call. Directories and files are reports that were written before (BG_REPORT,\n"

@@ -265,6 +265,29 @@ done
 interrupt interrupt-first INT 1
 expect resume-first 1 '^culprit twist#2 ' in_work "$command" bisect -- ./faulty wrong 32 9
 
+# What is no result keeps the verdicts, too: gone on from there without what was in the way.
+stays() # NAME: there are verdicts, and with nothing in the way the same command has a result
+{
+    [ -e "$work/.breakgraph-bisect.json" ] && pass "$1-kept" || fail "$1-kept" "there is no state"
+    rm -f "$work/away"
+    expect "$1-goes-on" 1 '^culprit step#1 ' in_work "$command" bisect --timeout=5 -- sh away.sh
+    [ ! -e "$work/.breakgraph-bisect.json" ] && pass "$1-removed" || fail "$1-removed" "the state is still there"
+}
+cat >"$work/away.sh" <<'SH'
+echo $$ >>starts
+if [ -e away ] && [ "$(wc -l <starts)" -gt 2 ]; then eval "$(cat away)"; fi
+exec ./faulty wrong 8 2
+SH
+in_the_way() { echo "$1" >"$work/away"; FAULTY_STARTS= in_work "$command" bisect --timeout=5 -- sh away.sh; }
+unset FAULTY_STARTS
+expect kept-crash 7 '^breakgraph bisect: 2 trials are kept; the same command goes on from there [(][.]breakgraph-bisect.json' in_the_way 'kill -SEGV $$'
+stays kept-crash
+expect kept-not-linked 10 '2 trials are kept' in_the_way 'echo "{" >$BG_REPORT/process-1.json; exit'
+stays kept-not-linked
+export FAULTY_STARTS=$work/starts
+expect kept-no-verdict 8 'ran longer' in_work "$command" bisect --timeout=0.5 -- ./faulty hang 8
+[ ! -e "$work/.breakgraph-bisect.json" ] && pass kept-nothing || fail kept-nothing "a state without a verdict"
+
 # ---- state files that are not this command's ----
 
 # refused NAME PATTERN ARGUMENT...: exit status 10, and the file is as it was.
