@@ -193,6 +193,29 @@ expect check-old 10 'is of report version 1' "$command" check --what=replay -- \
     sh -c 'echo "{\"breakgraph\": \"0.0.1\", \"report_version\": 1}" >$BG_REPORT/process-1.json'
 expect check-quiet 0 '^$' sh -c "'$command' check --what=replay -- sh '$work/found.sh' note 2>&1 >/dev/null; echo"
 
+# ---- a temporary folder that is not there, or full ----
+
+for name in check step report bisect; do
+    expect $name-no-place 1 "no temporary directory can be made [(]/nowhere/breakgraph.*: No such file or directory; set TMPDIR" \
+        sh -c "cd '$work' && TMPDIR=/nowhere exec '$PWD/$command' $name -- true"
+done
+mkdir "$work/tiny"
+if unshare --map-root-user --mount sh -c "mount -t tmpfs -o size=32k none '$work/tiny'" 2>"$work/log"; then
+    # full NAME PROGRAM...: with so little room in TMPDIR
+    full()
+    {
+        expect "$1" 1 'reports and output cannot be written in .*/tiny/breakgraph.*: No space left on device; set TMPDIR' unshare --map-root-user --mount \
+            sh -c "mount -t tmpfs -o size=$2k none '$work/tiny' && TMPDIR='$work/tiny' exec \"\$@\"" sh "$command" "${@:3}"
+    }
+    full check-full 8 check -- true
+    full step-full 8 step -- true
+    full report-full 8 report -- true
+    full check-filled 256 check -- sh -c 'head -c 300000 /dev/zero'
+    full report-filled 256 report -- sh -c 'head -c 300000 /dev/zero'
+else
+    for name in check-full step-full report-full check-filled report-filled; do skip $name "no tmpfs can be mounted: $(cat "$work/log")"; done
+fi
+
 if [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1; then
     golden check 0 "$command" check -- "$quickstart"
     golden step 0 "$command" step -- "$quickstart"
