@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gpu.h"
+#include "json.h"
 #include "values.h"
 
 enum { DOCTOR_VERSION = 1 };
@@ -132,14 +133,11 @@ static void ask(char **judged)
 static void print_json(void)
 {
     cJSON *root = cJSON_CreateObject();
-    char *text;
     cJSON_AddStringToObject(root, "breakgraph", bg_version());
     cJSON_AddNumberToObject(root, "doctor_version", DOCTOR_VERSION);
     cJSON_AddBoolToObject(root, "healthy", !broken);
     cJSON_AddItemReferenceToObject(root, "answers", answers);
-    text = cJSON_Print(root);
-    printf("%s\n", text != NULL ? text : "");
-    cJSON_free(text);
+    cli_json_print(root);
     cJSON_Delete(root);
 }
 

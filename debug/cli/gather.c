@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "place.h"
 
 static const char *const severities[] = {"note", "warning", "fault"};
@@ -247,7 +248,7 @@ void cli_gathered_print_json(const cli_gathered *gathered, const char *command, 
 {
     enum { VERSION = 1 };
     cJSON *root = cJSON_CreateObject(), *reports;
-    char version[32], *text = NULL;
+    char version[32];
 
     snprintf(version, sizeof version, "%s_version", command);
     cJSON_AddStringToObject(root, "breakgraph", bg_version());
@@ -256,12 +257,7 @@ void cli_gathered_print_json(const cli_gathered *gathered, const char *command, 
     if (checks != NULL)
         cJSON_AddItemToObject(root, "checks", checks);
     reports = gathered->reports != NULL ? cJSON_CreateArrayReference(gathered->reports->child) : cJSON_CreateArray();
-    if (cJSON_AddItemToObject(root, "reports", reports))
-        text = cJSON_Print(root);
-    if (text != NULL)
-        printf("%s\n", text);
-    else
-        (void)cli_say(CLI_FAILED, "no host memory for the JSON");
-    cJSON_free(text);
+    (void)cJSON_AddItemToObject(root, "reports", reports);
+    cli_json_print(root);
     cJSON_Delete(root);
 }

@@ -111,6 +111,13 @@ expect count-any-bad 13 'without any graph' in_work "$command" bisect --count=3 
 expect bad-count 2 'a number from 1' in_work "$command" bisect --count=0 -- ./faulty wrong 4
 expect no-progress-in-pipe 1 '^0$' in_work sh -c "'$command' bisect -- ./faulty wrong 4 2 2>&1 >/dev/null | wc -c; exit 1"
 
+ln -s faulty "$work/faulty"$'\377'
+if command -v iconv >/dev/null; then
+    expect json-bytes 0 '"sentence":.*is good as it is' in_work sh -c "'$command' bisect --json -- './faulty"$'\377'"' wrong 8 | iconv -f UTF-8 -t UTF-8"
+    expect json-bytes-lines 0 '"good":.*faulty' in_work sh -c "'$command' bisect --json -- './faulty"$'\377'"' wrong 8 2 | iconv -f UTF-8 -t UTF-8"
+else
+    for name in json-bytes json-bytes-lines; do skip $name "iconv is not installed"; done
+fi
 expect report 1 'fault \[mismatch-born\] step#1 at .*faulty.c' in_work "$command" report -- ./faulty wrong 8 2
 expect report-read-again 1 'mismatch-born' in_work sh -c "'$command' report --json=all.json -- ./faulty wrong 8 2; exec '$command' report all.json"
 expect step-finds-nothing 1 'ended with status 1' in_work "$command" step -- ./faulty wrong 8 2

@@ -188,6 +188,17 @@ expect step-json-version 0 '"step_version":[[:space:]]*1' "$command" step --json
 expect step-json-alone 0 '^[{]' sh -c "'$command' step --json -- sh -c '. \"$work/found.sh\"; echo of the program; echo to errors >&2; cat; exit 3' sh fault </dev/zero | head -n 1"
 expect step-json-hang 0 '"exit":[[:space:]]*8' sh -c "'$command' step --json --timeout=0.2 -- sleep 60 2>/dev/null; [ \$? = 8 ]"
 expect step-json-shows 4 '^  before it$' "$command" step --json -- sh -c 'echo before it >&2; exit 1'
+# JSON is UTF-8 though arguments are not.
+if command -v iconv >/dev/null; then
+    utf8() { expect "$1" 0 '"' sh -c "'$command' $2 | iconv -f UTF-8 -t UTF-8"; }
+    export BG_STEP_STOP=$'rope\377'
+    utf8 doctor-json-bytes 'doctor --json'
+    unset BG_STEP_STOP
+    sed 's/it is gone/it is \xc3 gone/' "$work/found.sh" >"$work/bytes.sh"
+    utf8 check-json-bytes "check --json --what=replay -- sh '$work/bytes.sh' fault"
+else
+    for name in doctor-json-bytes check-json-bytes; do skip $name "iconv is not installed"; done
+fi
 expect check-damaged 10 'is no report of breakgraph' "$command" check --what=replay -- sh -c 'echo "{" >$BG_REPORT/process-1.json'
 expect check-old 10 'is of report version 1' "$command" check --what=replay -- \
     sh -c 'echo "{\"breakgraph\": \"0.0.1\", \"report_version\": 1}" >$BG_REPORT/process-1.json'
@@ -197,7 +208,7 @@ expect check-quiet 0 '^$' sh -c "'$command' check --what=replay -- sh '$work/fou
 
 for name in check step report bisect; do
     expect $name-no-place 1 "no temporary directory can be made [(]/nowhere/breakgraph.*: No such file or directory; set TMPDIR" \
-        sh -c "cd '$work' && TMPDIR=/nowhere exec '$PWD/$command' $name -- true"
+        sh -c "cd '$work' && TMPDIR=/nowhere exec '$(readlink -f "$command")' $name -- true"
 done
 mkdir "$work/tiny"
 if unshare --map-root-user --mount sh -c "mount -t tmpfs -o size=32k none '$work/tiny'" 2>"$work/log"; then
