@@ -188,6 +188,10 @@ expect step-json-version 0 '"step_version":[[:space:]]*1' "$command" step --json
 expect step-json-alone 0 '^[{]' sh -c "'$command' step --json -- sh -c '. \"$work/found.sh\"; echo of the program; echo to errors >&2; cat; exit 3' sh fault </dev/zero | head -n 1"
 expect step-json-hang 0 '"exit":[[:space:]]*8' sh -c "'$command' step --json --timeout=0.2 -- sleep 60 2>/dev/null; [ \$? = 8 ]"
 expect step-json-shows 4 '^  before it$' "$command" step --json -- sh -c 'echo before it >&2; exit 1'
+# The reports of these commands are their own: what the environment names stays as it is.
+mkdir "$work/reports"
+expect check-own-reports 1 'fault \[freed\]' env BG_REPORT="$work/reports" "$command" check --what=replay -- sh "$work/found.sh" fault
+[ -z "$(ls -A "$work/reports")" ] && pass check-own-reports-alone || fail check-own-reports-alone "something was written there"
 # JSON is UTF-8 though arguments are not.
 if command -v iconv >/dev/null; then
     utf8() { expect "$1" 0 '"' sh -c "'$command' $2 | iconv -f UTF-8 -t UTF-8"; }

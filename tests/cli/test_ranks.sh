@@ -112,6 +112,8 @@ if command -v script >/dev/null; then
     # In the foreground whatever shell script starts: a group in the background gets no input.
     terminal() { printf 'typed\n' | command script -qec "timeout --foreground 60 $command run --ranks=2 --oversubscribe -- sh -c 'read -r l; echo \$RANK:\$l'" /dev/null; }
     expect terminal-input 0 '0:typed' terminal
+    background() { printf 'typed\n' | command script -qec "timeout 60 $command run --ranks=2 --oversubscribe -- sh -c 'read -r l; echo \$RANK:\$l:\$?'; echo over" /dev/null; }
+    expect terminal-background 0 '0::1' background
     expect terminal-color 0 $'\e''[[]33m[[]rank 1[]]'$'\e''[[]0m 1:' terminal
     expect terminal-no-color 0 '^[[]rank 1[]] 1:' env NO_COLOR=1 script -qec "$command run --ranks=2 --oversubscribe -- sh -c 'echo \$RANK:'" /dev/null
 else
