@@ -9,7 +9,7 @@
 
 #include "place.h"
 
-enum { STATE_VERSION = 1 };
+enum { STATE_VERSION = 2 };
 static const char key[] = "breakgraph_bisect"; /* its version: what makes a file ours */
 
 /* ---- which command it is ---- */

@@ -167,6 +167,14 @@ graphs no-eager-calls 'a#0,d#0' 'a#0' 'a#0 b#0! d#0'
 graphs inside-elsewhere 'a#0,b#0,b#0/c#0,d#0' 'b#0' 'a#0 b#0 d#0' 'a#0 b#0 b#0/c#0 d#0'
 graphs between 'a#0,a#0/x#0,a#0/y#0,b#0,d#0' 'a#0,d#0' 'a#0 a#0/x#0 a#0/y#0 d#0' 'a#0 a#0/x#0 b#0 d#0'
 graphs other-graph 'a#0,b#0,e#0' 'b#0,e#0' 'a#0 b#0' 'e#0'
+# The page draws the graph that has the culprit, which need not be the first.
+for one in "e#0 2" "b#0 1" "a#0 1"; do
+    expect "page-of-${one% *}" 1 '^culprit' in_work env CULPRITS="${one% *}" "$command" bisect --html=graphs.html -- bash graphs.sh 'a#0 b#0' 'c#0 e#0' 'f#0'
+    wanted=$([ "${one#* }" = 1 ] && echo a#0 || echo c#0)
+    # In the report's outline each call is an object; findings and trials have names alone.
+    [ "$(grep -o '"calls":.*' "$work/graphs.html" | grep -o '"name":"[^"]*"' | head -n 1)" = "\"name\":\"$wanted\"" ] && pass "page-of-${one% *}-graph" ||
+        fail "page-of-${one% *}-graph" "it draws another graph"
+done
 # ---- the same program's report: what differs, with all that is equal ----
 
 expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
@@ -311,8 +319,8 @@ refused state-of-other-options 'of another command' --count=2 -- ./faulty wrong 
 export BG_CHECK=replay
 refused state-of-other-environment 'of another command' -- ./faulty wrong 32 9
 unset BG_CHECK
-sed 's/"breakgraph_bisect":[[:space:]]*1/"breakgraph_bisect": 0/' "$work/kept.json" >"$work/state.json"
-refused state-old 'of version 0' -- ./faulty wrong 32 9
+sed 's/"breakgraph_bisect":[[:space:]]*2/"breakgraph_bisect": 1/' "$work/kept.json" >"$work/state.json"
+refused state-old 'of version 1' -- ./faulty wrong 32 9
 head -c 300 "$work/kept.json" >"$work/state.json"
 refused state-cut 'is no state of a bisect' -- ./faulty wrong 32 9
 refused state-cut-fresh 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
