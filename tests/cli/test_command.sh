@@ -208,6 +208,9 @@ expect check-old 10 'is of report version 1' "$command" check --what=replay -- \
     sh -c 'echo "{\"breakgraph\": \"0.0.1\", \"report_version\": 1}" >$BG_REPORT/process-1.json'
 expect check-quiet 0 '^$' sh -c "'$command' check --what=replay -- sh '$work/found.sh' note 2>&1 >/dev/null; echo"
 
+expect step-closed-output 1 'standard output cannot be written: Bad file' sh -c "'$command' step -- sh '$work/found.sh' note <&- >&-"
+expect run-closed 0 '^closed$' sh -c "'$command' run -- sh -c '[ -e /proc/self/fd/0 ] || [ -e /proc/self/fd/1 ] || echo closed >&2' <&- >&-"
+
 # ---- a temporary folder that is not there, or full ----
 
 for name in check step report bisect; do
