@@ -150,6 +150,8 @@ static cli_status put_timeline(const cli_observation *o, const char *made, const
     if (text == NULL) {
         status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
         cli_observed_show(o);
+    } else if (strcmp(path, "-") == 0) {
+        fputs(text, stdout); /* main tells of what goes wrong */
     } else if (!cli_file_write(path, text)) {
         status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
     }

@@ -122,7 +122,7 @@ static const cli_flag report_flags[] = {
     {"--text", "FILE", "-", NULL, NULL, "findings as text; -, or no FILE: standard output"},
     {"--json", "FILE", "-", NULL, NULL, "everything as JSON"},
     {"--html", "FILE", "-", NULL, NULL, "everything as one page that needs nothing else"},
-    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE)"},
+    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE); -: standard output"},
     {"--dot", "DIR", NULL, NULL, NULL, "each segment of each graph into this directory, as DOT (BG_DOT)"},
     {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
 };
@@ -133,7 +133,8 @@ static const char run_more[] =
     "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only.\n\n"
     "With --ranks=N the command stays, and starts N processes, which choose their device by LOCAL_RANK. Lines of "
     "output\n"
-    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input; but of a terminal nothing, where the command is in\n"
+    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input; but of a terminal nothing, where the command is "
+    "in\n"
     "the background, as timeout starts it without --foreground. When one ends by a signal, the others are ended\n"
     "(SIGTERM, after 2 s SIGKILL), with all that they started; when one ends with another status than 0, they get 2 s\n"
     "to say why they end, too. The command ends with the status of that first one, 128 + N for a signal N. The host\n"

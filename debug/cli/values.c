@@ -17,6 +17,8 @@
 #include "place.h"
 
 static char told[1024]; /* what is allowed, where it is no literal */
+static const char place[] = "directories that are there and can be written into";
+static const char writable[] = "files that can be written, in directories that are there";
 
 static bool is_choice(const char *choices, const char *value)
 {
@@ -189,32 +191,7 @@ static const char *allow_host(const char *variable, const char *value)
     return strncmp(said, "hostcuda: ", 10) == 0 ? rest_of(said + 10) : NULL;
 }
 
-/* ---- all of them ---- */
-
-static const char *allows(const char *variable, const char *kind, const char *value)
-{
-    if (strchr(kind, '|') != NULL)
-        return is_choice(kind, value) ? NULL : kind;
-    if (strcmp(variable, "BG_EAGER_OPS") == 0 && value[0] == '@')
-        return allow_pattern_file(value + 1);
-    if (strcmp(kind, "PATTERNS") == 0)
-        return allow_patterns(value);
-    if (strncmp(variable, "BG_RUNNER_", 10) == 0)
-        return allow_runner(variable, value);
-    if (strncmp(variable, "BG_RANKS_", 9) == 0)
-        return strcmp(kind, "ADDRESS") == 0 ? allow_address(value)
-                                            : allow_seconds(value, strcmp(variable, "BG_RANKS_WATCHDOG") == 0);
-    if (strcmp(variable, "HOSTCUDA_NCCL_TIMEOUT") == 0)
-        return allow_wait(value);
-    if (strncmp(variable, "HOSTCUDA_", 9) == 0)
-        return allow_host(variable, value);
-    return strcmp(kind, "SPEC") == 0 ? allow_tolerances(value) : NULL;
-}
-
-const char *cli_flag_allowed(const cli_flag *flag, const char *value)
-{
-    return allows(flag->variable != NULL ? flag->variable : "", flag->value, value);
-}
+/* ---- paths ---- */
 
 /* A directory that can be written into. */
 static bool is_place(const char *path)
@@ -240,6 +217,44 @@ static bool is_writable(const char *path)
     return is;
 }
 
+/* ---- all of them ---- */
+
+static const char *allows(const char *variable, const char *kind, const char *value)
+{
+    if (strchr(kind, '|') != NULL)
+        return is_choice(kind, value) ? NULL : kind;
+    if (strcmp(variable, "BG_EAGER_OPS") == 0 && value[0] == '@')
+        return allow_pattern_file(value + 1);
+    if (strcmp(kind, "PATTERNS") == 0)
+        return allow_patterns(value);
+    if (strncmp(variable, "BG_RUNNER_", 10) == 0)
+        return allow_runner(variable, value);
+    if (strncmp(variable, "BG_RANKS_", 9) == 0)
+        return strcmp(kind, "ADDRESS") == 0 ? allow_address(value)
+                                            : allow_seconds(value, strcmp(variable, "BG_RANKS_WATCHDOG") == 0);
+    if (strcmp(variable, "HOSTCUDA_NCCL_TIMEOUT") == 0)
+        return allow_wait(value);
+    if (strncmp(variable, "HOSTCUDA_", 9) == 0)
+        return allow_host(variable, value);
+    return strcmp(kind, "SPEC") == 0 ? allow_tolerances(value) : NULL;
+}
+
+/* What the command itself writes at its end; but for a state, whose errors have a status of their own. */
+static bool is_written_by_command(const cli_flag *flag)
+{
+    return flag->variable == NULL && strcmp(flag->name, "--state") != 0;
+}
+
+const char *cli_flag_allowed(const cli_flag *flag, const char *value)
+{
+    bool path = is_written_by_command(flag) && strcmp(value, "-") != 0;
+    if (path && strcmp(flag->value, "FILE") == 0 && !is_writable(value))
+        return writable;
+    if (path && strcmp(flag->name, "--dot") == 0 && !is_place(value))
+        return place;
+    return allows(flag->variable != NULL ? flag->variable : "", flag->value, value);
+}
+
 const char *cli_variable_allowed(const cli_flag *variable, const char *value)
 {
     const char *name = variable->variable, *kind = variable->allowed != NULL ? variable->allowed : variable->value;
@@ -248,9 +263,9 @@ const char *cli_variable_allowed(const cli_flag *variable, const char *value)
     bool dumped;
 
     if ((strcmp(name, "BG_REPORT") == 0 || strcmp(name, "BG_DOT") == 0) && !is_place(value))
-        return "a directory that is there and can be written into";
+        return place;
     if (strcmp(name, "BG_TRACE") == 0 && !is_writable(value))
-        return "a file that can be written, in a directory that is there";
+        return writable;
     if (strcmp(name, "BG_STEP_DUMP") == 0) {
         index = cli_path(value, "index.json");
         dumped = index != NULL && lstat(index, &about) == 0;

@@ -4,8 +4,9 @@
 
 #include "cli.h"
 
-/* NULL where the flag may have value; else what it may have, as text that stays until the next call. Paths are not
- * looked at, for the program may go elsewhere, but for those of a list of patterns. Before the first CUDA call. */
+/* NULL where the flag may have value; else what it may have, as text that stays until the next call. Paths are looked
+ * at where the command itself writes there, or reads patterns: a program may go elsewhere. Before the first CUDA call.
+ */
 const char *cli_flag_allowed(const cli_flag *flag, const char *value);
 /* The same of the variable that it sets, with what is to be there at paths. */
 const char *cli_variable_allowed(const cli_flag *variable, const char *value);

@@ -145,7 +145,7 @@ if [ "$DEVICE" = host ]; then
     expect run-fault 0 '^cudaMalloc@1=2$' "$command" run --host-fail=cudaMalloc@1=2 -- sh -c 'echo $HOSTCUDA_FAIL'
     # Paths are the program's, which may go elsewhere; the doctor looks at them.
     for variable in BG_REPORT BG_DOT BG_TRACE; do
-        expect "doctor-bad-$variable" 1 "✗ $variable +\"/nowhere/x\"; allowed: a (directory|file)" env $variable=/nowhere/x "$command" doctor
+        expect "doctor-bad-$variable" 1 "✗ $variable +\"/nowhere/x\"; allowed: (directories|files) that" env $variable=/nowhere/x "$command" doctor
         expect "doctor-$variable" 0 "✓ $variable +" env $variable="$work$([ $variable != BG_TRACE ] || echo /t.json)" "$command" doctor
     done
 fi
@@ -167,6 +167,11 @@ expect step-bad-timeout 2 'a number of seconds' "$command" step --timeout=soon -
 expect report-nothing 2 'nothing given' "$command" report
 expect report-missing 10 '/nowhere cannot be read' "$command" report /nowhere
 echo '{"report_version": 99, "breakgraph": "9.0"}' >"$work/new.json"
+for flag in html json text trace dot; do
+    expect report-$flag-nowhere 2 "'--$flag=/nowhere/x': allowed are (files|directories) that .* there" "$command" report --$flag=/nowhere/x -- true
+done
+expect bisect-html-nowhere 2 "'--html=/nowhere/x': allowed are files" "$command" bisect --html=/nowhere/x -- true
+expect report-html-directory 2 "'--html=.*': allowed are files" "$command" report --html="$work" -- true
 expect report-version 10 'version 99' "$command" report "$work/new.json"
 expect report-trace-of-files 2 '--trace and --dot need a program' "$command" report --trace=x "$work/new.json"
 
