@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "json.h"
 #include "npy.h"
 #include "tensors.h"
 
@@ -211,7 +212,7 @@ bg_status bg__dump_finish(bg__dump *dump, bool complete)
     bg_status status = BG_OK;
 
     if (cJSON_AddBoolToObject(dump->index, "complete", complete) != NULL)
-        text = cJSON_Print(dump->index);
+        text = bg__json_text(dump->index, true);
     if (text == NULL || path == NULL)
         status = out_of_memory();
     else

@@ -1,6 +1,7 @@
 #include "files.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,12 +12,51 @@ static bg_status fail(const char *path)
     return bg__fail(BG_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
 }
 
+/* ---- links ---- */
+
+enum { MOST_LINKS = 40 }; /* that Linux follows */
+
+/* What the link at path names, from where path is seen; NULL with errno. */
+static char *follow(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int lead = slash != NULL ? (int)(slash - path) + 1 : 0;
+    char target[PATH_MAX], *whole = NULL;
+    ssize_t bytes = readlink(path, target, sizeof target);
+
+    if (bytes < 0)
+        return NULL;
+    if (bytes == sizeof target) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    return asprintf(&whole, "%.*s%.*s", target[0] == '/' ? 0 : lead, path, (int)bytes, target) >= 0 ? whole : NULL;
+}
+
+/* The file that is written through links, whether it is there or not: a file that took a link's name would leave what
+ * the link names as it was. The caller frees it. NULL with errno. */
+static char *resolve(const char *path)
+{
+    char *at = strdup(path);
+    struct stat about;
+    for (int links = 0; at != NULL && lstat(at, &about) == 0 && S_ISLNK(about.st_mode); links++) {
+        char *next = links < MOST_LINKS ? follow(at) : NULL;
+        if (links == MOST_LINKS)
+            errno = ELOOP;
+        free(at);
+        at = next;
+    }
+    return at;
+}
+
+/* ---- files ---- */
+
 /* In its place by one call, which leaves what is there alone where it must be fresh. */
-static bg_status put_in_place(const char *unfinished, const char *path, bool fresh)
+static bg_status put_in_place(const char *unfinished, const char *target, const char *path, bool fresh)
 {
     if (!fresh)
-        return rename(unfinished, path) == 0 ? BG_OK : fail(path);
-    if (link(unfinished, path) != 0)
+        return rename(unfinished, target) == 0 ? BG_OK : fail(path);
+    if (link(unfinished, target) != 0)
         return fail(path);
     (void)remove(unfinished);
     return BG_OK;
@@ -61,14 +101,17 @@ static bg_status write_special(const char *path, bg__file_writer write, void *us
 
 static bg_status write_file(const char *path, bool fresh, bg__file_writer write, void *user)
 {
-    size_t bytes = strlen(path) + sizeof ".XXXXXX";
-    char *unfinished = malloc(bytes);
+    char *target = fresh ? strdup(path) : resolve(path), *unfinished = NULL;
     FILE *file = NULL;
     bg_status status;
 
-    if (unfinished == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
-    snprintf(unfinished, bytes, "%s.XXXXXX", path);
+    if (target == NULL && errno != ENOMEM)
+        return fail(path);
+    if (target == NULL || asprintf(&unfinished, "%s.XXXXXX", target) < 0) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+        unfinished = NULL;
+        goto done;
+    }
     BG__TRY(open_unfinished(unfinished, path, &file));
     status = write(user, file);
     if (status == BG_OK && fchmod(fileno(file), 0644) != 0) /* mkstemp's is the owner's alone */
@@ -80,11 +123,12 @@ static bg_status write_file(const char *path, bool fresh, bg__file_writer write,
     if (fclose(file) != 0 && status == BG_OK)
         status = fail(path);
     if (status == BG_OK)
-        status = put_in_place(unfinished, path, fresh);
+        status = put_in_place(unfinished, target, path, fresh);
     if (status != BG_OK)
         (void)remove(unfinished);
 done:
     free(unfinished);
+    free(target);
     return status;
 }
 

@@ -7,8 +7,8 @@
 #include "base/base.h"
 
 /* What write puts out becomes the file at path, at once, or goes to standard output for "-", or into what is no file,
- * like /dev/null; where write or the file system fails, what was at path stays. fresh: IO where path exists. Errors:
- * IO, OUT_OF_MEMORY, write's. */
+ * like /dev/null; links are written through. Where write or the file system fails, what was at path stays. fresh: IO
+ * where path exists. Errors: IO, OUT_OF_MEMORY, write's. */
 typedef bg_status (*bg__file_writer)(void *user, FILE *out);
 bg_status bg__file_write(const char *path, bool fresh, bg__file_writer write, void *user);
 

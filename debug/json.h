@@ -3,6 +3,7 @@
 #define BG_DEBUG_JSON_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A new object at the end of a list; NULL: no host memory, and the list is as it was. */
@@ -14,5 +15,9 @@ static inline cJSON *bg__json_add_object(cJSON *list)
     cJSON_Delete(item);
     return NULL;
 }
+
+/* As cJSON_Print, in UTF-8 whatever the strings hold: U+FFFD stands for each byte that is part of no character.
+ * cJSON_free takes it; NULL: no host memory. */
+char *bg__json_text(const cJSON *root, bool indented);
 
 #endif

@@ -1,6 +1,7 @@
 #include "report_data.h"
 
 #include "files.h"
+#include "json.h"
 
 #include <cjson/cJSON.h>
 #include <stdarg.h>
@@ -254,7 +255,7 @@ bg_status bg__report_json(const bg_report *report, bool indented, char **text)
 
     *text = NULL;
     if (root != NULL && add_all(report, root))
-        *text = indented ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
+        *text = bg__json_text(root, indented);
     cJSON_Delete(root);
     return *text != NULL ? BG_OK
                          : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: no host memory for the JSON text");

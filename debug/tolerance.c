@@ -1,6 +1,9 @@
 #include "tolerance.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +25,32 @@ static void trim(const char **text, size_t *length)
         (*length)--;
 }
 
+/* Decimal, with a point whatever the program's locale writes. false: it is none that ends. */
+static bool read_number(const char *text, double *number)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    char *end = NULL;
+
+    if (plain == (locale_t)0)
+        return false;
+    if (strspn(text, "0123456789.eE+-") == strlen(text))
+        *number = strtod_l(text, &end, plain);
+    freelocale(plain);
+    return end != NULL && *end == '\0' && isfinite(*number);
+}
+
+static bool read_count(const char *text, uint64_t *count)
+{
+    char *end;
+    errno = 0;
+    *count = strtoull(text, &end, 10);
+    return *end == '\0' && errno == 0;
+}
+
 /* "rel=1e-3". false: it is none. */
 static bool read_limit(const char *text, size_t length, bg_tolerance *tolerance)
 {
-    char copy[64], *value, *end;
+    char copy[64], *value;
 
     trim(&text, &length);
     if (length < 5 || length >= sizeof copy)
@@ -36,14 +61,10 @@ static bool read_limit(const char *text, size_t length, bg_tolerance *tolerance)
     if (!isdigit((unsigned char)*value) && *value != '.')
         return false;
     if (strncmp(copy, "ulp=", 4) == 0)
-        tolerance->ulp = strtoull(value, &end, 10);
-    else if (strncmp(copy, "abs=", 4) == 0)
-        tolerance->absolute = strtod(value, &end);
-    else if (strncmp(copy, "rel=", 4) == 0)
-        tolerance->relative = strtod(value, &end);
-    else
-        return false;
-    return *end == '\0';
+        return read_count(value, &tolerance->ulp);
+    if (strncmp(copy, "abs=", 4) == 0)
+        return read_number(value, &tolerance->absolute);
+    return strncmp(copy, "rel=", 4) == 0 && read_number(value, &tolerance->relative);
 }
 
 static bool read_limits(const char *text, size_t length, bg_tolerance *tolerance)
@@ -122,6 +143,17 @@ bg_status bg__tolerances_add(bg__tolerances *t, const char *text, const char *fr
         text = end != NULL ? end + 1 : NULL;
     }
 done:
+    return status;
+}
+
+bg_status bg_tolerances_check(const char *text)
+{
+    bg__tolerances t = {0};
+    bg_status status;
+
+    BG__NEED(text);
+    status = bg__tolerances_add(&t, text, "tolerances");
+    bg__tolerances_free(&t);
     return status;
 }
 

@@ -289,7 +289,7 @@ static bg_status write_trace(const bg_graph *graph, const bg__timing *timing, co
     bg_status status;
 
     BG__TRY(fill(root, graph, timing, report));
-    text = cJSON_PrintUnformatted(root);
+    text = bg__json_text(root, false);
     if (text == NULL)
         status = out_of_memory(graph);
     else

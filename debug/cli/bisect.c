@@ -11,6 +11,7 @@
 #include "job.h"
 #include "place.h"
 #include "signals.h"
+#include "values.h"
 
 enum { MOST_STARTS = 1000 };
 
@@ -35,7 +36,7 @@ static cli_status ask_twice(cli_bisection *b, cli_why why, bool *bad)
     if (status != CLI_OK)
         return status;
     if (verdicts[0] == BG_SKIP || verdicts[1] == BG_SKIP)
-        return cli_bisect_end(b, CLI_USAGE, "%s, '%s' cannot be judged (status 125): there is nothing to search for",
+        return cli_bisect_end(b, CLI_UNJUDGED, "%s, '%s' cannot be judged (status 125): there is nothing to search for",
                               cli_why_names[why], b->argv[0]);
     if (verdicts[0] != verdicts[1])
         return cli_bisect_end(b, CLI_NONDETERMINISTIC,
@@ -60,7 +61,7 @@ static cli_status ask_all_eager(cli_bisection *b)
     if (status != CLI_OK || verdict == BG_GOOD)
         return status;
     if (verdict == BG_SKIP)
-        return cli_bisect_end(b, CLI_USAGE, "with all %zu calls eager, '%s' cannot be judged", b->name_count,
+        return cli_bisect_end(b, CLI_UNJUDGED, "with all %zu calls eager, '%s' cannot be judged", b->name_count,
                               b->argv[0]);
     return cli_bisect_end(
         b, CLI_STAYS,
@@ -135,6 +136,7 @@ static cli_status confirm(cli_bisection *b, bool *eager)
     status = cli_trial(b, CLI_CONFIRM, eager, &verdict);
     b->confirmed = verdict == BG_BAD;
     b->unjudged = verdict == BG_SKIP;
+    b->searched = status == CLI_OK;
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
@@ -179,7 +181,7 @@ static cli_status read_count(const cli_arguments *arguments, int *count)
 
 static cli_status read_only(const char *only)
 {
-    if (only != NULL && (only[0] == '\0' || only[0] == '@'))
+    if (only != NULL && only[0] == '@')
         return cli_say(CLI_USAGE, "'--only=%s' is no list of patterns", only);
     return CLI_OK;
 }
@@ -195,11 +197,7 @@ static cli_status read_base(cli_bisection *b)
         b->base = strdup(value != NULL ? value : "");
     if (b->base == NULL)
         return cli_say(CLI_USAGE, "BG_EAGER_OPS=%s cannot be read: %s", value, strerror(errno));
-    while (bytes > 0 && strchr(" \n,", b->base[bytes - 1]) != NULL)
-        b->base[--bytes] = '\0';
-    for (char *at = b->base; bytes > 0 && *at != '\0'; at++)
-        if (*at == '\n')
-            *at = ','; /* a file's lines, as the library reads them */
+    cli_patterns_join(b->base);
     return CLI_OK;
 }
 
@@ -249,6 +247,28 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
 
 /* ---- the command ---- */
 
+/* Nothing is left to try. */
+static bool has_result(const cli_bisection *b, cli_status status)
+{
+    return b->searched || status == CLI_OK || status == CLI_STAYS || status == CLI_NONDETERMINISTIC ||
+           status == CLI_UNJUDGED;
+}
+
+/* What ended it early may be gone the next time: a full disk, a program that was being built, a machine too busy. */
+static cli_status end_state(cli_bisection *b, cli_status status)
+{
+    bool result = has_result(b, status);
+    if (status == CLI_INTERRUPTED)
+        return cli_bisect_end(b, status, "interrupted after %zu trials; the same command goes on from there (%s)",
+                              b->next, b->state);
+    if (!result && b->next > 0 && b->next >= b->replayed)
+        return cli_say(status, "%zu trial%s kept; the same command goes on from there (%s)", b->next,
+                       b->next == 1 ? " is" : "s are", b->state);
+    if ((result || b->replayed == 0) && !b->keep && remove(b->state) != 0 && errno != ENOENT)
+        (void)cli_say(status, "%s cannot be removed: %s", b->state, strerror(errno));
+    return status;
+}
+
 static cli_status bisect(cli_bisection *b)
 {
     bool wanted = false;
@@ -259,16 +279,10 @@ static cli_status bisect(cli_bisection *b)
     status = b->place != NULL ? ask_oracle(b, &wanted) : CLI_FAILED;
     if (wanted)
         status = search(b);
-    if (status == CLI_INTERRUPTED)
-        return cli_bisect_end(b, status, "interrupted after %zu trials; the same command goes on from there (%s)",
-                              b->next, b->state);
-    /* What was refused is not ours to remove. */
-    if (!b->keep && status != CLI_UNREADABLE && remove(b->state) != 0 && errno != ENOENT)
-        (void)cli_say(status, "%s cannot be removed: %s", b->state, strerror(errno));
-    return status;
+    return end_state(b, status);
 }
 
-static cli_status run(const cli_arguments *arguments)
+static int run(const cli_arguments *arguments)
 {
     cli_bisection b = {.count = 1};
     double began = cli_now();
@@ -295,11 +309,5 @@ static cli_status run(const cli_arguments *arguments)
 
 int cli_bisect(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        status = run(&arguments);
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, run);
 }

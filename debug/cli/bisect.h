@@ -27,6 +27,7 @@ typedef struct cli_bisection {
 
     size_t *culprits, found;
     bool confirmed, unjudged; /* the culprits captured alone: bad; tells nothing */
+    bool searched;            /* the culprits are known, and were captured alone */
     char sentence[512];       /* what came out, where it is no culprit */
 } cli_bisection;
 

@@ -1,7 +1,6 @@
 /* breakgraph check: a program under each of the library's checks, and what they find. */
 #include "observe.h"
 
-#include <breakgraph/breakgraph.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,21 +78,6 @@ static cli_status check_all(checks *c, const cli_observation *o)
 
 /* ---- what is shown ---- */
 
-static void print_json(const checks *c, cli_status status)
-{
-    cJSON *root = cJSON_CreateObject();
-    char *text = NULL;
-    if (root != NULL && cJSON_AddStringToObject(root, "breakgraph", bg_version()) &&
-        cJSON_AddNumberToObject(root, "check_version", 1) && cJSON_AddNumberToObject(root, "exit", status) &&
-        cJSON_AddItemToObject(root, "checks", cJSON_CreateStringArray(c->kinds, c->count)) &&
-        cJSON_AddItemReferenceToObject(root, "reports", c->all.reports))
-        text = cJSON_Print(root);
-    if (text != NULL)
-        printf("%s\n", text);
-    cJSON_free(text);
-    cJSON_Delete(root);
-}
-
 static void print_text(const checks *c)
 {
     int count = cli_gathered_count(&c->all, NULL, 0);
@@ -104,7 +88,7 @@ static void print_text(const checks *c)
     printf(": %d finding%s\n", count, count == 1 ? "" : "s");
 }
 
-static cli_status run(const cli_arguments *arguments)
+static int run(const cli_arguments *arguments)
 {
     checks c = {.all = {.reports = cJSON_CreateArray()}};
     cli_observation o = {.argv = arguments->rest, .quiet = true};
@@ -123,7 +107,7 @@ static cli_status run(const cli_arguments *arguments)
     o.place = place = cli_place_make();
     status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
     if (cli_value(arguments, "--json") != NULL)
-        print_json(&c, status);
+        cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
     else if (status == CLI_OK || cli_gathered_count(&c.all, NULL, 0) > 0)
         print_text(&c);
 done:
@@ -135,11 +119,5 @@ done:
 
 int cli_check(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        status = run(&arguments);
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, run);
 }

@@ -115,6 +115,39 @@ static int wait_until(pid_t pid, double seconds, int *status)
     }
 }
 
+void cli_child_adopt(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+}
+
+/* 0: none. */
+static pid_t find_stray(bool (*is_ours)(const void *user, pid_t pid), const void *user)
+{
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    char *word = NULL;
+    size_t room = 0;
+    pid_t stray = 0;
+
+    while (file != NULL && stray == 0 && getdelim(&word, &room, ' ', file) > 0) {
+        pid_t pid = (pid_t)strtol(word, NULL, 10);
+        if (pid > 0 && (is_ours == NULL || !is_ours(user, pid)))
+            stray = pid;
+    }
+    free(word);
+    if (file != NULL)
+        (void)fclose(file);
+    return stray;
+}
+
+void cli_child_end_strays(bool (*is_ours)(const void *user, pid_t pid), const void *user)
+{
+    pid_t stray;
+    while ((stray = find_stray(is_ours, user)) != 0) {
+        (void)kill(stray, SIGKILL);
+        (void)waitpid(stray, NULL, 0);
+    }
+}
+
 static void stop(pid_t pid, bool apart)
 {
     pid_t whom = apart ? -pid : pid;
@@ -124,14 +157,19 @@ static void stop(pid_t pid, bool apart)
         (void)kill(whom, SIGKILL);
         (void)waitpid(pid, &status, 0);
     }
+    if (!apart)
+        cli_child_end_strays(NULL, NULL); /* the group is the command's own */
 }
 
 void cli_child_run(const cli_child *child, cli_end *end)
 {
     double began = cli_now();
     int status = 0, why;
-    pid_t pid = cli_child_start(child);
+    pid_t pid;
 
+    if (!child->apart)
+        cli_child_adopt();
+    pid = cli_child_start(child);
     *end = (cli_end){.how = CLI_UNSTARTED, .code = errno};
     if (pid < 0)
         return;

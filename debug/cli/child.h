@@ -32,6 +32,11 @@ typedef struct cli_end {
 pid_t cli_child_start(const cli_child *child);
 void cli_child_run(const cli_child *child, cli_end *end);
 
+/* Processes whose parents are gone become the command's, which cli_child_end_strays ends, in whatever group or session;
+ * but those that are ours (NULL: none). */
+void cli_child_adopt(void);
+void cli_child_end_strays(bool (*is_ours)(const void *user, pid_t pid), const void *user);
+
 /* Seconds of a clock that only goes on. */
 double cli_now(void);
 

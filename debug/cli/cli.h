@@ -24,6 +24,7 @@
     X(CLI_NO_MATCH, 11, "a pattern matches no call")                                                                   \
     X(CLI_NONDETERMINISTIC, 12, "the same run is good once and bad once")                                              \
     X(CLI_STAYS, 13, "it stays with everything eager: the capture is not at fault")                                    \
+    X(CLI_UNJUDGED, 14, "it cannot be judged: the program or --check ends with 125, which tells nothing")              \
     X(CLI_INTERRUPTED, 130, "interrupted; bisect goes on where it was when it is started again")
 
 typedef enum cli_status {
@@ -97,13 +98,12 @@ typedef struct cli_arguments {
 /* Reads what stands behind a command's name. CLI_OK; else it has said what is wrong, or shown the help: *done. */
 cli_status cli_parse(int argc, char **argv, cli_arguments *arguments, bool *done);
 void cli_arguments_clear(cli_arguments *arguments);
+/* A whole command: its command line read, run with it unless it was only help, and given back. */
+int cli_with_arguments(int argc, char **argv, int (*run)(const cli_arguments *arguments));
 /* The value that was given last; NULL: none. */
 const char *cli_value(const cli_arguments *arguments, const char *flag);
 /* A program is there; else says so. */
 cli_status cli_need_program(const cli_arguments *arguments);
-
-/* NULL where the variable may have value; else what it may have, as static text. */
-const char *cli_variable_allowed(const cli_flag *variable, const char *value);
 
 /* ---- the commands; argv[0] is the command's name -------------------------------------------------------------- */
 

@@ -149,23 +149,21 @@ static void print_fish(void)
     }
 }
 
-int cli_completion(int argc, char **argv)
+static int print(const cli_arguments *arguments)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    const char *shell = !done && arguments.rest_count == 1 ? arguments.rest[0] : "";
-
-    if (done)
-        ;
-    else if (strcmp(shell, "bash") == 0)
+    const char *shell = arguments->rest_count == 1 ? arguments->rest[0] : "";
+    if (strcmp(shell, "bash") == 0)
         print_bash();
     else if (strcmp(shell, "zsh") == 0)
         print_zsh();
     else if (strcmp(shell, "fish") == 0)
         print_fish();
     else
-        status = cli_say(CLI_USAGE, "give one shell: bash, zsh or fish");
-    cli_arguments_clear(&arguments);
-    return status;
+        return cli_say(CLI_USAGE, "give one shell: bash, zsh or fish");
+    return CLI_OK;
+}
+
+int cli_completion(int argc, char **argv)
+{
+    return cli_with_arguments(argc, argv, print);
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "gpu.h"
+#include "json.h"
+#include "values.h"
 
 enum { DOCTOR_VERSION = 1 };
 
@@ -76,20 +78,33 @@ static void tell_gpu(void)
         cli_answer("GPU", CLI_TOLD, "none: %s", gpu.missing);
 }
 
-static void tell_variables(void)
+/* Before any CUDA call: the host device reads its variables at the first. */
+static void judge_variables(char **judged)
 {
+    for (size_t i = 0; i < cli_variables_count; i++) {
+        const char *value = getenv(cli_variables[i].variable), *allowed = NULL;
+        if (value != NULL && value[0] != '\0')
+            allowed = cli_variable_allowed(&cli_variables[i], value);
+        if (allowed != NULL)
+            judged[i] = strdup(allowed);
+    }
+}
+
+static void tell_variables(char *const *judged)
+{
+    bool host = strcmp(bg_device_kind(), "host") == 0;
     int set = 0;
     for (size_t i = 0; i < cli_variables_count; i++) {
-        const cli_flag *variable = &cli_variables[i];
-        const char *value = getenv(variable->variable), *allowed;
+        const char *name = cli_variables[i].variable, *value = getenv(name);
         if (value == NULL || value[0] == '\0')
             continue;
         set++;
-        allowed = cli_variable_allowed(variable, value);
-        if (allowed == NULL)
-            cli_answer(variable->variable, CLI_WORKS, "%s", value);
+        if (!host && strncmp(name, "HOSTCUDA_", 9) == 0)
+            cli_answer(name, CLI_TOLD, "%s; it is for the host device, and does nothing here", value);
+        else if (judged[i] == NULL)
+            cli_answer(name, CLI_WORKS, "%s", value);
         else
-            cli_answer(variable->variable, CLI_BROKEN, "\"%s\"; allowed: %s", value, allowed);
+            cli_answer(name, CLI_BROKEN, "\"%s\"; allowed: %s", value, judged[i]);
     }
     if (set == 0)
         cli_answer("variables", CLI_TOLD, "none of breakgraph's is set");
@@ -101,8 +116,9 @@ static void heading(const char *text)
         printf("\n%s%s%s\n", cli_color_on(CLI_BOLD), text, cli_color_off());
 }
 
-static void ask(void)
+static void ask(char **judged)
 {
+    judge_variables(judged);
     tell_versions();
     tell_gpu();
     heading("Devices");
@@ -111,36 +127,37 @@ static void ask(void)
     cli_probe_libraries();
     cli_probe_system();
     heading("Environment");
-    tell_variables();
+    tell_variables(judged);
 }
 
 static void print_json(void)
 {
     cJSON *root = cJSON_CreateObject();
-    char *text;
     cJSON_AddStringToObject(root, "breakgraph", bg_version());
     cJSON_AddNumberToObject(root, "doctor_version", DOCTOR_VERSION);
     cJSON_AddBoolToObject(root, "healthy", !broken);
     cJSON_AddItemReferenceToObject(root, "answers", answers);
-    text = cJSON_Print(root);
-    printf("%s\n", text != NULL ? text : "");
-    cJSON_free(text);
+    cli_json_print(root);
     cJSON_Delete(root);
+}
+
+static int examine(const cli_arguments *arguments)
+{
+    char **judged = calloc(cli_variables_count, sizeof *judged);
+    if (judged == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    answers = cli_value(arguments, "--json") != NULL ? cJSON_CreateArray() : NULL;
+    ask(judged);
+    if (answers != NULL)
+        print_json();
+    cJSON_Delete(answers);
+    for (size_t i = 0; i < cli_variables_count; i++)
+        free(judged[i]);
+    free(judged);
+    return broken ? CLI_FAILED : CLI_OK;
 }
 
 int cli_doctor(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done) {
-        answers = cli_value(&arguments, "--json") != NULL ? cJSON_CreateArray() : NULL;
-        ask();
-        if (answers != NULL)
-            print_json();
-        cJSON_Delete(answers);
-        status = broken ? CLI_FAILED : CLI_OK;
-    }
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, examine);
 }

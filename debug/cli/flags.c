@@ -1,42 +1,8 @@
 /* Reads command lines by the tables. */
-#include "cli.h"
+#include "values.h"
 
-#include <breakgraph/breakgraph.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_choice(const char *choices, const char *value)
-{
-    size_t length = strlen(value);
-    for (;;) {
-        size_t choice = strcspn(choices, "|");
-        if (choice == length && memcmp(choices, value, length) == 0)
-            return true;
-        if (choices[choice] == '\0')
-            return false;
-        choices += choice + 1;
-    }
-}
-
-/* NULL where kind, "a|b" or "PATTERNS" or another word, allows value. */
-static const char *allows(const char *kind, const char *value)
-{
-    if (strchr(kind, '|') != NULL)
-        return is_choice(kind, value) ? NULL : kind;
-    if (strcmp(kind, "PATTERNS") != 0 || value[0] == '@')
-        return NULL;
-    if (bg_override_eager(value) == BG_OK) {
-        bg_override_eager(NULL);
-        return NULL;
-    }
-    return "names of ops, paths like attention#0/rope#1, '*' for any characters, '!' before a name to capture it, "
-           "commas between";
-}
-
-const char *cli_variable_allowed(const cli_flag *variable, const char *value)
-{
-    return allows(variable->allowed != NULL ? variable->allowed : variable->value, value);
-}
 
 static const cli_flag *find_flag(const cli_command *command, const char *argument, size_t length)
 {
@@ -66,9 +32,9 @@ static cli_status read_flag(const cli_command *command, const char *argument, cl
         return refuse_unknown(command, argument);
     if (value != NULL && flag->value == NULL)
         return cli_say(CLI_USAGE, "'%s': %s takes no value", argument, flag->name);
-    if (value == NULL && flag->value != NULL && flag->without == NULL)
+    if (flag->value != NULL && (value != NULL ? value[0] == '\0' : flag->without == NULL))
         return cli_say(CLI_USAGE, "'%s' needs a value: %s=%s", argument, flag->name, flag->value);
-    allowed = value != NULL ? allows(flag->value, value) : NULL;
+    allowed = value != NULL ? cli_flag_allowed(flag, value) : NULL;
     if (allowed != NULL)
         return cli_say(CLI_USAGE, "'%s': allowed are %s", argument, allowed);
     given->flag = flag;
@@ -111,6 +77,17 @@ void cli_arguments_clear(cli_arguments *arguments)
 {
     free(arguments->given);
     arguments->given = NULL;
+}
+
+int cli_with_arguments(int argc, char **argv, int (*run)(const cli_arguments *arguments))
+{
+    cli_arguments arguments;
+    bool done;
+    int status = cli_parse(argc, argv, &arguments, &done);
+    if (!done)
+        status = run(&arguments);
+    cli_arguments_clear(&arguments);
+    return status;
 }
 
 const char *cli_value(const cli_arguments *arguments, const char *flag)

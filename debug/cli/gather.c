@@ -1,10 +1,12 @@
 #include "gather.h"
 
+#include <breakgraph/breakgraph.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "place.h"
 
 static const char *const severities[] = {"note", "warning", "fault"};
@@ -238,4 +240,24 @@ void cli_gathered_print(const cli_gathered *gathered, FILE *out)
                     print_finding(finding, out);
             }
         }
+}
+
+/* ---- JSON ---- */
+
+void cli_gathered_print_json(const cli_gathered *gathered, const char *command, cli_status status, cJSON *checks)
+{
+    enum { VERSION = 1 };
+    cJSON *root = cJSON_CreateObject(), *reports;
+    char version[32];
+
+    snprintf(version, sizeof version, "%s_version", command);
+    cJSON_AddStringToObject(root, "breakgraph", bg_version());
+    cJSON_AddNumberToObject(root, version, VERSION);
+    cJSON_AddNumberToObject(root, "exit", status);
+    if (checks != NULL)
+        cJSON_AddItemToObject(root, "checks", checks);
+    reports = gathered->reports != NULL ? cJSON_CreateArrayReference(gathered->reports->child) : cJSON_CreateArray();
+    (void)cJSON_AddItemToObject(root, "reports", reports);
+    cli_json_print(root);
+    cJSON_Delete(root);
 }

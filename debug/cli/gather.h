@@ -29,6 +29,9 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 int cli_gathered_count(const cli_gathered *gathered, const char *kind, int severity);
 /* All findings as text, faults first. */
 void cli_gathered_print(const cli_gathered *gathered, FILE *out);
+/* The reports as JSON on standard output, with the command's name, how it ends, and which checks were made, which is
+ * taken (NULL: none). */
+void cli_gathered_print_json(const cli_gathered *gathered, const char *command, cli_status status, cJSON *checks);
 
 /* ---- gather_ranks.c: reports of several ranks ---- */
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +20,7 @@ static bool is_same_file(int a, int b)
 
 void cli_group_open(cli_group *g)
 {
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    cli_child_adopt();
     g->sinks[CLI_SINK_OUTPUT].descriptor = STDOUT_FILENO;
     g->sinks[CLI_SINK_ERRORS].descriptor = STDERR_FILENO;
     g->sinks[CLI_SINK_INPUT].descriptor = -1;
@@ -153,41 +152,19 @@ void cli_group_signal(const cli_group *g, int signal)
 
 /* ---- what they left ---- */
 
-static bool is_ours(const cli_group *g, pid_t pid)
+static bool is_ours(const void *user, pid_t pid)
 {
+    const cli_group *g = user;
     for (int i = 0; i < g->started; i++)
         if (g->pids[i] == pid)
             return true;
     return pid == g->keeper.pid;
 }
 
-/* One whose parents are gone, in whatever group or session; 0: none. */
-static pid_t find_stray(const cli_group *g)
-{
-    FILE *file = fopen("/proc/thread-self/children", "re");
-    char *word = NULL;
-    size_t room = 0;
-    pid_t stray = 0;
-
-    while (file != NULL && stray == 0 && getdelim(&word, &room, ' ', file) > 0) {
-        pid_t pid = (pid_t)strtol(word, NULL, 10);
-        if (pid > 0 && !is_ours(g, pid))
-            stray = pid;
-    }
-    free(word);
-    if (file != NULL)
-        (void)fclose(file);
-    return stray;
-}
-
 void cli_group_end(const cli_group *g)
 {
-    pid_t stray;
     cli_group_signal(g, SIGKILL);
-    while ((stray = find_stray(g)) != 0) {
-        (void)kill(stray, SIGKILL);
-        (void)waitpid(stray, NULL, 0);
-    }
+    cli_child_end_strays(is_ours, g);
 }
 
 /* Only now may the numbers of its processes be given to others. */

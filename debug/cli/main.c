@@ -3,17 +3,20 @@
 
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
+
+static int print_version(const cli_arguments *arguments)
+{
+    (void)arguments;
+    printf("breakgraph %s (%s)\n", bg_version(), bg_device_kind());
+    return CLI_OK;
+}
 
 int cli_version(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        printf("breakgraph %s (%s)\n", bg_version(), bg_device_kind());
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, print_version);
 }
 
 static int refuse(const char *name)
@@ -35,10 +38,23 @@ static int flush(int status)
     return status == CLI_OK ? CLI_FAILED : status;
 }
 
+/* Where a standard stream is closed, the next descriptor would take its number, and get what is printed. What stands
+ * there instead fails as a closed one does, and is closed in programs that are started. false with errno. */
+static bool hold_streams(void)
+{
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++)
+        if (fcntl(descriptor, F_GETFD) < 0 &&
+            open("/dev/null", (descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) < 0)
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "help";
     const cli_command *command;
+    if (!hold_streams())
+        return cli_say(CLI_FAILED, "/dev/null cannot be opened: %s", strerror(errno));
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
     if (strcmp(name, "--version") == 0)

@@ -90,6 +90,30 @@ static cli_status run(const cli_observation *o, const char *reports, cli_end *en
     return done ? CLI_OK : cli_say(CLI_FAILED, "output cannot be kept in %s: %s", o->place, strerror(errno));
 }
 
+/* Reports and output that are not whole tell nothing, and look like a program without the library. */
+static cli_status check_place(const cli_observation *o)
+{
+    enum { ROOM = 1 << 14 }; /* bytes: a small report */
+    char *path = cli_path(o->place, "room"), *text = malloc(ROOM);
+    cli_status status = CLI_OK;
+
+    if (path == NULL || text == NULL) {
+        status = cli_say(CLI_FAILED, "no host memory");
+        goto done;
+    }
+    memset(text, '.', ROOM - 1);
+    text[ROOM - 1] = '\0';
+    if (!cli_file_write(path, text))
+        status = cli_say(CLI_FAILED, "reports and output cannot be written in %s: %s; set TMPDIR", o->place,
+                         strerror(errno));
+    else
+        (void)remove(path);
+done:
+    free(text);
+    free(path);
+    return status;
+}
+
 cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end *end)
 {
     char *reports = cli_path(o->place, "reports");
@@ -99,7 +123,11 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
     if (reports == NULL || !cli_place_renew(reports))
         status = cli_say(CLI_FAILED, "no directory for reports can be made in %s: %s", o->place, strerror(errno));
     if (status == CLI_OK)
+        status = check_place(o);
+    if (status == CLI_OK)
         status = run(o, reports, end);
+    if (status == CLI_OK && end->how != CLI_STOPPED)
+        status = check_place(o); /* it may have filled it */
     if (status == CLI_OK)
         status = cli_gather(reports, gathered);
     free(reports);

@@ -150,6 +150,8 @@ static cli_status put_timeline(const cli_observation *o, const char *made, const
     if (text == NULL) {
         status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
         cli_observed_show(o);
+    } else if (strcmp(path, "-") == 0) {
+        fputs(text, stdout); /* main tells of what goes wrong */
     } else if (!cli_file_write(path, text)) {
         status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
     }
@@ -253,7 +255,7 @@ static cli_status write_all(const bg_report *all, const cli_arguments *arguments
     return status == CLI_OK && has_fault(all) ? CLI_FAILED : status;
 }
 
-static cli_status run(const cli_arguments *arguments)
+static int run(const cli_arguments *arguments)
 {
     bg_report *all = NULL;
     char *place = NULL;
@@ -284,11 +286,5 @@ static cli_status run(const cli_arguments *arguments)
 
 int cli_report(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    cli_status status = cli_parse(argc, argv, &arguments, &done);
-    if (!done)
-        status = run(&arguments);
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, run);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
+
 enum { RESULT_VERSION = 1 };
 
 /* ---- a line for a shell ---- */
@@ -131,6 +133,7 @@ static const char *result_name(const cli_bisection *b, cli_status status)
     } names[] = {{CLI_OK, "no difference"},
                  {CLI_NONDETERMINISTIC, "nondeterministic"},
                  {CLI_STAYS, "stays"},
+                 {CLI_UNJUDGED, "cannot be judged"},
                  {CLI_INTERRUPTED, "interrupted"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].status == status)
@@ -151,7 +154,6 @@ static const char *sentence_of(const cli_bisection *b, cli_status status)
 static void print_json(const cli_bisection *b, cli_status status, double seconds)
 {
     cJSON *root = cJSON_CreateObject(), *culprits;
-    char *text;
     cJSON_AddStringToObject(root, "breakgraph", bg_version());
     cJSON_AddNumberToObject(root, "bisect_version", RESULT_VERSION);
     cJSON_AddNumberToObject(root, "exit", status);
@@ -168,9 +170,7 @@ static void print_json(const cli_bisection *b, cli_status status, double seconds
     cJSON_AddNumberToObject(root, "calls", (double)b->name_count);
     cJSON_AddItemToObject(root, "trials", cli_bisect_trials(b));
     cJSON_AddNumberToObject(root, "seconds", seconds);
-    text = cJSON_Print(root);
-    printf("%s\n", text != NULL ? text : "");
-    cJSON_free(text);
+    cli_json_print(root);
     cJSON_Delete(root);
 }
 

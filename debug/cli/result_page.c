@@ -3,6 +3,7 @@
 
 #include <breakgraph/breakgraph.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "place.h"
 
@@ -20,10 +21,39 @@ static void add_culprit(cJSON *findings, const cJSON *call)
     cJSON_AddItemToArray(findings, finding);
 }
 
+static bool has_call(const cJSON *outline, const char *name)
+{
+    const cJSON *call;
+    cJSON_ArrayForEach(call, cJSON_GetObjectItemCaseSensitive(outline, "calls"))
+    {
+        if (strcmp(cli_text(call, "name"), name) == 0 && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager")))
+            return true;
+    }
+    return false;
+}
+
+/* Of several graphs the first that has most of the culprits in it. */
+static const cJSON *choose_outline(const cli_bisection *b)
+{
+    const cJSON *outline, *chosen = NULL;
+    size_t most = 0;
+    cJSON_ArrayForEach(outline, cJSON_GetObjectItemCaseSensitive(b->root, "outlines"))
+    {
+        size_t has = 0;
+        for (size_t i = 0; i < b->found; i++)
+            has += has_call(outline, b->names[b->culprits[i]]);
+        if (chosen == NULL || has > most) {
+            chosen = outline;
+            most = has;
+        }
+    }
+    return chosen;
+}
+
 static char *make_report(const cli_bisection *b)
 {
     cJSON *root = cJSON_CreateObject(), *findings;
-    const cJSON *outline = cJSON_GetObjectItemCaseSensitive(b->root, "outline");
+    const cJSON *outline = choose_outline(b);
     char *text;
 
     cJSON_AddStringToObject(root, "breakgraph", bg_version());

@@ -90,22 +90,20 @@ static int run_ranks(const cli_arguments *arguments, int count)
     return tell(&ranks, &told);
 }
 
+static int run(const cli_arguments *arguments)
+{
+    int ranks = 0;
+    cli_status status = cli_need_program(arguments);
+    for (size_t i = 0; status == CLI_OK && i < arguments->count; i++)
+        status = set(&arguments->given[i]);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &ranks);
+    if (status != CLI_OK)
+        return status;
+    return ranks > 0 ? run_ranks(arguments, ranks) : (int)become(arguments);
+}
+
 int cli_run(int argc, char **argv)
 {
-    cli_arguments arguments;
-    bool done;
-    int ranks = 0, status = cli_parse(argc, argv, &arguments, &done);
-
-    if (done)
-        goto done;
-    status = cli_need_program(&arguments);
-    for (size_t i = 0; status == CLI_OK && i < arguments.count; i++)
-        status = set(&arguments.given[i]);
-    if (status == CLI_OK)
-        status = cli_job_read(&arguments, &ranks);
-    if (status == CLI_OK)
-        status = ranks > 0 ? run_ranks(&arguments, ranks) : (int)become(&arguments);
-done:
-    cli_arguments_clear(&arguments);
-    return status;
+    return cli_with_arguments(argc, argv, run);
 }

@@ -9,7 +9,7 @@
 
 #include "place.h"
 
-enum { STATE_VERSION = 1 };
+enum { STATE_VERSION = 2 };
 static const char key[] = "breakgraph_bisect"; /* its version: what makes a file ours */
 
 /* ---- which command it is ---- */
@@ -204,7 +204,8 @@ cli_status cli_state_save(const cli_bisection *b)
     if (text == NULL)
         status = cli_say(CLI_FAILED, "no host memory");
     else if (!cli_file_write(b->state, text))
-        status = cli_say(CLI_UNREADABLE, "%s cannot be written: %s", b->state, strerror(errno));
+        status = cli_say(CLI_UNREADABLE, "%s cannot be written: %s; give another one with --state=FILE", b->state,
+                         strerror(errno));
     cJSON_free(text);
     return status;
 }

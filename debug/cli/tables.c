@@ -96,6 +96,8 @@ static const cli_flag step_flags[] = {
     RANKS_FLAGS_,
     {"--stop", "CALL", NULL, NULL, NULL, "replays stop after this call (rope#3), or node by its number"},
     {"--dump", "DIR", NULL, NULL, NULL, "the first replay writes each op call's tensors there, as .npy"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
+    {"--json", NULL, NULL, NULL, NULL, "findings for scripts, on standard output"},
 };
 
 static const cli_flag bisect_flags[] = {
@@ -120,7 +122,7 @@ static const cli_flag report_flags[] = {
     {"--text", "FILE", "-", NULL, NULL, "findings as text; -, or no FILE: standard output"},
     {"--json", "FILE", "-", NULL, NULL, "everything as JSON"},
     {"--html", "FILE", "-", NULL, NULL, "everything as one page that needs nothing else"},
-    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE)"},
+    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE); -: standard output"},
     {"--dot", "DIR", NULL, NULL, NULL, "each segment of each graph into this directory, as DOT (BG_DOT)"},
     {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
 };
@@ -131,7 +133,9 @@ static const char run_more[] =
     "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only.\n\n"
     "With --ranks=N the command stays, and starts N processes, which choose their device by LOCAL_RANK. Lines of "
     "output\n"
-    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input. When one ends by a signal, the others are ended\n"
+    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input; but of a terminal nothing, where the command is "
+    "in\n"
+    "the background, as timeout starts it without --foreground. When one ends by a signal, the others are ended\n"
     "(SIGTERM, after 2 s SIGKILL), with all that they started; when one ends with another status than 0, they get 2 s\n"
     "to say why they end, too. The command ends with the status of that first one, 128 + N for a signal N. The host\n"
     "device shows N devices, unless HOSTCUDA_DEVICES is set.\n"
@@ -140,7 +144,8 @@ static const char check_more[] =
     "The program is started once for each check, without standard input and BG_DEBUG; its output is shown where it\n"
     "fails. Notes alone do not count as findings. With --ranks a finding that only some ranks have names them.\n";
 static const char step_more[] =
-    "Replays go node by node, waiting and checking after each. Notes alone do not count as findings.\n";
+    "Replays go node by node, waiting and checking after each. Notes alone do not count as findings. With --json the\n"
+    "program has no standard input, and its output is shown where it fails.\n";
 static const char bisect_more[] =
     "The program is started, without standard input, as it is, then without a graph (BG_DEBUG=forward), with every op\n"
     "eager, and then with ever other ops eager (BG_EAGER_OPS), until it is known which smallest set of calls must be\n"
@@ -150,7 +155,11 @@ static const char bisect_more[] =
     "With --ranks a start is good where all ranks are; all get the same BG_EAGER_OPS. When one ends with another "
     "status\n"
     "than 0, the others get 5 s to end, too. --check sees their outputs in the order of the ranks.\n\n"
-    "Verdicts are kept in .breakgraph-bisect.json. After an interruption the same command goes on from there.\n";
+    "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, 13, 14, or 1 with "
+    "culprits).\n"
+    "After an interruption, and after what is none of the fault's (a full disk, a program that is gone, a hang), the "
+    "same\n"
+    "command goes on from there.\n";
 static const char report_more[] =
     "The program is started, without standard input and BG_DEBUG, with BG_SHADOW=calls: every replay is compared with\n"
     "the eager pass, op call by op call. Directories and files are reports that were written before (BG_REPORT,\n"

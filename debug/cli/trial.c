@@ -157,6 +157,16 @@ static cli_status judge(cli_bisection *b, cli_why why, const cli_gathered *gathe
 
 /* ---- starts ---- */
 
+/* Of all graphs: which one has the culprits is known at the end. */
+static void keep_outlines(const cli_bisection *b, const cli_gathered *gathered)
+{
+    cJSON *outlines = cJSON_AddArrayToObject(b->root, "outlines"), *graph;
+    cJSON_ArrayForEach(graph, gathered->captured)
+    {
+        cJSON_AddItemToArray(outlines, cJSON_DetachItemFromObjectCaseSensitive(graph, "outline"));
+    }
+}
+
 /* The first start tells which calls there are. */
 static cli_status look(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
 {
@@ -167,8 +177,7 @@ static cli_status look(cli_bisection *b, const cli_observation *o, cli_gathered 
     if (status == CLI_OK)
         status = cli_calls_collect(gathered, b->only, b->calls);
     if (status == CLI_OK && b->html != NULL)
-        cJSON_AddItemToObject(b->root, "outline",
-                              cJSON_DetachItemFromObjectCaseSensitive(gathered->captured->child, "outline"));
+        keep_outlines(b, gathered);
     return status == CLI_OK ? cli_state_name(b) : status;
 }
 

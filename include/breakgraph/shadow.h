@@ -66,6 +66,10 @@ typedef struct bg_compare_options {
 BG_API bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                            bg_report **report);
 
+/* Whether text is a list of tolerances as options.tolerances and BG_TOLERANCE have it; reads no graph and no device.
+ * Errors: INVALID_ARGUMENT, with what is wrong and what is allowed; OUT_OF_MEMORY. */
+BG_API bg_status bg_tolerances_check(const char *text);
+
 BG_END_C_
 
 #endif

@@ -38,7 +38,8 @@ bool hc_hostile_start(const char *text)
         word += *word == ',';
     }
     if (modes & HC_REUSE && modes & HC_NEVER) {
-        fprintf(stderr, "hostcuda: HOSTCUDA_MEMORY has reuse and never, which exclude each other\n");
+        fprintf(stderr, "hostcuda: HOSTCUDA_MEMORY has reuse and never, which exclude each other; allowed are poison, "
+                        "fence, and one of reuse and never\n");
         return false;
     }
     hc_hostile = modes;

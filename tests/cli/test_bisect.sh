@@ -79,16 +79,18 @@ expect minus-one 1 '^culprit step#1' in_work "$command" bisect -- sh -c './fault
 expect check-broken 13 '^  .*[sS]yntax error' in_work "$command" bisect --check='(((' -- ./faulty wrong 8 2
 expect check-minus-one 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" || exit 255' -- ./faulty wrong 8 2
 expect check-crash 7 "^breakgraph bisect: signal 11 .* ended the check 'kill -SEGV" in_work "$command" bisect --check='kill -SEGV $$' -- ./faulty wrong 8 2
-expect check-skips 2 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
+expect skips 14 'as it is, .sh. cannot be judged [(]status 125[)]' in_work "$command" bisect -- sh -c './faulty wrong 8 2; exit 125'
+expect check-skips-json 14 '"result":[[:space:]]*"cannot be judged"' in_work "$command" bisect --json --check='exit 125' -- ./faulty wrong 8 2
+expect check-skips 14 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
 expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
 expect shadow-no-difference 0 '^no difference' in_work "$command" bisect --shadow -- ./faulty wrong 8
 expect shadow-and-check 2 'two ways to judge' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
-expect bad-tolerance 5 'BG_TOLERANCE.*garbage' in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
+expect bad-tolerance 2 "'--tolerance=garbage': allowed are abs=X" in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
 expect only 1 '^1 of 2 captured calls' in_work "$command" bisect '--only=twist' -- ./faulty wrong 8 1
 expect only-not-culprit 13 'stays with all 2 calls eager' in_work "$command" bisect --only=twist -- ./faulty wrong 8 2
 expect only-path 1 '^culprit block#0/step#0' in_work "$command" bisect '--only=block#*/st*' -- ./faulty wrong 8 1003
 expect only-bad 2 'allowed are names of ops' in_work "$command" bisect '--only=rope##3' -- ./faulty wrong 8
-expect only-nothing 2 'no list of patterns' in_work "$command" bisect --only= -- ./faulty wrong 8
+expect only-nothing 2 "'--only=' needs a value" in_work "$command" bisect --only= -- ./faulty wrong 8
 expect eager-already 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS='step#0' "$command" bisect -- ./faulty wrong 8 0 2
 expect not-breakable 2 'BG_BREAKABLE=0 captures' in_work env BG_BREAKABLE=0 "$command" bisect -- ./faulty wrong 8 2
 for debug in forward ops; do
@@ -109,6 +111,13 @@ expect count-any-bad 13 'without any graph' in_work "$command" bisect --count=3 
 expect bad-count 2 'a number from 1' in_work "$command" bisect --count=0 -- ./faulty wrong 4
 expect no-progress-in-pipe 1 '^0$' in_work sh -c "'$command' bisect -- ./faulty wrong 4 2 2>&1 >/dev/null | wc -c; exit 1"
 
+ln -s faulty "$work/faulty"$'\377'
+if command -v iconv >/dev/null; then
+    expect json-bytes 0 '"sentence":.*is good as it is' in_work sh -c "'$command' bisect --json -- './faulty"$'\377'"' wrong 8 | iconv -f UTF-8 -t UTF-8"
+    expect json-bytes-lines 0 '"good":.*faulty' in_work sh -c "'$command' bisect --json -- './faulty"$'\377'"' wrong 8 2 | iconv -f UTF-8 -t UTF-8"
+else
+    for name in json-bytes json-bytes-lines; do skip $name "iconv is not installed"; done
+fi
 expect report 1 'fault \[mismatch-born\] step#1 at .*faulty.c' in_work "$command" report -- ./faulty wrong 8 2
 expect report-read-again 1 'mismatch-born' in_work sh -c "'$command' report --json=all.json -- ./faulty wrong 8 2; exec '$command' report all.json"
 expect step-finds-nothing 1 'ended with status 1' in_work "$command" step -- ./faulty wrong 8 2
@@ -158,15 +167,36 @@ graphs no-eager-calls 'a#0,d#0' 'a#0' 'a#0 b#0! d#0'
 graphs inside-elsewhere 'a#0,b#0,b#0/c#0,d#0' 'b#0' 'a#0 b#0 d#0' 'a#0 b#0 b#0/c#0 d#0'
 graphs between 'a#0,a#0/x#0,a#0/y#0,b#0,d#0' 'a#0,d#0' 'a#0 a#0/x#0 a#0/y#0 d#0' 'a#0 a#0/x#0 b#0 d#0'
 graphs other-graph 'a#0,b#0,e#0' 'b#0,e#0' 'a#0 b#0' 'e#0'
+# The page draws the graph that has the culprit, which need not be the first.
+for one in "e#0 2" "b#0 1" "a#0 1"; do
+    expect "page-of-${one% *}" 1 '^culprit' in_work env CULPRITS="${one% *}" "$command" bisect --html=graphs.html -- bash graphs.sh 'a#0 b#0' 'c#0 e#0' 'f#0'
+    wanted=$([ "${one#* }" = 1 ] && echo a#0 || echo c#0)
+    # In the report's outline each call is an object; findings and trials have names alone.
+    [ "$(grep -o '"calls":.*' "$work/graphs.html" | grep -o '"name":"[^"]*"' | head -n 1)" = "\"name\":\"$wanted\"" ] && pass "page-of-${one% *}-graph" ||
+        fail "page-of-${one% *}-graph" "it draws another graph"
+done
 # ---- the same program's report: what differs, with all that is equal ----
 
 expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
 
 expect report-trace 0 '^traceEvents$' in_work sh -c "'$command' report --trace=trace.json -- sh -c 'cd / && exec \"$work/faulty\" wrong 8' && \
     grep -o traceEvents trace.json"
-expect report-trace-nowhere 1 '/nowhere/trace cannot be written' in_work "$command" report --trace=/nowhere/trace -- ./faulty wrong 8
+expect report-trace-output 0 '^[{]"traceEvents' in_work sh -c "'$command' report --trace=- -- ./faulty wrong 8 | head -n 1"
+expect report-trace-full 1 '/dev/full cannot be written' in_work "$command" report --trace=/dev/full -- ./faulty wrong 8
 expect report-crash 7 '^fault \[mismatch-born\] step#1 ' in_work "$command" report -- ./faulty crash 8 2
 expect report-failed 1 "no findings, but 'sh' ended with status 3" in_work "$command" report -- sh -c './faulty wrong 8; exit 3'
+# Links are written through, and stay links.
+linked() # NAME STATUS LINK ARGUMENT...
+{
+    local name=$1 status=$2 link=$3
+    rm -f "$work/real" "$work/$link"
+    ln -s real "$work/$link"
+    expect "$name" "$status" '' in_work "$command" "${@:4}"
+    [ -L "$work/$link" ] && [ -s "$work/real" ] && pass "$name-through" || fail "$name-through" "the link is gone, or leads to nothing"
+}
+linked report-link 1 page report --text --html=page -- ./faulty wrong 8 2
+linked trace-link 1 trace report --text --trace=trace -- ./faulty wrong 8 2
+linked state-link 1 state bisect --state=state -- ./faulty wrong 8 2
 mkfifo "$work/pipe"
 for flag in html trace; do
     timeout 20 cat "$work/pipe" >"$work/through" &
@@ -200,6 +230,11 @@ ended hang-in-a-shell-ended
 expect leaves-a-process 1 '^culprit step#1' in_work "$command" bisect -- \
     sh -c '(echo $(exec sh -c "echo \$PPID") >>starts; exec sleep 60) & ./faulty wrong 8 2'
 ended leaves-a-process-ended
+for flag in --timeout=0.5 '--json --timeout=0.5'; do
+    # shellcheck disable=SC2086
+    expect "hang-in-step $flag" 8 'ran longer' in_work "$command" step $flag -- sh -c './faulty hang 8; true'
+    ended "hang-in-step $flag-ended"
+done
 # A set that hangs tells nothing; the search goes on around it.
 expect hang-in-search 1 '^culprit step#7 ' in_work env FAULTY_HANG=7 "$command" bisect --timeout=2 -- ./faulty wrong 16 14
 
@@ -246,6 +281,29 @@ done
 interrupt interrupt-first INT 1
 expect resume-first 1 '^culprit twist#2 ' in_work "$command" bisect -- ./faulty wrong 32 9
 
+# What is no result keeps the verdicts, too: gone on from there without what was in the way.
+stays() # NAME: there are verdicts, and with nothing in the way the same command has a result
+{
+    [ -e "$work/.breakgraph-bisect.json" ] && pass "$1-kept" || fail "$1-kept" "there is no state"
+    rm -f "$work/away"
+    expect "$1-goes-on" 1 '^culprit step#1 ' in_work "$command" bisect --timeout=5 -- sh away.sh
+    [ ! -e "$work/.breakgraph-bisect.json" ] && pass "$1-removed" || fail "$1-removed" "the state is still there"
+}
+cat >"$work/away.sh" <<'SH'
+echo $$ >>starts
+if [ -e away ] && [ "$(wc -l <starts)" -gt 2 ]; then eval "$(cat away)"; fi
+exec ./faulty wrong 8 2
+SH
+in_the_way() { echo "$1" >"$work/away"; FAULTY_STARTS= in_work "$command" bisect --timeout=5 -- sh away.sh; }
+unset FAULTY_STARTS
+expect kept-crash 7 '^breakgraph bisect: 2 trials are kept; the same command goes on from there [(][.]breakgraph-bisect.json' in_the_way 'kill -SEGV $$'
+stays kept-crash
+expect kept-not-linked 10 '2 trials are kept' in_the_way 'echo "{" >$BG_REPORT/process-1.json; exit'
+stays kept-not-linked
+export FAULTY_STARTS=$work/starts
+expect kept-no-verdict 8 'ran longer' in_work "$command" bisect --timeout=0.5 -- ./faulty hang 8
+[ ! -e "$work/.breakgraph-bisect.json" ] && pass kept-nothing || fail kept-nothing "a state without a verdict"
+
 # ---- state files that are not this command's ----
 
 # refused NAME PATTERN ARGUMENT...: exit status 10, and the file is as it was.
@@ -262,8 +320,8 @@ refused state-of-other-options 'of another command' --count=2 -- ./faulty wrong 
 export BG_CHECK=replay
 refused state-of-other-environment 'of another command' -- ./faulty wrong 32 9
 unset BG_CHECK
-sed 's/"breakgraph_bisect":[[:space:]]*1/"breakgraph_bisect": 0/' "$work/kept.json" >"$work/state.json"
-refused state-old 'of version 0' -- ./faulty wrong 32 9
+sed 's/"breakgraph_bisect":[[:space:]]*2/"breakgraph_bisect": 1/' "$work/kept.json" >"$work/state.json"
+refused state-old 'of version 1' -- ./faulty wrong 32 9
 head -c 300 "$work/kept.json" >"$work/state.json"
 refused state-cut 'is no state of a bisect' -- ./faulty wrong 32 9
 refused state-cut-fresh 'is no state of a bisect' --fresh -- ./faulty wrong 32 9

@@ -36,7 +36,7 @@ named manual-names-all "$work/manual" --
 "$command" help | grep -oE '^  (BG|HOSTCUDA)_[A-Z_]+' >"$work/variables"
 while read -r variable; do grep -q "\`$variable\`" docs/environment.md || echo "$variable"; done <"$work/variables" >"$work/log"
 if [ -s "$work/variables" ] && [ ! -s "$work/log" ]; then pass environment-names-all; else fail environment-names-all "variables that docs/environment.md leaves out"; fi
-for status in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 130; do grep -q "^.fB$status.fR\$" packaging/breakgraph.1 || fail "manual-status-$status" "not in the manual"; done
+for status in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 130; do grep -q "^.fB$status.fR\$" packaging/breakgraph.1 || fail "manual-status-$status" "not in the manual"; done
 if man --version 2>/dev/null | grep -q '^man '; then
     expect manual-renders 0 'EXIT STATUS' env LC_ALL=C MANWIDTH=100 man --warnings -l packaging/breakgraph.1
 else
@@ -107,6 +107,48 @@ expect run-bad-value 2 "'--debug=loud': allowed are off\\|forward\\|ops\\|sync" 
 expect run-no-value 2 "'--debug' needs a value: --debug=off" "$command" run --debug -- true
 expect run-extra-value 2 '--nvtx takes no value' "$command" run --nvtx=1 -- true
 expect run-no-program 2 'no program given' "$command" run --debug=ops
+expect run-empty-value 2 "'--trace=' needs a value: --trace=FILE" "$command" run --trace= -- true
+
+# judged NAME FLAG VARIABLE VALUE ALLOWED [PROGRAM...]: run refuses the value, the doctor marks it, both say what is allowed; the library refuses it, too.
+judged()
+{
+    local name=$1 flag=$2 variable=$3 value=$4 allowed=$5
+    expect "run-bad-$name" 2 "'$flag=.*': allowed are $allowed" "$command" run "$flag=$value" -- true
+    expect "doctor-bad-$name" 1 "✗ $variable +\".*\"; allowed: $allowed" env "$variable=$value" "$command" doctor
+    shift 5
+    [ $# -eq 0 ] || { env "$variable=$value" "$@" >"$work/log" 2>&1 </dev/null && fail "library-bad-$name" "the library takes it" || pass "library-bad-$name"; }
+}
+shadowed="env BG_SHADOW=1 $quickstart" runner=$OUT/examples/runner
+[ "$DEVICE" = host ] || shadowed= runner=
+# shellcheck disable=SC2086
+{
+    judged tolerance --tolerance BG_TOLERANCE garbage 'abs=X, rel=X or ulp=N' $shadowed
+    judged tolerance-infinite --tolerance BG_TOLERANCE abs=1e400 'abs=X, rel=X or ulp=N' $shadowed
+    judged eager-file --eager-ops BG_EAGER_OPS @/nowhere 'names of ops.*; or @FILE, which must be there' ${runner:+$quickstart}
+    judged runner-eager --runner-eager-ops BG_RUNNER_EAGER_OPS @x 'names of ops' $runner
+    judged runner-schedule --runner-schedule BG_RUNNER_SCHEDULE 4,2 'sglang, atom, vllm, powers, or ascending' $runner
+    judged runner-tokens --runner-max-tokens BG_RUNNER_MAX_TOKENS 0 'whole numbers from 1 to' $runner
+    judged runner-padding --runner-max-padding BG_RUNNER_MAX_PADDING .5 '0, for no limit, and ratios' $runner
+    judged runner-memory --runner-memory-limit BG_RUNNER_MEMORY_LIMIT 1T 'bytes, 0 for no limit' $runner
+}
+judged ranks-timeout --ranks-timeout BG_RANKS_TIMEOUT 0 'seconds, above 0'
+judged ranks-watchdog --ranks-watchdog BG_RANKS_WATCHDOG soon 'seconds, above 0 .* below 0 for never'
+judged ranks-bind --ranks-bind BG_RANKS_BIND 1.2.3.4.5 'names and addresses'
+expect run-watchdog-never 0 '^-1$' "$command" run --ranks-watchdog=-1 -- sh -c 'echo $BG_RANKS_WATCHDOG'
+if [ "$DEVICE" = host ]; then
+    judged seed --host-seed HOSTCUDA_SEED x '0 \(order of issue\) to' "$quickstart"
+    judged memory --host-memory HOSTCUDA_MEMORY poison,loud 'poison, fence, reuse, never' "$quickstart"
+    judged memory-both --host-memory HOSTCUDA_MEMORY reuse,never 'poison, fence, and one of' "$quickstart"
+    judged devices --host-devices HOSTCUDA_DEVICES 65 '1 to 64' "$quickstart"
+    judged fault --host-fail HOSTCUDA_FAIL cudaMalloc@1=loud 'NAME@N=CODE' "$quickstart"
+    judged wait --host-nccl-timeout HOSTCUDA_NCCL_TIMEOUT 0 '1 to 1000000'
+    expect run-fault 0 '^cudaMalloc@1=2$' "$command" run --host-fail=cudaMalloc@1=2 -- sh -c 'echo $HOSTCUDA_FAIL'
+    # Paths are the program's, which may go elsewhere; the doctor looks at them.
+    for variable in BG_REPORT BG_DOT BG_TRACE; do
+        expect "doctor-bad-$variable" 1 "✗ $variable +\"/nowhere/x\"; allowed: (directories|files) that" env $variable=/nowhere/x "$command" doctor
+        expect "doctor-$variable" 0 "✓ $variable +" env $variable="$work$([ $variable != BG_TRACE ] || echo /t.json)" "$command" doctor
+    done
+fi
 expect run-missing-program 3 "'/nowhere' cannot be started" "$command" run -- /nowhere
 
 # ---- check, step, report ----
@@ -120,9 +162,16 @@ expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo 
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
 expect check-bad-timeout 2 'a number of seconds' "$command" check --timeout=soon -- true
 expect check-bad-what 2 'allowed are replay\|twice\|poison' "$command" check --what=all -- true
+expect step-hang 8 "ran longer than 0.2 s" "$command" step --timeout=0.2 -- sh -c 'while :; do :; done'
+expect step-bad-timeout 2 'a number of seconds' "$command" step --timeout=soon -- true
 expect report-nothing 2 'nothing given' "$command" report
 expect report-missing 10 '/nowhere cannot be read' "$command" report /nowhere
 echo '{"report_version": 99, "breakgraph": "9.0"}' >"$work/new.json"
+for flag in html json text trace dot; do
+    expect report-$flag-nowhere 2 "'--$flag=/nowhere/x': allowed are (files|directories) that .* there" "$command" report --$flag=/nowhere/x -- true
+done
+expect bisect-html-nowhere 2 "'--html=/nowhere/x': allowed are files" "$command" bisect --html=/nowhere/x -- true
+expect report-html-directory 2 "'--html=.*': allowed are files" "$command" report --html="$work" -- true
 expect report-version 10 'version 99' "$command" report "$work/new.json"
 expect report-trace-of-files 2 '--trace and --dot need a program' "$command" report --trace=x "$work/new.json"
 
@@ -139,10 +188,56 @@ golden check-note 0 "$command" check --what=replay -- sh "$work/found.sh" note
 expect check-no-replay-but-found 1 'fault \[freed\] rope#3 at model.c:52' "$command" check --what=twice -- sh "$work/found.sh" fault 0
 expect check-note-but-failed 1 "'sh' ended with status 3" "$command" check --what=replay -- sh -c ". '$work/found.sh'; exit 3" sh note
 expect check-json 1 '"check_version":[[:space:]]*1' "$command" check --json --what=replay -- sh "$work/found.sh" fault
+expect step-json 1 '"kind":[[:space:]]*"freed"' "$command" step --json -- sh "$work/found.sh" fault
+expect step-json-version 0 '"step_version":[[:space:]]*1' "$command" step --json -- sh "$work/found.sh" note
+expect step-json-alone 0 '^[{]' sh -c "'$command' step --json -- sh -c '. \"$work/found.sh\"; echo of the program; echo to errors >&2; cat; exit 3' sh fault </dev/zero | head -n 1"
+expect step-json-hang 0 '"exit":[[:space:]]*8' sh -c "'$command' step --json --timeout=0.2 -- sleep 60 2>/dev/null; [ \$? = 8 ]"
+expect step-json-shows 4 '^  before it$' "$command" step --json -- sh -c 'echo before it >&2; exit 1'
+# The reports of these commands are their own: what the environment names stays as it is.
+mkdir "$work/reports"
+expect check-own-reports 1 'fault \[freed\]' env BG_REPORT="$work/reports" "$command" check --what=replay -- sh "$work/found.sh" fault
+[ -z "$(ls -A "$work/reports")" ] && pass check-own-reports-alone || fail check-own-reports-alone "something was written there"
+# JSON is UTF-8 though arguments are not.
+if command -v iconv >/dev/null; then
+    utf8() { expect "$1" 0 '"' sh -c "'$command' $2 | iconv -f UTF-8 -t UTF-8"; }
+    export BG_STEP_STOP=$'rope\377'
+    utf8 doctor-json-bytes 'doctor --json'
+    unset BG_STEP_STOP
+    sed 's/it is gone/it is \xc3 gone/' "$work/found.sh" >"$work/bytes.sh"
+    utf8 check-json-bytes "check --json --what=replay -- sh '$work/bytes.sh' fault"
+else
+    for name in doctor-json-bytes check-json-bytes; do skip $name "iconv is not installed"; done
+fi
 expect check-damaged 10 'is no report of breakgraph' "$command" check --what=replay -- sh -c 'echo "{" >$BG_REPORT/process-1.json'
 expect check-old 10 'is of report version 1' "$command" check --what=replay -- \
     sh -c 'echo "{\"breakgraph\": \"0.0.1\", \"report_version\": 1}" >$BG_REPORT/process-1.json'
 expect check-quiet 0 '^$' sh -c "'$command' check --what=replay -- sh '$work/found.sh' note 2>&1 >/dev/null; echo"
+
+expect step-closed-output 1 'standard output cannot be written: Bad file' sh -c "'$command' step -- sh '$work/found.sh' note <&- >&-"
+expect run-closed 0 '^closed$' sh -c "'$command' run -- sh -c '[ -e /proc/self/fd/0 ] || [ -e /proc/self/fd/1 ] || echo closed >&2' <&- >&-"
+
+# ---- a temporary folder that is not there, or full ----
+
+for name in check step report bisect; do
+    expect $name-no-place 1 "no temporary directory can be made [(]/nowhere/breakgraph.*: No such file or directory; set TMPDIR" \
+        sh -c "cd '$work' && TMPDIR=/nowhere exec '$(readlink -f "$command")' $name -- true"
+done
+mkdir "$work/tiny"
+if unshare --map-root-user --mount sh -c "mount -t tmpfs -o size=32k none '$work/tiny'" 2>"$work/log"; then
+    # full NAME PROGRAM...: with so little room in TMPDIR
+    full()
+    {
+        expect "$1" 1 'reports and output cannot be written in .*/tiny/breakgraph.*: No space left on device; set TMPDIR' unshare --map-root-user --mount \
+            sh -c "mount -t tmpfs -o size=$2k none '$work/tiny' && TMPDIR='$work/tiny' exec \"\$@\"" sh "$command" "${@:3}"
+    }
+    full check-full 8 check -- true
+    full step-full 8 step -- true
+    full report-full 8 report -- true
+    full check-filled 256 check -- sh -c 'head -c 300000 /dev/zero'
+    full report-filled 256 report -- sh -c 'head -c 300000 /dev/zero'
+else
+    for name in check-full step-full report-full check-filled report-filled; do skip $name "no tmpfs can be mounted: $(cat "$work/log")"; done
+fi
 
 if [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1; then
     golden check 0 "$command" check -- "$quickstart"

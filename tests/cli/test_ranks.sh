@@ -104,6 +104,9 @@ expect output-dir-none 1 'cannot be made' ranks 2 --output-dir=/nowhere/x -- tru
 expect closed-output 0 '^2$' sh -c "timeout 60 '$command' run --ranks=2 --oversubscribe -- yes 2>/dev/null | head -n 2 | wc -l"
 gone closed-output-gone
 
+# Streams that are closed stay so, and nothing of the command's own takes their numbers.
+expect closed-streams 141 '^$' sh -c "timeout 20 '$command' run --ranks=2 --oversubscribe -- sh -c 'echo \$RANK; exec sleep 60' <&- >&- 2>&-; status=\$?; echo; exit \$status"
+expect closed-stdin 0 '^[[]rank 0[]] closed$' sh -c "timeout 20 '$command' run --ranks=2 --oversubscribe -- sh -c '[ -e /proc/self/fd/0 ] || echo closed' <&-"
 # ---- input ----
 
 is input "$(printf 'a\nb\n' | ranks 4 -- sh -c 'cat; echo end' | sort | tr '\n' ' ')" '[rank 0] a [rank 0] b [rank 0] end [rank 1] end [rank 2] end [rank 3] end '
@@ -112,6 +115,8 @@ if command -v script >/dev/null; then
     # In the foreground whatever shell script starts: a group in the background gets no input.
     terminal() { printf 'typed\n' | command script -qec "timeout --foreground 60 $command run --ranks=2 --oversubscribe -- sh -c 'read -r l; echo \$RANK:\$l'" /dev/null; }
     expect terminal-input 0 '0:typed' terminal
+    background() { printf 'typed\n' | command script -qec "timeout 60 $command run --ranks=2 --oversubscribe -- sh -c 'read -r l; echo \$RANK:\$l:\$?'; echo over" /dev/null; }
+    expect terminal-background 0 '0::1' background
     expect terminal-color 0 $'\e''[[]33m[[]rank 1[]]'$'\e''[[]0m 1:' terminal
     expect terminal-no-color 0 '^[[]rank 1[]] 1:' env NO_COLOR=1 script -qec "$command run --ranks=2 --oversubscribe -- sh -c 'echo \$RANK:'" /dev/null
 else

@@ -235,6 +235,46 @@ static void test_json(void **state)
     bg_report_destroy(report);
 }
 
+/* JSON and pages are UTF-8, whatever names hold: what is no character becomes U+FFFD, byte by byte. */
+static void test_bytes(void **state)
+{
+#define BAD "\xef\xbf\xbd"
+    static const char *const rows[][2] = {
+        {"plain", "plain"},
+        {"\x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf",
+         "\x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf"},
+        {"a\xff", "a" BAD},
+        {"\x80"
+         "b",
+         BAD "b"},
+        {"\xc3", BAD},
+        {"\xc3(\xc3\xa9", BAD "(\xc3\xa9"},
+        {"\xc0\xaf", BAD BAD},
+        {"\xe2\x82", BAD BAD},
+        {"\xe0\x9f\xbf", BAD BAD BAD},
+        {"\xed\xa0\x80", BAD BAD BAD},
+        {"\xf0\x8f\xbf\xbf", BAD BAD BAD BAD},
+        {"\xf4\x90\x80\x80", BAD BAD BAD BAD},
+        {"\xf5", BAD},
+    };
+#undef BAD
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bg_report *report = make();
+        cJSON *root;
+        char *text;
+        bg__report_add(report, "freed", BG_FAULT, &call, NULL, "", "%s", rows[i][0]);
+        EXPECT_OK(bg_report_write(report, BG_JSON, path));
+        text = read_all();
+        root = cJSON_Parse(text);
+        assert_string_equal(string_of(cJSON_GetObjectItemCaseSensitive(root, "findings")->child, "message"),
+                            rows[i][1]);
+        cJSON_Delete(root);
+        free(text);
+        bg_report_destroy(report);
+    }
+}
+
 /* An old report stays where a new one cannot be written, and nothing else is left behind. */
 static void test_whole_or_not(void **state)
 {
@@ -304,6 +344,35 @@ static bg_status write_to_stdout(const bg_report *report, const char *there)
     return status;
 }
 
+/* Written through links, there or not, which stay links; an endless one is an error. */
+static void test_links(void **state)
+{
+    static const char *const targets[] = {"report", "second", "loop"};
+    static const bg_status wanted[] = {BG_OK, BG_OK, BG_ERROR_IO};
+    bg_report *report = make();
+    char names[3][128];
+    struct stat about;
+    (void)state;
+
+    snprintf(names[0], sizeof names[0], "%s/first", directory);
+    snprintf(names[1], sizeof names[1], "%s/second", directory);
+    snprintf(names[2], sizeof names[2], "%s/loop", directory);
+    assert_int_equal(symlink(path, names[1]), 0); /* whole paths, and relative ones */
+    assert_int_equal(symlink(targets[1], names[0]), 0);
+    assert_int_equal(symlink(targets[2], names[2]), 0);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_STATUS(bg_report_write(report, BG_TEXT, names[i]), wanted[i]);
+        assert_int_equal(lstat(names[i], &about), 0);
+        assert_true(S_ISLNK(about.st_mode));
+        assert_int_equal(lstat(path, &about), 0);
+        assert_true(S_ISREG(about.st_mode) && about.st_size > 0);
+    }
+    assert_int_equal(count_files(), 4);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(remove(names[i]), 0);
+    bg_report_destroy(report);
+}
+
 static void test_stdout(void **state)
 {
     bg_report *report = make_mixed();
@@ -343,10 +412,10 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        REPORT_TEST(test_empty),        REPORT_TEST(test_order),    REPORT_TEST(test_duplicates),
-        REPORT_TEST(test_copies),       REPORT_TEST(test_text),     REPORT_TEST(test_json),
-        REPORT_TEST(test_whole_or_not), REPORT_TEST(test_no_place), REPORT_TEST(test_stdout),
-        REPORT_TEST(test_arguments),
+        REPORT_TEST(test_empty),  REPORT_TEST(test_order),        REPORT_TEST(test_duplicates),
+        REPORT_TEST(test_copies), REPORT_TEST(test_text),         REPORT_TEST(test_json),
+        REPORT_TEST(test_bytes),  REPORT_TEST(test_whole_or_not), REPORT_TEST(test_no_place),
+        REPORT_TEST(test_links),  REPORT_TEST(test_stdout),       REPORT_TEST(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -370,9 +370,23 @@ static void test_join_at_end(void **state)
 
 static void test_bad_values(void **state)
 {
-    static const char *const tolerances[] = {"rel",    "rel=",         "rel=-1",       "abs=x",   "f32=1",
-                                             ":abs=1", "!scale:abs=1", "sca le:ulp=1", "ulp=1.5", "rel=1e-3;;f99:q=1",
-                                             "rel=nan"};
+    static const char *const tolerances[] = {"rel",
+                                             "rel=",
+                                             "rel=-1",
+                                             "abs=x",
+                                             "f32=1",
+                                             ":abs=1",
+                                             "!scale:abs=1",
+                                             "sca le:ulp=1",
+                                             "ulp=1.5",
+                                             "rel=1e-3;;f99:q=1",
+                                             "rel=nan",
+                                             "rel=.nan",
+                                             "abs=1e400",
+                                             "abs=0x1",
+                                             "rel=1e3e3",
+                                             "abs=.",
+                                             "ulp=99999999999999999999"};
     model m = {.f = *state, .factor = 2};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
     bg_graph *graph = NULL;
@@ -388,7 +402,12 @@ static void test_bad_values(void **state)
         EXPECT_STATUS(bg_shadow(forward, &m, m.f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
         EXPECT_ERROR("options.tolerances");
         assert_null(report);
+        EXPECT_STATUS(bg_tolerances_check(tolerances[i]), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("tolerances: ");
     }
+    EXPECT_STATUS(bg_tolerances_check(NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_OK(bg_tolerances_check(""));
+    EXPECT_OK(bg_tolerances_check(" ; f32 : rel=1e-3 , abs=.5 ;; scale#0:ulp=3;"));
     options.tolerances = " ; f32 : rel=1e-3 , abs=.5 ;; scale#0:ulp=3;";
     EXPECT_OK(bg_shadow(forward, &m, m.f->stream, &options, &report));
     bg_report_destroy(report);
