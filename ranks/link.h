@@ -4,11 +4,12 @@
 #define BG_RANKS_LINK_H
 
 #include "job.h"
+#include "places.h"
 #include "wire.h"
 
 #include <pthread.h>
 
-enum { BG__SENTENCE_MAX = 1000, BG__PLACE_MAX = 400 };
+enum { BG__SENTENCE_MAX = 1000 }; /* what bg_last_error() holds, with a little before it */
 
 typedef struct bg__failure {
     bg_status status;

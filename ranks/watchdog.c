@@ -16,13 +16,15 @@ enum { ANSWER_MS = 2000, RANK_0_MS = 3000, GRACE_MS = 1000, SHORTEST_TICK_MS = 1
 static void describe(bg__watchdog *w, char text[BG__PLACE_MAX])
 {
     bg__link *link = w->link;
-    char replay[BG__PLACE_MAX / 2];
+    char replay[BG__PLACE_MAX - BG__AT_MAX - 32];
+    char at[BG__AT_MAX];
     bg__track_describe(w->track, replay, sizeof replay);
     pthread_mutex_lock(&link->lock);
+    bg__cut(at, sizeof at, link->at);
     if (link->waiting)
-        snprintf(text, BG__PLACE_MAX, "waits at \"%.120s\"; %s", link->at, replay);
+        snprintf(text, BG__PLACE_MAX, "waits at \"%s\"; %s", at, replay);
     else
-        snprintf(text, BG__PLACE_MAX, "%s; its last meeting was \"%.120s\"", replay, link->at);
+        snprintf(text, BG__PLACE_MAX, "%s; its last meeting was \"%s\"", replay, at);
     pthread_mutex_unlock(&link->lock);
 }
 
@@ -72,26 +74,22 @@ static bool all_answered(bg__watchdog *w)
     return true;
 }
 
-static const char *place_of(bg__watchdog *w, int rank, char own[BG__PLACE_MAX])
+static const char *place_of(bg__watchdog *w, int rank)
 {
-    bg__peer *peer = &w->link->peers[rank];
-    if (rank == w->link->rank) {
-        describe(w, own);
-        return own;
-    }
+    const bg__peer *peer = &w->link->peers[rank];
     return peer->answered ? peer->place : has_left(w->link, rank) ? "has left the job" : "does not answer";
 }
 
-/* The ranks that tell something, as far as there is room. */
+/* Rank 0 knows of all ranks, the others of it and of themselves. */
 static void conclude(bg__watchdog *w)
 {
     bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
-    size_t room = sizeof failure.text, used = (size_t)snprintf(failure.text, room, "%s", w->why);
     char own[BG__PLACE_MAX];
-    for (int i = 0; i < w->link->size && used + 1 < room; i++)
-        if (w->link->rank == 0 || i == 0 || i == w->link->rank)
-            used += (size_t)snprintf(failure.text + used, room - used, "%s rank %d: %s", i ? ";" : ":", i,
-                                     place_of(w, i, own));
+    int size = w->link->size;
+    describe(w, own);
+    for (int i = 0; i < size; i++)
+        w->places[i].text = i == w->link->rank ? own : w->link->rank == 0 || i == 0 ? place_of(w, i) : NULL;
+    bg__say_places(failure.text, sizeof failure.text, w->why, w->places, size);
     bg__link_fail(w->link, &failure);
 }
 
@@ -166,11 +164,11 @@ static void hear(bg__watchdog *w, int rank)
 static void look_at_operation(bg__watchdog *w)
 {
     bg__link *link = w->link;
-    char why[BG__WHAT_MAX] = "";
+    char why[BG__WHAT_MAX] = "", at[BG__AT_MAX];
     pthread_mutex_lock(&link->lock);
+    bg__cut(at, sizeof at, link->at);
     if (link->stuck)
-        snprintf(why, sizeof why, "rank %d has waited %g s at \"%.120s\"", link->rank, link->timeout_ms / 1e3,
-                 link->at);
+        snprintf(why, sizeof why, "rank %d has waited %g s at \"%s\"", link->rank, link->timeout_ms / 1e3, at);
     pthread_mutex_unlock(&link->lock);
     if (why[0] != '\0')
         ask(w, why);
@@ -211,9 +209,10 @@ static double tick(const bg__watchdog *w)
     return limit < SHORTEST_TICK_MS ? SHORTEST_TICK_MS : limit > LONGEST_TICK_MS ? LONGEST_TICK_MS : limit;
 }
 
-static void listen_for(bg__watchdog *w, struct pollfd *fds)
+static void listen_for(bg__watchdog *w)
 {
     bg__link *link = w->link;
+    struct pollfd *fds = w->fds;
     double until = bg__now_ms() + tick(w);
     uint64_t news;
     for (int i = 0; i < link->size; i++)
@@ -238,10 +237,10 @@ static bool stopped(bg__watchdog *w)
     return stop;
 }
 
-static void watch(bg__watchdog *w, struct pollfd *fds)
+static void watch(bg__watchdog *w)
 {
     while (!stopped(w)) {
-        listen_for(w, fds);
+        listen_for(w);
         if (bg__link_failed(w->link)) {
             if (!w->given_up)
                 give_up(w);
@@ -258,15 +257,10 @@ static void *run(void *data)
 {
     bg__watchdog *w = data;
     enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
-    struct pollfd *fds = calloc((size_t)w->link->size + 1, sizeof *fds);
     /* it must see what fails all the same */
     bg__ignore(cudaSetDevice(w->device));
     bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
-    if (fds != NULL)
-        watch(w, fds);
-    else
-        bg__link_fail_text(w->link, BG_ERROR_OUT_OF_MEMORY, "rank %d has no memory for its watchdog", w->link->rank);
-    free(fds);
+    watch(w);
     return NULL;
 }
 
@@ -285,7 +279,12 @@ static sigset_t not_for_us(void)
 bg_status bg__watchdog_start(bg__watchdog *watchdog)
 {
     sigset_t others = not_for_us(), before;
+    size_t size = (size_t)watchdog->link->size;
     int error;
+    watchdog->fds = calloc(size + 1, sizeof *watchdog->fds);
+    watchdog->places = calloc(size, sizeof *watchdog->places);
+    if (watchdog->fds == NULL || watchdog->places == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the watchdog of rank %d", watchdog->link->rank);
     pthread_sigmask(SIG_SETMASK, &others, &before);
     error = pthread_create(&watchdog->thread, NULL, run, watchdog);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -293,14 +292,23 @@ bg_status bg__watchdog_start(bg__watchdog *watchdog)
     return error == 0 ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "the watchdog's thread: %s", strerror(error));
 }
 
+void bg__watchdog_free(bg__watchdog *watchdog)
+{
+    free(watchdog->fds);
+    free(watchdog->places);
+    watchdog->fds = NULL;
+    watchdog->places = NULL;
+}
+
 void bg__watchdog_stop(bg__watchdog *watchdog)
 {
-    if (!watchdog->running)
-        return;
-    pthread_mutex_lock(&watchdog->link->lock);
-    watchdog->link->stop = true;
-    pthread_mutex_unlock(&watchdog->link->lock);
-    bg__link_news(watchdog->link);
-    pthread_join(watchdog->thread, NULL);
+    if (watchdog->running) {
+        pthread_mutex_lock(&watchdog->link->lock);
+        watchdog->link->stop = true;
+        pthread_mutex_unlock(&watchdog->link->lock);
+        bg__link_news(watchdog->link);
+        pthread_join(watchdog->thread, NULL);
+    }
     watchdog->running = false;
+    bg__watchdog_free(watchdog);
 }

@@ -16,14 +16,18 @@ typedef struct bg__watchdog {
     pthread_t thread;
     bool running;
     /* its own */
-    bool asked;      /* where the ranks are, and for which reason */
-    double until_ms; /* when their answers are due */
+    struct pollfd *fds; /* the ranks', and that for news */
+    bg__place *places;  /* by rank */
+    bool asked;         /* where the ranks are, and for which reason */
+    double until_ms;    /* when their answers are due */
     char why[BG__WHAT_MAX];
     bool given_up;
 } bg__watchdog;
 
 bg_status bg__watchdog_start(bg__watchdog *watchdog);
-/* Returns when the thread has ended. */
+/* Returns when the thread has ended, if there is one, and frees. */
 void bg__watchdog_stop(bg__watchdog *watchdog);
+/* Frees alone, where there is no thread. */
+void bg__watchdog_free(bg__watchdog *watchdog);
 
 #endif
