@@ -4,7 +4,7 @@
 
 #include "link.h"
 
-enum { BG__PROTOCOL = 1, BG__TOKEN_MAX = 256, BG__SLACK_MS = 2000 };
+enum { BG__PROTOCOL = 2, BG__TOKEN_MAX = 256, BG__SLACK_MS = 2000 };
 
 typedef struct bg__hello {
     char magic[8];

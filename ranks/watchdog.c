@@ -9,7 +9,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { ANSWER_MS = 2000, RANK_0_MS = 3000, GRACE_MS = 1000, SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
+/* ANSWER_MS, RANK_0_MS: for the answers; for the verdict of rank 0. SETTLE_MS: a rank that answers late may just have
+ * been asleep, and move the others on. */
+enum { ANSWER_MS = 2000, RANK_0_MS = 3000, SETTLE_MS = 500, GRACE_MS = 1000 };
+enum { SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
 
 /* ---- where this rank is --------------------------------------------------------------------------------------- */
 
@@ -39,31 +42,26 @@ static bool has_left(bg__link *link, int rank)
     return left;
 }
 
-static void tell_place(bg__watchdog *w, bg__frame_type type)
+static void tell_place(bg__watchdog *w, uint64_t question)
 {
     char place[BG__PLACE_MAX];
-    bg__frame frame = {.type = type, .body = place};
+    bg__frame frame = {.type = BG__PLACE, .sequence = question, .body = place};
     describe(w, place);
     frame.bytes = strlen(place);
-    if (type == BG__STUCK)
-        memcpy(frame.what, w->why, sizeof frame.what);
     bg__link_tell(w->link, 0, &frame);
 }
 
-/* Rank 0 asks; the others tell rank 0 to. */
-static void ask(bg__watchdog *w, const char *why)
+static void ask(bg__watchdog *w)
 {
-    const bg__frame question = {.type = BG__ASK};
+    const bg__frame question = {.type = BG__ASK, .sequence = ++w->question};
     bg__link *link = w->link;
-    if (w->asked)
-        return;
     w->asked = true;
-    snprintf(w->why, sizeof w->why, "%s", why);
-    w->until_ms = bg__now_ms() + (link->rank == 0 ? ANSWER_MS : RANK_0_MS);
-    if (link->rank > 0)
-        tell_place(w, BG__STUCK);
-    for (int i = 1; link->rank == 0 && i < link->size; i++)
+    w->answered_ms = bg__now_ms();
+    w->until_ms = w->answered_ms + ANSWER_MS;
+    for (int i = 1; i < link->size; i++) {
+        link->peers[i].answered = false;
         bg__link_tell(link, i, &question);
+    }
 }
 
 static bool all_answered(bg__watchdog *w)
@@ -81,7 +79,7 @@ static const char *place_of(bg__watchdog *w, int rank)
 }
 
 /* Rank 0 knows of all ranks, the others of it and of themselves. */
-static void conclude(bg__watchdog *w)
+static void conclude(bg__watchdog *w, const char *why)
 {
     bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
     char own[BG__PLACE_MAX];
@@ -89,18 +87,21 @@ static void conclude(bg__watchdog *w)
     describe(w, own);
     for (int i = 0; i < size; i++)
         w->places[i].text = i == w->link->rank ? own : w->link->rank == 0 || i == 0 ? place_of(w, i) : NULL;
-    bg__say_places(failure.text, sizeof failure.text, w->why, w->places, size);
+    bg__say_places(failure.text, sizeof failure.text, why, w->places, size);
     bg__link_fail(w->link, &failure);
 }
 
 /* ---- what the others tell ------------------------------------------------------------------------------------- */
 
-static void note_place(bg__peer *peer, const bg__frame *frame)
+static void note_place(bg__watchdog *w, bg__peer *peer, const bg__frame *frame)
 {
     size_t bytes = frame->bytes < sizeof peer->place ? frame->bytes : sizeof peer->place - 1;
+    if (frame->sequence != w->question)
+        return;
     memcpy(peer->place, frame->body, bytes);
     peer->place[bytes] = '\0';
     peer->answered = true;
+    w->answered_ms = bg__now_ms();
 }
 
 static void note_failure(bg__link *link, const bg__frame *frame)
@@ -118,12 +119,13 @@ static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
     bg__peer *peer = &w->link->peers[rank];
     switch (frame->type) {
     case BG__FAILED: note_failure(w->link, frame); break;
-    case BG__ASK: tell_place(w, BG__PLACE); break;
-    case BG__PLACE: note_place(peer, frame); break;
+    case BG__ASK: tell_place(w, frame->sequence); break;
+    case BG__PLACE: note_place(w, peer, frame); break;
     case BG__STUCK:
-        note_place(peer, frame);
-        ask(w, frame->what);
+        memcpy(peer->why, frame->what, sizeof peer->why);
+        peer->stuck = true;
         break;
+    case BG__MOVED: peer->stuck = false; break;
     case BG__BYE:
         pthread_mutex_lock(&w->link->lock);
         peer->left = true;
@@ -138,6 +140,7 @@ static void note_end(bg__watchdog *w, int rank)
 {
     bg__link *link = w->link;
     bool expected;
+    link->peers[rank].stuck = false;
     pthread_mutex_lock(&link->lock);
     link->peers[rank].ended = true;
     expected = link->peers[rank].left || link->left;
@@ -161,27 +164,72 @@ static void hear(bg__watchdog *w, int rank)
 
 /* ---- what takes too long -------------------------------------------------------------------------------------- */
 
-static void look_at_operation(bg__watchdog *w)
+static bool is_operation_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
 {
     bg__link *link = w->link;
-    char why[BG__WHAT_MAX] = "", at[BG__AT_MAX];
+    char at[BG__AT_MAX];
+    bool stuck;
     pthread_mutex_lock(&link->lock);
     bg__cut(at, sizeof at, link->at);
-    if (link->stuck)
-        snprintf(why, sizeof why, "rank %d has waited %g s at \"%s\"", link->rank, link->timeout_ms / 1e3, at);
+    stuck = link->stuck;
     pthread_mutex_unlock(&link->lock);
-    if (why[0] != '\0')
-        ask(w, why);
+    if (stuck)
+        snprintf(why, BG__WHAT_MAX, "rank %d has waited %g s at \"%s\"", link->rank, link->timeout_ms / 1e3, at);
+    return stuck;
 }
 
-static void look_at_replay(bg__watchdog *w)
+static bool is_replay_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
 {
     double still = 0;
-    char why[BG__WHAT_MAX];
     if (w->limit_ms < 0 || !bg__track_look(w->track, &still) || still < w->limit_ms)
+        return false;
+    snprintf(why, BG__WHAT_MAX, "the replay on rank %d has not moved for %g s", w->link->rank, w->limit_ms / 1e3);
+    return true;
+}
+
+/* An operation that has waited too long has failed; a replay may move again. */
+static void look_at_own(bg__watchdog *w)
+{
+    char why[BG__WHAT_MAX] = "";
+    bg__frame frame = {.type = BG__MOVED};
+    bool stuck = is_operation_stuck(w, why) || is_replay_stuck(w, why);
+    if (stuck == w->stuck)
         return;
-    snprintf(why, sizeof why, "the replay on rank %d has not moved for %g s", w->link->rank, w->limit_ms / 1e3);
-    ask(w, why);
+    w->stuck = stuck;
+    if (stuck) {
+        memcpy(w->why, why, sizeof w->why);
+        memcpy(frame.what, why, sizeof frame.what);
+        frame.type = BG__STUCK;
+    }
+    if (w->link->rank > 0) {
+        w->until_ms = bg__now_ms() + RANK_0_MS;
+        bg__link_tell(w->link, 0, &frame);
+    }
+}
+
+/* Why there has to be a verdict; NULL: nobody is stuck. */
+static const char *reason_of(const bg__watchdog *w)
+{
+    const bg__link *link = w->link;
+    if (w->stuck)
+        return w->why;
+    for (int i = 1; link->rank == 0 && i < link->size; i++)
+        if (link->peers[i].stuck)
+            return link->peers[i].why;
+    return NULL;
+}
+
+static void judge(bg__watchdog *w)
+{
+    const char *why = reason_of(w);
+    bool zero = w->link->rank == 0;
+    double now = bg__now_ms();
+    if (why == NULL)
+        w->asked = false;
+    else if (zero && !w->asked)
+        ask(w);
+    else if (now >= w->until_ms || (zero && all_answered(w) && now >= w->answered_ms + SETTLE_MS))
+        conclude(w, why);
 }
 
 /* What was in flight may end by itself, unless it is known that it does not. */
@@ -204,7 +252,7 @@ static void give_up(bg__watchdog *w)
 static double tick(const bg__watchdog *w)
 {
     double limit = w->limit_ms < 0 ? LONGEST_TICK_MS : w->limit_ms / 4;
-    if (!w->given_up && bg__link_failed(w->link))
+    if (!w->given_up && (bg__link_failed(w->link) || reason_of(w) != NULL))
         limit = SHORTEST_TICK_MS;
     return limit < SHORTEST_TICK_MS ? SHORTEST_TICK_MS : limit > LONGEST_TICK_MS ? LONGEST_TICK_MS : limit;
 }
@@ -218,8 +266,6 @@ static void listen_for(bg__watchdog *w)
     for (int i = 0; i < link->size; i++)
         fds[i] = (struct pollfd){link->peers[i].ended ? -1 : link->peers[i].watch, POLLIN, 0};
     fds[link->size] = (struct pollfd){link->news_event, POLLIN, 0};
-    if (w->asked && !w->given_up && w->until_ms < until)
-        until = w->until_ms;
     bg__wait(fds, (size_t)link->size + 1, until);
     if (fds[link->size].revents)
         (void)!read(link->news_event, &news, sizeof news); /* that there is news is all that counts */
@@ -246,10 +292,8 @@ static void watch(bg__watchdog *w)
                 give_up(w);
             continue;
         }
-        look_at_operation(w);
-        look_at_replay(w);
-        if (w->asked && (bg__now_ms() >= w->until_ms || (w->link->rank == 0 && all_answered(w))))
-            conclude(w);
+        look_at_own(w);
+        judge(w);
     }
 }
 

@@ -23,9 +23,10 @@ typedef enum bg__frame_type {
     BG__RESULT,
     /* beside them */
     BG__FAILED, /* what: nothing; body: bg__failure */
-    BG__ASK,    /* where are you? */
-    BG__PLACE,  /* body: the text */
-    BG__STUCK,  /* what: why; body: the place */
+    BG__ASK,    /* where are you? The sequence is the question's */
+    BG__PLACE,  /* body: the text; with the question's sequence */
+    BG__STUCK,  /* what: why */
+    BG__MOVED,  /* no more stuck */
     BG__BYE
 } bg__frame_type;
 

@@ -13,6 +13,9 @@
  * A failure is everybody's and final: each later call returns it with the first one's sentence, and NCCL's communicator
  * is aborted, a second later where it came from the ranks' own calls, so that no stream waits for ever.
  *
+ * A replay that has not moved for the watchdog's time is given up on all ranks when they have told where they are, up
+ * to 3 seconds later; where it moves again before that, on none. An operation that has waited too long has failed.
+ *
  * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own. */
 #ifndef BREAKGRAPH_COMM_H
 #define BREAKGRAPH_COMM_H

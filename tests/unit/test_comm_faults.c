@@ -388,6 +388,51 @@ static void test_slow_replay(void **state)
     assert_string_equal(members_said[1], "");
 }
 
+/* A replay moves again after its rank has called for a verdict, which waits for the last rank: that one sleeps. Nothing
+ * has failed on any rank. The next one that does not move fails, and the sentence tells where the ranks are then. */
+static int moves_again(struct member *m)
+{
+    const int *slow = m->argument;
+    const bg_ranks *ranks;
+    bg_comm *comm = NULL;
+    m->options.watchdog = 1;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    ranks = bg_comm_ranks(comm);
+    EXPECT_BG(bg_comm_barrier(comm, "the first"));
+    if (is_last(m)) {
+        if (fork() == 0) {
+            pass_time(4);
+            kill(getppid(), SIGCONT);
+            _exit(0);
+        }
+        raise(SIGSTOP);
+    } else if (m->rank == *slow) {
+        EXPECT_BG(ranks->enter(ranks->user, "bucket 4", 0, 1));
+        pass_time(2);
+        ranks->leave(ranks->user);
+    }
+    EXPECT_BG(bg_comm_barrier(comm, "the second"));
+    if (m->rank == *slow)
+        EXPECT_BG(ranks->enter(ranks->user, "bucket 8", 1, 1));
+    while (bg_comm_check(comm) == BG_OK)
+        pass_time(0.01);
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "bucket 8, replay 1, has queued none of its 1 steps");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "2: in no replay; its last meeting was \"the second\"");
+    if (m->rank == *slow)
+        ranks->leave(ranks->user);
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+static void test_moves_again(void **state)
+{
+    (void)state;
+    need_ranks(3);
+    for (int slow = 0; slow < 2; slow++)
+        run_members(3, moves_again, &slow);
+}
+
 /* The last rank gives up; the others are freed from their streams. */
 static int aborted(struct member *m)
 {
@@ -445,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_too_late),
         cmocka_unit_test(test_watchdog),
         cmocka_unit_test(test_slow_replay),
+        cmocka_unit_test(test_moves_again),
         cmocka_unit_test(test_abort),
         cmocka_unit_test(test_destroyed_in_flight),
     };
