@@ -320,14 +320,20 @@ static sigset_t not_for_us(void)
     return set;
 }
 
+/* The thread itself allocates nothing: a child after fork() could not tell what it was at. */
 bg_status bg__watchdog_start(bg__watchdog *watchdog)
 {
     sigset_t others = not_for_us(), before;
     size_t size = (size_t)watchdog->link->size;
+    bool reserved;
     int error;
     watchdog->fds = calloc(size + 1, sizeof *watchdog->fds);
     watchdog->places = calloc(size, sizeof *watchdog->places);
-    if (watchdog->fds == NULL || watchdog->places == NULL)
+    reserved = watchdog->fds != NULL && watchdog->places != NULL;
+    for (size_t i = 0; i < size && reserved; i++)
+        if (watchdog->link->peers[i].watch >= 0)
+            reserved = bg__reader_reserve(&watchdog->link->peers[i].from_watch);
+    if (!reserved)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the watchdog of rank %d", watchdog->link->rank);
     pthread_sigmask(SIG_SETMASK, &others, &before);
     error = pthread_create(&watchdog->thread, NULL, run, watchdog);

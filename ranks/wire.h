@@ -49,6 +49,8 @@ typedef enum bg__read { BG__READ_NOTHING, BG__READ_FRAME, BG__READ_END, BG__READ
 /* NOTHING: no whole frame is there yet. END: the connection is closed or broken. A frame is there until the next call.
  */
 bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame);
+/* Room for any frame, so that reading allocates nothing. False: there is no memory. */
+bool bg__reader_reserve(bg__reader *reader);
 void bg__reader_free(bg__reader *reader);
 /* False: the connection is gone, or full until the end of time. */
 bool bg__frame_send(int fd, const bg__frame *frame, double until_ms);

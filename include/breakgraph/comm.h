@@ -16,7 +16,12 @@
  * A replay that has not moved for the watchdog's time is given up on all ranks when they have told where they are, up
  * to 3 seconds later; where it moves again before that, on none. An operation that has waited too long has failed.
  *
- * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own. */
+ * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own.
+ *
+ * fork(): a communicator is not for a child of its process. There each call is INVALID_ARGUMENT, bg_comm_nccl NULL, and
+ * the other ranks hear of nothing; bg_comm_destroy, and bg_graph_destroy of what retains it, only free the child's
+ * memory and close its copies of the connections. A child that goes on without exec should do so: until then the others
+ * do not see it when the rank itself dies. */
 #ifndef BREAKGRAPH_COMM_H
 #define BREAKGRAPH_COMM_H
 
