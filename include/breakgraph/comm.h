@@ -40,7 +40,8 @@ typedef struct bg_comm_options {
     int port;                   /* 0: MASTER_PORT (one above it under torchrun, whose own store has that) */
     const char *bind;           /* NULL: BG_RANKS_BIND, else loopback; another needs a token */
     const char *token;          /* NULL: BG_RANKS_TOKEN */
-    double timeout;             /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60 */
+    double timeout;             /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60. The system's
+                                 * resolver has its own limits: where address is a name, it may take longer */
     double watchdog;            /* seconds without progress after which a replay is given up; 0: BG_RANKS_WATCHDOG, else
                                  * timeout; below 0: never */
     bool set_device;            /* true: the current device becomes local_rank modulo the devices there are */
