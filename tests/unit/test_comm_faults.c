@@ -460,6 +460,75 @@ static void test_abort(void **state)
         run_members(size, aborted, NULL);
 }
 
+/* ---- after the abort -------------------------------------------------------------------------------------------- */
+
+static int bodies;
+
+/* A call's values are its graph's for as long as that lives: not NCCL's communicator, which goes with a failure. */
+BG_EAGER_OP(asking_sum, BG_INOUT(x), BG_VALUE(bg_comm *, comm))
+{
+    ncclComm_t nccl = bg_comm_nccl(args->comm);
+    bodies++;
+    if (!nccl)
+        return bg_comm_check(args->comm);
+    return ncclAllReduce(args->x.data, args->x.data, 1, ncclInt, ncclSum, nccl, stream) == ncclSuccess ? BG_OK
+                                                                                                       : BG_ERROR_NCCL;
+}
+
+static bg_status forward_asking(void *user, cudaStream_t stream)
+{
+    const struct model *model = user;
+    bg_tensor x = bg_tensor_1d(model->device, BG_I32, 1);
+    bg_status status = forward(user, stream);
+    return status == BG_OK ? BG_CALL(asking_sum, stream, .x = x, .comm = model->comm) : status;
+}
+
+/* Graphs and the communicator go in either order; nothing asks NCCL for what it has freed. */
+static int used_after_abort(struct member *m)
+{
+    const bool *graph_first = m->argument;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    struct model model = {0};
+    bg_graph *graph = NULL;
+    int before;
+    if (prepare(m, &model))
+        return 1;
+    options.ranks = model.ranks;
+    EXPECT_BG(forward_asking(&model, model.stream));
+    EXPECT_BG(bg_capture_forward(&graph, forward_asking, &model, model.stream, &options));
+    EXPECT_BG(bg_replay(graph, model.stream));
+    EXPECT_CUDA(cudaStreamSynchronize(model.stream));
+    EXPECT_BG(bg_comm_barrier(model.comm, "the last"));
+    if (is_last(m))
+        bg_comm_abort(model.comm, "its input is gone");
+    while (bg_comm_nccl(model.comm))
+        pass_time(0.01);
+    before = bodies;
+    EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has given up: its input is gone");
+    EXPECT(bodies == before);
+    EXPECT_SAID(BG_CALL(asking_sum, model.stream, .x = bg_tensor_1d(model.device, BG_I32, 1), .comm = model.comm),
+                BG_ERROR_RANKS, "has given up: its input is gone");
+    bg_comm_abort(model.comm, "again");
+    if (*graph_first)
+        bg_graph_destroy(graph);
+    bg_comm_destroy(model.comm);
+    model.comm = NULL;
+    if (!*graph_first) {
+        EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has given up: its input is gone");
+        bg_graph_destroy(graph);
+    }
+    return end(&model);
+}
+
+static void test_used_after_abort(void **state)
+{
+    const bool graph_first[] = {true, false};
+    (void)state;
+    need_ranks(2);
+    for (int i = 0; i < 2; i++)
+        run_members(2, used_after_abort, &graph_first[i]);
+}
+
 /* Destroyed with a replay in flight that the others never join: the watchdog ends it. */
 static int destroyed_in_flight(struct member *m)
 {
@@ -484,15 +553,11 @@ static void test_destroyed_in_flight(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks_that_go),
-        cmocka_unit_test(test_stops_at_answer),
-        cmocka_unit_test(test_killed_at_replay),
-        cmocka_unit_test(test_too_late),
-        cmocka_unit_test(test_watchdog),
-        cmocka_unit_test(test_slow_replay),
-        cmocka_unit_test(test_moves_again),
-        cmocka_unit_test(test_abort),
-        cmocka_unit_test(test_destroyed_in_flight),
+        cmocka_unit_test(test_ranks_that_go),    cmocka_unit_test(test_stops_at_answer),
+        cmocka_unit_test(test_killed_at_replay), cmocka_unit_test(test_too_late),
+        cmocka_unit_test(test_watchdog),         cmocka_unit_test(test_slow_replay),
+        cmocka_unit_test(test_moves_again),      cmocka_unit_test(test_abort),
+        cmocka_unit_test(test_used_after_abort), cmocka_unit_test(test_destroyed_in_flight),
     };
     return cmocka_run_group_tests_name("comm_faults", tests, NULL, NULL);
 }
