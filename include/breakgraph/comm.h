@@ -13,8 +13,9 @@
  * A failure is everybody's and final: each later call returns it with the first one's sentence, and NCCL's communicator
  * is aborted, a second later where it came from the ranks' own calls, so that no stream waits for ever.
  *
- * A replay that has not moved for the watchdog's time is given up on all ranks when they have told where they are, up
- * to 3 seconds later; where it moves again before that, on none. An operation that has waited too long has failed.
+ * A replay (an eager run of a runner is one here) that has not moved for the watchdog's time is given up on all ranks
+ * when they have told where they are, up to 3 seconds later; where it moves again before that, on none. An operation
+ * that has waited too long has failed.
  *
  * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own.
  *
@@ -42,8 +43,8 @@ typedef struct bg_comm_options {
     const char *token;          /* NULL: BG_RANKS_TOKEN */
     double timeout;             /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60. The system's
                                  * resolver has its own limits: where address is a name, it may take longer */
-    double watchdog;            /* seconds without progress after which a replay is given up; 0: BG_RANKS_WATCHDOG, else
-                                 * timeout; below 0: never */
+    double watchdog;            /* seconds without progress after which a replay, or an eager run of a runner, is given
+                                 * up; 0: BG_RANKS_WATCHDOG, else timeout; below 0: never */
     bool set_device;            /* true: the current device becomes local_rank modulo the devices there are */
 } bg_comm_options;
 #define BG_COMM_OPTIONS_INIT                                                                                           \
