@@ -10,19 +10,30 @@
 #include <string.h>
 #include <unistd.h>
 
-static bg_status look_up(const char *address, int port, struct addrinfo **found)
+bg_status bg__look_up(const char *address, int port, struct addrinfo **found)
 {
-    struct addrinfo hints = {.ai_flags = AI_NUMERICSERV, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo hints = {
+        .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     char service[16];
     int error;
     snprintf(service, sizeof service, "%d", port);
     error = getaddrinfo(address, service, &hints, found);
+    if (error == EAI_NONAME) {
+        hints.ai_flags = AI_NUMERICSERV;
+        error = getaddrinfo(address, service, &hints, found);
+    }
     if (error == 0)
         return BG_OK;
     *found = NULL;
     return bg__fail(error == EAI_MEMORY ? BG_ERROR_OUT_OF_MEMORY : BG_ERROR_IO,
                     "the address \"%s\" of rank 0 is unknown: %s; see MASTER_ADDR and BG_RANKS_BIND", address,
                     error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
+}
+
+void bg__addresses_free(struct addrinfo *found)
+{
+    if (found != NULL)
+        freeaddrinfo(found);
 }
 
 static bool is_own(const struct sockaddr *address)
@@ -39,16 +50,12 @@ static bool is_own(const struct sockaddr *address)
     return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
 }
 
-bg_status bg__is_loopback(const char *address, int port, bool *loopback)
+bool bg__are_loopback(const struct addrinfo *found)
 {
-    struct addrinfo *found = NULL;
-    bg_status status = look_up(address, port, &found);
-    *loopback = status == BG_OK;
-    for (const struct addrinfo *one = found; one != NULL; one = one->ai_next)
-        *loopback = *loopback && is_own(one->ai_addr);
-    if (found != NULL)
-        freeaddrinfo(found);
-    return status;
+    bool loopback = true;
+    for (; found != NULL; found = found->ai_next)
+        loopback = loopback && is_own(found->ai_addr);
+    return loopback;
 }
 
 static void name_of(const struct sockaddr_storage *address, socklen_t bytes, char text[BG__NAME_MAX])
@@ -88,26 +95,22 @@ static int listen_at(const struct addrinfo *at)
     return -1;
 }
 
-bg_status bg__listen(const char *address, int port, int *fd, char text[BG__NAME_MAX])
+bg_status bg__listen(const struct addrinfo *found, const char *address, int port, int *fd, char text[BG__NAME_MAX])
 {
-    struct addrinfo *found = NULL;
-    bg_status status = BG_OK;
     struct sockaddr_storage own = {0};
     socklen_t bytes = sizeof own;
 
     *fd = -1;
-    BG__TRY(look_up(address, port, &found));
-    for (const struct addrinfo *one = found; one != NULL && *fd < 0; one = one->ai_next)
-        *fd = listen_at(one);
+    for (; found != NULL && *fd < 0; found = found->ai_next)
+        *fd = listen_at(found);
     if (*fd < 0)
-        status = bg__fail(BG_ERROR_IO, "rank 0 cannot listen on %s port %d: %s%s", address, port, strerror(errno),
-                          errno == EADDRINUSE ? "; another job may run there: choose another MASTER_PORT" : "");
-    else if (getsockname(*fd, (struct sockaddr *)&own, &bytes) == 0)
+        return bg__fail(BG_ERROR_IO, "rank 0 cannot listen on %s port %d: %s%s", address, port, strerror(errno),
+                        errno == EADDRINUSE ? "; another job may run there: choose another MASTER_PORT" : "");
+    if (getsockname(*fd, (struct sockaddr *)&own, &bytes) == 0)
         name_of(&own, bytes, text);
-done:
-    if (found != NULL)
-        freeaddrinfo(found);
-    return status;
+    else
+        snprintf(text, BG__NAME_MAX, "an unknown address");
+    return BG_OK;
 }
 
 /* Messages are small, and someone waits for each. Where that cannot be set they are late, not wrong. */
@@ -152,21 +155,17 @@ static int connect_to(const struct addrinfo *to, double until_ms, int *fd)
     return error;
 }
 
-bg_status bg__connect(const char *address, int port, double until_ms, int *fd)
+bg_status bg__connect(const struct addrinfo *found, const char *address, int port, double until_ms, int *fd)
 {
-    struct addrinfo *found = NULL;
     int error = 0;
-    bg_status status = look_up(address, port, &found);
     *fd = -1;
-    for (const struct addrinfo *one = found; one != NULL && *fd < 0; one = one->ai_next)
-        error = connect_to(one, until_ms, fd);
+    for (; found != NULL && *fd < 0; found = found->ai_next)
+        error = connect_to(found, until_ms, fd);
     if (*fd >= 0)
         hurry(*fd);
     else if (error == EMFILE || error == ENFILE || error == EACCES || error == EAFNOSUPPORT)
-        status = bg__fail(BG_ERROR_IO, "rank 0 at %s port %d cannot be reached: %s", address, port, strerror(error));
-    if (found != NULL)
-        freeaddrinfo(found);
-    return status;
+        return bg__fail(BG_ERROR_IO, "rank 0 at %s port %d cannot be reached: %s", address, port, strerror(error));
+    return BG_OK;
 }
 
 /* ---- whose connection ----------------------------------------------------------------------------------------- */

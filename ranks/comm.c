@@ -20,9 +20,12 @@ static bg_status ranks_agree(void *user, const char *what, const char *text)
 static bg_status ranks_any(void *user, const char *what, bool mine, bool *any)
 {
     bg_comm *comm = user;
-    unsigned char own = mine, *all = calloc((size_t)comm->link.size, 1);
+    unsigned char own = mine, *all;
     bg_status status;
     *any = mine;
+    if (bg__forked(comm))
+        return bg__forked_fail(comm, what);
+    all = calloc((size_t)comm->link.size, 1);
     if (all == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no memory for %d answers", what, comm->link.size);
     BG__TRY(bg__exchange(&comm->link, BG__ANY, what, &own, sizeof own, all));
@@ -36,6 +39,10 @@ done:
 static void retain(void *user)
 {
     bg_comm *comm = user;
+    if (bg__forked(comm)) {
+        comm->references++;
+        return;
+    }
     pthread_mutex_lock(&comm->link.lock);
     comm->references++;
     pthread_mutex_unlock(&comm->link.lock);
@@ -44,7 +51,7 @@ static void retain(void *user)
 static bg_status enter(void *user, const char *graph, uint64_t replay, int steps)
 {
     bg_comm *comm = user;
-    bg_status status = bg__link_check(&comm->link);
+    bg_status status = bg__forked(comm) ? bg__forked_fail(comm, graph) : bg__link_check(&comm->link);
     if (status == BG_OK)
         bg__track_enter(&comm->track, graph, replay, steps);
     return status;
@@ -53,14 +60,15 @@ static bg_status enter(void *user, const char *graph, uint64_t replay, int steps
 static bg_status step(void *user, int number, const char *text, cudaStream_t stream)
 {
     bg_comm *comm = user;
-    bg_status status = bg__link_check(&comm->link);
+    bg_status status = bg__forked(comm) ? bg__forked_fail(comm, text) : bg__link_check(&comm->link);
     return status != BG_OK ? status : bg__track_step(&comm->track, number, text, stream);
 }
 
 static void leave(void *user)
 {
     bg_comm *comm = user;
-    bg__track_leave(&comm->track);
+    if (!bg__forked(comm))
+        bg__track_leave(&comm->track);
 }
 
 static void abort_all(void *user)
@@ -101,6 +109,10 @@ static void release(void *user)
 {
     bg_comm *comm = user;
     bool last;
+    if (bg__forked(comm)) {
+        bg__forked_release(comm);
+        return;
+    }
     pthread_mutex_lock(&comm->link.lock);
     last = --comm->references == 0;
     pthread_mutex_unlock(&comm->link.lock);
@@ -195,6 +207,8 @@ bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options)
     made->track.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     status = bg__link_init(&made->link, &job);
     if (status == BG_OK)
+        status = bg__forked_init(made);
+    if (status == BG_OK)
         status = create(made, &job, &taken);
     if (status == BG_OK)
         *comm = made;
@@ -209,6 +223,11 @@ void bg_comm_abort(bg_comm *comm, const char *why)
     bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
     if (comm == NULL)
         return;
+    if (bg__forked(comm)) {
+        (void)bg__forked_fail(comm, __func__); /* for the sentence */
+        bg__warn("%s", bg_last_error());
+        return;
+    }
     snprintf(failure.text, sizeof failure.text, "rank %d has given up: %s", comm->link.rank, why ? why : "no reason");
     bg__link_fail(&comm->link, &failure);
 }
@@ -217,6 +236,7 @@ void bg_comm_destroy(bg_comm *comm)
 {
     if (comm == NULL)
         return;
-    bg__link_leave(&comm->link);
+    if (!bg__forked(comm))
+        bg__link_leave(&comm->link);
     release(comm);
 }

@@ -252,21 +252,16 @@ done:
     return status;
 }
 
-static bg_status check_bind(const bg__job *job)
+static bg_status check_bind(const bg__job *job, const struct addrinfo *found)
 {
-    bool loopback = true;
-    bg_status status = BG_OK;
     if (job->bind != NULL)
-        return bg__need_token(job, job->bind);
-    BG__TRY(bg__is_loopback(job->address, job->port, &loopback));
-    if (!loopback)
-        status =
-            bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                     "rank 0 is at %s, which others can reach, too; set BG_RANKS_BIND to the address to listen on, "
-                     "and BG_RANKS_TOKEN to the same secret on all ranks",
-                     job->address);
-done:
-    return status;
+        return bg__need_token(job, job->bind, found);
+    if (bg__are_loopback(found))
+        return BG_OK;
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                    "rank 0 is at %s, which others can reach, too; set BG_RANKS_BIND to the address to listen on, "
+                    "and BG_RANKS_TOKEN to the same secret on all ranks",
+                    job->address);
 }
 
 static bool all_told(const bg__link *link)
@@ -288,11 +283,11 @@ static bg_status end_job(door *d, bg_status status)
     return bg__fail(status, "%s", d->failure.text);
 }
 
-static bg_status gather_ranks(door *d)
+static bg_status gather_ranks(door *d, const struct addrinfo *found)
 {
     const bg__frame welcome = {.type = BG__WELCOME};
     bg_status status = BG_OK;
-    BG__TRY(bg__listen(d->job->bind ? d->job->bind : d->job->address, d->job->port, &d->listener, d->name));
+    BG__TRY(bg__listen(found, d->job->bind ? d->job->bind : d->job->address, d->job->port, &d->listener, d->name));
     while (!all_there(d->link)) {
         if (bg__now_ms() >= d->until_ms) {
             char why[64];
@@ -310,13 +305,16 @@ done:
 bg_status bg__open_door(bg__link *link, const bg__job *job)
 {
     door d = {.link = link, .job = job, .listener = -1, .until_ms = bg__now_ms() + link->timeout_ms};
+    struct addrinfo *found = NULL;
     bg_status status = BG_OK;
     for (int i = 0; i < CANDIDATES; i++)
         d.candidates[i].fd = -1;
-    BG__TRY(check_bind(job));
+    BG__TRY(bg__look_up(job->bind ? job->bind : job->address, job->port, &found));
+    BG__TRY(check_bind(job, found));
     BG__TRY(bg__hello_make(job, &d.own));
-    status = gather_ranks(&d);
+    status = gather_ranks(&d, found);
 done:
+    bg__addresses_free(found);
     for (int i = 0; i < CANDIDATES; i++)
         drop(&d.candidates[i]);
     bg__close(&d.listener);

@@ -253,9 +253,11 @@ bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, co
     double until = bg__now_ms() + link->timeout_ms;
     bg_status status = BG_OK;
 
-    if (bytes > BG__BODY_MAX / (size_t)link->size)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %zu bytes of each of %d ranks are too many; %d together", what,
-                        bytes, link->size, BG__BODY_MAX);
+    /* rank 0 answers with what all have sent, where someone asks for it */
+    if (all != NULL && bytes > BG__BODY_MAX / (size_t)link->size)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "%s: %zu bytes of each of %d ranks are too many; allowed are %d together, %zu of each", what,
+                        bytes, link->size, BG__BODY_MAX, BG__BODY_MAX / (size_t)link->size);
     BG__TRY(bg__link_check(link));
     begin(link, what);
     own.sequence = link->sequence++;

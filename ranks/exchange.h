@@ -5,7 +5,8 @@
 #include "link.h"
 
 /* An operation of this type (BARRIER to GATHER). bytes is the same on all ranks but for AGREE, whose bodies are those
- * of bg__agree. all: room for size times bytes; NULL where nobody asks. A failure is everybody's. */
+ * of bg__agree. all: room for size times bytes,
+ * BG__BODY_MAX at most; NULL where nobody asks. A failure is everybody's. */
 bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, const void *mine, size_t bytes,
                        void *all);
 bg_status bg__agree(bg__link *link, const char *what, const char *text);

@@ -37,18 +37,11 @@ bool bg__hello_same_token(const bg__hello *a, const bg__hello *b)
     return differ == 0;
 }
 
-bg_status bg__need_token(const bg__job *job, const char *address)
+bg_status bg__need_token(const bg__job *job, const char *address, const struct addrinfo *found)
 {
-    bool loopback = true;
-    bg_status status = BG_OK;
-    if (job->token != NULL)
+    if (job->token != NULL || bg__are_loopback(found))
         return BG_OK;
-    BG__TRY(bg__is_loopback(address, job->port, &loopback));
-    if (!loopback)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "rank 0 is at %s, which others can reach, too; set BG_RANKS_TOKEN to the same secret on all "
-                          "ranks",
-                          address);
-done:
-    return status;
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                    "rank 0 is at %s, which others can reach, too; set BG_RANKS_TOKEN to the same secret on all ranks",
+                    address);
 }

@@ -10,6 +10,7 @@ enum { RETRY_MS = 20, OWN_MS = 1000 };
 typedef struct guest {
     bg__link *link;
     const bg__job *job;
+    struct addrinfo *found; /* looked up once: a resolver that fails later does not matter */
     bg__hello own;
     double until_ms;
     const char *last; /* what rank 0's place did last */
@@ -43,7 +44,7 @@ static bg_status introduce(guest *g, bool watch, int *fd, bool *again)
     bg_status status = BG_OK;
     *again = false;
     g->own.watch = watch;
-    BG__TRY(bg__connect(g->job->address, g->job->port, g->until_ms, fd));
+    BG__TRY(bg__connect(g->found, g->job->address, g->job->port, g->until_ms, fd));
     if (*fd < 0) {
         g->last = "nobody listens there";
         *again = true;
@@ -135,10 +136,14 @@ done:
 
 static bg_status knock(bg__link *link, const bg__job *job)
 {
-    guest g = {.link = link, .job = job, .until_ms = bg__now_ms() + link->timeout_ms, .last = ""};
+    guest g = {.link = link,
+               .job = job,
+               .until_ms = bg__now_ms() + link->timeout_ms,
+               .last = "its address was looked up that long"};
     bool welcome = false;
     bg_status status = BG_OK;
-    BG__TRY(bg__need_token(job, job->address));
+    BG__TRY(bg__look_up(job->address, job->port, &g.found));
+    BG__TRY(bg__need_token(job, job->address, g.found));
     BG__TRY(bg__hello_make(job, &g.own));
     while (!welcome) {
         if (bg__now_ms() >= g.until_ms) {
@@ -150,6 +155,7 @@ static bg_status knock(bg__link *link, const bg__job *job)
         BG__TRY(try_to_join(&g, &welcome));
     }
 done:
+    bg__addresses_free(g.found);
     return status;
 }
 

@@ -4,11 +4,12 @@
 #define BG_RANKS_LINK_H
 
 #include "job.h"
+#include "places.h"
 #include "wire.h"
 
 #include <pthread.h>
 
-enum { BG__SENTENCE_MAX = 1000, BG__PLACE_MAX = 400 };
+enum { BG__SENTENCE_MAX = 1000 }; /* what bg_last_error() holds, with a little before it */
 
 typedef struct bg__failure {
     bg_status status;
@@ -21,9 +22,9 @@ typedef struct bg__peer {
     uint64_t instance; /* of its process: both connections are of one */
     bool left, ended;  /* it has said goodbye; its connection is closed. With the lock */
     bg__reader from_work, from_watch;
-    /* of the watchdog's thread */
-    bool answered;
-    char place[BG__PLACE_MAX];
+    /* of the watchdog's thread, on rank 0 */
+    bool answered, stuck;
+    char place[BG__PLACE_MAX], why[BG__WHAT_MAX]; /* where it is; why it is stuck */
 } bg__peer;
 
 typedef struct bg__link {

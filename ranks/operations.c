@@ -20,6 +20,10 @@ struct ncclComm *bg_comm_nccl(bg_comm *comm)
     ncclComm_t nccl;
     if (comm == NULL)
         return NULL;
+    if (bg__forked(comm)) {
+        (void)bg__forked_fail(comm, __func__); /* for the sentence */
+        return NULL;
+    }
     pthread_mutex_lock(&comm->nccl_lock);
     nccl = comm->nccl;
     pthread_mutex_unlock(&comm->nccl_lock);
@@ -37,6 +41,7 @@ bg_status bg_comm_check(bg_comm *comm)
     char text[512] = "";
     bg_status status;
     BG__NEED(comm);
+    BG__NEED_UNFORKED(comm);
     BG__TRY(bg__link_check(&comm->link));
     if (bg__nccl_error(comm, text, sizeof text) == ncclSuccess)
         return BG_OK;
@@ -55,6 +60,7 @@ bg_status bg_comm_barrier(bg_comm *comm, const char *what)
 {
     BG__NEED(comm);
     BG__NEED(what);
+    BG__NEED_UNFORKED(comm);
     return bg__exchange(&comm->link, BG__BARRIER, what, NULL, 0, NULL);
 }
 
@@ -63,6 +69,7 @@ bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text)
     BG__NEED(comm);
     BG__NEED(what);
     BG__NEED(text);
+    BG__NEED_UNFORKED(comm);
     return bg__agree(&comm->link, what, text);
 }
 
@@ -73,6 +80,7 @@ bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *la
     BG__NEED(comm);
     BG__NEED(what);
     BG__NEED(largest);
+    BG__NEED_UNFORKED(comm);
     all = calloc((size_t)comm->link.size, sizeof *all);
     if (all == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no memory for %d numbers", what, comm->link.size);
@@ -93,5 +101,6 @@ bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *mine, size
         BG__NEED(mine);
         BG__NEED(all);
     }
+    BG__NEED_UNFORKED(comm);
     return bg__exchange(&comm->link, BG__GATHER, what, mine, bytes, all);
 }

@@ -1,6 +1,8 @@
 /* The ring of events. */
 #include "track.h"
 
+#include "places.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +42,7 @@ static void collect(bg__track *track)
 void bg__track_enter(bg__track *track, const char *graph, uint64_t replay, int steps)
 {
     pthread_mutex_lock(&track->lock);
-    snprintf(track->now.graph, sizeof track->now.graph, "%s", graph);
+    bg__cut(track->now.graph, sizeof track->now.graph, graph);
     track->now.text[0] = '\0';
     track->now.replay = replay;
     track->now.steps = steps;
@@ -77,7 +79,7 @@ bg_status bg__track_step(bg__track *track, int step, const char *text, cudaStrea
     int place;
 
     pthread_mutex_lock(&track->lock);
-    snprintf(track->now.text, sizeof track->now.text, "%s", text);
+    bg__cut(track->now.text, sizeof track->now.text, text);
     track->now.step = step;
     track->moved_ms = bg__now_ms();
     place = next_place(track);

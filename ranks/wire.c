@@ -89,6 +89,11 @@ static bool make_room(bg__reader *reader, size_t bytes)
     return true;
 }
 
+bool bg__reader_reserve(bg__reader *reader)
+{
+    return make_room(reader, sizeof(header) + BG__WHAT_MAX + reader->most);
+}
+
 /* How many bytes the frame has, as far as one can tell; 0: it is none. */
 static size_t wanted(const bg__reader *reader)
 {

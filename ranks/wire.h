@@ -23,9 +23,10 @@ typedef enum bg__frame_type {
     BG__RESULT,
     /* beside them */
     BG__FAILED, /* what: nothing; body: bg__failure */
-    BG__ASK,    /* where are you? */
-    BG__PLACE,  /* body: the text */
-    BG__STUCK,  /* what: why; body: the place */
+    BG__ASK,    /* where are you? The sequence is the question's */
+    BG__PLACE,  /* body: the text; with the question's sequence */
+    BG__STUCK,  /* what: why */
+    BG__MOVED,  /* no more stuck */
     BG__BYE
 } bg__frame_type;
 
@@ -48,18 +49,26 @@ typedef enum bg__read { BG__READ_NOTHING, BG__READ_FRAME, BG__READ_END, BG__READ
 /* NOTHING: no whole frame is there yet. END: the connection is closed or broken. A frame is there until the next call.
  */
 bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame);
+/* Room for any frame, so that reading allocates nothing. False: there is no memory. */
+bool bg__reader_reserve(bg__reader *reader);
 void bg__reader_free(bg__reader *reader);
 /* False: the connection is gone, or full until the end of time. */
 bool bg__frame_send(int fd, const bg__frame *frame, double until_ms);
 
-/* -1 where it failed, with the sentence. text: for messages, "127.0.0.1:4000". */
-bg_status bg__listen(const char *address, int port, int *fd, char text[BG__NAME_MAX]);
+/* The addresses that a name stands for, which the caller frees (bg__addresses_free; NULL is fine). A number is not
+ * looked up; for a name it takes as long as the system's resolver does. */
+struct addrinfo;
+bg_status bg__look_up(const char *address, int port, struct addrinfo **found);
+void bg__addresses_free(struct addrinfo *found);
+/* Whether all of them are this machine's alone. */
+bool bg__are_loopback(const struct addrinfo *found);
+/* A socket at the first of them that takes one; -1 where none does, with the sentence, which names the address as it
+ * was looked up. text: for messages, "127.0.0.1:4000". */
+bg_status bg__listen(const struct addrinfo *found, const char *address, int port, int *fd, char text[BG__NAME_MAX]);
 /* *fd -1 and BG_OK: nobody listens there, yet. */
-bg_status bg__connect(const char *address, int port, double until_ms, int *fd);
+bg_status bg__connect(const struct addrinfo *found, const char *address, int port, double until_ms, int *fd);
 /* *fd -1: nobody came, or has gone again. */
 bg_status bg__accept(int listener, int *fd);
-/* Whether all that the name stands for is this machine alone. */
-bg_status bg__is_loopback(const char *address, int port, bool *loopback);
 void bg__peer_name(int fd, char text[BG__NAME_MAX]);
 void bg__close(int *fd);
 

@@ -13,7 +13,16 @@
  * A failure is everybody's and final: each later call returns it with the first one's sentence, and NCCL's communicator
  * is aborted, a second later where it came from the ranks' own calls, so that no stream waits for ever.
  *
- * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own. */
+ * A replay (an eager run of a runner is one here) that has not moved for the watchdog's time is given up on all ranks
+ * when they have told where they are, up to 3 seconds later; where it moves again before that, on none. An operation
+ * that has waited too long has failed.
+ *
+ * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own.
+ *
+ * fork(): a communicator is not for a child of its process. There each call is INVALID_ARGUMENT, bg_comm_nccl NULL, and
+ * the other ranks hear of nothing; bg_comm_destroy, and bg_graph_destroy of what retains it, only free the child's
+ * memory and close its copies of the connections. A child that goes on without exec should do so: until then the others
+ * do not see it when the rank itself dies. */
 #ifndef BREAKGRAPH_COMM_H
 #define BREAKGRAPH_COMM_H
 
@@ -32,9 +41,10 @@ typedef struct bg_comm_options {
     int port;                   /* 0: MASTER_PORT (one above it under torchrun, whose own store has that) */
     const char *bind;           /* NULL: BG_RANKS_BIND, else loopback; another needs a token */
     const char *token;          /* NULL: BG_RANKS_TOKEN */
-    double timeout;             /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60 */
-    double watchdog;            /* seconds without progress after which a replay is given up; 0: BG_RANKS_WATCHDOG, else
-                                 * timeout; below 0: never */
+    double timeout;             /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60. The system's
+                                 * resolver has its own limits: where address is a name, it may take longer */
+    double watchdog;            /* seconds without progress after which a replay, or an eager run of a runner, is given
+                                 * up; 0: BG_RANKS_WATCHDOG, else timeout; below 0: never */
     bool set_device;            /* true: the current device becomes local_rank modulo the devices there are */
 } bg_comm_options;
 #define BG_COMM_OPTIONS_INIT                                                                                           \
@@ -49,7 +59,8 @@ BG_API bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options);
 BG_API int bg_comm_rank(const bg_comm *comm);
 BG_API int bg_comm_size(const bg_comm *comm);
 /* NCCL's communicator (an ncclComm_t), owned by comm; on the device that was current at create. After a failure it is
- * aborted, which frees it unless graphs hold it, and this is NULL: an op asks here each time, and keeps no copy. */
+ * aborted, which frees it unless graphs hold it, and this is NULL: an op asks here each time, and keeps no copy. Nor do
+ * the arguments of a call that may be eager, which its graph keeps: give comm to the op, whose body asks. */
 BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);
 /* For bg_capture_options.ranks, bg_runner_config.ranks and bg_compare_options.ranks; lives as long as comm, and what
  * retains it. compare_choices is what BG_RANKS_COMPARE says (0 or 1; 0). */

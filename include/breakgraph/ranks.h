@@ -29,9 +29,10 @@ typedef struct bg_ranks {
      * (release). */
     void (*retain)(void *user);
     void (*release)(void *user);
-    /* NULL, or around each replay: what runs, where it is, for a watchdog. enter and leave come in pairs: leave after
-     * each enter that returned OK, also where a step failed. step: the replay's step of that number (segment, eager
-     * call, copy) has been queued on stream. A failure of enter or step is the replay's. The texts live until leave. */
+    /* NULL, or around each replay, and each eager run of a runner: what runs, where it is, for a watchdog. enter and
+     * leave come in pairs: leave after each enter that returned OK, also where a step failed. step: the replay's step
+     * of that number (segment, eager call, copy) has been queued on stream. A failure of enter or step is the replay's.
+     * The texts live until leave. */
     bg_status (*enter)(void *user, const char *graph, uint64_t replay, int steps);
     bg_status (*step)(void *user, int step, const char *text, cudaStream_t stream);
     void (*leave)(void *user);

@@ -99,6 +99,38 @@ bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag)
     return status;
 }
 
+/* ---- its watchdog ---- */
+
+static bg_status settle_told(bg_status status, char hidden, const char *function)
+{
+    bg__pending_note(); /* it may have left an error of its own */
+    if (status == BG_OK)
+        bg__fail_unhide(hidden);
+    else if (bg_last_error()[0] == '\0')
+        bg__fail(status, "ranks->%s returned %s (%s)", function, bg_status_name(status), bg_status_text(status));
+    return status;
+}
+
+bg_status bg__ranks_enter(const bg__ranks *ranks, const char *name, uint64_t replay, int steps)
+{
+    char hidden;
+
+    if (!bg__ranks_watch(ranks))
+        return BG_OK;
+    hidden = bg__fail_hide();
+    return settle_told(ranks->table.enter(ranks->table.user, name, replay, steps), hidden, "enter");
+}
+
+bg_status bg__ranks_step(const bg__ranks *ranks, int step, const char *text, cudaStream_t stream)
+{
+    char hidden;
+
+    if (!bg__ranks_watch(ranks))
+        return BG_OK;
+    hidden = bg__fail_hide();
+    return settle_told(ranks->table.step(ranks->table.user, step, text, stream), hidden, "step");
+}
+
 /* ---- failures ---- */
 
 bg_status bg__ranks_share(bg__ranks *ranks, const char *what, bg_status status)

@@ -28,6 +28,14 @@ bg_status bg__ranks_agree(bg__ranks *ranks, const char *what, const char *text);
 /* *flag: this rank's, then whether some rank's is set. */
 bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag);
 
+/* For its watchdog, where the table has one (else BG_OK). A failure has a sentence. */
+static inline bool bg__ranks_watch(const bg__ranks *ranks)
+{
+    return ranks->there && ranks->table.enter != NULL;
+}
+bg_status bg__ranks_enter(const bg__ranks *ranks, const char *name, uint64_t replay, int steps);
+bg_status bg__ranks_step(const bg__ranks *ranks, int step, const char *text, cudaStream_t stream);
+
 /* The failure of one rank becomes one of all: this rank's own, or RANKS with the sentences of the others. All ranks
  * call it, those that have failed too. */
 bg_status bg__ranks_share(bg__ranks *ranks, const char *what, bg_status status);

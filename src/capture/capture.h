@@ -195,7 +195,7 @@ void bg__graph_leave_ranks(bg_graph *graph);
 /* Whether the table is told of replays. */
 static inline bool bg__watch_is_wanted(const bg_graph *graph)
 {
-    return graph->ranks.there && graph->ranks.table.enter != NULL;
+    return bg__ranks_watch(&graph->ranks);
 }
 /* At the end of the capture. */
 bg_status bg__watch_note(bg_graph *graph);

@@ -117,40 +117,21 @@ out_of_memory:
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the names of %d steps", graph->step_count);
 }
 
-static bg_status settle(bg_status status, char hidden, const char *what)
-{
-    bg__pending_note(); /* it may have left an error of its own */
-    if (status == BG_OK)
-        bg__fail_unhide(hidden);
-    else if (bg_last_error()[0] == '\0')
-        bg__fail(status, "ranks->%s returned %s (%s)", what, bg_status_name(status), bg_status_text(status));
-    return status;
-}
-
 bg_status bg__watch_enter(bg_graph *graph, bool *entered)
 {
-    const bg_ranks *table = &graph->ranks.table;
     bg_status status;
-    char hidden;
 
     *entered = false;
     if (!bg__watch_is_wanted(graph) || graph->entered)
         return BG_OK;
-    hidden = bg__fail_hide();
-    status = settle(table->enter(table->user, graph->name, graph->replays, graph->step_count), hidden, "enter");
+    status = bg__ranks_enter(&graph->ranks, graph->name, graph->replays, graph->step_count);
     *entered = graph->entered = status == BG_OK;
     return status;
 }
 
 bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream)
 {
-    const bg_ranks *table = &graph->ranks.table;
-    char hidden;
-
-    if (!graph->entered)
-        return BG_OK;
-    hidden = bg__fail_hide();
-    return settle(table->step(table->user, step, graph->texts[step], stream), hidden, "step");
+    return graph->entered ? bg__ranks_step(&graph->ranks, step, graph->texts[step], stream) : BG_OK;
 }
 
 void bg__watch_leave(bg_graph *graph)

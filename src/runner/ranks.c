@@ -137,3 +137,21 @@ bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, 
 done:
     return status;
 }
+
+/* ---- eager runs ---- */
+
+bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_context *context)
+{
+    bg_ranks *table = &runner->ranks.table;
+    bg_status status;
+
+    if (!bg__ranks_watch(&runner->ranks))
+        return bg__pass_eager(runner, context);
+    BG__TRY(bg__ranks_enter(&runner->ranks, "an eager run", runner->eager_runs++, 1));
+    status = bg__pass_eager(runner, context);
+    if (status == BG_OK)
+        status = bg__ranks_step(&runner->ranks, 0, "the forward pass", runner->stream);
+    table->leave(table->user);
+done:
+    return status;
+}

@@ -191,7 +191,7 @@ static bg_status run_pass(bg_runner *runner, const bg__bucket *bucket, const bg_
     bg_status status;
 
     BG__TRY(bg__pass_prepare(runner, context));
-    status = bucket != NULL ? bg_replay(bucket->graph, runner->stream) : bg__pass_eager(runner, context);
+    status = bucket != NULL ? bg_replay(bucket->graph, runner->stream) : bg__runner_run_eagerly(runner, context);
 done:
     return status;
 }

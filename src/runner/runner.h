@@ -133,6 +133,7 @@ struct bg_runner {
     bg__ranks ranks;
     bool agreed;   /* they are told to do the same */
     bool compares; /* each choice */
+    uint64_t eager_runs;
 
     bool frozen; /* graphs may hold the static buffers */
     bool running;
@@ -163,6 +164,8 @@ bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status);
 bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, bool *cannot);
 /* Whether each choice is compared before it runs. */
 bool bg__runner_compares(const bg_runner *runner);
+/* A batch's eager pass, of which the watchdog of the ranks is told as of a replay: the others may wait for it. */
+bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_context *context);
 
 /* ---- progress (progress.c) ----------------------------------------------------------------------------------- */
 

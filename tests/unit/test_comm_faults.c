@@ -9,6 +9,7 @@
 #include "comm_ranks.h"
 
 #ifdef TEST_NCCL
+#include <breakgraph/workspace.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +219,8 @@ static int does_not_come(struct member *m)
         EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
     }
     EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
-    EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS, "rank 0: waits at \"the second\"");
+    EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS,
+                m->size == 2 ? " rank 0: waits at \"the second\"" : " ranks 0-2: waits at \"the second\"");
     (void)snprintf(sentence, sizeof sentence, "rank %d: in no replay; its last meeting was \"the first\"", m->size - 1);
     EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS, sentence);
     bg_comm_destroy(comm);
@@ -236,7 +238,8 @@ static int zero_does_not_come(struct member *m)
         pass_time(0.01);
     EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
     EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "rank 0: in no replay; its last meeting was \"the first\"");
-    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "rank 1: waits at \"the second\"");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS,
+                m->size == 2 ? " rank 1: waits at \"the second\"" : " ranks 1-3: waits at \"the second\"");
     bg_comm_destroy(comm);
     return 0;
 }
@@ -336,7 +339,8 @@ static int replays_alone(struct member *m)
     (void)cudaStreamSynchronize(model.stream);
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, "has not moved for 1 s");
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS,
-                "rank 0: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last meeting was");
+                m->size == 2 ? " rank 0: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last"
+                             : " ranks 0-2: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last");
     (void)snprintf(sentence, sizeof sentence,
                    "rank %d: in no replay, the last was bucket 8, replay 0; its last meeting was \"the choice of batch",
                    m->size - 1);
@@ -385,6 +389,51 @@ static void test_slow_replay(void **state)
     assert_string_equal(members_said[1], "");
 }
 
+/* A replay moves again after its rank has called for a verdict, which waits for the last rank: that one sleeps. Nothing
+ * has failed on any rank. The next one that does not move fails, and the sentence tells where the ranks are then. */
+static int moves_again(struct member *m)
+{
+    const int *slow = m->argument;
+    const bg_ranks *ranks;
+    bg_comm *comm = NULL;
+    m->options.watchdog = 1;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    ranks = bg_comm_ranks(comm);
+    EXPECT_BG(bg_comm_barrier(comm, "the first"));
+    if (is_last(m)) {
+        if (fork() == 0) {
+            pass_time(4);
+            kill(getppid(), SIGCONT);
+            _exit(0);
+        }
+        raise(SIGSTOP);
+    } else if (m->rank == *slow) {
+        EXPECT_BG(ranks->enter(ranks->user, "bucket 4", 0, 1));
+        pass_time(2);
+        ranks->leave(ranks->user);
+    }
+    EXPECT_BG(bg_comm_barrier(comm, "the second"));
+    if (m->rank == *slow)
+        EXPECT_BG(ranks->enter(ranks->user, "bucket 8", 1, 1));
+    while (bg_comm_check(comm) == BG_OK)
+        pass_time(0.01);
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "bucket 8, replay 1, has queued none of its 1 steps");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "2: in no replay; its last meeting was \"the second\"");
+    if (m->rank == *slow)
+        ranks->leave(ranks->user);
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+static void test_moves_again(void **state)
+{
+    (void)state;
+    need_ranks(3);
+    for (int slow = 0; slow < 2; slow++)
+        run_members(3, moves_again, &slow);
+}
+
 /* The last rank gives up; the others are freed from their streams. */
 static int aborted(struct member *m)
 {
@@ -410,6 +459,142 @@ static void test_abort(void **state)
     need_ranks(2);
     for (int size = 2; size <= ranks_possible(); size *= 2)
         run_members(size, aborted, NULL);
+}
+
+/* ---- after the abort -------------------------------------------------------------------------------------------- */
+
+static int bodies;
+
+/* A call's values are its graph's for as long as that lives: not NCCL's communicator, which goes with a failure. */
+BG_EAGER_OP(asking_sum, BG_INOUT(x), BG_VALUE(bg_comm *, comm))
+{
+    ncclComm_t nccl = bg_comm_nccl(args->comm);
+    bodies++;
+    if (!nccl)
+        return bg_comm_check(args->comm);
+    return ncclAllReduce(args->x.data, args->x.data, 1, ncclInt, ncclSum, nccl, stream) == ncclSuccess ? BG_OK
+                                                                                                       : BG_ERROR_NCCL;
+}
+
+static bg_status forward_asking(void *user, cudaStream_t stream)
+{
+    const struct model *model = user;
+    bg_tensor x = bg_tensor_1d(model->device, BG_I32, 1);
+    bg_status status = forward(user, stream);
+    return status == BG_OK ? BG_CALL(asking_sum, stream, .x = x, .comm = model->comm) : status;
+}
+
+/* Graphs and the communicator go in either order; nothing asks NCCL for what it has freed. */
+static int used_after_abort(struct member *m)
+{
+    const bool *graph_first = m->argument;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    struct model model = {0};
+    bg_graph *graph = NULL;
+    int before;
+    if (prepare(m, &model))
+        return 1;
+    options.ranks = model.ranks;
+    EXPECT_BG(forward_asking(&model, model.stream));
+    EXPECT_BG(bg_capture_forward(&graph, forward_asking, &model, model.stream, &options));
+    EXPECT_BG(bg_replay(graph, model.stream));
+    EXPECT_CUDA(cudaStreamSynchronize(model.stream));
+    EXPECT_BG(bg_comm_barrier(model.comm, "the last"));
+    if (is_last(m))
+        bg_comm_abort(model.comm, "its input is gone");
+    while (bg_comm_nccl(model.comm))
+        pass_time(0.01);
+    before = bodies;
+    EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has given up: its input is gone");
+    EXPECT(bodies == before);
+    EXPECT_SAID(BG_CALL(asking_sum, model.stream, .x = bg_tensor_1d(model.device, BG_I32, 1), .comm = model.comm),
+                BG_ERROR_RANKS, "has given up: its input is gone");
+    bg_comm_abort(model.comm, "again");
+    if (*graph_first)
+        bg_graph_destroy(graph);
+    bg_comm_destroy(model.comm);
+    model.comm = NULL;
+    if (!*graph_first) {
+        EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has given up: its input is gone");
+        bg_graph_destroy(graph);
+    }
+    return end(&model);
+}
+
+static void test_used_after_abort(void **state)
+{
+    const bool graph_first[] = {true, false};
+    (void)state;
+    need_ranks(2);
+    for (int i = 0; i < 2; i++)
+        run_members(2, used_after_abort, &graph_first[i]);
+}
+
+/* ---- runners ---------------------------------------------------------------------------------------------------- */
+
+struct pass {
+    struct model model;
+    bool fails;
+};
+
+static bg_status runner_forward(void *user, const bg_context *context, cudaStream_t stream)
+{
+    const struct pass *pass = user;
+    (void)context;
+    return pass->fails ? bg_report_failure(BG_ERROR_OP, "the input", "it is gone", "bring it") : forward(user, stream);
+}
+
+static bg_status run_one(bg_runner *runner)
+{
+    const bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
+    return bg_runner_run(runner, &batch, NULL, NULL, NULL);
+}
+
+/* All have agreed to run eagerly; then the last rank's pass fails before its collective. Its own error is what it
+ * returns; the others wait in their streams, and the watchdog finds them. */
+static int eager_run_fails(struct member *m)
+{
+    struct pass pass = {.fails = false};
+    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    bg_runner *runner = NULL;
+    char sentence[160];
+    double start = seconds_now();
+    m->options.watchdog = 1;
+    if (prepare(m, &pass.model))
+        return 1;
+    config.mode = BG_MODE_NONE;
+    config.debug = BG_DEBUG_FORWARD; /* compares choices */
+    config.ranks = pass.model.ranks;
+    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, &pass, pass.model.stream));
+    EXPECT_BG(run_one(runner));
+    EXPECT_CUDA(cudaStreamSynchronize(pass.model.stream));
+    pass.fails = is_last(m);
+    if (is_last(m))
+        EXPECT_SAID(run_one(runner), BG_ERROR_OP, "the input failed: it is gone");
+    else
+        EXPECT_BG(run_one(runner));
+    (void)cudaStreamSynchronize(pass.model.stream);
+    while (bg_comm_check(pass.model.comm) == BG_OK)
+        pass_time(0.01);
+    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS,
+                m->size == 2 ? " rank 0: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished; its"
+                             : " ranks 0-2: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;");
+    (void)snprintf(sentence, sizeof sentence, " rank %d: in no replay, the last was an eager run, replay 0; its last",
+                   m->size - 1);
+    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, sentence);
+    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT(seconds_now() - start < SOON);
+    bg_runner_destroy(runner);
+    return end(&pass.model);
+}
+
+static void test_eager_run_fails(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    for (int size = 2; size <= ranks_possible(); size *= 2)
+        run_members(size, eager_run_fails, NULL);
 }
 
 /* Destroyed with a replay in flight that the others never join: the watchdog ends it. */
@@ -442,7 +627,10 @@ int main(void)
         cmocka_unit_test(test_too_late),
         cmocka_unit_test(test_watchdog),
         cmocka_unit_test(test_slow_replay),
+        cmocka_unit_test(test_moves_again),
         cmocka_unit_test(test_abort),
+        cmocka_unit_test(test_used_after_abort),
+        cmocka_unit_test(test_eager_run_fails),
         cmocka_unit_test(test_destroyed_in_flight),
     };
     return cmocka_run_group_tests_name("comm_faults", tests, NULL, NULL);

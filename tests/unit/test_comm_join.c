@@ -8,6 +8,8 @@
 #include "comm_ranks.h"
 
 #ifdef TEST_NCCL
+#include <dlfcn.h>
+#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +83,72 @@ static void test_nobody(void **state)
     (void)state;
     need_ranks(1);
     run_processes_as(1, 2, numbers, nobody, NULL);
+}
+
+/* ---- names ----------------------------------------------------------------------------------------------------- */
+
+static int names_asked;
+
+/* In place of the system's: names are counted, and take a while. */
+int getaddrinfo(const char *restrict name, const char *restrict service, const struct addrinfo *restrict hints,
+                struct addrinfo **restrict found)
+{
+    struct addrinfo wanted = *hints;
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    void *symbol = dlsym(RTLD_NEXT, "getaddrinfo");
+    memcpy(&real, &symbol, sizeof real);
+    if (!(wanted.ai_flags & AI_NUMERICHOST)) {
+        names_asked++;
+        usleep(300000);
+    }
+    if (strcmp(name, "rank-zero.test") != 0 || wanted.ai_flags & AI_NUMERICHOST)
+        return real(name, service, &wanted, found);
+    return real("127.0.0.1", service, &wanted, found);
+}
+
+static int by_number(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.address = m->argument;
+    m->options.timeout = 0.3;
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, m->rank ? "nobody listens" : "not there");
+    EXPECT(names_asked == 0);
+    return 0;
+}
+
+/* Once, though it knocks many times. */
+static int by_name(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.address = "rank-zero.test";
+    m->options.timeout = 1.5;
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, m->rank ? "nobody listens" : "not there");
+    EXPECT(names_asked == 1);
+    return 0;
+}
+
+/* The look-up takes all the time there is, and a little more. */
+static int by_slow_name(struct member *m)
+{
+    bg_comm *comm = NULL;
+    double start = seconds_now();
+    m->options.address = "rank-zero.test";
+    m->options.timeout = 0.1;
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "its address was looked up that long");
+    EXPECT(names_asked == 1 && seconds_now() - start < 5);
+    return 0;
+}
+
+static void test_names(void **state)
+{
+    static const int zero[] = {0}, one[] = {1};
+    (void)state;
+    need_ranks(1);
+    run_processes_as(1, 2, zero, by_number, "127.0.0.1");
+    run_processes_as(1, 2, one, by_number, "127.0.0.1");
+    run_processes_as(1, 2, zero, by_name, NULL);
+    run_processes_as(1, 2, one, by_name, NULL);
+    run_processes_as(1, 2, one, by_slow_name, NULL);
 }
 
 /* ---- tokens --------------------------------------------------------------------------------------------------- */
@@ -331,10 +399,11 @@ static void test_dies_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strangers),  cmocka_unit_test(test_nobody),      cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_long_token), cmocka_unit_test(test_other_user),  cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_other_size), cmocka_unit_test(test_port_taken),  cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_dies_early), cmocka_unit_test(test_empty_token), cmocka_unit_test(test_half_way),
+        cmocka_unit_test(test_strangers), cmocka_unit_test(test_nobody),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_tokens),    cmocka_unit_test(test_long_token), cmocka_unit_test(test_other_user),
+        cmocka_unit_test(test_twice),     cmocka_unit_test(test_other_size), cmocka_unit_test(test_port_taken),
+        cmocka_unit_test(test_missing),   cmocka_unit_test(test_dies_early), cmocka_unit_test(test_empty_token),
+        cmocka_unit_test(test_half_way),
     };
     return cmocka_run_group_tests_name("comm_join", tests, NULL, NULL);
 }
