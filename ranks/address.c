@@ -101,7 +101,10 @@ bg_status bg__listen(const char *address, int port, int *fd, char text[BG__NAME_
         *fd = listen_at(one);
     if (*fd < 0)
         status = bg__fail(BG_ERROR_IO, "rank 0 cannot listen on %s port %d: %s%s", address, port, strerror(errno),
-                          errno == EADDRINUSE ? "; another job may run there: choose another MASTER_PORT" : "");
+                          errno == EADDRINUSE
+                              ? "; another job may run there: choose another MASTER_PORT; or another process "
+                                "of this job is rank 0, too"
+                              : "");
     else if (getsockname(*fd, (struct sockaddr *)&own, &bytes) == 0)
         name_of(&own, bytes, text);
 done:
