@@ -41,10 +41,21 @@ static void retain(void *user)
     pthread_mutex_unlock(&comm->link.lock);
 }
 
+/* Another graph on one rank may have collectives of the same sizes: only this notices. The number of a replay may
+ * differ where one rank has failed by itself, and gone on. */
+static bg_status compare_replay(bg_comm *comm, const char *graph, int steps)
+{
+    char text[BG__WHAT_MAX];
+    snprintf(text, sizeof text, "a replay of %.150s, %d steps", graph, steps);
+    return bg__agree(&comm->link, "before a replay", text);
+}
+
 static bg_status enter(void *user, const char *graph, uint64_t replay, int steps)
 {
     bg_comm *comm = user;
     bg_status status = bg__link_check(&comm->link);
+    if (status == BG_OK && comm->ranks.compare_choices)
+        status = compare_replay(comm, graph, steps);
     if (status == BG_OK)
         bg__track_enter(&comm->track, graph, replay, steps);
     return status;

@@ -49,10 +49,12 @@ BG_API bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options);
 BG_API int bg_comm_rank(const bg_comm *comm);
 BG_API int bg_comm_size(const bg_comm *comm);
 /* NCCL's communicator (an ncclComm_t), owned by comm; on the device that was current at create. After a failure it is
- * aborted, which frees it unless graphs hold it, and this is NULL: an op asks here each time, and keeps no copy. */
+ * aborted, which frees it unless graphs hold it, and this is NULL, with bg_last_error(): an op asks here each time, and
+ * keeps no copy. */
 BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);
 /* For bg_capture_options.ranks, bg_runner_config.ranks and bg_compare_options.ranks; lives as long as comm, and what
- * retains it. compare_choices is what BG_RANKS_COMPARE says (0 or 1; 0). */
+ * retains it. compare_choices is what BG_RANKS_COMPARE says (0 or 1; 0); with it each replay
+ * is compared, too: else ranks that replay different graphs are noticed only where their collectives do not fit. */
 BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
 
 /* See bg_ranks. */
