@@ -161,6 +161,7 @@ struct bg_graph {
     void *notes;                     /* the debugging tools' */
     void (*free_notes)(void *notes);
     bg__ranks ranks; /* that it was captured with */
+    bool forked;     /* other streams than the origin took part in its capture */
     char **texts;    /* its steps', for ranks.table.step; NULL: nobody is told */
     bool entered;    /* a replay of which is told */
 };
