@@ -20,9 +20,12 @@ static bg_status ranks_agree(void *user, const char *what, const char *text)
 static bg_status ranks_any(void *user, const char *what, bool mine, bool *any)
 {
     bg_comm *comm = user;
-    unsigned char own = mine, *all = calloc((size_t)comm->link.size, 1);
+    unsigned char own = mine, *all;
     bg_status status;
+    BG__NEED(what);
+    BG__NEED(any);
     *any = mine;
+    all = calloc((size_t)comm->link.size, 1);
     if (all == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no memory for %d answers", what, comm->link.size);
     BG__TRY(bg__exchange(&comm->link, BG__ANY, what, &own, sizeof own, all));
