@@ -13,6 +13,10 @@
  * A failure is everybody's and final: each later call returns it with the first one's sentence, and NCCL's communicator
  * is aborted, a second later where it came from the ranks' own calls, so that no stream waits for ever.
  *
+ * The watchdog looks at replays. Where a plain pass (a warm-up) or an eager body at capture waits for a stream whose
+ * collective another rank does not begin, that ends when some rank has waited at a meeting for the timeout; where all
+ * ranks wait so, or the one that is missing is stopped, nothing here ends it: breakgraph run --ranks has --timeout.
+ *
  * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own. */
 #ifndef BREAKGRAPH_COMM_H
 #define BREAKGRAPH_COMM_H
