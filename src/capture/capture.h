@@ -154,6 +154,7 @@ struct bg_graph {
     bg__noted noted;
     bool wrapped;                    /* the segment is the program's (wrap.c) */
     bool instantiated;               /* but its executable graph was made here */
+    bool forked;                     /* other streams than the origin took part in its capture */
     struct bg__stepping *stepping;   /* replays go node by node (debug/); NULL: at once */
     struct bg__shadowing *shadowing; /* replays are compared with the pass itself; NULL: not */
     const char *trace;               /* where its next replay's timeline goes; NULL: nowhere */
@@ -161,7 +162,6 @@ struct bg_graph {
     void *notes;                     /* the debugging tools' */
     void (*free_notes)(void *notes);
     bg__ranks ranks; /* that it was captured with */
-    bool forked;     /* other streams than the origin took part in its capture */
     char **texts;    /* its steps', for ranks.table.step; NULL: nobody is told */
     bool entered;    /* a replay of which is told */
 };
