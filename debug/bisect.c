@@ -280,6 +280,59 @@ static bg_status try_culprits(bisection *b, const size_t *culprits, size_t found
     return status;
 }
 
+/* Narrows a call that is good alone down to those inside it. */
+static bg_status search_inside(bisection *b, size_t at, size_t *culprits, size_t *found)
+{
+    size_t length = strlen(b->calls[at]), count = 1;
+    bg_status status;
+
+    while (at + count < b->count && strncmp(b->calls[at + count], b->calls[at], length) == 0 &&
+           b->calls[at + count][length] == '/')
+        count++;
+    status = bg_search(b->calls + at, count, search_trial, b, culprits, found);
+    for (size_t i = 0; status == BG_OK && i < *found; i++)
+        culprits[i] += at;
+    return status;
+}
+
+/* Where prefixes fail since they hold a call that cannot be eager, others after it may be: each is tried alone, and
+ * then those that can be, together. *helps: whether the culprits that were found do. */
+static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, bg_verdict *helps)
+{
+    const char **names = calloc(b->count + 1, sizeof *names);
+    size_t *places = calloc(b->count + 1, sizeof *places), count = 0;
+    bg_status status = BG_OK;
+
+    if (names == NULL || places == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", b->count);
+        goto done;
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        BG__TRY(try_or_skip(b, &b->calls[i], 1, "search: this call alone", helps));
+        if (*helps == BG_GOOD) {
+            status = search_inside(b, i, culprits, found);
+            goto done;
+        }
+        if (*helps == BG_BAD) {
+            places[count] = i;
+            names[count++] = b->calls[i];
+        }
+    }
+    *helps = BG_SKIP;
+    if (count < 2)
+        goto done;
+    BG__TRY(try_or_skip(b, names, count, "search: all that can be eager alone", helps));
+    if (*helps != BG_GOOD)
+        goto done;
+    BG__TRY(bg_search(names, count, search_trial, b, culprits, found));
+    for (size_t i = 0; i < *found; i++)
+        culprits[i] = places[culprits[i]];
+done:
+    free(names);
+    free(places);
+    return status;
+}
+
 /* unproven: it is not known that anything helps. */
 static bg_status search(bisection *b, bool unproven)
 {
@@ -292,6 +345,8 @@ static bg_status search(bisection *b, bool unproven)
     BG__TRY(bg_search(b->calls, b->count, search_trial, b, culprits, &found));
     if (unproven)
         BG__TRY(try_culprits(b, culprits, found, &helps));
+    if (helps != BG_GOOD)
+        BG__TRY(search_possible(b, culprits, &found, &helps));
     if (helps != BG_GOOD) {
         bg__report_add(b->shadow.report, "not-searched", BG_FAULT, NULL, NULL,
                        "the report's trials tell with which calls eager it fails, and why; the findings of bg_shadow "
@@ -416,6 +471,7 @@ bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const b
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_bisect: stream is NULL; create a stream and use that");
     BG__TRY(bg__wait_for_device("bg_bisect")); /* what uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&b.shadow, "bisect", "bg_bisect", &b.pass, options));
+    b.shadow.eager.all_streams = true;
     BG__TRY(bisect(&b));
 done:
     status = bg__shadow_finish(&b.shadow, status, report);

@@ -63,6 +63,13 @@ done:
     return status;
 }
 
+/* A break joins streams in a capture; here nothing does that for those on which the pass called no op after its last
+ * plain launch. */
+static cudaError_t wait_for_others(const bg__eager_pass *pass)
+{
+    return pass->all_streams && !bg__captured_any() ? cudaDeviceSynchronize() : cudaSuccess;
+}
+
 /* Of the streams, forward may have destroyed those on which no call failed. */
 static cudaError_t wait_for_sides(bg__eager_pass *pass)
 {
@@ -133,7 +140,7 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     bg__thread *self = bg__thread_self();
     const bg__watcher *outer = self->watcher;
     bg_status status;
-    cudaError_t waited, beside;
+    cudaError_t waited, beside, others;
 
     bg__pass_calls_clear(&pass->calls);
     bg__pass_calls_clear(&pass->inner);
@@ -149,10 +156,10 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     waited = cudaStreamSynchronize(stream);
     beside = wait_for_sides(pass);
     forget_sides(pass);
-    if (waited == cudaSuccess)
-        waited = beside;
-    else
-        bg__ignore(beside);
+    others = wait_for_others(pass);
+    bg__ignore(beside);
+    bg__ignore(others);
+    waited = waited != cudaSuccess ? waited : beside != cudaSuccess ? beside : others;
     if (status == BG_OK && waited != cudaSuccess)
         status = bg__fail_cuda(waited, "cudaStreamSynchronize");
     else

@@ -24,6 +24,8 @@ typedef struct bg__eager_pass {
     cudaStream_t stream;     /* of the last run, */
     bg__side_stream *sides;  /* and those beside it: what forward leaves there unjoined is waited for, too */
     size_t side_count;
+    bool all_streams; /* the device is waited for, so that what plain CUDA calls leave on other streams has ended, too;
+                       * where no capture is open, which that would end */
 } bg__eager_pass;
 
 /* before must live as long as the pass. Starts zeroed; free it, also where this failed. */

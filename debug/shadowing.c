@@ -12,9 +12,13 @@
 
 static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
-    static const char *const advice =
+    static const char *const advices[] = {
         "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
-        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)";
+        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)",
+        "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
+        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect). It may also be plain CUDA work that "
+        "the pass leaves on a stream which only a break joins, and which BG_SHADOW does not wait for: join it"};
+    const char *advice = advices[!s->eager.all_streams && s->graph->forked];
     char text[800];
 
     if (out->told)
@@ -129,6 +133,7 @@ bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const b
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_shadow: stream is NULL; create a stream and use that");
     BG__TRY(bg__wait_for_device("bg_shadow")); /* what uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
+    s.eager.all_streams = true;
     BG__TRY(shadow(&s, &pass, &graph));
 done:
     status = bg__shadow_finish(&s, status, report);

@@ -105,7 +105,9 @@ bg_status bg__listen(const struct addrinfo *found, const char *address, int port
         *fd = listen_at(found);
     if (*fd < 0)
         return bg__fail(BG_ERROR_IO, "rank 0 cannot listen on %s port %d: %s%s", address, port, strerror(errno),
-                        errno == EADDRINUSE ? "; another job may run there: choose another MASTER_PORT" : "");
+                        errno == EADDRINUSE ? "; another job may run there: choose another MASTER_PORT; or another "
+                                              "process of this job is rank 0, too"
+                                            : "");
     if (getsockname(*fd, (struct sockaddr *)&own, &bytes) == 0)
         name_of(&own, bytes, text);
     else

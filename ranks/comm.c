@@ -22,6 +22,8 @@ static bg_status ranks_any(void *user, const char *what, bool mine, bool *any)
     bg_comm *comm = user;
     unsigned char own = mine, *all;
     bg_status status;
+    BG__NEED(what);
+    BG__NEED(any);
     *any = mine;
     if (bg__forked(comm))
         return bg__forked_fail(comm, what);
@@ -48,10 +50,21 @@ static void retain(void *user)
     pthread_mutex_unlock(&comm->link.lock);
 }
 
+/* Another graph on one rank may have collectives of the same sizes: only this notices. The number of a replay may
+ * differ where one rank has failed by itself, and gone on. */
+static bg_status compare_replay(bg_comm *comm, const char *graph, int steps)
+{
+    char text[BG__WHAT_MAX];
+    snprintf(text, sizeof text, "a replay of %.150s, %d step%s", graph, steps, steps == 1 ? "" : "s");
+    return bg__agree(&comm->link, "before a replay", text);
+}
+
 static bg_status enter(void *user, const char *graph, uint64_t replay, int steps)
 {
     bg_comm *comm = user;
     bg_status status = bg__forked(comm) ? bg__forked_fail(comm, graph) : bg__link_check(&comm->link);
+    if (status == BG_OK && comm->ranks.compare_choices)
+        status = compare_replay(comm, graph, steps);
     if (status == BG_OK)
         bg__track_enter(&comm->track, graph, replay, steps);
     return status;

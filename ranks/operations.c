@@ -27,6 +27,8 @@ struct ncclComm *bg_comm_nccl(bg_comm *comm)
     pthread_mutex_lock(&comm->nccl_lock);
     nccl = comm->nccl;
     pthread_mutex_unlock(&comm->nccl_lock);
+    if (nccl == NULL)
+        (void)bg__link_check(&comm->link); /* so that the op that cannot go on says why */
     return nccl;
 }
 

@@ -18,8 +18,10 @@ BG_BEGIN_C_
  * the culprits, and a last trial confirms them: with only these captured, the mismatch is there.
  *
  * A trial is one pass: forward called once, eagerly or in a capture that launches nothing and is then replayed. For one
- * culprit among n calls there are at most log2(n) + 8; options.repeats repeats each, and one bad repeat is bad. The
- * report lists all trials. The rest is as in bg_shadow: what is compared, and what is put back at the end. */
+ * culprit among n calls there are at most log2(n) + 8; where the pass fails with calls eager that no break may come
+ * between, sets beside them are tried, and at last each call alone, some 2 n in all; options.repeats repeats each, and
+ * one bad repeat is bad. The report lists all trials. The rest is as in bg_shadow: what is compared, and what is put
+ * back at the end. */
 BG_API bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                            bg_report **report);
 

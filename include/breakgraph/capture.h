@@ -80,8 +80,9 @@ typedef struct bg_capture_options {
                             * BG_EAGER_OPS come after it. NULL: none */
     bg_replay_check check; /* FROM_ENV */
     const bg_ranks *ranks; /* NULL: this process alone. Else the capture is in step with that of the other ranks: they
-                            * compare the graph's name before it, and after each segment the eager call that follows, or
-                            * that the pass is over and with how many segments and breaks. Where the capture of one
+                            * compare the graph's name before it, and how it is debugged (the modes forward and step,
+                            * BG_CHECK=twice and poison, BG_SHADOW), and after each segment the eager call that follows,
+                            * or that the pass is over and with how many segments and breaks. Where the capture of one
                             * fails those of all do, the others with RANKS and its sentence. Replays tell ranks->enter
                             * and step where they are */
 } bg_capture_options;

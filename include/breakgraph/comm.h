@@ -17,6 +17,10 @@
  * when they have told where they are, up to 3 seconds later; where it moves again before that, on none. An operation
  * that has waited too long has failed.
  *
+ * It looks at no plain pass (a warm-up), and at no eager body at capture. Where one waits for a stream whose collective
+ * another rank does not begin, that ends when some rank has waited at a meeting for the timeout; where all ranks wait
+ * so, or the one that is missing is stopped, nothing here ends it: breakgraph run --ranks has --timeout.
+ *
  * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own.
  *
  * fork(): a communicator is not for a child of its process. There each call is INVALID_ARGUMENT, bg_comm_nccl NULL, and
@@ -59,11 +63,13 @@ BG_API bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options);
 BG_API int bg_comm_rank(const bg_comm *comm);
 BG_API int bg_comm_size(const bg_comm *comm);
 /* NCCL's communicator (an ncclComm_t), owned by comm; on the device that was current at create. After a failure it is
- * aborted, which frees it unless graphs hold it, and this is NULL: an op asks here each time, and keeps no copy. Nor do
- * the arguments of a call that may be eager, which its graph keeps: give comm to the op, whose body asks. */
+ * aborted, which frees it unless graphs hold it, and this is NULL, with bg_last_error(): an op asks here each time, and
+ * keeps no copy. Nor do the arguments of a call that may be eager, which its graph keeps: give comm to the op, whose
+ * body asks. */
 BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);
 /* For bg_capture_options.ranks, bg_runner_config.ranks and bg_compare_options.ranks; lives as long as comm, and what
- * retains it. compare_choices is what BG_RANKS_COMPARE says (0 or 1; 0). */
+ * retains it. compare_choices is what BG_RANKS_COMPARE says (0 or 1; 0); with it each replay
+ * is compared, too: else ranks that replay different graphs are noticed only where their collectives do not fit. */
 BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
 
 /* See bg_ranks. */

@@ -36,7 +36,8 @@ typedef struct bg_ranks {
     bg_status (*enter)(void *user, const char *graph, uint64_t replay, int steps);
     bg_status (*step)(void *user, int step, const char *text, cudaStream_t stream);
     void (*leave)(void *user);
-    bool compare_choices; /* each choice of a runner is compared before it runs */
+    bool compare_choices; /* each choice of a runner is compared before it runs. bg_comm's enter compares each replay,
+                           * too, by the graph's name */
 } bg_ranks;
 
 #define BG_RANKS_INIT                                                                                                  \

@@ -5,7 +5,10 @@
  * ways then go call by call, to name the op calls that are at fault; BG_SHADOW=calls goes call by call in any case, and
  * so finds faults that cancel in the outputs. Findings go to standard error, as text, and to BG_REPORT. forward then
  * must stay valid, with user, as long as the graph; what the pass changes that is no tensor of an op call, and not in
- * the capture's options.state, changes twice.
+ * the capture's options.state, changes twice. The eager pass is waited for on the graph's stream and on those on which
+ * op calls ran: plain CUDA work that it leaves on another stream, or after the last call there, must be joined by a
+ * wait, as eagerly a break joins nothing; else it may still run when outputs are compared and put back, and findings
+ * may be false. bg_shadow and bg_bisect wait for the device, where no capture is open.
  *
  * Threads: as bg_capture_forward. */
 #ifndef BREAKGRAPH_SHADOW_H

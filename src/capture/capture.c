@@ -113,10 +113,10 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY(bg__ranks_take(&ranks, checked.ranks, "options.ranks"));
     status = prepare(&capture, stream, &checked, &ranks, whole);
     if (status != BG_OK) {
-        (void)bg__ranks_meet_before(&ranks, checked.name, status);
+        (void)bg__ranks_meet_before(&ranks, checked.name, NULL, whole, status);
         goto done;
     }
-    BG__TRY(bg__ranks_meet_before(&ranks, checked.name, BG_OK));
+    BG__TRY(bg__ranks_meet_before(&ranks, checked.name, capture, whole, BG_OK));
     capture->parted = false;
     if (capture->debug != BG_DEBUG_FORWARD)
         BG__TRY(bg__segment_open(capture));

@@ -154,6 +154,7 @@ struct bg_graph {
     bg__noted noted;
     bool wrapped;                    /* the segment is the program's (wrap.c) */
     bool instantiated;               /* but its executable graph was made here */
+    bool forked;                     /* other streams than the origin took part in its capture */
     struct bg__stepping *stepping;   /* replays go node by node (debug/); NULL: at once */
     struct bg__shadowing *shadowing; /* replays are compared with the pass itself; NULL: not */
     const char *trace;               /* where its next replay's timeline goes; NULL: nowhere */
@@ -307,9 +308,10 @@ void bg__segment_discard(bg_capture *capture);
 typedef bg_status (*bg__at_break)(bg_capture *capture, void *user);
 bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_break run, void *user);
 
-/* Meetings with other ranks (ranks.c); nothing without any. Before a capture of that name begins, also where it cannot,
- * with status: each rank's own failure, or RANKS. */
-bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, bg_status status);
+/* Meetings with other ranks (ranks.c); nothing without any. Before a capture of that name begins, with how it goes on;
+ * also where it cannot (capture is NULL), with status: each rank's own failure, or RANKS. */
+bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
+                                bg_status status);
 bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call);
 bg_status bg__capture_meet_at_end(bg_capture *capture);
 /* Tells them, once, that this capture has failed; bg_last_error() stays. */

@@ -9,7 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, bg_status status)
+/* What makes more passes of it, or has each replay meet the others: a rank that does that alone would wait in vain. */
+static void say_begin(const bg_capture *capture, bool whole, char *text, size_t room)
+{
+    static const char *const debugs[] = {
+        [BG_DEBUG_FORWARD] = ", in the debug mode forward", [BG_DEBUG_STEP] = ", in the debug mode step"};
+    static const char *const checks[] = {
+        [BG__CHECK_TWICE] = ", with BG_CHECK=twice", [BG__CHECK_POISON] = ", with BG_CHECK=poison"};
+    const size_t debug = (size_t)capture->debug, check = (size_t)capture->check;
+    const char *shadow = getenv("BG_SHADOW");
+    bool shadowed = whole && shadow != NULL && strcmp(shadow, "") != 0 && strcmp(shadow, "0") != 0;
+
+    if (bg__thread_self()->in_tool || capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_STEP)
+        shadowed = false;
+    snprintf(text, room, "it begins%s%s%s%.20s",
+             debug < sizeof debugs / sizeof *debugs && debugs[debug] != NULL ? debugs[debug] : "",
+             check < sizeof checks / sizeof *checks && checks[check] != NULL ? checks[check] : "",
+             shadowed ? ", with BG_SHADOW=" : "", shadowed ? shadow : "");
+}
+
+bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
+                                bg_status status)
 {
     char what[200], text[1024], brief[600];
     bg_status met;
@@ -18,7 +38,10 @@ bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, bg_status st
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());
     snprintf(what, sizeof what, "before the capture of %.120s", name != NULL ? name : "graph");
-    bg__ranks_shorten(status == BG_OK ? "it begins" : text, brief, sizeof brief);
+    if (status == BG_OK)
+        say_begin(capture, whole, brief, sizeof brief);
+    else
+        bg__ranks_shorten(text, brief, sizeof brief);
     met = bg__ranks_agree(ranks, what, brief);
     if (status == BG_OK)
         return met;

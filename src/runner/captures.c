@@ -144,14 +144,14 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     options.ranks = bg__ranks_table(&runner->ranks);
     status = bg__pass_open_bucket(runner, name);
     if (status != BG_OK) {
-        (void)bg__ranks_meet_before(&runner->ranks, name, status);
+        (void)bg__ranks_meet_before(&runner->ranks, name, NULL, false, status);
         return share(runner, status, "the capture", name);
     }
     observe(runner);
     bg__context_set(&context);
     status = bg__pass_prepare(runner, &context);
     if (status != BG_OK)
-        (void)bg__ranks_meet_before(&runner->ranks, name, status);
+        (void)bg__ranks_meet_before(&runner->ranks, name, NULL, false, status);
     else
         status = bg_capture_forward(&bucket->graph, forward_of_bucket, bucket, runner->stream, &options);
     bg__context_reset();

@@ -89,6 +89,8 @@ static int wrong_arguments(struct member *m)
     EXPECT_SAID(bg_comm_agree(comm, "x", NULL), BG_ERROR_INVALID_ARGUMENT, "text is NULL");
     EXPECT_SAID(bg_comm_max(comm, "x", 1, NULL), BG_ERROR_INVALID_ARGUMENT, "largest is NULL");
     EXPECT_SAID(bg_comm_gather(comm, "x", NULL, 1, &one), BG_ERROR_INVALID_ARGUMENT, "mine is NULL");
+    EXPECT_SAID(bg_comm_ranks(comm)->any(comm, NULL, true, NULL), BG_ERROR_INVALID_ARGUMENT, "what is NULL");
+    EXPECT_SAID(bg_comm_ranks(comm)->any(comm, "x", true, NULL), BG_ERROR_INVALID_ARGUMENT, "any is NULL");
     EXPECT_SAID(bg_comm_check(NULL), BG_ERROR_INVALID_ARGUMENT, "comm is NULL");
     EXPECT(!bg_comm_nccl(NULL) && !bg_comm_ranks(NULL));
     bg_comm_abort(NULL, "x");

@@ -450,6 +450,8 @@ static int aborted(struct member *m)
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
     while (bg_comm_nccl(model.comm))
         pass_time(0.01);
+    EXPECT_SAID(bg_comm_check(NULL), BG_ERROR_INVALID_ARGUMENT, "comm is NULL");
+    EXPECT(!bg_comm_nccl(model.comm) && strstr(bg_last_error(), sentence)); /* for the op that asks */
     return end(&model);
 }
 
@@ -597,6 +599,37 @@ static void test_eager_run_fails(void **state)
         run_members(size, eager_run_fails, NULL);
 }
 
+/* The last rank replays another graph, whose collective has the same size. */
+static int replays_another(struct member *m)
+{
+    static const char *const names[] = {"bucket 8", "bucket 4"};
+    struct model model = {0};
+    bg_graph *graphs[2] = {NULL, NULL};
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+
+    EXPECT(setenv("BG_RANKS_COMPARE", "1", 1) == 0);
+    if (prepare(m, &model))
+        return 1;
+    options.ranks = model.ranks;
+    for (int i = 0; i < 2; i++) {
+        options.name = names[i];
+        EXPECT_BG(bg_capture_forward(&graphs[i], forward, &model, model.stream, &options));
+        EXPECT_BG(bg_replay(graphs[i], model.stream));
+    }
+    EXPECT_SAID(bg_replay(graphs[is_last(m)], model.stream), BG_ERROR_RANKS, "rank 0: \"a replay of bucket 8, 1 step");
+    EXPECT(strstr(bg_last_error(), "\"a replay of bucket 4, 1 step"));
+    bg_graph_destroy(graphs[0]);
+    bg_graph_destroy(graphs[1]);
+    return end(&model);
+}
+
+static void test_another_replay(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    run_members(2, replays_another, NULL);
+}
+
 /* Destroyed with a replay in flight that the others never join: the watchdog ends it. */
 static int destroyed_in_flight(struct member *m)
 {
@@ -621,17 +654,12 @@ static void test_destroyed_in_flight(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks_that_go),
-        cmocka_unit_test(test_stops_at_answer),
-        cmocka_unit_test(test_killed_at_replay),
-        cmocka_unit_test(test_too_late),
-        cmocka_unit_test(test_watchdog),
-        cmocka_unit_test(test_slow_replay),
-        cmocka_unit_test(test_moves_again),
-        cmocka_unit_test(test_abort),
-        cmocka_unit_test(test_used_after_abort),
-        cmocka_unit_test(test_eager_run_fails),
-        cmocka_unit_test(test_destroyed_in_flight),
+        cmocka_unit_test(test_ranks_that_go),    cmocka_unit_test(test_stops_at_answer),
+        cmocka_unit_test(test_killed_at_replay), cmocka_unit_test(test_too_late),
+        cmocka_unit_test(test_watchdog),         cmocka_unit_test(test_slow_replay),
+        cmocka_unit_test(test_moves_again),      cmocka_unit_test(test_abort),
+        cmocka_unit_test(test_used_after_abort), cmocka_unit_test(test_eager_run_fails),
+        cmocka_unit_test(test_another_replay),   cmocka_unit_test(test_destroyed_in_flight),
     };
     return cmocka_run_group_tests_name("comm_faults", tests, NULL, NULL);
 }

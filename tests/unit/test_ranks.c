@@ -40,6 +40,7 @@ typedef struct plan {
     int size;
     bool launch;
     bool alike_faults; /* all ranks do it */
+    bg_debug debug;    /* of the last rank */
 } plan;
 
 static bool is_odd(const thread_rank *rank)
@@ -130,7 +131,7 @@ static void check_apart(way way, const char *mine, const char *theirs, bg_status
     thread_rank ranks[THREAD_RANKS_MAX];
     for (int size = 2; size <= 4; size += 2) {
         for (int launch = 0; launch < 2; launch++) {
-            plan p = {way, size, launch, false};
+            plan p = {way, size, launch, false, BG_DEBUG_OFF};
             thread_ranks_run(size, 20, capture_on, &p, ranks);
             expect_apart(ranks, size, mine, theirs, own);
             for (int i = 1; i < size; i++) /* as often on all, or a rank would wait for nobody */
@@ -170,7 +171,7 @@ static void test_alike(void **state)
     thread_rank ranks[THREAD_RANKS_MAX];
     (void)state;
     for (int size = 2; size <= 4; size += 2) {
-        plan p = {ALIKE, size, size == 2, false};
+        plan p = {ALIKE, size, size == 2, false, BG_DEBUG_OFF};
         thread_ranks_run(size, 20, replay_on, &p, ranks);
         for (int i = 0; i < size; i++) /* before, after three segments; twice */
             assert_int_equal(ranks[i].calls, 8);
@@ -213,7 +214,7 @@ static void test_failing(void **state)
 static void test_failing_alike(void **state)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {FAILING_PASS, 2, true, true};
+    plan p = {FAILING_PASS, 2, true, true, BG_DEBUG_OFF};
     (void)state;
     thread_ranks_run(2, 20, capture_on, &p, ranks);
     for (int i = 0; i < 2; i++)
@@ -223,7 +224,7 @@ static void test_failing_alike(void **state)
 static void test_aborted(void **state)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ABORTED, 2, true, false};
+    plan p = {ABORTED, 2, true, false, BG_DEBUG_OFF};
     (void)state;
     thread_ranks_run(2, 20, capture_on, &p, ranks);
     assert_int_equal(ranks[0].status, BG_ERROR_RANKS);
@@ -234,7 +235,7 @@ static void test_aborted(void **state)
 static void test_absent(void **state)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ABSENT, 4, true, false};
+    plan p = {ABSENT, 4, true, false, BG_DEBUG_OFF};
     (void)state;
     thread_ranks_run(4, 0.3, capture_on, &p, ranks);
     for (int i = 0; i < 3; i++) {
@@ -266,10 +267,51 @@ static void debug_on(thread_rank *rank)
 static void test_debug(void **state)
 {
     thread_rank ranks[THREAD_RANKS_MAX];
-    plan p = {ALIKE, 2, true, false};
+    plan p = {ALIKE, 2, true, false, BG_DEBUG_OFF};
     (void)state;
     thread_ranks_run(2, 20, debug_on, &p, ranks);
     assert_int_equal(ranks[0].calls, ranks[1].calls);
+}
+
+/* One rank alone is debugged in a way that makes more passes, or meets the others in each replay: it waits for nobody,
+ * and each rank says which way. */
+static void debug_alone_on(thread_rank *rank)
+{
+    const plan *p = rank->argument;
+    bg_capture_options options = options_of(rank);
+    bg_graph *graph = NULL;
+
+    options.debug = is_odd(rank) ? p->debug : BG_DEBUG_OFF;
+    options.check = is_odd(rank) ? BG_REPLAY_CHECK_FROM_ENV : BG_REPLAY_CHECK_OFF;
+    thread_rank_keep(rank, bg_capture_forward(&graph, forward, rank, rank->stream, &options));
+    RANK_EXPECT(rank, graph == NULL);
+    bg_graph_destroy(graph);
+}
+
+static void check_debugged_alone(plan p, const char *plain, const char *how)
+{
+    thread_rank ranks[THREAD_RANKS_MAX];
+    p.size = 2;
+    p.launch = true;
+    thread_ranks_run(2, 20, debug_alone_on, &p, ranks);
+    expect_apart(ranks, 2, plain, how, BG_OK);
+}
+
+static void test_debugged_alone(void **state)
+{
+    static const char plain[] = "rank 0: it begins;";
+    (void)state;
+    check_debugged_alone((plan){.debug = BG_DEBUG_FORWARD}, plain, "rank 1: it begins, in the debug mode forward");
+    check_debugged_alone((plan){.debug = BG_DEBUG_STEP}, plain, "rank 1: it begins, in the debug mode step");
+    assert_int_equal(setenv("BG_CHECK", "twice", 1), 0);
+    check_debugged_alone((plan){.way = ALIKE}, plain, "rank 1: it begins, with BG_CHECK=twice");
+    assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
+    check_debugged_alone((plan){.way = ALIKE}, plain, "rank 1: it begins, with BG_CHECK=poison");
+    assert_int_equal(unsetenv("BG_CHECK"), 0);
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0); /* which the mode step leaves out */
+    check_debugged_alone((plan){.debug = BG_DEBUG_STEP}, "rank 0: it begins, with BG_SHADOW=calls",
+                         "rank 1: it begins, in the debug mode step");
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
 }
 
 /* ---- the table ---- */
@@ -361,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_aborted),
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_debug),
+        cmocka_unit_test(test_debugged_alone),
         cmocka_unit_test_setup_teardown(test_table, fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests_name("ranks", tests, NULL, NULL);

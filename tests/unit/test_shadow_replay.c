@@ -368,6 +368,39 @@ static void test_join_at_end(void **state)
     hostcuda_seed(0);
 }
 
+static bg_status fork_and_scale(void *user, cudaStream_t stream)
+{
+    const model *m = user;
+    TRY(bg_stream_wait_stream(m->f->other, stream));
+    TRY(BG_CALL(scale, m->f->other, .x = m->f->x, .y = m->f->z, .factor = m->factor));
+    return bg_stream_wait_stream(stream, m->f->other);
+}
+
+/* Where the pass forks, the finding tells what BG_SHADOW does not wait for; elsewhere it does not. */
+static void test_fork_is_told(void **state)
+{
+    static const bg_forward passes[] = {forward, fork_and_scale};
+    model m = {.f = *state};
+
+    for (int k = 0; k < 2; k++) {
+        bg_graph *graph = NULL;
+        char text[8192];
+        FILE *file;
+        put(&m.f->x, 3);
+        put(&m.f->z, 0);
+        m.factor = 2;
+        assert_int_equal(setenv("BG_SHADOW", "1", 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, passes[k], &m, m.f->stream, NULL));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        m.factor = 5;
+        file = listen();
+        EXPECT_OK(bg_replay(graph, m.f->stream));
+        assert_non_null(strstr(told(file, text, sizeof text), "fault [mismatch]"));
+        assert_int_equal(strstr(text, "on a stream which only a break joins") != NULL, k);
+        bg_graph_destroy(graph);
+    }
+}
+
 static void test_bad_values(void **state)
 {
     static const char *const tolerances[] = {"rel",
@@ -505,18 +538,12 @@ static void test_failing_inner_reference(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_state_is_kept),
-                                       TEST(test_options_state),
-                                       TEST(test_changed_arguments),
-                                       TEST(test_frozen),
-                                       TEST(test_tolerance),
-                                       TEST(test_memory_nodes),
-                                       TEST(test_failing_pass),
-                                       TEST(test_beside_a_capture),
-                                       TEST(test_join_at_end),
-                                       TEST(test_bad_values),
-                                       TEST(test_references),
-                                       TEST(test_failing_reference),
-                                       TEST(test_failing_inner_reference)};
+    const struct CMUnitTest tests[] = {TEST(test_state_is_kept),     TEST(test_options_state),
+                                       TEST(test_changed_arguments), TEST(test_frozen),
+                                       TEST(test_tolerance),         TEST(test_memory_nodes),
+                                       TEST(test_failing_pass),      TEST(test_beside_a_capture),
+                                       TEST(test_join_at_end),       TEST(test_fork_is_told),
+                                       TEST(test_bad_values),        TEST(test_references),
+                                       TEST(test_failing_reference), TEST(test_failing_inner_reference)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
