@@ -84,18 +84,6 @@ struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_k
     return kernel;
 }
 
-__attribute__((destructor(101))) static void free_kernels(void)
-{
-    for (size_t i = 0; i < BUCKETS; i++) {
-        while (table[i]) {
-            struct hc_kernel *kernel = table[i];
-            table[i] = kernel->next;
-            free(kernel->name_storage);
-            free(kernel);
-        }
-    }
-}
-
 const char *hc_kernel_name(struct hc_kernel *kernel)
 {
     char text[32];
