@@ -14,7 +14,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    const char *directory; /* NULL: nothing is recorded */
+    const char *directory; /* NULL: nothing is recorded; the same until the process is gone, for it has no lock */
     unsigned long graphs;
     uint64_t replays;       /* of graphs that are gone, or the first one */
     const bg_graph **alive; /* recorded graphs */
@@ -117,10 +117,6 @@ __attribute__((destructor)) static void end_process(void)
     pthread_mutex_lock(&record.lock);
     record.ended = true;
     write_process();
-    record.directory = NULL; /* graphs that static objects own go later */
-    free(record.alive);
-    record.alive = NULL;
-    record.count = record.capacity = 0;
     pthread_mutex_unlock(&record.lock);
 }
 
@@ -167,12 +163,13 @@ void bg__record_graph(bg_graph *graph)
         return;
     hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
-    number = ++record.graphs;
-    graph->recorded = record.directory != NULL && add_alive(graph);
+    number = record.ended ? 0 : ++record.graphs; /* after the end none is counted, nor written */
+    graph->recorded = number > 0 && add_alive(graph);
     if (number == 1)
         write_process();
     pthread_mutex_unlock(&record.lock);
-    write_graph(graph, number);
+    if (number > 0)
+        write_graph(graph, number);
     bg__fail_unhide(hidden);
 }
 
@@ -193,7 +190,7 @@ void bg__record_replay(void)
 {
     char hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
-    if (!record.replayed && record.directory != NULL) {
+    if (!record.replayed && !record.ended) {
         record.replayed = true;
         write_process();
     }

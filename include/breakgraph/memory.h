@@ -19,7 +19,8 @@ BG_BEGIN_C_
 typedef struct bg_pool_options {
     size_t struct_size;   /* set by BG_POOL_OPTIONS_INIT */
     size_t reserve_bytes; /* addresses reserved, rounded up to the device's page size; 0: as much as the device has
-                           * memory. They cost no memory */
+                           * memory, or the largest half, quarter, ... of it that this process can have, with a warning.
+                           * They cost no memory */
     size_t limit_bytes;   /* device memory that the pool may take, in whole pages; 0: no limit */
 } bg_pool_options;
 

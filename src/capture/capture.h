@@ -130,9 +130,9 @@ struct bg_graph {
     int step_count, step_capacity;
     bool watched; /* its addresses are checked before each replay */
 
-    bool diverted; /* the debugging tools do its replays */
-    bg__use *use;  /* the order of replays: own_use, or that of all graphs of the pool */
-    uint64_t replays;
+    bool diverted;            /* the debugging tools do its replays */
+    bg__use *use;             /* the order of replays: own_use, or that of all graphs of the pool */
+    _Atomic uint64_t replays; /* written by the thread that replays alone; BG_REPORT reads it from others */
 
     bg__segment *segments;
     int segment_count, segment_capacity;

@@ -1,6 +1,7 @@
 /* Replay: a walk over the steps. Nothing here may lock, allocate, look up or read the environment. */
 #include "capture/capture.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- what a replay on the stream of the last one need not do ---- */
@@ -251,6 +252,13 @@ static __attribute__((cold, noinline)) bg_status replay_diverted(bg_graph *graph
     return bg__debug_hooks.replay(graph, stream);
 }
 
+/* A load and a store, for no other thread replays the graph now. */
+static void count_replay(bg_graph *graph, bg_status status)
+{
+    uint64_t replays = atomic_load_explicit(&graph->replays, memory_order_relaxed);
+    atomic_store_explicit(&graph->replays, replays + (status == BG_OK), memory_order_relaxed);
+}
+
 bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__step *step, *end;
@@ -287,7 +295,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     use->busy = false;
     if (__builtin_expect(stream == cudaStreamPerThread, 0))
         status = leave_per_thread_stream(graph, status);
-    graph->replays += status == BG_OK;
+    count_replay(graph, status);
     return status;
 }
 
@@ -321,6 +329,6 @@ bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status statu
     graph->use->busy = false;
     if (stream == cudaStreamPerThread)
         status = leave_per_thread_stream(graph, status);
-    graph->replays += status == BG_OK;
+    count_replay(graph, status);
     return status;
 }

@@ -337,16 +337,6 @@ static bool run_block(struct runner *runner)
     return !runner->failed;
 }
 
-static void runner_destroy(struct runner *runner)
-{
-    if (!runner)
-        return;
-    for (unsigned i = 0; i < runner->fiber_count; i++)
-        hc_fiber_destroy(runner->fibers[i]);
-    free(runner->shared);
-    free(runner);
-}
-
 static struct runner *runner_take(void)
 {
     pthread_mutex_lock(&runners_lock);
@@ -370,15 +360,6 @@ static void runner_give(struct runner *runner)
     runner->next = runners;
     runners = runner;
     pthread_mutex_unlock(&runners_lock);
-}
-
-__attribute__((destructor(101))) static void destroy_runners(void)
-{
-    while (runners) {
-        struct runner *runner = runners;
-        runners = runner->next;
-        runner_destroy(runner);
-    }
 }
 
 /* Under ASan, what lies beyond the launch's dynamic shared memory is out of bounds. */

@@ -271,16 +271,14 @@ int hc_fault_call(const char *function)
 /* A fault that never happened is a test that tested nothing. */
 __attribute__((destructor(101))) static void stop(void)
 {
-    for (size_t i = 0; from_environment && i < rule_count; i++)
+    if (!from_environment)
+        return;
+    hc_lock(); /* other threads may go on */
+    for (size_t i = 0; i < rule_count; i++)
         if (rules[i].seen < rules[i].nth)
             fprintf(stderr, "hostcuda: HOSTCUDA_FAIL: %s@%llu did not happen: there were %llu such calls\n",
                     rules[i].name, (unsigned long long)rules[i].nth, (unsigned long long)rules[i].seen);
-    free(calls);
-    calls = NULL;
-    call_count = call_capacity = 0;
-    recording = false;
-    rule_count = 0;
-    watch();
+    hc_unlock();
 }
 
 /* ---- for tests ----------------------------------------------------------------------------------------------- */

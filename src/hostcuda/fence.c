@@ -36,7 +36,7 @@ static const char *name_of(const struct hc_op *op, char *text, size_t bytes)
     if (op->kind == HC_OP_FILL)
         return "a fill";
     char place[96];
-    const char *name = op->launch.kernel->name ? op->launch.kernel->name : "(unnamed)";
+    const char *name = hc_kernel_known_name(op->launch.kernel);
     bool known = hc_grid_place(place, sizeof place);
     snprintf(text, bytes, "kernel %s%s%s", name, known ? ": " : "", known ? place : "");
     return text;

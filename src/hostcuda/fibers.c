@@ -13,7 +13,6 @@
 #endif
 #ifndef VALGRIND_STACK_REGISTER
 #define VALGRIND_STACK_REGISTER(start, end) 0
-#define VALGRIND_STACK_DEREGISTER(id)       ((void)(id))
 #endif
 
 /* gcc says it with a macro, clang with a feature. */
@@ -160,21 +159,9 @@ struct hc_fiber *hc_fiber_create(void (*entry)(void *), void *argument)
     fiber->mapping = mapping;
     fiber->stack = mapping + guard;
     fiber->stack_bytes = STACK_BYTES;
-    fiber->valgrind_id = VALGRIND_STACK_REGISTER(mapping + guard, mapping + guard + STACK_BYTES);
+    (void)VALGRIND_STACK_REGISTER(mapping + guard, mapping + guard + STACK_BYTES);
     prepare(fiber);
     return fiber;
-}
-
-void hc_fiber_destroy(struct hc_fiber *fiber)
-{
-    if (!fiber)
-        return;
-    VALGRIND_STACK_DEREGISTER(fiber->valgrind_id);
-#ifdef HC_ASAN
-    __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
-#endif
-    munmap(fiber->mapping, guard_bytes() + STACK_BYTES);
-    free(fiber);
 }
 
 void hc_fiber_restart(struct hc_fiber *fiber)

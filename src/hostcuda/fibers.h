@@ -20,7 +20,6 @@ struct hc_fiber {
     const void *stack;
     size_t stack_bytes;
     void *fake_stack; /* ASan's */
-    unsigned valgrind_id;
 #ifdef HC_FIBER_UCONTEXT
     ucontext_t context;
 #else
@@ -28,9 +27,8 @@ struct hc_fiber {
 #endif
 };
 
-/* NULL when there is no memory for a stack. */
+/* NULL when there is no memory for a stack. It is never destroyed. */
 struct hc_fiber *hc_fiber_create(void (*entry)(void *), void *argument);
-void hc_fiber_destroy(struct hc_fiber *fiber);
 /* Throws away what the fiber was doing: the next switch to it starts at its entry. */
 void hc_fiber_restart(struct hc_fiber *fiber);
 void hc_fiber_switch(struct hc_fiber *from, struct hc_fiber *to);

@@ -4,6 +4,7 @@
 #include "hostcuda/hostile.h"
 
 #include <cblas.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -137,10 +138,8 @@ static bool allowed(const struct hc_product *p)
            matrices_allowed(&p->c, p->m, p->n, p->batch);
 }
 
-bool hc_product_run(const struct hc_product *p)
+static bool run(const struct hc_product *p)
 {
-    if (!allowed(p))
-        return false;
     if (p->vector) {
         times_vector(p);
         return true;
@@ -154,4 +153,23 @@ bool hc_product_run(const struct hc_product *p)
             return false;
     }
     return true;
+}
+
+/* ---- the end of the process: OpenBLAS's destructor joins its threads and frees its buffers, while threads of the
+ * program may go on. Ours runs before it, waits for the product that runs, and lets no other thread begin one. -------
+ */
+
+static pthread_mutex_t end = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+__attribute__((destructor(101))) static void end_products(void)
+{
+    (void)pthread_mutex_lock(&end); /* to the end */
+}
+
+bool hc_product_run(const struct hc_product *p)
+{
+    if (!allowed(p) || pthread_mutex_lock(&end) != 0)
+        return false;
+    bool ok = run(p);
+    return pthread_mutex_unlock(&end) == 0 && ok;
 }

@@ -103,10 +103,3 @@ struct hostcuda_live hostcuda_count_live(void)
     hc_unlock();
     return live;
 }
-
-__attribute__((destructor(101))) static void free_entries(void)
-{
-    free(entries);
-    entries = NULL;
-    capacity = used = 0;
-}

@@ -77,23 +77,17 @@ void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel
 struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_kernel_type *type, const char *name)
 {
     struct hc_kernel *kernel = add(function, type);
-    if (kernel) {
+    if (kernel && !kernel->native) { /* once: a thread may run it meanwhile, without the lock */
         kernel->native = true;
         kernel->name = name;
     }
     return kernel;
 }
 
-__attribute__((destructor(101))) static void free_kernels(void)
+const char *hc_kernel_known_name(const struct hc_kernel *kernel)
 {
-    for (size_t i = 0; i < BUCKETS; i++) {
-        while (table[i]) {
-            struct hc_kernel *kernel = table[i];
-            table[i] = kernel->next;
-            free(kernel->name_storage);
-            free(kernel);
-        }
-    }
+    const char *name = __atomic_load_n(&kernel->name, __ATOMIC_ACQUIRE);
+    return name ? name : "(unnamed)";
 }
 
 const char *hc_kernel_name(struct hc_kernel *kernel)
@@ -106,7 +100,7 @@ const char *hc_kernel_name(struct hc_kernel *kernel)
         snprintf(text, sizeof text, "kernel_%zx", (size_t)(uintptr_t)kernel->function);
         kernel->name_storage = strdup(text);
     }
-    kernel->name = kernel->name_storage ? kernel->name_storage : "kernel";
+    __atomic_store_n(&kernel->name, kernel->name_storage ? kernel->name_storage : "kernel", __ATOMIC_RELEASE);
     return kernel->name;
 }
 
@@ -159,7 +153,7 @@ cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block,
         .function = kernel->function,
         .invoke = kernel->type->invoke,
         .arguments = arguments,
-        .name = kernel->name ? kernel->name : "(unnamed)",
+        .name = hc_kernel_known_name(kernel),
         .grid = {grid.x, grid.y, grid.z},
         .block = {block.x, block.y, block.z},
         .shared_bytes = shared_bytes,

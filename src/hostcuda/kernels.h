@@ -36,7 +36,10 @@ struct hc_kernel *hc_kernel_of_function(const void *handle);
 struct hc_kernel *hc_kernel_of_kernel(const void *handle);
 /* A library's kernel, implemented in C: registered at first use. NULL: no memory. */
 struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_kernel_type *type, const char *name);
+/* With the lock held. */
 const char *hc_kernel_name(struct hc_kernel *kernel);
+/* Without it, while the kernel runs: "(unnamed)" where nobody has asked for its name. */
+const char *hc_kernel_known_name(const struct hc_kernel *kernel);
 size_t hc_kernel_parameter_bytes(const struct hc_kernel *kernel);
 /* What CUDA says of a launch of this shape. */
 cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes);

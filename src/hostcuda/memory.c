@@ -16,13 +16,6 @@ static struct hc_block **blocks; /* by address */
 static size_t block_count, block_capacity, live_bytes[HC_DEVICES_MAX];
 static uint64_t block_ids;
 
-__attribute__((destructor(101))) static void free_table(void)
-{
-    free(blocks);
-    blocks = NULL;
-    block_count = block_capacity = 0;
-}
-
 /* The first block that begins after the address. */
 static size_t upper_bound(const void *address)
 {

@@ -65,17 +65,6 @@ static void start(void)
     }
 }
 
-/* The calling thread's state ends with it; the main thread's, which no key destructor frees, ends here. */
-__attribute__((destructor(101))) static void stop(void)
-{
-    struct hc_thread *thread = current;
-    if (thread)
-        end_thread(thread);
-    for (int i = 0; i < device_count; i++)
-        if (devices[i].legacy)
-            hc_stream_discard(devices[i].legacy);
-}
-
 struct hc_thread *hc_thread(void)
 {
     static struct hc_thread fallback; /* no memory: threads share one state, rather than none */

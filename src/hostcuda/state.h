@@ -41,6 +41,8 @@ cudaError_t hc_begin_quiet_as(const char *name);
 /* The same for what is no call of the program's to CUDA, or cannot fail. */
 cudaError_t hc_begin_unnamed(void);
 
+/* What all threads share lasts until the process is gone: others may go on while the one that ends it runs its
+ * destructors. So nothing is freed there. */
 void hc_lock(void);
 void hc_unlock(void);
 /* Waits, without the lock, until hc_wake. */

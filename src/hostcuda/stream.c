@@ -32,17 +32,6 @@ cudaStream_t hc_stream_make(int device, enum hc_stream_kind kind, unsigned flags
     return stream;
 }
 
-void hc_stream_discard(cudaStream_t stream)
-{
-    while (stream->head) {
-        struct hc_item *item = stream->head;
-        stream->head = item->next;
-        hc_item_free(item);
-    }
-    stream->tail = NULL;
-    hc_stream_retire(stream);
-}
-
 /* Once destroyed by the program, a stream ends when its work is done and nobody looks at it any more. */
 static void free_if_over(cudaStream_t stream)
 {

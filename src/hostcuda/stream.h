@@ -28,8 +28,6 @@ extern cudaStream_t hc_streams;
 cudaStream_t hc_stream_make(int device, enum hc_stream_kind kind, unsigned flags, int priority);
 /* The program is done with it: it ends once its queued work is done. */
 void hc_stream_retire(cudaStream_t stream);
-/* The same, without its queued work. */
-void hc_stream_discard(cudaStream_t stream);
 /* Keeps a stream from ending meanwhile. */
 void hc_stream_retain(cudaStream_t stream);
 void hc_stream_release(cudaStream_t stream);

@@ -35,8 +35,23 @@ static bool round_up(size_t *bytes, size_t to)
     return true;
 }
 
+/* A size that nobody asked for gives way where a process may have few addresses (ulimit -v, valgrind). */
+static CUresult reserve(const bg__pages *pages, CUdeviceptr *base, size_t *bytes, bool asked)
+{
+    const size_t least = (size_t)1 << 30, wanted = *bytes;
+    CUresult result = pages->address_reserve(base, *bytes, 0, 0, 0);
+    while (result == CUDA_ERROR_OUT_OF_MEMORY && !asked && *bytes / 2 >= least) {
+        *bytes = *bytes / 2 / pages->granularity * pages->granularity;
+        result = pages->address_reserve(base, *bytes, 0, 0, 0);
+    }
+    if (result == CUDA_SUCCESS && *bytes < wanted)
+        bg__warn("this process has no %zu bytes of addresses for a pool; it gets %zu", wanted, *bytes);
+    return result;
+}
+
 bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limit)
 {
+    const bool asked = bytes > 0;
     size_t free_bytes;
     CUdeviceptr base;
     bg_status status;
@@ -45,7 +60,7 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
     pages->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     pages->properties.location = (CUmemLocation){.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device};
     BG__TRY(find_driver(pages));
-    if (bytes == 0)
+    if (!asked)
         BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &bytes));
     BG__TRY_DRIVER("cuMemGetAllocationGranularity",
                    pages->get_granularity(&pages->granularity, &pages->properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
@@ -53,7 +68,7 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "reserve_bytes is %zu, more than there are addresses", bytes);
         goto done;
     }
-    BG__TRY_DRIVER("cuMemAddressReserve", pages->address_reserve(&base, bytes, 0, 0, 0));
+    BG__TRY_DRIVER("cuMemAddressReserve", reserve(pages, &base, &bytes, asked));
     pages->base = (char *)(uintptr_t)base;
     pages->bytes = bytes;
 done:

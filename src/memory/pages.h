@@ -33,7 +33,8 @@ typedef struct bg__pages {
     bg__mapped_end ends[2];
 } bg__pages;
 
-/* bytes 0: as much as the device has. What is zeroed is fine to clear. */
+/* bytes 0: as much as the device has, or as near to it as halves of it that the process can have. What is zeroed is
+ * fine to clear. */
 bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limit);
 /* All work on the memory is done. */
 void bg__pages_clear(bg__pages *pages);

@@ -3,6 +3,7 @@
 #include "op/op.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static _Thread_local place *places;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool have_key;
+static atomic_bool ended;
 
 static void free_places(void *first)
 {
@@ -31,16 +33,24 @@ static void free_places(void *first)
     }
 }
 
-/* Keys have no say when the process ends. Registered after CUDA has started, this runs before CUDA's own end. */
+/* Threads that end while the process does leave theirs to its end, as CUDA may have ended. */
+static void free_of_thread(void *first)
+{
+    if (!atomic_load(&ended))
+        free_places(first);
+}
+
+/* Keys have no say when the process ends. Registered after CUDA has started, this runs before CUDA's own end. The key
+ * stays, for other threads may go on. */
 static void free_at_exit(void)
 {
+    atomic_store(&ended, true);
     free_places(places);
-    (void)pthread_key_delete(key);
 }
 
 static void make_key(void)
 {
-    have_key = pthread_key_create(&key, free_places) == 0 && atexit(free_at_exit) == 0;
+    have_key = pthread_key_create(&key, free_of_thread) == 0 && atexit(free_at_exit) == 0;
 }
 
 static int depth_of(const bg__call *call)

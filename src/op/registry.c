@@ -15,6 +15,14 @@ static bg_op *find_locked(const char *name)
     return op;
 }
 
+/* Calls read it without the lock, while libraries come and go, and while the process ends: what stays is not written.
+ */
+static void set_twin(bg_op *op, const bg_op *twin)
+{
+    if (op->twin_ != twin)
+        op->twin_ = twin;
+}
+
 /* Each op of that name gets another one of it as its twin, if there is one. */
 static void find_twins(const char *name)
 {
@@ -22,12 +30,13 @@ static void find_twins(const char *name)
     for (bg_op *op = first; op != NULL; op = op->next_) {
         if (strcmp(op->name, name) != 0)
             continue;
-        op->twin_ = last;
+        if (any != NULL)
+            set_twin(op, last);
         any = any ? any : op;
         last = op;
     }
-    if (any != last)
-        any->twin_ = last;
+    if (any != NULL)
+        set_twin(any, any != last ? last : NULL);
 }
 
 void bg_op_register(bg_op *op)
@@ -47,7 +56,7 @@ void bg_op_unregister(bg_op *op)
         link = &(*link)->next_;
     if (*link != NULL)
         *link = op->next_;
-    op->twin_ = NULL;
+    set_twin(op, NULL);
     find_twins(op->name);
     pthread_mutex_unlock(&mutex);
 }

@@ -3,6 +3,7 @@
 #include "pool_support.h"
 
 #include <hostcuda/hostcuda.h>
+#include <memory/pool.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,6 +254,39 @@ static void test_what_a_device_lacks_at_create(void **state)
     assert_null(pool);
 }
 
+/* A process may have fewer addresses than the device has memory: then a pool that asked for no size has fewer. */
+static void test_fewer_addresses(void **state)
+{
+    bg_pool_options options = BG_POOL_OPTIONS_INIT;
+    size_t whole, half, free_bytes, total;
+    bg_pool *pool;
+    void *ptr;
+    (void)state;
+
+    EXPECT_CUDA(cudaMemGetInfo(&free_bytes, &total));
+    if (total < (size_t)4 << 30) {
+        print_message("skipped: the device has less than 4 GiB, too little for two halves\n");
+        skip();
+    }
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    whole = pool->pages.bytes;
+    bg_pool_destroy(pool);
+    assert_int_equal(hostcuda_fail("cuMemAddressReserve@1=CUDA_ERROR_OUT_OF_MEMORY"), 0);
+    EXPECT_OK(bg_pool_create(&pool, NULL));
+    assert_int_equal(hostcuda_faults(), 1);
+    half = pool->pages.bytes;
+    assert_in_range(half, whole / 2 - pool->pages.granularity, whole / 2);
+    EXPECT_OK(bg_pool_alloc(pool, 1, &ptr));
+    bg_pool_destroy(pool);
+
+    /* One that asked has what it asked for, or nothing. */
+    options.reserve_bytes = whole;
+    assert_int_equal(hostcuda_fail("cuMemAddressReserve@1=CUDA_ERROR_OUT_OF_MEMORY"), 0);
+    EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY);
+    EXPECT_ERROR("lower options.reserve_bytes");
+    assert_int_equal(hostcuda_fail(NULL), 0);
+}
+
 static void test_driver_calls_that_fail_in_growth(void **state)
 {
     static const char *const calls[] = {"cuMemCreate", "cuMemMap", "cuMemSetAccess"};
@@ -316,6 +350,7 @@ int main(void)
     struct CMUnitTest faults[] = {
         cmocka_unit_test_setup_teardown(test_driver_calls_that_fail_at_create, fixture_setup, no_faults),
         cmocka_unit_test_setup_teardown(test_what_a_device_lacks_at_create, fixture_setup, no_faults),
+        cmocka_unit_test_setup_teardown(test_fewer_addresses, fixture_setup, no_faults),
         cmocka_unit_test_setup_teardown(test_driver_calls_that_fail_in_growth, fixture_setup, no_faults),
     };
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
