@@ -1,4 +1,5 @@
 #include "ops.h"
+#include "ranks.h"
 #include <breakgraph/workspace.h>
 #include <stdio.h>
 
@@ -14,14 +15,29 @@ static bg_status check_nccl(ncclResult_t result, ncclComm_t comm, const char *ca
     return bg_report_failure(BG_ERROR_NCCL, call, what, "look at the other ranks' output, or set NCCL_DEBUG=WARN");
 }
 
+/* Asked each time: a failure of the job takes its communicator away. */
+static bg_status find_nccl(const llama_ranks *ranks, ncclComm_t *nccl)
+{
+    *nccl = ranks->comm ? bg_comm_nccl(ranks->comm) : ranks->nccl;
+    if (*nccl)
+        return BG_OK;
+    return ranks->comm ? bg_comm_check(ranks->comm)
+                       : bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "all_reduce", "no communicator",
+                                           "give ranks one in comm or nccl");
+}
+
 BG_DEFINE_OP(all_reduce)
 {
+    ncclComm_t nccl = NULL;
+    bg_status status = find_nccl(args->ranks, &nccl);
     size_t count = bg_tensor_bytes(&args->x) / bg_dtype_bytes(args->x.dtype);
+    if (status != BG_OK)
+        return status;
     if (args->x.dtype != BG_F32)
         return bg_report_failure(BG_ERROR_DTYPE, "all_reduce", "x is not f32", "give a tensor of BG_F32");
     llama_count_launch();
-    return check_nccl(ncclAllReduce(args->x.data, args->x.data, count, ncclFloat, ncclSum, args->comm, stream),
-                      args->comm, "ncclAllReduce");
+    return check_nccl(ncclAllReduce(args->x.data, args->x.data, count, ncclFloat, ncclSum, nccl, stream), nccl,
+                      "ncclAllReduce");
 }
 #else
 BG_DEFINE_OP(all_reduce)

@@ -269,9 +269,9 @@ static bg_status attend(pass *p, int layer)
 
 static bg_status add_projected(pass *p)
 {
-    struct ncclComm *comm = p->batch->weights->comm;
-    if (comm)
-        TRY(BG_CALL(all_reduce, p->stream, .x = p->projected, .comm = comm));
+    const struct llama_ranks *ranks = p->batch->weights->ranks;
+    if (ranks)
+        TRY(BG_CALL(all_reduce, p->stream, .x = p->projected, .ranks = ranks));
     TRY(BG_CALL(add, p->stream, .x = p->x, .y = p->projected));
     end(p, &p->projected);
     return BG_OK;

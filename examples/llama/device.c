@@ -123,13 +123,13 @@ bg_status llama_device_weights_create(llama_device_weights *d, const llama_weigh
 }
 
 bg_status llama_device_weights_create_part(llama_device_weights *d, const llama_weights *w, const llama_part *part,
-                                           struct ncclComm *comm, cudaStream_t stream)
+                                           const struct llama_ranks *ranks, cudaStream_t stream)
 {
     const llama_config *c = &w->config;
     memset(d, 0, sizeof *d);
     d->config = llama_part_config(c, part);
     d->part = *part;
-    d->comm = comm;
+    d->ranks = ranks;
     d->memory.stream = stream;
     d->layer = calloc((size_t)c->layers, sizeof *d->layer);
     if (!d->layer)

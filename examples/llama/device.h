@@ -30,26 +30,27 @@ typedef struct llama_device_layer {
     bg_tensor down;              /* width x hidden */
 } llama_device_layer;
 
-struct ncclComm;
+struct llama_ranks; /* ranks.h */
 
 /* Only read: several models may run on the same weights. */
 typedef struct llama_device_weights {
     llama_config config; /* of the part: heads, kv_heads and hidden are the rank's */
     llama_part part;
-    struct ncclComm *comm; /* sums over the ranks; NULL: nothing is summed */
-    bg_tensor embedding;   /* vocabulary x width */
-    bg_tensor final_norm;  /* width */
-    bg_tensor output;      /* vocabulary x width; the embedding where the model ties them */
+    const struct llama_ranks *ranks; /* that sums go over; NULL: nothing is summed */
+    bg_tensor embedding;             /* vocabulary x width */
+    bg_tensor final_norm;            /* width */
+    bg_tensor output;                /* vocabulary x width; the embedding where the model ties them */
     llama_device_layer *layer;
     llama_memory memory;
 } llama_device_weights;
 
 /* Copies the weights to the device, through stream, and waits. Free them after an error too. */
 bg_status llama_device_weights_create(llama_device_weights *device, const llama_weights *weights, cudaStream_t stream);
-/* Copies a rank's part of them. comm has the part's rank and ranks, and outlives the device's weights; without one
+/* Copies a rank's part of them. ranks has the part's rank and size, and outlives the device's weights; without it
  * the rank has only its own part of each sum, a mistake for tests to find. */
 bg_status llama_device_weights_create_part(llama_device_weights *device, const llama_weights *weights,
-                                           const llama_part *part, struct ncclComm *comm, cudaStream_t stream);
+                                           const llama_part *part, const struct llama_ranks *ranks,
+                                           cudaStream_t stream);
 void llama_device_weights_free(llama_device_weights *device);
 
 /* A handle for fp32 throughout (no TF32, no emulation), bound to the stream with a workspace that graphs may hold.

@@ -110,17 +110,17 @@ static int read_prompt(program *p)
 }
 
 /* NULL for tests that must notice: each rank then goes on with its own part of each sum. */
-static struct ncclComm *comm_for_sums(const program *p)
+static const llama_ranks *ranks_of_sums(const program *p)
 {
     const char *text = getenv("LLAMA_ALL_REDUCE");
-    return text && strcmp(text, "0") == 0 ? NULL : p->ranks.nccl;
+    return p->ranks.size == 1 || (text && strcmp(text, "0") == 0) ? NULL : &p->ranks;
 }
 
 static bg_status make_part(program *p)
 {
     llama_part part;
     TRY(llama_split(&part, &p->weights.config, p->ranks.rank, p->ranks.size));
-    TRY(llama_create_part(&p->model, &p->weights, &part, comm_for_sums(p), p->options.context, p->stream));
+    TRY(llama_create_part(&p->model, &p->weights, &part, ranks_of_sums(p), p->options.context, p->stream));
     llama_set_ranks(p->model, p->ranks.table);
     if (p->ranks.size > 1)
         fprintf(stderr, "rank %d of %d: %zu bytes of weights\n", p->ranks.rank, p->ranks.size,

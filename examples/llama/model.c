@@ -62,10 +62,10 @@ static bg_status make_step_buffers(llama_model *m)
     return make(m, &m->position, bg_tensor_1d(NULL, BG_I32, 1));
 }
 
-static bg_status fill(llama_model *m, const llama_weights *w, const llama_part *part, struct ncclComm *comm)
+static bg_status fill(llama_model *m, const llama_weights *w, const llama_part *part, const struct llama_ranks *ranks)
 {
     TRY(llama_blas_create(&m->blas, m->stream));
-    TRY(llama_device_weights_create_part(&m->weights, w, part, comm, m->stream));
+    TRY(llama_device_weights_create_part(&m->weights, w, part, ranks, m->stream));
     TRY(make_caches(m));
     TRY(make_step_buffers(m));
     return llama_check_cuda(cudaStreamSynchronize(m->stream), "cudaStreamSynchronize");
@@ -80,7 +80,7 @@ bg_status llama_create(llama_model **made, const llama_weights *weights, int con
 }
 
 bg_status llama_create_part(llama_model **made, const llama_weights *weights, const llama_part *part,
-                            struct ncclComm *comm, int context, cudaStream_t stream)
+                            const struct llama_ranks *ranks, int context, cudaStream_t stream)
 {
     llama_model *m = calloc(1, sizeof *m);
     bg_status status;
@@ -90,7 +90,7 @@ bg_status llama_create_part(llama_model **made, const llama_weights *weights, co
     m->context = context;
     m->stream = stream;
     m->memory.stream = stream;
-    status = fill(m, weights, part, comm);
+    status = fill(m, weights, part, ranks);
     if (status != BG_OK) {
         llama_destroy(m);
         return status;
@@ -152,8 +152,8 @@ static bg_status attention_block(llama_model *m, const llama_device_layer *l, co
                 .y = m->heads_out, .group = m->weights.part.group, .first = llama_first_in_group(&m->weights.part)));
     TRY(BG_CALL(matmul, stream, .weight = l->attention_out, .x = llama_flat(m->heads_out), .y = m->projected,
                 .blas = m->blas));
-    if (m->weights.comm)
-        TRY(BG_CALL(all_reduce, stream, .x = m->projected, .comm = m->weights.comm));
+    if (m->weights.ranks)
+        TRY(BG_CALL(all_reduce, stream, .x = m->projected, .ranks = m->weights.ranks));
     return BG_CALL(add, stream, .x = m->x, .y = m->projected);
 }
 
@@ -165,8 +165,8 @@ static bg_status mlp_block(llama_model *m, const llama_device_layer *l, cudaStre
     TRY(BG_CALL(matmul, stream, .weight = l->up, .x = m->normed, .y = m->up, .blas = m->blas));
     TRY(BG_CALL(silu_gate, stream, .gate = m->gate, .up = m->up, .y = m->gated));
     TRY(BG_CALL(matmul, stream, .weight = l->down, .x = m->gated, .y = m->projected, .blas = m->blas));
-    if (m->weights.comm)
-        TRY(BG_CALL(all_reduce, stream, .x = m->projected, .comm = m->weights.comm));
+    if (m->weights.ranks)
+        TRY(BG_CALL(all_reduce, stream, .x = m->projected, .ranks = m->weights.ranks));
     return BG_CALL(add, stream, .x = m->x, .y = m->projected);
 }
 

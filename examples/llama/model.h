@@ -12,10 +12,10 @@ typedef struct llama_model llama_model;
 /* Copies the weights to the device and makes a cache for `context` positions. The weights may be freed afterwards; the
  * stream outlives the model. */
 bg_status llama_create(llama_model **model, const llama_weights *weights, int context, cudaStream_t stream);
-/* The same of a rank's part (split.h): every rank of comm runs the same steps, which give the same logits and tokens.
+/* The same of a rank's part (split.h): every one of ranks runs the same steps, which give the same logits and tokens.
  * See llama_device_weights_create_part. */
 bg_status llama_create_part(llama_model **model, const llama_weights *weights, const llama_part *part,
-                            struct ncclComm *comm, int context, cudaStream_t stream);
+                            const struct llama_ranks *ranks, int context, cudaStream_t stream);
 void llama_destroy(llama_model *model); /* NULL is fine; graphs of the model go first */
 
 /* Of the rank's part, where there are several ranks. */

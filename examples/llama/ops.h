@@ -5,7 +5,7 @@
 #define LLAMA_OPS_H
 #include <breakgraph/breakgraph.h>
 #include <cublas_v2.h>
-struct ncclComm;
+struct llama_ranks; /* ranks.h */
 #ifdef LLAMA_FAULTS
 #include "faults.h" /* the same macros, for tests that plant mistakes */
 #endif
@@ -27,7 +27,7 @@ BG_DECLARE_OP(kv_append_rows, BG_IN(k), BG_IN(v), BG_IN(position), BG_IN(slot), 
 BG_DECLARE_OP(attention_rows, BG_IN(q), BG_IN(keys), BG_IN(values), BG_IN(position), BG_IN(slot), BG_OUT(y),
               BG_VALUE(int, group), BG_VALUE(int, first))
 /* x becomes the sum of all ranks' x, which have the same shape */
-BG_DECLARE_OP(all_reduce, BG_INOUT(x), BG_VALUE(struct ncclComm *, comm))
+BG_DECLARE_OP(all_reduce, BG_INOUT(x), BG_VALUE(const struct llama_ranks *, ranks))
 BG_DECLARE_OP(add, BG_INOUT(x), BG_IN(y)) /* x += y */
 BG_DECLARE_OP(silu_gate, BG_IN(gate), BG_IN(up), BG_OUT(y))
 /* position += 1. With frozen > 0 it is set to that number instead: the mistake that --plant-frozen-scalar makes, a

@@ -21,7 +21,6 @@ static bg_status join(llama_ranks *r)
     TRY(bg_comm_create(&r->comm, NULL));
     r->rank = bg_comm_rank(r->comm);
     r->size = bg_comm_size(r->comm);
-    r->nccl = r->size > 1 ? bg_comm_nccl(r->comm) : NULL;
     r->table = r->size > 1 ? bg_comm_ranks(r->comm) : NULL;
     return BG_OK;
 }

@@ -6,8 +6,8 @@
 
 typedef struct llama_ranks {
     int rank, size;
-    struct ncclComm *nccl; /* NULL: one rank */
     bg_comm *comm;         /* NULL: no job */
+    struct ncclComm *nccl; /* where there is no job, of ranks that the program made itself */
     const bg_ranks *table; /* for captures; NULL: no job */
 } llama_ranks;
 

@@ -8,6 +8,7 @@
 
 #include "../../examples/llama/engine.h"
 #include "../../examples/llama/generate.h"
+#include "../../examples/llama/ranks.h"
 #include "batch_ways.h"
 #include "nccl_ranks.h"
 
@@ -70,9 +71,10 @@ static int make_weights(const task *t, llama_weights *weights)
 }
 
 /* Of one rank there is nothing to sum. */
-static struct ncclComm *comm_of(const struct rank *r, const task *t)
+static const llama_ranks *ranks_of(const struct rank *r, const task *t, llama_ranks *ranks)
 {
-    return r->ranks == 1 || t->no_sums ? NULL : r->comm;
+    *ranks = (llama_ranks){.rank = r->rank, .size = r->ranks, .nccl = r->comm};
+    return r->ranks == 1 || t->no_sums ? NULL : ranks;
 }
 
 /* ---- comparisons -------------------------------------------------------------------------------- */
@@ -150,11 +152,12 @@ static int run_whole(struct rank *r, const llama_weights *weights, llama_result 
     return 0;
 }
 
-static int make_part(struct rank *r, const task *t, const llama_weights *weights, llama_model **model)
+static int make_part(struct rank *r, const task *t, const llama_weights *weights, llama_ranks *ranks,
+                     llama_model **model)
 {
     llama_part part;
     EXPECT_OK(llama_split(&part, t->config, r->rank, r->ranks));
-    EXPECT_OK(llama_create_part(model, weights, &part, comm_of(r, t), CONTEXT, r->stream));
+    EXPECT_OK(llama_create_part(model, weights, &part, ranks_of(r, t, ranks), CONTEXT, r->stream));
     return 0;
 }
 
@@ -196,8 +199,9 @@ static int run_ways(struct rank *r, const task *t, const enum way *some, int cou
 {
     llama_weights weights;
     llama_model *model;
+    llama_ranks ranks;
     llama_result whole, found;
-    if (make_weights(t, &weights) || run_whole(r, &weights, &whole) || make_part(r, t, &weights, &model))
+    if (make_weights(t, &weights) || run_whole(r, &weights, &whole) || make_part(r, t, &weights, &ranks, &model))
         return 1;
     llama_weights_free(&weights);
     for (int i = 0; i < count; i++) {
@@ -279,8 +283,9 @@ static int without_sums(struct rank *r)
     const task *t = r->argument;
     llama_weights weights;
     llama_model *model;
+    llama_ranks ranks;
     llama_result whole, found;
-    if (make_weights(t, &weights) || run_whole(r, &weights, &whole) || make_part(r, t, &weights, &model))
+    if (make_weights(t, &weights) || run_whole(r, &weights, &whole) || make_part(r, t, &weights, &ranks, &model))
         return 1;
     llama_weights_free(&weights);
     for (int i = 0; i < 3; i++) {
@@ -384,6 +389,7 @@ static int batches(struct rank *r)
     llama_weights weights;
     llama_device_weights all, mine;
     llama_part part;
+    llama_ranks ranks;
     batch_work work;
     served whole;
     make_work(&work, TEXTS, t->config->vocabulary, 1, true);
@@ -391,7 +397,7 @@ static int batches(struct rank *r)
         return 1;
     EXPECT_OK(llama_split(&part, t->config, r->rank, r->ranks));
     EXPECT_OK(llama_device_weights_create(&all, &weights, r->stream));
-    EXPECT_OK(llama_device_weights_create_part(&mine, &weights, &part, comm_of(r, t), r->stream));
+    EXPECT_OK(llama_device_weights_create_part(&mine, &weights, &part, ranks_of(r, t, &ranks), r->stream));
     llama_weights_free(&weights);
     if (serve_plainly(r, &all, &work, &whole) || compare_modes(r, &mine, &work, &whole))
         return 1;

@@ -2,6 +2,7 @@
  * device, of the small model's): in segments, as one graph, and eagerly; the sums over the ranks in the graphs, or
  * eager ops between them. */
 #include "../decoder.h"
+#include "../../../examples/llama/ranks.h"
 #include "ranks.h"
 
 #include <math.h>
@@ -145,7 +146,7 @@ done:
 
 /* ---- the model ------------------------------------------------------------------------------------------------ */
 
-static bg_status make_part(const team *team, llama_device_weights *device)
+static bg_status make_part(const team *team, const llama_ranks *ranks, llama_device_weights *device)
 {
     llama_weights weights = {.layer = NULL};
     llama_part part;
@@ -156,8 +157,8 @@ static bg_status make_part(const team *team, llama_device_weights *device)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s", error);
         goto done;
     }
-    BG__TRY(llama_split(&part, &weights.config, bg_comm_rank(team->comm), bg_comm_size(team->comm)));
-    status = llama_device_weights_create_part(device, &weights, &part, bg_comm_nccl(team->comm), team->stream);
+    BG__TRY(llama_split(&part, &weights.config, ranks->rank, ranks->size));
+    status = llama_device_weights_create_part(device, &weights, &part, ranks, team->stream);
 done:
     llama_weights_free(&weights);
     return status;
@@ -177,16 +178,16 @@ bg_status bench_ranks_model(team *team)
     turn turns[WAYS] = {{.team = NULL}};
     contender contenders[WAYS];
     plan plan = {.stream = team->stream, .samples = team->report.samples, .warm_up = team->report.warm_up, .batch = 1};
+    const llama_ranks ranks = {.rank = bg_comm_rank(team->comm), .size = bg_comm_size(team->comm), .comm = team->comm};
     llama_device_weights device = {.layer = NULL};
     timing timings[WAYS];
     char title[160];
     bg_status status;
 
-    snprintf(title, sizeof title, "A decode step of one text on %d ranks, %s, random weights (seed %d)",
-             bg_comm_size(team->comm), team->report.on_gpu ? "a model of SmolLM2-135M's shape" : "the small model",
-             SEED);
+    snprintf(title, sizeof title, "A decode step of one text on %d ranks, %s, random weights (seed %d)", ranks.size,
+             team->report.on_gpu ? "a model of SmolLM2-135M's shape" : "the small model", SEED);
     report_section(title);
-    BG__TRY(make_part(team, &device));
+    BG__TRY(make_part(team, &ranks, &device));
     for (int i = 0; i < WAYS; i++) {
         BG__TRY(open_way(&turns[i], team, &device, i));
         contenders[i] = (contender){run, meet, &turns[i]};
