@@ -63,23 +63,37 @@ done:
     return status;
 }
 
+/* The first failure of several waits, and its call. */
+typedef struct wait {
+    cudaError_t error;
+    const char *call;
+} wait;
+
+static void note_wait(wait *first, cudaError_t error, const char *call)
+{
+    bg__ignore(error);
+    if (first->error == cudaSuccess)
+        *first = (wait){error, call};
+}
+
 /* A break joins streams in a capture; here nothing does that for those on which the pass called no op after its last
  * plain launch. */
-static cudaError_t wait_for_others(const bg__eager_pass *pass)
+static void wait_for_others(const bg__eager_pass *pass, wait *first)
 {
-    return pass->all_streams && !bg__captured_any() ? cudaDeviceSynchronize() : cudaSuccess;
+    if (pass->all_streams && !bg__captured_any())
+        note_wait(first, cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 
 /* Of the streams, forward may have destroyed those on which no call failed. */
-static cudaError_t wait_for_sides(bg__eager_pass *pass)
+static void wait_for_sides(const bg__eager_pass *pass, wait *first)
 {
-    cudaError_t first = cudaSuccess, error;
     for (size_t i = 0; i < pass->side_count; i++) {
         const bg__side_stream *side = &pass->sides[i];
-        error = side->open > 0 ? cudaStreamSynchronize(side->stream) : cudaEventSynchronize(side->event);
-        first = first == cudaSuccess ? error : first;
+        if (side->open > 0)
+            note_wait(first, cudaStreamSynchronize(side->stream), "cudaStreamSynchronize");
+        else
+            note_wait(first, cudaEventSynchronize(side->event), "cudaEventSynchronize");
     }
-    return first;
 }
 
 static void forget_sides(bg__eager_pass *pass)
@@ -140,7 +154,7 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     bg__thread *self = bg__thread_self();
     const bg__watcher *outer = self->watcher;
     bg_status status;
-    cudaError_t waited, beside, others;
+    wait waited = {cudaSuccess, NULL};
 
     bg__pass_calls_clear(&pass->calls);
     bg__pass_calls_clear(&pass->inner);
@@ -153,17 +167,12 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
         bg__references_free(pass->references); /* what calls that failed have left */
     bg__pending_note();                        /* forward may have left an error of its own */
     /* Also where it failed: what was queued writes tensors that are put back next. */
-    waited = cudaStreamSynchronize(stream);
-    beside = wait_for_sides(pass);
+    note_wait(&waited, cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    wait_for_sides(pass, &waited);
     forget_sides(pass);
-    others = wait_for_others(pass);
-    bg__ignore(beside);
-    bg__ignore(others);
-    waited = waited != cudaSuccess ? waited : beside != cudaSuccess ? beside : others;
-    if (status == BG_OK && waited != cudaSuccess)
-        status = bg__fail_cuda(waited, "cudaStreamSynchronize");
-    else
-        bg__ignore(waited);
+    wait_for_others(pass, &waited);
+    if (status == BG_OK && waited.error != cudaSuccess)
+        status = bg__fail_cuda(waited.error, waited.call);
     if (status != BG_OK)
         bg__fail_where("%s, the pass run eagerly", function);
     return status;
