@@ -115,45 +115,86 @@ static int wait_until(pid_t pid, double seconds, int *status)
     }
 }
 
-void cli_child_adopt(void)
+/* Children that the process had before it was this command: a shell's, that has become it by exec. */
+static pid_t *others;
+static size_t other_count;
+
+static bool is_other(pid_t pid)
 {
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+    for (size_t i = 0; i < other_count; i++)
+        if (others[i] == pid)
+            return true;
+    return false;
 }
 
-/* 0: none. */
-static pid_t find_stray(bool (*is_ours)(const void *user, pid_t pid), const void *user)
+/* The first child of the command's of which is returns true; 0: none. */
+static pid_t find_child(bool (*is)(const void *user, pid_t pid), const void *user)
 {
     FILE *file = fopen("/proc/thread-self/children", "re");
     char *word = NULL;
     size_t room = 0;
-    pid_t stray = 0;
+    pid_t found = 0;
 
-    while (file != NULL && stray == 0 && getdelim(&word, &room, ' ', file) > 0) {
+    while (file != NULL && found == 0 && getdelim(&word, &room, ' ', file) > 0) {
         pid_t pid = (pid_t)strtol(word, NULL, 10);
-        if (pid > 0 && (is_ours == NULL || !is_ours(user, pid)))
-            stray = pid;
+        if (pid > 0 && is(user, pid))
+            found = pid;
     }
     free(word);
     if (file != NULL)
         (void)fclose(file);
-    return stray;
+    return found;
+}
+
+static bool add_other(const void *user, pid_t pid)
+{
+    pid_t *larger = realloc(others, (other_count + 1) * sizeof *others);
+    (void)user;
+    if (larger == NULL)
+        return true;
+    others = larger;
+    others[other_count++] = pid;
+    return false;
+}
+
+void cli_child_adopt(void)
+{
+    static bool adopted;
+    if (!adopted)
+        (void)find_child(add_other, NULL);
+    adopted = true;
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+}
+
+typedef struct keeping {
+    bool (*is_ours)(const void *user, pid_t pid);
+    const void *user;
+} keeping;
+
+static bool is_stray(const void *user, pid_t pid)
+{
+    const keeping *k = user;
+    return !is_other(pid) && (k->is_ours == NULL || !k->is_ours(k->user, pid));
 }
 
 void cli_child_end_strays(bool (*is_ours)(const void *user, pid_t pid), const void *user)
 {
+    const keeping kept = {is_ours, user};
     pid_t stray;
-    while ((stray = find_stray(is_ours, user)) != 0) {
-        (void)kill(stray, SIGKILL);
-        (void)waitpid(stray, NULL, 0);
-    }
+    while ((stray = find_child(is_stray, &kept)) != 0 && (kill(stray, SIGKILL) == 0 || errno != EPERM))
+        (void)waitpid(stray, NULL, 0); /* another user's would not end */
 }
 
 static void stop(pid_t pid, bool apart)
 {
     pid_t whom = apart ? -pid : pid;
-    int status;
+    double end = cli_now() + grace, left = grace;
+    int status, why = SIGTERM;
     (void)kill(whom, SIGTERM);
-    if (wait_until(pid, grace, &status) != SIGCHLD) {
+    /* timeout sends SIGTERM twice: to the command, and to its group. */
+    for (; why == SIGTERM && left > 0; left = end - cli_now())
+        why = wait_until(pid, left, &status);
+    if (why != SIGCHLD) {
         (void)kill(whom, SIGKILL);
         (void)waitpid(pid, &status, 0);
     }

@@ -122,8 +122,7 @@ static char *follow(const char *path)
     return asprintf(&whole, "%.*s%.*s", target[0] == '/' ? 0 : lead, path, (int)bytes, target) >= 0 ? whole : NULL;
 }
 
-/* The file that is written through links, whether it is there or not; the caller frees it. NULL with errno. */
-static char *resolve(const char *path)
+char *cli_file_resolve(const char *path)
 {
     char *at = strdup(path);
     struct stat about;
@@ -153,7 +152,7 @@ bool cli_file_write(const char *path, const char *text)
 
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
         return write_special(path, text);
-    target = resolve(path);
+    target = cli_file_resolve(path);
     if (target != NULL && asprintf(&unfinished, "%s.XXXXXX", target) < 0)
         unfinished = NULL;
     if (unfinished != NULL)

@@ -62,7 +62,8 @@ static void pass_deadline(watch *w)
 static void interrupt(watch *w, int signal)
 {
     if (w->phase > PATIENT) {
-        pass_deadline(w);
+        if (signal != SIGTERM) /* timeout sends it twice: to the command, and to its group */
+            pass_deadline(w);
     } else {
         w->told->end = (cli_end){.how = CLI_STOPPED, .code = signal};
         terminate(w);

@@ -203,17 +203,18 @@ static bool is_place(const char *path)
 /* A file that can be written; the library takes another one's place, by its directory. */
 static bool is_writable(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
     struct stat about;
-    char *directory;
+    char *target, *slash;
     bool is;
 
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
         return !S_ISDIR(about.st_mode) && access(path, W_OK) == 0;
-    directory = slash != NULL ? strndup(path, length) : strdup(".");
-    is = directory != NULL && is_place(directory);
-    free(directory);
+    target = cli_file_resolve(path);
+    slash = target != NULL ? strrchr(target, '/') : NULL;
+    if (slash != NULL)
+        slash[slash == target] = '\0'; /* its directory */
+    is = target != NULL && is_place(slash != NULL ? target : ".");
+    free(target);
     return is;
 }
 

@@ -252,6 +252,13 @@ else
     for name in check step step-dump step-dump-index report report-files report-pages report-merge; do skip $name "there is no GPU"; done
 fi
 
+# What a shell had started before it became the command is not the command's to end.
+bash -c 'sleep 60 & echo $! >"$1/shell"; exec "$2" step --timeout=0.3 -- sleep 60' bash "$work" "$command" >"$work/log" 2>&1
+is=$?
+[ $is = 8 ] && kill "$(cat "$work/shell")" 2>/dev/null && pass strays-of-its-shell || fail strays-of-its-shell "status $is, or what the shell had started is gone"
+ln -s /nowhere/page "$work/dangling"
+expect output-through-link 2 'directories that are there' "$command" report --html="$work/dangling" -- true
+
 llama=$OUT/examples/llama/llama
 expect llama-help 0 '--mode' "$llama" --help
 expect llama-unknown-flag 2 "--mode" "$llama" --speed=9
