@@ -161,6 +161,17 @@ static bool run(const struct hc_product *p)
 
 static pthread_mutex_t end = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
+/* In a child, the thread that held it is not there. */
+static void renew(void)
+{
+    end = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, renew); /* no memory for it: a child's exit may wait for a product for ever */
+}
+
 __attribute__((destructor(101))) static void end_products(void)
 {
     (void)pthread_mutex_lock(&end); /* to the end */

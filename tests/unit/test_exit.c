@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 4, SIDE = 160, ENDED = 42, FAILED = 43, LIMIT_S = 120, ROUNDS = 8, STEP_US = 350 };
+enum { THREADS = 4, SIDE = 160, ENDED = 42, FAILED = 43, LIMIT_S = 120, FORK_LIMIT_S = 30, ROUNDS = 8, STEP_US = 350 };
 
 /* ---- the program ---- */
 
@@ -112,10 +112,26 @@ static void *work(void *user)
     return NULL;
 }
 
+static int fork_some(void)
+{
+    for (int i = 0; i < THREADS; i++) {
+        int status = 0;
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(FORK_LIMIT_S);
+            exit(ENDED);
+        }
+        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != ENDED)
+            return FAILED;
+    }
+    return ENDED;
+}
+
 /* Returns after so many microseconds, so that each round ends at another moment of the work. */
-static int run_program(const char *microseconds, bool multiplies)
+static int run_program(const char *microseconds, const char *what)
 {
     static worker workers[THREADS]; /* it outlives main's frame */
+    bool forks = strcmp(what, "forks") == 0, multiplies = forks || strcmp(what, "products") == 0;
     alarm(LIMIT_S);
     for (int i = 0; i < THREADS; i++) {
         workers[i].multiplies = multiplies;
@@ -126,7 +142,7 @@ static int run_program(const char *microseconds, bool multiplies)
         usleep(100);
     usleep((useconds_t)strtoul(microseconds, NULL, 10));
     atomic_store(&ending, true);
-    return ENDED;
+    return forks ? fork_some() : ENDED;
 }
 
 /* ---- the tests ---- */
@@ -173,6 +189,13 @@ static void test_products(void **state)
 {
     (void)state;
     expect_ends(NULL, NULL, "products");
+}
+
+/* Children that the process forks while its threads multiply end, too: no lock is held by who is not there. */
+static void test_forks(void **state)
+{
+    (void)state;
+    expect_ends("OPENBLAS_NUM_THREADS", "1", "forks"); /* fork() may wait for ever for threads of its own */
 }
 
 static void test_tools(void **state)
@@ -235,11 +258,12 @@ int main(int argc, char **argv)
     struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_products),
+        cmocka_unit_test(test_forks),
         cmocka_unit_test(test_tools),
         cmocka_unit_test_setup_teardown(test_record, setup_directory, teardown_directory),
     };
     if (argc > 2)
-        return run_program(argv[1], strcmp(argv[2], "products") == 0);
+        return run_program(argv[1], argv[2]);
     program = argv[0];
     /* CUDA's own runtime promises nothing to threads that go on. */
     skip_on_gpu(tests, sizeof tests / sizeof *tests, "a process that ends while its threads go on");
