@@ -51,11 +51,11 @@ static void retain(void *user)
 }
 
 /* Another graph on one rank may have collectives of the same sizes: only this notices. The number of a replay may
- * differ where one rank has failed by itself, and gone on. */
-static bg_status compare_replay(bg_comm *comm, const char *graph, int steps)
+ * differ where one rank has failed by itself, and gone on; that of its steps by what one rank alone has set. */
+static bg_status compare_replay(bg_comm *comm, const char *graph)
 {
     char text[BG__WHAT_MAX];
-    snprintf(text, sizeof text, "a replay of %.150s, %d step%s", graph, steps, steps == 1 ? "" : "s");
+    snprintf(text, sizeof text, "a replay of %.150s", graph);
     return bg__agree(&comm->link, "before a replay", text);
 }
 
@@ -64,7 +64,7 @@ static bg_status enter(void *user, const char *graph, uint64_t replay, int steps
     bg_comm *comm = user;
     bg_status status = bg__forked(comm) ? bg__forked_fail(comm, graph) : bg__link_check(&comm->link);
     if (status == BG_OK && comm->ranks.compare_choices)
-        status = compare_replay(comm, graph, steps);
+        status = compare_replay(comm, graph);
     if (status == BG_OK)
         bg__track_enter(&comm->track, graph, replay, steps);
     return status;

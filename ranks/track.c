@@ -42,12 +42,14 @@ static void collect(bg__track *track)
 void bg__track_enter(bg__track *track, const char *graph, uint64_t replay, int steps)
 {
     pthread_mutex_lock(&track->lock);
+    if (track->depth++ == 1)
+        track->outer = track->now;
     bg__cut(track->now.graph, sizeof track->now.graph, graph);
     track->now.text[0] = '\0';
     track->now.replay = replay;
     track->now.steps = steps;
     track->now.step = -1;
-    track->inside = track->any = true;
+    track->any = true;
     track->moved_ms = bg__now_ms();
     pthread_mutex_unlock(&track->lock);
 }
@@ -97,7 +99,8 @@ done:
 void bg__track_leave(bg__track *track)
 {
     pthread_mutex_lock(&track->lock);
-    track->inside = false;
+    if (--track->depth == 1)
+        track->now = track->outer;
     track->moved_ms = bg__now_ms();
     pthread_mutex_unlock(&track->lock);
 }
@@ -107,7 +110,7 @@ bool bg__track_look(bg__track *track, double *still_ms)
     bool pending;
     pthread_mutex_lock(&track->lock);
     collect(track);
-    pending = track->inside || track->count > 0;
+    pending = track->depth > 0 || track->count > 0;
     *still_ms = bg__now_ms() - track->moved_ms;
     pthread_mutex_unlock(&track->lock);
     return pending;
@@ -125,10 +128,10 @@ void bg__track_describe(bg__track *track, char *text, size_t room)
     pthread_mutex_lock(&track->lock);
     if (track->count > 0)
         name_spot(&track->spots[track->first], "has not finished", text, room);
-    else if (track->inside && track->now.step < 0)
+    else if (track->depth > 0 && track->now.step < 0)
         snprintf(text, room, "%s, replay %llu, has queued none of its %d steps", track->now.graph,
                  (unsigned long long)track->now.replay, track->now.steps);
-    else if (track->inside)
+    else if (track->depth > 0)
         name_spot(&track->now, "has finished, and the next is not queued", text, room);
     else if (track->any)
         snprintf(text, room, "in no replay, the last was %s, replay %llu", track->done.graph,

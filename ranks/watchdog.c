@@ -127,6 +127,7 @@ static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
         break;
     case BG__MOVED: peer->stuck = false; break;
     case BG__BYE:
+        peer->stuck = false;
         pthread_mutex_lock(&w->link->lock);
         peer->left = true;
         pthread_mutex_unlock(&w->link->lock);
@@ -224,9 +225,11 @@ static void judge(bg__watchdog *w)
     const char *why = reason_of(w);
     bool zero = w->link->rank == 0;
     double now = bg__now_ms();
+    bool again = w->reason != why; /* another rank: what all told before is old */
+    w->reason = why;
     if (why == NULL)
         w->asked = false;
-    else if (zero && !w->asked)
+    else if (zero && (!w->asked || again))
         ask(w);
     else if (now >= w->until_ms || (zero && all_answered(w) && now >= w->answered_ms + SETTLE_MS))
         conclude(w, why);

@@ -23,7 +23,8 @@ typedef struct bg__watchdog {
     bg__place *places;  /* by rank */
     bool stuck;         /* this rank is, and why */
     char why[BG__WHAT_MAX];
-    bool asked; /* rank 0: where all ranks are */
+    bool asked;         /* rank 0: where all ranks are */
+    const char *reason; /* why it did: some rank's why */
     uint64_t question;
     double until_ms;    /* when the verdict is due: rank 0's, or for want of it this rank's */
     double answered_ms; /* the last answer came */

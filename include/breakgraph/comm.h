@@ -14,8 +14,8 @@
  * is aborted, a second later where it came from the ranks' own calls, so that no stream waits for ever.
  *
  * A replay (an eager run of a runner is one here) that has not moved for the watchdog's time is given up on all ranks
- * when they have told where they are, up to 3 seconds later; where it moves again before that, on none. An operation
- * that has waited too long has failed.
+ * when they have told where they are, up to 3 seconds later; where it moves again before that, on none. An eager run is
+ * one step: the watchdog's time is to be longer than any takes. An operation that has waited too long has failed.
  *
  * It looks at no plain pass (a warm-up), and at no eager body at capture. Where one waits for a stream whose collective
  * another rank does not begin, that ends when some rank has waited at a meeting for the timeout; where all ranks wait
@@ -24,9 +24,9 @@
  * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own.
  *
  * fork(): a communicator is not for a child of its process. There each call is INVALID_ARGUMENT, bg_comm_nccl NULL, and
- * the other ranks hear of nothing; bg_comm_destroy, and bg_graph_destroy of what retains it, only free the child's
- * memory and close its copies of the connections. A child that goes on without exec should do so: until then the others
- * do not see it when the rank itself dies. */
+ * the other ranks hear of nothing; bg_comm_destroy only frees the child's memory and closes its copies of the
+ * connections. (Graphs are not for it either, as CUDA is not.) A child that goes on without exec should do so: until
+ * then the others do not see it when the rank itself dies. */
 #ifndef BREAKGRAPH_COMM_H
 #define BREAKGRAPH_COMM_H
 

@@ -55,6 +55,7 @@ odd() { timeout 100 env BG_RANKS_TIMEOUT=20 "$command" run --ranks=2 -- sh -c "[
 expect other-breaks 1 'rank 0: .*attention#0.*rank 1: .*rope#0' odd 'export BG_EAGER_OPS=rope'
 [ "$(grep -c 'rank 0: .*rank 1: ' "$work/log")" -ge 2 ] && pass other-breaks-on-every-rank || fail other-breaks-on-every-rank "one rank alone says so"
 expect late 0 'mode breakable' odd 'sleep 1'
+BG_RANKS_COMPARE=1 expect other-debugging 0 'mode breakable' odd 'export BG_DEBUG=sync'
 expect fails-at-start 5 'rank 1 .*status 5' odd 'exit 5'
 expect killed-at-start 137 'rank 1 .*SIGKILL' odd 'kill -9 $$'
 
