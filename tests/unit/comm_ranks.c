@@ -45,18 +45,34 @@ static struct sockaddr_in here(int port)
     return address;
 }
 
-int free_port(void)
+/* Bound to the port, 0: to any, to the end of the test program: no other process is given it. -1: it is taken. */
+static int hold_port(int port)
 {
     const int on = 1;
-    struct sockaddr_in address = here(0);
-    socklen_t bytes = sizeof address;
+    struct sockaddr_in address = here(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    /* Stays bound to the end of the test program: no other process is given it. */
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
-    return ntohs(address.sin_port);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int free_port(void)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        struct sockaddr_in address;
+        socklen_t bytes = sizeof address;
+        int fd = hold_port(0);
+        assert_true(fd >= 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
+        if (hold_port(ntohs(address.sin_port) + 1) >= 0)
+            return ntohs(address.sin_port);
+        close(fd);
+    }
+    fail_msg("no two ports in a row are free");
+    return -1;
 }
 
 int knock_at(int port)

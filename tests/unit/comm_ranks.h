@@ -34,7 +34,8 @@ typedef int (*member_body)(struct member *m);
     } while (0)
 int said(const char *file, int line, bg_status status, bg_status expected, const char *text);
 
-/* A port of loopback that no other process is given while this one runs, and that ranks can listen on. */
+/* A port of loopback that no other process is given while this one runs, nor the next one, where ranks of torchrun
+ * meet; ranks can listen on both. */
 int free_port(void);
 double seconds_now(void);
 /* One byte through the pipe that all have in common. */
