@@ -71,7 +71,7 @@ int free_port(void)
             return ntohs(address.sin_port);
         close(fd);
     }
-    fail_msg("no two ports in a row are free");
+    fail_msg("%s", "no two ports in a row are free");
     return -1;
 }
 
