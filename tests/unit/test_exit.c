@@ -223,14 +223,15 @@ static int clear_directory(void)
 
     assert_non_null(files);
     while ((entry = readdir(files)) != NULL) {
-        char path[sizeof directory + sizeof entry->d_name + 1], text[1024] = "";
+        char path[sizeof directory + sizeof entry->d_name + 1], text[1024];
         FILE *file;
         if (entry->d_name[0] == '.')
             continue;
         snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
         file = fopen(path, "r");
         assert_non_null(file);
-        (void)fread(text, 1, sizeof text - 1, file); /* what it has is looked at */
+        text[fread(text, 1, sizeof text - 1, file)] = '\0';
+        assert_int_equal(ferror(file), 0);
         assert_int_equal(fclose(file), 0);
         ended += strncmp(entry->d_name, "process-", 8) == 0 && strstr(text, "\"ended\": true") != NULL;
         assert_int_equal(remove(path), 0);
