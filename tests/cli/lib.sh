@@ -10,6 +10,7 @@ bad=0
 
 pass() { echo "ok $1"; }
 fail() { bad=1; echo "not ok $1: ${2:-}"; [ ! -s "$work/log" ] || sed 's/^/  /' "$work/log"; }
+sort() { LC_ALL=C command sort "$@"; } # in one order, whatever the language
 skip() { echo "skip $1: $2"; }
 run_make() { eval "$MAKE --no-print-directory BUILD='$BUILD' \"\$@\""; }
 
