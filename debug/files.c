@@ -1,55 +1,17 @@
 #include "files.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "links.h"
+
 static bg_status fail(const char *path)
 {
     return bg__fail(BG_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
 }
-
-/* ---- links ---- */
-
-enum { MOST_LINKS = 40 }; /* that Linux follows */
-
-/* What the link at path names, from where path is seen; NULL with errno. */
-static char *follow(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    int lead = slash != NULL ? (int)(slash - path) + 1 : 0;
-    char target[PATH_MAX], *whole = NULL;
-    ssize_t bytes = readlink(path, target, sizeof target);
-
-    if (bytes < 0)
-        return NULL;
-    if (bytes == sizeof target) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    return asprintf(&whole, "%.*s%.*s", target[0] == '/' ? 0 : lead, path, (int)bytes, target) >= 0 ? whole : NULL;
-}
-
-/* The file that is written through links, whether it is there or not: a file that took a link's name would leave what
- * the link names as it was. The caller frees it. NULL with errno. */
-static char *resolve(const char *path)
-{
-    char *at = strdup(path);
-    struct stat about;
-    for (int links = 0; at != NULL && lstat(at, &about) == 0 && S_ISLNK(about.st_mode); links++) {
-        char *next = links < MOST_LINKS ? follow(at) : NULL;
-        if (links == MOST_LINKS)
-            errno = ELOOP;
-        free(at);
-        at = next;
-    }
-    return at;
-}
-
-/* ---- files ---- */
 
 /* In its place by one call, which leaves what is there alone where it must be fresh. */
 static bg_status put_in_place(const char *unfinished, const char *target, const char *path, bool fresh)
@@ -101,7 +63,7 @@ static bg_status write_special(const char *path, bg__file_writer write, void *us
 
 static bg_status write_file(const char *path, bool fresh, bg__file_writer write, void *user)
 {
-    char *target = fresh ? strdup(path) : resolve(path), *unfinished = NULL;
+    char *target = fresh ? strdup(path) : bg__link_resolve(path), *unfinished = NULL;
     FILE *file = NULL;
     bg_status status;
 

@@ -228,6 +228,8 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     b->oversubscribe = cli_value(arguments, "--oversubscribe") != NULL;
     b->keep = state != NULL;
     b->state = state != NULL ? state : ".breakgraph-bisect.json";
+    if (status == CLI_OK && strcmp(b->state, "-") == 0)
+        status = cli_say(CLI_USAGE, "--state names a file that is read again, and '-' is none");
     if (status == CLI_OK && b->check != NULL && b->shadow)
         status = cli_say(CLI_USAGE, "--check and --shadow are two ways to judge; give one");
     if (status == CLI_OK && b->tolerance != NULL && !b->shadow)

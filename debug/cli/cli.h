@@ -1,4 +1,4 @@
-/* The parts of the command breakgraph. It uses the public headers alone. */
+/* The parts of the command breakgraph. It uses the public headers, and debug's files.h, links.h and json.h. */
 #ifndef BG_CLI_CLI_H
 #define BG_CLI_CLI_H
 

@@ -1,5 +1,6 @@
 #include "observe.h"
 
+#include <breakgraph/breakgraph.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,8 +105,7 @@ static cli_status check_place(const cli_observation *o)
     memset(text, '.', ROOM - 1);
     text[ROOM - 1] = '\0';
     if (!cli_file_write(path, text))
-        status = cli_say(CLI_FAILED, "reports and output cannot be written in %s: %s; set TMPDIR", o->place,
-                         strerror(errno));
+        status = cli_say(CLI_FAILED, "reports and output cannot be kept: %s; set TMPDIR", bg_last_error());
     else
         (void)remove(path);
 done:

@@ -16,9 +16,7 @@ bool cli_place_renew(const char *directory);
 
 /* What a file holds, ended by a zero; the caller frees it. NULL with errno. */
 char *cli_file_read(const char *path, size_t *bytes);
-/* The file that is written through links, whether it is there or not; the caller frees it. NULL with errno. */
-char *cli_file_resolve(const char *path);
-/* text becomes the file, at once, through links, or goes into a device or pipe; false with errno. */
+/* text becomes the file, as bg__file_write has it; false with bg_last_error. */
 bool cli_file_write(const char *path, const char *text);
 /* The last lines of a file on standard error, each behind two blanks. */
 void cli_file_show_end(const char *path);

@@ -75,7 +75,7 @@ static cli_status add_list(bg_report **all, const cJSON *reports, const char *pa
         if (text != NULL && cli_file_write(path, text))
             status = add_file(all, path);
         else if (status == CLI_OK)
-            status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
+            status = cli_say(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "no host memory");
         cJSON_free(text);
     }
     return status;
@@ -150,10 +150,8 @@ static cli_status put_timeline(const cli_observation *o, const char *made, const
     if (text == NULL) {
         status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
         cli_observed_show(o);
-    } else if (strcmp(path, "-") == 0) {
-        fputs(text, stdout); /* main tells of what goes wrong */
     } else if (!cli_file_write(path, text)) {
-        status = cli_say(CLI_FAILED, "%s cannot be written: %s", path, strerror(errno));
+        status = cli_say(CLI_FAILED, "%s", bg_last_error());
     }
     free(text);
     return status;

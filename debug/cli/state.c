@@ -1,6 +1,7 @@
 /* The verdicts of a bisect in a file, from which the same command goes on. */
 #include "bisect.h"
 
+#include <breakgraph/breakgraph.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,8 +205,7 @@ cli_status cli_state_save(const cli_bisection *b)
     if (text == NULL)
         status = cli_say(CLI_FAILED, "no host memory");
     else if (!cli_file_write(b->state, text))
-        status = cli_say(CLI_UNREADABLE, "%s cannot be written: %s; give another one with --state=FILE", b->state,
-                         strerror(errno));
+        status = cli_say(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
     cJSON_free(text);
     return status;
 }

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../links.h"
 #include "place.h"
 
 static char told[1024]; /* what is allowed, where it is no literal */
@@ -209,7 +210,7 @@ static bool is_writable(const char *path)
 
     if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
         return !S_ISDIR(about.st_mode) && access(path, W_OK) == 0;
-    target = cli_file_resolve(path);
+    target = bg__link_resolve(path);
     slash = target != NULL ? strrchr(target, '/') : NULL;
     if (slash != NULL)
         slash[slash == target] = '\0'; /* its directory */

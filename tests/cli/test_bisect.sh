@@ -329,6 +329,7 @@ echo '{"name": "package", "version": 1}' >"$work/state.json"
 refused state-foreign 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
 sed 's/"verdict":[[:space:]]*"bad"/"verdict": "ugly"/' "$work/kept.json" >"$work/state.json"
 refused state-damaged 'is damaged' -- ./faulty wrong 32 9
+expect state-output 2 'is none' in_work "$command" bisect --state=- -- ./faulty wrong 8 2
 expect state-nowhere 10 'cannot be written' in_work "$command" bisect --state=/nowhere/state.json -- ./faulty wrong 8 2
 expect state-directory 10 ' cannot be read: it is no file' in_work "$command" bisect --state="$work" -- ./faulty wrong 8 2
 cp "$work/kept.json" "$work/state.json"

@@ -227,7 +227,7 @@ if unshare --map-root-user --mount sh -c "mount -t tmpfs -o size=32k none '$work
     # full NAME PROGRAM...: with so little room in TMPDIR
     full()
     {
-        expect "$1" 1 'reports and output cannot be written in .*/tiny/breakgraph.*: No space left on device; set TMPDIR' unshare --map-root-user --mount \
+        expect "$1" 1 'reports and output cannot be kept: .*/tiny/breakgraph.* cannot be written: No space left on device; set TMPDIR' unshare --map-root-user --mount \
             sh -c "mount -t tmpfs -o size=$2k none '$work/tiny' && TMPDIR='$work/tiny' exec \"\$@\"" sh "$command" "${@:3}"
     }
     full check-full 8 check -- true
