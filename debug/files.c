@@ -1,6 +1,7 @@
 #include "files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,9 +25,22 @@ static bg_status put_in_place(const char *unfinished, const char *target, const 
     return BG_OK;
 }
 
+/* As mkstemp, but for whom the process's mask allows. */
+static int create(char *name)
+{
+    char *end = name + strlen(name) - strlen("XXXXXX");
+    int descriptor = -1;
+    errno = EEXIST;
+    for (unsigned i = 0; i < 10000 && descriptor < 0 && errno == EEXIST; i++) {
+        snprintf(end, sizeof "XXXXXX", "%06x", ((unsigned)getpid() * 1021U + i) & 0xffffffU);
+        descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    return descriptor;
+}
+
 static bg_status open_unfinished(char *name, const char *path, FILE **file)
 {
-    int descriptor = mkstemp(name);
+    int descriptor = create(name);
     if (descriptor < 0)
         return fail(path);
     *file = fdopen(descriptor, "w");
@@ -76,8 +90,6 @@ static bg_status write_file(const char *path, bool fresh, bg__file_writer write,
     }
     BG__TRY(open_unfinished(unfinished, path, &file));
     status = write(user, file);
-    if (status == BG_OK && fchmod(fileno(file), 0644) != 0) /* mkstemp's is the owner's alone */
-        status = fail(path);
     if (fflush(file) != 0 && status == BG_OK)
         status = fail(path);
     if (ferror(file) != 0 && status == BG_OK)

@@ -214,6 +214,8 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
     status = cli_timeout(arguments, &o.timeout);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
+    if (status == CLI_OK && timeline != NULL && o.ranks > 1 && strcmp(timeline, "-") == 0)
+        status = cli_say(CLI_USAGE, "each rank has a timeline of its own; name a file: --trace=FILE");
     if (status == CLI_OK && timeline != NULL)
         status = trace(&o, timeline);
     o.set = shadowed;

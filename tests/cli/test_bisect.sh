@@ -182,6 +182,7 @@ expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --te
 expect report-trace 0 '^traceEvents$' in_work sh -c "'$command' report --trace=trace.json -- sh -c 'cd / && exec \"$work/faulty\" wrong 8' && \
     grep -o traceEvents trace.json"
 expect report-trace-output 0 '^[{]"traceEvents' in_work sh -c "'$command' report --trace=- -- ./faulty wrong 8 | head -n 1"
+expect report-trace-output-of-ranks 2 'of its own' in_work "$command" report --trace=- --ranks=2 --oversubscribe -- ./faulty wrong 8
 expect report-trace-full 1 '/dev/full cannot be written' in_work "$command" report --trace=/dev/full -- ./faulty wrong 8
 expect report-crash 7 '^fault \[mismatch-born\] step#1 ' in_work "$command" report -- ./faulty crash 8 2
 expect report-failed 1 "no findings, but 'sh' ended with status 3" in_work "$command" report -- sh -c './faulty wrong 8; exit 3'

@@ -283,10 +283,12 @@ static void test_whole_or_not(void **state)
     struct stat about;
     void (*before)(int);
     char *text;
+    mode_t mask = umask(027);
     (void)state;
     EXPECT_OK(bg_report_write(empty, BG_TEXT, path));
+    (void)umask(mask);
     assert_int_equal(stat(path, &about), 0);
-    assert_int_equal(about.st_mode & 0777, 0644);
+    assert_int_equal(about.st_mode & 0777, 0640);
     before = signal(SIGXFSZ, SIG_IGN);
     assert_true(before != SIG_ERR);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
