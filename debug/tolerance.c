@@ -2,8 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <locale.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,20 +21,6 @@ static void trim(const char **text, size_t *length)
     }
     while (*length > 0 && isspace((unsigned char)(*text)[*length - 1]))
         (*length)--;
-}
-
-/* Decimal, with a point whatever the program's locale writes. false: it is none that ends. */
-static bool read_number(const char *text, double *number)
-{
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    char *end = NULL;
-
-    if (plain == (locale_t)0)
-        return false;
-    if (strspn(text, "0123456789.eE+-") == strlen(text))
-        *number = strtod_l(text, &end, plain);
-    freelocale(plain);
-    return end != NULL && *end == '\0' && isfinite(*number);
 }
 
 static bool read_count(const char *text, uint64_t *count)
@@ -63,8 +47,8 @@ static bool read_limit(const char *text, size_t length, bg_tolerance *tolerance)
     if (strncmp(copy, "ulp=", 4) == 0)
         return read_count(value, &tolerance->ulp);
     if (strncmp(copy, "abs=", 4) == 0)
-        return read_number(value, &tolerance->absolute);
-    return strncmp(copy, "rel=", 4) == 0 && read_number(value, &tolerance->relative);
+        return bg__number_read(value, &tolerance->absolute);
+    return strncmp(copy, "rel=", 4) == 0 && bg__number_read(value, &tolerance->relative);
 }
 
 static bool read_limits(const char *text, size_t length, bg_tolerance *tolerance)

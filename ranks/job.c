@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,12 +47,10 @@ static bg_status read_number(const char *variable, long least, long most, int *n
 static bg_status read_seconds(const char *variable, bool never, double *seconds)
 {
     const char *value = value_of(variable);
-    char *end = NULL;
     double found;
     if (value == NULL)
         return BG_OK;
-    found = strtod(value, &end);
-    if (end == value || *end != '\0' || !isfinite(found) || found > MOST_SECONDS || found == 0 || (found < 0 && !never))
+    if (!bg__number_read(value, &found) || found > MOST_SECONDS || found == 0 || (found < 0 && !never))
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "the environment variable %s is \"%s\"; allowed are seconds, above 0 and up to %d%s", variable,
                         value, MOST_SECONDS, never ? ", or a number below 0 for never" : "");

@@ -1,4 +1,5 @@
-/* The parts of the command breakgraph. It uses the public headers, and debug's files.h, links.h and json.h. */
+/* The parts of the command breakgraph. It uses the public headers, and debug's files.h, links.h and json.h, and
+ * base.h's numbers. */
 #ifndef BG_CLI_CLI_H
 #define BG_CLI_CLI_H
 

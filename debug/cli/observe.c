@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/base.h"
 #include "place.h"
 #include "ranks.h"
 
@@ -196,9 +197,8 @@ cli_status cli_observed_judge(const cli_observation *o, const cli_gathered *gath
 cli_status cli_timeout(const cli_arguments *arguments, double *seconds)
 {
     const char *value = cli_value(arguments, "--timeout");
-    char *end = NULL;
-    *seconds = value != NULL ? strtod(value, &end) : 0;
-    if (value != NULL && (end == value || *end != '\0' || !(*seconds > 0) || *seconds > 1e6))
+    *seconds = 0;
+    if (value != NULL && (!bg__number_read(value, seconds) || !(*seconds > 0) || *seconds > 1e6))
         return cli_say(CLI_USAGE, "'--timeout=%s': a number of seconds above 0", value);
     return CLI_OK;
 }

@@ -6,7 +6,6 @@
 #include <cuda_runtime_api.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "../links.h"
+#include "base/base.h"
 #include "place.h"
 
 static char told[1024]; /* what is allowed, where it is no literal */
@@ -120,9 +120,8 @@ static const char *allow_runner(const char *variable, const char *value)
 /* libbreakgraph_nccl's. */
 static const char *allow_seconds(const char *value, bool never)
 {
-    char *end = NULL;
-    double seconds = strtod(value, &end);
-    bool fits = end != value && *end == '\0' && isfinite(seconds) && seconds <= 1e6;
+    double seconds;
+    bool fits = bg__number_read(value, &seconds) && seconds <= 1e6;
     if (fits && (seconds > 0 || (never && seconds < 0)))
         return NULL;
     return never ? "seconds, above 0 and up to 1000000, or a number below 0 for never"

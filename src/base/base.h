@@ -81,6 +81,12 @@ bg_status bg__env_choice(const char *variable, const char *const *choices, int f
 /* "0" or "1". */
 BG_API bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
 
+/* ---- numbers (number.c) -------------------------------------------------------------------------------------- */
+
+/* Decimal, with a point whatever the program's locale writes: "-1", "2.5", "1e-3". false: text is no such number, or it
+ * is too large. */
+BG_API bool bg__number_read(const char *text, double *number);
+
 /* ---- structs that grow (sized.c) ------------------------------------------------------------------------------ */
 
 /* Copies a struct whose first member is its size, and which the caller may know in an older, shorter form. take: from

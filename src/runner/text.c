@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <locale.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,19 +71,10 @@ static bg_status read_int(const bg__config_key *key, const char *value, int *num
     return BG_OK;
 }
 
-/* Decimal, with a point whatever the program's locale writes. */
 static bg_status read_double(const bg__config_key *key, const char *value, double *number)
 {
-    char *end = NULL;
-    double parsed = 0;
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-
-    if (plain == (locale_t)0)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to read %s", key->name);
-    if (isdigit((unsigned char)value[0]) && strspn(value, "0123456789.eE+-") == strlen(value))
-        parsed = strtod_l(value, &end, plain);
-    freelocale(plain);
-    if (end == NULL || *end != '\0' || !isfinite(parsed) || (parsed != 0 && parsed < 1))
+    double parsed;
+    if (!isdigit((unsigned char)value[0]) || !bg__number_read(value, &parsed) || (parsed != 0 && parsed < 1))
         return refuse_value(key, value, "0, for no limit, and ratios of 1 or more, such as 1.5");
     *number = parsed;
     return BG_OK;

@@ -359,6 +359,7 @@ static const struct environment wrong[] = {
     {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=0", "OMPI_COMM_WORLD_SIZE is \"0\""},
     {"SLURM_PROCID=-1 SLURM_NTASKS=1", "SLURM_PROCID is \"-1\""},
     {"BG_RANKS_TIMEOUT=0", "BG_RANKS_TIMEOUT is \"0\""},
+    {"BG_RANKS_TIMEOUT=0x10", "BG_RANKS_TIMEOUT is \"0x10\""},
     {"BG_RANKS_TIMEOUT=nan", "BG_RANKS_TIMEOUT is \"nan\""},
     {"BG_RANKS_WATCHDOG=soon", "BG_RANKS_WATCHDOG is \"soon\""},
     {"BG_RANKS_COMPARE=yes", "BG_RANKS_COMPARE is \"yes\""},
