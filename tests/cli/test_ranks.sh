@@ -59,6 +59,41 @@ expect ranks-of-files 2 'needs a program' "$command" report --ranks=2 .
 expect flags-set 0 '^\[rank 1\] ops$' ranks 2 --debug=ops -- sh -c 'echo $BG_DEBUG'
 expect files-apart 0 '^\[rank 1\] d.x/t.rank-1.json d.x/dump.rank-1$' ranks 2 --trace=d.x/t.json --step-dump=d.x/dump -- sh -c 'echo $BG_TRACE $BG_STEP_DUMP'
 
+# The port stays the job's: rank 0 may listen there, and no one else who has not asked to share it, before and after.
+cat >"$work/port.c" <<'C_'
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+static void take(const char *who, in_addr_t where, int shared)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(where)}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0), good;
+    address.sin_port = htons((unsigned short)atoi(getenv("MASTER_PORT")));
+    good = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &shared, sizeof shared) == 0 &&
+           bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 1) == 0;
+    printf("%s: %s\n", who, good ? "listens" : strerrorname_np(errno));
+    close(fd);
+}
+int main(void)
+{
+    take("stranger", INADDR_LOOPBACK, 0);
+    take("rank 0", INADDR_LOOPBACK, 1);
+    take("stranger", INADDR_LOOPBACK, 0);
+    take("stranger anywhere", INADDR_ANY, 0);
+}
+C_
+if $CC -o "$work/port" "$work/port.c" 2>"$work/log"; then
+    ranks 1 --no-prefix -- "$work/port" >"$work/log" 2>&1
+    is port-held "$(tr '\n' ' ' <"$work/log")" 'stranger: EADDRINUSE rank 0: listens stranger: EADDRINUSE stranger anywhere: EADDRINUSE '
+else
+    fail port-held "it does not build"
+fi
+
 # ---- output ----
 
 # Up to 4 times 1 MB and as much on the other stream, all at once: no line is cut, none is lost, none is in another order.
