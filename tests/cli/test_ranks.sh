@@ -207,24 +207,30 @@ expect timeout-bad 2 'a number of seconds' ranks 2 --timeout=never -- true
 
 script stay <<'SH_'
 bash -c "while :; do sleep 300; done" "$0" &
+case ${2:-} in stubborn) trap '' TERM ;; tells) trap 'touch "$1.told.$RANK"' TERM ;; esac
 touch "$1.$RANK"
-[ "${2:-}" != stubborn ] || trap '' TERM
-while :; do sleep 300; done
+while :; do sleep 0.1; done
 SH_
-# interrupt NAME STATUS SIGNAL [stubborn]
+await() { local tries; for ((tries = 0; tries < 600; tries++)); do [ "$(ls "$work/$1".[0-3] 2>/dev/null | wc -l)" -lt 4 ] || break; sleep 0.05; done; }
+uptime() { local up; read -r up _ </proc/uptime; echo $((10#${up/./})); } # in 1/100 s
+# interrupt NAME STATUS SIGNAL [MANNER [SECOND_SIGNAL [WORD...]]]: ranks that are stubborn; or that tell of SIGTERM, and stay,
+# too; the second signal comes then. Words before the command. $took: from the first signal to the end.
 interrupt()
 {
-    local pid status tries
+    local pid status began
     rm -f "$work"/here.*
-    "$command" run --ranks=4 --oversubscribe -- bash "$work/stay-$mark.sh" "$work/here" "${4:-}" >"$work/log" 2>&1 </dev/null &
+    "${@:6}" "$command" run --ranks=4 --oversubscribe -- bash "$work/stay-$mark.sh" "$work/here" "${4:-}" >"$work/log" 2>&1 </dev/null &
     pid=$!
-    for ((tries = 0; tries < 600; tries++)); do
-        [ "$(ls "$work"/here.* 2>/dev/null | wc -l)" -lt 4 ] || break
-        sleep 0.05
-    done
+    await here
+    began=$(uptime)
     kill -"$3" $pid
+    if [ -n "${5:-}" ]; then
+        await here.told
+        kill -"$5" $pid
+    fi
     { wait $pid; } 2>/dev/null
     status=$?
+    took=$(($(uptime) - began))
     is "$1" $status "$2"
     gone "$1-gone"
 }
@@ -232,6 +238,42 @@ interrupt interrupt 130 INT
 grep -q 'SIGINT: all ranks were ended' "$work/log" && pass interrupt-said || fail interrupt-said "it does not say so"
 interrupt terminate 143 TERM
 interrupt terminate-stubborn 143 TERM stubborn
+# A second SIGTERM, as timeout sends it, takes nothing of the two seconds that ranks have for their end.
+interrupt terminate-twice 143 TERM tells TERM
+[ $took -ge 199 ] && pass terminate-twice-patient || fail terminate-twice-patient "ended after $took/100 s"
+interrupt interrupt-terminate 130 INT tells TERM
+[ $took -ge 199 ] && pass interrupt-terminate-patient || fail interrupt-terminate-patient "ended after $took/100 s"
+# A second SIGINT ends them at once: to a command whose two seconds never pass.
+cat >"$work/still.c" <<'C_'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static int still;
+__attribute__((constructor)) static void start(void)
+{
+    still = strcmp(program_invocation_short_name, "breakgraph") == 0;
+    if (still)
+        alarm(60);
+}
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (!still || clock != CLOCK_MONOTONIC)
+        return (int)syscall(SYS_clock_gettime, clock, time);
+    *time = (struct timespec){.tv_sec = 1};
+    return 0;
+}
+C_
+if $CC -shared -fPIC -o "$work/still.so" "$work/still.c" 2>"$work/log"; then
+    still=(env LD_PRELOAD="$work/still.so" ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0")
+    interrupt interrupt-twice 130 INT tells INT "${still[@]}"
+    interrupt terminate-interrupt 143 TERM tells INT "${still[@]}"
+    grep -q 'SIGTERM: all ranks were ended' "$work/log" && pass terminate-interrupt-said || fail terminate-interrupt-said "it does not say so"
+else
+    fail interrupt-twice "it does not build"
+fi
 interrupt hang-up 129 HUP
 interrupt killed 137 KILL
 (trap '' HUP; "$command" run --ranks=2 --oversubscribe -- sh -c 'kill -HUP '"\$PPID"'; echo on' >"$work/log" 2>&1)
