@@ -139,8 +139,9 @@ expect output-dir-none 1 'cannot be made' ranks 2 --output-dir=/nowhere/x -- tru
 expect closed-output 0 '^2$' sh -c "timeout 60 '$command' run --ranks=2 --oversubscribe -- yes 2>/dev/null | head -n 2 | wc -l"
 gone closed-output-gone
 
-# Streams that are closed stay so, and nothing of the command's own takes their numbers.
-expect closed-streams 141 '^$' sh -c "timeout 20 '$command' run --ranks=2 --oversubscribe -- sh -c 'echo \$RANK; exec sleep 60' <&- >&- 2>&-; status=\$?; echo; exit \$status"
+# Streams that are closed stay so, and nothing of the command's own takes their numbers. A rank learns of
+# it when it writes on.
+expect closed-streams 141 '^$' sh -c "timeout 20 '$command' run --ranks=2 --oversubscribe -- sh -c 'while echo \$RANK; do sleep 0.1; done' <&- >&- 2>&-; status=\$?; echo; exit \$status"
 expect closed-stdin 0 '^[[]rank 0[]] closed$' sh -c "timeout 20 '$command' run --ranks=2 --oversubscribe -- sh -c '[ -e /proc/self/fd/0 ] || echo closed' <&-"
 # ---- input ----
 
