@@ -59,6 +59,41 @@ expect ranks-of-files 2 'needs a program' "$command" report --ranks=2 .
 expect flags-set 0 '^\[rank 1\] ops$' ranks 2 --debug=ops -- sh -c 'echo $BG_DEBUG'
 expect files-apart 0 '^\[rank 1\] d.x/t.rank-1.json d.x/dump.rank-1$' ranks 2 --trace=d.x/t.json --step-dump=d.x/dump -- sh -c 'echo $BG_TRACE $BG_STEP_DUMP'
 
+# The port stays the job's: rank 0 may listen there, and no one else who has not asked to share it, before and after.
+cat >"$work/port.c" <<'C_'
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+static void take(const char *who, in_addr_t where, int shared)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(where)}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0), good;
+    address.sin_port = htons((unsigned short)atoi(getenv("MASTER_PORT")));
+    good = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &shared, sizeof shared) == 0 &&
+           bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 1) == 0;
+    printf("%s: %s\n", who, good ? "listens" : strerrorname_np(errno));
+    close(fd);
+}
+int main(void)
+{
+    take("stranger", INADDR_LOOPBACK, 0);
+    take("rank 0", INADDR_LOOPBACK, 1);
+    take("stranger", INADDR_LOOPBACK, 0);
+    take("stranger anywhere", INADDR_ANY, 0);
+}
+C_
+if $CC -o "$work/port" "$work/port.c" 2>"$work/log"; then
+    ranks 1 --no-prefix -- "$work/port" >"$work/log" 2>&1
+    is port-held "$(tr '\n' ' ' <"$work/log")" 'stranger: EADDRINUSE rank 0: listens stranger: EADDRINUSE stranger anywhere: EADDRINUSE '
+else
+    fail port-held "it does not build"
+fi
+
 # ---- output ----
 
 # Up to 4 times 1 MB and as much on the other stream, all at once: no line is cut, none is lost, none is in another order.
@@ -104,8 +139,9 @@ expect output-dir-none 1 'cannot be made' ranks 2 --output-dir=/nowhere/x -- tru
 expect closed-output 0 '^2$' sh -c "timeout 60 '$command' run --ranks=2 --oversubscribe -- yes 2>/dev/null | head -n 2 | wc -l"
 gone closed-output-gone
 
-# Streams that are closed stay so, and nothing of the command's own takes their numbers.
-expect closed-streams 141 '^$' sh -c "timeout 20 '$command' run --ranks=2 --oversubscribe -- sh -c 'echo \$RANK; exec sleep 60' <&- >&- 2>&-; status=\$?; echo; exit \$status"
+# Streams that are closed stay so, and nothing of the command's own takes their numbers. A rank learns of
+# it when it writes on.
+expect closed-streams 141 '^$' sh -c "timeout 20 '$command' run --ranks=2 --oversubscribe -- sh -c 'while echo \$RANK; do sleep 0.1; done' <&- >&- 2>&-; status=\$?; echo; exit \$status"
 expect closed-stdin 0 '^[[]rank 0[]] closed$' sh -c "timeout 20 '$command' run --ranks=2 --oversubscribe -- sh -c '[ -e /proc/self/fd/0 ] || echo closed' <&-"
 # ---- input ----
 
@@ -172,24 +208,30 @@ expect timeout-bad 2 'a number of seconds' ranks 2 --timeout=never -- true
 
 script stay <<'SH_'
 bash -c "while :; do sleep 300; done" "$0" &
+case ${2:-} in stubborn) trap '' TERM ;; tells) trap 'touch "$1.told.$RANK"' TERM ;; esac
 touch "$1.$RANK"
-[ "${2:-}" != stubborn ] || trap '' TERM
-while :; do sleep 300; done
+while :; do sleep 0.1; done
 SH_
-# interrupt NAME STATUS SIGNAL [stubborn]
+await() { local tries; for ((tries = 0; tries < 600; tries++)); do [ "$(ls "$work/$1".[0-3] 2>/dev/null | wc -l)" -lt 4 ] || break; sleep 0.05; done; }
+uptime() { local up; read -r up _ </proc/uptime; echo $((10#${up/./})); } # in 1/100 s
+# interrupt NAME STATUS SIGNAL [MANNER [SECOND_SIGNAL [WORD...]]]: ranks that are stubborn; or that tell of SIGTERM, and stay,
+# too; the second signal comes then. Words before the command. $took: from the first signal to the end.
 interrupt()
 {
-    local pid status tries
+    local pid status began
     rm -f "$work"/here.*
-    "$command" run --ranks=4 --oversubscribe -- bash "$work/stay-$mark.sh" "$work/here" "${4:-}" >"$work/log" 2>&1 </dev/null &
+    "${@:6}" "$command" run --ranks=4 --oversubscribe -- bash "$work/stay-$mark.sh" "$work/here" "${4:-}" >"$work/log" 2>&1 </dev/null &
     pid=$!
-    for ((tries = 0; tries < 600; tries++)); do
-        [ "$(ls "$work"/here.* 2>/dev/null | wc -l)" -lt 4 ] || break
-        sleep 0.05
-    done
+    await here
+    began=$(uptime)
     kill -"$3" $pid
+    if [ -n "${5:-}" ]; then
+        await here.told
+        kill -"$5" $pid
+    fi
     { wait $pid; } 2>/dev/null
     status=$?
+    took=$(($(uptime) - began))
     is "$1" $status "$2"
     gone "$1-gone"
 }
@@ -197,6 +239,42 @@ interrupt interrupt 130 INT
 grep -q 'SIGINT: all ranks were ended' "$work/log" && pass interrupt-said || fail interrupt-said "it does not say so"
 interrupt terminate 143 TERM
 interrupt terminate-stubborn 143 TERM stubborn
+# A second SIGTERM, as timeout sends it, takes nothing of the two seconds that ranks have for their end.
+interrupt terminate-twice 143 TERM tells TERM
+[ $took -ge 199 ] && pass terminate-twice-patient || fail terminate-twice-patient "ended after $took/100 s"
+interrupt interrupt-terminate 130 INT tells TERM
+[ $took -ge 199 ] && pass interrupt-terminate-patient || fail interrupt-terminate-patient "ended after $took/100 s"
+# A second SIGINT ends them at once: to a command whose two seconds never pass.
+cat >"$work/still.c" <<'C_'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static int still;
+__attribute__((constructor)) static void start(void)
+{
+    still = strcmp(program_invocation_short_name, "breakgraph") == 0;
+    if (still)
+        alarm(60);
+}
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (!still || clock != CLOCK_MONOTONIC)
+        return (int)syscall(SYS_clock_gettime, clock, time);
+    *time = (struct timespec){.tv_sec = 1};
+    return 0;
+}
+C_
+if $CC -shared -fPIC -o "$work/still.so" "$work/still.c" 2>"$work/log"; then
+    still=(env LD_PRELOAD="$work/still.so" ASAN_OPTIONS="${ASAN_OPTIONS:-}:verify_asan_link_order=0")
+    interrupt interrupt-twice 130 INT tells INT "${still[@]}"
+    interrupt terminate-interrupt 143 TERM tells INT "${still[@]}"
+    grep -q 'SIGTERM: all ranks were ended' "$work/log" && pass terminate-interrupt-said || fail terminate-interrupt-said "it does not say so"
+else
+    fail interrupt-twice "it does not build"
+fi
 interrupt hang-up 129 HUP
 interrupt killed 137 KILL
 (trap '' HUP; "$command" run --ranks=2 --oversubscribe -- sh -c 'kill -HUP '"\$PPID"'; echo on' >"$work/log" 2>&1)

@@ -38,6 +38,18 @@ double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+void pass_time(double seconds)
+{
+    struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&left, &left) != 0)
+        continue;
+}
+
+bool is_last(const struct member *m)
+{
+    return m->rank == m->size - 1;
+}
+
 static struct sockaddr_in here(int port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -196,6 +208,70 @@ void run_members_but(int size, member_body body, const void *argument, int odd, 
 void run_processes_as(int count, int size, const int *numbers, member_body body, const void *argument)
 {
     run_crowd(&(struct crowd){.count = count, .size = size, .numbers = numbers, .odd = -1}, body, argument);
+}
+
+/* ---- a pass with a collective --------------------------------------------------------------------------------- */
+
+BG_OP(sum, BG_INOUT(x), BG_VALUE(ncclComm_t, comm))
+{
+    size_t count = (size_t)args->x.dim[0];
+    return ncclAllReduce(args->x.data, args->x.data, count, ncclInt, ncclSum, args->comm, stream) == ncclSuccess
+               ? BG_OK
+               : BG_ERROR_NCCL;
+}
+
+bg_status model_forward(void *user, cudaStream_t stream)
+{
+    const struct member_model *model = user;
+    return BG_CALL(sum, stream, .x = bg_tensor_1d(model->device, BG_I32, 1), .comm = bg_comm_nccl(model->comm));
+}
+
+int model_open(struct member *m, struct member_model *model)
+{
+    EXPECT_BG(bg_comm_create(&model->comm, &m->options));
+    model->ranks = bg_comm_ranks(model->comm);
+    EXPECT_CUDA(cudaStreamCreateWithFlags(&model->stream, cudaStreamNonBlocking));
+    EXPECT_CUDA(cudaMalloc((void **)&model->device, sizeof *model->device));
+    EXPECT_BG(model_forward(model, model->stream));
+    return 0;
+}
+
+int model_prepare(struct member *m, struct member_model *model)
+{
+    if (model_open(m, model))
+        return 1;
+    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
+    EXPECT_BG(bg_comm_barrier(model->comm, "before the capture of bucket 8"));
+    EXPECT_BG(bg_capture_forward(&model->graph, model_forward, model, model->stream, NULL));
+    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
+    model->ranks->retain(model->ranks->user);
+    EXPECT_BG(bg_comm_barrier(model->comm, "after the capture of bucket 8"));
+    return 0;
+}
+
+int model_replay(struct member_model *model)
+{
+    EXPECT_BG(model->ranks->enter(model->ranks->user, "bucket 8", model->replays++, 2));
+    EXPECT_BG(bg_replay(model->graph, model->stream));
+    EXPECT_BG(model->ranks->step(model->ranks->user, 0, "segment 0", model->stream));
+    EXPECT_BG(model->ranks->step(model->ranks->user, 1, "sum#0", model->stream));
+    model->ranks->leave(model->ranks->user);
+    return 0;
+}
+
+int model_free(struct member_model *model)
+{
+    EXPECT_CUDA(cudaFree(model->device));
+    EXPECT_CUDA(cudaStreamDestroy(model->stream));
+    return 0;
+}
+
+int model_end(struct member_model *model)
+{
+    bg_graph_destroy(model->graph);
+    model->ranks->release(model->ranks->user);
+    bg_comm_destroy(model->comm);
+    return model_free(model);
 }
 #else
 typedef int comm_ranks_are_not_tested;

@@ -17,6 +17,8 @@ struct member {
     int ready[2]; /* a pipe that all have in common */
 };
 
+enum { SOON = 20 }; /* seconds: far below that timeout, of 60 */
+
 /* What a rank does; 0, or not, after a sentence on stderr. */
 typedef int (*member_body)(struct member *m);
 
@@ -38,6 +40,8 @@ int said(const char *file, int line, bg_status status, bg_status expected, const
  * meet; ranks can listen on both. */
 int free_port(void);
 double seconds_now(void);
+void pass_time(double seconds);
+bool is_last(const struct member *m);
 /* One byte through the pipe that all have in common. */
 int tell_ready(const struct member *m);
 int await_ready(const struct member *m);
@@ -53,6 +57,29 @@ void run_processes_as(int count, int size, const int *numbers, member_body body,
 
 /* What the ranks of the last run have said on stderr. */
 extern char members_said[RANKS_MAX][4096];
+
+/* ---- a pass with a collective: one number, summed over all ranks ----------------------------------------------- */
+
+struct member_model {
+    bg_comm *comm;
+    const bg_ranks *ranks;
+    int *device; /* the number */
+    cudaStream_t stream;
+    bg_graph *graph;
+    uint64_t replays;
+};
+
+bg_status model_forward(void *user, cudaStream_t stream);
+
+/* As a body, on all ranks together. The first pass is queued, and not waited for. */
+int model_open(struct member *m, struct member_model *model);
+/* Opens and captures it; the graph holds the communicator. */
+int model_prepare(struct member *m, struct member_model *model);
+/* Two steps for the watchdog, of a replay of bucket 8. */
+int model_replay(struct member_model *model);
+/* Frees all but the communicator and the graph; model_end frees these, too. */
+int model_free(struct member_model *model);
+int model_end(struct member_model *model);
 
 #endif
 #endif

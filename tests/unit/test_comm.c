@@ -108,38 +108,19 @@ static void test_wrong_arguments(void **state)
 
 /* ---- collectives in graphs ------------------------------------------------------------------------------------ */
 
-BG_OP(sum, BG_INOUT(x), BG_VALUE(ncclComm_t, comm))
+static int replay_once(struct member *m, const struct member_model *model, int round)
 {
-    size_t count = (size_t)args->x.dim[0];
-    return ncclAllReduce(args->x.data, args->x.data, count, ncclInt, ncclSum, args->comm, stream) == ncclSuccess
-               ? BG_OK
-               : BG_ERROR_NCCL;
-}
-
-struct model {
-    bg_comm *comm;
-    int *device;
-};
-
-static bg_status forward(void *user, cudaStream_t stream)
-{
-    const struct model *model = user;
-    return BG_CALL(sum, stream, .x = bg_tensor_1d(model->device, BG_I32, 1), .comm = bg_comm_nccl(model->comm));
-}
-
-static int replay_once(struct member *m, const struct model *model, bg_graph *graph, cudaStream_t stream, int round)
-{
-    const bg_ranks *ranks = bg_comm_ranks(model->comm);
+    const bg_ranks *ranks = model->ranks;
     int host = round + m->rank, expected = 0;
     for (int i = 0; i < m->size; i++)
         expected += round + i;
-    EXPECT_CUDA(cudaMemcpyAsync(model->device, &host, sizeof host, cudaMemcpyHostToDevice, stream));
+    EXPECT_CUDA(cudaMemcpyAsync(model->device, &host, sizeof host, cudaMemcpyHostToDevice, model->stream));
     EXPECT_BG(ranks->enter(ranks->user, "bucket 1", (uint64_t)round, 1));
-    EXPECT_BG(bg_replay(graph, stream));
-    EXPECT_BG(ranks->step(ranks->user, 0, "segment 0", stream));
+    EXPECT_BG(bg_replay(model->graph, model->stream));
+    EXPECT_BG(ranks->step(ranks->user, 0, "segment 0", model->stream));
     ranks->leave(ranks->user);
-    EXPECT_CUDA(cudaMemcpyAsync(&host, model->device, sizeof host, cudaMemcpyDeviceToHost, stream));
-    EXPECT_CUDA(cudaStreamSynchronize(stream));
+    EXPECT_CUDA(cudaMemcpyAsync(&host, model->device, sizeof host, cudaMemcpyDeviceToHost, model->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
     EXPECT(host == expected);
     return 0;
 }
@@ -147,26 +128,15 @@ static int replay_once(struct member *m, const struct model *model, bg_graph *gr
 /* More replays than the watchdog has events, with a watchdog that looks all the time. */
 static int captured(struct member *m)
 {
-    struct model model = {0};
-    cudaStream_t stream;
-    bg_graph *graph = NULL;
+    struct member_model model = {0};
     m->options.watchdog = 0.5;
-    EXPECT_BG(bg_comm_create(&model.comm, &m->options));
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaMalloc((void **)&model.device, sizeof *model.device));
-    EXPECT_BG(forward(&model, stream));
-    EXPECT_CUDA(cudaStreamSynchronize(stream));
-    EXPECT_BG(bg_comm_barrier(model.comm, "before the capture"));
-    EXPECT_BG(bg_capture_forward(&graph, forward, &model, stream, NULL));
+    if (model_prepare(m, &model))
+        return 1;
     for (int round = 0; round < 300; round++)
-        if (replay_once(m, &model, graph, stream, round))
+        if (replay_once(m, &model, round))
             return 1;
     EXPECT_BG(bg_comm_check(model.comm));
-    bg_graph_destroy(graph);
-    bg_comm_destroy(model.comm);
-    EXPECT_CUDA(cudaFree(model.device));
-    EXPECT_CUDA(cudaStreamDestroy(stream));
-    return 0;
+    return model_end(&model);
 }
 
 static void test_captured(void **state)
@@ -180,19 +150,16 @@ static void test_captured(void **state)
 /* A rank that waits for the others on the host must not keep them waiting for its device. */
 static int one_waits(struct member *m)
 {
-    struct model model = {0};
-    cudaStream_t stream;
+    struct member_model model = {0};
     double start = seconds_now();
-    EXPECT_BG(bg_comm_create(&model.comm, &m->options));
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaMalloc((void **)&model.device, sizeof *model.device));
-    EXPECT_BG(forward(&model, stream));
+    if (model_open(m, &model))
+        return 1;
     if (m->rank > 0)
-        EXPECT_CUDA(cudaStreamSynchronize(stream));
+        EXPECT_CUDA(cudaStreamSynchronize(model.stream));
     EXPECT_BG(bg_comm_barrier(model.comm, "the end"));
     EXPECT(seconds_now() - start < 30);
-    EXPECT_CUDA(cudaFree(model.device));
-    EXPECT_CUDA(cudaStreamDestroy(stream));
+    if (model_free(&model))
+        return 1;
     bg_comm_destroy(model.comm);
     return 0;
 }
@@ -260,7 +227,7 @@ static int disagree(struct member *m)
     EXPECT_BG(bg_comm_create(&comm, &m->options));
     EXPECT_BG(bg_comm_barrier(comm, "the beginning"));
     (void)snprintf(sentence, sizeof sentence, difference->sentence, m->size - 1);
-    EXPECT_SAID(difference->do_one(comm, m->rank == m->size - 1), BG_ERROR_RANKS, sentence);
+    EXPECT_SAID(difference->do_one(comm, is_last(m)), BG_ERROR_RANKS, sentence);
     EXPECT_SAID(bg_comm_barrier(comm, "later"), BG_ERROR_RANKS, sentence);
     EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, sentence);
     const bg_ranks *ranks = bg_comm_ranks(comm);
@@ -293,23 +260,18 @@ static unsigned next_random(unsigned *state)
 static int end_in_order(struct member *m)
 {
     unsigned seed = *(const unsigned *)m->argument, random = seed % 2 ? seed : seed * 8 + (unsigned)m->rank;
-    struct model model = {0};
-    cudaStream_t stream;
+    struct member_model model = {0};
     bg_graph *graphs[GRAPHS] = {NULL};
-    const bg_ranks *ranks;
-    EXPECT_BG(bg_comm_create(&model.comm, &m->options));
-    ranks = bg_comm_ranks(model.comm);
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaMalloc((void **)&model.device, sizeof *model.device));
-    EXPECT_BG(forward(&model, stream));
-    EXPECT_CUDA(cudaStreamSynchronize(stream));
+    if (model_open(m, &model))
+        return 1;
+    EXPECT_CUDA(cudaStreamSynchronize(model.stream));
     for (int i = 0; i < GRAPHS; i++) {
-        EXPECT_BG(bg_capture_forward(&graphs[i], forward, &model, stream, NULL));
-        ranks->retain(ranks->user);
-        EXPECT_BG(bg_replay(graphs[i], stream));
+        EXPECT_BG(bg_capture_forward(&graphs[i], model_forward, &model, model.stream, NULL));
+        model.ranks->retain(model.ranks->user);
+        EXPECT_BG(bg_replay(graphs[i], model.stream));
     }
     if (next_random(&random) % 2)
-        EXPECT_CUDA(cudaStreamSynchronize(stream));
+        EXPECT_CUDA(cudaStreamSynchronize(model.stream));
     for (unsigned left = (1u << (GRAPHS + 1)) - 1; left;) {
         unsigned which = next_random(&random) % (GRAPHS + 1);
         if (!(left >> which & 1))
@@ -319,13 +281,11 @@ static int end_in_order(struct member *m)
             bg_comm_destroy(model.comm);
         } else {
             bg_graph_destroy(graphs[which]);
-            ranks->release(ranks->user);
+            model.ranks->release(model.ranks->user);
         }
     }
-    EXPECT_CUDA(cudaStreamSynchronize(stream));
-    EXPECT_CUDA(cudaFree(model.device));
-    EXPECT_CUDA(cudaStreamDestroy(stream));
-    return 0;
+    EXPECT_CUDA(cudaStreamSynchronize(model.stream));
+    return model_free(&model);
 }
 
 static void test_ends(void **state)

@@ -9,88 +9,11 @@
 #include "comm_ranks.h"
 
 #ifdef TEST_NCCL
-#include <breakgraph/workspace.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { SOON = 20 }; /* seconds: far below the timeout of 60 */
-
-static void pass_time(double seconds)
-{
-    struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    while (nanosleep(&left, &left) != 0)
-        continue;
-}
-
-static bool is_last(const struct member *m)
-{
-    return m->rank == m->size - 1;
-}
-
-/* ---- a pass with a collective, replayed under the watchdog ---------------------------------------------------- */
-
-BG_OP(sum, BG_INOUT(x), BG_VALUE(ncclComm_t, comm))
-{
-    size_t count = (size_t)args->x.dim[0];
-    return ncclAllReduce(args->x.data, args->x.data, count, ncclInt, ncclSum, args->comm, stream) == ncclSuccess
-               ? BG_OK
-               : BG_ERROR_NCCL;
-}
-
-struct model {
-    bg_comm *comm;
-    const bg_ranks *ranks;
-    int *device;
-    cudaStream_t stream;
-    bg_graph *graph;
-    uint64_t replays;
-};
-
-static bg_status forward(void *user, cudaStream_t stream)
-{
-    const struct model *model = user;
-    return BG_CALL(sum, stream, .x = bg_tensor_1d(model->device, BG_I32, 1), .comm = bg_comm_nccl(model->comm));
-}
-
-static int prepare(struct member *m, struct model *model)
-{
-    EXPECT_BG(bg_comm_create(&model->comm, &m->options));
-    model->ranks = bg_comm_ranks(model->comm);
-    EXPECT_CUDA(cudaStreamCreateWithFlags(&model->stream, cudaStreamNonBlocking));
-    EXPECT_CUDA(cudaMalloc((void **)&model->device, sizeof *model->device));
-    EXPECT_BG(forward(model, model->stream));
-    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
-    EXPECT_BG(bg_comm_barrier(model->comm, "before the capture of bucket 8"));
-    EXPECT_BG(bg_capture_forward(&model->graph, forward, model, model->stream, NULL));
-    EXPECT_CUDA(cudaStreamSynchronize(model->stream));
-    model->ranks->retain(model->ranks->user);
-    EXPECT_BG(bg_comm_barrier(model->comm, "after the capture of bucket 8"));
-    return 0;
-}
-
-static int replay(struct model *model)
-{
-    EXPECT_BG(model->ranks->enter(model->ranks->user, "bucket 8", model->replays++, 2));
-    EXPECT_BG(bg_replay(model->graph, model->stream));
-    EXPECT_BG(model->ranks->step(model->ranks->user, 0, "segment 0", model->stream));
-    EXPECT_BG(model->ranks->step(model->ranks->user, 1, "sum#0", model->stream));
-    model->ranks->leave(model->ranks->user);
-    return 0;
-}
-
-static int end(struct model *model)
-{
-    bg_graph_destroy(model->graph);
-    model->ranks->release(model->ranks->user);
-    bg_comm_destroy(model->comm);
-    EXPECT_CUDA(cudaFree(model->device));
-    EXPECT_CUDA(cudaStreamDestroy(model->stream));
-    return 0;
-}
 
 /* ---- ranks that go -------------------------------------------------------------------------------------------- */
 
@@ -177,22 +100,22 @@ static void test_ranks_that_go(void **state)
 /* The others are in a stream's wait, which ends with the communicator. */
 static int killed_at_replay(struct member *m)
 {
-    struct model model = {0};
+    struct member_model model = {0};
     double start = seconds_now();
     char sentence[160];
-    if (prepare(m, &model) || replay(&model))
+    if (model_prepare(m, &model) || model_replay(&model))
         return 1;
     EXPECT_CUDA(cudaStreamSynchronize(model.stream));
     EXPECT_BG(bg_comm_barrier(model.comm, "between"));
     if (is_last(m))
         raise(SIGKILL);
     (void)snprintf(sentence, sizeof sentence, "rank %d has ended", m->size - 1);
-    if (replay(&model)) /* it may be known already */
+    if (model_replay(&model)) /* it may be known already */
         EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
     (void)cudaStreamSynchronize(model.stream);
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
     EXPECT(seconds_now() - start < SOON);
-    return end(&model);
+    return model_end(&model);
 }
 
 static void test_killed_at_replay(void **state)
@@ -324,15 +247,15 @@ static void test_too_late(void **state)
 /* The last rank does not replay. The others wait for their streams, and get out. */
 static int replays_alone(struct member *m)
 {
-    struct model model = {0};
+    struct member_model model = {0};
     double start = seconds_now();
     char sentence[160];
     m->options.watchdog = 1;
-    if (prepare(m, &model) || replay(&model))
+    if (model_prepare(m, &model) || model_replay(&model))
         return 1;
     EXPECT_CUDA(cudaStreamSynchronize(model.stream));
     EXPECT_BG(bg_comm_barrier(model.comm, "the choice of batch 1"));
-    if (!is_last(m) && replay(&model))
+    if (!is_last(m) && model_replay(&model))
         return 1;
     while (is_last(m) && bg_comm_check(model.comm) == BG_OK)
         pass_time(0.01);
@@ -347,7 +270,7 @@ static int replays_alone(struct member *m)
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
     EXPECT_SAID(model.ranks->enter(model.ranks->user, "bucket 8", 9, 1), BG_ERROR_RANKS, "has not moved for 1 s");
     EXPECT(seconds_now() - start < SOON);
-    return end(&model);
+    return model_end(&model);
 }
 
 static void test_watchdog(void **state)
@@ -365,9 +288,9 @@ static void test_watchdog(void **state)
 /* A replay within an eager run: when it is queued, the run is not. */
 static int nested(struct member *m)
 {
-    struct model model = {0};
+    struct member_model model = {0};
     m->options.watchdog = 0.3;
-    if (prepare(m, &model))
+    if (model_prepare(m, &model))
         return 1;
     EXPECT_BG(model.ranks->enter(model.ranks->user, "the outer", 7, 3));
     EXPECT_BG(model.ranks->enter(model.ranks->user, "the inner", 0, 1));
@@ -379,7 +302,7 @@ static int nested(struct member *m)
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS,
                 "rank 0: the outer, replay 7, has queued none of its 3 steps");
     model.ranks->leave(model.ranks->user);
-    return end(&model);
+    return model_end(&model);
 }
 
 static void test_nested(void **state)
@@ -392,19 +315,19 @@ static void test_nested(void **state)
 /* Slower than usual, and no fault. */
 static int slow_replay(struct member *m)
 {
-    struct model model = {0};
+    struct member_model model = {0};
     m->options.watchdog = 3;
-    if (prepare(m, &model))
+    if (model_prepare(m, &model))
         return 1;
     for (int round = 0; round < 2; round++) {
         if (m->rank == round)
             pass_time(1);
-        if (replay(&model))
+        if (model_replay(&model))
             return 1;
         EXPECT_CUDA(cudaStreamSynchronize(model.stream));
     }
     EXPECT_BG(bg_comm_barrier(model.comm, "the end"));
-    return end(&model);
+    return model_end(&model);
 }
 
 static void test_slow_replay(void **state)
@@ -464,13 +387,13 @@ static void test_moves_again(void **state)
 /* The last rank gives up; the others are freed from their streams. */
 static int aborted(struct member *m)
 {
-    struct model model = {0};
+    struct member_model model = {0};
     char sentence[160];
-    if (prepare(m, &model))
+    if (model_prepare(m, &model))
         return 1;
     if (is_last(m))
         bg_comm_abort(model.comm, "its input is gone");
-    else if (replay(&model) == 0)
+    else if (model_replay(&model) == 0)
         (void)cudaStreamSynchronize(model.stream);
     (void)snprintf(sentence, sizeof sentence, "rank %d has given up: its input is gone", m->size - 1);
     EXPECT_SAID(bg_comm_barrier(model.comm, "x"), BG_ERROR_RANKS, sentence);
@@ -479,7 +402,7 @@ static int aborted(struct member *m)
         pass_time(0.01);
     EXPECT_SAID(bg_comm_check(NULL), BG_ERROR_INVALID_ARGUMENT, "comm is NULL");
     EXPECT(!bg_comm_nccl(model.comm) && strstr(bg_last_error(), sentence)); /* for the op that asks */
-    return end(&model);
+    return model_end(&model);
 }
 
 static void test_abort(void **state)
@@ -507,9 +430,9 @@ BG_EAGER_OP(asking_sum, BG_INOUT(x), BG_VALUE(bg_comm *, comm))
 
 static bg_status forward_asking(void *user, cudaStream_t stream)
 {
-    const struct model *model = user;
+    const struct member_model *model = user;
     bg_tensor x = bg_tensor_1d(model->device, BG_I32, 1);
-    bg_status status = forward(user, stream);
+    bg_status status = model_forward(user, stream);
     return status == BG_OK ? BG_CALL(asking_sum, stream, .x = x, .comm = model->comm) : status;
 }
 
@@ -518,10 +441,10 @@ static int used_after_abort(struct member *m)
 {
     const bool *graph_first = m->argument;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    struct model model = {0};
+    struct member_model model = {0};
     bg_graph *graph = NULL;
     int before;
-    if (prepare(m, &model))
+    if (model_prepare(m, &model))
         return 1;
     options.ranks = model.ranks;
     EXPECT_BG(forward_asking(&model, model.stream));
@@ -547,7 +470,7 @@ static int used_after_abort(struct member *m)
         EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has given up: its input is gone");
         bg_graph_destroy(graph);
     }
-    return end(&model);
+    return model_end(&model);
 }
 
 static void test_used_after_abort(void **state)
@@ -559,95 +482,30 @@ static void test_used_after_abort(void **state)
         run_members(2, used_after_abort, &graph_first[i]);
 }
 
-/* ---- runners ---------------------------------------------------------------------------------------------------- */
-
-struct pass {
-    struct model model;
-    bool fails;
-};
-
-static bg_status runner_forward(void *user, const bg_context *context, cudaStream_t stream)
-{
-    const struct pass *pass = user;
-    (void)context;
-    return pass->fails ? bg_report_failure(BG_ERROR_OP, "the input", "it is gone", "bring it") : forward(user, stream);
-}
-
-static bg_status run_one(bg_runner *runner)
-{
-    const bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
-    return bg_runner_run(runner, &batch, NULL, NULL, NULL);
-}
-
-/* All have agreed to run eagerly; then the last rank's pass fails before its collective. Its own error is what it
- * returns; the others wait in their streams, and the watchdog finds them. */
-static int eager_run_fails(struct member *m)
-{
-    struct pass pass = {.fails = false};
-    bg_runner_config config = BG_RUNNER_CONFIG_INIT;
-    bg_runner *runner = NULL;
-    char sentence[160];
-    double start = seconds_now();
-    m->options.watchdog = 1;
-    if (prepare(m, &pass.model))
-        return 1;
-    config.mode = BG_MODE_NONE;
-    config.debug = BG_DEBUG_FORWARD; /* compares choices */
-    config.ranks = pass.model.ranks;
-    EXPECT_BG(bg_runner_create(&runner, &config, runner_forward, &pass, pass.model.stream));
-    EXPECT_BG(run_one(runner));
-    EXPECT_CUDA(cudaStreamSynchronize(pass.model.stream));
-    pass.fails = is_last(m);
-    if (is_last(m))
-        EXPECT_SAID(run_one(runner), BG_ERROR_OP, "the input failed: it is gone");
-    else
-        EXPECT_BG(run_one(runner));
-    (void)cudaStreamSynchronize(pass.model.stream);
-    while (bg_comm_check(pass.model.comm) == BG_OK)
-        pass_time(0.01);
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, "has not moved for 1 s");
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS,
-                m->size == 2 ? " rank 0: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished; its"
-                             : " ranks 0-2: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;");
-    (void)snprintf(sentence, sizeof sentence, " rank %d: in no replay, the last was an eager run, replay 0; its last",
-                   m->size - 1);
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, sentence);
-    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, "has not moved for 1 s");
-    EXPECT(seconds_now() - start < SOON);
-    bg_runner_destroy(runner);
-    return end(&pass.model);
-}
-
-static void test_eager_run_fails(void **state)
-{
-    (void)state;
-    need_ranks(2);
-    for (int size = 2; size <= ranks_possible(); size *= 2)
-        run_members(size, eager_run_fails, NULL);
-}
+/* ---- other replays --------------------------------------------------------------------------------------------- */
 
 /* The last rank replays another graph, whose collective has the same size. */
 static int replays_another(struct member *m)
 {
     static const char *const names[] = {"bucket 8", "bucket 4"};
-    struct model model = {0};
+    struct member_model model = {0};
     bg_graph *graphs[2] = {NULL, NULL};
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
 
     EXPECT(setenv("BG_RANKS_COMPARE", "1", 1) == 0);
-    if (prepare(m, &model))
+    if (model_prepare(m, &model))
         return 1;
     options.ranks = model.ranks;
     for (int i = 0; i < 2; i++) {
         options.name = names[i];
-        EXPECT_BG(bg_capture_forward(&graphs[i], forward, &model, model.stream, &options));
+        EXPECT_BG(bg_capture_forward(&graphs[i], model_forward, &model, model.stream, &options));
         EXPECT_BG(bg_replay(graphs[i], model.stream));
     }
     EXPECT_SAID(bg_replay(graphs[is_last(m)], model.stream), BG_ERROR_RANKS, "rank 0: \"a replay of bucket 8\"");
     EXPECT(strstr(bg_last_error(), "\"a replay of bucket 4\""));
     bg_graph_destroy(graphs[0]);
     bg_graph_destroy(graphs[1]);
-    return end(&model);
+    return model_end(&model);
 }
 
 static void test_another_replay(void **state)
@@ -660,15 +518,15 @@ static void test_another_replay(void **state)
 /* Destroyed with a replay in flight that the others never join: the watchdog ends it. */
 static int destroyed_in_flight(struct member *m)
 {
-    struct model model = {0};
+    struct member_model model = {0};
     m->options.watchdog = 1;
-    if (prepare(m, &model))
+    if (model_prepare(m, &model))
         return 1;
-    if (m->rank > 0 && replay(&model))
+    if (m->rank > 0 && model_replay(&model))
         return 1;
     while (m->rank == 0 && bg_comm_check(model.comm) == BG_OK)
         pass_time(0.01);
-    return end(&model);
+    return model_end(&model);
 }
 
 static void test_destroyed_in_flight(void **state)
@@ -691,7 +549,6 @@ int main(void)
         cmocka_unit_test(test_moves_again),
         cmocka_unit_test(test_abort),
         cmocka_unit_test(test_used_after_abort),
-        cmocka_unit_test(test_eager_run_fails),
         cmocka_unit_test(test_another_replay),
         cmocka_unit_test(test_destroyed_in_flight),
     };

@@ -380,8 +380,10 @@ static void test_fails_after_a_fork(void **state)
     fixture *f = *state;
     bg_report *report;
 
-    if (hostcuda_seed == NULL)
+    if (hostcuda_seed == NULL) {
+        print_message("skipped: only the host device has schedules by seed\n");
         skip();
+    }
     put(&f->x, 3);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         put(&f->y, 7);
@@ -399,8 +401,10 @@ static void test_put_back_after_a_failure(void **state)
     char fault[80];
     size_t failed = 0;
 
-    if (hostcuda_fail == NULL)
+    if (hostcuda_fail == NULL) {
+        print_message("skipped: calls fail on request on the host device only\n");
         skip();
+    }
     put(&m.f->x, 3);
     put(&m.f->y, 7);
     put(&m.f->z, 11);

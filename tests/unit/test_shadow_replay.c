@@ -346,8 +346,10 @@ static void test_join_at_end(void **state)
     fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
 
-    if (hostcuda_seed == NULL)
+    if (hostcuda_seed == NULL) {
+        print_message("skipped: only the host device has schedules by seed\n");
         skip();
+    }
     options.join_at_end = true;
     put(&f->x, 3);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -515,8 +517,10 @@ static void test_failing_inner_reference(void **state)
     char text[4096];
     FILE *file;
 
-    if (hostcuda_count_live == NULL)
+    if (hostcuda_count_live == NULL) {
+        print_message("skipped: only the host device counts what a program holds\n");
         skip();
+    }
     EXPECT_OK(bg_op_set_reference("around", around_reference));
     EXPECT_OK(bg_op_set_reference("scale", failing_reference));
     assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
