@@ -20,6 +20,11 @@ like_cmocka none
 expect run-skipped-no-reason 1 '^failed: none:test_b: skipped without a reason$' tests/run "$work/none"
 like_cmocka talks 'seed 1'
 expect run-skipped-talks 1 '^failed: talks:test_b: skipped without a reason$' tests/run "$work/talks"
+printf '#!/bin/sh\necho "skipped: there is no NCCL here"\n' >"$work/whole"
+printf '#!/bin/sh\n' >"$work/nothing"
+chmod +x "$work/whole" "$work/nothing"
+expect run-whole 0 '^         skipped: whole: there is no NCCL here$' tests/run "$work/reason" "$work/whole"
+expect run-nothing 1 '^failed: nothing: ran no test$' tests/run "$work/reason" "$work/nothing"
 printf '#!/bin/sh\necho ok a\necho skip b: it is late\n' >"$work/script.sh"
 printf '#!/bin/sh\necho ok a\necho skip b\n' >"$work/silent.sh"
 chmod +x "$work"/*.sh
