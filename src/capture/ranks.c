@@ -31,22 +31,12 @@ static void say_begin(const bg_capture *capture, bool whole, char *text, size_t 
 bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
                                 bg_status status)
 {
-    char what[200], text[1024], brief[600];
-    bg_status met;
+    char what[200], text[200] = "";
 
-    if (!ranks->there)
-        return status;
-    snprintf(text, sizeof text, "%s", bg_last_error());
     snprintf(what, sizeof what, "before the capture of %.120s", name != NULL ? name : "graph");
-    if (status == BG_OK)
-        say_begin(capture, whole, brief, sizeof brief);
-    else
-        bg__ranks_shorten(text, brief, sizeof brief);
-    met = bg__ranks_agree(ranks, what, brief);
-    if (status == BG_OK)
-        return met;
-    bg__fail_restore(text);
-    return status;
+    if (ranks->there && status == BG_OK)
+        say_begin(capture, whole, text, sizeof text);
+    return bg__ranks_agree_after(ranks, what, text, status);
 }
 
 static bg_status meet(bg_capture *capture, const char *text)

@@ -116,28 +116,27 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
 
 static bg_status compare(bg_runner *runner, const bg_batch *batch, const choice *made, bg_status status)
 {
-    char text[400], name[80], kept[1024];
+    char text[400] = "", name[80], kept[1024];
     bg_status agreed;
 
     if (!runner->compares)
         return status;
+    snprintf(kept, sizeof kept, "%s", bg_last_error());
     agreed = bg__runner_agree_once(runner);
+    if (agreed != BG_OK && status != BG_OK)
+        bg__fail_restore(kept);
     if (agreed != BG_OK)
         return status != BG_OK ? status : agreed;
-    if (status != BG_OK) {
-        bg__ranks_shorten(bg_last_error(), text, sizeof text);
-    } else if (made->bucket != NULL) {
+    if (status == BG_OK && made->bucket != NULL) {
         bg__bucket_name(made->bucket, name, sizeof name);
         snprintf(text, sizeof text, "%d tokens of variant %d by the graph %s", made->tokens, batch->variant, name);
-    } else {
-        snprintf(kept, sizeof kept, "%s", bg_last_error());
+    } else if (status == BG_OK) {
         explain(runner, batch, made);
         snprintf(text, sizeof text, "%d tokens of variant %d eagerly, since %.300s", made->tokens, batch->variant,
                  bg_last_error());
         bg__fail_restore(kept);
     }
-    agreed = bg__ranks_agree(&runner->ranks, "how the batch is to run", text);
-    return status != BG_OK ? status : agreed;
+    return bg__ranks_agree_after(&runner->ranks, "how the batch is to run", text, status);
 }
 
 /* ---- the run ---- */
