@@ -42,21 +42,38 @@ static void refuse(door *d, candidate *one, const char *why)
     drop(one);
 }
 
+static bool is_missing(const bg__link *link, int rank)
+{
+    return rank < link->size && (link->peers[rank].work < 0 || link->peers[rank].watch < 0);
+}
+
 static bool all_there(const bg__link *link)
 {
     for (int i = 1; i < link->size; i++)
-        if (link->peers[i].work < 0 || link->peers[i].watch < 0)
+        if (is_missing(link, i))
             return false;
     return true;
 }
 
+/* "1, 3-64"; what has no room is "..." at the end. */
 static void say_missing(const bg__link *link, char *text, size_t room)
 {
     size_t used = 0;
     text[0] = '\0';
-    for (int i = 1; i < link->size && used + 16 < room; i++)
-        if (link->peers[i].work < 0 || link->peers[i].watch < 0)
-            used += (size_t)snprintf(text + used, room - used, "%s%d", used ? ", " : "", i);
+    for (int from = 1, to; from < link->size && used < room; from = to + 1) {
+        const char *comma = used > 0 ? ", " : "";
+        to = from;
+        while (is_missing(link, to))
+            to++;
+        if (used + sizeof ", 1000-1000, ..." > room && to > from) {
+            snprintf(text + used, room - used, "%s...", comma);
+            return;
+        }
+        if (to - from > 1)
+            used += (size_t)snprintf(text + used, room - used, "%s%d-%d", comma, from, to - 1);
+        else if (to > from)
+            used += (size_t)snprintf(text + used, room - used, "%s%d", comma, from);
+    }
 }
 
 /* The job's own token, and yet it cannot be part of it: then neither can the job become complete. */

@@ -138,8 +138,5 @@ bool bg__link_await_failure(bg__link *link, double until_ms)
 void bg__link_leave(bg__link *link)
 {
     const bg__frame frame = {.type = BG__BYE};
-    pthread_mutex_lock(&link->lock);
-    link->left = true;
-    pthread_mutex_unlock(&link->lock);
     tell_all(link, &frame);
 }

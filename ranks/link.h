@@ -45,7 +45,6 @@ typedef struct bg__link {
     bool waiting;          /* it has not ended */
     double waiting_ms;     /* since when */
     bool stuck;            /* it takes too long */
-    bool left;             /* this rank has said goodbye */
     bool stop;             /* the watchdog's thread is to end */
 } bg__link;
 

@@ -20,7 +20,7 @@ typedef struct bg__track {
     bg__spot spots[BG__SPOTS];
     int first, count; /* those queued and not known to be done: a ring */
     bg__spot now;     /* what is being queued; its event is none */
-    bg__spot done;    /* the last that was done */
+    bg__spot done;    /* the last that was done; of no steps: none was */
     bg__spot outer;   /* now, of the replay that the one being queued is in */
     int depth;        /* of replays being queued: an eager call may replay, too */
     bool any;         /* there has been one */

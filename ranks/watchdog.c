@@ -136,7 +136,7 @@ static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
     }
 }
 
-/* Only rank 0 sees who has gone. */
+/* Only rank 0 sees who has gone. After this rank's own goodbye, too: what is in flight would wait for it. */
 static void note_end(bg__watchdog *w, int rank)
 {
     bg__link *link = w->link;
@@ -144,7 +144,7 @@ static void note_end(bg__watchdog *w, int rank)
     link->peers[rank].stuck = false;
     pthread_mutex_lock(&link->lock);
     link->peers[rank].ended = true;
-    expected = link->peers[rank].left || link->left;
+    expected = link->peers[rank].left;
     pthread_mutex_unlock(&link->lock);
     if (!expected)
         bg__link_fail_text(link, BG_ERROR_RANKS,

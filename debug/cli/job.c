@@ -164,7 +164,8 @@ int cli_job_become(const cli_job *job, int rank)
                set_number("LOCAL_RANK", rank) == 0 && set_number("LOCAL_WORLD_SIZE", job->count) == 0 &&
                set_number("MASTER_PORT", job->port) == 0 && setenv("MASTER_ADDR", "127.0.0.1", 1) == 0 &&
                setenv("BG_RANKS_TOKEN", job->token, 1) == 0 &&
-               unsetenv("BG_RANKS_BIND") == 0; /* they meet on this machine */
+               unsetenv("BG_RANKS_BIND") == 0 &&     /* they meet on this machine */
+               unsetenv("TORCHELASTIC_RUN_ID") == 0; /* a torchrun's around this: its ranks meet one port above */
     if (set && job->count > 1)
         set = set_file("BG_TRACE", rank) == 0 && set_file("BG_STEP_DUMP", rank) == 0;
     return set ? 0 : errno;

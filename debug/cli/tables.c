@@ -61,6 +61,8 @@ const cli_flag cli_variables[] = {
     {"--ranks-timeout", "SECONDS", NULL, "BG_RANKS_TIMEOUT", NULL, "how long a rank waits for the others (60)"},
     {"--ranks-watchdog", "SECONDS", NULL, "BG_RANKS_WATCHDOG", NULL,
      "a replay whose ranks make no progress for so long is given up (as BG_RANKS_TIMEOUT); below 0: never"},
+    {"--ranks-compare", NULL, "1", "BG_RANKS_COMPARE", "0|1",
+     "1 compares what the ranks run, before each replay and each batch of a runner"},
     {"--ranks-bind", "ADDRESS", NULL, "BG_RANKS_BIND", NULL,
      "where rank 0 listens, if not on loopback; needs BG_RANKS_TOKEN"},
     {"--host-devices", "N", NULL, "HOSTCUDA_DEVICES", NULL, "how many devices the host device shows"},

@@ -75,7 +75,7 @@ BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
 /* See bg_ranks. */
 BG_API bg_status bg_comm_barrier(bg_comm *comm, const char *what);
 BG_API bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text);
-/* The largest of what the ranks say; for bg_runner_config.pad_across_ranks. */
+/* The largest of what the ranks say; for bg_runner_config.pad_across_ranks. After an error *largest is as before. */
 BG_API bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *largest);
 /* all: room for size times bytes, up to 64 MiB, in order of the ranks; bytes is the same on all. */
 BG_API bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *mine, size_t bytes, void *all);

@@ -94,7 +94,8 @@ typedef struct bg_runner_config {
     bg_debug debug;        /* FROM_ENV */
     /* NULL, or asked before a batch runs as a graph; true refuses it, and *why may say why. */
     bool (*veto)(void *user, const bg_batch *batch, const char **why);
-    /* NULL, or the tokens that all ranks run together, tokens being this rank's: at least that many. */
+    /* NULL, or the tokens that all ranks run together, tokens being this rank's: at least that many. Below 0: they
+     * could not be told, and the run fails with RANKS and the sentence that bg_comm_max, say, has left. */
     int (*pad_across_ranks)(void *user, int tokens);
     /* NULL, or called before each warm-up, capture and run, with the static inputs filled. */
     bg_status (*prepare)(void *user, const bg_context *context, cudaStream_t stream);

@@ -85,6 +85,19 @@ bg_status bg__ranks_agree(bg__ranks *ranks, const char *what, const char *text)
     return settle(ranks->table.agree(ranks->table.user, what, text), hidden, what, "the ranks do not agree");
 }
 
+bg_status bg__ranks_agree_after(bg__ranks *ranks, const char *what, const char *text, bg_status status)
+{
+    char own[1024], brief[600];
+
+    if (status == BG_OK || !ranks->there)
+        return status != BG_OK ? status : bg__ranks_agree(ranks, what, text);
+    snprintf(own, sizeof own, "%s", bg_last_error());
+    bg__ranks_shorten(own, brief, sizeof brief);
+    (void)bg__ranks_agree(ranks, what, brief); /* this rank's own failure comes first */
+    bg__fail_restore(own);
+    return status;
+}
+
 bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag)
 {
     bool mine = *flag;

@@ -25,6 +25,9 @@ static inline const bg_ranks *bg__ranks_table(const bg__ranks *ranks)
 /* The table's functions. A failure has a sentence; after a success bg_last_error() is as before. */
 bg_status bg__ranks_barrier(bg__ranks *ranks, const char *what);
 bg_status bg__ranks_agree(bg__ranks *ranks, const char *what, const char *text);
+/* The same after what may have failed: then this rank says its bg_last_error() instead, and its own failure is what
+ * comes back. */
+bg_status bg__ranks_agree_after(bg__ranks *ranks, const char *what, const char *text, bg_status status);
 /* *flag: this rank's, then whether some rank's is set. */
 bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What makes more passes of it, or has each replay meet the others: a rank that does that alone would wait in vain. */
-static void say_begin(const bg_capture *capture, bool whole, char *text, size_t room)
+static void say_begin(const bg_capture *capture, bool whole, bool compares, char *text, size_t room)
 {
     static const char *const debugs[] = {
         [BG_DEBUG_FORWARD] = ", in the debug mode forward", [BG_DEBUG_STEP] = ", in the debug mode step"};
@@ -22,7 +22,7 @@ static void say_begin(const bg_capture *capture, bool whole, char *text, size_t 
 
     if (bg__thread_self()->in_tool || capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_STEP)
         shadowed = false;
-    snprintf(text, room, "it begins%s%s%s%.20s",
+    snprintf(text, room, "it begins%s%s%s%s%.20s", compares ? ", with compare_choices (BG_RANKS_COMPARE=1)" : "",
              debug < sizeof debugs / sizeof *debugs && debugs[debug] != NULL ? debugs[debug] : "",
              check < sizeof checks / sizeof *checks && checks[check] != NULL ? checks[check] : "",
              shadowed ? ", with BG_SHADOW=" : "", shadowed ? shadow : "");
@@ -31,22 +31,12 @@ static void say_begin(const bg_capture *capture, bool whole, char *text, size_t 
 bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
                                 bg_status status)
 {
-    char what[200], text[1024], brief[600];
-    bg_status met;
+    char what[200], text[200] = "";
 
-    if (!ranks->there)
-        return status;
-    snprintf(text, sizeof text, "%s", bg_last_error());
     snprintf(what, sizeof what, "before the capture of %.120s", name != NULL ? name : "graph");
-    if (status == BG_OK)
-        say_begin(capture, whole, brief, sizeof brief);
-    else
-        bg__ranks_shorten(text, brief, sizeof brief);
-    met = bg__ranks_agree(ranks, what, brief);
-    if (status == BG_OK)
-        return met;
-    bg__fail_restore(text);
-    return status;
+    if (ranks->there && status == BG_OK)
+        say_begin(capture, whole, ranks->table.compare_choices, text, sizeof text);
+    return bg__ranks_agree_after(ranks, what, text, status);
 }
 
 static bg_status meet(bg_capture *capture, const char *text)

@@ -79,16 +79,17 @@ static bg_status agree_on(bg_runner *runner, const char *what, print print)
 static bg_status agree_on_eager_ops(bg_runner *runner)
 {
     bg__override *override = NULL;
-    char *text = NULL, brief[400];
-    bg_status status = bg__override_get(&override, runner->config.eager_ops), agreed;
+    char *text = NULL, brief[400] = "";
+    bg_status status = bg__override_get(&override, runner->config.eager_ops);
 
     if (status == BG_OK)
         status = bg__override_text(override, &text);
-    bg__ranks_shorten(status == BG_OK ? text : bg_last_error(), brief, sizeof brief);
-    agreed = bg__ranks_agree(&runner->ranks, "the eager ops of the runner", brief);
+    if (status == BG_OK)
+        bg__ranks_shorten(text, brief, sizeof brief);
+    status = bg__ranks_agree_after(&runner->ranks, "the eager ops of the runner", brief, status);
     bg__override_free(override);
     free(text);
-    return status != BG_OK ? status : agreed;
+    return status;
 }
 
 bg_status bg__runner_agree(bg_runner *runner, bg_status status)
@@ -113,14 +114,8 @@ bg_status bg__runner_agree_once(bg_runner *runner)
 
 bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status)
 {
-    char brief[400];
-    bg_status agreed;
-
-    if (!runner->ranks.there)
-        return status;
-    bg__ranks_shorten(status == BG_OK ? bg__mode_name(runner->mode) : bg_last_error(), brief, sizeof brief);
-    agreed = bg__ranks_agree(&runner->ranks, "the mode that the ops of the pass support", brief);
-    return status != BG_OK ? status : agreed;
+    return bg__ranks_agree_after(&runner->ranks, "the mode that the ops of the pass support",
+                                 bg__mode_name(runner->mode), status);
 }
 
 /* ---- lazy captures ---- */

@@ -31,26 +31,42 @@ typedef struct choice {
     int tokens;         /* that all ranks run together */
 } choice;
 
+static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
+{
+    char hidden = bg__fail_hide();
+    int answer = config->pad_across_ranks(config->callback_user, *tokens);
+
+    bg__pending_note(); /* it may have left an error of its own */
+    if (answer < 0 && bg_last_error()[0] != '\0') {
+        bg__fail_where("config.pad_across_ranks");
+        return BG_ERROR_RANKS;
+    }
+    if (answer < *tokens)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "config.pad_across_ranks answered %d for %d tokens; no rank may run fewer than it has", answer,
+                        *tokens);
+    bg__fail_unhide(hidden);
+    *tokens = answer;
+    return BG_OK;
+}
+
 static bg_status choose(bg_runner *runner, const bg_batch *batch, choice *made)
 {
     const bg_runner_config *config = &runner->config;
     int tokens = batch->tokens;
+    bg_status status = BG_OK;
 
     *made = (choice){.bucket = NULL};
-    if (config->pad_across_ranks != NULL) {
-        tokens = config->pad_across_ranks(config->callback_user, tokens);
-        if (tokens < batch->tokens)
-            return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                            "config.pad_across_ranks answered %d for %d tokens; no rank may run fewer than it has",
-                            tokens, batch->tokens);
-    }
+    if (config->pad_across_ranks != NULL)
+        BG__TRY(pad_across_ranks(config, &tokens));
     made->tokens = tokens;
     made->bucket = bg__dispatch(runner, batch, tokens, &made->reason);
     if (made->bucket != NULL && config->veto != NULL && config->veto(config->callback_user, batch, &made->why)) {
         made->bucket = NULL;
         made->reason = BG_REASON_VETO;
     }
-    return BG_OK;
+done:
+    return status;
 }
 
 static void explain(const bg_runner *runner, const bg_batch *batch, const choice *made)
@@ -116,28 +132,27 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
 
 static bg_status compare(bg_runner *runner, const bg_batch *batch, const choice *made, bg_status status)
 {
-    char text[400], name[80], kept[1024];
+    char text[400] = "", name[80], kept[1024];
     bg_status agreed;
 
     if (!runner->compares)
         return status;
+    snprintf(kept, sizeof kept, "%s", bg_last_error());
     agreed = bg__runner_agree_once(runner);
+    if (agreed != BG_OK && status != BG_OK)
+        bg__fail_restore(kept);
     if (agreed != BG_OK)
         return status != BG_OK ? status : agreed;
-    if (status != BG_OK) {
-        bg__ranks_shorten(bg_last_error(), text, sizeof text);
-    } else if (made->bucket != NULL) {
+    if (status == BG_OK && made->bucket != NULL) {
         bg__bucket_name(made->bucket, name, sizeof name);
         snprintf(text, sizeof text, "%d tokens of variant %d by the graph %s", made->tokens, batch->variant, name);
-    } else {
-        snprintf(kept, sizeof kept, "%s", bg_last_error());
+    } else if (status == BG_OK) {
         explain(runner, batch, made);
         snprintf(text, sizeof text, "%d tokens of variant %d eagerly, since %.300s", made->tokens, batch->variant,
                  bg_last_error());
         bg__fail_restore(kept);
     }
-    agreed = bg__ranks_agree(&runner->ranks, "how the batch is to run", text);
-    return status != BG_OK ? status : agreed;
+    return bg__ranks_agree_after(&runner->ranks, "how the batch is to run", text, status);
 }
 
 /* ---- the run ---- */

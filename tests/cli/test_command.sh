@@ -134,6 +134,9 @@ shadowed="env BG_SHADOW=1 $quickstart" runner=$OUT/examples/runner
 judged ranks-timeout --ranks-timeout BG_RANKS_TIMEOUT 0 'seconds, above 0'
 judged ranks-watchdog --ranks-watchdog BG_RANKS_WATCHDOG soon 'seconds, above 0 .* below 0 for never'
 judged ranks-bind --ranks-bind BG_RANKS_BIND 1.2.3.4.5 'names and addresses'
+expect doctor-compare 0 '✓ BG_RANKS_COMPARE +1' env BG_RANKS_COMPARE=1 "$command" doctor
+expect doctor-bad-compare 1 '✗ BG_RANKS_COMPARE +"yes"; allowed: 0\|1' env BG_RANKS_COMPARE=yes "$command" doctor
+expect run-compare 0 '^1$' "$command" run --ranks-compare -- sh -c 'echo $BG_RANKS_COMPARE'
 expect run-watchdog-never 0 '^-1$' "$command" run --ranks-watchdog=-1 -- sh -c 'echo $BG_RANKS_WATCHDOG'
 if [ "$DEVICE" = host ]; then
     judged seed --host-seed HOSTCUDA_SEED x '0 \(order of issue\) to' "$quickstart"

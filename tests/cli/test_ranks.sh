@@ -380,4 +380,8 @@ grep -q '^\[rank 1\] last row: 11' "$work/log" && pass step-ranks-output || fail
 expect check-ranks 0 'check replay, twice: 0 findings' "$command" check --ranks=4 ${share:---oversubscribe} -- "$work/faulty" wrong 8
 mkdir "$work/own" && "$command" run --ranks=2 $share --reports="$work/own" -- "$work/faulty" wrong 8 >/dev/null
 is process-ranks "$(cat "$work"/own/process-*.json | grep -o '"rank": [0-9]*, "ranks": [0-9]*' | sort | tr '\n' ' ')" '"rank": 0, "ranks": 2 "rank": 1, "ranks": 2 '
+
+# ---- a job within a torchrun's rank ----
+
+expect within-torchrun 0 '^\[rank 1\] none$' env TORCHELASTIC_RUN_ID=outer RANK=1 WORLD_SIZE=2 MASTER_PORT=29500 "$command" run --ranks=2 --oversubscribe -- sh -c 'echo ${TORCHELASTIC_RUN_ID:-none}'
 exit $bad

@@ -32,7 +32,8 @@ typedef enum way {
     FAILING_BEGIN,
     ABSENT,
     ABORTED,
-    ANOTHER_PATTERN
+    ANOTHER_PATTERN,
+    COMPARING /* its replays with the others' */
 } way;
 
 typedef struct plan {
@@ -84,6 +85,7 @@ static bg_capture_options options_of(thread_rank *rank)
     options.launch_segments = p->launch;
     options.state = &rank->y;
     options.state_count = 1;
+    rank->table.compare_choices = way_of(rank) == COMPARING;
     options.ranks = &rank->table;
     options.eager_ops = way_of(rank) == ANOTHER_PATTERN ? "rank_scale#0" : NULL;
     if (way_of(rank) == FAILING_BEGIN)
@@ -303,6 +305,7 @@ static void test_debugged_alone(void **state)
     (void)state;
     check_debugged_alone((plan){.debug = BG_DEBUG_FORWARD}, plain, "rank 1: it begins, in the debug mode forward");
     check_debugged_alone((plan){.debug = BG_DEBUG_STEP}, plain, "rank 1: it begins, in the debug mode step");
+    check_debugged_alone((plan){.way = COMPARING}, plain, "rank 1: it begins, with compare_choices");
     assert_int_equal(setenv("BG_CHECK", "twice", 1), 0);
     check_debugged_alone((plan){.way = ALIKE}, plain, "rank 1: it begins, with BG_CHECK=twice");
     assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);

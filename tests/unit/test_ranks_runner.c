@@ -309,6 +309,7 @@ static void check_run(way way, bool lazy, bool compares, const char *mine, const
         thread_ranks_run(size, 20, run_apart, &p, ranks);
         if (way == BAD_BATCH) {
             assert_int_equal(ranks[size - 1].status, BG_ERROR_INVALID_ARGUMENT);
+            assert_ptr_equal(strstr(ranks[size - 1].error, "bg_runner_run: the batch has"), ranks[size - 1].error);
             ranks[size - 1].status = BG_ERROR_RANKS;
             snprintf(ranks[size - 1].error, sizeof ranks->error, "%s %s", mine, theirs);
         }

@@ -2,6 +2,8 @@
  * of each row, so that every result can be computed by hand. */
 #include "support.h"
 
+#include <breakgraph/workspace.h>
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -643,6 +645,8 @@ static bg_status prepare(void *user, const bg_context *context, cudaStream_t str
 static int to_sixteen(void *user, int tokens)
 {
     (void)user;
+    if (tokens == 6)
+        return bg_report_failure(BG_ERROR_RANKS, "the job", "rank 1 has ended", "see there") == BG_OK ? 16 : -1;
     return tokens == 5 ? 3 : 16;
 }
 
@@ -666,6 +670,9 @@ static void test_callbacks(void **state)
     assert_int_equal(c.prepared[BG_PHASE_REPLAY], 1);
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("answered 3 for 5 tokens");
+    batch = mixed(6);
+    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_RANKS);
+    EXPECT_ERROR("config.pad_across_ranks: the job failed: rank 1 has ended");
     c.fails = 1;
     batch = mixed(2);
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_IO);
