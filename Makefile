@@ -93,8 +93,8 @@ LIB_LDLIBS := -lcjson
 
 ifneq ($(filter host,$(DEVICE))$(NCCL_FOUND),)
 DEFINES += -DBG_NCCL
-# The ranks need its header, too.
-NCCL_HEADER := $(wildcard $(CUDA_HOME)/include/nccl.h /usr/include/nccl.h)
+# The ranks need its header, too, wherever the compiler finds it.
+NCCL_HEADER := $(shell printf '\043include <nccl.h>\n' | $(CC) $(ALL_CPPFLAGS) -fsyntax-only -x c - 2>/dev/null && echo there)
 endif
 
 # ---- files -----------------------------------------------------------------------------------------------
