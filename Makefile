@@ -92,9 +92,9 @@ endif
 LIB_LDLIBS := -lcjson
 
 ifneq ($(filter host,$(DEVICE))$(NCCL_FOUND),)
-DEFINES += -DBG_NCCL
-# The ranks need its header, too, wherever the compiler finds it.
+# And its header, wherever the compiler finds it.
 NCCL_HEADER := $(shell printf '\043include <nccl.h>\n' | $(CC) $(ALL_CPPFLAGS) -fsyntax-only -x c - 2>/dev/null && echo there)
+DEFINES += $(if $(NCCL_HEADER),-DBG_NCCL)
 endif
 
 # ---- files -----------------------------------------------------------------------------------------------

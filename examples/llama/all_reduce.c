@@ -3,7 +3,7 @@
 #include <breakgraph/workspace.h>
 #include <stdio.h>
 
-#if defined(BG_NCCL) && __has_include(<nccl.h>)
+#ifdef BG_NCCL
 #include <nccl.h>
 
 static bg_status check_nccl(ncclResult_t result, ncclComm_t comm, const char *call)

@@ -3,7 +3,7 @@
 #ifndef TESTS_SOAK_RANK_H
 #define TESTS_SOAK_RANK_H
 
-#if defined(BG_NCCL) && __has_include(<nccl.h>)
+#ifdef BG_NCCL
 #define SOAK_NCCL 1
 #include <breakgraph/breakgraph.h>
 #include <breakgraph/comm.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_NCCL_RANKS_H
 #define TESTS_NCCL_RANKS_H
 
-#if defined(BG_NCCL) && __has_include(<nccl.h>)
+#ifdef BG_NCCL
 #define TEST_NCCL 1
 #include <nccl.h>
 

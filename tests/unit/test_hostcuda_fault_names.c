@@ -8,7 +8,7 @@
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 #include <hostcuda/hostcuda.h>
-#if defined(BG_NCCL) && __has_include(<nccl.h>)
+#ifdef BG_NCCL
 #define TEST_NCCL 1
 #include <nccl.h>
 #endif
