@@ -72,7 +72,9 @@ static bool find_rank(long *rank, long *ranks)
 {
     static const char *const pairs[][2] = {
         {"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    bool script = getenv("SLURM_JOB_ID") != NULL && getenv("SLURM_STEP_ID") == NULL;
+    size_t count = sizeof pairs / sizeof *pairs - (script ? 1 : 0); /* a batch script is no task of Slurm's */
+    for (size_t i = 0; i < count; i++)
         if (read_number(pairs[i][0], rank) && read_number(pairs[i][1], ranks) && *rank < *ranks)
             return true;
     return false;

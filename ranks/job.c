@@ -12,13 +12,14 @@ enum { DEFAULT_SECONDS = 60, MOST_SECONDS = 1000000, MOST_RANKS = 4096, MOST_POR
 
 typedef struct launcher {
     const char *rank, *size, *local_rank;
+    bool slurm;
 } launcher;
 
 /* The first of them that is there counts. */
 static const launcher launchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", false},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", false},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", true},
 };
 
 static const char *value_of(const char *variable)
@@ -71,11 +72,13 @@ done:
     return status;
 }
 
-/* Slurm tells a batch script its number of tasks, too, but only a task the number that it has. */
-static bool is_there(const launcher *one, bool needs_both)
+/* A batch script of Slurm's is its job's process 0, and no task: it has no step. In an allocation alone there is only
+ * the number of tasks. */
+static bool is_there(const launcher *one)
 {
     bool rank = value_of(one->rank) != NULL, size = value_of(one->size) != NULL;
-    return needs_both ? rank && size : rank || size;
+    bool task = value_of("SLURM_STEP_ID") != NULL || value_of("SLURM_JOB_ID") == NULL;
+    return one->slurm ? rank && size && task : rank || size;
 }
 
 static bg_status find_ranks(bg__job *job, const bg_comm_options *options)
@@ -83,7 +86,7 @@ static bg_status find_ranks(bg__job *job, const bg_comm_options *options)
     bg_status status = BG_OK;
     *job = (bg__job){.rank = -1, .size = -1, .local_rank = -1};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers && job->rank < 0; i++)
-        if ((options->rank < 0 || options->size < 0) && is_there(&launchers[i], i == 2))
+        if ((options->rank < 0 || options->size < 0) && is_there(&launchers[i]))
             BG__TRY(read_launcher(job, &launchers[i]));
     job->rank = options->rank >= 0 ? options->rank : job->rank >= 0 ? job->rank : 0;
     job->size = options->size >= 0 ? options->size : job->size >= 0 ? job->size : 1;

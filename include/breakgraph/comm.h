@@ -2,7 +2,7 @@
  *
  * Who the ranks are comes from what launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT (torchrun,
  * breakgraph run --ranks), else Open MPI's OMPI_COMM_WORLD_RANK, _SIZE and _LOCAL_RANK, else Slurm's SLURM_PROCID,
- * SLURM_NTASKS and SLURM_LOCALID; none: one rank.
+ * SLURM_NTASKS and SLURM_LOCALID, but for a batch script, which is no step; none: one rank.
  *
  * Beside NCCL the ranks hold TCP connections to rank 0: for NCCL's id, barriers, comparisons and the watchdog. Rank 0
  * listens only until all ranks have joined, and only on this machine (MASTER_ADDR must be a loopback address) unless

@@ -367,7 +367,8 @@ static const char *const launchers[][2] = {
     {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 MASTER_PORT=PORT TORCHELASTIC_RUN_ID=x BG_RANKS_COMPARE=1",
      "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 MASTER_PORT=PORT TORCHELASTIC_RUN_ID=x BG_RANKS_COMPARE=1"},
     {"SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_LOCALID=0 MASTER_PORT=PORT BG_RANKS_BIND=0.0.0.0 BG_RANKS_TOKEN=secret",
-     "SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 MASTER_PORT=PORT BG_RANKS_TOKEN=secret"},
+     "SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_NTASKS=2 SLURM_LOCALID=1 MASTER_PORT=PORT "
+     "BG_RANKS_TOKEN=secret"},
 };
 
 static int launched(struct member *m)
@@ -395,12 +396,32 @@ static void test_launchers(void **state)
         run_members(2, launched, launchers[i]);
 }
 
+/* A batch script is no task of its job. */
+static int in_batch_script(struct member *m)
+{
+    bg_comm *comm = NULL;
+    if (set_all(m->argument, m->port))
+        return 1;
+    EXPECT_BG(bg_comm_create(&comm, NULL));
+    EXPECT(bg_comm_rank(comm) == 0 && bg_comm_size(comm) == 1);
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+static void test_batch_script(void **state)
+{
+    (void)state;
+    need_ranks(1);
+    run_members(1, in_batch_script, "SLURM_JOB_ID=5 SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_LOCALID=0");
+    run_members(1, in_batch_script, "SLURM_JOB_ID=5 SLURM_NTASKS=4");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_together),  cmocka_unit_test(test_wrong_arguments),   cmocka_unit_test(test_captured),
         cmocka_unit_test(test_one_waits), cmocka_unit_test(test_disagreements),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_launchers), cmocka_unit_test(test_wrong_environment),
+        cmocka_unit_test(test_launchers), cmocka_unit_test(test_wrong_environment), cmocka_unit_test(test_batch_script),
     };
     return cmocka_run_group_tests_name("comm", tests, NULL, NULL);
 }
