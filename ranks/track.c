@@ -105,6 +105,15 @@ void bg__track_leave(bg__track *track)
     pthread_mutex_unlock(&track->lock);
 }
 
+bool bg__track_is_queueing(bg__track *track)
+{
+    bool queueing;
+    pthread_mutex_lock(&track->lock);
+    queueing = track->depth > 0;
+    pthread_mutex_unlock(&track->lock);
+    return queueing;
+}
+
 bool bg__track_look(bg__track *track, double *still_ms)
 {
     bool pending;

@@ -35,6 +35,8 @@ void bg__track_enter(bg__track *track, const char *graph, uint64_t replay, int s
 bg_status bg__track_step(bg__track *track, int step, const char *text, cudaStream_t stream);
 void bg__track_leave(bg__track *track);
 
+/* Whether a replay is being queued now, and an op may be in a call of NCCL's. */
+bool bg__track_is_queueing(bg__track *track);
 /* Asks the events. Whether something is under way, and for how long nothing has moved. */
 bool bg__track_look(bg__track *track, double *still_ms);
 void bg__track_describe(bg__track *track, char *text, size_t room);

@@ -235,13 +235,14 @@ static void judge(bg__watchdog *w)
         conclude(w, why);
 }
 
-/* What was in flight may end by itself, unless it is known that it does not. */
+/* What was in flight may end by itself, unless it is known that it does not. An op that is being called may have asked
+ * for the communicator, which the abort frees: it gets the time to come back. */
 static void give_up(bg__watchdog *w)
 {
     bg__link *link = w->link;
     double still;
     bool pending;
-    if (!link->failure.loud && bg__now_ms() < link->failed_ms + GRACE_MS)
+    if ((!link->failure.loud || bg__track_is_queueing(w->track)) && bg__now_ms() < link->failed_ms + GRACE_MS)
         return;
     pending = bg__track_look(w->track, &still);
     if (pending || link->failure.loud)
