@@ -143,6 +143,9 @@ static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered
     bool differs = cli_gathered_count(gathered, "mismatch", 0) + cli_gathered_count(gathered, "mismatch-born", 0) > 0;
     if (why == CLI_AS_IS && cli_gathered_count(gathered, "nondeterministic", 0) > 0)
         return end_varying(b, gathered->reports);
+    if (why == CLI_AS_IS && !differs && end->code != 0 && end->code != 125)
+        (void)cli_say(CLI_OK, "no replay differs, but '%s' ended with status %d; without --shadow that is what counts",
+                      b->argv[0], end->code);
     *verdict = differs ? BG_BAD : end->code == 125 || gathered->replays == 0 ? BG_SKIP : BG_GOOD;
     return CLI_OK;
 }

@@ -84,6 +84,7 @@ expect check-skips-json 14 '"result":[[:space:]]*"cannot be judged"' in_work "$c
 expect check-skips 14 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
 expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
 expect shadow-no-difference 0 '^no difference' in_work "$command" bisect --shadow -- ./faulty wrong 8
+expect shadow-but-fails 0 "no replay differs, but 'sh' ended with status 3; without --shadow" in_work "$command" bisect --shadow -- sh -c './faulty wrong 8; exit 3'
 expect shadow-and-check 2 'two ways to judge' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
 expect bad-tolerance 2 "'--tolerance=garbage': allowed are abs=X" in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
 expect only 1 '^1 of 2 captured calls' in_work "$command" bisect '--only=twist' -- ./faulty wrong 8 1
