@@ -98,6 +98,8 @@ static int run(const cli_arguments *arguments)
         status = set(&arguments->given[i]);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &ranks);
+    if (status == CLI_OK && ranks > 0 && cli_value(arguments, "--ranks-bind") != NULL)
+        status = cli_say(CLI_USAGE, "--ranks-bind is for ranks of several machines; those of --ranks meet on loopback");
     if (status != CLI_OK)
         return status;
     return ranks > 0 ? run_ranks(arguments, ranks) : (int)become(arguments);

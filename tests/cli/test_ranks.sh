@@ -55,6 +55,7 @@ expect ranks-word 2 'a number from 1 to 64' "$command" run --ranks=two -- true
 for flag in --timeout=3 --no-prefix --output-dir=x --oversubscribe; do
     expect "alone$flag" 2 "is for --ranks" "$command" run $flag -- true
 done
+expect ranks-bind 2 'meet on loopback' ranks 2 --ranks-bind=127.0.0.1 -- true
 expect ranks-of-files 2 'needs a program' "$command" report --ranks=2 .
 expect flags-set 0 '^\[rank 1\] ops$' ranks 2 --debug=ops -- sh -c 'echo $BG_DEBUG'
 expect files-apart 0 '^\[rank 1\] d.x/t.rank-1.json d.x/dump.rank-1$' ranks 2 --trace=d.x/t.json --step-dump=d.x/dump -- sh -c 'echo $BG_TRACE $BG_STEP_DUMP'
