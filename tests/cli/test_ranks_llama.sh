@@ -3,6 +3,10 @@
 # come late.
 . "$(dirname "$0")/lib.sh"
 command=$OUT/breakgraph llama=$OUT/examples/llama/llama faulty=$OUT/tests/cli/llama_faults
+if [ ! -e "$OUT/libbreakgraph_nccl.a" ]; then
+    skip ranks "there is no NCCL"
+    exit 0
+fi
 possible=4
 [ "$DEVICE" = host ] || possible=$({ timeout 60 "$command" doctor || true; } 2>/dev/null | grep -c '^✓ device [0-9]')
 if [ "$possible" -lt 2 ]; then
