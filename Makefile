@@ -41,7 +41,7 @@ BUILDS := $(filter-out help clean model format format-check gpu-check,$(GOALS))
 
 ifneq ($(BUILDS),)
 ifneq ($(DEVICE),host)
-GPU := $(shell [ debug/cli/gpu.c -ot $(BUILD)/find_gpu ] || { mkdir -p $(BUILD) && $(CC) -O1 -o $(BUILD)/find_gpu tools/find_gpu.c debug/cli/gpu.c; } && timeout 30 $(BUILD)/find_gpu || { [ $$? -lt 124 ] || echo the driver hangs; })
+GPU := $(shell [ debug/cli/doctor/gpu.c -ot $(BUILD)/find_gpu ] || { mkdir -p $(BUILD) && $(CC) -O1 -I. -o $(BUILD)/find_gpu tools/find_gpu.c debug/cli/doctor/gpu.c; } && timeout 30 $(BUILD)/find_gpu || { [ $$? -lt 124 ] || echo the driver hangs; })
 GPU_PARTS := $(subst |, ,$(subst $() ,_,$(GPU)))
 GPU_FOUND := $(findstring |,$(GPU))
 endif
@@ -67,11 +67,11 @@ PACKAGES := cjson $(if $(filter host,$(DEVICE)),openblas) $(if $(filter-out inst
 
 # ---- flags -----------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic -Werror
-ALL_CPPFLAGS := -Iinclude -Isrc -Ikernels -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(if $(filter 1,$(PORTABLE_FIBERS)),-DHOSTCUDA_PORTABLE_FIBERS) $(CPPFLAGS)
+ALL_CPPFLAGS := -Iinclude -Isrc -I. -isystem $(CUDA_HOME)/include -D_GNU_SOURCE $(if $(filter 1,$(PORTABLE_FIBERS)),-DHOSTCUDA_PORTABLE_FIBERS) $(CPPFLAGS)
 DEFINES := -DBG_VERSION='"$(VERSION)"' -DBG_DEVICE_KIND='"$(DEVICE)"'
 ALL_CFLAGS := -std=c11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread $(SAN) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(OPT) -Wall -Wextra -Werror -Wno-unknown-pragmas -fPIC -pthread $(SAN) $(CXXFLAGS)
-SHIM := -x c++ -include src/hostcuda/kernel_shim.h -ffp-contract=off
+SHIM := -x c++ -include include/hostcuda/kernel_shim.h -ffp-contract=off
 NVCCFLAGS := -std=c++17 -O2 -lineinfo -gencode arch=compute_$(CUDA_ARCH),code=[sm_$(CUDA_ARCH),compute_$(CUDA_ARCH)] \
              -Xcompiler -fPIC,-Wall,-Wextra
 ALL_LDFLAGS := -Wl,--as-needed $(LDFLAGS)
@@ -98,38 +98,44 @@ DEFINES += $(if $(NCCL_HEADER),-DBG_NCCL)
 endif
 
 # ---- files -----------------------------------------------------------------------------------------------
+# Rooms: all that lies in a folder, however deep. docs/architecture.md says what each room is for.
+find = $(sort $(foreach type,$(2),$(shell find $(1) -name '*.$(type)')))
 objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
-LIB_KERNELS := kernels/rows.cu kernels/count.cu kernels/compare.cu
-LIB_OBJ := $(call objects,$(wildcard src/base/*.c src/op/*.c src/capture/*.c src/memory/*.c src/runner/*.c debug/*.c) $(LIB_KERNELS))
-RANKS_OBJ := $(if $(NCCL_HEADER),$(call objects,$(wildcard ranks/*.c)))
-HOSTCUDA_OBJ := $(call objects,$(wildcard src/hostcuda/*.c src/hostcuda/*.cpp src/hostcuda/*.S))
-KERNEL_OBJ := $(call objects,$(filter-out $(LIB_KERNELS),$(wildcard kernels/*.cu)))
-LLAMA_SOURCES := $(filter-out %/main.c %/faults.c %/fault_kinds.c,$(wildcard examples/llama/*.c))
+LIB_ROOMS := src/base src/op src/memory src/capture src/runner debug kernels/library
+LIB_OBJ := $(call objects,$(filter-out debug/cli/%,$(call find,$(LIB_ROOMS),c cu)))
+RANKS_OBJ := $(if $(NCCL_HEADER),$(call objects,$(call find,src/comm,c)))
+HOSTCUDA_OBJ := $(call objects,$(call find,src/hostcuda,c cpp S))
+COMMAND_OBJ := $(call objects,$(call find,debug/cli,c))
+KERNEL_OBJ := $(call objects,$(call find,kernels/model,cu))
+LLAMA_SOURCES := $(filter-out %/main.c examples/llama/faults/%,$(call find,examples/llama,c))
 LLAMA_OBJ := $(call objects,$(LLAMA_SOURCES))
 # The same with mistakes to plant, for tests alone.
-FAULTY_SOURCES := $(LLAMA_SOURCES) examples/llama/faults.c examples/llama/fault_kinds.c
-FAULTY_OBJ := $(patsubst %.c,$(OUT)/faults/%.o,$(FAULTY_SOURCES)) $(OUT)/examples/llama/fault_kernels.cu.o
+FAULTY_SOURCES := $(LLAMA_SOURCES) $(call find,examples/llama/faults,c)
+FAULTY_OBJ := $(patsubst %.c,$(OUT)/faults/%.o,$(FAULTY_SOURCES)) $(call objects,$(call find,examples/llama/faults,cu))
 CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
-TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/unit/test_% tests/conformance/test_%,$(wildcard tests/unit/*.c tests/conformance/*.c)))
-RANDOM_OBJ := $(call objects,$(filter-out tests/random/test_%,$(wildcard tests/random/*.c)))
-TEST_KERNEL_OBJ := $(call objects,$(wildcard tests/*/*.cu))
+TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/conformance/test_%,$(call find,tests/support tests/conformance,c)))
+RANDOM_OBJ := $(call objects,$(filter-out tests/random/test_%,$(call find,tests/random,c)))
+TEST_KERNEL_OBJ := $(call objects,$(call find,tests,cu))
 EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c)) $(OUT)/examples/hostcuda/missing_join
-UNIT := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/test_*.c))
-CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(wildcard tests/conformance/test_*.c))
-RANDOM := $(patsubst %.c,$(OUT)/%,$(wildcard tests/random/test_*.c))
+UNIT := $(patsubst %.c,$(OUT)/%,$(call find,tests/unit,c))
+CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(filter tests/conformance/test_%,$(call find,tests/conformance,c)))
+RANDOM := $(patsubst %.c,$(OUT)/%,$(filter tests/random/test_%,$(call find,tests/random,c)))
 RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
 RANKS_BENCH := $(if $(RANKS_OBJ),$(OUT)/tests/bench/bench_ranks)
-SOAK := $(patsubst %.c,$(OUT)/%,$(wildcard tests/soak/soak_*.c))
-CLI_TESTS := $(wildcard tests/cli/test_*.sh)
-RANDOM_PLANTED := $(wildcard tests/random/test_*.sh)
+SOAK := $(patsubst %.c,$(OUT)/%,$(filter tests/soak/soak_%,$(call find,tests/soak,c)))
+CLI_TESTS := $(filter tests/cli/test_%,$(call find,tests/cli,sh))
+RANDOM_PLANTED := $(filter tests/random/test_%,$(call find,tests/random,sh))
 # The recorder stands for a profiler.
 CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
 RANKS_LIB := $(if $(RANKS_OBJ),$(OUT)/libbreakgraph_nccl.a)
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS_LIB:.a=.so) $(DEVICE_LIB) $(DEVICE_SO)
-C_SOURCES = $(sort $(wildcard $(patsubst %,%/*.c,src/* debug debug/* $(if $(RANKS_OBJ),ranks tests/bench/ranks) examples examples/* tests/*) tools/*.c))
-ALL_SOURCES = $(C_SOURCES) $(sort $(wildcard include/*/*.h src/*/*.h src/*/*.cpp debug/*.h debug/*/*.h ranks/*.[ch] examples/*/*.h examples/*/*.cu kernels/*.h kernels/*.cu tests/*/*.h tests/bench/ranks/*.[ch] tests/*/*.cu))
+# What format and lint look at; without NCCL's header, lint cannot read what needs it.
+SOURCE_ROOMS := include src debug kernels examples tests
+NEEDS_NCCL := src/comm/% tests/bench/comm/%
+C_SOURCES = $(filter-out $(if $(RANKS_OBJ),,$(NEEDS_NCCL)),$(call find,$(SOURCE_ROOMS) tools,c))
+ALL_SOURCES = $(filter-out tests/unit/golden/%,$(call find,$(SOURCE_ROOMS),c h cpp cu) $(call find,tools,c))
 
 # ---- rules -----------------------------------------------------------------------------------------------
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -195,11 +201,11 @@ endif
 $(HOSTCUDA_OBJ): ALL_CFLAGS += -fvisibility=default
 
 # The page of a report lies in the library as lines of C.
-$(OUT)/debug/page_lines.inc: debug/page.html
+$(OUT)/debug/report/page_lines.inc: debug/report/page.html
 	@mkdir -p $(@D)
 	$(call say,PAGE)sed -e 's/[\\"?]/\\&/g' -e 's/.*/"&\\n",/' $< >$@
-$(OUT)/debug/page.o: $(OUT)/debug/page_lines.inc
-$(OUT)/debug/page.o: private ALL_CPPFLAGS += -I$(OUT)
+$(OUT)/debug/report/page.o: $(OUT)/debug/report/page_lines.inc
+$(OUT)/debug/report/page.o: private ALL_CPPFLAGS += -I$(OUT)
 
 $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so: $(LIB_OBJ)
 $(OUT)/libbreakgraph_nccl.a $(OUT)/libbreakgraph_nccl.so: $(RANKS_OBJ)
@@ -227,7 +233,7 @@ $(OUT)/%.so: $(OUT)/flags.link
 EXAMPLE_LIBS := $(OUT)/libllama.a $(RANKS_LIB) $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
 TEST_LIBS := $(OUT)/libtest_support.a $(OUT)/libtest_kernels.a $(EXAMPLE_LIBS)
 link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
-$(COMMAND): $(patsubst %.c,$(OUT)/%.o,$(wildcard debug/cli/*.c)) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
+$(COMMAND): $(COMMAND_OBJ) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
 	$(link)
 $(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
@@ -236,9 +242,9 @@ $(OUT)/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/missing_join.o $
 	$(link)
 $(OUT)/examples/%: $(OUT)/examples/%.o $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
-$(BENCH): $(call objects,$(wildcard tests/bench/*.c)) $(EXAMPLE_LIBS) $(OUT)/flags.link
+$(BENCH): $(call objects,$(filter-out tests/bench/comm/%,$(call find,tests/bench,c))) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
-$(RANKS_BENCH): $(call objects,$(wildcard tests/bench/ranks/*.c) tests/bench/harness.c tests/bench/report.c tests/bench/decoder.c tests/unit/fork_ranks.c) $(EXAMPLE_LIBS) $(OUT)/flags.link
+$(RANKS_BENCH): $(call objects,$(call find,tests/bench/comm,c) tests/bench/harness.c tests/bench/report.c tests/bench/decoder.c tests/support/fork_ranks.c) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(RANDOM): $(RANDOM_OBJ)
 $(OUT)/tests/soak/soak_ranks: $(OUT)/tests/soak/rank.o

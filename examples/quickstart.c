@@ -1,6 +1,6 @@
 /* One eager op between two graph segments: shares of a total, in percent. */
 #include <breakgraph/breakgraph.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 #include <stdio.h>
 
 enum { N = 4 };

@@ -1,6 +1,6 @@
 /* Batches of any size through a piecewise runner: each row's share of its batch's total, in percent. */
 #include <breakgraph/breakgraph.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 #include <stdio.h>
 
 enum { LARGEST = 16 };

@@ -1,7 +1,7 @@
 /* A program with stream-capture code of its own asks breakgraph what is wrong with its graph. The bug is planted: the
  * copy that was captured reads a local variable of a function that has returned. */
 #include <breakgraph/breakgraph.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -52,8 +52,8 @@ model:
 record: $(RECORDER)
 	$(if $(RECORDER),@$(RECORDER),@echo "make record needs a GPU: DEVICE=$(DEVICE) has no recorder" >&2; exit 1)
 docs: $(OUT)/tests/conformance/document
-	@mkdir -p docs
-	@$< >docs/capture-rules.md.new && mv docs/capture-rules.md.new docs/capture-rules.md
+	@mkdir -p docs/records
+	@$< >docs/records/capture-rules.md.new && mv docs/records/capture-rules.md.new docs/records/capture-rules.md
 
 gpu-check:
 	@MAKE='$(AGAIN)' CC='$(CC)' BUILD='$(BUILD)' tools/gpu-record check $(PART)
@@ -86,7 +86,7 @@ format-check:
 	@clang-format --dry-run -Werror $(ALL_SOURCES)
 
 lint: format-check tidy
-tidy: $(OUT)/debug/page_lines.inc
+tidy: $(OUT)/debug/report/page_lines.inc
 	@command -v clang-tidy >/dev/null || { echo "clang-tidy is missing. Type: apt-get install -y clang-tidy" >&2; exit 1; }
 	@tools/tidy $(JOBS) $(ALL_CPPFLAGS) -I$(OUT) $(DEFINES) -std=c11 -- $(C_SOURCES)
 

@@ -1,7 +1,7 @@
 # make install: libraries, headers, the command and its manual page, pkg-config files and a CMake package.
 .PHONY: install
 comma := ,
-SHIM_HEADERS := $(wildcard src/hostcuda/hostcuda.h src/hostcuda/kernel_shim.h src/hostcuda/kernel_abi.h src/hostcuda/shim_*.h)
+SHIM_HEADERS := $(wildcard include/hostcuda/*.h)
 INSTALLED := breakgraph $(if $(RANKS_OBJ),breakgraph_nccl) $(if $(filter host,$(DEVICE)),hostcuda)
 fill = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@VERSION@|$(VERSION)|g' \
   -e 's|@DEVICE@|$(DEVICE)|g' -e 's|@CUDA_HOME@|$(CUDA_HOME)|g' -e 's|@CUDA_LIB@|$(CUDA_LIB)|g' \

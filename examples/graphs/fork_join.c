@@ -2,7 +2,7 @@
  * copied inside the graph, so that each launch sees new ones. */
 #include "try.h"
 
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 
 enum { N = 4 };
 

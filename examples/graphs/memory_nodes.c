@@ -2,7 +2,7 @@
  * when the node is made, and the memory is there between the two nodes alone. */
 #include "try.h"
 
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 #include <string.h>
 
 enum { N = 4 };

@@ -3,7 +3,7 @@
  * update is refused and the graph instantiated again. */
 #include "try.h"
 
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 
 enum { N = 4, PASSES = 5 };
 

@@ -2,7 +2,7 @@
 #ifndef LLAMA_DEMO_H
 #define LLAMA_DEMO_H
 #include "model.h"
-#include "text.h"
+#include "examples/llama/text/text.h"
 
 /* Generates `tokens` tokens after the prompt eagerly, in one graph, in segments, and in debug mode; prints the text and
  * a table, and says what is wrong. Returns true if nothing is: the same tokens, the same logits bit for bit, the

@@ -2,7 +2,7 @@
  * weights, and a cuBLAS handle. Functions return a bg_status, and a sentence in bg_last_error(). */
 #ifndef LLAMA_DEVICE_H
 #define LLAMA_DEVICE_H
-#include "split.h"
+#include "examples/llama/weights/split.h"
 #include <cublas_v2.h>
 
 /* Device memory that goes together. Starts as {.stream = stream}; the stream outlives it. */

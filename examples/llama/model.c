@@ -1,7 +1,7 @@
 #include "model.h"
 #include "ops.h"
 #include <breakgraph/workspace.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 #include <stdlib.h>
 
 typedef struct cache {

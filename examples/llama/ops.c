@@ -1,6 +1,6 @@
 #include "ops.h"
 #include <breakgraph/cublas.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 #include <stdatomic.h>
 
 static atomic_uint_fast64_t launches;

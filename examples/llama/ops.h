@@ -7,7 +7,7 @@
 #include <cublas_v2.h>
 struct llama_ranks; /* ranks.h */
 #ifdef LLAMA_FAULTS
-#include "faults.h" /* the same macros, for tests that plant mistakes */
+#include "examples/llama/faults/faults.h" /* the same macros, for tests that plant mistakes */
 #endif
 
 BG_DECLARE_OP(embedding, BG_IN(table), BG_IN(token), BG_OUT(y))

@@ -187,7 +187,7 @@ bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
 bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
 bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);
 
-/* ---- ranks (ranks.c) ----------------------------------------------------------------------------------------- */
+/* ---- ranks (agreement.c) ------------------------------------------------------------------------------------- */
 
 /* A graph captured with ranks holds what its collectives need, until it is destroyed. */
 void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks);
@@ -308,8 +308,8 @@ void bg__segment_discard(bg_capture *capture);
 typedef bg_status (*bg__at_break)(bg_capture *capture, void *user);
 bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_break run, void *user);
 
-/* Meetings with other ranks (ranks.c); nothing without any. Before a capture of that name begins, with how it goes on;
- * also where it cannot (capture is NULL), with status: each rank's own failure, or RANKS. */
+/* Meetings with other ranks (agreement.c); nothing without any. Before a capture of that name begins, with how it goes
+ * on; also where it cannot (capture is NULL), with status: each rank's own failure, or RANKS. */
 bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_capture *capture, bool whole,
                                 bg_status status);
 bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call);

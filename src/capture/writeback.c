@@ -6,7 +6,7 @@
  * all copies of the call side by side, of which none lies where another goes (outputs.c sees to that): to change it
  * costs less than to change a memcpy node, and there is but one (tests/bench). A
  * copy is a step of its own where nothing else follows in the segment, or the memory is not the device's. */
-#include <rows.h>
+#include "kernels/library/rows.h"
 
 #include "capture/capture.h"
 

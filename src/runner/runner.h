@@ -11,7 +11,7 @@
 #include "runner/config.h"
 
 #include <cuda.h>
-#include <rows.h>
+#include "kernels/library/rows.h"
 
 /* ---- static buffers (buffers.c) ------------------------------------------------------------------------------ */
 
@@ -149,7 +149,7 @@ bg_status bg__runner_check_place(const bg_runner *runner, const char *function);
 /* No capture can begin in this thread now. */
 bg_status bg__runner_check_capture(const char *function);
 
-/* ---- other ranks (ranks.c) ----------------------------------------------------------------------------------- */
+/* ---- other ranks (agreement.c) ------------------------------------------------------------------------------- */
 
 /* "piecewise tokens 16 variant 2" */
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes);

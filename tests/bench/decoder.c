@@ -1,6 +1,6 @@
 #include "decoder.h"
 
-#include "../../examples/llama/ops.h"
+#include "examples/llama/ops.h"
 
 #include "base/base.h"
 #include "runner/runner.h"

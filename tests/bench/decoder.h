@@ -2,7 +2,7 @@
 #ifndef BG_BENCH_DECODER_H
 #define BG_BENCH_DECODER_H
 
-#include "../../examples/llama/batch.h"
+#include "examples/llama/batch.h"
 
 typedef struct decoder {
     llama_batch *batch;

@@ -1,7 +1,7 @@
 /* A decode step of one text by a model of SmolLM2-135M's shape with random weights (on the host device, of the small
  * model's): by the runner in segments, as one graph, and eagerly. */
-#include "../../examples/llama/engine.h"
-#include "../../examples/llama/ops.h"
+#include "examples/llama/engine.h"
+#include "examples/llama/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The runner: what a run costs above the replay that it ends in, and captures of many buckets. */
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 #include <stdio.h>
 #include <stdlib.h>
 

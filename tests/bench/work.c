@@ -1,6 +1,6 @@
 #include "work.h"
 
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 #include <stdlib.h>
 
 #include "capture/capture.h"

@@ -65,10 +65,10 @@ else
 fi
 
 # The digest follows the contents of sources alone.
-mkdir -p "$work/tree/docs"
-cp -r Makefile include src kernels debug ranks examples tests tools packaging mk "$work/tree/" 2>/dev/null
+mkdir -p "$work/tree/docs/records"
+cp -r Makefile include src kernels debug examples tests tools packaging mk "$work/tree/" 2>/dev/null
 here=$(tools/digest)
-echo changed >"$work/tree/docs/gpu.md"
+echo changed >"$work/tree/docs/records/gpu.md"
 if [ "$("$work/tree/tools/digest")" != "$here" ]; then
     fail digest "a copy of the tree has another digest"
 elif echo '/* */' >>"$work/tree/src/base/status.c"; [ "$("$work/tree/tools/digest")" = "$here" ]; then

@@ -1,4 +1,4 @@
-/* All topics of the conformance table, in the order of docs/capture-rules.md. */
+/* All topics of the conformance table, in the order of docs/records/capture-rules.md. */
 #ifndef CONFORMANCE_CASES_H
 #define CONFORMANCE_CASES_H
 

@@ -1,5 +1,5 @@
-#include "device.h"
-#include "launch.h"
+#include "kernels/device.h"
+#include "kernels/launch.h"
 
 #include "conformance_kernels.h"
 

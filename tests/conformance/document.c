@@ -1,4 +1,4 @@
-/* Writes docs/capture-rules.md to the standard output. */
+/* Writes docs/records/capture-rules.md to the standard output. */
 #include "guide.h"
 
 int main(void)

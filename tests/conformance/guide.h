@@ -1,10 +1,10 @@
-/* docs/capture-rules.md: the conformance table and its recorded answers, as a text for people. */
+/* docs/records/capture-rules.md: the conformance table and its recorded answers, as a text for people. */
 #ifndef CONFORMANCE_GUIDE_H
 #define CONFORMANCE_GUIDE_H
 
 #include "expected.h"
 
-#define GUIDE_FILE "docs/capture-rules.md" /* from the repository's root */
+#define GUIDE_FILE "docs/records/capture-rules.md" /* from the repository's root */
 
 /* Runs every case for the calls that it makes; the answers are the recorded ones. false: problem says why not. */
 bool guide_write(const struct expected *expected, FILE *file, char *problem);

@@ -38,7 +38,7 @@ plant()
     local cases status
     : >"$work/log"
     substitute "src/hostcuda/$2" "$3" "$4" || { fail "$1" "its text is not in src/hostcuda/$2, or more than once: write it anew"; return; }
-    build "$2" || { fail "$1" "does not build"; return; }
+    build "$(basename "$2")" || { fail "$1" "does not build"; return; }
     timeout --kill-after=5 60 "$work/test" >"$work/log" 2>&1 </dev/null
     status=$?
     mapfile -t cases < <(failed_cases)
@@ -53,7 +53,7 @@ plant()
 }
 
 # A copy without a defect, built in the same way, passes.
-cp src/hostcuda/capture.c "$work/capture.c"
+cp src/hostcuda/stream/capture.c "$work/capture.c"
 if build capture.c && "$work/test" >"$work/log" 2>&1 </dev/null; then
     : >"$work/log"
     pass nothing-planted "all cases pass"
@@ -63,22 +63,22 @@ fi
 
 # ---- ends ----------------------------------------------------------------------------------------------------------
 
-plant unjoined-work-is-dropped capture.c \
+plant unjoined-work-is-dropped stream/capture.c \
     'if (!joined(capture))' \
     'if (false)'
-plant any-thread-may-end capture.c \
+plant any-thread-may-end stream/capture.c \
     'capture->thread != hc_thread()->id)
         return cudaErrorStreamCaptureWrongThread' \
     'false)
         return cudaErrorStreamCaptureWrongThread'
-plant end-on-a-fork-does-no-harm capture.c \
+plant end-on-a-fork-does-no-harm stream/capture.c \
     'hc_capture_invalidate(capture);
         return cudaErrorStreamCaptureUnmatched;' \
     'return cudaErrorStreamCaptureUnmatched;'
-plant work-of-a-destroyed-fork-is-dropped capture.c \
+plant work-of-a-destroyed-fork-is-dropped stream/capture.c \
     'if (!hc_nodes_add_all(&capture->orphans, &stream->frontier))' \
     'if (false)'
-plant work-goes-on-after-invalidation capture.c \
+plant work-goes-on-after-invalidation stream/capture.c \
     'return stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
     return check_legacy(stream, true);' \
     'return cudaSuccess;
@@ -86,66 +86,66 @@ plant work-goes-on-after-invalidation capture.c \
 
 # ---- begins --------------------------------------------------------------------------------------------------------
 
-plant a-fork-may-begin capture.c \
+plant a-fork-may-begin stream/capture.c \
     'return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;' \
     'return (*stream)->capture && (*stream)->capture->origin == *stream ? cudaErrorIllegalState : cudaSuccess;'
-plant the-legacy-stream-may-begin capture.c \
+plant the-legacy-stream-may-begin stream/capture.c \
     'if ((*stream)->kind == HC_STREAM_LEGACY)' \
     'if (false)'
-plant capture-to-graph-starts-at-no-node capture.c \
+plant capture-to-graph-starts-at-no-node stream/capture.c \
     'stream->frontier = frontier;' \
     'stream->frontier = (struct hc_nodes){0};'
 
 # ---- forks and events ----------------------------------------------------------------------------------------------
 
-plant a-join-forgets-what-came-before event.c \
+plant a-join-forgets-what-came-before stream/event.c \
     'hc_nodes_add_all(&stream->frontier, &event->nodes)' \
     'hc_nodes_assign(&stream->frontier, &event->nodes)'
-plant an-event-keeps-its-first-record event.c \
+plant an-event-keeps-its-first-record stream/event.c \
     'if (!hc_nodes_assign(&event->nodes, &stream->frontier))' \
     'if (event->capture_id != stream->capture->id && !hc_nodes_assign(&event->nodes, &stream->frontier))'
-plant a-wait-on-outside-work-is-dropped event.c \
+plant a-wait-on-outside-work-is-dropped stream/event.c \
     'hc_capture_invalidate(stream->capture);
     return cudaErrorStreamCaptureIsolation;' \
     'return cudaSuccess;'
-plant a-merge-harms-one-capture event.c \
+plant a-merge-harms-one-capture stream/event.c \
     'hc_capture_invalidate(stream->capture);
         hc_capture_invalidate(capture);' \
     'hc_capture_invalidate(stream->capture);'
-plant an-ended-event-is-complete event.c \
+plant an-ended-event-is-complete stream/event.c \
     'if (!capture) {
         hc_capture_invalidate(stream->capture);
         return cudaErrorInvalidValue;' \
     'if (!capture) {
         return cudaSuccess;'
-plant asking-a-captured-event-does-no-harm event.c \
+plant asking-a-captured-event-does-no-harm stream/event.c \
     'hc_capture_invalidate(capture);
     return capture ?' \
     'return capture ?'
-plant an-external-record-needs-no-capture event.c \
+plant an-external-record-needs-no-capture stream/event.c \
     'if (flags & cudaEventRecordExternal)
         return cudaErrorIllegalState;' \
     ''
 
 # ---- modes and unsafe calls ------------------------------------------------------------------------------------------
 
-plant the-threads-mode-is-ignored capture.c \
+plant the-threads-mode-is-ignored stream/capture.c \
     'if (thread->mode == cudaStreamCaptureModeRelaxed)' \
     'if (false)'
-plant a-global-capture-is-its-threads-own capture.c \
+plant a-global-capture-is-its-threads-own stream/capture.c \
     'bool global = thread->mode == cudaStreamCaptureModeGlobal && capture->mode == cudaStreamCaptureModeGlobal;' \
     'bool global = false;'
-plant an-unsafe-call-does-no-harm capture.c \
+plant an-unsafe-call-does-no-harm stream/capture.c \
     'hc_capture_invalidate(capture);
         error = cudaErrorStreamCaptureUnsupported;' \
     'error = cudaErrorStreamCaptureUnsupported;'
-plant a-relaxed-capture-lets-the-device-wait capture.c \
+plant a-relaxed-capture-lets-the-device-wait stream/capture.c \
     'if (!stream->capture || stream->device != device)' \
     'if (!stream->capture || stream->device != device || stream->capture->mode == cudaStreamCaptureModeRelaxed)'
-plant exchange-gives-no-mode-back capture.c \
+plant exchange-gives-no-mode-back stream/capture.c \
     '*mode = old;' \
     ''
-plant instantiate-is-safe exec.c \
+plant instantiate-is-safe graph/exec.c \
     'cudaError_t error = hc_capture_unsafe_call();
     if (error)
         return error;
@@ -155,17 +155,17 @@ plant instantiate-is-safe exec.c \
 
 # ---- the legacy stream, questions and edits ----------------------------------------------------------------------------
 
-plant non-blocking-streams-block-the-legacy-stream capture.c \
+plant non-blocking-streams-block-the-legacy-stream stream/capture.c \
     '&& !(stream->flags & cudaStreamNonBlocking))' \
     ')'
-plant asking-the-legacy-stream-harms capture.c \
+plant asking-the-legacy-stream-harms stream/capture.c \
     'error = check_legacy(found, false);
     if (!error)
         *pCaptureStatus' \
     'error = check_legacy(found, true);
     if (!error)
         *pCaptureStatus'
-plant set-dependencies-adds capture.c \
+plant set-dependencies-adds stream/capture.c \
     'bool ok = flags == cudaStreamSetCaptureDependencies ||' \
     'bool ok ='
 

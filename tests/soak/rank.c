@@ -3,8 +3,8 @@
 #ifdef SOAK_NCCL
 #include <nccl.h>
 
-#include "../unit/fork_ranks.h"
-#include "kernels.h"
+#include "tests/support/fork_ranks.h"
+#include "kernels/model/kernels.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "rank.h"
 
 #ifdef SOAK_NCCL
-#include "../unit/fork_ranks.h"
-#include "../unit/growth.h"
+#include "tests/support/fork_ranks.h"
+#include "tests/support/growth.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 
 /* The quickstart itself, with its main function under another name. */
 #define main quickstart_main
-#include "../../examples/quickstart.c" /* NOLINT(bugprone-suspicious-include) */
+#include "examples/quickstart.c" /* NOLINT(bugprone-suspicious-include) */
 #undef main
 
-#include "../unit/growth.h"
+#include "tests/support/growth.h"
 
 #include <errno.h>
 #include <stdlib.h>

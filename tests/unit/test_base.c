@@ -1,5 +1,5 @@
 /* Statuses, tensors, DLPack views, cuBLAS workspaces. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <breakgraph/cublas.h>
 #include <breakgraph/dlpack.h>

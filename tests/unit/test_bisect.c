@@ -1,6 +1,6 @@
 /* Bisect: passes whose captured calls compute something else than eager ones, in every way that the search tells apart.
  */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Calls, their names, which of them are eager, and the arguments of those that are. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Captures and replays: with no break, one, many; counts; inputs that change. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 

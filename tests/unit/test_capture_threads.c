@@ -1,5 +1,5 @@
 /* Captures, replays and failures in several threads. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Checks of addresses: each bug, and what looks like it but is none. */
-#include "check_support.h"
+#include "tests/support/check_support.h"
 
-#include <memory/pages.h>
-#include <memory/pool.h>
+#include "memory/pages.h"
+#include "memory/pool.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* BG_CHECK=twice and BG_CHECK=poison: bg_capture_forward looks at what it has made, and tells standard error. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <stdio.h>
 #include <stdlib.h>

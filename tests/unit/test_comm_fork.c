@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "comm_ranks.h"
+#include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../ranks/parts.h"
+#include "comm/parts.h"
 
 static const char sentence[] = "this process was forked from it";
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "comm_ranks.h"
+#include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../ranks/hello.h"
+#include "comm/hello.h"
 
 static int join_well(const struct member *m)
 {

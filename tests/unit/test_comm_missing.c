@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "comm_ranks.h"
+#include "tests/support/comm_ranks.h"
 
 #ifdef TEST_NCCL
 #include <string.h>

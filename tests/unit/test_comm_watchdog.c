@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nccl_ranks.h"
+#include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
-#include "cuda_support.h"
+#include "tests/support/cuda_support.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../ranks/watchdog.h"
+#include "comm/watchdog.h"
 
 enum { RANKS = 3, PATIENCE_MS = 20000 };
 

@@ -1,7 +1,7 @@
 /* bgk_compare against plain C, for every kind of element: bits of all sorts, and what a tolerance lets pass. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include <compare.h>
+#include "kernels/library/compare.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

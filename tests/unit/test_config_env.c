@@ -1,5 +1,5 @@
 /* A runner's configuration from environment variables. */
-#include "config_support.h"
+#include "tests/support/config_support.h"
 
 #include "runner/config.h"
 

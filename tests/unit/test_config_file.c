@@ -1,5 +1,5 @@
 /* A runner's configuration from a JSON file; and the page that describes it. */
-#include "config_support.h"
+#include "tests/support/config_support.h"
 
 #include "runner/config.h"
 

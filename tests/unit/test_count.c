@@ -1,7 +1,7 @@
 /* bgk_count_specials: which bits are NaN and which infinity, in every format. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include <count.h>
+#include "kernels/library/count.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* Addresses in nodes whose memory has been freed since the capture. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/cublas.h>
 
-#include "../../debug/node_pointers.h"
-#include "../../debug/report.h"
-#include "graph_kernels.h"
+#include "debug/check/node_pointers.h"
+#include "debug/report/report.h"
+#include "tests/support/graph_kernels.h"
 
 static bg_report *check(bg_graph *graph)
 {

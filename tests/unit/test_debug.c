@@ -1,5 +1,5 @@
 /* Debug modes: the same program, run eagerly through the same path. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Segments as DOT: every node, edge and op call is in the drawing, and Graphviz can read it. */
-#include "picture_support.h"
+#include "tests/support/picture_support.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 /* What is outside of quotes. */
 typedef struct counts {

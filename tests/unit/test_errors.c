@@ -1,7 +1,7 @@
 /* What goes wrong, and what is left after it. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include "hostcuda/hostcuda.h"
+#include <hostcuda/hostcuda.h>
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Waits that cannot be, and work that nothing waits for: errors that name it. */
-#include "event_support.h"
+#include "tests/support/event_support.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Events in a capture: forks and joins by them, and all the ways in which one crosses a break. */
-#include "event_support.h"
+#include "tests/support/event_support.h"
 
 #include <breakgraph/cublas.h>
 

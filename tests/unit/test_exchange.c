@@ -5,14 +5,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nccl_ranks.h"
+#include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "../../ranks/exchange.h"
+#include "comm/exchange.h"
 
 enum { SIZE = 4096, LONG = 1 << 20 };
 

@@ -1,7 +1,7 @@
 /* A process ends, by a return from main, while its other threads capture, replay and destroy: what they use is still
  * there, and the process ends as main says. Each round is a process of its own, this program with arguments. */
-#include "host_only.h"
-#include "support.h"
+#include "tests/support/host_only.h"
+#include "tests/support/support.h"
 
 #include <cublas_v2.h>
 #include <dirent.h>

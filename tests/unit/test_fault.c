@@ -1,6 +1,6 @@
 /* An asynchronous fault, and what names its place. A program of its own, since the device is lost with it. */
-#include "support.h"
-#include "trap.h"
+#include "tests/support/support.h"
+#include "tests/support/trap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The fault sweep: every CUDA call of every scenario fails once, each in a process of its own. Nothing may crash, leak
  * or go unsaid, and all must work afterwards. Host device only. */
-#include "sweep.h"
+#include "tests/support/sweep.h"
 
 #include <hostcuda/hostcuda.h>
 

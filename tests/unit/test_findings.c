@@ -1,7 +1,7 @@
 /* docs/findings.md has each kind of findings, in the order of the list in the code, and no other. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include "../../debug/kinds.h"
+#include "debug/report/kinds.h"
 
 #include <stdio.h>
 #include <string.h>

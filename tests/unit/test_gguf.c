@@ -1,9 +1,9 @@
 /* The GGUF reader on right and on broken files. Every file lies in a block of exactly its size, so that ASan and
  * valgrind see a read beyond it. */
-#include "../../examples/llama/dequantize.h"
-#include "../../examples/llama/gguf.h"
-#include "gguf_writer.h"
-#include "real_model.h"
+#include "examples/llama/weights/dequantize.h"
+#include "examples/llama/weights/gguf.h"
+#include "tests/support/gguf_writer.h"
+#include "tests/support/real_model.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* breakgraph/hooks.h: programs that fork by CUDA's own names, in C and C++. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include "hooked.h"
+#include "tests/support/hooked.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 /* Host memory that a copy node reads or writes in each replay. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../debug/node_pointers.h"
+#include "debug/check/node_pointers.h"
 
 static bg_report *check(bg_graph *graph)
 {

@@ -1,10 +1,10 @@
 /* Captures that are asked and edited: into a graph, by dependencies, with external events, in another mode; and user
  * objects, which graphs keep. Runs on both devices. */
-#include "cuda_support.h"
+#include "tests/support/cuda_support.h"
 
 #include <string.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 static cudaStream_t stream, side;
 static cudaEvent_t event;

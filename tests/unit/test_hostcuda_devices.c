@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hostcuda_kernels.h"
+#include "tests/support/hostcuda_kernels.h"
 
 /* The line of the first broken expectation, as an exit status. */
 #define EXPECT(condition)                                                                                              \

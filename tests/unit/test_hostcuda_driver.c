@@ -1,11 +1,11 @@
 /* The driver's functions, fetched by name: kernels, and kernel nodes in both forms of parameters. */
-#include "cuda_support.h"
+#include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
 #include <string.h>
 
-#include "graph_kernels.h"
-#include "hostcuda_kernels.h"
+#include "tests/support/graph_kernels.h"
+#include "tests/support/hostcuda_kernels.h"
 
 static PFN_cuGetErrorName_v6000 error_name;
 static PFN_cuGetErrorString_v6000 error_string;

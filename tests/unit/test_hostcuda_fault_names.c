@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "host_only.h"
+#include "tests/support/host_only.h"
 
 #define STEP(call)         assert_int_equal(call, cudaSuccess)
 #define FAILS(call, error) assert_int_equal(call, error)

@@ -7,7 +7,7 @@
 
 #include <cublas_v2.h>
 #include <hostcuda/hostcuda.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host_only.h"
+#include "tests/support/host_only.h"
 
 #define STEP(call)         assert_int_equal(call, cudaSuccess)
 #define FAILS(call, error) assert_int_equal(call, error)

@@ -1,9 +1,9 @@
 /* Graphs that change: edges, clones, executable graphs updated node by node and whole. Runs on both devices. */
-#include "cuda_support.h"
+#include "tests/support/cuda_support.h"
 
 #include <string.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 static cudaStream_t stream;
 static int *x, *y;

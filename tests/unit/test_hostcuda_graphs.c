@@ -1,12 +1,12 @@
 /* Nodes of every kind: made by hand, asked for, set, and run. Public calls alone: runs on both devices. */
-#include "cuda_support.h"
+#include "tests/support/cuda_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 static cudaStream_t stream;
 static int *x; /* 64 ints */

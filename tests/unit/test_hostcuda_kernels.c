@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hostcuda_kernels.h"
+#include "tests/support/hostcuda_kernels.h"
 
 #define OK(call) assert_int_equal((call), cudaSuccess)
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include <cublas_v2.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "hostcuda_kernels.h"
+#include "tests/support/child.h"
+#include "tests/support/hostcuda_kernels.h"
 
 enum { PAGE = 4096, FLOATS = PAGE / sizeof(float), ODD = 60 };
 

@@ -1,9 +1,9 @@
 /* What the driver says of pointers: buffer ids, ranges, attributes, registered host memory. */
-#include "cuda_support.h"
+#include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 static PFN_cuPointerGetAttribute_v4000 pointer_attribute;
 static PFN_cuPointerGetAttributes_v7000 pointer_attributes;

@@ -6,13 +6,13 @@
 #include <cmocka.h>
 
 #include <cublas_v2.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "child.h"
+#include "tests/support/child.h"
 
 enum { N = 1000, ROUNDS = 300 };
 

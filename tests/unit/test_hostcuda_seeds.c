@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include <hostcuda/hostcuda.h>
-#include <kernels.h>
+#include "kernels/model/kernels.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host_only.h"
+#include "tests/support/host_only.h"
 
 #define STEP(call) assert_int_equal(call, cudaSuccess)
 #pragma weak hostcuda_seed

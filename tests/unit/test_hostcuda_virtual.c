@@ -1,10 +1,10 @@
 /* Virtual memory management: reserve, create, map, grant access, use, unmap, map elsewhere. */
-#include "cuda_support.h"
+#include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
 #include <string.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 static PFN_cuMemAddressReserve_v10020 address_reserve;
 static PFN_cuMemAddressFree_v10020 address_free;

@@ -1,5 +1,5 @@
 /* Which ops are eager in one capture: options.eager_ops, options.inline_eager, and what comes after them. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>

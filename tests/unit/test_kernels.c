@@ -1,5 +1,5 @@
 /* Every kernel but attention against plain C in double precision, over odd shapes. */
-#include "kernel_buffers.h"
+#include "tests/support/kernel_buffers.h"
 
 /* ---- element by element ------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* The attention kernels against plain C in double precision, over odd shapes. */
-#include "kernel_buffers.h"
+#include "tests/support/kernel_buffers.h"
 
 static void attend(double *out, const float *q, const float *keys, const float *values, int length, size_t stride,
                    int head_dim)

@@ -1,5 +1,5 @@
 /* Work that ran at capture time and is in no segment: named, beside clean twins that are not. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
 #include <breakgraph/cublas.h>

@@ -1,8 +1,8 @@
 /* The ledger: whose an address is. */
-#include "pool_support.h"
+#include "tests/support/pool_support.h"
 
-#include <memory/ledger.h>
-#include <memory/pages.h>
+#include "memory/ledger.h"
+#include "memory/pages.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What lives how long: bridge buffers beside what the program allocates, graphs and their work in flight, outputs of
  * calls that failed, and what a replay leaves of the capture or thread beside it. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* The model's logits against plain C in double precision, in every way of running it; and the real file's tokens
  * against llama.cpp's. The goldens were made by golden/make_golden.py, which says how. */
-#include "../../examples/llama/generate.h"
-#include "../../examples/llama/tokenizer.h"
-#include "golden/smollm2.h"
-#include "real_model.h"
-#include "reference_llama.h"
+#include "examples/llama/generate.h"
+#include "examples/llama/text/tokenizer.h"
+#include "tests/unit/golden/smollm2.h"
+#include "tests/support/real_model.h"
+#include "tests/support/reference_llama.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

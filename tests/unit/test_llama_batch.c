@@ -1,9 +1,9 @@
 /* Several texts at once: a batch against the one-token model, padding against none, graphs against plain calls. */
-#include "../../examples/llama/generate.h"
-#include "batch_ways.h"
-#include "golden/smollm2.h"
-#include "real_model.h"
-#include "support.h"
+#include "examples/llama/generate.h"
+#include "tests/support/batch_ways.h"
+#include "tests/unit/golden/smollm2.h"
+#include "tests/support/real_model.h"
+#include "tests/support/support.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Faults planted into the llama example, found again: by bg_bisect, which names the calls whose capture is at fault,
  * and by bg_shadow, which also sees those that cancel. */
-#include "faulty_llama.h"
-#include "finding_support.h"
+#include "tests/support/faulty_llama.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/bisect.h>
 #include <math.h>

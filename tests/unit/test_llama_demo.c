@@ -1,5 +1,5 @@
 /* The demo passes on a right model, and fails on what it is there to find. */
-#include "../../examples/llama/demo.h"
+#include "examples/llama/demo.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

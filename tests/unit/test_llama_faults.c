@@ -1,6 +1,6 @@
 /* The faults that tests of debugging tools plant into the llama example are there when a call is captured, and only
  * then. */
-#include "faulty_llama.h"
+#include "tests/support/faulty_llama.h"
 
 #include <math.h>
 #include <stdio.h>

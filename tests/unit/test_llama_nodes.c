@@ -1,12 +1,12 @@
 /* A real pass under the checks: a clean model gives no finding, and one with a value frozen into it the call. */
-#include "../../examples/llama/model.h"
-#include "finding_support.h"
+#include "examples/llama/model.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
 #include <breakgraph/workspace.h>
 #include <string.h>
 
-#include "../../debug/node_pointers.h"
+#include "debug/check/node_pointers.h"
 
 typedef struct scene {
     cudaStream_t stream;

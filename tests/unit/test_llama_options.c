@@ -1,6 +1,6 @@
 /* The example's command line, its prompts and its printing. */
-#include "../../examples/llama/options.h"
-#include "../../examples/llama/text.h"
+#include "examples/llama/options.h"
+#include "examples/llama/text/text.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

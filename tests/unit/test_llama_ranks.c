@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "../../examples/llama/engine.h"
-#include "../../examples/llama/generate.h"
-#include "../../examples/llama/ranks.h"
-#include "batch_ways.h"
-#include "nccl_ranks.h"
+#include "examples/llama/engine.h"
+#include "examples/llama/generate.h"
+#include "examples/llama/ranks.h"
+#include "tests/support/batch_ways.h"
+#include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
 #include <math.h>

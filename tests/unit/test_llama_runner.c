@@ -1,9 +1,9 @@
 /* The language model through the runner: in every mode, batches of 1 to 8 texts, prompts on, between and above buckets.
  * Every batch is run twice more by plain calls: at the padded size, to be equal bit for bit though the runner's padding
  * holds NaN and the other one zeros; and at its own size, where products have other shapes and roundings. */
-#include "../../examples/llama/engine.h"
-#include "batch_ways.h"
-#include "support.h"
+#include "examples/llama/engine.h"
+#include "tests/support/batch_ways.h"
+#include "tests/support/support.h"
 
 #include <math.h>
 #include <stdio.h>

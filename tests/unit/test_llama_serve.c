@@ -1,7 +1,7 @@
 /* The server of examples/llama alone, before a model whose tokens count up: what it puts into batches, and what it
  * makes of their results. */
-#include "../../examples/llama/serve.h"
-#include "support.h"
+#include "examples/llama/serve.h"
+#include "tests/support/support.h"
 #include <stdlib.h>
 
 enum { VOCABULARY = 40, MAX_BATCHES = 8, MAX_ROWS = 16 };

@@ -1,6 +1,6 @@
 /* How ranks share a model: the parts cover it without overlap, and a rank's device holds its part and no more. */
-#include "../../examples/llama/device.h"
-#include "support.h"
+#include "examples/llama/device.h"
+#include "tests/support/support.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

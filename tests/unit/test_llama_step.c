@@ -1,6 +1,6 @@
 /* A whole forward pass as one graph, gone through node by node: what it leaves is what a replay leaves, bit for bit. */
-#include "../../examples/llama/model.h"
-#include "finding_support.h"
+#include "examples/llama/model.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/step.h>
 #include <stdio.h>

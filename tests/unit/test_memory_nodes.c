@@ -1,5 +1,5 @@
 /* Stream-ordered memory inside a pass: allocated and freed in one segment, across segments, and by an eager body. */
-#include "support.h"
+#include "tests/support/support.h"
 
 static float *temporary; /* of the pass that is captured; a graph's allocation keeps its address */
 

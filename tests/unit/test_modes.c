@@ -1,5 +1,5 @@
 /* What the modes mean, and how ops lower them. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include "runner/config.h"
 

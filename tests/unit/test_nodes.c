@@ -1,11 +1,11 @@
 /* The walk over a graph's nodes: which call, which kernel, which parameters. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <breakgraph/cublas.h>
 #include <string.h>
 
-#include "../../debug/nodes.h"
-#include "graph_kernels.h"
+#include "debug/graph/nodes.h"
+#include "tests/support/graph_kernels.h"
 
 BG_OP(shift, BG_IN(x), BG_INOUT(y), BG_VALUE(float, factor))
 {

@@ -1,5 +1,5 @@
 /* Dumps: what a step writes reads back equal, and is refused where something is there. */
-#include "step_support.h"
+#include "tests/support/step_support.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>

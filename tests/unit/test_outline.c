@@ -1,15 +1,15 @@
 /* Outlines: the steps, calls and nodes of a graph, as reports tell them. */
-#include "picture_support.h"
+#include "tests/support/picture_support.h"
 
-#include "../../debug/outline.h"
-#include "../../debug/report.h"
+#include "debug/report/outline.h"
+#include "debug/report/report.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 static cJSON *outline_of(const bg_graph *graph)
 {

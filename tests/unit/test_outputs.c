@@ -1,5 +1,5 @@
 /* How outputs reach the caller: in place, write-back, bridge buffers, arrays, scratch; shapes that change. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <string.h>
 

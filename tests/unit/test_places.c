@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nccl_ranks.h"
+#include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../ranks/link.h"
+#include "comm/link.h"
 
 enum { MANY = 64, MOST = 4096 };
 

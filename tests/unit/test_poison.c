@@ -1,5 +1,5 @@
 /* Replays with patterns in what nobody should read: what changes with them is named, and nothing else. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
 #include <breakgraph/memory.h>

@@ -1,5 +1,5 @@
 /* The memory pool: growth, best fit, reuse in order, buckets, and blocks that never overlap. */
-#include "pool_support.h"
+#include "tests/support/pool_support.h"
 
 #include <stdlib.h>
 

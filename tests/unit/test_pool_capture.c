@@ -1,5 +1,5 @@
 /* Captures with a pool: graphs that lie in one place, and what captures take and give back. */
-#include "pool_graphs.h"
+#include "tests/support/pool_graphs.h"
 
 #include <breakgraph/workspace.h>
 

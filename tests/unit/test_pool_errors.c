@@ -1,9 +1,9 @@
 /* The memory pool: limits, releases that are none, what lives how long, and calls that fail. */
-#include "host_only.h"
-#include "pool_support.h"
+#include "tests/support/host_only.h"
+#include "tests/support/pool_support.h"
 
 #include <hostcuda/hostcuda.h>
-#include <memory/pool.h>
+#include "memory/pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Blocks of a capture's bucket where several streams take part: what is released is reused after the next break. */
-#include "pool_graphs.h"
+#include "tests/support/pool_graphs.h"
 
 #define NEXT(expression)                                                                                               \
     do {                                                                                                               \

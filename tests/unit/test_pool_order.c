@@ -1,6 +1,6 @@
 /* Graphs that share a pool run one after the other, on whatever streams, and compute what graphs with memory of their
  * own compute. */
-#include "pool_graphs.h"
+#include "tests/support/pool_graphs.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Calls that nothing orders: each race beside a clean twin, whose one more wait makes the difference. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
 #include <hostcuda/hostcuda.h>

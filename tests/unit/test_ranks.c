@@ -1,6 +1,6 @@
 /* Captures, replays and tools of ranks that go in step, as threads of one process; and what each is told where one goes
  * another way. */
-#include "thread_ranks.h"
+#include "tests/support/thread_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Runners of ranks that go in step: what is compared before captures and runs, and what becomes of a rank that is told
  * or finds something else. */
-#include "thread_ranks.h"
+#include "tests/support/thread_ranks.h"
 
 #include <stdio.h>
 #include <string.h>

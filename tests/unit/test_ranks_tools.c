@@ -1,5 +1,5 @@
 /* The debugging tools on ranks of which one alone is at fault: all go the same way, and none waits for another. */
-#include "thread_ranks.h"
+#include "tests/support/thread_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Replays ask the C library for no memory: calls at breaks, calls nested in them, whole passes under BG_DEBUG=forward.
  * The bodies queue no work, so that all that is counted is this library's. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 

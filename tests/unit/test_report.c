@@ -1,7 +1,7 @@
 /* Reports: what is put in comes out as text, as JSON and one by one. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include "../../debug/report.h"
+#include "debug/report/report.h"
 
 #include <cjson/cJSON.h>
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* Pages of reports: whole, alone, and broken by nothing that a report holds. test_page.sh opens them in a browser. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include "../../debug/report.h"
+#include "debug/report/report.h"
 
 #include <cjson/cJSON.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* Reports as files: what is written is read again, two become one, and nothing hostile gets in. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include "../../debug/report.h"
+#include "debug/report/report.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

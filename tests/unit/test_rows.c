@@ -1,7 +1,7 @@
 /* bgk_move_rows against plain C: rows of all widths at all alignments, with both kinds of tails. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include <rows.h>
+#include "kernels/library/rows.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

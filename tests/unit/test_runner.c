@@ -1,6 +1,6 @@
 /* The runner: buckets, dispatch, padding, modes, what fails. The model adds up what an eager op and captured ones make
  * of each row, so that every result can be computed by hand. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <breakgraph/workspace.h>
 

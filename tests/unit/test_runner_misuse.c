@@ -1,6 +1,6 @@
 /* The runner where callers err: places where it cannot run, memory that overlaps, passes that leave something behind,
  * callbacks that call back. What fails says why, and the runner goes on. y = 2 x. */
-#include "runner_model.h"
+#include "tests/support/runner_model.h"
 
 #include <hostcuda/hostcuda.h>
 

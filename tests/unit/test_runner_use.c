@@ -1,6 +1,6 @@
 /* The runner in odd but rightful uses: memory of every kind, many tensors, threads, devices, replays that fail,
  * programs built against other headers. */
-#include "runner_model.h"
+#include "tests/support/runner_model.h"
 
 #include <pthread.h>
 #include <stdbool.h>

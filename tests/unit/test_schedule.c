@@ -1,5 +1,5 @@
 /* Which sizes a schedule stands for. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include "runner/config.h"
 

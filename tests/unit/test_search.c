@@ -1,5 +1,5 @@
 /* bg_search against programs whose faults are known: what it finds, in how many trials, and in what order. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <breakgraph/bisect.h>
 #include <stdio.h>

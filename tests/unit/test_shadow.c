@@ -1,12 +1,12 @@
 /* Shadow: passes whose replay computes something else than the pass itself, each beside a clean twin. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/shadow.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "hostcuda/hostcuda.h"
+#include <hostcuda/hostcuda.h>
 
 #pragma weak hostcuda_seed
 #pragma weak hostcuda_fail

@@ -1,12 +1,12 @@
 /* BG_SHADOW: every replay beside the pass itself, and what the program sees of it. Ops beside their references. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "hostcuda/hostcuda.h"
+#include <hostcuda/hostcuda.h>
 
 #pragma weak hostcuda_seed
 #pragma weak hostcuda_count_live

@@ -1,5 +1,5 @@
 /* bg_step: the same results as a replay, bit for bit, and what it tells of each node. */
-#include "step_support.h"
+#include "tests/support/step_support.h"
 
 #include <breakgraph/cublas.h>
 

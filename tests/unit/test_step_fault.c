@@ -1,7 +1,7 @@
 /* A fault that takes the device, in one node of 200: a step names it, and the report can be written afterwards. Each
  * case in a process of its own, since the device is lost with it. */
-#include "step_support.h"
-#include "trap.h"
+#include "tests/support/step_support.h"
+#include "tests/support/trap.h"
 
 #include <signal.h>
 #include <stdio.h>

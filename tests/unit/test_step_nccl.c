@@ -8,7 +8,7 @@
 #include <breakgraph/breakgraph.h>
 #include <string.h>
 
-#include "nccl_ranks.h"
+#include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
 

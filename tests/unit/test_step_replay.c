@@ -1,6 +1,6 @@
 /* BG_DEBUG=step: every replay steps; stops and dumps by the environment; and each CUDA call failing in turn. */
-#include "../../examples/llama/generate.h"
-#include "step_support.h"
+#include "examples/llama/generate.h"
+#include "tests/support/step_support.h"
 
 #include <hostcuda/hostcuda.h>
 

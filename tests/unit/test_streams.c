@@ -1,5 +1,5 @@
 /* Streams forked from a capture, within a segment and across breaks. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 #include <string.h>

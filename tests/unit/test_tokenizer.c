@@ -1,10 +1,10 @@
 /* The tokenizer on a small vocabulary made here, on broken ones, and on the real file against llama.cpp's tokens. */
-#include "../../examples/llama/pretokenize.h"
-#include "../../examples/llama/tokenizer.h"
-#include "../../examples/llama/unicode.h"
-#include "golden/smollm2.h"
-#include "gguf_writer.h"
-#include "real_model.h"
+#include "examples/llama/text/pretokenize.h"
+#include "examples/llama/text/tokenizer.h"
+#include "examples/llama/text/unicode.h"
+#include "tests/unit/golden/smollm2.h"
+#include "tests/support/gguf_writer.h"
+#include "tests/support/real_model.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /* Timelines: what replays of a graph took, step by step, op by op and node by node. */
-#include "picture_support.h"
+#include "tests/support/picture_support.h"
 
-#include "../../debug/timing.h"
-#include "../../debug/trace.h"
+#include "debug/trace/timing.h"
+#include "debug/trace/trace.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 enum { CPU = 11, GPU = 21, CALLS = 22, NODES = 23, SLICES_MAX = 40 };
 

@@ -1,5 +1,5 @@
 /* Timelines that cannot be made: the error says why, no file is left, and the graph is usable. */
-#include "picture_support.h"
+#include "tests/support/picture_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,12 +5,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "nccl_ranks.h"
+#include "tests/support/nccl_ranks.h"
 
 #ifdef TEST_NCCL
-#include "../../ranks/track.h"
+#include "comm/track.h"
 
-#include "cuda_support.h"
+#include "tests/support/cuda_support.h"
 
 static void expect_place(bg__track *track, const char *expected)
 {

@@ -1,5 +1,5 @@
 /* One pass captured twice: what differs is frozen in a graph. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <breakgraph/cublas.h>
 #include <breakgraph/check.h>

@@ -1,8 +1,8 @@
 /* Weights from a file made here: the right tensor in each place, and every file refused that the decoder would run
  * wrongly. */
-#include "../../examples/llama/weights.h"
-#include "gguf_writer.h"
-#include "reference_llama.h"
+#include "examples/llama/weights/weights.h"
+#include "tests/support/gguf_writer.h"
+#include "tests/support/reference_llama.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Instantiation in worker threads, where a capture launches nothing. */
-#include "support.h"
+#include "tests/support/support.h"
 
-#include "hostcuda/hostcuda.h"
+#include <hostcuda/hostcuda.h>
 
 /* There on the host device only. */
 #pragma weak hostcuda_fail

@@ -1,9 +1,9 @@
 /* Graphs that breakgraph did not capture. */
-#include "finding_support.h"
+#include "tests/support/finding_support.h"
 
 #include <string.h>
 
-#include "graph_kernels.h"
+#include "tests/support/graph_kernels.h"
 
 /* *x += 5, captured by CUDA's own calls. */
 static cudaGraph_t capture(cudaStream_t stream, int *x)

@@ -1,5 +1,5 @@
 /* Write-backs as nodes of the segment that follows: what a body may do from one replay to the next. */
-#include "support.h"
+#include "tests/support/support.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,96 @@
+#include "debug/report/process_report.h"
+#include "check.h"
+#include "leaks.h"
+#include "node_pointers.h"
+
+#include <stdio.h>
+
+/* What the calls' tensors were in at capture, the node check knows without having looked then. */
+static bg_status check_nodes(bg_graph *graph, bg_report *report)
+{
+    bg_status status;
+
+    BG__TRY(bg__addresses_find_own(graph));
+    for (int i = 0; i < graph->noted.owner_count; i++) {
+        const bg__noted_owner *noted = &graph->noted.owners[i];
+        bg__allocation allocation = {noted->owner.base, noted->owner.bytes, noted->owner.generation};
+        if (noted->level == BG__DRIVER && !noted->own)
+            BG__TRY(bg__nodes_expect(graph, &allocation));
+    }
+    BG__TRY(bg__check_nodes(graph, report));
+done:
+    return status;
+}
+
+static const struct {
+    unsigned bit;
+    bg_status (*run)(bg_graph *graph, bg_report *report);
+} checks[] = {
+    {BG_CHECK_ADDRESSES, bg__check_addresses}, {BG_CHECK_NODES, check_nodes},
+    {BG_CHECK_OVERLAP, bg__check_overlap},     {BG_CHECK_OVERLAP, bg__check_races},
+    {BG_CHECK_LEAKS, bg__check_absent},
+};
+
+bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
+{
+    bg_report *report = NULL;
+    bg_status status;
+
+    BG__NEED(result);
+    *result = NULL;
+    BG__NEED(graph);
+    if (what == 0 || (what & ~(unsigned)BG_CHECK_ALL) != 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_check: what is %#x; it is made of BG_CHECK_ bits, %#x are all",
+                        what, (unsigned)BG_CHECK_ALL);
+    bg__pending_note();
+    BG__TRY(bg__report_create(&report, "check", graph->name));
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if ((what & checks[i].bit) != 0)
+            BG__TRY(checks[i].run(graph, report));
+    /* What lies below this frame on the stack is of functions that have returned. */
+    if ((what & BG_CHECK_HOST_MEMORY) != 0)
+        BG__TRY(bg__check_host_memory(graph, __builtin_frame_address(0), report));
+    *result = report;
+    report = NULL;
+done:
+    bg_report_destroy(report);
+    return status;
+}
+
+static bg_status fail_with(const bg_graph *graph, const bg_report *report)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    char place[400] = "", more[40] = "";
+    bg_status status;
+
+    BG__TRY(bg_report_get(report, 0, &finding));
+    if (finding.call[0] != '\0')
+        snprintf(place, sizeof place, "call %s at %s:%d: ", finding.call,
+                 finding.file[0] ? finding.file : "unknown file", finding.line);
+    if (bg_report_count(report) > 1)
+        snprintf(more, sizeof more, " (and %d more)", bg_report_count(report) - 1);
+    status = bg__fail(BG_ERROR_STALE_ADDRESS, "bg_replay: graph %s, %s[%s] %s; %s%s", graph->name, place, finding.kind,
+                      finding.message, finding.advice, more);
+done:
+    return status;
+}
+
+bg_status bg__check_replay(bg_graph *graph)
+{
+    bg_report *report = NULL;
+    bg_status status;
+    bool same;
+
+    BG__TRY(bg__addresses_are_same(graph, &same));
+    if (same)
+        return BG_OK;
+    BG__TRY(bg__report_create(&report, "check", graph->name));
+    BG__TRY(bg__check_addresses(graph, report));
+    if (bg_report_count(report) > 0) {
+        bg__record_report(report);
+        status = fail_with(graph, report);
+    }
+done:
+    bg_report_destroy(report);
+    return status;
+}

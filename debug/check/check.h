@@ -1,0 +1,25 @@
+/* The checks of a graph. */
+#ifndef BG_DEBUG_CHECK_H
+#define BG_DEBUG_CHECK_H
+
+#include "debug/report/report.h"
+
+/* BG_CHECK_ADDRESSES (addresses.c). */
+bg_status bg__check_addresses(bg_graph *graph, bg_report *report);
+/* Whether every allocation that the graph's tensors lie in is certainly that of the capture; false: look closer. */
+bg_status bg__addresses_are_same(bg_graph *graph, bool *same);
+
+/* BG_CHECK_OVERLAP (overlap.c). */
+bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
+/* Its part that is about the order of calls (races.c). */
+bg_status bg__check_races(bg_graph *graph, bg_report *report);
+
+/* A tensor's name in messages: "field x of op scale", "output parts[2] of op split", "buffer token of the runner". */
+const char *bg__note_text(const bg__note *note, char *text, size_t bytes);
+
+/* Marks the noted owners whose memory is that of allocation nodes of the graph. */
+bg_status bg__addresses_find_own(bg_graph *graph);
+/* Before a replay of a graph that is watched. */
+bg_status bg__check_replay(bg_graph *graph);
+
+#endif

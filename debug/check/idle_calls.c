@@ -1,0 +1,64 @@
+/* Captured calls whose work is not in the graph: by the nodes that each call made, without running anything. */
+#include "leaks.h"
+#include "debug/memory/tensors.h"
+
+/* Whether an input of the call holds the very same bytes: then there may have been nothing to do. */
+static bool is_in_place(const bg__call *call, const bg_tensor *output)
+{
+    bg__field_tensor t = {0};
+    while (bg__field_tensor_next(call->op, call->kept, &t))
+        if (t.input && !t.output && t.tensor->data == output->data)
+            return true;
+    return false;
+}
+
+/* Its first output that is only written; else one that it may have left as it was. */
+static bg_status find_output(const bg__call *call, bg__field_tensor *found, bool *any)
+{
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    *any = false;
+    while (bg__field_tensor_next(call->op, call->kept, &t)) {
+        bool reached;
+        if (!t.output || (*any && t.input) || is_in_place(call, t.tensor))
+            continue;
+        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (!reached)
+            continue;
+        *found = t;
+        *any = true;
+        if (!t.input)
+            break;
+    }
+done:
+    return status;
+}
+
+bg_status bg__check_absent(bg_graph *graph, bg_report *report)
+{
+    bg_status status = BG_OK;
+    const bg__call *parent = NULL; /* the last one that was reported: those in its body go without saying */
+
+    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+        bg__field_tensor output;
+        bool any, inside = false;
+        for (const bg__call *at = call->parent; at != NULL && parent != NULL && !inside; at = at->parent)
+            inside = at == parent;
+        if (inside || call->kept == NULL || !bg__call_is_idle(call))
+            continue;
+        BG__TRY(find_output(call, &output, &any));
+        if (!any)
+            continue;
+        parent = call;
+        bg__report_add(
+            report, "leak", BG_WARNING, call, output.tensor->data,
+            "launch on the stream that the body is given, bind library handles to it (bg_cublas_bind), and "
+            "fork other streams from it (bg_stream_wait_stream)",
+            "%s has %s as an output, but left no work in the graph: it launched nothing, or on a stream that "
+            "was not captured, and no replay does it",
+            call->name, output.name);
+    }
+done:
+    return status;
+}

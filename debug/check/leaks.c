@@ -1,0 +1,319 @@
+/* Work that ran while a pass was captured: the pass is captured again over outputs that are overwritten before, and
+ * nothing of it is launched, so that what changes ran outside. */
+#include "leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "poison.h"
+#include "debug/memory/tensors.h"
+
+/* An output of a call that was captured. */
+typedef struct watch {
+    const bg__call *call;
+    char name[96];
+    const bg_tensor *tensor;
+    unsigned char *before; /* what it held before the capture */
+    bool changed, reported;
+} watch;
+
+struct bg__leaks {
+    bg_graph *graph;
+    cudaStream_t stream;
+    bg__spans ignored; /* what eager bodies may write, and the capture's own memory */
+    bg__spans watched;
+    bg__spans gone; /* that the capture has freed, or given to others */
+    bg__image image;
+    watch *list;
+    size_t count, capacity;
+};
+typedef struct bg__leaks search;
+
+static uintptr_t end_of(const bg_tensor *tensor)
+{
+    return (uintptr_t)tensor->data + bg_tensor_bytes(tensor);
+}
+
+static bool is_ignored(const search *s, const bg_tensor *tensor)
+{
+    for (size_t i = 0; i < s->ignored.count; i++)
+        if (s->ignored.list[i].begin < end_of(tensor) && (uintptr_t)tensor->data < s->ignored.list[i].end)
+            return true;
+    return false;
+}
+
+/* ---- what to look at ---- */
+
+/* A body runs without a launch where only it knows its outputs' shapes; they are then in bridge buffers. */
+static bool may_run(const bg__call *call)
+{
+    bool runs = call->op->capture_stub_ != NULL;
+    for (int i = 0; i < call->own.count; i++)
+        runs |= call->own.blocks[i].kind == BG__BRIDGE;
+    return call->eager && runs;
+}
+
+static bg_status ignore(search *s)
+{
+    bg_status status = BG_OK;
+    for (const bg__call *call = bg__call_next(&s->graph->root); call != NULL; call = bg__call_next(call)) {
+        const void *args = may_run(call) ? bg__poison_args(s->graph, call) : NULL;
+        bg__field_tensor t = {0};
+        for (int i = 0; i < call->own.count; i++) {
+            uintptr_t begin = (uintptr_t)call->own.blocks[i].ptr;
+            BG__TRY(bg__spans_add(&s->ignored, begin, begin + call->own.blocks[i].bytes));
+        }
+        while (args != NULL && bg__field_tensor_next(call->op, args, &t))
+            if (t.output)
+                BG__TRY(bg__spans_add(&s->ignored, (uintptr_t)t.tensor->data, end_of(t.tensor)));
+    }
+done:
+    return status;
+}
+
+static bg_status add(search *s, const bg__call *call, const bg__field_tensor *t)
+{
+    bg_status status;
+    bool reached;
+
+    BG__TRY(bg__tensor_reach(t->tensor, &reached));
+    if (!reached || is_ignored(s, t->tensor))
+        goto done;
+    if (s->count == s->capacity) {
+        size_t capacity = 2 * s->capacity + 16;
+        watch *larger = realloc(s->list, capacity * sizeof *larger);
+        if (larger == NULL) {
+            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", capacity);
+            goto done;
+        }
+        s->list = larger;
+        s->capacity = capacity;
+    }
+    BG__TRY(bg__spans_add(&s->watched, (uintptr_t)t->tensor->data, end_of(t->tensor)));
+    s->list[s->count] = (watch){.call = call, .tensor = t->tensor};
+    memcpy(s->list[s->count++].name, t->name, sizeof t->name);
+done:
+    return status;
+}
+
+static bg_status list_outputs(search *s)
+{
+    bg_status status = BG_OK;
+    for (const bg__call *call = bg__call_next(&s->graph->root); call != NULL; call = bg__call_next(call)) {
+        bg__field_tensor t = {0};
+        while (!call->eager && call->kept != NULL && bg__field_tensor_next(call->op, call->kept, &t))
+            if (t.output)
+                BG__TRY(add(s, call, &t));
+    }
+done:
+    return status;
+}
+
+/* ---- before and after ---- */
+
+/* What is there must not look like what an op would write. Integers may be indices, which bodies that run follow. */
+static void overwrite(unsigned char *held, const bg_tensor *tensor)
+{
+    size_t bytes = bg_tensor_bytes(tensor), element = bg_dtype_bytes(tensor->dtype);
+
+    if (bg__tensor_is_float(tensor)) {
+        for (size_t i = 0; i < bytes; i++)
+            held[i] = bg__pattern_byte(BG__PLACED, (uintptr_t)tensor->data + i);
+        return;
+    }
+    for (size_t i = 0; i < bytes; i += element) {
+        bool zero = true;
+        for (size_t k = 0; k < element; k++)
+            zero &= held[i + k] == 0;
+        memset(held + i, 0, element);
+        held[i] = zero;
+    }
+}
+
+static bg_status copy(const search *s, void *to, const void *from, size_t bytes)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
+done:
+    return status;
+}
+
+static bg_status overwrite_all(search *s)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < s->count; i++) {
+        watch *w = &s->list[i];
+        size_t bytes = bg_tensor_bytes(w->tensor);
+        w->before = malloc(bytes);
+        if (w->before == NULL) {
+            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu bytes of an output", bytes);
+            goto done;
+        }
+        BG__TRY(copy(s, w->before, w->tensor->data, bytes));
+        overwrite(w->before, w->tensor);
+        BG__TRY(copy(s, w->tensor->data, w->before, bytes));
+    }
+    /* Outputs may overlap. */
+    for (size_t i = 0; i < s->count; i++)
+        BG__TRY(copy(s, s->list[i].before, s->list[i].tensor->data, bg_tensor_bytes(s->list[i].tensor)));
+done:
+    return status;
+}
+
+static bg_status compare_all(search *s)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < s->count; i++) {
+        watch *w = &s->list[i];
+        size_t bytes = bg_tensor_bytes(w->tensor);
+        unsigned char *after;
+        if (bg__spans_overlap(&s->gone, (uintptr_t)w->tensor->data, end_of(w->tensor)))
+            continue;
+        after = malloc(bytes);
+        if (after == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu bytes of an output", bytes);
+        status = copy(s, after, w->tensor->data, bytes);
+        w->changed = status == BG_OK && memcmp(w->before, after, bytes) != 0;
+        free(after);
+        BG__TRY(status);
+    }
+done:
+    return status;
+}
+
+/* ---- whose it is ---- */
+
+static bool is_inside(const bg__call *call, const bg__call *outer)
+{
+    for (call = call->parent; call != NULL; call = call->parent)
+        if (call == outer)
+            return true;
+    return false;
+}
+
+static void tell(watch *w, bg_report *report)
+{
+    w->reported = true;
+    bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data,
+                   "launch on the stream that the body is given, bind library handles to it (bg_cublas_bind), and fork "
+                   "other streams from it (bg_stream_wait_stream)",
+                   "%s of %s was written while the pass was captured and nothing launched: the work ran on a stream "
+                   "that is not captured, and is in no segment",
+                   w->name, w->call->name);
+}
+
+/* Several calls may have an output in the same memory: those that left nothing in the capture did it, the innermost of
+ * them; where all have nodes, the first one is named. */
+static void tell_all(search *s, bg_report *report)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        bool inner = false;
+        if (!s->list[i].changed || !bg__call_is_idle(s->list[i].call))
+            continue;
+        for (size_t k = 0; k < s->count; k++)
+            inner |=
+                s->list[k].changed && bg__call_is_idle(s->list[k].call) && is_inside(s->list[k].call, s->list[i].call);
+        if (!inner)
+            tell(&s->list[i], report);
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        bool told = false;
+        for (size_t k = 0; k < s->count; k++)
+            told |= s->list[k].reported && bg__tensor_overlaps(s->list[k].tensor, s->list[i].tensor);
+        if (s->list[i].changed && !told)
+            tell(&s->list[i], report);
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Which outputs are no longer where they were: they belong to nobody now, or to others. */
+static bg_status find_gone(search *s)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    bg_report *report = NULL;
+    bg_status status;
+
+    BG__TRY(bg__report_create(&report, "check", s->graph->name));
+    BG__TRY(bg__check_addresses(s->graph, report));
+    for (int i = 0; i < bg_report_count(report); i++) {
+        uintptr_t address;
+        BG__TRY(bg_report_get(report, i, &finding));
+        address = (uintptr_t)finding.address;
+        for (size_t k = 0; k < s->watched.count; k++)
+            if (address - s->watched.list[k].begin < s->watched.list[k].end - s->watched.list[k].begin)
+                BG__TRY(bg__spans_add(&s->gone, s->watched.list[k].begin, s->watched.list[k].end));
+    }
+done:
+    bg_report_destroy(report);
+    return status;
+}
+
+static void dispose(search *s)
+{
+    if (s == NULL)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        free(s->list[i].before);
+    free(s->list);
+    bg__image_free(&s->image);
+    bg__spans_free(&s->gone);
+    bg__spans_free(&s->watched);
+    bg__spans_free(&s->ignored);
+    free(s);
+}
+
+bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t stream)
+{
+    bg__leaks *s = calloc(1, sizeof *s);
+    char text[1024];
+    bg_status status = BG_OK;
+
+    if (s == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look for leaks");
+    s->graph = graph;
+    s->stream = stream;
+    BG__TRY(bg__wait_for_device("bg_check_twice")); /* what uses the tensors, on whichever stream */
+    BG__TRY(ignore(s));
+    BG__TRY(list_outputs(s));
+    BG__TRY(find_gone(s));
+    if (s->gone.count > 0)
+        goto done; /* what to overwrite is no longer the pass's */
+    BG__TRY(bg__image_take(&s->image, &s->watched, stream));
+    status = overwrite_all(s);
+    if (status != BG_OK) {
+        snprintf(text, sizeof text, "%s", bg_last_error());
+        (void)bg__image_restore(&s->image, NULL, stream);
+        bg__fail_restore(text);
+        goto done;
+    }
+    *leaks = s;
+    s = NULL;
+done:
+    dispose(s);
+    return status;
+}
+
+bg_status bg__leaks_end(bg__leaks *s, bg_report *report)
+{
+    bg_status status, restored;
+    char text[1024];
+
+    if (s == NULL)
+        return BG_OK;
+    BG__TRY(bg__wait_for_device("bg_check_twice")); /* what leaked, on whichever stream */
+    BG__TRY(find_gone(s));
+    if (report != NULL) {
+        BG__TRY(compare_all(s));
+        tell_all(s, report);
+    }
+done:
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    restored = bg__image_restore(&s->image, &s->gone, s->stream);
+    if (restored == BG_OK || status != BG_OK)
+        bg__fail_restore(text);
+    dispose(s);
+    return status != BG_OK ? status : restored;
+}

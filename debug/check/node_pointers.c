@@ -1,0 +1,225 @@
+/* Is every address in a node still what it was? Integers that look like addresses are told from them by what was
+ * allocated when the graph was captured. */
+#include "node_pointers.h"
+
+#include <breakgraph/check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/report/report.h"
+
+/* ---- words ---- */
+
+static bg_status visit_parameter(const bg__node *node, const bg__parameter *parameter, bg__held_visit visit, void *user)
+{
+    bg_status status = BG_OK;
+    size_t at = (sizeof(uint64_t) - parameter->offset % sizeof(uint64_t)) % sizeof(uint64_t);
+
+    for (; at + sizeof(uint64_t) <= parameter->bytes; at += sizeof(uint64_t)) {
+        bg__held held = {.node = node, .parameter = parameter->index, .offset = at};
+        uint64_t word;
+        memcpy(&word, (const char *)parameter->value + at, sizeof word);
+        if (!bg__pointer_may_be(word))
+            continue;
+        held.alone = parameter->bytes == sizeof word;
+        held.address = (uintptr_t)word;
+        BG__TRY(visit(user, &held));
+    }
+done:
+    return status;
+}
+
+static bg_status visit_end(const bg__node *node, bg__end_kind which, const bg__end *end, bg__held_visit visit,
+                           void *user)
+{
+    bg__held held = {.node = node, .is_end = true, .which = which, .alone = true, .address = (uintptr_t)end->address};
+    return visit(user, &held);
+}
+
+bg_status bg__node_addresses(const bg__node *node, bg__held_visit visit, void *user)
+{
+    bg__parameter parameter;
+    bg_status status = BG_OK;
+    bg__end end;
+
+    for (int i = 0; bg__node_parameter(node, i, &parameter); i++)
+        BG__TRY(visit_parameter(node, &parameter, visit, user));
+    if (bg__copy_end(node, BG__SOURCE, &end))
+        BG__TRY(visit_end(node, BG__SOURCE, &end, visit, user));
+    if (bg__copy_end(node, BG__DESTINATION, &end) || bg__fill_end(node, &end))
+        BG__TRY(visit_end(node, BG__DESTINATION, &end, visit, user));
+done:
+    return status;
+}
+
+const char *bg__held_text(const bg__held *held, char *text, size_t bytes)
+{
+    if (held->is_end)
+        snprintf(text, bytes, "its %s", held->which == BG__SOURCE ? "source" : "destination");
+    else if (held->alone)
+        snprintf(text, bytes, "parameter %d", held->parameter);
+    else
+        snprintf(text, bytes, "parameter %d, offset %zu,", held->parameter, held->offset);
+    return text;
+}
+
+bg_status bg__nodes_own_memory(const bg__nodes *nodes, bg__allocations *own)
+{
+    unsigned long long number = 1;
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < nodes->count; i++) {
+        const bg__node *node = &nodes->node[i];
+        if (node->type == cudaGraphNodeTypeMemAlloc && node->known) {
+            bg__allocation allocation = {(uintptr_t)node->of.memory.ptr, node->of.memory.bytes, number++};
+            BG__TRY(bg__allocations_add(own, &allocation));
+        }
+    }
+done:
+    return status;
+}
+
+/* ---- what a graph is known to use ---- */
+
+static void free_notes(void *notes)
+{
+    bg__allocations_free(notes);
+    free(notes);
+}
+
+static bg_status notes_of(bg_graph *graph, bg__allocations **notes)
+{
+    bg_status status = BG_OK;
+    if (graph->notes == NULL) {
+        bg__allocations *made = calloc(1, sizeof *made);
+        if (made == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the addresses of %s", graph->name);
+        graph->notes = made;
+        graph->free_notes = free_notes;
+        BG__TRY(bg__allocations_init(made));
+    }
+    *notes = graph->notes;
+    if ((*notes)->get == NULL)
+        BG__TRY(bg__allocations_init(*notes));
+done:
+    return status;
+}
+
+bg_status bg__nodes_notes(bg_graph *graph, const bg__allocations **notes)
+{
+    bg__allocations *found = NULL;
+    bg_status status = notes_of(graph, &found);
+    *notes = found;
+    return status;
+}
+
+bg_status bg__nodes_expect(bg_graph *graph, const bg__allocation *allocation)
+{
+    bg__allocations *notes = NULL;
+    bg_status status;
+    BG__TRY(notes_of(graph, &notes));
+    BG__TRY(bg__allocations_add(notes, allocation));
+done:
+    return status;
+}
+
+/* ---- the scan ---- */
+
+typedef struct scan {
+    const bg__nodes *nodes;
+    bg__allocations *notes;
+    bg__allocations own;
+    bg__allocations now; /* found live in this scan, so that each is asked for once */
+    bg_report *report;   /* NULL: only remember */
+} scan;
+
+/* Whether another check has reported that memory for that call. */
+static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    for (int i = 0; call != NULL && i < bg_report_count(report); i++)
+        if (bg_report_get(report, i, &finding) == BG_OK && strcmp(finding.call, call->name) == 0 &&
+            strcmp(finding.kind, "dangling") != 0 && bg__allocation_has(was, (uintptr_t)finding.address))
+            return true;
+    return false;
+}
+
+static void report_dangling(const scan *s, const bg__held *held, const bg__allocation *was, bool reused)
+{
+    char label[512], place[64];
+    if (is_told(s->report, held->node->call, was))
+        return;
+    bg__node_label(s->nodes, held->node, label, sizeof label);
+    bg__held_text(held, place, sizeof place);
+    bg__report_add(s->report, "dangling", held->alone ? BG_FAULT : BG_WARNING, held->node->call,
+                   (const void *)held->address,
+                   "keep what a graph uses allocated as long as the graph, or capture again",
+                   "%s: %s is %p, byte %zu of %zu bytes at %p that %s since the capture%s", label, place,
+                   (void *)held->address, held->address - was->base, was->bytes, (void *)was->base,
+                   reused ? "were freed and belong to another allocation" : "were freed",
+                   held->alone ? "" : "; it lies in a struct, and may be a number or unused");
+}
+
+/* The allocation that holds address now, by the driver or by what it has said in this scan; id 0: none. */
+static bg_status find_now(scan *s, uintptr_t address, bg__allocation *now)
+{
+    const bg__allocation *known = bg__allocations_find(&s->now, address);
+    bg_status status = BG_OK;
+
+    if (known != NULL) {
+        *now = *known;
+        return BG_OK;
+    }
+    BG__TRY(bg__pointer_find(s->notes, address, now));
+    if (now->id != 0)
+        BG__TRY(bg__allocations_add(&s->now, now));
+done:
+    return status;
+}
+
+static bg_status look_at(void *user, const bg__held *held)
+{
+    scan *s = user;
+    const bg__allocation *was = bg__allocations_find(s->notes, held->address);
+    bg__allocation now;
+    bg_status status = BG_OK;
+
+    if (bg__allocations_find(&s->own, held->address) != NULL)
+        return BG_OK;
+    BG__TRY(find_now(s, held->address, &now));
+    if (was == NULL && now.id != 0)
+        BG__TRY(bg__allocations_add(s->notes, &now));
+    else if (was != NULL && s->report != NULL && now.id != was->id)
+        report_dangling(s, held, was, now.id != 0);
+done:
+    return status;
+}
+
+static bg_status run_scan(bg_graph *graph, bg_report *report)
+{
+    bg__nodes nodes = {NULL, 0, 0, NULL};
+    scan s = {.nodes = &nodes, .report = report};
+    bg_status status;
+
+    BG__TRY(notes_of(graph, &s.notes));
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    BG__TRY(bg__nodes_own_memory(&nodes, &s.own));
+    for (size_t i = 0; i < nodes.count; i++)
+        if (!nodes.node[i].writeback) /* replays change it */
+            BG__TRY(bg__node_addresses(&nodes.node[i], look_at, &s));
+done:
+    bg__allocations_free(&s.now);
+    bg__allocations_free(&s.own);
+    bg__nodes_free(&nodes);
+    return status;
+}
+
+bg_status bg__nodes_note(bg_graph *graph)
+{
+    return run_scan(graph, NULL);
+}
+
+bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
+{
+    return run_scan(graph, report);
+}

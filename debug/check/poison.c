@@ -1,0 +1,291 @@
+/* What changes with what nobody should read. */
+#include "poison.h"
+
+#include <breakgraph/check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "debug/memory/tensors.h"
+
+/* ---- bytes after each replay ---- */
+
+bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    unsigned char *held = bytes->held[pattern];
+    bg_status status;
+
+    if (held == NULL)
+        held = malloc(bytes->bytes + 1);
+    if (held == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu bytes of a tensor", bytes->bytes);
+    bytes->held[pattern] = held;
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY_CUDA(cudaMemcpyAsync(held, (const void *)bytes->address, bytes->bytes, cudaMemcpyDefault, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+void bg__poison_free(bg__poison_bytes *bytes)
+{
+    for (int i = 0; i < BG__PATTERNS; i++)
+        free(bytes->held[i]);
+    *bytes = (bg__poison_bytes){0};
+}
+
+bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element)
+{
+    for (size_t i = element * bytes->element; i < (element + 1) * bytes->element; i++)
+        for (int p = 0; p < BG__PATTERNS; p++)
+            if (bytes->held[p][i] != bg__pattern_byte((bg__pattern)p, bytes->address + i))
+                return false;
+    return true;
+}
+
+bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes)
+{
+    bg__poison_count count = {.elements = bytes->bytes / bytes->element};
+    for (size_t i = 0; i < count.elements; i++) {
+        size_t at = i * bytes->element;
+        bool same = true;
+        for (int p = 1; p < BG__PATTERNS; p++)
+            same &= memcmp(bytes->held[0] + at, bytes->held[p] + at, bytes->element) == 0;
+        if (same)
+            continue;
+        if (bg__poison_is_unwritten(bytes, i))
+            count.unwritten++;
+        else
+            count.differing++;
+    }
+    return count;
+}
+
+/* ---- replays ---- */
+
+bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern)
+{
+    bg_status status;
+    BG__TRY(bg__image_restore(&poison->image, NULL, poison->stream));
+    BG__TRY(bg__pattern_fill(pattern, &poison->poisoned, poison->stream));
+done:
+    return status;
+}
+
+static bg_status replay(const bg__poison *poison, bg__pattern pattern, bg__poison_bytes *outputs, size_t count)
+{
+    bg_status status;
+    BG__TRY(bg__poison_prepare(poison, pattern));
+    BG__TRY(bg_replay(poison->graph, poison->stream));
+    for (size_t i = 0; i < count; i++)
+        BG__TRY(bg__poison_read(&outputs[i], pattern, poison->stream));
+done:
+    return status;
+}
+
+/* ---- the given outputs ---- */
+
+static bg_status check_outputs(const bg_tensor *outputs, size_t count)
+{
+    bg_status status = BG_OK;
+    if (outputs == NULL && count > 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_check_poison: outputs is NULL, count %zu", count);
+    for (size_t i = 0; i < count; i++) {
+        bool reached;
+        if (!bg__tensor_is_valid(&outputs[i]))
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                            "bg_check_poison: outputs[%zu] is no valid tensor: dtype %d, rank %d", i,
+                            (int)outputs[i].dtype, outputs[i].rank);
+        BG__TRY(bg__tensor_reach(&outputs[i], &reached));
+        if (!reached && bg_tensor_bytes(&outputs[i]) > 0)
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                            "bg_check_poison: outputs[%zu] is not in memory that the device reaches", i);
+    }
+done:
+    return status;
+}
+
+/* The last call that has the address in an output. */
+static const bg__call *find_writer(const bg_graph *graph, uintptr_t address, bg__field_tensor *field)
+{
+    const bg__call *found = NULL;
+    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+        const void *args = bg__poison_args(graph, call);
+        bg__field_tensor t = {0};
+        while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
+            if (!t.output || address - (uintptr_t)t.tensor->data >= bg_tensor_bytes(t.tensor))
+                continue;
+            found = call;
+            *field = t;
+        }
+    }
+    return found;
+}
+
+void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,
+                                 const bg__poison_bytes *bytes, const bg__poison_count *count)
+{
+    size_t first = 0;
+    while (first < count->elements && !bg__poison_is_unwritten(bytes, first))
+        first++;
+    bg__report_add(poison->report, "unwritten-output", BG_FAULT, call, (const void *)bytes->address,
+                   "write all of the output, or declare it BG_INOUT if the op keeps a part of it",
+                   "%s%s%s holds what was there before the replay in %zu of its %zu elements, the first at index %zu",
+                   name, call != NULL ? " of " : "", call != NULL ? call->name : "", count->unwritten, count->elements,
+                   first);
+}
+
+static void report_output(const bg__poison *poison, size_t number, const bg__poison_bytes *bytes,
+                          const bg__poison_count *count)
+{
+    bg__field_tensor field = {0};
+    const bg__call *call;
+    char name[80];
+    size_t first = 0;
+
+    while (!bg__poison_is_unwritten(bytes, first))
+        first++;
+    call = find_writer(poison->graph, bytes->address + first * bytes->element, &field);
+    snprintf(name, sizeof name, "outputs[%zu], which no op call has as an output,", number);
+    bg__poison_report_unwritten(poison, call, call != NULL ? field.name : name, bytes, count);
+}
+
+/* Elements that two replays with one pattern leave different tell nothing. */
+static bool is_repeatable(const bg__poison_bytes *bytes, const unsigned char *first)
+{
+    return memcmp(bytes->held[BG__ONES], first, bytes->bytes) == 0;
+}
+
+/* Once more with the first pattern: *differs stays where an output is the same as then. */
+static bg_status repeat(const bg__poison *poison, bg__poison_bytes *outputs, size_t count, bool *differs)
+{
+    unsigned char **firsts = calloc(count + 1, sizeof *firsts);
+    bg_status status;
+
+    if (firsts == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", count);
+    for (size_t i = 0; i < count; i++) {
+        firsts[i] = outputs[i].held[BG__ONES];
+        outputs[i].held[BG__ONES] = NULL;
+    }
+    BG__TRY(replay(poison, BG__ONES, outputs, count));
+    *differs = false;
+    for (size_t i = 0; i < count; i++) {
+        bg__poison_count found = bg__poison_compare(&outputs[i]);
+        if (found.differing == 0)
+            continue;
+        if (is_repeatable(&outputs[i], firsts[i])) {
+            *differs = true;
+            continue;
+        }
+        bg__report_add(poison->report, "not-repeatable", BG_NOTE, NULL, (const void *)outputs[i].address,
+                       "give what the graph keeps from replay to replay as a BG_INOUT tensor; sums by atomics may also "
+                       "differ",
+                       "outputs[%zu] differs between two replays that begin alike; whether it depends on what "
+                       "nobody wrote is not known",
+                       i);
+    }
+done:
+    for (size_t i = 0; i < count; i++)
+        free(firsts[i]);
+    free(firsts);
+    return status;
+}
+
+static bg_status check_all(const bg__poison *poison, bg__poison_bytes *outputs, size_t count)
+{
+    bool differs = false, found = false;
+    bg_status status = BG_OK;
+
+    for (int p = 0; p < BG__PATTERNS; p++)
+        BG__TRY(replay(poison, (bg__pattern)p, outputs, count));
+    for (size_t i = 0; i < count; i++) {
+        bg__poison_count changed = bg__poison_compare(&outputs[i]);
+        differs |= changed.differing > 0;
+        if (changed.unwritten > 0)
+            report_output(poison, i, &outputs[i], &changed);
+    }
+    if (differs)
+        BG__TRY(repeat(poison, outputs, count, &differs));
+    if (!differs)
+        goto done;
+    BG__TRY(bg__poison_find_call(poison, &found));
+    if (!found)
+        bg__report_add(poison->report, "reads-unwritten", BG_FAULT, NULL, NULL,
+                       "call the work as ops (BG_OP), so that it can be named",
+                       "the outputs differ with what was in memory that nobody had written (scratch, padding, released "
+                       "blocks, outputs before they are written), but those of no single op call do");
+done:
+    return status;
+}
+
+static bg_status prepare(bg__poison *poison, bg__poison_bytes *bytes, const bg_tensor *outputs, size_t count)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__footprint *f = &poison->footprint;
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__wait_for_device("bg_check_poison")); /* what uses the tensors, on any stream */
+    BG__TRY(bg__footprint_take(f, poison->graph));
+    BG__TRY(bg__spans_add_all(&poison->poisoned, &f->unread));
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t begin = (uintptr_t)outputs[i].data, end = begin + bg_tensor_bytes(&outputs[i]);
+        bytes[i] = (bg__poison_bytes){begin, end - begin, bg_dtype_bytes(outputs[i].dtype), {NULL}};
+        BG__TRY(bg__spans_add(&f->all, begin, end));
+        BG__TRY(bg__spans_add_rest(&poison->poisoned, begin, end, &f->state));
+    }
+    BG__TRY(bg__image_take(&poison->image, &f->all, poison->stream));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t count, cudaStream_t stream,
+                          bg_report **report)
+{
+    bg__poison poison = {.graph = graph, .stream = stream};
+    bg__poison_bytes *bytes = NULL;
+    bg_status status, restored;
+    char text[1024];
+
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(graph);
+    bg__pending_note();
+    if (stream == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_check_poison: stream is NULL; create a stream and use that");
+    BG__TRY(check_outputs(outputs, count));
+    BG__TRY(bg__report_create(&poison.report, "poison", graph->name));
+    bytes = calloc(count + 1, sizeof *bytes);
+    if (bytes == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", count);
+        goto done;
+    }
+    BG__TRY(bg__check_addresses(graph, poison.report));
+    if (bg_report_count(poison.report) == 0) { /* else a replay would touch memory of others */
+        BG__TRY(prepare(&poison, bytes, outputs, count));
+        BG__TRY(check_all(&poison, bytes, count));
+    }
+done:
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    restored = bg__image_restore(&poison.image, NULL, stream);
+    if (status == BG_OK)
+        status = restored;
+    else
+        bg__fail_restore(text);
+    if (status == BG_OK) {
+        *report = poison.report;
+        poison.report = NULL;
+    }
+    for (size_t i = 0; bytes != NULL && i < count; i++)
+        bg__poison_free(&bytes[i]);
+    free(bytes);
+    bg__image_free(&poison.image);
+    bg__spans_free(&poison.poisoned);
+    bg__footprint_free(&poison.footprint);
+    bg_report_destroy(poison.report);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* Replays with patterns in what nobody should read. */
+#ifndef BG_DEBUG_POISON_H
+#define BG_DEBUG_POISON_H
+
+#include "debug/report/report.h"
+#include "debug/memory/spans.h"
+
+/* What the tensors of a graph's calls mean for one pass. Starts zeroed. */
+typedef struct bg__footprint {
+    bg__spans all;     /* what the graph's calls are given, and its own memory */
+    bg__spans state;   /* read by a call before any call has written it */
+    bg__spans written; /* by some call */
+    bg__spans unread;  /* what nobody may read before it is written */
+} bg__footprint;
+bg_status bg__footprint_take(bg__footprint *footprint, const bg_graph *graph);
+void bg__footprint_free(bg__footprint *footprint);
+
+/* The arguments of a call as far as they are known: of an eager one those of its next replay; NULL: not. */
+const void *bg__poison_args(const bg_graph *graph, const bg__call *call);
+
+/* A replay with each pattern: of bytes that begin at address, what they held after each. */
+typedef struct bg__poison_bytes {
+    uintptr_t address;
+    size_t bytes, element; /* element: of the dtype */
+    unsigned char *held[BG__PATTERNS];
+} bg__poison_bytes;
+/* Reads them from the device, after the replay with that pattern. */
+bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream);
+void bg__poison_free(bg__poison_bytes *bytes);
+/* Elements that are the pattern of their place each time, and those that differ in some other way. */
+typedef struct bg__poison_count {
+    size_t elements, unwritten, differing;
+} bg__poison_count;
+bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes);
+bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element);
+
+/* One check. */
+typedef struct bg__poison {
+    bg_graph *graph;
+    cudaStream_t stream;
+    bg_report *report;
+    bg__footprint footprint;
+    bg__image image;
+    bg__spans poisoned;
+} bg__poison;
+/* All as it was, but for the pattern. */
+bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern);
+void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,
+                                 const bg__poison_bytes *bytes, const bg__poison_count *count);
+
+/* Names the first call at fault, by replays that step (poison_calls.c). *found: there is one. */
+bg_status bg__poison_find_call(const bg__poison *poison, bool *found);
+
+#endif

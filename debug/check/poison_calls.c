@@ -1,0 +1,210 @@
+/* Which call is the first whose outputs depend on what nobody wrote: replays that step, with each pattern. */
+#include "poison.h"
+
+#include <stdlib.h>
+
+#include "debug/step/step.h"
+#include "debug/memory/tensors.h"
+
+/* An output of a call, as it was when the call had run. */
+typedef struct record {
+    const bg__call *call;
+    const void *args;
+    char name[96];
+    bg__poison_bytes bytes;
+} record;
+
+typedef struct recording {
+    const bg__poison *poison;
+    bg__pattern pattern;
+    record *list;
+    size_t count, capacity;
+    size_t next;  /* of this replay */
+    bool strayed; /* this replay does other calls than the first one */
+} recording;
+
+static bg_status grow(recording *r)
+{
+    size_t wanted = r->capacity ? 2 * r->capacity : 64;
+    record *larger;
+    if (r->count < r->capacity)
+        return BG_OK;
+    larger = realloc(r->list, wanted * sizeof *larger);
+    if (larger == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs of calls", wanted);
+    r->list = larger;
+    r->capacity = wanted;
+    return BG_OK;
+}
+
+static bg_status record_output(recording *r, const bg__call *call, const void *args, const bg__field_tensor *t)
+{
+    uintptr_t address = (uintptr_t)t->tensor->data;
+    size_t bytes = bg_tensor_bytes(t->tensor);
+    bg_status status;
+    bool reached;
+    record *at;
+
+    BG__TRY(bg__tensor_reach(t->tensor, &reached));
+    if (!reached || r->strayed)
+        goto done;
+    if (r->pattern == 0) {
+        BG__TRY(grow(r));
+        at = &r->list[r->count++];
+        *at = (record){.call = call, .args = args, .bytes = {address, bytes, bg_dtype_bytes(t->tensor->dtype), {NULL}}};
+        snprintf(at->name, sizeof at->name, "%s", t->name);
+    } else {
+        at = &r->list[r->next];
+        r->strayed =
+            r->next == r->count || at->call != call || at->bytes.address != address || at->bytes.bytes != bytes;
+        if (r->strayed)
+            goto done;
+    }
+    r->next++;
+    BG__TRY(bg__poison_read(&at->bytes, r->pattern, r->poison->stream));
+done:
+    return status;
+}
+
+static bg_status record_call(void *user, const bg__call *call, const void *args, bool late)
+{
+    recording *r = user;
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    (void)late; /* the same in each replay */
+    while (bg__field_tensor_next(call->op, args, &t))
+        if (t.output)
+            BG__TRY(record_output(r, call, args, &t));
+done:
+    return status;
+}
+
+static bg_status replay(recording *r, bg__pattern pattern)
+{
+    const bg__walk_options options = {.after = record_call, .user = r};
+    bg_graph *graph = r->poison->graph;
+    bg__walk_end end = {.early = false};
+    bg_report *unused = NULL;
+    bg_status status;
+
+    r->pattern = pattern;
+    r->next = 0;
+    BG__TRY(bg__report_create(&unused, "step", graph->name));
+    BG__TRY(bg__poison_prepare(r->poison, pattern));
+    BG__TRY(bg__replay_enter(graph, r->poison->stream));
+    status = bg__walk(graph, r->poison->stream, &options, unused, &end);
+    if (status == BG_OK && end.early)
+        status = bg__fail(end.what, "with what nobody should read overwritten, %s", end.text);
+    status = bg__replay_leave(graph, r->poison->stream, status);
+done:
+    bg_report_destroy(unused);
+    return status;
+}
+
+/* The latest output before the call that was not written whole, where the call reads it. */
+static const record *find_unwritten_input(const recording *r, size_t before)
+{
+    const bg__call *call = r->list[before].call;
+    const record *found = NULL;
+    bg__field_tensor t = {0};
+
+    while (bg__field_tensor_next(call->op, r->list[before].args, &t)) {
+        uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
+        for (size_t i = before; t.input && i-- > 0;) {
+            const bg__poison_bytes *b = &r->list[i].bytes;
+            size_t element = 0;
+            if (r->list[i].call == call || b->address >= end || begin >= b->address + b->bytes)
+                continue;
+            while (element < b->bytes / b->element &&
+                   (b->address + element * b->element < begin || b->address + element * b->element >= end ||
+                    !bg__poison_is_unwritten(b, element)))
+                element++;
+            if (element < b->bytes / b->element && (found == NULL || &r->list[i] > found))
+                found = &r->list[i];
+            break; /* the latest writer counts */
+        }
+    }
+    return found;
+}
+
+/* The call that an input comes from, if that call left no node in the capture. One that had nothing to do with what it
+ * got in place is not where it comes from. */
+static const bg__call *find_idle_writer(const recording *r, const bg__call *reader, const bg_tensor *input)
+{
+    const bg_graph *graph = r->poison->graph;
+    const bg__call *found = NULL;
+
+    for (const bg__call *call = bg__call_next(&graph->root); call != NULL && call != reader;
+         call = bg__call_next(call)) {
+        const void *args = bg__poison_args(graph, call);
+        bg__field_tensor t = {0};
+        while (args != NULL && call != reader->parent && bg__field_tensor_next(call->op, args, &t))
+            if (t.output && !(t.input && bg__call_is_idle(call)) && bg__tensor_overlaps(t.tensor, input))
+                found = call;
+    }
+    return found != NULL && bg__call_is_idle(found) ? found : NULL;
+}
+
+static bool report_idle(const recording *r, const record *at)
+{
+    bg__field_tensor t = {0};
+    while (bg__field_tensor_next(at->call->op, at->args, &t)) {
+        const bg__call *idle = t.input ? find_idle_writer(r, at->call, t.tensor) : NULL;
+        if (idle == NULL)
+            continue;
+        bg__report_add(r->poison->report, "unwritten-output", BG_FAULT, idle, t.tensor->data,
+                       "launch the work on the stream that the body is given (BG_CHECK_LEAKS names all such calls)",
+                       "%s has no work in the graph, but %s reads its output, as %s: it holds what was there before "
+                       "the replay",
+                       idle->name, at->call->name, t.name);
+        return true;
+    }
+    return false;
+}
+
+static bool report_first(const recording *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        const record *at = &r->list[i], *cause;
+        bg__poison_count count;
+        if (at->bytes.held[BG__PATTERNS - 1] == NULL)
+            return false; /* what follows has not been seen with each pattern */
+        count = bg__poison_compare(&at->bytes);
+        if (count.differing == 0)
+            continue;
+        cause = find_unwritten_input(r, i);
+        if (cause != NULL) {
+            count = bg__poison_compare(&cause->bytes);
+            bg__poison_report_unwritten(r->poison, cause->call, cause->name, &cause->bytes, &count);
+            return true;
+        }
+        if (report_idle(r, at))
+            return true;
+        bg__report_add(r->poison->report, "reads-unwritten", BG_FAULT, at->call, (const void *)at->bytes.address,
+                       "look for scratch (bg_scratch) that is read before it is written, and for reads beyond the "
+                       "ends of the inputs",
+                       "%s of %s differs in %zu of its %zu elements with what was in memory that nobody had written "
+                       "(scratch, padding, released blocks, outputs before they are written), and the call's inputs "
+                       "do not",
+                       at->name, at->call->name, count.differing, count.elements);
+        return true;
+    }
+    return false;
+}
+
+bg_status bg__poison_find_call(const bg__poison *poison, bool *found)
+{
+    recording r = {.poison = poison};
+    bg_status status = BG_OK;
+
+    *found = false;
+    for (int p = 0; p < BG__PATTERNS; p++)
+        BG__TRY(replay(&r, (bg__pattern)p));
+    *found = report_first(&r);
+done:
+    for (size_t i = 0; i < r.count; i++)
+        bg__poison_free(&r.list[i].bytes);
+    free(r.list);
+    return status;
+}

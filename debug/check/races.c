@@ -1,0 +1,232 @@
+/* Two calls of a segment that touch the same bytes, one of them to write, and that nothing orders: a join or wait is
+ * missing. By the calls' tensors and the graph's edges, so that it is found whichever of them came first in a replay.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "debug/graph/layout.h"
+#include "debug/memory/tensors.h"
+
+typedef struct access {
+    const bg__call *call;
+    uintptr_t begin, end;
+    bool write;
+    char name[96];
+} access;
+
+typedef struct search {
+    const bg_graph *graph;
+    bg_report *report;
+    bg__layout layout;
+    bool *works;              /* of each node: it touches memory */
+    unsigned long *ancestors; /* a row of bits for each node */
+    size_t words;             /* of a row */
+    access *list;             /* those that a later call has yet to be compared with */
+    size_t count, capacity;
+} search;
+
+enum { BITS = sizeof(unsigned long) * CHAR_BIT, NODES_MAX = 1 << 15 /* of a segment: 128 MiB of ancestors */ };
+
+static void clear(search *s)
+{
+    bg__layout_free(&s->layout);
+    free(s->works);
+    free(s->ancestors);
+    s->works = NULL;
+    s->ancestors = NULL;
+    s->count = 0;
+}
+
+/* ---- order ---- */
+
+static bool is_chain(const bg__layout *l)
+{
+    if (l->edges + 1 != l->count)
+        return l->count == 0;
+    for (size_t i = 0; i + 1 < l->count; i++)
+        if (l->first_edge[i + 1] - l->first_edge[i] != 1 || l->edge_to[l->first_edge[i]] != i + 1)
+            return false;
+    return true;
+}
+
+/* As captures make them; a program may add other edges. */
+static bool is_in_order(const bg__layout *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++)
+            if (l->edge_to[e] <= i)
+                return false;
+    return true;
+}
+
+static bool touches_memory(enum cudaGraphNodeType type)
+{
+    switch (type) {
+    case cudaGraphNodeTypeKernel:
+    case cudaGraphNodeTypeMemcpy:
+    case cudaGraphNodeTypeMemset:
+    case cudaGraphNodeTypeHost:
+    case cudaGraphNodeTypeGraph:
+    case cudaGraphNodeTypeConditional: return true;
+    default: return false;
+    }
+}
+
+static void find_ancestors(search *s)
+{
+    const bg__layout *l = &s->layout;
+    for (size_t i = 0; i < l->count; i++) {
+        const unsigned long *row = s->ancestors + i * s->words;
+        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++) {
+            unsigned long *to = s->ancestors + l->edge_to[e] * s->words;
+            for (size_t w = 0; w <= i / BITS; w++)
+                to[w] |= row[w];
+            to[i / BITS] |= 1ul << i % BITS;
+        }
+    }
+}
+
+/* *forks: calls of the segment may run at the same time. */
+static bg_status read_segment(search *s, int segment, bool *forks)
+{
+    bg__layout *l = &s->layout;
+    bg_status status;
+
+    BG__TRY(bg__layout_read(l, s->graph->segments[segment].graph));
+    *forks = !is_chain(l) && l->count <= NODES_MAX && is_in_order(l);
+    if (!*forks)
+        goto done;
+    s->words = (l->count + BITS - 1) / BITS;
+    s->works = calloc(l->count, sizeof *s->works);
+    s->ancestors = calloc(l->count * s->words, sizeof *s->ancestors);
+    if (s->works == NULL || s->ancestors == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the order of %zu nodes", l->count);
+        goto done;
+    }
+    for (size_t i = 0; i < l->count; i++) {
+        enum cudaGraphNodeType type;
+        BG__TRY_CUDA(cudaGraphNodeGetType(l->nodes[i], &type));
+        s->works[i] = touches_memory(type);
+    }
+    find_ancestors(s);
+done:
+    return status;
+}
+
+/* Whether all work of a comes before all of b. */
+static bool is_before(const search *s, const bg__call *a, const bg__call *b)
+{
+    for (long to = b->first_node; to < b->end_node; to++)
+        for (long from = a->first_node; s->works[to] && from < a->end_node; from++)
+            if (s->works[from] && (s->ancestors[(size_t)to * s->words + (size_t)from / BITS] >> from % BITS & 1) == 0)
+                return false;
+    return true;
+}
+
+/* ---- accesses ---- */
+
+static const char *file_of(const bg__call *call)
+{
+    return call->site.file != NULL ? call->site.file : "unknown file";
+}
+
+static void tell(const search *s, const access *one, const access *other)
+{
+    uintptr_t begin = one->begin > other->begin ? one->begin : other->begin;
+    uintptr_t end = one->end < other->end ? one->end : other->end;
+    bg__report_add(
+        s->report, "race", BG_WARNING, other->call, (const void *)begin,
+        "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
+        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, which %s, and not all work of one call "
+        "comes before that of the other",
+        other->name, other->call->name, one->name, one->call->name, file_of(one->call), one->call->site.line,
+        (size_t)(end - begin), (void *)begin,
+        one->write && other->write ? "both write"
+        : other->write             ? "the first writes"
+                                   : "the second writes");
+}
+
+/* What a write covers, or a read of the same bytes, need not be looked at again: who comes after this one comes after
+ * that one, too. */
+static bool replaces(const access *one, const access *earlier)
+{
+    return one->begin <= earlier->begin && earlier->end <= one->end && (one->write || !earlier->write);
+}
+
+static void compare(search *s, const access *one)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const access *earlier = &s->list[i];
+        bool share = earlier->call != one->call && earlier->begin < one->end && one->begin < earlier->end;
+        bool clash = share && (earlier->write || one->write), covers = share && replaces(one, earlier);
+        bool before = (clash || covers) && is_before(s, earlier->call, one->call);
+        if (clash && !before)
+            tell(s, earlier, one);
+        if (!before || !covers)
+            s->list[kept++] = *earlier;
+    }
+    s->count = kept;
+}
+
+static bg_status add(search *s, const access *one)
+{
+    if (s->count == s->capacity) {
+        size_t capacity = 2 * s->capacity + 64;
+        access *larger = realloc(s->list, capacity * sizeof *larger);
+        if (larger == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu tensors", capacity);
+        s->list = larger;
+        s->capacity = capacity;
+    }
+    s->list[s->count++] = *one;
+    return BG_OK;
+}
+
+static bg_status look_at(search *s, const bg__call *call)
+{
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    while (bg__field_tensor_next(call->op, call->kept, &t)) {
+        access one = {.call = call, .begin = (uintptr_t)t.tensor->data, .write = t.output};
+        one.end = one.begin + bg_tensor_bytes(t.tensor);
+        if (one.begin == 0 || one.end == one.begin)
+            continue;
+        memcpy(one.name, t.name, sizeof one.name);
+        compare(s, &one);
+        BG__TRY(add(s, &one));
+    }
+done:
+    return status;
+}
+
+/* The tensors of a call with others inside are those others'. */
+static bool is_looked_at(const search *s, const bg__call *call, int segment)
+{
+    return !call->eager && call->child == NULL && call->kept != NULL && call->segment == segment &&
+           call->end_segment == segment && call->first_node >= 0 && call->end_node > call->first_node &&
+           (size_t)call->end_node <= s->layout.count;
+}
+
+bg_status bg__check_races(bg_graph *graph, bg_report *report)
+{
+    search s = {.graph = graph, .report = report};
+    bg_status status = BG_OK;
+
+    for (int segment = 0; segment < graph->segment_count && graph->root.child != NULL; segment++) {
+        bool forks;
+        BG__TRY(read_segment(&s, segment, &forks));
+        for (const bg__call *call = bg__call_next(&graph->root); call != NULL && forks; call = bg__call_next(call))
+            if (is_looked_at(&s, call, segment))
+                BG__TRY(look_at(&s, call));
+        clear(&s);
+    }
+done:
+    clear(&s);
+    free(s.list);
+    return status;
+}

@@ -1,0 +1,301 @@
+/* The same pass captured twice: what differs is frozen in a graph. Here the captures, and which calls of one are those
+ * of the other. */
+#include "recapture.h"
+
+#include "leaks.h"
+#include "poison.h"
+
+#include <breakgraph/check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- capture ---- */
+
+/* Gaps in structs hold what the stack held: let that be the same in both passes. */
+__attribute__((noinline)) static void clear_stack(void)
+{
+    volatile char room[1 << 15];
+    for (size_t i = 0; i < sizeof room; i++)
+        room[i] = 0;
+}
+
+static bg_status run_forward(bg_forward forward, void *user, cudaStream_t stream)
+{
+    char hidden = bg__fail_hide();
+    bg_status status;
+
+    clear_stack();
+    status = forward(user, stream);
+    bg__pending_note(); /* it may have left an error of its own */
+    if (status != BG_OK && bg_last_error()[0] == '\0')
+        bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
+    bg__fail_unhide(hidden);
+    return status;
+}
+
+static bg_status capture_pass(bg_graph **graph, const char *name, const bg__twice_pass *pass)
+{
+    bg_capture_options options = pass->options;
+    bg_capture *capture = NULL;
+    char text[1024];
+    bg_status status;
+
+    options.name = name;
+    options.launch_segments = false;
+    options.debug = BG_DEBUG_OFF; /* what runs eagerly has no nodes to compare */
+    options.check = BG_REPLAY_CHECK_OFF;
+    status = bg_capture_begin(&capture, pass->stream, &options);
+    if (status != BG_OK)
+        return status;
+    status = run_forward(pass->forward, pass->user, pass->stream);
+    if (status == BG_OK)
+        return bg_capture_end(capture, graph);
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    bg_capture_abort(capture);
+    bg__fail_restore(text);
+    return status;
+}
+
+/* ---- one side ---- */
+
+/* Calls come right before those in their bodies. */
+static size_t find_parent(const bg__side *side, const bg__call *call)
+{
+    size_t i = call->parent == &side->graph->root ? 0 : side->call_count;
+    while (i-- > 1)
+        if (side->calls[i].call == call->parent)
+            return i;
+    return 0;
+}
+
+static bg_status list_calls(bg__side *side)
+{
+    size_t count = 1;
+
+    for (const bg__call *call = bg__call_next(&side->graph->root); call != NULL; call = bg__call_next(call))
+        count++;
+    side->calls = calloc(count, sizeof *side->calls);
+    if (side->calls == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
+    side->calls[side->call_count++].pair = 0;
+    for (const bg__call *call = bg__call_next(&side->graph->root); call != NULL; call = bg__call_next(call))
+        side->calls[side->call_count++] = (bg__side_call){
+            .call = call, .args = bg__poison_args(side->graph, call), .parent = find_parent(side, call), .pair = -1};
+    return BG_OK;
+}
+
+/* A node's call is, as a rule, that of the node before it or one soon after. */
+static size_t find_call(const bg__side *side, const bg__call *call, size_t near)
+{
+    for (size_t i = near; i < side->call_count; i++)
+        if (side->calls[i].call == call)
+            return i;
+    for (size_t i = 0; i < near; i++)
+        if (side->calls[i].call == call)
+            return i;
+    return 0;
+}
+
+static bg_status list_nodes(bg__side *side)
+{
+    size_t *owner, *next, call = 0;
+
+    side->room = calloc(2 * side->nodes.count + 1, sizeof *side->room);
+    if (side->room == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", side->nodes.count);
+    owner = side->room + side->nodes.count;
+    for (size_t i = 0; i < side->nodes.count; i++) {
+        call = side->nodes.node[i].call != NULL ? find_call(side, side->nodes.node[i].call, call) : 0;
+        owner[i] = call;
+        side->calls[call].count += !side->nodes.node[i].writeback;
+    }
+    next = side->room;
+    for (size_t i = 0; i < side->call_count; i++) {
+        side->calls[i].nodes = next;
+        next += side->calls[i].count;
+        side->calls[i].count = 0;
+    }
+    for (size_t i = 0; i < side->nodes.count; i++) {
+        bg__side_call *of = &side->calls[owner[i]];
+        if (!side->nodes.node[i].writeback) /* the library's: whether it is a node depends on what comes next */
+            of->nodes[of->count++] = i;
+    }
+    return BG_OK;
+}
+
+static bg_status list_blocks(bg__side *side)
+{
+    size_t count = 0;
+
+    for (size_t i = 1; i < side->call_count; i++)
+        count += (size_t)side->calls[i].call->own.count;
+    side->blocks = calloc(count + 1, sizeof *side->blocks);
+    if (side->blocks == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu blocks", count);
+    for (size_t i = 1; i < side->call_count; i++) {
+        const bg__memory *memory = &side->calls[i].call->own;
+        for (int b = 0; b < memory->count; b++)
+            side->blocks[side->block_count++] =
+                (bg__side_block){.where = {(uintptr_t)memory->blocks[b].ptr, memory->blocks[b].bytes, 0},
+                                 .call = i,
+                                 .kind = memory->blocks[b].kind,
+                                 .slot = memory->blocks[b].slot};
+    }
+    return BG_OK;
+}
+
+static bg_status take_side(bg__side *side, const char *name, const bg__twice_pass *pass)
+{
+    bg_status status;
+
+    BG__TRY(capture_pass(&side->graph, name, pass));
+    BG__TRY(bg__nodes_note(side->graph)); /* before anything is freed */
+    BG__TRY(bg__nodes_notes(side->graph, &side->notes));
+    BG__TRY(bg__nodes_take(side->graph, &side->nodes));
+    BG__TRY(bg__nodes_own_memory(&side->nodes, &side->own));
+    BG__TRY(list_calls(side));
+    BG__TRY(list_nodes(side));
+    BG__TRY(list_blocks(side));
+done:
+    return status;
+}
+
+static void free_side(bg__side *side)
+{
+    free(side->calls);
+    free(side->blocks);
+    free(side->room);
+    bg__allocations_free(&side->own);
+    bg__nodes_free(&side->nodes);
+    bg_graph_destroy(side->graph);
+}
+
+/* ---- which calls are which ---- */
+
+/* What is in the bodies of other calls is not the same, whatever it is. */
+static bool is_same_call(const bg__twice *twice, size_t i, size_t j)
+{
+    const bg__side_call *a = &twice->side[0].calls[i], *b = &twice->side[1].calls[j];
+    const bg_site *x = &a->call->site, *y = &b->call->site;
+    if (a->call->op != b->call->op || a->call->eager != b->call->eager || x->line != y->line ||
+        twice->side[0].calls[a->parent].pair != (long)b->parent)
+        return false;
+    return x->file == y->file || (x->file != NULL && y->file != NULL && strcmp(x->file, y->file) == 0);
+}
+
+/* The nearest place from which both go on alike; the ends, where there is none. */
+static void find_meeting(const bg__twice *twice, size_t *i, size_t *j)
+{
+    const bg__side *a = &twice->side[0], *b = &twice->side[1];
+    size_t left = a->call_count - *i, right = b->call_count - *j;
+
+    for (size_t steps = 1; steps < left + right; steps++) {
+        for (size_t k = steps < left ? steps + 1 : left; k-- > 0;) {
+            size_t l = steps - k;
+            if (k < left && l < right && is_same_call(twice, *i + k, *j + l)) {
+                *i += k;
+                *j += l;
+                return;
+            }
+        }
+    }
+    *i = a->call_count;
+    *j = b->call_count;
+}
+
+static void pair_calls(bg__twice *twice)
+{
+    bg__side *a = &twice->side[0], *b = &twice->side[1];
+    size_t i = 1, j = 1;
+
+    while (i < a->call_count && j < b->call_count) {
+        if (is_same_call(twice, i, j)) {
+            a->calls[i].pair = (long)j;
+            b->calls[j].pair = (long)i;
+            i++;
+            j++;
+        } else {
+            find_meeting(twice, &i, &j);
+        }
+    }
+}
+
+/* Calls without a pair; those inside of one, which have none either, go without saying. */
+static void report_lone(bg__twice *twice, int which)
+{
+    const bg__side *side = &twice->side[which];
+    for (size_t i = 1; i < side->call_count; i++) {
+        const bg__side_call *call = &side->calls[i];
+        if (call->pair >= 0 || side->calls[call->parent].pair < 0)
+            continue;
+        twice->flow_differs = true;
+        bg__report_add(twice->report, "frozen-control-flow", BG_FAULT, call->call, NULL,
+                       "decide on the device, or in an eager op, or capture one graph for each case",
+                       "%s is called in the %s capture alone; a replay does what the capture did", call->call->name,
+                       which == 0 ? "first" : "second");
+    }
+}
+
+static void report_breaks(bg__twice *twice)
+{
+    const bg_graph *a = twice->side[0].graph, *b = twice->side[1].graph;
+    if (twice->flow_differs || (a->segment_count == b->segment_count && a->breaks == b->breaks))
+        return;
+    twice->flow_differs = true;
+    bg__report_add(twice->report, "frozen-control-flow", BG_FAULT, NULL, NULL,
+                   "break in the same places in each pass, or capture one graph for each case",
+                   "the pass has %d segment%s and %d break%s in the first capture, %d and %d in the second",
+                   a->segment_count, a->segment_count == 1 ? "" : "s", a->breaks, a->breaks == 1 ? "" : "s",
+                   b->segment_count, b->breaks);
+}
+
+bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user), bg_report **report)
+{
+    bg__twice twice = {.report = NULL};
+    bg__leaks *leaks = NULL;
+    char text[1024];
+    bg_status status, ended;
+
+    BG__TRY(bg__report_create(&twice.report, "twice", "the forward pass"));
+    BG__TRY(take_side(&twice.side[0], "the first capture", pass));
+    if (change != NULL)
+        change(pass->user);
+    BG__TRY(bg__leaks_begin(&leaks, twice.side[0].graph, pass->stream));
+    status = take_side(&twice.side[1], "the second capture", pass);
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    ended = bg__leaks_end(leaks, status == BG_OK ? twice.report : NULL);
+    if (status != BG_OK) {
+        if (ended != BG_OK)
+            bg__warn("after a capture that failed: %s", bg_last_error());
+        bg__fail_restore(text);
+        goto done;
+    }
+    BG__TRY(ended);
+    pair_calls(&twice);
+    report_lone(&twice, 0);
+    report_lone(&twice, 1);
+    report_breaks(&twice);
+    for (size_t i = 0; i < twice.side[0].call_count; i++)
+        if (twice.side[0].calls[i].pair >= 0)
+            bg__twice_compare(&twice, i, (size_t)twice.side[0].calls[i].pair);
+    *report = twice.report;
+    twice.report = NULL;
+done:
+    free_side(&twice.side[0]);
+    free_side(&twice.side[1]);
+    bg_report_destroy(twice.report);
+    return status;
+}
+
+bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
+                         bg_report **report)
+{
+    const bg__twice_pass pass = {forward, user, stream, BG_CAPTURE_OPTIONS_INIT};
+
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(forward);
+    bg__pending_note();
+    return bg__check_twice(&pass, change, report);
+}

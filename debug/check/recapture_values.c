@@ -1,0 +1,399 @@
+/* The nodes and arguments of two calls that are the same call in two captures. */
+#include <stdio.h>
+#include <string.h>
+
+#include "recapture.h"
+
+static const char *const value_advice =
+    "pass it through device memory, or to an eager op, or capture one graph for each value";
+static const char *const pointer_advice = "use the same memory in each pass: allocate it before, or from the graph's "
+                                          "pool";
+static const char *const flow_advice = "decide on the device, or in an eager op, or capture one graph for each case";
+
+/* ---- which field ---- */
+
+typedef struct difference {
+    bg__twice *twice;
+    const bg__side_call *calls[2];
+    const bg__node *nodes[2]; /* NULL: in the arguments */
+    const char *what;         /* "parameter 2", "its source" */
+    bool pointer, sure;
+    size_t bytes; /* of the values; 0: there are none to print */
+    const void *values[2];
+} difference;
+
+static uint64_t word_of(const void *value, size_t bytes)
+{
+    uint64_t word = 0;
+    memcpy(&word, value, bytes < sizeof word ? bytes : sizeof word);
+    return word;
+}
+
+static bool is_tensor(const bg_field *field)
+{
+    return field->role != BG_ROLE_VALUE;
+}
+
+static bool tensor_moved(const bg__twice *twice, const bg_tensor *x, const bg_tensor *y)
+{
+    bg__meaning first = bg__mean(&twice->side[0], (uintptr_t)x->data);
+    bg__meaning second = bg__mean(&twice->side[1], (uintptr_t)y->data);
+    return !bg__is_same_meaning(twice, &first, &second);
+}
+
+/* A tensor counts by its address and shape: what lies behind its rank is no part of it. */
+static bool tensor_differs(const bg__twice *twice, const bg_tensor *x, const bg_tensor *y)
+{
+    return !bg__tensor_has_shape(x, y) || tensor_moved(twice, x, y);
+}
+
+static bool field_differs(const bg__twice *twice, const bg_field *field, const void *a, const void *b)
+{
+    const bg_tensor *x = a, *y = b;
+    if (!is_tensor(field))
+        return memcmp(a, b, field->size) != 0;
+    for (size_t i = 0; i < field->size / sizeof *x; i++)
+        if (tensor_differs(twice, &x[i], &y[i]))
+            return true;
+    return false;
+}
+
+/* Whether the value that a node got is the field's, in both captures. */
+static bool holds_value(const difference *d, const bg_field *field)
+{
+    size_t bytes = is_tensor(field) ? sizeof(void *) : field->size;
+    for (int i = 0; i < 2; i++) {
+        const char *args = d->calls[i]->args;
+        if (bytes > d->bytes || d->values[i] == NULL || memcmp(args + field->offset, d->values[i], bytes) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The field that differs and holds the value, or else the first that differs; NULL: none does. */
+static const bg_field *find_field(const difference *d, bool *exact)
+{
+    const char *a = d->calls[0]->args, *b = d->calls[1]->args;
+    const bg_field *found = NULL;
+
+    *exact = false;
+    if (a == NULL || b == NULL)
+        return NULL;
+    for (uint32_t i = 0; i < d->calls[0]->call->op->field_count; i++) {
+        const bg_field *field = &d->calls[0]->call->op->fields[i];
+        if (!field_differs(d->twice, field, a + field->offset, b + field->offset))
+            continue;
+        if (holds_value(d, field)) {
+            *exact = true;
+            return field;
+        }
+        if (found == NULL)
+            found = field;
+    }
+    return found;
+}
+
+/* ---- findings ---- */
+
+/* Whether somebody may have meant this: most integers are no such number. */
+static bool is_plausible(double real)
+{
+    double size = real < 0 ? -real : real;
+    return size > 1e-12 && size < 1e12;
+}
+
+static const char *value_text(const void *value, size_t bytes, bool pointer, char *text, size_t room)
+{
+    float single = 0;
+    double real = 0;
+    int number;
+
+    if (bytes == sizeof single && !pointer) {
+        memcpy(&single, value, sizeof single);
+        memcpy(&number, value, sizeof number);
+        if (is_plausible((double)single))
+            snprintf(text, room, "%d (as float %g)", number, (double)single);
+        else
+            snprintf(text, room, "%d", number);
+    } else if (bytes == sizeof real && !pointer) {
+        memcpy(&real, value, sizeof real);
+        if (is_plausible(real))
+            snprintf(text, room, "%lld (as double %g)", (long long)word_of(value, bytes), real);
+        else
+            snprintf(text, room, "%lld", (long long)word_of(value, bytes));
+    } else {
+        snprintf(text, room, "0x%llx", (unsigned long long)word_of(value, bytes));
+    }
+    return text;
+}
+
+static void report(const difference *d)
+{
+    const char *kind = d->pointer ? "unstable-pointer" : "frozen-value";
+    const char *advice = d->pointer ? pointer_advice : value_advice;
+    const bg__call *call = d->calls[0]->call;
+    char values[2][64], label[512] = "the arguments";
+    bg_severity severity;
+    bool exact = false;
+    const bg_field *field = call != NULL ? find_field(d, &exact) : NULL;
+
+    severity = d->sure || field != NULL ? BG_FAULT : BG_WARNING;
+    for (int i = 0; i < 2; i++)
+        value_text(d->values[i], d->bytes, d->pointer, values[i], sizeof values[i]);
+    if (d->nodes[0] != NULL)
+        bg__node_label(&d->twice->side[0].nodes, d->nodes[0], label, sizeof label);
+    if (exact) {
+        bg__report_add(d->twice->report, kind, severity, call, NULL, advice,
+                       "field %s is %s in the first capture, %s in the second; a replay keeps the captured one",
+                       field->name, values[0], values[1]);
+        return;
+    }
+    bg__report_add(d->twice->report, kind, severity, call, NULL, advice,
+                   "%s: %s is %s in the first capture, %s in the second%s%s%s", label, d->what, values[0], values[1],
+                   field != NULL ? "; of the call's fields, " : "", field != NULL ? field->name : "",
+                   field != NULL ? " differs" : "");
+}
+
+static void report_values(const difference *d, const void *a, const void *b, size_t bytes, bool pointer)
+{
+    difference found = *d;
+    found.values[0] = a;
+    found.values[1] = b;
+    found.bytes = bytes;
+    found.pointer = pointer;
+    report(&found);
+}
+
+static void compare_bytes(const difference *d, const void *a, const void *b, size_t bytes)
+{
+    if (memcmp(a, b, bytes) != 0)
+        report_values(d, a, b, bytes, false);
+}
+
+/* A word that may be a pointer; address: it is one for sure. */
+static void compare_word(const difference *d, const void *a, const void *b, bool address)
+{
+    bg__meaning first = bg__mean(&d->twice->side[0], word_of(a, sizeof(uint64_t)));
+    bg__meaning second = bg__mean(&d->twice->side[1], word_of(b, sizeof(uint64_t)));
+
+    if (!bg__is_same_meaning(d->twice, &first, &second))
+        report_values(d, a, b, sizeof(uint64_t), address || first.kind != BG__NUMBER || second.kind != BG__NUMBER);
+}
+
+/* ---- nodes ---- */
+
+/* A struct without members is a parameter of one byte that nobody sets. One that is neither false nor true counts where
+ * an argument differs, too. */
+static bool is_unset_byte(const difference *d, const bg__parameter *a, const bg__parameter *b)
+{
+    bool exact;
+    if (a->bytes != 1 || (word_of(a->value, 1) <= 1 && word_of(b->value, 1) <= 1))
+        return false;
+    return d->calls[0]->call == NULL || find_field(d, &exact) == NULL;
+}
+
+static void compare_parameter(const difference *of, const bg__parameter *a, const bg__parameter *b)
+{
+    difference d = *of;
+    char text[64];
+    size_t at = 0, step;
+
+    if (is_unset_byte(of, a, b))
+        return;
+    d.what = text;
+    d.sure = a->bytes <= sizeof(uint64_t);
+    for (; at < a->bytes && at < b->bytes; at += step) {
+        size_t rest = a->bytes - at, to_word = sizeof(uint64_t) - (a->offset + at) % sizeof(uint64_t);
+        step = rest < to_word ? rest : to_word;
+        if (a->bytes > sizeof(uint64_t))
+            snprintf(text, sizeof text, "parameter %d, offset %zu,", a->index, at);
+        else
+            snprintf(text, sizeof text, "parameter %d", a->index);
+        if (step == sizeof(uint64_t))
+            compare_word(&d, (const char *)a->value + at, (const char *)b->value + at, false);
+        else
+            compare_bytes(&d, (const char *)a->value + at, (const char *)b->value + at, step);
+    }
+}
+
+/* NCCL gives each collective that it captures memory and numbers of its own. */
+static bool is_collective(const bg__node *node)
+{
+    const char *name = node->kernel != NULL ? node->kernel->name : NULL;
+    return name != NULL && (strstr(name, "ncclDevKernel") != NULL || strcmp(name, "hostcuda_nccl") == 0);
+}
+
+static void compare_launch(difference *d)
+{
+    const CUDA_KERNEL_NODE_PARAMS *a = &d->nodes[0]->of.launch, *b = &d->nodes[1]->of.launch;
+    const unsigned first[] = {a->gridDimX,  a->gridDimY,  a->gridDimZ,      a->blockDimX,
+                              a->blockDimY, a->blockDimZ, a->sharedMemBytes};
+    const unsigned second[] = {b->gridDimX,  b->gridDimY,  b->gridDimZ,      b->blockDimX,
+                               b->blockDimY, b->blockDimZ, b->sharedMemBytes};
+    static const char *const names[] = {
+        "gridDim.x", "gridDim.y", "gridDim.z", "blockDim.x", "blockDim.y", "blockDim.z", "dynamic shared memory"};
+    bg__parameter x, y;
+
+    d->sure = true;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        d->what = names[i];
+        compare_bytes(d, &first[i], &second[i], sizeof first[i]);
+    }
+    if (is_collective(d->nodes[0]))
+        return;
+    for (int i = 0; bg__node_parameter(d->nodes[0], i, &x) && bg__node_parameter(d->nodes[1], i, &y); i++)
+        compare_parameter(d, &x, &y);
+}
+
+static void compare_ends(difference *d, const bg__end *a, const bg__end *b, const char *address, const char *bytes)
+{
+    d->sure = true;
+    d->what = address;
+    compare_word(d, &a->address, &b->address, true);
+    d->what = bytes;
+    compare_bytes(d, &a->bytes, &b->bytes, sizeof a->bytes);
+}
+
+static void compare_copy(difference *d)
+{
+    bg__end a, b;
+    if (bg__copy_end(d->nodes[0], BG__SOURCE, &a) && bg__copy_end(d->nodes[1], BG__SOURCE, &b))
+        compare_ends(d, &a, &b, "its source", "its length");
+    if (bg__copy_end(d->nodes[0], BG__DESTINATION, &a) && bg__copy_end(d->nodes[1], BG__DESTINATION, &b))
+        compare_ends(d, &a, &b, "its destination", "its length");
+}
+
+static void compare_fill(difference *d)
+{
+    const struct cudaMemsetParams *x = &d->nodes[0]->of.fill, *y = &d->nodes[1]->of.fill;
+    bg__end a, b;
+    if (!bg__fill_end(d->nodes[0], &a) || !bg__fill_end(d->nodes[1], &b))
+        return;
+    compare_ends(d, &a, &b, "its destination", "its length");
+    d->what = "its value";
+    compare_bytes(d, &x->value, &y->value, sizeof x->value);
+}
+
+static void compare_nodes(difference *d)
+{
+    if (!d->nodes[0]->known || !d->nodes[1]->known)
+        return;
+    switch (d->nodes[0]->type) {
+    case cudaGraphNodeTypeKernel: compare_launch(d); break;
+    case cudaGraphNodeTypeMemcpy: compare_copy(d); break;
+    case cudaGraphNodeTypeMemset: compare_fill(d); break;
+    case cudaGraphNodeTypeHost:
+        d->sure = true;
+        d->what = "its user data";
+        compare_word(d, &d->nodes[0]->of.host.userData, &d->nodes[1]->of.host.userData, true);
+        break;
+    case cudaGraphNodeTypeMemAlloc:
+        d->sure = true;
+        d->what = "its size";
+        compare_bytes(d, &d->nodes[0]->of.memory.bytes, &d->nodes[1]->of.memory.bytes,
+                      sizeof d->nodes[0]->of.memory.bytes);
+        break;
+    default: break;
+    }
+}
+
+/* ---- control flow ---- */
+
+static bool is_same_work(const bg__node *a, const bg__node *b)
+{
+    if (a->type != b->type)
+        return false;
+    if (a->type == cudaGraphNodeTypeHost && a->known && b->known)
+        return a->of.host.fn == b->of.host.fn;
+    if (a->kernel == NULL || b->kernel == NULL)
+        return a->kernel == b->kernel;
+    return a->kernel->function == b->kernel->function && a->kernel->kernel == b->kernel->kernel;
+}
+
+static void report_flow(const difference *d, size_t at, const bg__node *a, const bg__node *b)
+{
+    char first[512] = "nothing", second[512] = "nothing";
+    const bg__call *call = d->calls[0]->call;
+
+    if (a != NULL)
+        bg__node_label(&d->twice->side[0].nodes, a, first, sizeof first);
+    if (b != NULL)
+        bg__node_label(&d->twice->side[1].nodes, b, second, sizeof second);
+    d->twice->flow_differs = true;
+    bg__report_add(d->twice->report, "frozen-control-flow", BG_FAULT, call, NULL, flow_advice,
+                   "%s makes %zu nodes in the first capture, %zu in the second; number %zu of them is "
+                   "the first to differ: %s in the one, %s in the other",
+                   call != NULL ? call->name : "what lies in no op call", d->calls[0]->count, d->calls[1]->count,
+                   at + 1, first, second);
+}
+
+/* false: the two made other nodes, so that there is nothing to compare. */
+static bool make_same_nodes(const difference *d)
+{
+    const bg__side *sides = d->twice->side;
+    size_t counts[] = {d->calls[0]->count, d->calls[1]->count};
+
+    for (size_t i = 0; i < counts[0] || i < counts[1]; i++) {
+        const bg__node *a = i < counts[0] ? &sides[0].nodes.node[d->calls[0]->nodes[i]] : NULL;
+        const bg__node *b = i < counts[1] ? &sides[1].nodes.node[d->calls[1]->nodes[i]] : NULL;
+        if (a == NULL || b == NULL || !is_same_work(a, b)) {
+            report_flow(d, i, a, b);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- arguments of eager calls: a replay runs the body with those of the capture ---- */
+
+static void compare_tensors(const difference *d, const bg_field *field, const bg_tensor *x, const bg_tensor *y)
+{
+    for (size_t i = 0; i < field->size / sizeof *x; i++) {
+        bool moved = tensor_moved(d->twice, &x[i], &y[i]);
+        char element[24] = "";
+        if (!tensor_differs(d->twice, &x[i], &y[i]))
+            continue;
+        if (field->role == BG_ROLE_OUTS)
+            snprintf(element, sizeof element, "[%zu]", i);
+        bg__report_add(d->twice->report, moved ? "unstable-pointer" : "frozen-value", BG_FAULT, d->calls[0]->call, NULL,
+                       moved ? pointer_advice : value_advice,
+                       "field %s%s is at %p in the first capture, at %p in the second%s", field->name, element,
+                       x[i].data, y[i].data, bg__tensor_has_shape(&x[i], &y[i]) ? "" : ", of another shape");
+    }
+}
+
+static void compare_field(difference *d, const bg_field *field)
+{
+    const char *a = (const char *)d->calls[0]->args + field->offset;
+    const char *b = (const char *)d->calls[1]->args + field->offset;
+    bool sure = is_tensor(field) || field->size <= sizeof(uint64_t); /* a larger one may have gaps that hold anything */
+
+    if (!field_differs(d->twice, field, a, b))
+        return;
+    d->sure = sure;
+    d->what = field->name;
+    if (is_tensor(field)) {
+        compare_tensors(d, field, (const void *)a, (const void *)b);
+    } else if (field->size == sizeof(uint64_t)) {
+        compare_word(d, a, b, false);
+    } else {
+        compare_bytes(d, a, b, field->size);
+    }
+}
+
+void bg__twice_compare(bg__twice *twice, size_t first, size_t second)
+{
+    difference d = {.twice = twice, .calls = {&twice->side[0].calls[first], &twice->side[1].calls[second]}};
+    const bg__call *call = d.calls[0]->call;
+
+    if (call != NULL && call->eager && d.calls[0]->args != NULL && d.calls[1]->args != NULL)
+        for (uint32_t i = 0; i < call->op->field_count; i++)
+            compare_field(&d, &call->op->fields[i]);
+    if (!make_same_nodes(&d))
+        return;
+    for (size_t i = 0; i < d.calls[0]->count; i++) {
+        d.nodes[0] = &twice->side[0].nodes.node[d.calls[0]->nodes[i]];
+        d.nodes[1] = &twice->side[1].nodes.node[d.calls[1]->nodes[i]];
+        compare_nodes(&d);
+    }
+}

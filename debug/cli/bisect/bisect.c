@@ -1,0 +1,315 @@
+/* breakgraph bisect: which op calls must be eager for a fault to vanish, by starts of the program. */
+#include "bisect.h"
+
+#include <breakgraph/breakgraph.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debug/cli/ranks/job.h"
+#include "debug/cli/output/place.h"
+#include "debug/cli/process/signals.h"
+#include "debug/cli/arguments/values.h"
+
+enum { MOST_STARTS = 1000 };
+
+cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(b->sentence, sizeof b->sentence, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* ---- the oracle ---- */
+
+/* Two trials that agree; *bad is their verdict. */
+static cli_status ask_twice(cli_bisection *b, cli_why why, bool *bad)
+{
+    bg_verdict verdicts[2] = {BG_SKIP, BG_SKIP};
+    cli_status status = CLI_OK;
+    for (int i = 0; i < 2 && status == CLI_OK; i++)
+        status = cli_trial(b, why, NULL, &verdicts[i]);
+    if (status != CLI_OK)
+        return status;
+    if (verdicts[0] == BG_SKIP || verdicts[1] == BG_SKIP)
+        return cli_bisect_end(b, CLI_UNJUDGED, "%s, '%s' cannot be judged (status 125): there is nothing to search for",
+                              cli_why_names[why], b->argv[0]);
+    if (verdicts[0] != verdicts[1])
+        return cli_bisect_end(b, CLI_NONDETERMINISTIC,
+                              "%s, '%s' is good once and bad once: make it repeat itself, or judge with --count=N",
+                              cli_why_names[why], b->argv[0]);
+    *bad = verdicts[0] == BG_BAD;
+    return CLI_OK;
+}
+
+static cli_status ask_all_eager(cli_bisection *b)
+{
+    bool *all = calloc(b->name_count, sizeof *all);
+    bg_verdict verdict = BG_SKIP;
+    cli_status status;
+
+    if (all == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    for (size_t i = 0; i < b->name_count; i++)
+        all[i] = true;
+    status = cli_trial(b, CLI_ALL_EAGER, all, &verdict);
+    free(all);
+    if (status != CLI_OK || verdict == BG_GOOD)
+        return status;
+    if (verdict == BG_SKIP)
+        return cli_bisect_end(b, CLI_UNJUDGED, "with all %zu calls eager, '%s' cannot be judged", b->name_count,
+                              b->argv[0]);
+    return cli_bisect_end(
+        b, CLI_STAYS,
+        "it stays with all %zu calls eager: the fault is in what is captured outside of these ops, or in "
+        "arguments that the graph froze; breakgraph report and breakgraph check --what=twice look for it",
+        b->name_count);
+}
+
+/* *search: there is something to search for. */
+static cli_status ask_oracle(cli_bisection *b, bool *search)
+{
+    bool bad = false;
+    cli_status status = ask_twice(b, CLI_AS_IS, &bad);
+
+    *search = false;
+    if (status != CLI_OK)
+        return status;
+    if (!bad)
+        return cli_bisect_end(b, CLI_OK, "no difference: '%s' is good as it is, twice", b->argv[0]);
+    if (!b->shadow)
+        status = ask_twice(b, CLI_FORWARD, &bad);
+    if (status != CLI_OK)
+        return status;
+    if (!b->shadow && bad) {
+        cli_trial_show_check(b);
+        return cli_bisect_end(b, CLI_STAYS,
+                              "it stays without any graph (BG_DEBUG=forward): the fault is in the model, "
+                              "not in the capture");
+    }
+    status = ask_all_eager(b);
+    *search = status == CLI_OK;
+    return status;
+}
+
+/* ---- the search ---- */
+
+typedef struct searching {
+    cli_bisection *b;
+    bool *eager;
+    cli_status status;
+} searching;
+
+static bg_status try(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
+{
+    searching *s = user;
+    size_t given = 0;
+    for (size_t i = 0; i < s->b->name_count; i++) {
+        s->eager[i] = given < count && s->b->names[i] == eager[given];
+        given += s->eager[i];
+    }
+    s->status = cli_trial(s->b, CLI_SEARCH, s->eager, verdict);
+    return s->status == CLI_OK ? BG_OK : BG_ERROR_STOPPED;
+}
+
+static bool is_related(const char *a, const char *b)
+{
+    size_t length = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+    return strncmp(a, b, length) == 0 && (a[length] == '\0' || a[length] == '/') &&
+           (b[length] == '\0' || b[length] == '/');
+}
+
+/* Only the culprits captured: bad again? Calls around and inside them stay captured, too. */
+static cli_status confirm(cli_bisection *b, bool *eager)
+{
+    bg_verdict verdict = BG_SKIP;
+    cli_status status;
+    for (size_t i = 0; i < b->name_count; i++) {
+        eager[i] = true;
+        for (size_t k = 0; k < b->found; k++)
+            eager[i] = eager[i] && !is_related(b->names[i], b->names[b->culprits[k]]);
+    }
+    status = cli_trial(b, CLI_CONFIRM, eager, &verdict);
+    b->confirmed = verdict == BG_BAD;
+    b->unjudged = verdict == BG_SKIP;
+    b->searched = status == CLI_OK;
+    return status == CLI_OK ? CLI_FAILED : status;
+}
+
+static int log2_up(size_t n)
+{
+    int steps = 0;
+    while (((size_t)1 << steps) < n)
+        steps++;
+    return steps;
+}
+
+static cli_status search(cli_bisection *b)
+{
+    searching s = {.b = b, .status = CLI_OK, .eager = calloc(b->name_count, sizeof *s.eager)};
+    bg_status searched = BG_ERROR_OUT_OF_MEMORY;
+    cli_status status;
+
+    b->culprits = calloc(b->name_count, sizeof *b->culprits);
+    b->wanted = (int)b->next + log2_up(b->name_count) + 2;
+    if (s.eager != NULL && b->culprits != NULL)
+        searched = bg_search(b->names, b->name_count, try, &s, b->culprits, &b->found);
+    if (searched == BG_OK)
+        status = confirm(b, s.eager);
+    else
+        status = s.status != CLI_OK ? s.status : cli_say(CLI_FAILED, "%s", bg_status_text(searched));
+    free(s.eager);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+static cli_status read_count(const cli_arguments *arguments, int *count)
+{
+    const char *value = cli_value(arguments, "--count");
+    char *end = NULL;
+    long number = value != NULL ? strtol(value, &end, 10) : 1;
+    if (value != NULL && (end == value || *end != '\0' || number < 1 || number > MOST_STARTS))
+        return cli_say(CLI_USAGE, "'--count=%s': a number from 1 to %d", value, MOST_STARTS);
+    *count = (int)number;
+    return CLI_OK;
+}
+
+static cli_status read_only(const char *only)
+{
+    if (only != NULL && only[0] == '@')
+        return cli_say(CLI_USAGE, "'--only=%s' is no list of patterns", only);
+    return CLI_OK;
+}
+
+/* What the environment makes eager already. */
+static cli_status read_base(cli_bisection *b)
+{
+    const char *value = getenv("BG_EAGER_OPS");
+    size_t bytes = 0;
+    if (value != NULL && value[0] == '@')
+        b->base = cli_file_read(value + 1, &bytes);
+    else
+        b->base = strdup(value != NULL ? value : "");
+    if (b->base == NULL)
+        return cli_say(CLI_USAGE, "BG_EAGER_OPS=%s cannot be read: %s", value, strerror(errno));
+    cli_patterns_join(b->base);
+    return CLI_OK;
+}
+
+/* With these no list of eager ops does anything, and what came out would be wrong. */
+static cli_status refuse_environment(void)
+{
+    const char *breakable = getenv("BG_BREAKABLE"), *debug = getenv("BG_DEBUG");
+    if (breakable != NULL && strcmp(breakable, "0") == 0)
+        return cli_say(CLI_USAGE, "BG_BREAKABLE=0 captures eager ops, too: there is nothing to search for; unset it");
+    if (debug != NULL && (strcmp(debug, "forward") == 0 || strcmp(debug, "ops") == 0))
+        return cli_say(CLI_USAGE, "BG_DEBUG=%s makes all ops eager: there is nothing to search for; unset it", debug);
+    return CLI_OK;
+}
+
+static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
+{
+    cli_status status = cli_need_program(arguments);
+    const char *state = cli_value(arguments, "--state");
+
+    b->argv = arguments->rest;
+    b->check = cli_value(arguments, "--check");
+    b->tolerance = cli_value(arguments, "--tolerance");
+    b->only = cli_value(arguments, "--only");
+    b->html = cli_value(arguments, "--html");
+    b->shadow = cli_value(arguments, "--shadow") != NULL;
+    b->fresh = cli_value(arguments, "--fresh") != NULL;
+    b->json = cli_value(arguments, "--json") != NULL;
+    b->oversubscribe = cli_value(arguments, "--oversubscribe") != NULL;
+    b->keep = state != NULL;
+    b->state = state != NULL ? state : ".breakgraph-bisect.json";
+    if (status == CLI_OK && strcmp(b->state, "-") == 0)
+        status = cli_say(CLI_USAGE, "--state names a file that is read again, and '-' is none");
+    if (status == CLI_OK && b->check != NULL && b->shadow)
+        status = cli_say(CLI_USAGE, "--check and --shadow are two ways to judge; give one");
+    if (status == CLI_OK && b->tolerance != NULL && !b->shadow)
+        status = cli_say(CLI_USAGE, "--tolerance is for --shadow");
+    if (status == CLI_OK)
+        status = cli_timeout(arguments, &b->timeout);
+    if (status == CLI_OK)
+        status = read_count(arguments, &b->count);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &b->ranks);
+    if (status == CLI_OK)
+        status = read_only(b->only);
+    if (status == CLI_OK)
+        status = refuse_environment();
+    return status == CLI_OK ? read_base(b) : status;
+}
+
+/* ---- the command ---- */
+
+/* Nothing is left to try. */
+static bool has_result(const cli_bisection *b, cli_status status)
+{
+    return b->searched || status == CLI_OK || status == CLI_STAYS || status == CLI_NONDETERMINISTIC ||
+           status == CLI_UNJUDGED;
+}
+
+/* What ended it early may be gone the next time: a full disk, a program that was being built, a machine too busy. */
+static cli_status end_state(cli_bisection *b, cli_status status)
+{
+    bool result = has_result(b, status);
+    if (status == CLI_INTERRUPTED)
+        return cli_bisect_end(b, status, "interrupted after %zu trials; the same command goes on from there (%s)",
+                              b->next, b->state);
+    if (!result && b->next > 0 && b->next >= b->replayed)
+        return cli_say(status, "%zu trial%s kept; the same command goes on from there (%s)", b->next,
+                       b->next == 1 ? " is" : "s are", b->state);
+    if ((result || b->replayed == 0) && !b->keep && remove(b->state) != 0 && errno != ENOENT)
+        (void)cli_say(status, "%s cannot be removed: %s", b->state, strerror(errno));
+    return status;
+}
+
+static cli_status bisect(cli_bisection *b)
+{
+    bool wanted = false;
+    cli_status status = cli_state_load(b);
+    if (status != CLI_OK)
+        return status;
+    b->place = cli_place_make();
+    status = b->place != NULL ? ask_oracle(b, &wanted) : CLI_FAILED;
+    if (wanted)
+        status = search(b);
+    return end_state(b, status);
+}
+
+static int run(const cli_arguments *arguments)
+{
+    cli_bisection b = {.count = 1};
+    double began = cli_now();
+    cli_status status = read_options(&b, arguments);
+
+    if (status == CLI_OK)
+        status = cli_signals_hold();
+    if (status == CLI_OK) {
+        status = bisect(&b);
+        if (b.html != NULL && b.found > 0)
+            (void)cli_bisect_write_page(&b); /* it says what goes wrong */
+        else if (b.html != NULL)
+            (void)cli_say(status, "%s is not written: there is no culprit to show", b.html);
+        cli_bisect_print(&b, status, cli_now() - began);
+    }
+    cli_place_remove(b.place);
+    cJSON_Delete(b.root);
+    free(b.place);
+    free(b.base);
+    free(b.names);
+    free(b.culprits);
+    return status;
+}
+
+int cli_bisect(int argc, char **argv)
+{
+    return cli_with_arguments(argc, argv, run);
+}

@@ -1,0 +1,226 @@
+/* The verdicts of a bisect in a file, from which the same command goes on. */
+#include "bisect.h"
+
+#include <breakgraph/breakgraph.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "debug/cli/output/place.h"
+
+enum { STATE_VERSION = 2 };
+static const char key[] = "breakgraph_bisect"; /* its version: what makes a file ours */
+
+/* ---- which command it is ---- */
+
+/* The file that execvp takes. */
+static char *resolve(const char *program)
+{
+    const char *path = getenv("PATH");
+    if (program == NULL)
+        return NULL;
+    if (strchr(program, '/') != NULL || path == NULL)
+        return realpath(program, NULL);
+    while (*path != '\0') {
+        size_t length = strcspn(path, ":");
+        char *name = NULL;
+        if (asprintf(&name, "%.*s/%s", (int)length, path, program) < 0)
+            return NULL;
+        if (access(name, X_OK) == 0)
+            return name;
+        free(name);
+        path += length + (path[length] == ':');
+    }
+    return NULL;
+}
+
+/* A program that was built anew is another one: its verdicts are no longer known. */
+static void add_file(cJSON *command, const char *program)
+{
+    char *path = resolve(program);
+    struct stat about;
+    if (path != NULL && stat(path, &about) == 0) {
+        cJSON_AddStringToObject(command, "file", path);
+        cJSON_AddNumberToObject(command, "bytes", (double)about.st_size);
+        cJSON_AddNumberToObject(command, "modified", (double)about.st_mtim.tv_sec);
+        cJSON_AddNumberToObject(command, "nanoseconds", (double)about.st_mtim.tv_nsec);
+    }
+    free(path);
+}
+
+static void add_text(cJSON *command, const char *name, const char *text)
+{
+    if (text != NULL)
+        cJSON_AddStringToObject(command, name, text);
+}
+
+/* The library's variables that are set, but for those that only write, and those that are in another member. */
+static void add_environment(cJSON *command)
+{
+    static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT", "BG_TRACE", "BG_NVTX"};
+    cJSON *environment = cJSON_AddObjectToObject(command, "environment");
+    for (size_t i = 0; i < cli_variables_count; i++) {
+        const char *name = cli_variables[i].variable;
+        bool other = false;
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            other = other || strcmp(others[k], name) == 0;
+        if (!other)
+            add_text(environment, name, getenv(name));
+    }
+}
+
+static cJSON *describe(const cli_bisection *b)
+{
+    cJSON *command = cJSON_CreateObject(), *program = cJSON_AddArrayToObject(command, "program");
+    for (char *const *argument = b->argv; *argument != NULL; argument++)
+        cJSON_AddItemToArray(program, cJSON_CreateString(*argument));
+    add_file(command, b->argv[0]);
+    add_text(command, "check", b->check);
+    add_text(command, "tolerance", b->tolerance);
+    add_text(command, "only", b->only);
+    add_text(command, "eager_ops", b->base);
+    add_environment(command);
+    cJSON_AddBoolToObject(command, "shadow", b->shadow);
+    cJSON_AddBoolToObject(command, "page", b->html != NULL);
+    cJSON_AddNumberToObject(command, "count", b->count);
+    cJSON_AddNumberToObject(command, "timeout", b->timeout);
+    if (b->ranks > 0)
+        cJSON_AddNumberToObject(command, "ranks", b->ranks);
+    return command;
+}
+
+/* ---- reading ---- */
+
+static bool is_text(const cJSON *object, const char *name)
+{
+    return cJSON_IsString(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+static bool are_calls(const cJSON *calls)
+{
+    const cJSON *call;
+    cJSON_ArrayForEach(call, calls)
+    {
+        if (!is_text(call, "name") || !is_text(call, "op") || !is_text(call, "file"))
+            return false;
+    }
+    return cJSON_IsArray(calls);
+}
+
+static bool are_trials(const cJSON *trials)
+{
+    const cJSON *trial;
+    cJSON_ArrayForEach(trial, trials)
+    {
+        const char *verdict = cli_text(trial, "verdict");
+        if (!is_text(trial, "why") || !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(trial, "eager")) ||
+            (strcmp(verdict, "good") != 0 && strcmp(verdict, "bad") != 0 && strcmp(verdict, "skip") != 0))
+            return false;
+    }
+    return cJSON_IsArray(trials);
+}
+
+static cli_status refuse(const cli_bisection *b, const char *why)
+{
+    return cli_say(CLI_UNREADABLE, "%s %s; it is left as it is: remove it, or give another one with --state=FILE",
+                   b->state, why);
+}
+
+/* *root is NULL where there is no file. */
+static cli_status read_file(const cli_bisection *b, cJSON **root)
+{
+    size_t bytes = 0;
+    char *text = cli_file_read(b->state, &bytes);
+    const cJSON *version;
+
+    *root = NULL;
+    if (text == NULL && errno == ENOENT)
+        return CLI_OK;
+    if (text == NULL)
+        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s; give another one with --state=FILE", b->state,
+                       errno == EINVAL ? "it is no file" : strerror(errno));
+    *root = cJSON_Parse(text);
+    free(text);
+    version = cJSON_GetObjectItemCaseSensitive(*root, key);
+    if (!cJSON_IsNumber(version))
+        return refuse(b, "is no state of a bisect");
+    if (b->fresh)
+        return CLI_OK;
+    if (version->valuedouble != STATE_VERSION)
+        return cli_say(CLI_UNREADABLE, "%s is of version %g, not %d; --fresh starts over", b->state,
+                       version->valuedouble, STATE_VERSION);
+    if (!are_calls(cJSON_GetObjectItemCaseSensitive(*root, "calls")) ||
+        !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials")))
+        return refuse(b, "is damaged");
+    return CLI_OK;
+}
+
+static bool begin(cli_bisection *b)
+{
+    b->root = cJSON_CreateObject();
+    cJSON_AddNumberToObject(b->root, key, STATE_VERSION);
+    cJSON_AddItemToObject(b->root, "command", describe(b));
+    b->calls = cJSON_AddArrayToObject(b->root, "calls");
+    b->trials = cJSON_AddArrayToObject(b->root, "trials");
+    return b->calls != NULL && b->trials != NULL;
+}
+
+static cli_status take_over(cli_bisection *b, cJSON *root)
+{
+    cJSON *command = describe(b);
+    bool same = cJSON_Compare(cJSON_GetObjectItemCaseSensitive(root, "command"), command, true);
+    cJSON_Delete(command);
+    if (!same)
+        return cli_say(CLI_UNREADABLE,
+                       "%s is of another command, or of the program before it was built again; --fresh starts over, "
+                       "--state=FILE keeps both",
+                       b->state);
+    b->root = root;
+    b->calls = cJSON_GetObjectItemCaseSensitive(root, "calls");
+    b->trials = cJSON_GetObjectItemCaseSensitive(root, "trials");
+    b->replayed = (size_t)cJSON_GetArraySize(b->trials);
+    return cJSON_GetArraySize(b->calls) > 0 ? cli_state_name(b) : CLI_OK;
+}
+
+cli_status cli_state_load(cli_bisection *b)
+{
+    cJSON *root = NULL;
+    cli_status status = read_file(b, &root);
+
+    if (status == CLI_OK && root != NULL && !b->fresh)
+        status = take_over(b, root);
+    if (b->root != root)
+        cJSON_Delete(root);
+    if (status != CLI_OK || b->root != NULL)
+        return status;
+    return begin(b) ? cli_state_save(b) : cli_say(CLI_FAILED, "no host memory");
+}
+
+cli_status cli_state_save(const cli_bisection *b)
+{
+    char *text = cJSON_Print(b->root);
+    cli_status status = CLI_OK;
+    if (text == NULL)
+        status = cli_say(CLI_FAILED, "no host memory");
+    else if (!cli_file_write(b->state, text))
+        status = cli_say(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
+    cJSON_free(text);
+    return status;
+}
+
+cli_status cli_state_name(cli_bisection *b)
+{
+    const cJSON *call;
+    size_t i = 0;
+    b->name_count = (size_t)cJSON_GetArraySize(b->calls);
+    b->names = calloc(b->name_count + 1, sizeof *b->names);
+    if (b->names == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    cJSON_ArrayForEach(call, b->calls)
+    {
+        b->names[i++] = cli_text(call, "name");
+    }
+    return CLI_OK;
+}

@@ -1,0 +1,302 @@
+/* One trial of a bisect: starts of the program, and a verdict. */
+#include "bisect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "debug/cli/output/place.h"
+
+enum { LONGEST_LIST = 8192 }; /* bytes of BG_EAGER_OPS; beyond, the list goes through a file */
+
+const char *const cli_why_names[] = {"as it is", "without a graph", "all eager", "search", "confirmation"};
+static const char *const verdict_names[] = {"good", "bad", "skip"};
+
+/* ---- which calls are eager ---- */
+
+char *cli_eager_list(const cli_bisection *b, const bool *eager)
+{
+    char *list = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&list, &bytes);
+    const char *comma = b->base[0] != '\0' ? "," : "";
+
+    if (out == NULL)
+        return NULL;
+    fputs(b->base, out);
+    for (size_t i = 0; eager != NULL && i < b->name_count; i++)
+        if (eager[i]) {
+            fprintf(out, "%s%s", comma, b->names[i]);
+            comma = ",";
+        }
+    if (fclose(out) == 0)
+        return list;
+    free(list);
+    return NULL;
+}
+
+/* The variable's value: the list, or the file that holds it. */
+static char *eager_value(const cli_bisection *b, const bool *eager)
+{
+    char *list = cli_eager_list(b, eager), *path = NULL, *value = NULL;
+    if (list == NULL || strlen(list) <= LONGEST_LIST)
+        return list;
+    path = cli_path(b->place, "eager");
+    if (path == NULL || !cli_file_write(path, list) || asprintf(&value, "@%s", path) < 0)
+        value = NULL;
+    free(path);
+    free(list);
+    return value;
+}
+
+/* ---- verdicts ---- */
+
+static cli_status judge_exit(int code, bg_verdict *verdict)
+{
+    *verdict = code == 0 ? BG_GOOD : code == 125 ? BG_SKIP : BG_BAD;
+    return CLI_OK;
+}
+
+static bool is_empty(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) != 0 || about.st_size == 0;
+}
+
+static cli_status judge_check_end(const cli_bisection *b, const cli_end *end, bg_verdict *verdict)
+{
+    int signal;
+    if (end->how == CLI_STOPPED)
+        return CLI_INTERRUPTED;
+    if (end->how == CLI_TIMED_OUT)
+        return cli_say(CLI_HANGS, "the check '%s' ran longer than %g s and was ended", b->check, b->timeout);
+    if (end->how == CLI_UNSTARTED || (end->how == CLI_EXITED && (end->code == 126 || end->code == 127)))
+        return cli_say(CLI_NOT_STARTED, "the check '%s' cannot be started", b->check);
+    if (cli_is_crash(end, &signal))
+        return cli_say(CLI_CRASHED, "signal %d (%s) ended the check '%s'", signal, strsignal(signal), b->check);
+    return judge_exit(end->code, verdict);
+}
+
+static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *verdict)
+{
+    char *output = cli_path(b->place, "output"), *said = cli_path(b->place, "check-output");
+    char *const argv[] = {(char *)"sh", (char *)"-c", (char *)b->check, NULL};
+    const char *const set[] = {"BREAKGRAPH_OUTPUT", output, NULL};
+    cli_child child = {.argv = argv,
+                       .set = set,
+                       .input = output,
+                       .output = said,
+                       .errors = said,
+                       .timeout = b->timeout,
+                       .apart = true};
+    cli_end end;
+    cli_status status;
+
+    if (output == NULL || said == NULL) {
+        status = cli_say(CLI_FAILED, "no host memory");
+    } else if (is_empty(output)) {
+        *verdict = BG_SKIP;
+        status = why >= CLI_SEARCH ? CLI_OK
+                                   : cli_say(CLI_SILENT, "'%s' printed nothing that the check could judge", b->argv[0]);
+    } else {
+        cli_child_run(&child, &end);
+        status = judge_check_end(b, &end, verdict);
+    }
+    free(output);
+    free(said);
+    return status;
+}
+
+void cli_trial_show_check(const cli_bisection *b)
+{
+    char *said = b->check != NULL ? cli_path(b->place, "check-output") : NULL;
+    if (said != NULL && !is_empty(said)) {
+        fprintf(stderr, "the check printed at last:\n");
+        cli_file_show_end(said);
+    }
+    free(said);
+}
+
+static cli_status end_varying(cli_bisection *b, const cJSON *reports)
+{
+    const cJSON *report, *finding;
+    cJSON_ArrayForEach(report, reports)
+    {
+        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
+        {
+            const char *call = cli_text(finding, "call");
+            if (strcmp(cli_text(finding, "kind"), "nondeterministic") == 0)
+                return call[0] != '\0' ? cli_bisect_end(b, CLI_NONDETERMINISTIC, "%s at %s:%.0f: %s", call,
+                                                        cli_text(finding, "file"), cli_number(finding, "line"),
+                                                        cli_text(finding, "message"))
+                                       : cli_bisect_end(b, CLI_NONDETERMINISTIC, "%s", cli_text(finding, "message"));
+        }
+    }
+    return CLI_OK;
+}
+
+/* A run that ended before it replayed tells nothing; a pass that varies by itself, nothing of its graph. */
+static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
+                               bg_verdict *verdict)
+{
+    bool differs = cli_gathered_count(gathered, "mismatch", 0) + cli_gathered_count(gathered, "mismatch-born", 0) > 0;
+    if (why == CLI_AS_IS && cli_gathered_count(gathered, "nondeterministic", 0) > 0)
+        return end_varying(b, gathered->reports);
+    if (why == CLI_AS_IS && !differs && end->code != 0 && end->code != 125)
+        (void)cli_say(CLI_OK, "no replay differs, but '%s' ended with status %d; without --shadow that is what counts",
+                      b->argv[0], end->code);
+    *verdict = differs ? BG_BAD : end->code == 125 || gathered->replays == 0 ? BG_SKIP : BG_GOOD;
+    return CLI_OK;
+}
+
+static cli_status judge(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
+                        bg_verdict *verdict)
+{
+    if (b->check != NULL)
+        return judge_output(b, why, verdict);
+    return b->shadow ? judge_shadow(b, why, gathered, end, verdict) : judge_exit(end->code, verdict);
+}
+
+/* ---- starts ---- */
+
+/* Of all graphs: which one has the culprits is known at the end. */
+static void keep_outlines(const cli_bisection *b, const cli_gathered *gathered)
+{
+    cJSON *outlines = cJSON_AddArrayToObject(b->root, "outlines"), *graph;
+    cJSON_ArrayForEach(graph, gathered->captured)
+    {
+        cJSON_AddItemToArray(outlines, cJSON_DetachItemFromObjectCaseSensitive(graph, "outline"));
+    }
+}
+
+/* The first start tells which calls there are. */
+static cli_status look(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
+{
+    cli_status status;
+    if (b->names != NULL)
+        return CLI_OK;
+    status = cli_observed_judge(o, gathered);
+    if (status == CLI_OK)
+        status = cli_calls_collect(gathered, b->only, b->calls);
+    if (status == CLI_OK && b->html != NULL)
+        keep_outlines(b, gathered);
+    return status == CLI_OK ? cli_state_name(b) : status;
+}
+
+static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_verdict *verdict)
+{
+    const char *set[] = {"BG_EAGER_OPS",
+                         eager[0] != '\0' ? eager : NULL,
+                         "BG_DEBUG",
+                         why == CLI_FORWARD ? "forward" : getenv("BG_DEBUG"),
+                         "BG_SHADOW",
+                         b->shadow ? "calls" : getenv("BG_SHADOW"),
+                         "BG_TOLERANCE",
+                         b->tolerance != NULL ? b->tolerance : getenv("BG_TOLERANCE"),
+                         NULL};
+    cli_observation o = {
+        .argv = b->argv, .set = set, .place = b->place, .timeout = b->timeout, .quiet = true, .ranks = b->ranks};
+    cli_gathered gathered;
+    cli_end end = {.how = CLI_UNSTARTED};
+    cli_status status = cli_observe(&o, &gathered, &end);
+    int signal;
+
+    b->seconds += end.seconds;
+    if (status == CLI_OK && why >= CLI_SEARCH && (end.how == CLI_TIMED_OUT || cli_is_crash(&end, &signal))) {
+        *verdict = BG_SKIP;
+        goto done;
+    }
+    if (status == CLI_OK)
+        status = cli_observed_end(&o, &end);
+    if (status == CLI_OK)
+        status = look(b, &o, &gathered);
+    if (status == CLI_OK)
+        status = judge(b, why, &gathered, &end, verdict);
+done:
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+/* One start that is bad makes it bad; else one that tells nothing makes it tell nothing. */
+static cli_status start_all(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict)
+{
+    char *value = eager_value(b, eager);
+    cli_status status = CLI_OK;
+
+    if (value == NULL)
+        return cli_say(CLI_FAILED, "no list of eager ops can be made");
+    *verdict = BG_GOOD;
+    b->seconds = 0;
+    for (int i = 0; status == CLI_OK && i < b->count && *verdict != BG_BAD; i++) {
+        bg_verdict one = BG_SKIP;
+        status = start(b, why, value, &one);
+        if (one != BG_GOOD)
+            *verdict = one;
+    }
+    free(value);
+    return status;
+}
+
+/* ---- what is kept ---- */
+
+static cJSON *record(const cli_bisection *b, cli_why why, const bool *eager)
+{
+    cJSON *trial = cJSON_CreateObject(), *list;
+    if (trial != NULL)
+        cJSON_AddStringToObject(trial, "why", cli_why_names[why]);
+    list = cJSON_AddArrayToObject(trial, "eager");
+    for (size_t i = 0; eager != NULL && i < b->name_count; i++)
+        if (eager[i])
+            cJSON_AddItemToArray(list, cJSON_CreateNumber((double)i));
+    return trial;
+}
+
+static bool is_same(const cJSON *kept, const cJSON *trial)
+{
+    return strcmp(cli_text(kept, "why"), cli_text(trial, "why")) == 0 &&
+           cJSON_Compare(cJSON_GetObjectItemCaseSensitive(kept, "eager"),
+                         cJSON_GetObjectItemCaseSensitive(trial, "eager"), true);
+}
+
+static cli_status recall(const cli_bisection *b, const cJSON *trial, bg_verdict *verdict)
+{
+    const cJSON *kept = cJSON_GetArrayItem(b->trials, (int)b->next);
+    const char *name = cli_text(kept, "verdict");
+    if (!is_same(kept, trial))
+        return cli_say(CLI_UNREADABLE, "trial %zu in %s is another one than this command makes; --fresh starts over",
+                       b->next + 1, b->state);
+    *verdict = name[0] == 'g' ? BG_GOOD : name[0] == 'b' ? BG_BAD : BG_SKIP;
+    return CLI_OK;
+}
+
+static cli_status keep(cli_bisection *b, cJSON *trial, bg_verdict verdict)
+{
+    if (!cJSON_AddStringToObject(trial, "verdict", verdict_names[verdict]) ||
+        !cJSON_AddNumberToObject(trial, "seconds", b->seconds) || !cJSON_AddItemToArray(b->trials, trial)) {
+        cJSON_Delete(trial);
+        return cli_say(CLI_FAILED, "no host memory");
+    }
+    return cli_state_save(b);
+}
+
+cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict)
+{
+    cJSON *trial = record(b, why, eager);
+    cli_status status;
+
+    if (b->next < b->replayed) {
+        status = recall(b, trial, verdict);
+        cJSON_Delete(trial);
+    } else {
+        cli_progress(b, why);
+        status = start_all(b, why, eager, verdict);
+        cli_progress_clear();
+        if (status == CLI_OK)
+            status = keep(b, trial, *verdict);
+        else
+            cJSON_Delete(trial);
+    }
+    b->next += status == CLI_OK;
+    return status;
+}

@@ -1,0 +1,123 @@
+/* breakgraph check: a program under each of the library's checks, and what they find. */
+#include "debug/cli/observe/observe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/cli/ranks/job.h"
+#include "debug/cli/output/place.h"
+#include "debug/cli/process/signals.h"
+
+typedef struct checks {
+    const char *kinds[3];
+    int count;
+    bool failed;      /* a start did, without a finding; the other checks may have one */
+    cli_gathered all; /* reports of all starts */
+} checks;
+
+static void add_kind(checks *c, const char *kind)
+{
+    for (int i = 0; i < c->count; i++)
+        if (strcmp(c->kinds[i], kind) == 0)
+            return;
+    c->kinds[c->count++] = kind;
+}
+
+static void choose(checks *c, const cli_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->count; i++)
+        if (strcmp(arguments->given[i].flag->name, "--what") == 0)
+            add_kind(c, arguments->given[i].value);
+    if (c->count == 0) {
+        add_kind(c, "replay");
+        add_kind(c, "twice");
+    }
+}
+
+static void keep_reports(checks *c, cli_gathered *gathered)
+{
+    while (cJSON_GetArraySize(gathered->reports) > 0)
+        cJSON_AddItemToArray(c->all.reports, cJSON_DetachItemFromArray(gathered->reports, 0));
+}
+
+/* A check that stops the program is no failure of its own: what it found says why, but no note does. */
+static cli_status check(checks *c, const cli_observation *plan, const char *kind)
+{
+    const char *set[] = {"BG_CHECK", kind, "BG_DEBUG", NULL, NULL}; /* else BG_DEBUG=forward checks nothing */
+    cli_observation checked = *plan, *o = &checked;
+    cli_gathered gathered;
+    cli_end end = {.how = CLI_UNSTARTED};
+    cli_status status, ended;
+    int found;
+
+    o->set = set;
+    status = cli_observe(o, &gathered, &end);
+    if (status == CLI_OK) {
+        ended = cli_observed_end(o, &end);
+        found = cli_gathered_count(&gathered, NULL, 1);
+        status = ended == CLI_OK && found == 0 ? cli_observed_judge(o, &gathered) : ended;
+        if (status == CLI_OK && found == 0 && end.code != 0) {
+            (void)cli_say(CLI_FAILED, "no findings of %s, but '%s'%s ended with status %d", kind, o->argv[0],
+                          cli_observed_rank(o, &end), end.code);
+            cli_observed_show(o);
+            c->failed = true;
+        }
+        keep_reports(c, &gathered);
+    }
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+static cli_status check_all(checks *c, const cli_observation *o)
+{
+    cli_status status = CLI_OK;
+    for (int i = 0; i < c->count && status == CLI_OK; i++)
+        status = check(c, o, c->kinds[i]);
+    return status == CLI_OK && (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0) ? CLI_FAILED : status;
+}
+
+/* ---- what is shown ---- */
+
+static void print_text(const checks *c)
+{
+    int count = cli_gathered_count(&c->all, NULL, 0);
+    cli_gathered_print(&c->all, stdout);
+    printf("check");
+    for (int i = 0; i < c->count; i++)
+        printf("%s %s", i > 0 ? "," : "", c->kinds[i]);
+    printf(": %d finding%s\n", count, count == 1 ? "" : "s");
+}
+
+static int run(const cli_arguments *arguments)
+{
+    checks c = {.all = {.reports = cJSON_CreateArray()}};
+    cli_observation o = {.argv = arguments->rest, .quiet = true};
+    char *place = NULL;
+    cli_status status = cli_need_program(arguments);
+
+    if (status == CLI_OK)
+        status = cli_timeout(arguments, &o.timeout);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &o.ranks);
+    if (status == CLI_OK)
+        status = cli_signals_hold();
+    if (status != CLI_OK)
+        goto done;
+    choose(&c, arguments);
+    o.place = place = cli_place_make();
+    status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
+    if (cli_value(arguments, "--json") != NULL)
+        cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
+    else if (status == CLI_OK || cli_gathered_count(&c.all, NULL, 0) > 0)
+        print_text(&c);
+done:
+    cli_place_remove(place);
+    free(place);
+    cJSON_Delete(c.all.reports);
+    return status;
+}
+
+int cli_check(int argc, char **argv)
+{
+    return cli_with_arguments(argc, argv, run);
+}

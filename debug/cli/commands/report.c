@@ -1,0 +1,290 @@
+/* breakgraph report: what a program's tools found, or what files hold, as one report. */
+#include <breakgraph/breakgraph.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "debug/cli/ranks/job.h"
+#include "debug/cli/observe/observe.h"
+#include "debug/cli/output/place.h"
+#include "debug/cli/process/signals.h"
+
+/* ---- merging ---- */
+
+static cli_status fail(bg_status status)
+{
+    bool unreadable = status == BG_ERROR_IO || status == BG_ERROR_UNSUPPORTED;
+    return cli_say(unreadable ? CLI_UNREADABLE : CLI_FAILED, "%s", bg_last_error());
+}
+
+static cli_status add_file(bg_report **all, const char *path)
+{
+    bg_report *one = NULL;
+    bg_status status = bg_report_read(&one, path);
+    if (status == BG_OK && *all == NULL) {
+        *all = one;
+        return CLI_OK;
+    }
+    if (status == BG_OK)
+        status = bg_report_merge(*all, one);
+    bg_report_destroy(one);
+    return status == BG_OK ? CLI_OK : fail(status);
+}
+
+static int is_tool_report(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+    return strncmp(entry->d_name, "report-", 7) == 0 && end != NULL && strcmp(end, ".json") == 0;
+}
+
+static int is_graph_report(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+    return strncmp(entry->d_name, "graph-", 6) == 0 && end != NULL && strcmp(end, ".json") == 0;
+}
+
+static cli_status add_some(bg_report **all, const char *directory, int (*is_wanted)(const struct dirent *entry))
+{
+    struct dirent **files = NULL;
+    int count = scandir(directory, &files, is_wanted, versionsort);
+    cli_status status = CLI_OK;
+
+    if (count < 0)
+        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        char *path = cli_path(directory, files[i]->d_name);
+        if (status == CLI_OK)
+            status = path != NULL ? add_file(all, path) : cli_say(CLI_FAILED, "no host memory");
+        free(path);
+        free(files[i]);
+    }
+    free(files);
+    return status;
+}
+
+/* Reports that are in no file as they are: those of ranks, merged. */
+static cli_status add_list(bg_report **all, const cJSON *reports, const char *path)
+{
+    const cJSON *report;
+    cli_status status = CLI_OK;
+    cJSON_ArrayForEach(report, reports)
+    {
+        char *text = status == CLI_OK ? cJSON_PrintUnformatted(report) : NULL;
+        if (text != NULL && cli_file_write(path, text))
+            status = add_file(all, path);
+        else if (status == CLI_OK)
+            status = cli_say(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "no host memory");
+        cJSON_free(text);
+    }
+    return status;
+}
+
+static cli_status add_merged(bg_report **all, const cli_gathered *gathered)
+{
+    char *place = cli_place_make(), *path = place != NULL ? cli_path(place, "merged.json") : NULL;
+    cli_status status = path != NULL ? add_list(all, gathered->reports, path) : CLI_FAILED;
+    if (status == CLI_OK)
+        status = add_list(all, gathered->captured, path);
+    cli_place_remove(place);
+    free(path);
+    free(place);
+    return status;
+}
+
+/* The first one gives the report its name: a tool's, where one has found something. */
+static cli_status add_directory(bg_report **all, const char *directory)
+{
+    cli_gathered gathered;
+    cli_status status = cli_gather(directory, &gathered);
+    if (status == CLI_OK && gathered.ranks > 1) {
+        status = add_merged(all, &gathered);
+    } else if (status == CLI_OK) {
+        status = add_some(all, directory, is_tool_report);
+        if (status == CLI_OK)
+            status = add_some(all, directory, is_graph_report);
+    }
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+static cli_status add_paths(bg_report **all, char *const *paths)
+{
+    cli_status status = CLI_OK;
+    for (; *paths != NULL && status == CLI_OK; paths++) {
+        struct stat about;
+        bool directory = stat(*paths, &about) == 0 && S_ISDIR(about.st_mode);
+        status = directory ? add_directory(all, *paths) : add_file(all, *paths);
+    }
+    if (status == CLI_OK && *all == NULL)
+        status = cli_say(CLI_UNREADABLE, "there is no report in what was given");
+    return status;
+}
+
+/* ---- the program ---- */
+
+/* *found: findings have been written, however it ended. */
+static cli_status start(const cli_observation *o, bool *found, cli_end *end)
+{
+    cli_gathered gathered;
+    cli_status status;
+
+    *end = (cli_end){.how = CLI_UNSTARTED};
+    status = cli_observe(o, &gathered, end);
+    *found = status == CLI_OK && cli_gathered_count(&gathered, NULL, 0) > 0;
+    if (status == CLI_OK)
+        status = cli_observed_end(o, end);
+    if (status == CLI_OK && !*found)
+        status = cli_observed_judge(o, &gathered);
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+static cli_status put_timeline(const cli_observation *o, const char *made, const char *path)
+{
+    size_t bytes = 0;
+    char *text = cli_file_read(made, &bytes);
+    cli_status status = CLI_OK;
+
+    if (text == NULL) {
+        status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
+        cli_observed_show(o);
+    } else if (!cli_file_write(path, text)) {
+        status = cli_say(CLI_FAILED, "%s", bg_last_error());
+    }
+    free(text);
+    return status;
+}
+
+/* Written in place first: where the program cannot write, and warns where no one reads it, the command says so. */
+static cli_status trace(cli_observation *o, const char *path)
+{
+    char *made = cli_path(o->place, "trace");
+    const char *set[] = {"BG_TRACE", made, "BG_DEBUG", NULL, NULL};
+    bool found;
+    cli_end end;
+    cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "no host memory");
+
+    o->set = set;
+    if (status == CLI_OK)
+        status = start(o, &found, &end);
+    if (status == CLI_OK && o->ranks <= 1)
+        status = put_timeline(o, made, path);
+    for (int i = 0; i < o->ranks && o->ranks > 1 && status == CLI_OK; i++) {
+        char *of = cli_job_file(made, i), *to = cli_job_file(path, i);
+        status = of != NULL && to != NULL ? put_timeline(o, of, to) : cli_say(CLI_FAILED, "no host memory");
+        free(of);
+        free(to);
+    }
+    o->set = NULL;
+    free(made);
+    return status;
+}
+
+/* What was found before a crash is added, too. */
+static cli_status compare(const cli_observation *o, const char *reports, bg_report **all)
+{
+    bool found = false;
+    cli_end end;
+    cli_status status = start(o, &found, &end), added;
+
+    if (status == CLI_OK && !found && end.code != 0) {
+        status = cli_say(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
+        cli_observed_show(o);
+    } else if (status != CLI_OK && !found) {
+        return status;
+    }
+    added = add_directory(all, reports);
+    return status == CLI_OK ? added : status;
+}
+
+/* A replay that is compared is no replay to be timed: two starts. */
+static cli_status observe(const cli_arguments *arguments, const char *place, bg_report **all)
+{
+    const char *timeline = cli_value(arguments, "--trace");
+    const char *shadowed[] = {"BG_SHADOW", "calls", "BG_DEBUG", NULL, "BG_DOT", cli_value(arguments, "--dot"),
+                              NULL}; /* else BG_DEBUG=step compares nothing */
+    cli_observation o = {.argv = arguments->rest, .place = place, .quiet = true};
+    char *reports = cli_path(place, "reports");
+    cli_status status;
+
+    if (reports == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    status = cli_timeout(arguments, &o.timeout);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &o.ranks);
+    if (status == CLI_OK && timeline != NULL && o.ranks > 1 && strcmp(timeline, "-") == 0)
+        status = cli_say(CLI_USAGE, "each rank has a timeline of its own; name a file: --trace=FILE");
+    if (status == CLI_OK && timeline != NULL)
+        status = trace(&o, timeline);
+    o.set = shadowed;
+    if (status == CLI_OK)
+        status = compare(&o, reports, all);
+    free(reports);
+    return status;
+}
+
+/* ---- what is written ---- */
+
+static cli_status write_one(const bg_report *all, bg_format format, const char *path)
+{
+    bg_status status = path != NULL ? bg_report_write(all, format, path) : BG_OK;
+    return status == BG_OK ? CLI_OK : cli_say(CLI_FAILED, "%s", bg_last_error());
+}
+
+static bool has_fault(const bg_report *all)
+{
+    bg_finding finding = BG_FINDING_INIT; /* faults come first, notes last */
+    return bg_report_count(all) > 0 && bg_report_get(all, 0, &finding) == BG_OK && finding.severity > BG_NOTE;
+}
+
+static cli_status write_all(const bg_report *all, const cli_arguments *arguments)
+{
+    const char *text = cli_value(arguments, "--text"), *json = cli_value(arguments, "--json");
+    const char *html = cli_value(arguments, "--html");
+    cli_status status;
+
+    if (text == NULL && json == NULL && html == NULL)
+        text = "-";
+    status = write_one(all, BG_TEXT, text);
+    if (status == CLI_OK)
+        status = write_one(all, BG_JSON, json);
+    if (status == CLI_OK)
+        status = write_one(all, BG_HTML, html);
+    return status == CLI_OK && has_fault(all) ? CLI_FAILED : status;
+}
+
+static int run(const cli_arguments *arguments)
+{
+    bg_report *all = NULL;
+    char *place = NULL;
+    cli_status status, written;
+
+    if (arguments->rest_count == 0)
+        return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
+    if (!arguments->program && (cli_value(arguments, "--trace") != NULL || cli_value(arguments, "--dot") != NULL))
+        return cli_say(CLI_USAGE, "--trace and --dot need a program that runs; write: --trace=FILE -- PROGRAM ARG...");
+    if (!arguments->program && cli_value(arguments, "--ranks") != NULL)
+        return cli_say(CLI_USAGE, "--ranks needs a program that runs; write: --ranks=N -- PROGRAM ARG...");
+    if (arguments->program) {
+        status = cli_signals_hold();
+        place = status == CLI_OK ? cli_place_make() : NULL;
+        status = place != NULL ? observe(arguments, place, &all) : CLI_FAILED;
+    } else {
+        status = add_paths(&all, arguments->rest);
+    }
+    if (status == CLI_OK || (arguments->program && all != NULL)) {
+        written = write_all(all, arguments);
+        status = status == CLI_OK ? written : status;
+    }
+    bg_report_destroy(all);
+    cli_place_remove(place);
+    free(place);
+    return status;
+}
+
+int cli_report(int argc, char **argv)
+{
+    return cli_with_arguments(argc, argv, run);
+}

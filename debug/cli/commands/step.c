@@ -1,0 +1,76 @@
+/* breakgraph step: a program whose replays go node by node. */
+#include "debug/cli/observe/observe.h"
+
+#include <stdlib.h>
+
+#include "debug/cli/ranks/job.h"
+#include "debug/cli/output/place.h"
+#include "debug/cli/process/signals.h"
+
+static cli_status judge(const cli_observation *o, const cli_gathered *gathered, const cli_end *end, int found)
+{
+    cli_status status = cli_observed_end(o, end);
+    if (status == CLI_OK && found == 0)
+        status = cli_observed_judge(o, gathered);
+    if (status == CLI_OK && cli_gathered_count(gathered, NULL, 1) > 0)
+        return CLI_FAILED;
+    if (status != CLI_OK || found > 0 || end->code == 0)
+        return status;
+    (void)cli_say(CLI_FAILED, "'%s'%s ended with status %d", o->argv[0], cli_observed_rank(o, end), end->code);
+    cli_observed_show(o);
+    return CLI_FAILED;
+}
+
+static cli_status step(const cli_observation *o, bool json)
+{
+    cli_gathered gathered;
+    cli_end end = {.how = CLI_UNSTARTED};
+    cli_status status = cli_observe(o, &gathered, &end), seen = status;
+    int found = cli_gathered_count(&gathered, NULL, 0);
+
+    if (seen == CLI_OK)
+        status = judge(o, &gathered, &end, found);
+    if (json)
+        cli_gathered_print_json(&gathered, "step", status, NULL);
+    else if (seen == CLI_OK)
+        cli_gathered_print(&gathered, stdout);
+    if (!json && (status == CLI_OK || status == CLI_FAILED) && seen == CLI_OK)
+        printf("step: %d finding%s\n", found, found == 1 ? "" : "s");
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+static int run(const cli_arguments *arguments)
+{
+    const char *stop = cli_value(arguments, "--stop"), *dump = cli_value(arguments, "--dump");
+    const char *set[] = {"BG_DEBUG",
+                         "step",
+                         "BG_STEP_STOP",
+                         stop != NULL ? stop : getenv("BG_STEP_STOP"),
+                         "BG_STEP_DUMP",
+                         dump != NULL ? dump : getenv("BG_STEP_DUMP"),
+                         NULL};
+    bool json = cli_value(arguments, "--json") != NULL;
+    cli_observation o = {.argv = arguments->rest, .set = set, .quiet = json}; /* else output would be in the JSON */
+    cli_status status = cli_need_program(arguments);
+    char *place;
+
+    if (status == CLI_OK)
+        status = cli_timeout(arguments, &o.timeout);
+    if (status == CLI_OK)
+        status = cli_job_read(arguments, &o.ranks);
+    if (status == CLI_OK)
+        status = cli_signals_hold();
+    if (status != CLI_OK)
+        return status;
+    o.place = place = cli_place_make();
+    status = place != NULL ? step(&o, json) : CLI_FAILED;
+    cli_place_remove(place);
+    free(place);
+    return status;
+}
+
+int cli_step(int argc, char **argv)
+{
+    return cli_with_arguments(argc, argv, run);
+}

@@ -1,0 +1,263 @@
+#include "gather.h"
+
+#include <breakgraph/breakgraph.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/cli/output/json.h"
+#include "debug/cli/output/place.h"
+
+static const char *const severities[] = {"note", "warning", "fault"};
+
+const char *cli_text(const cJSON *object, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    return text != NULL ? text : "";
+}
+
+double cli_number(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+/* ---- files ---- */
+
+static cli_status read_report(const char *path, cJSON **root)
+{
+    size_t bytes = 0;
+    char *text = cli_file_read(path, &bytes);
+    cli_status status = CLI_OK;
+
+    if (text == NULL)
+        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", path, strerror(errno));
+    *root = cJSON_Parse(text);
+    free(text);
+    if (cli_text(*root, "breakgraph")[0] == '\0')
+        status = cli_say(CLI_UNREADABLE, "%s is no report of breakgraph's", path);
+    else if (cli_number(*root, "report_version") != CLI_REPORT_VERSION)
+        status = cli_say(CLI_UNREADABLE,
+                         "%s is of report version %g; this command reads version %d: use the one that "
+                         "was installed with the program's library",
+                         path, cli_number(*root, "report_version"), CLI_REPORT_VERSION);
+    if (status != CLI_OK)
+        cJSON_Delete(*root);
+    return status;
+}
+
+static bool is_known(const cli_gathered *gathered, const cJSON *finding)
+{
+    const cJSON *report, *known;
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        cJSON_ArrayForEach(known, cJSON_GetObjectItemCaseSensitive(report, "findings"))
+        {
+            if (cJSON_Compare(known, finding, true))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A tool that goes on after a report writes what it found before again. */
+static void forget_known(const cli_gathered *gathered, cJSON *root)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "findings"), *next;
+    for (cJSON *finding = list != NULL ? list->child : NULL; finding != NULL; finding = next) {
+        next = finding->next;
+        if (is_known(gathered, finding))
+            cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
+    }
+}
+
+static void forget_or_merge(const cli_gathered *gathered, cJSON *root, const char *name)
+{
+    int rank = cli_gathered_rank_of(gathered, name);
+    if (rank >= 0)
+        cli_gathered_merge(gathered, root, rank);
+    else
+        forget_known(gathered, root);
+}
+
+static void add_process(cli_gathered *gathered, cJSON *root)
+{
+    const cJSON *process = cJSON_GetObjectItemCaseSensitive(root, "process");
+    gathered->processes++;
+    gathered->graphs += (long)cli_number(process, "graphs");
+    gathered->replays += (long)cli_number(process, "replays");
+    cli_gathered_note_rank(gathered, process);
+    cJSON_Delete(root);
+}
+
+static cli_status add_file(cli_gathered *gathered, const char *directory, const char *name)
+{
+    char *path = cli_path(directory, name);
+    cJSON *root = NULL;
+    cli_status status = path != NULL ? read_report(path, &root) : cli_say(CLI_FAILED, "no host memory");
+
+    free(path);
+    if (status != CLI_OK)
+        return status;
+    if (strncmp(name, "report-", 7) == 0)
+        forget_or_merge(gathered, root, name);
+    if (strncmp(name, "process-", 8) == 0)
+        add_process(gathered, root);
+    else if (!cJSON_AddItemToArray(strncmp(name, "graph-", 6) == 0 ? gathered->captured : gathered->reports, root)) {
+        cJSON_Delete(root);
+        return cli_say(CLI_FAILED, "no host memory");
+    }
+    return CLI_OK;
+}
+
+/* Files that are not finished have another ending. */
+static bool is_finished(const struct dirent *entry, const char *start)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
+           strncmp(entry->d_name, start, strlen(start)) == 0;
+}
+
+static int is_process(const struct dirent *entry)
+{
+    return is_finished(entry, "process-");
+}
+
+static int is_report(const struct dirent *entry)
+{
+    return is_finished(entry, "graph-") || is_finished(entry, "report-");
+}
+
+static cli_status add_files(cli_gathered *gathered, const char *directory, int (*is_wanted)(const struct dirent *entry))
+{
+    struct dirent **files = NULL;
+    int count = scandir(directory, &files, is_wanted, versionsort);
+    cli_status status = CLI_OK;
+
+    if (count < 0)
+        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        if (status == CLI_OK)
+            status = add_file(gathered, directory, files[i]->d_name);
+        free(files[i]);
+    }
+    free(files);
+    return status;
+}
+
+/* Processes first: they tell whose the reports are. */
+cli_status cli_gather(const char *directory, cli_gathered *gathered)
+{
+    cli_status status = CLI_OK;
+
+    *gathered = (cli_gathered){.of_rank = cJSON_CreateObject(),
+                               .seen = cJSON_CreateObject(),
+                               .captured = cJSON_CreateArray(),
+                               .reports = cJSON_CreateArray()};
+    if (gathered->of_rank == NULL || gathered->seen == NULL || gathered->captured == NULL || gathered->reports == NULL)
+        return cli_say(CLI_FAILED, "no host memory");
+    status = add_files(gathered, directory, is_process);
+    if (status == CLI_OK)
+        status = add_files(gathered, directory, is_report);
+    if (status == CLI_OK)
+        cli_gathered_name_ranks(gathered);
+    return status;
+}
+
+void cli_gathered_clear(cli_gathered *gathered)
+{
+    cJSON_Delete(gathered->captured);
+    cJSON_Delete(gathered->reports);
+    cJSON_Delete(gathered->of_rank);
+    cJSON_Delete(gathered->seen);
+    *gathered = (cli_gathered){0};
+}
+
+cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
+{
+    if (gathered->processes == 0)
+        return cli_say(CLI_NOT_LINKED,
+                       "'%s' does not use libbreakgraph, or an older one that writes no reports: link "
+                       "it, or give the program itself instead of what starts it elsewhere",
+                       program);
+    if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
+        return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",
+                       program);
+    if (gathered->replays == 0)
+        return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: nothing is there to compare", program);
+    return CLI_OK;
+}
+
+/* ---- findings ---- */
+
+static int severity_of(const cJSON *finding)
+{
+    for (int i = 0; i < 3; i++)
+        if (strcmp(cli_text(finding, "severity"), severities[i]) == 0)
+            return i;
+    return 2;
+}
+
+int cli_gathered_count(const cli_gathered *gathered, const char *kind, int severity)
+{
+    const cJSON *report, *finding;
+    int count = 0;
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
+        {
+            count += severity_of(finding) >= severity && (kind == NULL || strcmp(cli_text(finding, "kind"), kind) == 0);
+        }
+    }
+    return count;
+}
+
+static void print_finding(const cJSON *finding, FILE *out)
+{
+    static const cli_color colors[] = {CLI_BOLD, CLI_YELLOW, CLI_RED};
+    int severity = severity_of(finding);
+    fprintf(out, "%s%s [%s]%s", cli_color_on(colors[severity]), severities[severity], cli_text(finding, "kind"),
+            cli_color_off());
+    if (cli_text(finding, "call")[0] != '\0')
+        fprintf(out, " %s", cli_text(finding, "call"));
+    if (cli_text(finding, "file")[0] != '\0')
+        fprintf(out, " at %s:%d", cli_text(finding, "file"), (int)cli_number(finding, "line"));
+    fprintf(out, ": %s\n", cli_text(finding, "message"));
+    if (cli_text(finding, "advice")[0] != '\0')
+        fprintf(out, "    %s\n", cli_text(finding, "advice"));
+}
+
+void cli_gathered_print(const cli_gathered *gathered, FILE *out)
+{
+    const cJSON *report, *finding;
+    for (int severity = 2; severity >= 0; severity--)
+        cJSON_ArrayForEach(report, gathered->reports)
+        {
+            cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
+            {
+                if (severity_of(finding) == severity)
+                    print_finding(finding, out);
+            }
+        }
+}
+
+/* ---- JSON ---- */
+
+void cli_gathered_print_json(const cli_gathered *gathered, const char *command, cli_status status, cJSON *checks)
+{
+    enum { VERSION = 1 };
+    cJSON *root = cJSON_CreateObject(), *reports;
+    char version[32];
+
+    snprintf(version, sizeof version, "%s_version", command);
+    cJSON_AddStringToObject(root, "breakgraph", bg_version());
+    cJSON_AddNumberToObject(root, version, VERSION);
+    cJSON_AddNumberToObject(root, "exit", status);
+    if (checks != NULL)
+        cJSON_AddItemToObject(root, "checks", checks);
+    reports = gathered->reports != NULL ? cJSON_CreateArrayReference(gathered->reports->child) : cJSON_CreateArray();
+    (void)cJSON_AddItemToObject(root, "reports", reports);
+    cli_json_print(root);
+    cJSON_Delete(root);
+}

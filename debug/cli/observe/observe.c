@@ -1,0 +1,204 @@
+#include "observe.h"
+
+#include <breakgraph/breakgraph.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/base.h"
+#include "debug/cli/output/place.h"
+#include "debug/cli/ranks/ranks.h"
+
+/* PATIENCE: seconds that the other ranks get to come to their end, for reports that are whole, when one has failed. */
+enum { PAIRS = 8, PATIENCE = 5, COPIED = 1 << 16 };
+
+/* ---- one program ---- */
+
+static bool run_alone(const cli_observation *o, const char *const *set, cli_end *end)
+{
+    char *output = cli_path(o->place, "output"), *errors = cli_path(o->place, "errors");
+    cli_child child = {.argv = o->argv, .set = set, .timeout = o->timeout, .apart = o->quiet};
+    bool named = output != NULL && errors != NULL;
+
+    if (o->quiet) {
+        child.input = "/dev/null";
+        child.output = output;
+        child.errors = errors;
+    }
+    if (named)
+        cli_child_run(&child, end);
+    free(output);
+    free(errors);
+    return named;
+}
+
+/* ---- its ranks ---- */
+
+/* What the ranks printed becomes the file that a single program would have, in order of the ranks. */
+static bool join_outputs(const cli_observation *o)
+{
+    char *path = cli_path(o->place, "output"), *buffer = malloc(COPIED);
+    FILE *all = path != NULL ? fopen(path, "we") : NULL;
+    bool joined = all != NULL && buffer != NULL;
+
+    for (int i = 0; i < o->ranks && joined; i++) {
+        char *part = cli_rank_file(o->place, i, "out");
+        FILE *one = part != NULL ? fopen(part, "re") : NULL;
+        for (size_t got = 1; one != NULL && joined && got > 0;) {
+            got = fread(buffer, 1, COPIED, one);
+            joined = fwrite(buffer, 1, got, all) == got;
+        }
+        if (one != NULL)
+            (void)fclose(one);
+        free(part);
+    }
+    joined = (all == NULL || fclose(all) == 0) && joined;
+    free(buffer);
+    free(path);
+    return joined;
+}
+
+static bool run_ranks(const cli_observation *o, const char *const *set, cli_end *end)
+{
+    cli_ranks ranks = {.count = o->ranks,
+                       .argv = o->argv,
+                       .set = set,
+                       .timeout = o->timeout,
+                       .patience = PATIENCE,
+                       .input = !o->quiet,
+                       .prefix = true,
+                       .output = o->quiet ? o->place : NULL,
+                       .errors = o->quiet ? o->place : NULL};
+    cli_ranks_end told;
+
+    cli_ranks_run(&ranks, &told);
+    *end = told.end;
+    return !o->quiet || end->how == CLI_UNSTARTED || join_outputs(o);
+}
+
+/* ---- either ---- */
+
+static cli_status run(const cli_observation *o, const char *reports, cli_end *end)
+{
+    const char *set[2 * PAIRS + 3] = {"BG_REPORT", reports};
+    bool done;
+
+    for (size_t i = 0; o->set != NULL && o->set[i] != NULL && i < (size_t)2 * PAIRS; i += 2) {
+        set[i + 2] = o->set[i];
+        set[i + 3] = o->set[i + 1];
+    }
+    done = o->ranks > 0 ? run_ranks(o, set, end) : run_alone(o, set, end);
+    return done ? CLI_OK : cli_say(CLI_FAILED, "output cannot be kept in %s: %s", o->place, strerror(errno));
+}
+
+/* Reports and output that are not whole tell nothing, and look like a program without the library. */
+static cli_status check_place(const cli_observation *o)
+{
+    enum { ROOM = 1 << 14 }; /* bytes: a small report */
+    char *path = cli_path(o->place, "room"), *text = malloc(ROOM);
+    cli_status status = CLI_OK;
+
+    if (path == NULL || text == NULL) {
+        status = cli_say(CLI_FAILED, "no host memory");
+        goto done;
+    }
+    memset(text, '.', ROOM - 1);
+    text[ROOM - 1] = '\0';
+    if (!cli_file_write(path, text))
+        status = cli_say(CLI_FAILED, "reports and output cannot be kept: %s; set TMPDIR", bg_last_error());
+    else
+        (void)remove(path);
+done:
+    free(text);
+    free(path);
+    return status;
+}
+
+cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end *end)
+{
+    char *reports = cli_path(o->place, "reports");
+    cli_status status = CLI_OK;
+
+    *gathered = (cli_gathered){0};
+    if (reports == NULL || !cli_place_renew(reports))
+        status = cli_say(CLI_FAILED, "no directory for reports can be made in %s: %s", o->place, strerror(errno));
+    if (status == CLI_OK)
+        status = check_place(o);
+    if (status == CLI_OK)
+        status = run(o, reports, end);
+    if (status == CLI_OK && end->how != CLI_STOPPED)
+        status = check_place(o); /* it may have filled it */
+    if (status == CLI_OK)
+        status = cli_gather(reports, gathered);
+    free(reports);
+    return status;
+}
+
+static void show_errors(char *path, const char *whose)
+{
+    struct stat about;
+    if (path != NULL && stat(path, &about) == 0 && about.st_size > 0) {
+        fputs(whose, stderr);
+        cli_file_show_end(path);
+    }
+    free(path);
+}
+
+void cli_observed_show(const cli_observation *o)
+{
+    if (o->quiet && o->ranks == 0)
+        show_errors(cli_path(o->place, "errors"), "");
+    for (int i = 0; o->quiet && i < o->ranks; i++) {
+        char whose[32];
+        snprintf(whose, sizeof whose, "  rank %d:\n", i);
+        show_errors(cli_rank_file(o->place, i, "err"), whose);
+    }
+}
+
+const char *cli_observed_rank(const cli_observation *o, const cli_end *end)
+{
+    static char text[32];
+    snprintf(text, sizeof text, " (rank %d)", end->rank);
+    return o->ranks > 1 ? text : "";
+}
+
+cli_status cli_observed_end(const cli_observation *o, const cli_end *end)
+{
+    const char *program = o->argv[0];
+    int signal;
+
+    if (end->how == CLI_UNSTARTED)
+        return cli_say(CLI_NOT_STARTED, "'%s' cannot be started: %s", program, strerror(end->code));
+    if (end->how == CLI_STOPPED)
+        return CLI_INTERRUPTED;
+    if (end->how == CLI_TIMED_OUT) {
+        (void)cli_say(CLI_HANGS, "'%s' ran longer than %g s and was ended", program, o->timeout);
+        cli_observed_show(o);
+        return CLI_HANGS;
+    }
+    if (!cli_is_crash(end, &signal))
+        return CLI_OK;
+    (void)cli_say(CLI_CRASHED, "signal SIG%s (%s) ended '%s'%s",
+                  sigabbrev_np(signal) != NULL ? sigabbrev_np(signal) : "?", strsignal(signal), program,
+                  cli_observed_rank(o, end));
+    cli_observed_show(o);
+    return CLI_CRASHED;
+}
+
+cli_status cli_observed_judge(const cli_observation *o, const cli_gathered *gathered)
+{
+    cli_status status = cli_gathered_judge(gathered, o->argv[0]);
+    if (status != CLI_OK)
+        cli_observed_show(o);
+    return status;
+}
+
+cli_status cli_timeout(const cli_arguments *arguments, double *seconds)
+{
+    const char *value = cli_value(arguments, "--timeout");
+    *seconds = 0;
+    if (value != NULL && (!bg__number_read(value, seconds) || !(*seconds > 0) || *seconds > 1e6))
+        return cli_say(CLI_USAGE, "'--timeout=%s': a number of seconds above 0", value);
+    return CLI_OK;
+}

@@ -1,0 +1,49 @@
+/* Exit statuses, and what the command says. */
+#include "debug/cli/cli.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+const cli_exit cli_exits[] = {
+#define ENTRY(name, number, text) {number, text},
+    CLI_EXIT_MAP(ENTRY)
+#undef ENTRY
+};
+const size_t cli_exits_count = sizeof cli_exits / sizeof *cli_exits;
+
+static const char *speaker = "";
+
+void cli_say_for(const char *command)
+{
+    speaker = command;
+}
+
+cli_status cli_say(cli_status status, const char *format, ...)
+{
+    va_list arguments;
+    fprintf(stderr, "breakgraph%s%s: ", speaker[0] != '\0' ? " " : "", speaker);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return status;
+}
+
+/* no-color.org: set and not empty. */
+bool cli_is_colored(int descriptor)
+{
+    const char *no_color = getenv("NO_COLOR");
+    return isatty(descriptor) && (no_color == NULL || no_color[0] == '\0');
+}
+
+const char *cli_color_on(cli_color color)
+{
+    static const char *const codes[] = {"\033[31m", "\033[32m", "\033[33m", "\033[1m"};
+    return cli_is_colored(STDOUT_FILENO) ? codes[color] : "";
+}
+
+const char *cli_color_off(void)
+{
+    return cli_is_colored(STDOUT_FILENO) ? "\033[0m" : "";
+}

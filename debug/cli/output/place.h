@@ -1,0 +1,24 @@
+/* Files of the command: a directory for what is gone at the end, and files that are written whole or not at all. */
+#ifndef BG_CLI_PLACE_H
+#define BG_CLI_PLACE_H
+
+#include "debug/cli/cli.h"
+
+/* "DIR/name", which the caller frees; NULL: no host memory. */
+char *cli_path(const char *directory, const char *name);
+
+/* A new directory in $TMPDIR; the caller frees the name. NULL, and said why, where there can be none. */
+char *cli_place_make(void);
+/* With all that is in it. NULL is fine. */
+void cli_place_remove(const char *directory);
+/* A directory in it, empty: it is made anew. */
+bool cli_place_renew(const char *directory);
+
+/* What a file holds, ended by a zero; the caller frees it. NULL with errno. */
+char *cli_file_read(const char *path, size_t *bytes);
+/* text becomes the file, as bg__file_write has it; false with bg_last_error. */
+bool cli_file_write(const char *path, const char *text);
+/* The last lines of a file on standard error, each behind two blanks. */
+void cli_file_show_end(const char *path);
+
+#endif

@@ -1,0 +1,26 @@
+/* Signals as numbers to read, and processes that start without them. */
+#ifndef BG_CLI_SIGNALS_H
+#define BG_CLI_SIGNALS_H
+
+#include <sys/types.h>
+
+#include "debug/cli/cli.h"
+
+/* From here on SIGCHLD, SIGINT, SIGTERM, SIGQUIT and SIGHUP (the last two unless they were ignored) do nothing but wait
+ * to be read, whichever thread of the process they reach, and SIGPIPE does nothing. CLI_FAILED, said: no descriptors.
+ */
+cli_status cli_signals_hold(void);
+
+/* To poll: readable while one waits. */
+int cli_signals_descriptor(void);
+/* Takes the next; 0: none waits. */
+int cli_signals_next(void);
+/* Until one waits or seconds (-1: no end) are over. */
+void cli_signals_wait(double seconds);
+
+/* As fork; the child has every signal blocked until it calls cli_signals_restore. */
+pid_t cli_signals_fork(void);
+/* In a child: signals do what they did before cli_signals_hold. */
+void cli_signals_restore(void);
+
+#endif

@@ -1,0 +1,27 @@
+/* The job that ranks are of: how many, and what each reads in its environment (breakgraph/comm.h). */
+#ifndef BG_CLI_JOB_H
+#define BG_CLI_JOB_H
+
+#include "debug/cli/cli.h"
+
+typedef struct cli_job {
+    int count;
+    int port;       /* for rank 0 to listen on */
+    int held;       /* a descriptor bound to it, so that no one else is given it */
+    char token[33]; /* only ranks of this job know it */
+} cli_job;
+
+/* "--ranks", 0 where it is not given; and that there are so many devices, or --oversubscribe is given. */
+cli_status cli_job_read(const cli_arguments *arguments, int *count);
+
+/* false with errno; to be ended all the same. */
+bool cli_job_make(cli_job *job, int count);
+void cli_job_end(cli_job *job);
+/* Sets this process's environment: what is one rank's own; errno. */
+int cli_job_become(const cli_job *job, int rank);
+
+/* Files of several ranks under one name would be those of the last: "trace.rank-1.json" of "trace.json", which the
+ * caller frees; NULL: no host memory. */
+char *cli_job_file(const char *path, int rank);
+
+#endif

@@ -1,0 +1,24 @@
+/* Two tensors that should hold the same. */
+#ifndef BG_DEBUG_COMPARE_H
+#define BG_DEBUG_COMPARE_H
+
+#include <breakgraph/shadow.h>
+#include "kernels/library/compare.h"
+
+#include "debug/report/report.h"
+
+/* How got differs from expected: memory of the tensor's dtype and shape. room: a bgk_difference in device memory. Waits
+ * for stream. */
+bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
+                      bgk_difference *room, cudaStream_t stream, bgk_difference *found);
+
+/* "3 of 64 elements differ ..." in a sentence, with the smallest tolerance that would let it pass. expected, got: how
+ * each came to be, "eager" and "replayed". Gives text back. */
+const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *difference, const char *expected,
+                             const char *got, char *text, size_t bytes);
+
+/* Adds it to the report's comparisons. */
+bg_status bg__compare_note(bg_report *report, const bg__call *call, const char *field, const bg_tensor *shape,
+                           const char *against, const bgk_difference *difference);
+
+#endif

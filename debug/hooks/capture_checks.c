@@ -1,0 +1,69 @@
+/* The checks of a pass that need nothing of the program but its environment. */
+#include "capture_checks.h"
+
+#include <breakgraph/check.h>
+#include <stdlib.h>
+
+#include "debug/report/process_report.h"
+#include "debug/memory/results.h"
+#include "debug/check/recapture.h"
+
+static bg_status check_poison(bg_graph *graph, cudaStream_t stream, bg_report **report)
+{
+    bg__results results = {0};
+    bg_tensor *outputs = NULL;
+    bg_status status;
+
+    BG__TRY(bg__results_take(&results, graph));
+    outputs = calloc(results.count + 1, sizeof *outputs);
+    if (outputs == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", results.count);
+        goto done;
+    }
+    for (size_t i = 0; i < results.count; i++)
+        outputs[i] = *results.list[i].field.tensor;
+    BG__TRY(bg_check_poison(graph, outputs, results.count, stream, report));
+done:
+    free(outputs);
+    bg__results_free(&results);
+    return status;
+}
+
+/* *report is given up. */
+static void tell(const char *check, const char *name, bg_status status, bg_report *report)
+{
+    bg__pending_note();
+    if (status != BG_OK)
+        bg__warn("BG_CHECK=%s: %s could not be checked: %s", check, name, bg_last_error());
+    else if (bg_report_count(report) > 0)
+        bg__report_print(report, stderr);
+    if (status == BG_OK)
+        bg__record_report(report);
+    bg_report_destroy(report);
+}
+
+void bg__env_check_twice(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
+{
+    bg__twice_pass pass = {forward, user, stream, *options};
+    char hidden = bg__fail_hide();
+    bg_report *report = NULL;
+    bg_status status;
+
+    pass.options.check = BG_REPLAY_CHECK_OFF;
+    pass.options.worker_threads = 0;
+    pass.options.upload = false;
+    pass.options.barrier = NULL;
+    status = bg__check_twice(&pass, NULL, &report);
+    tell("twice", options->name != NULL ? options->name : "graph", status, report);
+    bg__fail_unhide(hidden);
+}
+
+void bg__env_check_poison(bg_graph *graph, cudaStream_t stream)
+{
+    char hidden = bg__fail_hide();
+    bg_report *report = NULL;
+    bg_status status = check_poison(graph, stream, &report);
+
+    tell("poison", graph->name, status, report);
+    bg__fail_unhide(hidden);
+}

@@ -1,0 +1,49 @@
+#include "dot_files.h"
+
+#include <breakgraph/trace.h>
+#include <ctype.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Names that every system takes. */
+static void file_name(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (!isalnum((unsigned char)*text) && *text != '.' && *text != '-')
+            *text = '_';
+}
+
+static bg_status draw_segment(const bg_graph *graph, const char *directory, unsigned long number, int segment)
+{
+    char name[64], *path = NULL;
+    bg_status status;
+
+    snprintf(name, sizeof name, "%s", graph->name);
+    file_name(name);
+    if (asprintf(&path, "%s/%s-%ld-%lu-%d.dot", directory, name, (long)getpid(), number, segment) < 0)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+    status = bg_graph_write_dot(graph, segment, path);
+    free(path);
+    return status;
+}
+
+void bg__draw_graph(const bg_graph *graph)
+{
+    static atomic_ulong graphs;
+    const char *directory = getenv("BG_DOT");
+    unsigned long number;
+    bg_status status = BG_OK;
+    char hidden;
+
+    if (directory == NULL || directory[0] == '\0')
+        return;
+    hidden = bg__fail_hide();
+    number = atomic_fetch_add(&graphs, 1) + 1;
+    for (int i = 0; i < graph->segment_count && status == BG_OK; i++)
+        status = draw_segment(graph, directory, number, i);
+    if (status != BG_OK)
+        bg__warn("BG_DOT: %s", bg_last_error());
+    bg__fail_unhide(hidden);
+}

@@ -1,0 +1,105 @@
+#include "replay_tools.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "dot_files.h"
+#include "debug/report/process_report.h"
+#include "debug/shadow/shadow.h"
+#include "step_replays.h"
+#include "debug/trace/trace.h"
+
+/* Of the first graph of this process, its first replay. */
+static const char *take_trace(void)
+{
+    static atomic_flag taken = ATOMIC_FLAG_INIT;
+    const char *path = getenv("BG_TRACE");
+    if (path == NULL || path[0] == '\0' || atomic_flag_test_and_set(&taken))
+        return NULL;
+    return path;
+}
+
+static bool stays_diverted(const bg_graph *graph)
+{
+    return graph->stepping != NULL || graph->shadowing != NULL || bg__watch_is_wanted(graph);
+}
+
+bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+{
+    bg_status status = BG_OK;
+
+    if (!bg__thread_self()->in_tool) {
+        BG__TRY(bg__shadowing_begin(graph, forward, user, options));
+        graph->trace = take_trace();
+        bg__record_graph(graph);
+        bg__draw_graph(graph);
+    }
+    graph->diverted = stays_diverted(graph) || graph->trace != NULL || graph->recorded;
+done:
+    return status;
+}
+
+static bg_status replay_steps(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < graph->step_count && status == BG_OK; i++)
+        status = bg__replay_step(graph, i, stream);
+    return status;
+}
+
+/* The replay is as good as any where only its file cannot be written. */
+static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char *path)
+{
+    char hidden = bg__fail_hide();
+    bg_status status = bg__trace_replay(graph, stream, path);
+
+    if (status == BG_ERROR_IO) {
+        bg__warn("BG_TRACE: %s", bg_last_error());
+        status = BG_OK;
+    }
+    if (status == BG_OK)
+        bg__fail_unhide(hidden);
+    return status;
+}
+
+static bg_status replay(bg_graph *graph, cudaStream_t stream)
+{
+    const char *trace = graph->trace;
+
+    graph->trace = NULL;
+    if (graph->stepping != NULL)
+        return bg__stepping_replay(graph, stream);
+    if (graph->shadowing != NULL) {
+        bg_status status = bg__shadowing_replay(graph, stream);
+        if (status != BG_OK || trace == NULL || !bg__shadowing_undo(graph))
+            return status;
+    }
+    if (trace != NULL)
+        return replay_traced(graph, stream, trace);
+    return replay_steps(graph, stream);
+}
+
+bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
+{
+    bool entered;
+    bg_status status;
+
+    BG__TRY(bg__watch_enter(graph, &entered));
+    status = replay(graph, stream);
+    if (entered)
+        bg__watch_leave(graph);
+    if (status == BG_OK && graph->recorded)
+        bg__record_replay();
+    if (status == BG_OK)
+        graph->diverted = stays_diverted(graph);
+done:
+    return status;
+}
+
+void bg__diverted_end(bg_graph *graph)
+{
+    if (graph->recorded)
+        bg__record_graph_end(graph);
+    bg__shadowing_end(graph->shadowing);
+    bg__stepping_end(graph->stepping);
+}

@@ -1,0 +1,12 @@
+/* Replays that are more than replays: BG_DEBUG=step, BG_SHADOW, BG_TRACE, BG_REPORT. */
+#ifndef BG_DEBUG_REPLAY_TOOLS_H
+#define BG_DEBUG_REPLAY_TOOLS_H
+
+#include "capture/capture.h"
+
+/* As in the table of hooks (capture/tools.h). */
+bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
+bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream);
+void bg__diverted_end(bg_graph *graph);
+
+#endif

@@ -1,0 +1,110 @@
+/* Which memory a graph reads from outside, and which it has to write before it reads it. */
+#include "debug/check/poison.h"
+#include "tensors.h"
+
+/* What is read before it is written is known only when all calls have been gone through. */
+typedef struct reading {
+    bg__footprint *footprint;
+    const bg_graph *graph;
+    bg__spans outputs, owned;
+} reading;
+
+const void *bg__poison_args(const bg_graph *graph, const bg__call *call)
+{
+    if (!call->eager)
+        return call->kept;
+    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
+        if (eager->call == call)
+            return eager->args;
+    return NULL;
+}
+
+static bg_status read_tensors(reading *r, const bg__call *call, bool leaving)
+{
+    const void *args = call->op != NULL ? bg__poison_args(r->graph, call) : NULL;
+    bg__footprint *f = r->footprint;
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
+        uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
+        bool reached;
+        if (leaving ? !t.output : !t.input)
+            continue;
+        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (!reached)
+            continue;
+        BG__TRY(bg__spans_add(&f->all, begin, end));
+        if (leaving)
+            BG__TRY(bg__spans_add(&f->written, begin, end));
+        else
+            BG__TRY(bg__spans_add_rest(&f->state, begin, end, &f->written));
+        if (leaving && !t.input)
+            BG__TRY(bg__spans_add(&r->outputs, begin, end));
+    }
+done:
+    return status;
+}
+
+static bg_status read_call(reading *r, const bg__call *call)
+{
+    bg_status status;
+    BG__TRY(read_tensors(r, call, false));
+    for (const bg__call *child = call->child; child != NULL; child = child->next)
+        BG__TRY(read_call(r, child));
+    BG__TRY(read_tensors(r, call, true));
+    for (int i = 0; i < call->own.count; i++) {
+        uintptr_t begin = (uintptr_t)call->own.blocks[i].ptr;
+        BG__TRY(bg__spans_add(&r->owned, begin, begin + call->own.blocks[i].bytes));
+    }
+done:
+    return status;
+}
+
+static bg_status add_unowned(void *user, void *ptr, size_t bytes)
+{
+    reading *r = user;
+    return bg__spans_add(&r->outputs, (uintptr_t)ptr, (uintptr_t)ptr + bytes);
+}
+
+/* A runner's static buffers. */
+static bg_status add_buffers(reading *r)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < r->graph->noted.count; i++) {
+        const bg__note *note = &r->graph->noted.list[i];
+        if (note->call == NULL) {
+            BG__TRY(bg__spans_add(&r->footprint->all, note->address, note->address + note->bytes));
+            BG__TRY(bg__spans_add(&r->footprint->state, note->address, note->address + note->bytes));
+        }
+    }
+done:
+    return status;
+}
+
+bg_status bg__footprint_take(bg__footprint *f, const bg_graph *graph)
+{
+    reading r = {.footprint = f, .graph = graph};
+    bg_status status;
+
+    BG__TRY(read_call(&r, &graph->root));
+    if (graph->pool != NULL)
+        BG__TRY(bg__pool_unowned(graph->pool, add_unowned, &r));
+    BG__TRY(add_buffers(&r));
+    for (size_t i = 0; i < r.outputs.count; i++)
+        BG__TRY(bg__spans_add_rest(&f->unread, r.outputs.list[i].begin, r.outputs.list[i].end, &f->state));
+    BG__TRY(bg__spans_add_all(&f->unread, &r.owned)); /* also what a call reads of it before another one writes it */
+    BG__TRY(bg__spans_add_all(&f->all, &f->unread));
+done:
+    bg__spans_free(&r.outputs);
+    bg__spans_free(&r.owned);
+    return status;
+}
+
+void bg__footprint_free(bg__footprint *f)
+{
+    bg__spans_free(&f->all);
+    bg__spans_free(&f->state);
+    bg__spans_free(&f->written);
+    bg__spans_free(&f->unread);
+}

@@ -1,0 +1,61 @@
+#include "results.h"
+
+#include <stdlib.h>
+
+#include "debug/check/poison.h"
+
+/* The call that comes when this one and those inside it are done. */
+static const bg__call *next_outside(const bg__call *call)
+{
+    while (call != NULL && call->next == NULL)
+        call = call->parent;
+    return call != NULL ? call->next : NULL;
+}
+
+/* Whether some call after this one, in order of the pass, reads or writes the tensor. */
+static bool is_used_after(const bg_graph *graph, const bg__call *call, const bg_tensor *tensor)
+{
+    for (call = next_outside(call); call != NULL; call = bg__call_next(call)) {
+        const void *args = bg__poison_args(graph, call);
+        bg__field_tensor t = {0};
+        while (args != NULL && bg__field_tensor_next(call->op, args, &t))
+            if (bg__tensor_overlaps(t.tensor, tensor))
+                return true;
+    }
+    return false;
+}
+
+static bg_status add(bg__results *r, const bg__call *call, const bg__field_tensor *t)
+{
+    bg__result *larger = realloc(r->list, (r->count + 1) * sizeof *larger);
+    if (larger == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", r->count + 1);
+    r->list = larger;
+    r->list[r->count++] = (bg__result){call, *t};
+    return BG_OK;
+}
+
+bg_status bg__results_take(bg__results *r, const bg_graph *graph)
+{
+    bg_status status = BG_OK;
+    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+        const void *args = bg__poison_args(graph, call);
+        bg__field_tensor t = {0};
+        while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
+            bool reached;
+            if (!t.output || is_used_after(graph, call, t.tensor))
+                continue;
+            BG__TRY(bg__tensor_reach(t.tensor, &reached));
+            if (reached)
+                BG__TRY(add(r, call, &t));
+        }
+    }
+done:
+    return status;
+}
+
+void bg__results_free(bg__results *r)
+{
+    free(r->list);
+    *r = (bg__results){0};
+}

@@ -1,0 +1,38 @@
+/* The tensors of an op call, and what they hold. */
+#ifndef BG_DEBUG_TENSORS_H
+#define BG_DEBUG_TENSORS_H
+
+#include "kernels/library/count.h"
+
+#include "capture/capture.h"
+
+/* Walks over all tensors of an op's arguments, inputs too. Starts zeroed. */
+typedef struct bg__field_tensor {
+    const bg_field *field;
+    const bg_tensor *tensor;
+    char name[96]; /* "token", or "parts[2]" */
+    bool input, output;
+    uint32_t next_field, next_element;
+} bg__field_tensor;
+bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *t);
+int bg__field_tensor_count(const bg_op *op, const void *args);
+
+/* Whether all of the tensor's bytes lie in memory that the device reaches: an access to others would take the device.
+ * false for one without bytes. */
+bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached);
+
+bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
+/* A captured call that made no node, nor did one inside it, and none of those is eager. */
+bool bg__call_is_idle(const bg__call *call);
+
+/* For what may run on any stream. BUSY while a stream of this library's captures: waiting for the device would end that
+ * capture. function: the public one, for the sentence. */
+bg_status bg__wait_for_device(const char *function);
+
+bool bg__tensor_is_float(const bg_tensor *tensor);
+
+/* How many elements of a float tensor that is reached are NaN and infinite. room: a bgk_specials in device memory.
+ * Waits for stream. */
+bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream, bgk_specials *counts);
+
+#endif

@@ -1,0 +1,171 @@
+#include "outline.h"
+
+#include "json.h"
+#include "debug/graph/lanes.h"
+#include "debug/graph/nodes.h"
+
+/* ---- steps and calls ---- */
+
+static const char *step_kind(const bg__step *step)
+{
+    switch (step->kind) {
+    case BG__LAUNCH: return "launch";
+    case BG__CALL: return "call";
+    case BG__FORWARD: return "forward";
+    case BG__COPY: return "copy";
+    case BG__WAIT: return "wait";
+    case BG__RECORD: return "record";
+    case BG__SYNC: return "sync";
+    }
+    return "";
+}
+
+static bool add_step(cJSON *list, const bg__step *step)
+{
+    cJSON *item = bg__json_add_object(list);
+    if (item == NULL || !cJSON_AddStringToObject(item, "kind", step_kind(step)))
+        return false;
+    switch (step->kind) {
+    case BG__LAUNCH: return cJSON_AddNumberToObject(item, "segment", step->place) != NULL;
+    case BG__CALL: return cJSON_AddStringToObject(item, "call", step->of.eager->call->name) != NULL;
+    case BG__COPY: return cJSON_AddStringToObject(item, "call", step->of.copy->eager->call->name) != NULL;
+    default: return true;
+    }
+}
+
+static bool add_call(cJSON *list, const bg__call *call)
+{
+    cJSON *item = bg__json_add_object(list);
+    return item != NULL && cJSON_AddStringToObject(item, "name", call->name) &&
+           cJSON_AddStringToObject(item, "op", call->op->name) &&
+           cJSON_AddStringToObject(item, "file", call->site.file != NULL ? call->site.file : "") &&
+           cJSON_AddNumberToObject(item, "line", call->site.line) &&
+           cJSON_AddBoolToObject(item, "eager", call->eager) &&
+           (call->eager || cJSON_AddNumberToObject(item, "segment", call->segment));
+}
+
+static bool add_steps_and_calls(cJSON *outline, const bg_graph *graph)
+{
+    cJSON *steps = cJSON_AddArrayToObject(outline, "steps"), *calls = cJSON_AddArrayToObject(outline, "calls");
+    if (steps == NULL || calls == NULL)
+        return false;
+    for (int i = 0; i < graph->step_count; i++)
+        if (!add_step(steps, &graph->steps[i]))
+            return false;
+    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call))
+        if (!add_call(calls, call))
+            return false;
+    return true;
+}
+
+/* ---- nodes ---- */
+
+static bool add_after(cJSON *item, const bg__lanes *lanes, size_t node)
+{
+    cJSON *list = cJSON_AddArrayToObject(item, "after"), *number;
+    for (size_t a = lanes->first_after[node]; list != NULL && a < lanes->first_after[node + 1]; a++) {
+        if (a > lanes->first_after[node] && lanes->after[a] == lanes->after[a - 1])
+            continue;
+        number = cJSON_CreateNumber((double)lanes->after[a]);
+        if (number == NULL || !cJSON_AddItemToArray(list, number)) {
+            cJSON_Delete(number);
+            return false;
+        }
+    }
+    return list != NULL;
+}
+
+static bool add_node(cJSON *list, const bg__node *node, const bg__lanes *lanes)
+{
+    const char *kernel = node->kernel != NULL ? node->kernel->name : NULL;
+    cJSON *item = bg__json_add_object(list);
+    return item != NULL && cJSON_AddNumberToObject(item, "segment", node->segment) &&
+           cJSON_AddNumberToObject(item, "node", (double)node->place) &&
+           cJSON_AddStringToObject(item, "kind", bg__node_kind(node)) &&
+           (kernel == NULL || cJSON_AddStringToObject(item, "kernel", kernel)) &&
+           (node->call == NULL || cJSON_AddStringToObject(item, "call", node->call->name)) &&
+           (!node->writeback || cJSON_AddTrueToObject(item, "writeback")) &&
+           cJSON_AddNumberToObject(item, "lane", lanes->lane[node->place]) && add_after(item, lanes, node->place);
+}
+
+static bool add_segment(cJSON *outline, const bg__nodes *nodes, int segment, const bg__lanes *lanes)
+{
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(outline, "nodes");
+    cJSON *item = bg__json_add_object(cJSON_GetObjectItemCaseSensitive(outline, "segments"));
+    size_t count = 0, kernels = 0;
+
+    for (size_t i = 0; i < nodes->count; i++) {
+        const bg__node *node = &nodes->node[i];
+        if (node->segment != segment || node->parent >= 0)
+            continue;
+        count++;
+        kernels += node->type == cudaGraphNodeTypeKernel;
+        if (!add_node(list, node, lanes))
+            return false;
+    }
+    return item != NULL && cJSON_AddNumberToObject(item, "nodes", (double)count) &&
+           cJSON_AddNumberToObject(item, "kernel_nodes", (double)kernels);
+}
+
+/* ---- the whole ---- */
+
+static bg_status out_of_memory(const bg_graph *graph)
+{
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of %s", graph->name);
+}
+
+static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__nodes *nodes, int segment)
+{
+    bg__layout layout = {0};
+    bg__lanes lanes = {0};
+    bg_status status;
+
+    BG__TRY(bg__layout_read(&layout, graph->segments[segment].graph));
+    BG__TRY(bg__lanes_find(&lanes, &layout));
+    if (!add_segment(outline, nodes, segment, &lanes))
+        status = out_of_memory(graph);
+done:
+    bg__lanes_free(&lanes);
+    bg__layout_free(&layout);
+    return status;
+}
+
+bg_status bg__outline(const bg_graph *graph, cJSON **outline)
+{
+    bg__nodes nodes = {0};
+    cJSON *made = cJSON_CreateObject();
+    bg_status status;
+
+    *outline = NULL;
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    if (made == NULL || !cJSON_AddStringToObject(made, "name", graph->name) ||
+        !cJSON_AddNumberToObject(made, "breaks", graph->breaks) ||
+        !cJSON_AddNumberToObject(made, "capture_ms", graph->capture_ms) ||
+        !cJSON_AddNumberToObject(made, "instantiate_ms", graph->instantiate_ms) ||
+        !cJSON_AddArrayToObject(made, "segments") || !add_steps_and_calls(made, graph) ||
+        !cJSON_AddArrayToObject(made, "nodes")) {
+        status = out_of_memory(graph);
+        goto done;
+    }
+    for (int i = 0; i < graph->segment_count; i++)
+        BG__TRY(read_segment(made, graph, &nodes, i));
+    *outline = made;
+    made = NULL;
+done:
+    if (status != BG_OK)
+        bg__fail_where("the outline of %s", graph->name);
+    cJSON_Delete(made);
+    bg__nodes_free(&nodes);
+    return status;
+}
+
+bg_status bg__outline_note(bg_report *report, const bg_graph *graph)
+{
+    cJSON *outline = NULL;
+    bg_status status;
+
+    BG__TRY(bg__outline(graph, &outline));
+    BG__TRY(bg__report_set_outline(report, outline));
+done:
+    return status;
+}

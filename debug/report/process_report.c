@@ -1,0 +1,219 @@
+#include "process_report.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "files.h"
+#include "outline.h"
+#include "report_data.h"
+
+static struct {
+    pthread_mutex_t lock;
+    const char *directory; /* NULL: nothing is recorded; the same until the process is gone, for it has no lock */
+    unsigned long graphs;
+    uint64_t replays;       /* of graphs that are gone, or the first one */
+    const bg_graph **alive; /* recorded graphs */
+    size_t count, capacity;
+    bool replayed, ended;
+    atomic_ulong reports;
+} record = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void complain(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&told))
+        bg__warn("BG_REPORT: %s", bg_last_error());
+}
+
+/* "DIR/graph-PID-N.json"; number 0: without it. The caller frees it. NULL: no host memory, of which is told. */
+static char *path_of(const char *kind, unsigned long number)
+{
+    char *path = NULL;
+    int length = number == 0 ? asprintf(&path, "%s/%s-%ld.json", record.directory, kind, (long)getpid())
+                             : asprintf(&path, "%s/%s-%ld-%lu.json", record.directory, kind, (long)getpid(), number);
+    if (length >= 0)
+        return path;
+    bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+    complain();
+    return NULL;
+}
+
+/* ---- the process ---- */
+
+static uint64_t count_replays(void)
+{
+    uint64_t replays = record.replays;
+    for (size_t i = 0; i < record.count; i++)
+        replays += record.alive[i]->replays;
+    /* The first one is not counted in its graph yet. */
+    return record.replayed && replays == 0 ? 1 : replays;
+}
+
+/* A number that is not negative; false: it is none. */
+static bool read_number(const char *variable, long *number)
+{
+    const char *text = getenv(variable);
+    char *end;
+
+    if (text == NULL || !isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    *number = strtol(text, &end, 10);
+    return *end == '\0' && errno == 0;
+}
+
+/* By what launchers set. */
+static bool find_rank(long *rank, long *ranks)
+{
+    static const char *const pairs[][2] = {
+        {"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
+    bool script = getenv("SLURM_JOB_ID") != NULL && getenv("SLURM_STEP_ID") == NULL;
+    size_t count = sizeof pairs / sizeof *pairs - (script ? 1 : 0); /* a batch script is no task of Slurm's */
+    for (size_t i = 0; i < count; i++)
+        if (read_number(pairs[i][0], rank) && read_number(pairs[i][1], ranks) && *rank < *ranks)
+            return true;
+    return false;
+}
+
+static bg_status print_process(void *user, FILE *out)
+{
+    const char *format = "{\n  \"breakgraph\": \"%s\",\n  \"report_version\": %d,\n  \"process\": {\"pid\": %ld, "
+                         "\"device\": \"%s\", \"graphs\": %lu, \"replays\": %llu, \"ended\": %s";
+    long rank, ranks;
+
+    (void)user;
+    fprintf(out, format, bg_version(), BG__REPORT_VERSION, (long)getpid(), bg_device_kind(), record.graphs,
+            (unsigned long long)count_replays(), record.ended ? "true" : "false");
+    if (find_rank(&rank, &ranks))
+        fprintf(out, ", \"rank\": %ld, \"ranks\": %ld", rank, ranks);
+    fputs("}\n}\n", out);
+    return BG_OK;
+}
+
+static void write_process(void)
+{
+    char *path = path_of("process", 0);
+    if (path != NULL && bg__file_write(path, false, print_process, NULL) != BG_OK)
+        complain();
+    free(path);
+}
+
+__attribute__((constructor)) static void begin_process(void)
+{
+    record.directory = getenv("BG_REPORT");
+    if (record.directory != NULL && record.directory[0] == '\0')
+        record.directory = NULL;
+    if (record.directory != NULL)
+        write_process();
+}
+
+__attribute__((destructor)) static void end_process(void)
+{
+    if (record.directory == NULL)
+        return;
+    pthread_mutex_lock(&record.lock);
+    record.ended = true;
+    write_process();
+    pthread_mutex_unlock(&record.lock);
+}
+
+/* ---- graphs ---- */
+
+static bool add_alive(const bg_graph *graph)
+{
+    if (record.count == record.capacity) {
+        size_t capacity = 2 * record.capacity + 16;
+        const bg_graph **larger = realloc(record.alive, capacity * sizeof *larger);
+        if (larger == NULL)
+            return false;
+        record.alive = larger;
+        record.capacity = capacity;
+    }
+    record.alive[record.count++] = graph;
+    return true;
+}
+
+static void write_graph(const bg_graph *graph, unsigned long number)
+{
+    char *path = path_of("graph", number);
+    bg_report *report = NULL;
+    bg_status status;
+
+    if (path == NULL)
+        return;
+    BG__TRY(bg__report_create(&report, "capture", graph->name));
+    BG__TRY(bg__outline_note(report, graph));
+    BG__TRY(bg_report_write(report, BG_JSON, path));
+done:
+    if (status != BG_OK)
+        complain();
+    bg_report_destroy(report);
+    free(path);
+}
+
+void bg__record_graph(bg_graph *graph)
+{
+    char hidden;
+    unsigned long number;
+
+    if (record.directory == NULL)
+        return;
+    hidden = bg__fail_hide();
+    pthread_mutex_lock(&record.lock);
+    number = record.ended ? 0 : ++record.graphs; /* after the end none is counted, nor written */
+    graph->recorded = number > 0 && add_alive(graph);
+    if (number == 1)
+        write_process();
+    pthread_mutex_unlock(&record.lock);
+    if (number > 0)
+        write_graph(graph, number);
+    bg__fail_unhide(hidden);
+}
+
+void bg__record_graph_end(const bg_graph *graph)
+{
+    pthread_mutex_lock(&record.lock);
+    for (size_t i = 0; i < record.count; i++) {
+        if (record.alive[i] != graph)
+            continue;
+        record.replays += graph->replays;
+        record.alive[i] = record.alive[--record.count];
+        break;
+    }
+    pthread_mutex_unlock(&record.lock);
+}
+
+void bg__record_replay(void)
+{
+    char hidden = bg__fail_hide();
+    pthread_mutex_lock(&record.lock);
+    if (!record.replayed && !record.ended) {
+        record.replayed = true;
+        write_process();
+    }
+    pthread_mutex_unlock(&record.lock);
+    bg__fail_unhide(hidden);
+}
+
+/* ---- reports ---- */
+
+void bg__record_report(bg_report *report)
+{
+    char hidden, *path;
+
+    if (record.directory == NULL)
+        return;
+    hidden = bg__fail_hide();
+    if (report->number == 0)
+        report->number = atomic_fetch_add(&record.reports, 1) + 1;
+    path = path_of("report", report->number);
+    if (path != NULL && bg_report_write(report, BG_JSON, path) != BG_OK)
+        complain();
+    free(path);
+    bg__fail_unhide(hidden);
+}

@@ -1,0 +1,482 @@
+/* Which op calls must run eagerly for a mismatch to vanish? */
+#include <breakgraph/bisect.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/report/outline.h"
+#include "shadow.h"
+
+typedef struct bisection {
+    bg__shadow shadow;
+    bg__shadow_pass pass;
+    bg_graph *graph;    /* all captured */
+    const char **calls; /* names of graph's captured calls, in order of the pass */
+    size_t count;
+    char *pattern; /* room for the names of all */
+} bisection;
+
+/* ---- trials ---- */
+
+static bool fill_trial(cJSON *item, const char *const *eager, size_t count, bool all, const char *why,
+                       bg_verdict verdict, double seconds)
+{
+    static const char *const verdicts[] = {"good", "bad", "skip"};
+    cJSON *names = cJSON_AddArrayToObject(item, "eager");
+    for (size_t i = 0; names != NULL && i < count; i++)
+        if (!cJSON_AddItemToArray(names, cJSON_CreateString(eager[i])))
+            return false;
+    return names != NULL && cJSON_AddBoolToObject(item, "all", all) && cJSON_AddStringToObject(item, "why", why) &&
+           cJSON_AddStringToObject(item, "verdict", verdicts[verdict]) &&
+           cJSON_AddNumberToObject(item, "seconds", seconds);
+}
+
+static bg_status note_trial(bisection *b, const char *const *eager, size_t count, bool all, const char *why,
+                            bg_verdict verdict, double began_ms)
+{
+    cJSON *list = bg__report_part(b->shadow.report, "trials"), *item = cJSON_CreateObject();
+    double seconds = (bg__now_ms() - began_ms) / 1000;
+
+    if (list != NULL && item != NULL && fill_trial(item, eager, count, all, why, verdict, seconds) &&
+        cJSON_AddItemToArray(list, item))
+        return BG_OK;
+    cJSON_Delete(item);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the trials of a bisect");
+}
+
+/* One more eager run, beside the one that was kept. */
+static bg_status try_eager(bisection *b, bg_verdict *verdict)
+{
+    bg__shadow *s = &b->shadow;
+    double began = bg__now_ms();
+    bool differs;
+    size_t beyond;
+    bg_status status;
+
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(bg__shadow_run_eager(s, false, false));
+    BG__TRY(bg__shadow_compare(s, true, NULL, &beyond));
+    differs = beyond > 0;
+    BG__TRY(bg__shadow_any(s, "the eager pass differs from itself", &differs));
+    *verdict = differs ? BG_BAD : BG_GOOD;
+    BG__TRY(note_trial(b, NULL, 0, true, "the pass run eagerly once more, compared with itself", *verdict, began));
+done:
+    return status;
+}
+
+/* A replay of b->shadow.graph. */
+static bg_status try_replay(bisection *b, bool *differs)
+{
+    bg__shadow *s = &b->shadow;
+    bg_status status = BG_OK;
+    size_t beyond;
+
+    *differs = false;
+    for (int i = 0; i < s->options.repeats && !*differs; i++) {
+        BG__TRY(bg__shadow_restore(s));
+        BG__TRY(bg__shadow_run_replay(s));
+        BG__TRY(bg__shadow_compare(s, false, NULL, &beyond));
+        *differs = beyond > 0;
+        BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+    }
+done:
+    return status;
+}
+
+static const char *join(bisection *b, const char *const *names, size_t count)
+{
+    char *end = b->pattern;
+    for (size_t i = 0; i < count; i++) {
+        end = stpcpy(end, names[i]);
+        *end++ = ',';
+    }
+    *(end > b->pattern ? end - 1 : end) = '\0';
+    return b->pattern;
+}
+
+static bg_status try_set(bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
+{
+    bg__shadow *s = &b->shadow;
+    double began = bg__now_ms();
+    bg_graph *graph = NULL;
+    bool differs;
+    bg_status status;
+
+    BG__TRY(bg__shadow_capture(s, &b->pass, join(b, eager, count), &graph));
+    BG__TRY(bg__shadow_set_graph(s, graph));
+    BG__TRY(try_replay(b, &differs));
+    *verdict = differs ? BG_BAD : BG_GOOD;
+    BG__TRY(note_trial(b, eager, count, count == b->count, why, *verdict, began));
+done:
+    s->graph = NULL;
+    bg_graph_destroy(graph);
+    return status;
+}
+
+/* A pass may need calls in one segment: breaks between them make it fail, which tells nothing of the mismatch. Where
+ * there are other ranks, it ends the bisect on all of them. */
+static bg_status try_or_skip(bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
+{
+    double began = bg__now_ms();
+    bg_status status = try_set(b, eager, count, why, verdict);
+    char text[1024], told[1200];
+
+    if (status == BG_OK || status == BG_ERROR_OUT_OF_MEMORY || b->shadow.options.ranks != NULL)
+        return status;
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    if (bg__shadow_restore(&b->shadow) != BG_OK) { /* the device is gone */
+        bg__fail_restore(text);
+        return status;
+    }
+    *verdict = BG_SKIP;
+    snprintf(told, sizeof told, "%s; it fails: %s", why, text);
+    return note_trial(b, eager, count, false, told, BG_SKIP, began);
+}
+
+static bg_status search_trial(void *user, const char *const *eager, size_t count, bg_verdict *verdict)
+{
+    return try_or_skip(user, eager, count, "search", verdict);
+}
+
+/* ---- the calls ---- */
+
+static bg_status list_calls(bisection *b)
+{
+    size_t bytes = 1, count = 0;
+
+    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call)) {
+        bytes += strlen(call->name) + 1;
+        count++;
+    }
+    b->calls = calloc(count + 1, sizeof *b->calls);
+    b->pattern = malloc(bytes);
+    if (b->calls == NULL || b->pattern == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", count);
+    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call))
+        if (!call->eager)
+            b->calls[b->count++] = call->name;
+    return BG_OK;
+}
+
+/* The search goes the same way on all ranks. */
+static bg_status agree_on_calls(bisection *b)
+{
+    char brief[600], *end = b->pattern;
+    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call))
+        if (!call->eager)
+            end = stpcpy(stpcpy(end, call->name), ",");
+    *end = '\0';
+    bg__ranks_shorten(b->pattern, brief, sizeof brief);
+    return bg__ranks_agree(&b->shadow.ranks, "bg_bisect, the captured calls", brief);
+}
+
+static const bg__call *find_call(const bisection *b, const char *name)
+{
+    const bg__call *call = bg__call_next(&b->graph->root);
+    while (call != NULL && strcmp(call->name, name) != 0)
+        call = bg__call_next(call);
+    return call;
+}
+
+/* ---- what stays with all ops eager ---- */
+
+/* The values and addresses that the graph's calls hold otherwise than those of the eager pass; outputs may lie in
+ * memory of the graph's own. */
+static void tell_frozen(bisection *b)
+{
+    bg__shadow *s = &b->shadow;
+    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call)) {
+        const bg__pass_call *eager = bg__pass_calls_find(&s->calls, call->name);
+        const char *args = bg__poison_args(b->graph, call);
+        for (uint32_t i = 0; eager != NULL && args != NULL && i < call->op->field_count; i++) {
+            const bg_field *f = &call->op->fields[i];
+            if (f->role != BG_ROLE_VALUE || memcmp(args + f->offset, (char *)eager->args + f->offset, f->size) == 0)
+                continue;
+            bg__report_add(
+                s->report, "frozen-argument", BG_FAULT, call, NULL,
+                "let the op read it from device memory that is written before each replay, or from the forward "
+                "context; or change it with bg_graph_args",
+                "%s of %s is another value in the graph than in the eager pass: the capture has frozen it", f->name,
+                call->name);
+        }
+    }
+}
+
+static bg_status tell_outside(bisection *b)
+{
+    bg__shadow *s = &b->shadow;
+    bg__report_add(
+        s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
+        "bg_check_twice names what a capture has frozen; make ops (BG_OP) of what is launched between them",
+        "the replay differs from the eager pass also with all %zu op calls eager: the fault is in what no op "
+        "call holds, or in arguments that are frozen at capture",
+        b->count);
+    tell_frozen(b);
+    return BG_OK;
+}
+
+/* ---- the search ---- */
+
+static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict confirmed)
+{
+    static const char *const confirmations[] = {
+        [BG_BAD] = "with all other calls eager it is there",
+        [BG_GOOD] = "with all other calls eager it is gone, too: it needs others captured beside",
+        [BG_SKIP] = "with all other calls eager the pass fails, so that nothing confirms it"};
+
+    for (size_t i = 0; i < found; i++) {
+        char others[400] = "";
+        size_t used = 0;
+        for (size_t k = 0; k < found; k++)
+            if (k != i && used < sizeof others)
+                used += (size_t)snprintf(others + used, sizeof others - used, "%s%s", used ? ", " : "",
+                                         b->calls[culprits[k]]);
+        bg__report_add(
+            b->shadow.report, "culprit", BG_FAULT, find_call(b, b->calls[culprits[i]]), NULL,
+            "look at what the captured op reads beside its tensors: values, host state, other streams, memory "
+            "that has moved",
+            "the mismatch vanishes where %s runs eagerly%s%s; %s", b->calls[culprits[i]],
+            found > 1 ? ", together with " : "", others, confirmations[confirmed]);
+    }
+}
+
+/* With only the culprits captured. */
+static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
+{
+    const char **eager = calloc(b->count + 1, sizeof *eager);
+    size_t count = 0, next = 0;
+    bg_status status;
+
+    if (eager == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", b->count);
+    for (size_t i = 0; i < b->count; i++) {
+        size_t length = strlen(b->calls[i]);
+        if (next < found && culprits[next] == i) {
+            next++;
+            continue;
+        }
+        /* A call around a culprit must be captured, too. */
+        if (next < found && strncmp(b->calls[culprits[next]], b->calls[i], length) == 0 &&
+            b->calls[culprits[next]][length] == '/')
+            continue;
+        eager[count++] = b->calls[i];
+    }
+    status = try_or_skip(b, eager, count, "confirmation: only the culprits captured", confirmed);
+    free(eager);
+    return status;
+}
+
+static bg_status try_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict *helps)
+{
+    const char **eager = calloc(found + 1, sizeof *eager);
+    bg_status status;
+
+    if (eager == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", found);
+    for (size_t i = 0; i < found; i++)
+        eager[i] = b->calls[culprits[i]];
+    status = try_or_skip(b, eager, found, "the culprits once more", helps);
+    free(eager);
+    return status;
+}
+
+/* Narrows a call that is good alone down to those inside it. */
+static bg_status search_inside(bisection *b, size_t at, size_t *culprits, size_t *found)
+{
+    size_t length = strlen(b->calls[at]), count = 1;
+    bg_status status;
+
+    while (at + count < b->count && strncmp(b->calls[at + count], b->calls[at], length) == 0 &&
+           b->calls[at + count][length] == '/')
+        count++;
+    status = bg_search(b->calls + at, count, search_trial, b, culprits, found);
+    for (size_t i = 0; status == BG_OK && i < *found; i++)
+        culprits[i] += at;
+    return status;
+}
+
+/* Where prefixes fail since they hold a call that cannot be eager, others after it may be: each is tried alone, and
+ * then those that can be, together. *helps: whether the culprits that were found do. */
+static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, bg_verdict *helps)
+{
+    const char **names = calloc(b->count + 1, sizeof *names);
+    size_t *places = calloc(b->count + 1, sizeof *places), count = 0;
+    bg_status status = BG_OK;
+
+    if (names == NULL || places == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", b->count);
+        goto done;
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        BG__TRY(try_or_skip(b, &b->calls[i], 1, "search: this call alone", helps));
+        if (*helps == BG_GOOD) {
+            status = search_inside(b, i, culprits, found);
+            goto done;
+        }
+        if (*helps == BG_BAD) {
+            places[count] = i;
+            names[count++] = b->calls[i];
+        }
+    }
+    *helps = BG_SKIP;
+    if (count < 2)
+        goto done;
+    BG__TRY(try_or_skip(b, names, count, "search: all that can be eager alone", helps));
+    if (*helps != BG_GOOD)
+        goto done;
+    BG__TRY(bg_search(names, count, search_trial, b, culprits, found));
+    for (size_t i = 0; i < *found; i++)
+        culprits[i] = places[culprits[i]];
+done:
+    free(names);
+    free(places);
+    return status;
+}
+
+/* unproven: it is not known that anything helps. */
+static bg_status search(bisection *b, bool unproven)
+{
+    size_t *culprits = calloc(b->count + 1, sizeof *culprits), found = 0;
+    bg_verdict confirmed = BG_SKIP, helps = BG_GOOD;
+    bg_status status;
+
+    if (culprits == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", b->count);
+    BG__TRY(bg_search(b->calls, b->count, search_trial, b, culprits, &found));
+    if (unproven)
+        BG__TRY(try_culprits(b, culprits, found, &helps));
+    if (helps != BG_GOOD)
+        BG__TRY(search_possible(b, culprits, &found, &helps));
+    if (helps != BG_GOOD) {
+        bg__report_add(b->shadow.report, "not-searched", BG_FAULT, NULL, NULL,
+                       "the report's trials tell with which calls eager it fails, and why; the findings of bg_shadow "
+                       "name calls without breaks",
+                       "the replay differs from the eager pass, but which calls are at fault cannot be told: with the "
+                       "op calls eager that would tell, the pass fails");
+        goto done;
+    }
+    BG__TRY(confirm(b, culprits, found, &confirmed));
+    tell_culprits(b, culprits, found, confirmed);
+done:
+    free(culprits);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* All eager agrees with itself; all captured does, and differs. *differs: there is something to search for. */
+static bg_status ask_oracle(bisection *b, bool *differs)
+{
+    bg__shadow *s = &b->shadow;
+    double began = bg__now_ms();
+    bg_verdict verdict;
+    bg_status status;
+
+    *differs = false;
+    BG__TRY(bg__shadow_run_eager(s, false, false));
+    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(note_trial(b, NULL, 0, true, "the pass run eagerly", BG_GOOD, began));
+    began = bg__now_ms();
+    BG__TRY(bg__shadow_capture(s, &b->pass, NULL, &b->graph));
+    BG__TRY(bg__shadow_set_graph(s, b->graph));
+    BG__TRY(bg__outline_note(s->report, b->graph));
+    bg__shadow_tell_flow(s);
+    BG__TRY(list_calls(b));
+    BG__TRY(agree_on_calls(b));
+    BG__TRY(try_eager(b, &verdict));
+    if (verdict == BG_BAD) {
+        BG__TRY(bg__shadow_tell_varying(s, true, true));
+        goto done;
+    }
+    BG__TRY(try_replay(b, differs));
+    BG__TRY(note_trial(b, NULL, 0, false, "all captured", *differs ? BG_BAD : BG_GOOD, began));
+done:
+    return status;
+}
+
+static bg_status replay_agrees(bisection *b, bool *agrees)
+{
+    bg__shadow *s = &b->shadow;
+    bg__spans spans = {0};
+    bg__snapshot first = {0};
+    bg_status status = BG_OK;
+    bool varies;
+
+    *agrees = true;
+    for (size_t i = 0; i < s->output_count; i++) {
+        uintptr_t begin = (uintptr_t)s->outputs[i].tensor->data;
+        BG__TRY(bg__spans_add(&spans, begin, begin + bg_tensor_bytes(s->outputs[i].tensor)));
+    }
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(bg__shadow_run_replay(s));
+    BG__TRY(bg__snapshot_add_all(&first, &spans, s->stream));
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(bg__shadow_run_replay(s));
+    for (size_t i = 0; i < s->output_count; i++) {
+        const bg__shadow_output *out = &s->outputs[i];
+        uintptr_t begin = (uintptr_t)out->tensor->data;
+        const void *was = bg__snapshot_find(&first, begin, begin + bg_tensor_bytes(out->tensor));
+        bgk_difference found;
+        if (was == NULL)
+            continue;
+        BG__TRY(bg__compare(out->tensor, was, out->tensor->data,
+                            bg__tolerances_find(&s->tolerances, out->call, out->tensor->dtype), s->room, s->stream,
+                            &found));
+        *agrees &= found.beyond == 0;
+    }
+    varies = !*agrees;
+    BG__TRY(bg__shadow_any(s, "the replay differs from itself", &varies));
+    *agrees = !varies;
+done:
+    bg__snapshot_free(&first);
+    bg__spans_free(&spans);
+    return status;
+}
+
+static bg_status bisect(bisection *b)
+{
+    bg_verdict verdict = BG_BAD;
+    bool differs, agrees;
+    bg_status status;
+
+    BG__TRY(ask_oracle(b, &differs));
+    if (!differs)
+        goto done;
+    BG__TRY(replay_agrees(b, &agrees));
+    if (!agrees) {
+        BG__TRY(bg__shadow_tell_varying(&b->shadow, false, true));
+        goto done;
+    }
+    if (b->count > 0)
+        BG__TRY(try_or_skip(b, b->calls, b->count, "all eager", &verdict));
+    if (verdict == BG_BAD)
+        BG__TRY(tell_outside(b));
+    else
+        BG__TRY(search(b, verdict == BG_SKIP));
+done:
+    return status;
+}
+
+bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
+                    bg_report **report)
+{
+    bisection b = {.pass = {"the forward pass", forward, user, stream, false}};
+    bg_status status;
+
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(forward);
+    bg__pending_note();
+    if (stream == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_bisect: stream is NULL; create a stream and use that");
+    BG__TRY(bg__wait_for_device("bg_bisect")); /* what uses the tensors, on any stream */
+    BG__TRY(bg__shadow_create(&b.shadow, "bisect", "bg_bisect", &b.pass, options));
+    b.shadow.eager.all_streams = true;
+    BG__TRY(bisect(&b));
+done:
+    status = bg__shadow_finish(&b.shadow, status, report);
+    bg_graph_destroy(b.graph);
+    free(b.calls);
+    free(b.pattern);
+    return status;
+}

@@ -1,0 +1,310 @@
+/* Both ways call by call. */
+#include "shadow.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "debug/step/step.h"
+
+typedef struct walking {
+    bg__shadow *shadow;
+    bg__pass_calls *calls, *inner; /* what each call is compared with, or added to */
+    bool add;
+    const bg__call *next; /* from where calls without work have not been looked at */
+    const bg__call *varying;
+    char name[200];
+} walking;
+
+/* ---- a walk over the graph ---- */
+
+/* What other calls of its segment have written since cannot be looked at when the segment runs as a whole. */
+static bool is_overwritten(const bg__call *call, const bg_tensor *tensor)
+{
+    const bg__call *next = call;
+    while (next != NULL && next->next == NULL)
+        next = next->parent;
+    for (next = next != NULL ? next->next : NULL; next != NULL; next = bg__call_next(next)) {
+        bg__field_tensor t = {0};
+        bool has_run = !next->eager && next->kept != NULL && next->segment <= call->end_segment;
+        while (has_run && bg__field_tensor_next(next->op, next->kept, &t))
+            if (t.output && bg__tensor_overlaps(t.tensor, tensor))
+                return true;
+    }
+    return false;
+}
+
+static bg_status walk_graph(bg__shadow *s, const bg__walk_options *options)
+{
+    bool entered = s->graph->use->busy;
+    bg__walk_end end = {.early = false};
+    bg_report *unused = NULL;
+    bg_status status, left;
+
+    BG__TRY(bg__report_create(&unused, "step", s->graph->name));
+    if (!entered)
+        BG__TRY(bg__replay_enter(s->graph, s->stream));
+    status = bg__walk(s->graph, s->stream, options, unused, &end);
+    if (status == BG_OK && end.early) {
+        status = bg__fail(end.what, "%s", end.text);
+        bg__fail_where("%s, call by call", s->function);
+    }
+    if (!entered) {
+        left = bg__replay_leave(s->graph, s->stream, status);
+        status = status != BG_OK ? status : left;
+    }
+done:
+    bg_report_destroy(unused);
+    return status;
+}
+
+/* ---- against the eager run ---- */
+
+static bg_status put(const bg__shadow *s, const bg__pass_difference *d, void *to)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(to, d->held, bg_tensor_bytes(d->field->tensor), cudaMemcpyDefault, s->stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
+done:
+    return status;
+}
+
+/* The call's output is what the eager run's was, so that what comes after it is judged by itself: where the body left
+ * it, and where the caller has it, to which it may have been copied already. */
+static bg_status heal(const bg__shadow *s, const bg__pass_difference *d)
+{
+    const void *args = bg__poison_args(s->graph, d->call);
+    bg__field_tensor t = {0};
+    bg_status status;
+
+    BG__TRY(put(s, d, d->field->tensor->data));
+    while (args != NULL && bg__field_tensor_next(d->call->op, args, &t)) {
+        bool reached;
+        if (strcmp(t.name, d->field->name) != 0 || t.tensor->data == d->field->tensor->data)
+            continue;
+        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (reached)
+            BG__TRY(put(s, d, t.tensor->data));
+    }
+done:
+    return status;
+}
+
+static bg_status tell(void *user, const bg__pass_difference *d)
+{
+    static const char *const advice = "look at what this call reads beside its tensors: values, host state, other "
+                                      "streams; bg_check_twice names what a capture has frozen";
+    const walking *w = user;
+    bg__shadow *s = w->shadow;
+    char text[800];
+    bg_status status = BG_OK;
+
+    if (d->shape) {
+        bg__report_add(s->report, "mismatch-born", BG_FAULT, d->call, d->field->tensor->data, advice,
+                       "%s of %s has another shape or dtype in the graph than in the eager pass", d->field->name,
+                       d->call->name);
+        return BG_OK;
+    }
+    if (!s->noted)
+        BG__TRY(bg__compare_note(s->report, d->call, d->field->name, d->field->tensor, "eager", &d->found));
+    if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-born", d->call->name))
+        bg__report_add(s->report, "mismatch-born", BG_FAULT, d->call, d->field->tensor->data, advice,
+                       "%s of %s differs from the eager pass though the call gets the same inputs: %s", d->field->name,
+                       d->call->name,
+                       bg__compare_text(d->field->tensor, &d->found, "eager", "replayed", text, sizeof text));
+    if (d->found.differing > 0)
+        BG__TRY(heal(s, d));
+done:
+    return status;
+}
+
+/* What an inner call gets was changed by the one around it. */
+static bg_status tell_outer(void *user, const bg__pass_difference *d)
+{
+    const walking *w = user;
+    bg__shadow *s = w->shadow;
+    const bg__call *outer = d->call->parent;
+    char text[800];
+    bg_status status = BG_OK;
+
+    if (d->shape || d->found.differing == 0)
+        return BG_OK;
+    if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-born", outer->name))
+        bg__report_add(s->report, "mismatch-born", BG_FAULT, outer, d->field->tensor->data, "",
+                       "%s, which %s is given, differs from the eager pass: %s", d->field->name, d->call->name,
+                       bg__compare_text(d->tensor, &d->found, "eager", "replayed", text, sizeof text));
+    BG__TRY(heal(s, d));
+done:
+    return status;
+}
+
+static bg__pass_comparison comparison(bg__shadow *s, bg_status (*each)(void *user, const bg__pass_difference *d),
+                                      void *user)
+{
+    return (bg__pass_comparison){&s->tolerances, s->room, s->stream, each, user};
+}
+
+static bg_status compare_call(void *user, const bg__call *call, const void *args, bool late)
+{
+    walking *w = user;
+    const bg__pass_comparison c = comparison(w->shadow, tell, w);
+    return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
+}
+
+/* The walk passes over calls that left no node in the graph: they have done nothing, when those after them begin.
+ * until: NULL for all that are left. */
+static bg_status compare_idle(walking *w, const bg__call *until)
+{
+    const bg__call *call = w->next;
+    bg_status status = BG_OK;
+
+    while (call != NULL && call != until)
+        call = bg__call_next(call);
+    if (call != until) /* before those that were looked at */
+        return BG_OK;
+    for (; w->next != until; w->next = bg__call_next(w->next))
+        if (w->next->kept != NULL && bg__call_is_idle(w->next))
+            BG__TRY(compare_call(w, w->next, w->next->kept, false));
+done:
+    return status;
+}
+
+static bg_status compare_inputs(void *user, const bg__call *call, const void *args)
+{
+    walking *w = user;
+    const bg__pass_comparison c = comparison(w->shadow, tell_outer, w);
+    bg_status status;
+
+    BG__TRY(compare_idle(w, call));
+    if (call->parent->op != NULL)
+        BG__TRY(bg__pass_calls_compare(w->inner, call, args, NULL, &c));
+done:
+    return status;
+}
+
+bg_status bg__shadow_compare_calls(bg__shadow *s)
+{
+    walking w = {.shadow = s, .calls = &s->calls, .inner = &s->inner, .next = bg__call_next(&s->graph->root)};
+    const bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
+    bg_status status;
+
+    BG__TRY(walk_graph(s, &options));
+    BG__TRY(compare_idle(&w, NULL));
+    s->noted = true;
+done:
+    return status;
+}
+
+/* ---- against another run of the same side ---- */
+
+static bg_status note_varying(void *user, const bg__pass_difference *d)
+{
+    walking *w = user;
+    if (w->varying == NULL && (d->shape || d->found.beyond > 0)) {
+        w->varying = d->call;
+        snprintf(w->name, sizeof w->name, "%.60s of %.90s", d->field->name, d->call->name);
+    }
+    return BG_OK;
+}
+
+static bg_status note_varying_outer(void *user, const bg__pass_difference *d)
+{
+    walking *w = user;
+    if (w->varying == NULL && (d->shape || d->found.beyond > 0)) {
+        w->varying = d->call->parent;
+        snprintf(w->name, sizeof w->name, "%.60s, which %.90s is given", d->field->name, d->call->name);
+    }
+    return BG_OK;
+}
+
+static bg_status add_or_compare_inputs(void *user, const bg__call *call, const void *args)
+{
+    walking *w = user;
+    const bg__pass_comparison c = comparison(w->shadow, note_varying_outer, w);
+    if (call->parent->op == NULL)
+        return BG_OK;
+    if (w->add)
+        return bg__pass_calls_add(w->inner, call, args, true, w->shadow->stream);
+    return bg__pass_calls_compare(w->inner, call, args, NULL, &c);
+}
+
+static bg_status add_or_compare(void *user, const bg__call *call, const void *args, bool late)
+{
+    walking *w = user;
+    const bg__pass_comparison c = comparison(w->shadow, note_varying, w);
+    if (w->add)
+        return bg__pass_calls_add(w->calls, call, args, true, w->shadow->stream);
+    return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
+}
+
+static bg_status find_in_graph(bg__shadow *s, walking *w)
+{
+    const bg__walk_options options = {.before = add_or_compare_inputs, .after = add_or_compare, .user = w};
+    bg__pass_calls calls = {0}, inner = {.begun = true};
+    bg_status status;
+
+    w->calls = &calls;
+    w->inner = &inner;
+    w->add = true;
+    BG__TRY(walk_graph(s, &options));
+    BG__TRY(bg__shadow_restore(s));
+    w->add = false;
+    BG__TRY(walk_graph(s, &options));
+done:
+    w->calls = w->inner = NULL;
+    bg__pass_calls_free(&calls);
+    bg__pass_calls_free(&inner);
+    return status;
+}
+
+static bg_status before_pass_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
+{
+    (void)stream;
+    return add_or_compare_inputs(user, call, args);
+}
+
+static bg_status after_pass_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
+{
+    (void)stream;
+    return add_or_compare(user, call, args, false);
+}
+
+static bg_status find_in_pass(bg__shadow *s, walking *w)
+{
+    const bg__watcher watcher = {before_pass_call, after_pass_call, w};
+    bg__pass_calls calls = {0}, inner = {.begun = true};
+    bg_status status;
+
+    w->calls = &calls;
+    w->inner = &inner;
+    s->eager.also = &watcher;
+    w->add = true;
+    BG__TRY(bg__shadow_run_eager(s, false, false));
+    BG__TRY(bg__shadow_restore(s));
+    w->add = false;
+    BG__TRY(bg__shadow_run_eager(s, false, false));
+done:
+    s->eager.also = NULL;
+    w->calls = w->inner = NULL;
+    bg__pass_calls_free(&calls);
+    bg__pass_calls_free(&inner);
+    return status;
+}
+
+bg_status bg__shadow_tell_varying(bg__shadow *s, bool eager, bool known)
+{
+    walking w = {.shadow = s};
+    bg_status status;
+
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(eager ? find_in_pass(s, &w) : find_in_graph(s, &w));
+    if (w.varying == NULL && !known)
+        goto done;
+    bg__report_add(s->report, "nondeterministic", BG_FAULT, w.varying, NULL,
+                   "make the pass repeat itself first: give what it keeps from run to run as options.state, and a "
+                   "tolerance where sums by atomics differ",
+                   "%s does not agree with itself: two runs from the same contents of memory differ%s%s%s",
+                   eager ? "the eager pass" : "the replay", w.varying != NULL ? ", first in " : "", w.name,
+                   w.varying != NULL ? "" : ", though no single op call does when each is waited for");
+done:
+    return status;
+}

@@ -1,0 +1,346 @@
+/* bg_shadow, and BG_SHADOW: every replay of a graph beside the pass itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/report/outline.h"
+#include "debug/report/process_report.h"
+#include "shadow.h"
+#include "debug/trace/timing.h"
+
+/* ---- findings ---- */
+
+static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+{
+    static const char *const advices[] = {
+        "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
+        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)",
+        "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
+        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect). It may also be plain CUDA work that "
+        "the pass leaves on a stream which only a break joins, and which BG_SHADOW does not wait for: join it"};
+    const char *advice = advices[!s->eager.all_streams && s->graph->forked];
+    char text[800];
+
+    if (out->told)
+        return BG_OK;
+    out->told = true;
+    if (found == NULL)
+        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
+                       "%s: another shape or dtype in the graph than in the eager pass", out->name);
+    else
+        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice, "%s: %s", out->name,
+                       bg__compare_text(out->tensor, found, "eager", "replayed", text, sizeof text));
+    return BG_OK;
+}
+
+static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+{
+    static const char *const advice =
+        "give what the pass keeps from run to run as options.state; sums by atomics may also differ";
+
+    if (found == NULL)
+        bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
+                       "%s has another shape or dtype in the second of two eager runs that begin alike", out->name);
+    else
+        bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
+                       "%s differs in %llu elements between two eager runs that begin alike", out->name,
+                       found->differing);
+    return BG_OK;
+}
+
+/* ---- calls that one side alone makes ---- */
+
+/* ---- bg_shadow ---- */
+
+static bg_status replay_and_compare(bg__shadow *s, bool *differs)
+{
+    bg_status status;
+    size_t beyond;
+
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(bg__shadow_run_replay(s));
+    BG__TRY(bg__shadow_compare(s, false, tell_mismatch, &beyond));
+    *differs |= beyond > 0;
+    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+done:
+    return status;
+}
+
+static bg_status repeat(bg__shadow *s, bool *differs)
+{
+    bg_status status = BG_OK;
+    size_t beyond;
+
+    for (int i = 1; i < s->options.repeats; i++) {
+        BG__TRY(bg__shadow_restore(s));
+        BG__TRY(bg__shadow_run_eager(s, false, false));
+        BG__TRY(bg__shadow_compare(s, true, tell_varying, &beyond));
+        BG__TRY(replay_and_compare(s, differs));
+    }
+done:
+    return status;
+}
+
+static bg_status compare_calls(bg__shadow *s, bool recorded)
+{
+    bg_status status;
+
+    BG__TRY(bg__shadow_restore(s));
+    if (!recorded) {
+        BG__TRY(bg__shadow_run_eager(s, true, true));
+        BG__TRY(bg__shadow_keep(s));
+        BG__TRY(bg__shadow_restore(s));
+    }
+    BG__TRY(bg__shadow_compare_calls(s));
+done:
+    return status;
+}
+
+static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **graph)
+{
+    bool every_call = !s->options.outputs_only, differs = false;
+    bg_status status;
+
+    BG__TRY(bg__shadow_run_eager(s, every_call, every_call));
+    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_capture(s, pass, NULL, graph));
+    BG__TRY(bg__shadow_set_graph(s, *graph));
+    BG__TRY(bg__outline_note(s->report, *graph));
+    bg__shadow_tell_flow(s);
+    BG__TRY(replay_and_compare(s, &differs));
+    if (every_call)
+        BG__TRY(compare_calls(s, true));
+    BG__TRY(repeat(s, &differs));
+    if (differs && !every_call)
+        BG__TRY(compare_calls(s, false));
+done:
+    return status;
+}
+
+bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
+                    bg_report **report)
+{
+    const bg__shadow_pass pass = {"the forward pass", forward, user, stream, false};
+    bg__shadow s = {0};
+    bg_graph *graph = NULL;
+    bg_status status;
+
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(forward);
+    bg__pending_note();
+    if (stream == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_shadow: stream is NULL; create a stream and use that");
+    BG__TRY(bg__wait_for_device("bg_shadow")); /* what uses the tensors, on any stream */
+    BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
+    s.eager.all_streams = true;
+    BG__TRY(shadow(&s, &pass, &graph));
+done:
+    status = bg__shadow_finish(&s, status, report);
+    bg_graph_destroy(graph);
+    return status;
+}
+
+/* ---- BG_SHADOW ---- */
+
+struct bg__shadowing {
+    bg__shadow shadow;
+    bg__spans state;    /* options.state of the capture */
+    bool every_call;    /* BG_SHADOW=calls */
+    bool begun;         /* a replay has been shadowed */
+    bool explained;     /* call by call */
+    bool known;         /* what memory held before the replay */
+    bool timed, varied; /* have been looked at */
+    int told;           /* findings */
+};
+
+bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+{
+    static const char *const names[] = {"0", "1", "calls", NULL};
+    struct bg__shadowing *shadowing = NULL;
+    bg__shadow_pass pass = {graph->name, forward, user, NULL, options->zero_tail};
+    bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
+    bg_status status;
+    int index = 0;
+
+    BG__TRY(bg__env_choice("BG_SHADOW", names, 0, &index));
+    if (index == 0 || forward == NULL || graph->stepping != NULL)
+        goto done;
+    shadowing = calloc(1, sizeof *shadowing);
+    if (shadowing == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for BG_SHADOW");
+        goto done;
+    }
+    shadowing->every_call = index == 2;
+    for (size_t i = 0; i < options->state_count; i++) {
+        uintptr_t begin = (uintptr_t)options->state[i].data;
+        BG__TRY(bg__spans_add(&shadowing->state, begin, begin + bg_tensor_bytes(&options->state[i])));
+    }
+    compared.ranks = bg__ranks_table(&graph->ranks);
+    BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
+    shadowing->shadow.graph = graph;
+    graph->shadowing = shadowing;
+    shadowing = NULL;
+done:
+    bg__shadowing_end(shadowing);
+    return status;
+}
+
+void bg__shadowing_end(struct bg__shadowing *shadowing)
+{
+    if (shadowing == NULL)
+        return;
+    bg__shadow_free(&shadowing->shadow);
+    bg__spans_free(&shadowing->state);
+    free(shadowing);
+}
+
+/* Memory as it is now is what both ways begin with. What the graph writes may be another since the last replay
+ * (bg_graph_args). */
+static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
+{
+    bg__shadow *s = &g->shadow;
+    bg__footprint footprint = {0};
+    bg_status status;
+
+    BG__TRY(bg__snapshot_refresh(&s->image, s->stream));
+    BG__TRY(bg__footprint_take(&footprint, graph));
+    BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
+    BG__TRY(bg__snapshot_add_all(&s->image, &g->state, s->stream));
+done:
+    bg__footprint_free(&footprint);
+    return status;
+}
+
+/* Once with its times, for the report. */
+static bg_status run_last_replay(struct bg__shadowing *g, bg_graph *graph)
+{
+    cJSON *timings = g->timed ? NULL : bg__report_part(g->shadow.report, "timings");
+    g->timed = true;
+    return timings != NULL ? bg__timings_take(graph, g->shadow.stream, timings) : bg__shadow_run_replay(&g->shadow);
+}
+
+/* What one rank cannot do is not done by the others either. */
+static bg_status share(bg__shadow *s, const char *what, bg_status status)
+{
+    char text[200];
+    snprintf(text, sizeof text, "BG_SHADOW, %s of %.120s", what, s->graph->name);
+    return bg__ranks_share(&s->ranks, text, status);
+}
+
+/* The pass, from what memory holds now; memory is then as before. */
+static bg_status run_eager(struct bg__shadowing *g, bg_graph *graph)
+{
+    bg__shadow *s = &g->shadow;
+    bg_status status;
+
+    g->known = false;
+    BG__TRY(take_image(g, graph));
+    g->known = true;
+    BG__TRY(bg__shadow_run_eager(s, g->every_call, g->every_call));
+    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_restore(s));
+    if (!g->begun) {
+        BG__TRY(bg__shadow_set_graph(s, graph));
+        BG__TRY(bg__outline_note(s->report, graph));
+        g->begun = true;
+    }
+    bg__shadow_tell_flow(s);
+done:
+    return status;
+}
+
+static bg_status compare_outputs(bg__shadow *s, bool *differs)
+{
+    size_t beyond = 0;
+    bg_status status = bg__shadow_compare(s, false, tell_mismatch, &beyond);
+    *differs = beyond > 0;
+    BG__TRY(share(s, "the comparison", status));
+    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+done:
+    return status;
+}
+
+/* Call by call, and whether the pass agrees with itself. */
+static bg_status explain(struct bg__shadowing *g)
+{
+    bg__shadow *s = &g->shadow;
+    bg_status status = compare_calls(s, g->every_call);
+    bool found = bg_report_count(s->report) > 0;
+
+    g->explained = true;
+    BG__TRY(share(s, "the walk", status));
+    BG__TRY(bg__shadow_any(s, "there are findings", &found));
+    if (found && !g->varied) {
+        g->varied = true;
+        status = bg__shadow_tell_varying(s, true, false);
+    }
+    if (status == BG_OK)
+        status = bg__shadow_restore(s);
+    BG__TRY(share(s, "the repetition", status));
+done:
+    return status;
+}
+
+/* Ends with memory as the replay leaves it; *replayed: what bg_replay returns is known. */
+static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_status *replayed)
+{
+    bg__shadow *s = &g->shadow;
+    bool differs;
+    bg_status status;
+
+    BG__TRY(share(s, "the eager pass", run_eager(g, graph)));
+    *replayed = share(s, "a replay", bg__shadow_run_replay(s));
+    if (*replayed != BG_OK)
+        return BG_OK;
+    BG__TRY(compare_outputs(s, &differs));
+    if (!g->every_call && (!differs || g->explained))
+        goto done;
+    BG__TRY(explain(g));
+    *replayed = run_last_replay(g, graph);
+done:
+    return status;
+}
+
+bool bg__shadowing_undo(const bg_graph *graph)
+{
+    const struct bg__shadowing *g = graph->shadowing;
+    if (!g->known)
+        return false;
+    if (bg__shadow_restore(&g->shadow) == BG_OK)
+        return true;
+    bg__warn("BG_TRACE: %s", bg_last_error());
+    return false;
+}
+
+bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
+{
+    struct bg__shadowing *g = graph->shadowing;
+    bg__thread *self = bg__thread_self();
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bool in_tool = self->in_tool;
+    char hidden = bg__fail_hide();
+    bg_status status, replayed = BG_OK;
+
+    g->shadow.stream = stream;
+    self->in_tool = true;
+    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
+    status = shadow_replay(g, graph, &replayed);
+done:
+    bg__relax_end(relaxed);
+    self->in_tool = in_tool;
+    if (status != BG_OK) {
+        bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", graph->name, bg_last_error());
+        if (g->known && bg__shadow_restore(&g->shadow) != BG_OK)
+            bg__warn("BG_SHADOW: %s", bg_last_error());
+        replayed = bg__shadow_run_replay(&g->shadow);
+    }
+    if (bg_report_count(g->shadow.report) > g->told) {
+        g->told = bg_report_count(g->shadow.report);
+        bg__report_print(g->shadow.report, stderr);
+        bg__record_report(g->shadow.report);
+    }
+    if (replayed == BG_OK)
+        bg__fail_unhide(hidden);
+    return replayed;
+}

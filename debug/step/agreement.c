@@ -1,0 +1,34 @@
+#include "agreement.h"
+
+#include <stdio.h>
+
+/* Here, because of another rank. */
+static void end_here(bg_report *report, bg__walk_end *end, const char *place)
+{
+    bg__report_add(report, "stopped", BG_NOTE, NULL, NULL, "", "another rank stopped in %s", place);
+    end->early = true;
+    end->what = BG_ERROR_RANKS;
+    snprintf(end->text, sizeof end->text, "another rank stopped in %s", place);
+}
+
+bg_status bg__step_end_together(bg_graph *graph, const bg__step *step, bg_report *report, bg__walk_end *end,
+                                bg_status status)
+{
+    bool ended = status != BG_OK || end->early;
+    char what[200], place[40], text[1024];
+    bg_status told;
+
+    /* Ranks have as many segments and calls, but not nodes, copies or events. */
+    if (!graph->ranks.there || (step->kind != BG__LAUNCH && step->kind != BG__CALL))
+        return status;
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    snprintf(place, sizeof place, "%s %d", step->kind == BG__LAUNCH ? "segment" : "the call at break", step->place);
+    snprintf(what, sizeof what, "%.120s, whether a rank stops in %s", graph->name, place);
+    told = bg__ranks_any(&graph->ranks, what, &ended);
+    if (status == BG_OK && told != BG_OK)
+        return told;
+    bg__fail_restore(text);
+    if (told == BG_OK && status == BG_OK && ended && !end->early)
+        end_here(report, end, place);
+    return status;
+}

@@ -1,0 +1,35 @@
+/* Which op calls the nodes of a segment belong to, and how far each of them is. */
+#ifndef BG_DEBUG_STEP_CALLS_H
+#define BG_DEBUG_STEP_CALLS_H
+
+#include "capture/capture.h"
+#include "specials.h"
+
+typedef struct bg__step_call {
+    const bg__call *call;
+    long first, end; /* its nodes in this segment */
+    bool last;       /* it ends here; else it has a break inside, and goes on in another segment */
+    size_t left;     /* nodes that have not run */
+    bool begun;      /* its inputs have been looked at, in this segment or an earlier one of it */
+    bg__held inputs; /* before it began */
+} bg__step_call;
+
+/* Captured calls of one segment that have nodes, a call before those inside it. */
+typedef struct bg__step_calls {
+    bg__step_call *calls;
+    size_t count;
+} bg__step_calls;
+
+bg_status bg__step_calls_create(bg__step_calls *calls, const bg_graph *graph, int segment);
+void bg__step_calls_free(bg__step_calls *calls);
+
+static inline bool bg__step_call_has(const bg__step_call *c, long node)
+{
+    return node >= c->first && node < c->end;
+}
+/* The innermost call of a node; NULL: none is known. */
+const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node);
+/* The call whose outputs the node writes back, and how; NULL: it is no write-back. */
+const bg__eager *bg__step_find_writeback(const bg_graph *graph, cudaGraphNode_t node, const bg__fold **fold);
+
+#endif

@@ -1,0 +1,223 @@
+#include "dump.h"
+
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "debug/report/files.h"
+#include "debug/report/json.h"
+#include "npy.h"
+#include "debug/memory/tensors.h"
+
+enum { DUMP_VERSION = 1 }; /* of the index; a reader refuses others */
+
+struct bg__dump {
+    char *directory;
+    cJSON *index, *tensors;
+    int calls; /* so far; each file's name begins with its call's number */
+};
+
+static bg_status out_of_memory(void)
+{
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a dump");
+}
+
+/* ---- the directory ---- */
+
+static char *path_in(const char *directory, const char *file)
+{
+    size_t bytes = strlen(directory) + strlen(file) + 2;
+    char *path = malloc(bytes);
+    if (path != NULL)
+        snprintf(path, bytes, "%s/%s", directory, file);
+    return path;
+}
+
+bg_status bg__dump_check(const char *directory)
+{
+    char *path = path_in(directory, "index.json");
+    struct stat what;
+    bool there;
+
+    if (path == NULL)
+        return out_of_memory();
+    there = lstat(path, &what) == 0;
+    free(path);
+    if (there)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "%s has an index.json already, and dumps are not overwritten; name another directory",
+                        directory);
+    return BG_OK;
+}
+
+static bool fill_head(bg__dump *dump, const char *graph)
+{
+    dump->index = cJSON_CreateObject();
+    if (dump->index == NULL || !cJSON_AddStringToObject(dump->index, "breakgraph", bg_version()) ||
+        !cJSON_AddNumberToObject(dump->index, "dump_version", DUMP_VERSION) ||
+        !cJSON_AddStringToObject(dump->index, "graph", graph))
+        return false;
+    dump->tensors = cJSON_AddArrayToObject(dump->index, "tensors");
+    return dump->tensors != NULL;
+}
+
+bg_status bg__dump_create(bg__dump **result, const char *directory, const char *graph)
+{
+    bg__dump *dump = NULL;
+    bg_status status;
+
+    BG__TRY(bg__dump_check(directory));
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST) {
+        status = bg__fail(BG_ERROR_IO, "%s cannot be made: %s", directory, strerror(errno));
+        goto done;
+    }
+    dump = calloc(1, sizeof *dump);
+    if (dump != NULL)
+        dump->directory = strdup(directory);
+    if (dump == NULL || dump->directory == NULL || !fill_head(dump, graph)) {
+        status = out_of_memory();
+        goto done;
+    }
+    *result = dump;
+    dump = NULL;
+done:
+    bg__dump_free(dump);
+    return status;
+}
+
+void bg__dump_free(bg__dump *dump)
+{
+    if (dump == NULL)
+        return;
+    cJSON_Delete(dump->index);
+    free(dump->directory);
+    free(dump);
+}
+
+/* ---- tensors ---- */
+
+/* "0007_attention_0.rope_1.x.npy" of "attention#0/rope#1": names that every system takes. */
+static void file_name(const bg__dump *dump, const bg__call *call, const char *field, char *name, size_t bytes)
+{
+    snprintf(name, bytes, "%04d_%.180s.%.60s.npy", dump->calls, call->name, field);
+    for (char *c = name; *c != '\0'; c++) {
+        if (*c == '/')
+            *c = '.';
+        else if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-')
+            *c = '_';
+    }
+}
+
+static bg_status write_tensor(const bg__dump *dump, const bg_tensor *tensor, const char *name, cudaStream_t stream)
+{
+    size_t bytes = bg_tensor_bytes(tensor), header_bytes;
+    char header[BG__NPY_HEADER_BYTES];
+    void *host = malloc(bytes + 1);
+    char *path = path_in(dump->directory, name);
+    bg_status status = BG_OK;
+
+    if (host == NULL || path == NULL) {
+        status = out_of_memory();
+        goto done;
+    }
+    if (bytes > 0)
+        BG__TRY_CUDA(cudaMemcpyAsync(host, tensor->data, bytes, cudaMemcpyDefault, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+    header_bytes = bg__npy_header(tensor, header);
+    BG__TRY(bg__file_write_bytes(path, false, header, header_bytes, host, bytes));
+done:
+    free(path);
+    free(host);
+    return status;
+}
+
+static const char *role_name(bg_role role)
+{
+    static const char *const names[] = {"in", "out", "inout", "outs", "value"};
+    return names[role];
+}
+
+static bool list_tensor(const bg__dump *dump, const bg__call *call, const bg__field_tensor *t, const char *file,
+                        const char *note)
+{
+    cJSON *item = cJSON_CreateObject(), *shape;
+
+    if (item == NULL || !cJSON_AddItemToArray(dump->tensors, item)) {
+        cJSON_Delete(item);
+        return false;
+    }
+    if (!cJSON_AddStringToObject(item, "call", call->name) || !cJSON_AddStringToObject(item, "field", t->name) ||
+        !cJSON_AddStringToObject(item, "role", role_name(t->field->role)) ||
+        !cJSON_AddStringToObject(item, "dtype", bg_dtype_name(t->tensor->dtype)))
+        return false;
+    shape = cJSON_AddArrayToObject(item, "shape");
+    for (int i = 0; shape != NULL && i < t->tensor->rank; i++) {
+        cJSON *dim = cJSON_CreateNumber((double)t->tensor->dim[i]);
+        if (dim == NULL || !cJSON_AddItemToArray(shape, dim)) {
+            cJSON_Delete(dim);
+            return false;
+        }
+    }
+    if (shape == NULL || (note != NULL && !cJSON_AddStringToObject(item, "note", note)))
+        return false;
+    return file != NULL ? cJSON_AddStringToObject(item, "file", file) != NULL
+                        : cJSON_AddNullToObject(item, "file") != NULL;
+}
+
+static bg_status dump_tensor(const bg__dump *dump, const bg__call *call, const bg__field_tensor *t, cudaStream_t stream)
+{
+    const char *note = t->tensor->dtype == BG_BF16 ? "bf16, as unsigned integers of the same bits" : NULL;
+    bool empty = bg__tensor_is_valid(t->tensor) && bg_tensor_bytes(t->tensor) == 0, reached;
+    char name[300];
+    bg_status status;
+
+    BG__TRY(bg__tensor_reach(t->tensor, &reached));
+    if (reached || empty) {
+        file_name(dump, call, t->name, name, sizeof name);
+        BG__TRY(write_tensor(dump, t->tensor, name, stream));
+    } else {
+        note = t->tensor->data == NULL ? "no memory" : "not in memory that the device reaches";
+    }
+    if (!list_tensor(dump, call, t, reached || empty ? name : NULL, note))
+        status = out_of_memory();
+done:
+    return status;
+}
+
+bg_status bg__dump_call(bg__dump *dump, const bg__call *call, const void *args, cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__field_tensor t = {0};
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    while (bg__field_tensor_next(call->op, args, &t))
+        BG__TRY(dump_tensor(dump, call, &t, stream));
+    dump->calls++;
+done:
+    bg__relax_end(relaxed);
+    if (status != BG_OK)
+        bg__fail_where("dump of call %s", call->name);
+    return status;
+}
+
+bg_status bg__dump_finish(bg__dump *dump, bool complete)
+{
+    char *text = NULL, *path = path_in(dump->directory, "index.json");
+    bg_status status = BG_OK;
+
+    if (cJSON_AddBoolToObject(dump->index, "complete", complete) != NULL)
+        text = bg__json_text(dump->index, true);
+    if (text == NULL || path == NULL)
+        status = out_of_memory();
+    else
+        status = bg__file_write_bytes(path, true, text, strlen(text), "\n", 1);
+    cJSON_free(text);
+    free(path);
+    return status;
+}

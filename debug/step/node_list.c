@@ -1,0 +1,102 @@
+#include "node_list.h"
+
+#include "debug/graph/layout.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the list ---- */
+
+static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, const bg__step_node *child);
+
+static bg_status add_one(bg__step_list *list, const bg__step_node *node)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
+        bg__step_node *larger = realloc(list->nodes, capacity * sizeof *larger);
+        if (larger == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", capacity);
+        list->nodes = larger;
+        list->capacity = capacity;
+    }
+    list->nodes[list->count++] = *node;
+    return BG_OK;
+}
+
+/* What such a node needs of the graph that it was made in. */
+static const char *tie_of(const bg__node *node)
+{
+    switch (node->type) {
+    case cudaGraphNodeTypeEmpty: return NULL;
+    case cudaGraphNodeTypeKernel:
+    case cudaGraphNodeTypeMemcpy:
+    case cudaGraphNodeTypeMemset:
+    case cudaGraphNodeTypeHost:
+    case cudaGraphNodeTypeGraph:
+    case cudaGraphNodeTypeWaitEvent:
+    case cudaGraphNodeTypeEventRecord: return node->known ? NULL : "nodes whose parameters CUDA does not tell";
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree: return "memory nodes, whose addresses belong to their graph";
+    case cudaGraphNodeTypeConditional: return "conditional nodes, whose handles belong to their graph";
+    default: return "nodes of a type that cannot be copied";
+    }
+}
+
+static bg_status add_node(bg__step_list *list, const bg__layout *l, size_t place, const bg__nodes *nodes,
+                          const bg__step_node *child)
+{
+    bg__step_node node = {.outer = child != NULL ? child->outer : (long)place};
+    const char *tie;
+
+    node.node = bg__nodes_find(nodes, l->nodes[place], &list->near);
+    if (node.node == NULL)
+        return bg__fail(BG_ERROR_NOT_FOUND, "node %zu is new: the graph has been changed meanwhile", place);
+    if (child != NULL)
+        snprintf(node.place, sizeof node.place, "%.20s.%zu", child->place, place);
+    else
+        snprintf(node.place, sizeof node.place, "%zu", place);
+    tie = tie_of(node.node);
+    if (tie != NULL)
+        list->whole = tie;
+    if (node.node->type == cudaGraphNodeTypeGraph && tie == NULL)
+        return add_graph(list, node.node->of.child, nodes, &node);
+    return add_one(list, &node);
+}
+
+typedef struct adding {
+    bg__step_list *list;
+    const bg__layout *layout;
+    const bg__nodes *nodes;
+    const bg__step_node *child;
+} adding;
+
+static bg_status add_next(void *user, size_t place)
+{
+    const adding *a = user;
+    return add_node(a->list, a->layout, place, a->nodes, a->child);
+}
+
+static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, const bg__step_node *child)
+{
+    bg__layout l = {0};
+    bg_status status;
+
+    BG__TRY(bg__layout_read(&l, graph));
+    BG__TRY(bg__layout_in_order(&l, add_next, &(adding){list, &l, nodes, child}));
+done:
+    bg__layout_free(&l);
+    return status;
+}
+
+bg_status bg__step_list_create(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes)
+{
+    *list = (bg__step_list){0};
+    return add_graph(list, graph, nodes, NULL);
+}
+
+void bg__step_list_free(bg__step_list *list)
+{
+    free(list->nodes);
+    *list = (bg__step_list){0};
+}

@@ -1,0 +1,190 @@
+/* One node in a graph of its own. */
+#include "node_list.h"
+
+#include <cudaTypedefs.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what a kernel is given ---- */
+
+static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, size_t bytes)
+{
+    size_t used = 0, left;
+
+    for (int i = 0; i < kernel->parts; i++)
+        used += kernel->part[i].bytes;
+    left = sizeof kernel->bytes - used;
+    if (bytes > left || kernel->parts == BG__STEP_PARTS_MAX)
+        kernel->more = true;
+    if (left == 0 || kernel->parts == BG__STEP_PARTS_MAX)
+        return;
+    kernel->part[kernel->parts].offset = offset;
+    kernel->part[kernel->parts++].bytes = bytes < left ? bytes : left;
+    memcpy(kernel->bytes + used, from, bytes < left ? bytes : left);
+}
+
+/* A struct's padding may hold anything, which nobody is told of but after a fault. */
+const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes)
+{
+    const unsigned char *from = kernel->bytes;
+    size_t used = 0;
+
+    snprintf(text, bytes, "%s", kernel->parts > 0 ? "" : "unknown");
+    for (int i = 0; i < kernel->parts; from += kernel->part[i++].bytes) {
+        for (size_t at = 0; at < kernel->part[i].bytes && used < bytes; at += sizeof(uint64_t)) {
+            size_t left = kernel->part[i].bytes - at < sizeof(uint64_t) ? kernel->part[i].bytes - at : sizeof(uint64_t);
+            uint64_t word = 0;
+            memcpy(&word, from + at, left);
+            used += (size_t)snprintf(text + used, bytes - used, "%s+%zu 0x%0*llx", used > 0 ? ", " : "",
+                                     kernel->part[i].offset + at, 2 * (int)left, (unsigned long long)word);
+        }
+    }
+    if (kernel->more && used < bytes)
+        snprintf(text + used, bytes - used, ", ...");
+    return text;
+}
+
+void bg__step_describe(const bg__node *node, bg__step_kernel *kernel)
+{
+    const CUDA_KERNEL_NODE_PARAMS *launch = &node->of.launch;
+    bg__parameter parameter;
+
+    *kernel = (bg__step_kernel){.name = ""};
+    if (node->type != cudaGraphNodeTypeKernel)
+        return;
+    kernel->grid[0] = launch->gridDimX;
+    kernel->grid[1] = launch->gridDimY;
+    kernel->grid[2] = launch->gridDimZ;
+    kernel->block[0] = launch->blockDimX;
+    kernel->block[1] = launch->blockDimY;
+    kernel->block[2] = launch->blockDimZ;
+    if (node->kernel->name != NULL)
+        snprintf(kernel->name, sizeof kernel->name, "%s", node->kernel->name);
+    for (int i = 0; bg__node_parameter(node, i, &parameter); i++)
+        add_part(kernel, parameter.offset, parameter.value, parameter.bytes);
+}
+
+/* ---- a copy of a node ---- */
+
+/* The graph that the copy goes into. */
+typedef struct alone {
+    cudaGraph_t graph;
+    cudaGraphNode_t begin, node;
+    size_t after; /* 1: the copy waits for begin, else 0 */
+    bool empty;   /* there is no copy */
+} alone;
+
+static bg_status copy_kernel(const bg__node *from, alone *to)
+{
+    PFN_cuGraphAddKernelNode_v12000 add = NULL; /* the runtime does not know the kernels of libraries */
+    bg_status status;
+
+    BG__TRY(bg__driver_entry("cuGraphAddKernelNode", 12000, (void *)&add));
+    BG__TRY_DRIVER("cuGraphAddKernelNode", add(&to->node, to->graph, &to->begin, to->after, &from->of.launch));
+    BG__TRY_CUDA(cudaGraphKernelNodeCopyAttributes(to->node, from->handle));
+done:
+    return status;
+}
+
+/* The event may be gone, or a library's own (NCCL's): then only the graph itself can name it, in which its nodes are
+ * ordered already. */
+static bg_status copy_event(const bg__node *from, alone *to)
+{
+    bool record = from->type == cudaGraphNodeTypeEventRecord;
+    cudaError_t error = record
+                            ? cudaGraphAddEventRecordNode(&to->node, to->graph, &to->begin, to->after, from->of.event)
+                            : cudaGraphAddEventWaitNode(&to->node, to->graph, &to->begin, to->after, from->of.event);
+    bg_status status = BG_OK;
+
+    to->empty = error == cudaErrorInvalidResourceHandle;
+    if (to->empty)
+        bg__ignore(error);
+    else
+        BG__TRY_CUDA(error);
+done:
+    return status;
+}
+
+static bg_status copy_node(const bg__node *from, alone *to)
+{
+    bg_status status = BG_OK;
+
+    switch (from->type) {
+    case cudaGraphNodeTypeKernel: return copy_kernel(from, to);
+    case cudaGraphNodeTypeMemcpy:
+        BG__TRY_CUDA(cudaGraphAddMemcpyNode(&to->node, to->graph, &to->begin, to->after, &from->of.copy));
+        break;
+    case cudaGraphNodeTypeMemset:
+        BG__TRY_CUDA(cudaGraphAddMemsetNode(&to->node, to->graph, &to->begin, to->after, &from->of.fill));
+        break;
+    case cudaGraphNodeTypeHost:
+        BG__TRY_CUDA(cudaGraphAddHostNode(&to->node, to->graph, &to->begin, to->after, &from->of.host));
+        break;
+    case cudaGraphNodeTypeEventRecord:
+    case cudaGraphNodeTypeWaitEvent: return copy_event(from, to);
+    default: return bg__fail(BG_ERROR_UNSUPPORTED, "a %s cannot run without its graph", bg__node_kind(from));
+    }
+done:
+    return status;
+}
+
+/* With the timer's events around it. */
+static bg_status fill_graph(const bg__node *from, alone *to, const bg__timer *timer)
+{
+    cudaGraphNode_t end;
+    bg_status status = BG_OK;
+
+    if (timer != NULL) {
+        BG__TRY_CUDA(cudaGraphAddEventRecordNode(&to->begin, to->graph, NULL, 0, timer->begin));
+        to->after = 1;
+    }
+    BG__TRY(copy_node(from, to));
+    if (timer != NULL && !to->empty)
+        BG__TRY_CUDA(cudaGraphAddEventRecordNode(&end, to->graph, &to->node, 1, timer->end));
+done:
+    return status;
+}
+
+bg_status bg__timer_read(bg__timer *timer)
+{
+    float milliseconds = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventElapsedTime(&milliseconds, timer->begin, timer->end));
+    timer->us = (double)milliseconds * 1e3;
+done:
+    return status;
+}
+
+bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault)
+{
+    alone to = {.graph = NULL};
+    cudaGraphExec_t exec = NULL;
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg_status status = BG_OK;
+
+    *fault = cudaSuccess;
+    if (timer != NULL)
+        timer->us = 0;
+    if (node->type == cudaGraphNodeTypeEmpty)
+        return BG_OK;
+    BG__TRY(bg__relax_begin(&relaxed)); /* a capture of this thread may be open, on another stream */
+    BG__TRY_CUDA(cudaGraphCreate(&to.graph, 0));
+    BG__TRY(fill_graph(node, &to, timer));
+    if (to.empty)
+        goto done;
+    BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&exec, to.graph, 0));
+    *fault = cudaGraphLaunch(exec, stream);
+    if (*fault == cudaSuccess)
+        *fault = cudaStreamSynchronize(stream);
+    bg__ignore(*fault); /* told of in the report */
+    if (timer != NULL && *fault == cudaSuccess)
+        BG__TRY(bg__timer_read(timer));
+done:
+    if (exec != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(exec));
+    if (to.graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(to.graph));
+    bg__relax_end(relaxed);
+    return status;
+}

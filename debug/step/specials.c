@@ -1,0 +1,82 @@
+#include "specials.h"
+
+static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__field_tensor *t, bgk_specials *counts)
+{
+    const bgk_specials none = BGK_SPECIALS_NONE;
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg_status status = BG_OK;
+    bool reached;
+
+    *counts = none;
+    if (!bg__tensor_is_float(t->tensor) || t->tensor->data == NULL || bg_tensor_bytes(t->tensor) == 0)
+        return BG_OK;
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(bg__tensor_reach(t->tensor, &reached));
+    if (reached)
+        BG__TRY(bg__tensor_count(t->tensor, look->room, look->stream, counts));
+    else
+        bg__report_add(look->report, "not-counted", BG_NOTE, call, t->tensor->data,
+                       "check the graph's addresses (bg_check), unless the tensor is the host's own",
+                       "%s of %s is not in memory that the device reaches; NaN and infinities in it are not counted",
+                       t->name, call->name);
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+bg_status bg__look_at_inputs(bg__look *look, const bg__call *call, const void *args, bg__held *inputs)
+{
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    *inputs = (bg__held){0, 0};
+    while (bg__field_tensor_next(call->op, args, &t)) {
+        bgk_specials counts;
+        if (!t.input)
+            continue;
+        BG__TRY(count_tensor(look, call, &t, &counts));
+        inputs->nan += counts.nan;
+        inputs->inf += counts.inf;
+    }
+done:
+    return status;
+}
+
+static void report_birth(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts,
+                         bool nan)
+{
+    uint64_t count = nan ? counts->nan : counts->inf, first = nan ? counts->first_nan : counts->first_inf;
+    bg__report_add(look->report, nan ? "nan-born" : "inf-born", BG_WARNING, call, t->tensor->data,
+                   nan ? "dump the call's tensors (bg_step_dump), and look at what it computes from them"
+                       : "a mask of -inf is right; else dump the call's tensors (bg_step_dump)",
+                   "%s of %s holds %llu %s (of %zu elements), the first at index %llu, and no input of the call holds "
+                   "any",
+                   t->name, call->name, (unsigned long long)count, nan ? "NaN" : "infinities",
+                   bg_tensor_bytes(t->tensor) / bg_dtype_bytes(t->tensor->dtype), (unsigned long long)first);
+}
+
+bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *args, const bg__held *inputs,
+                              bg__held *outputs)
+{
+    bg__field_tensor t = {0};
+    bool tell_nan = inputs->nan == 0 && !look->nan_born, tell_inf = inputs->inf == 0 && !look->inf_born;
+    bg_status status = BG_OK;
+
+    *outputs = (bg__held){0, 0};
+    while (bg__field_tensor_next(call->op, args, &t)) {
+        bgk_specials counts;
+        if (!t.output)
+            continue;
+        BG__TRY(count_tensor(look, call, &t, &counts));
+        if (counts.nan > 0 && tell_nan && outputs->nan == 0)
+            report_birth(look, call, &t, &counts, true);
+        if (counts.inf > 0 && tell_inf && outputs->inf == 0)
+            report_birth(look, call, &t, &counts, false);
+        outputs->nan += counts.nan;
+        outputs->inf += counts.inf;
+    }
+    look->nan_born |= tell_nan && outputs->nan > 0;
+    look->inf_born |= tell_inf && outputs->inf > 0;
+done:
+    return status;
+}

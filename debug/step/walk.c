@@ -1,0 +1,456 @@
+#include "step.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "specials.h"
+#include "node_list.h"
+#include "agreement.h"
+
+/* A segment, as it is gone through. */
+typedef struct part {
+    bg__step_list list;
+    bg__step_calls calls;
+} part;
+
+typedef struct walk {
+    bg_graph *graph;
+    cudaStream_t stream;
+    const bg__walk_options *options;
+    bg_report *report;
+    bg__walk_end *end;
+    bg__nodes nodes;
+    part *parts; /* of each segment */
+    bg__look look;
+    int index, total;
+} walk;
+
+/* What has run, while it is told of. */
+typedef struct unit {
+    char node[400];
+    const bg__call *call;
+    int segment;
+    bg__step_kernel kernel;
+    bg__held held; /* by the outputs of call, where it has ended */
+    bool stop;     /* it is the end of options.stop */
+} unit;
+
+static bg_status finish_call(walk *w, const bg__call *call, const void *args, const bg__held *inputs, unit *u)
+{
+    bg__held outputs;
+    bg_status status;
+    BG__TRY(bg__look_at_outputs(&w->look, call, args, inputs, &outputs));
+    if (call == u->call)
+        u->held = outputs;
+    if (w->options->dump != NULL)
+        BG__TRY(bg__dump_call(w->options->dump, call, args, w->stream));
+    if (w->options->after != NULL)
+        BG__TRY(w->options->after(w->options->user, call, args, false));
+    u->stop |= w->options->stop != NULL && strcmp(w->options->stop, call->name) == 0;
+done:
+    return status;
+}
+
+/* ---- telling of it ---- */
+
+static void call_text(const bg__call *call, char *text, size_t bytes)
+{
+    if (call == NULL)
+        snprintf(text, bytes, "%s", "");
+    else
+        snprintf(text, bytes, ", of call %s at %s:%d,", call->name, call->site.file ? call->site.file : "unknown file",
+                 call->site.line);
+}
+
+static void end_with(walk *w, bg_status what)
+{
+    w->end->early = true;
+    w->end->what = what;
+    snprintf(w->end->text, sizeof w->end->text, "%s", bg_last_error());
+}
+
+/* A node's, by CUDA. */
+static void report_fault(walk *w, const unit *u, cudaError_t error)
+{
+    static const char *const advice = "the parameters that are addresses tell which memory it was given; "
+                                      "bg_check tells which of them have moved or been freed";
+    const unsigned *g = u->kernel.grid, *b = u->kernel.block;
+    char call[300], words[640], launch[800] = "";
+    bg_status what;
+
+    call_text(u->call, call, sizeof call);
+    if (u->kernel.name[0] != '\0')
+        snprintf(launch, sizeof launch, "; grid %u x %u x %u, block %u x %u x %u, parameters %s", g[0], g[1], g[2],
+                 b[0], b[1], b[2], bg__step_words(&u->kernel, words, sizeof words));
+    bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL, advice, "%s%s failed with %s (%s)%s", u->node, call,
+                   cudaGetErrorName(error), cudaGetErrorString(error), launch);
+    what = bg__fail_cuda(error, "the step");
+    bg__fail(what, "step %d of %s, %s%s failed with %s (%s)%s", w->index, w->graph->name, u->node, call,
+             cudaGetErrorName(error), cudaGetErrorString(error), launch);
+    end_with(w, what);
+}
+
+/* An eager call's, by its body or the library: the sentence has op, call and site. */
+static void report_failure(walk *w, const unit *u, bg_status failed)
+{
+    bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL, "the call's body returned this in the replay", "%s: %s",
+                   bg_status_name(failed), bg_last_error());
+    end_with(w, failed);
+}
+
+static bool is_stop(const walk *w, const unit *u)
+{
+    const char *stop = w->options->stop;
+    return u->stop || (stop != NULL && stop[0] != '\0' && strspn(stop, "0123456789") == strlen(stop) &&
+                       strtol(stop, NULL, 10) == w->index);
+}
+
+/* After each one, the faulty one too. */
+static void tell(walk *w, const unit *u, cudaError_t error)
+{
+    bool has_site = u->call != NULL && u->call->site.file != NULL, go_on = true;
+    bg_step_info info = {.struct_size = sizeof info,
+                         .index = w->index,
+                         .total = w->total,
+                         .node = u->node,
+                         .call = u->call != NULL ? u->call->name : "",
+                         .error = error,
+                         .nan = u->held.nan,
+                         .inf = u->held.inf,
+                         .kernel = u->kernel.name,
+                         .file = has_site ? u->call->site.file : "",
+                         .line = has_site ? u->call->site.line : 0,
+                         .segment = u->segment};
+
+    memcpy(info.grid, u->kernel.grid, sizeof info.grid);
+    memcpy(info.block, u->kernel.block, sizeof info.block);
+    if (w->options->each != NULL)
+        go_on = w->options->each(w->options->user, &info);
+    if (w->end->early)
+        return;
+    if (is_stop(w, u)) {
+        bg__fail(BG_ERROR_STOPPED,
+                 "BG_STEP_STOP=%s: the replay of %s stopped after step %d, %s; what comes after it "
+                 "has not run",
+                 w->options->stop, w->graph->name, w->index, u->node);
+        end_with(w, BG_ERROR_STOPPED);
+    } else if (!go_on) {
+        w->end->early = true;
+    }
+    if (w->end->early && w->index + 1 < w->total)
+        bg__report_add(w->report, "stopped", BG_NOTE, u->call, NULL, "",
+                       "stopped as asked, after step %d of %d, %s; what comes after it has not run", w->index, w->total,
+                       u->node);
+}
+
+/* ---- nodes ---- */
+
+static void name_node(const part *p, const bg__step_node *node, const bg__eager *writer, unit *u)
+{
+    u->call = writer != NULL ? writer->call : bg__step_calls_find(&p->calls, node->outer);
+    if (writer != NULL)
+        snprintf(u->node, sizeof u->node, "segment %d, node %s (write-back)", u->segment, node->place);
+    else if (u->kernel.name[0] != '\0')
+        snprintf(u->node, sizeof u->node, "segment %d, node %s (kernel %s)", u->segment, node->place, u->kernel.name);
+    else
+        snprintf(u->node, sizeof u->node, "segment %d, node %s (%s)", u->segment, node->place,
+                 bg__node_kind(node->node));
+}
+
+static bg__step_call *find_part(const part *p, const bg__call *call)
+{
+    for (size_t i = 0; i < p->calls.count; i++)
+        if (p->calls.calls[i].call == call)
+            return &p->calls.calls[i];
+    return NULL;
+}
+
+/* What was seen when the call began, in an earlier segment. Where none of it was stepped there, nobody looked in time:
+ * then nothing counts as born in it. */
+static void begin_again(const walk *w, const part *p, bg__step_call *c)
+{
+    c->inputs = (bg__held){1, 1};
+    for (const part *q = &w->parts[c->call->segment]; q < p; q++) {
+        const bg__step_call *earlier = find_part(q, c->call);
+        if (earlier == NULL || !earlier->begun)
+            continue;
+        c->inputs = earlier->inputs;
+        return;
+    }
+}
+
+static bg_status begin_call(walk *w, const bg__call *call, const void *args, bg__held *inputs)
+{
+    bg_status status;
+    BG__TRY(bg__look_at_inputs(&w->look, call, args, inputs));
+    if (w->options->before != NULL)
+        BG__TRY(w->options->before(w->options->user, call, args));
+done:
+    return status;
+}
+
+static bg_status begin_calls(walk *w, part *p, long node)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < p->calls.count; i++) {
+        bg__step_call *c = &p->calls.calls[i];
+        if (c->begun || !bg__step_call_has(c, node))
+            continue;
+        c->begun = true;
+        if (p > &w->parts[c->call->segment])
+            begin_again(w, p, c);
+        else
+            BG__TRY(begin_call(w, c->call, c->call->kept, &c->inputs));
+    }
+done:
+    return status;
+}
+
+/* Captured calls around an eager one, which may come before any node of theirs. */
+static bg_status begin_around(walk *w, const bg__call *eager)
+{
+    bg_status status = BG_OK;
+    for (const bg__call *call = eager->parent; call != NULL && call->op != NULL; call = call->parent) {
+        bg__step_call *c = call->segment < 0 ? NULL : find_part(&w->parts[call->segment], call);
+        if (c == NULL || c->begun)
+            continue;
+        c->begun = true;
+        BG__TRY(begin_call(w, call, call->kept, &c->inputs));
+    }
+done:
+    return status;
+}
+
+/* Inner ones first. */
+static bg_status end_calls(walk *w, part *p, long node, unit *u)
+{
+    bg_status status = BG_OK;
+    for (size_t i = p->calls.count; i-- > 0;) {
+        bg__step_call *c = &p->calls.calls[i];
+        if (c->last && bg__step_call_has(c, node) && --c->left == 0)
+            BG__TRY(finish_call(w, c->call, c->call->kept, &c->inputs, u));
+    }
+done:
+    return status;
+}
+
+/* Write-backs as the replay's calls so far have left them. */
+static bg_status run_copies(const walk *w, const bg__eager *writer, const bg__fold *fold, cudaError_t *fault)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg__timer *timer = w->options->timer;
+    bg_status status;
+    BG__TRY(bg__relax_begin(&relaxed));
+    if (timer != NULL)
+        BG__TRY_CUDA(cudaEventRecord(timer->begin, w->stream));
+    for (int i = 0; i < writer->outputs; i++)
+        if (writer->copies[i] != NULL && writer->copies[i]->fold == fold && writer->copies[i]->enabled)
+            BG__TRY(bg__move_run(&writer->copies[i]->move, w->stream));
+    if (timer != NULL)
+        BG__TRY_CUDA(cudaEventRecord(timer->end, w->stream));
+    *fault = cudaStreamSynchronize(w->stream);
+    bg__ignore(*fault);
+    if (timer != NULL && *fault == cudaSuccess)
+        BG__TRY(bg__timer_read(timer));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *node)
+{
+    const bg__fold *fold = NULL;
+    const bg__eager *writer = bg__step_find_writeback(w->graph, node->node->handle, &fold);
+    cudaError_t fault = cudaSuccess;
+    unit u = {.segment = segment};
+    bg_status status = BG_OK;
+
+    if (writer != NULL && !bg__writeback_is_on(fold))
+        return BG_OK;
+    bg__step_describe(node->node, &u.kernel);
+    name_node(p, node, writer, &u);
+    BG__TRY(begin_calls(w, p, node->outer));
+    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault)
+                           : bg__step_run_alone(node->node, w->stream, w->options->timer, &fault));
+    if (fault != cudaSuccess)
+        report_fault(w, &u, fault);
+    else
+        BG__TRY(end_calls(w, p, node->outer, &u));
+    if (w->options->timed != NULL && fault == cudaSuccess)
+        BG__TRY(w->options->timed(w->options->user, node, u.call));
+    tell(w, &u, fault);
+done:
+    if (status != BG_OK && u.node[0] != '\0')
+        bg__fail_where("%s", u.node);
+    return status;
+}
+
+/* ---- steps ---- */
+
+static bg_status wait(const walk *w, cudaError_t *fault)
+{
+    bg__relaxed relaxed;
+    bg_status status;
+    BG__TRY(bg__relax_begin(&relaxed));
+    *fault = cudaStreamSynchronize(w->stream);
+    bg__relax_end(relaxed);
+    bg__ignore(*fault);
+done:
+    return status;
+}
+
+static const bg__call *step_call(const bg__step *step)
+{
+    switch (step->kind) {
+    case BG__CALL: return step->of.eager->call;
+    case BG__COPY: return step->of.copy->eager->call;
+    default: return NULL;
+    }
+}
+
+/* As a replay does it: an eager call, a copy, an event, a whole segment. */
+static bg_status run_step(walk *w, int number)
+{
+    const bg__step *step = &w->graph->steps[number];
+    const bg__eager *eager = step->kind == BG__CALL ? step->of.eager : NULL;
+    bg__held inputs = {0, 0};
+    cudaError_t fault = cudaSuccess;
+    unit u = {.call = step_call(step), .segment = step->kind == BG__LAUNCH ? step->place : -1};
+    bg_status status, failed;
+
+    bg__step_text(w->graph, number, u.node, sizeof u.node);
+    if (eager != NULL)
+        BG__TRY(begin_around(w, eager->call));
+    if (eager != NULL)
+        BG__TRY(begin_call(w, eager->call, eager->args, &inputs));
+    failed = bg__replay_step(w->graph, number, w->stream);
+    bg__pending_note(); /* a body may have left an error of its own */
+    if (failed != BG_OK)
+        report_failure(w, &u, failed);
+    else
+        BG__TRY(wait(w, &fault));
+    if (fault != cudaSuccess)
+        report_fault(w, &u, fault);
+    for (size_t i = 0; step->kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts[step->place].calls.count;
+         i++)
+        u.stop |= strcmp(w->parts[step->place].calls.calls[i].call->name, w->options->stop) == 0;
+    if (eager != NULL && !w->end->early)
+        BG__TRY(finish_call(w, eager->call, eager->work, &inputs, &u));
+    tell(w, &u, failed != BG_OK ? bg__fail_cause() : fault);
+    status = BG_OK;
+done:
+    return status;
+}
+
+static bg_status run_segment(walk *w, int number)
+{
+    int segment = w->graph->steps[number].place;
+    part *p = &w->parts[segment];
+    bg_status status = BG_OK;
+
+    if (p->list.whole != NULL) {
+        bg__report_add(w->report, "not-stepped", BG_NOTE, NULL, NULL,
+                       "give cuBLAS a workspace (bg_cublas_bind) and allocate before the capture, to see single nodes",
+                       "segment %d of %s has %s; it ran as a whole", segment, w->graph->name, p->list.whole);
+        BG__TRY(run_step(w, number));
+        for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
+            if (p->calls.calls[i].last)
+                BG__TRY(
+                    w->options->after(w->options->user, p->calls.calls[i].call, p->calls.calls[i].call->kept, true));
+        w->index++;
+        goto done;
+    }
+    for (size_t i = 0; i < p->list.count && !w->end->early; i++) {
+        BG__TRY(run_node(w, p, segment, &p->list.nodes[i]));
+        w->index++;
+    }
+done:
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static bg_status read_parts(walk *w)
+{
+    bg_graph *graph = w->graph;
+    bg_status status = BG_OK;
+
+    w->parts = calloc((size_t)graph->segment_count + 1, sizeof *w->parts);
+    if (w->parts == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d segments", graph->segment_count);
+    BG__TRY(bg__nodes_take(graph, &w->nodes));
+    for (int i = 0; i < graph->segment_count; i++) {
+        part *p = &w->parts[i];
+        BG__TRY(bg__step_list_create(&p->list, graph->segments[i].graph, &w->nodes));
+        BG__TRY(bg__step_calls_create(&p->calls, graph, i));
+        for (size_t n = 0; n < p->list.count; n++)
+            for (size_t c = 0; c < p->calls.count; c++)
+                p->calls.calls[c].left += bg__step_call_has(&p->calls.calls[c], p->list.nodes[n].outer);
+    }
+    for (int i = 0; i < graph->step_count; i++) {
+        const bg__step *step = &graph->steps[i];
+        if (step->kind == BG__LAUNCH && w->parts[step->place].list.whole == NULL)
+            w->total += (int)w->parts[step->place].list.count;
+        else if (step->kind != BG__SYNC)
+            w->total++;
+    }
+done:
+    return status;
+}
+
+static bg_status run_all(walk *w)
+{
+    bg_status status = BG_OK;
+    for (int i = 0; i < w->graph->step_count && !w->end->early; i++) {
+        const bg__step *step = &w->graph->steps[i];
+        if (step->kind == BG__LAUNCH) {
+            status = run_segment(w, i);
+        } else if (step->kind != BG__SYNC) { /* waited already */
+            status = run_step(w, i);
+            w->index++;
+        }
+        BG__TRY(bg__step_end_together(w->graph, step, w->report, w->end, status));
+    }
+done:
+    return status;
+}
+
+bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options *options, bg_report *report,
+                   bg__walk_end *end)
+{
+    walk w = {.graph = graph,
+              .stream = stream,
+              .options = options,
+              .report = report,
+              .end = end,
+              .look = {.stream = stream, .report = report}};
+    cudaError_t before = cudaSuccess;
+    bg_status status;
+
+    *end = (bg__walk_end){.what = BG_OK};
+    BG__TRY(read_parts(&w));
+    BG__TRY(wait(&w, &before)); /* what was queued before is not the first node's fault */
+    if (before != cudaSuccess) {
+        status = bg__fail_cuda(before, "cudaStreamSynchronize");
+        bg__fail_where("the work on the stream before the step");
+        goto done;
+    }
+    BG__TRY(bg__device_alloc(sizeof *w.look.room, (void **)&w.look.room));
+    BG__TRY(run_all(&w));
+    if (!end->early && options->stop != NULL)
+        status = bg__fail(BG_ERROR_NOT_FOUND,
+                          "BG_STEP_STOP=%s: %s has no call of that name that runs by itself, and no such number among "
+                          "its %d nodes and steps; bg_graph_get_call lists the calls",
+                          options->stop, graph->name, w.total);
+done:
+    bg__device_free(w.look.room);
+    for (int i = 0; w.parts != NULL && i < graph->segment_count; i++) {
+        bg__step_list_free(&w.parts[i].list);
+        bg__step_calls_free(&w.parts[i].calls);
+    }
+    free(w.parts);
+    bg__nodes_free(&w.nodes);
+    return status;
+}

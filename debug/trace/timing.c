@@ -1,0 +1,278 @@
+#include "timing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/check/check.h"
+#include "debug/report/json.h"
+#include "debug/step/step.h"
+
+void bg__timing_free(bg__timing *timing)
+{
+    free(timing->cpu);
+    free(timing->gpu);
+    free(timing->nodes);
+    *timing = (bg__timing){0};
+}
+
+static double now_us(void)
+{
+    return bg__now_ms() * 1e3;
+}
+
+/* A capture of this thread may be open, on another stream. */
+static bg_status wait(cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+/* ---- steps ---- */
+
+/* One where the replay begins, and two for each step. */
+typedef struct marks {
+    cudaEvent_t *events;
+    int count;
+} marks;
+
+static bg_status make_marks(marks *m, const bg_graph *graph)
+{
+    int wanted = 2 * graph->step_count + 1;
+    bg_status status = BG_OK;
+
+    m->events = calloc((size_t)wanted, sizeof(cudaEvent_t));
+    if (m->events == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d events", wanted);
+    for (; m->count < wanted; m->count++)
+        BG__TRY_CUDA(cudaEventCreate(&m->events[m->count]));
+done:
+    return status;
+}
+
+static void free_marks(marks *m)
+{
+    while (m->count > 0)
+        BG__RELEASE(cudaEventDestroy(m->events[--m->count]));
+    free(m->events);
+}
+
+static bg_status run_steps(bg_graph *graph, cudaStream_t stream, const marks *m, bg__timing *timing, double *begun)
+{
+    double began = now_us();
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventRecord(m->events[0], stream));
+    *begun = (now_us() - began) / 2;
+    for (int i = 0; i < graph->step_count; i++) {
+        BG__TRY_CUDA(cudaEventRecord(m->events[2 * i + 1], stream));
+        timing->cpu[i].begin = now_us() - began;
+        BG__TRY(bg__replay_step(graph, i, stream));
+        timing->cpu[i].end = now_us() - began;
+        bg__pending_note(); /* a body may have left an error of its own */
+        BG__TRY_CUDA(cudaEventRecord(m->events[2 * i + 2], stream));
+    }
+done:
+    return status;
+}
+
+static bg_status read_mark(const marks *m, int event, double begun, double *us)
+{
+    float milliseconds = 0;
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaEventElapsedTime(&milliseconds, m->events[0], m->events[event]));
+    *us = begun + (double)milliseconds * 1e3;
+done:
+    return status;
+}
+
+static bg_status read_marks(const bg_graph *graph, const marks *m, double begun, bg__timing *timing)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    for (int i = 0; i < graph->step_count; i++) {
+        BG__TRY(read_mark(m, 2 * i + 1, begun, &timing->gpu[i].begin));
+        BG__TRY(read_mark(m, 2 * i + 2, begun, &timing->gpu[i].end));
+    }
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *timing)
+{
+    double begun = 0;
+    marks m = {NULL, 0};
+    bg_status status;
+
+    timing->cpu = calloc((size_t)graph->step_count + 1, sizeof *timing->cpu);
+    timing->gpu = calloc((size_t)graph->step_count + 1, sizeof *timing->gpu);
+    if (timing->cpu == NULL || timing->gpu == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the times of %d steps", graph->step_count);
+    BG__TRY(make_marks(&m, graph));
+    status = wait(stream); /* else the first step's time would hold what was queued before */
+    if (status != BG_OK) {
+        bg__fail_where("the work on the stream before the replay");
+        goto done;
+    }
+    BG__TRY(run_steps(graph, stream, &m, timing, &begun));
+    BG__TRY(wait(stream));
+    BG__TRY(read_marks(graph, &m, begun, timing));
+done:
+    free_marks(&m);
+    return status;
+}
+
+bg_status bg__timing_replay(bg_graph *graph, cudaStream_t stream, bg__timing *timing)
+{
+    bg_status status, left;
+
+    BG__TRY(bg__replay_enter(graph, stream));
+    if (graph->watched)
+        status = bg__check_replay(graph);
+    if (status == BG_OK)
+        status = bg__timing_steps(graph, stream, timing);
+    left = bg__replay_leave(graph, stream, status);
+    if (status == BG_OK)
+        status = left;
+done:
+    return status;
+}
+
+/* ---- nodes ---- */
+
+typedef struct taking {
+    bg__timing *timing;
+    bg__timer timer;
+} taking;
+
+static bg_status note_node(void *user, const bg__step_node *ran, const bg__call *call)
+{
+    const taking *t = user;
+    bg__timing *timing = t->timing;
+    bg__step_kernel kernel;
+    bg__node_time *node;
+
+    if (timing->count == timing->capacity) {
+        size_t capacity = timing->capacity > 0 ? 2 * timing->capacity : 64;
+        bg__node_time *larger = realloc(timing->nodes, capacity * sizeof *larger);
+        if (larger == NULL)
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the times of %zu nodes", capacity);
+        timing->nodes = larger;
+        timing->capacity = capacity;
+    }
+    bg__step_describe(ran->node, &kernel);
+    node = &timing->nodes[timing->count];
+    *node = (bg__node_time){.segment = ran->node->segment,
+                            .outer = ran->outer,
+                            .order = timing->count++,
+                            .kind = ran->node->writeback ? "write-back" : bg__node_kind(ran->node),
+                            .kernel = ran->node->kernel != NULL ? ran->node->kernel->name : NULL,
+                            .call = call,
+                            .us = t->timer.us};
+    memcpy(node->place, ran->place, sizeof node->place);
+    memcpy(node->grid, kernel.grid, sizeof node->grid);
+    memcpy(node->block, kernel.block, sizeof node->block);
+    return BG_OK;
+}
+
+static int by_making(const void *a, const void *b)
+{
+    const bg__node_time *x = a, *y = b;
+    if (x->segment != y->segment)
+        return x->segment < y->segment ? -1 : 1;
+    if (x->outer != y->outer)
+        return x->outer < y->outer ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+static bg_status walk(bg_graph *graph, cudaStream_t stream, taking *t, bg_report *report)
+{
+    const bg__walk_options options = {.timed = note_node, .timer = &t->timer, .user = t};
+    bg__walk_end end = {.early = false};
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaEventCreate(&t->timer.begin));
+    BG__TRY_CUDA(cudaEventCreate(&t->timer.end));
+    BG__TRY(bg__walk(graph, stream, &options, report, &end));
+    if (end.what != BG_OK) {
+        status = bg__fail(end.what, "%s", end.text);
+        bg__fail_set_placed();
+    }
+done:
+    if (t->timer.begin != NULL)
+        BG__RELEASE(cudaEventDestroy(t->timer.begin));
+    if (t->timer.end != NULL)
+        BG__RELEASE(cudaEventDestroy(t->timer.end));
+    return status;
+}
+
+bg_status bg__timing_nodes(bg_graph *graph, cudaStream_t stream, bg__timing *timing, bg_report *report)
+{
+    taking t = {.timing = timing};
+    bg_status status;
+
+    BG__TRY(bg__replay_enter(graph, stream));
+    status = walk(graph, stream, &t, report);
+    BG__TRY(bg__replay_leave(graph, stream, status));
+    if (timing->count > 0)
+        qsort(timing->nodes, timing->count, sizeof *timing->nodes, by_making);
+done:
+    return status;
+}
+
+/* ---- a report's timings ---- */
+
+const char *bg__timing_what(const bg__step *step, char *text, size_t bytes)
+{
+    switch (step->kind) {
+    case BG__LAUNCH: snprintf(text, bytes, "segment %d", step->place); break;
+    case BG__CALL: snprintf(text, bytes, "call %s", step->of.eager->call->name); break;
+    case BG__COPY: snprintf(text, bytes, "copy %s", step->of.copy->eager->call->name); break;
+    case BG__FORWARD: return "forward";
+    case BG__WAIT: return "wait";
+    case BG__RECORD: return "record";
+    case BG__SYNC: return "sync";
+    }
+    return text;
+}
+
+static bool add_timing(cJSON *list, const char *what, const bg__interval *cpu, const bg__interval *gpu)
+{
+    cJSON *item = bg__json_add_object(list);
+    return item != NULL && cJSON_AddStringToObject(item, "what", what) &&
+           cJSON_AddNumberToObject(item, "cpu_us", cpu->end - cpu->begin) &&
+           cJSON_AddNumberToObject(item, "gpu_us", gpu->end - gpu->begin);
+}
+
+bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list)
+{
+    bg__timing timing = {0};
+    char what[512];
+    bg_status status;
+
+    if (graph->use->busy) /* inside a replay of it */
+        BG__TRY(bg__timing_steps(graph, stream, &timing));
+    else
+        BG__TRY(bg__timing_replay(graph, stream, &timing));
+    for (int i = 0; i < graph->step_count; i++) {
+        const bg__step *step = &graph->steps[i];
+        if (step->kind == BG__WAIT || step->kind == BG__RECORD || step->kind == BG__SYNC)
+            continue;
+        if (!add_timing(list, bg__timing_what(step, what, sizeof what), &timing.cpu[i], &timing.gpu[i])) {
+            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the timings of %s", graph->name);
+            goto done;
+        }
+    }
+done:
+    bg__timing_free(&timing);
+    return status;
+}

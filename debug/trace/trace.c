@@ -1,0 +1,334 @@
+#include "trace.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "debug/report/files.h"
+#include "debug/report/json.h"
+#include "debug/step/calls.h"
+#include "timing.h"
+
+/* ---- tracks ---- */
+
+typedef struct track {
+    int process, number;
+    const char *name;
+} track;
+
+enum { HOST = 1, DEVICE = 2 };
+static const track cpu_track = {HOST, 11, "CPU: the host issues segments, eager calls and copies"};
+static const track gpu_track = {DEVICE, 21,
+                                "GPU: between events around each step, waits for the host between them included"};
+static const track calls_track = {DEVICE, 22, "op calls in segments: sum of their nodes' GPU times, each run alone"};
+static const track nodes_track = {DEVICE, 23, "nodes: GPU time of each run alone; their places are made up"};
+
+static cJSON *add_event(cJSON *events, const char *phase, const char *name, int process, int number)
+{
+    cJSON *event = bg__json_add_object(events);
+    return event != NULL && cJSON_AddStringToObject(event, "ph", phase) &&
+                   cJSON_AddStringToObject(event, "name", name) && cJSON_AddNumberToObject(event, "pid", process) &&
+                   (number == 0 || cJSON_AddNumberToObject(event, "tid", number))
+               ? event
+               : NULL;
+}
+
+static bool name_process(cJSON *events, int process, const char *name)
+{
+    cJSON *event = add_event(events, "M", "process_name", process, 0);
+    cJSON *args = event != NULL ? cJSON_AddObjectToObject(event, "args") : NULL;
+    return args != NULL && cJSON_AddStringToObject(args, "name", name);
+}
+
+static bool name_track(cJSON *events, const track *t)
+{
+    cJSON *name = add_event(events, "M", "thread_name", t->process, t->number);
+    cJSON *order = add_event(events, "M", "thread_sort_index", t->process, t->number);
+    cJSON *name_args = name != NULL ? cJSON_AddObjectToObject(name, "args") : NULL;
+    cJSON *order_args = order != NULL ? cJSON_AddObjectToObject(order, "args") : NULL;
+    return name_args != NULL && order_args != NULL && cJSON_AddStringToObject(name_args, "name", t->name) &&
+           cJSON_AddNumberToObject(order_args, "sort_index", t->number);
+}
+
+/* ---- slices ---- */
+
+/* To a nanosecond, so that what ends where another begins does so in the file, too. */
+static double rounded(double us)
+{
+    return (double)(int64_t)(us * 1e3 + 0.5) / 1e3;
+}
+
+/* Gives the slice's arguments; NULL: no host memory. */
+static cJSON *add_slice(cJSON *events, const track *t, const char *name, const char *category, bg__interval span)
+{
+    double begin = rounded(span.begin), end = rounded(span.end);
+    cJSON *event = add_event(events, "X", name, t->process, t->number);
+    return event != NULL && cJSON_AddStringToObject(event, "cat", category) &&
+                   cJSON_AddNumberToObject(event, "ts", begin) &&
+                   cJSON_AddNumberToObject(event, "dur", rounded(end > begin ? end - begin : 0))
+               ? cJSON_AddObjectToObject(event, "args")
+               : NULL;
+}
+
+static bool add_site(cJSON *args, const bg__call *call)
+{
+    return cJSON_AddStringToObject(args, "call", call->name) &&
+           cJSON_AddStringToObject(args, "file", call->site.file != NULL ? call->site.file : "") &&
+           cJSON_AddNumberToObject(args, "line", call->site.line);
+}
+
+static const char *category_of(const bg__step *step)
+{
+    switch (step->kind) {
+    case BG__LAUNCH: return "segment";
+    case BG__CALL:
+    case BG__FORWARD: return "eager";
+    case BG__COPY: return "copy";
+    case BG__WAIT:
+    case BG__RECORD: return "event";
+    case BG__SYNC: return "sync";
+    }
+    return "";
+}
+
+static bool add_step(cJSON *events, const track *t, const bg_graph *graph, const bg__step *step, bg__interval span)
+{
+    char what[512];
+    cJSON *args = add_slice(events, t, bg__timing_what(step, what, sizeof what), category_of(step), span);
+    if (args == NULL)
+        return false;
+    switch (step->kind) {
+    case BG__LAUNCH: return cJSON_AddNumberToObject(args, "nodes", (double)graph->segments[step->place].nodes) != NULL;
+    case BG__CALL: return add_site(args, step->of.eager->call);
+    case BG__COPY: return add_site(args, step->of.copy->eager->call);
+    default: return true;
+    }
+}
+
+static bool add_steps(cJSON *events, const bg_graph *graph, const bg__timing *timing)
+{
+    for (int i = 0; i < graph->step_count; i++)
+        if (!add_step(events, &cpu_track, graph, &graph->steps[i], timing->cpu[i]) ||
+            !add_step(events, &gpu_track, graph, &graph->steps[i], timing->gpu[i]))
+            return false;
+    return true;
+}
+
+/* ---- what is in segments ---- */
+
+/* The nodes of a segment, one after the other from where the segment began. */
+typedef struct row {
+    const bg__node_time *nodes;
+    size_t count;
+    double begin;
+} row;
+
+static bool add_node(cJSON *events, const bg__node_time *node, bg__interval span)
+{
+    char text[64];
+    cJSON *args = add_slice(events, &nodes_track, node->kernel != NULL ? node->kernel : node->kind, "node", span);
+
+    if (args == NULL || !cJSON_AddNumberToObject(args, "segment", node->segment) ||
+        !cJSON_AddStringToObject(args, "node", node->place) || !cJSON_AddStringToObject(args, "kind", node->kind) ||
+        (node->call != NULL && !add_site(args, node->call)))
+        return false;
+    if (node->grid[0] == 0)
+        return true;
+    snprintf(text, sizeof text, "%u x %u x %u", node->grid[0], node->grid[1], node->grid[2]);
+    if (!cJSON_AddStringToObject(args, "grid", text))
+        return false;
+    snprintf(text, sizeof text, "%u x %u x %u", node->block[0], node->block[1], node->block[2]);
+    return cJSON_AddStringToObject(args, "block", text) != NULL;
+}
+
+static bool add_nodes(cJSON *events, const row *r)
+{
+    bg__interval span = {r->begin, r->begin};
+    for (size_t i = 0; i < r->count; i++) {
+        span.begin = span.end;
+        span.end += rounded(r->nodes[i].us);
+        if (!add_node(events, &r->nodes[i], span))
+            return false;
+    }
+    return true;
+}
+
+/* false: none of its nodes has been timed. */
+static bool find_span(const row *r, const bg__step_call *call, bg__interval *span)
+{
+    double at = r->begin;
+    bool found = false;
+    for (size_t i = 0; i < r->count; at += rounded(r->nodes[i++].us)) {
+        if (!bg__step_call_has(call, r->nodes[i].outer))
+            continue;
+        if (!found)
+            span->begin = at;
+        span->end = at + rounded(r->nodes[i].us);
+        found = true;
+    }
+    return found;
+}
+
+static bool add_calls(cJSON *events, const row *r, const bg__step_calls *calls)
+{
+    bg__interval span = {0, 0};
+    for (size_t i = 0; i < calls->count; i++) {
+        cJSON *args;
+        if (!find_span(r, &calls->calls[i], &span))
+            continue;
+        args = add_slice(events, &calls_track, calls->calls[i].call->name, "op", span);
+        if (args == NULL || !add_site(args, calls->calls[i].call))
+            return false;
+    }
+    return true;
+}
+
+static row find_row(const bg__timing *timing, int segment)
+{
+    row r = {.count = 0};
+    for (size_t i = 0; i < timing->count; i++) {
+        if (timing->nodes[i].segment != segment)
+            continue;
+        if (r.count++ == 0)
+            r.nodes = &timing->nodes[i];
+    }
+    return r;
+}
+
+static bg_status out_of_memory(const bg_graph *graph)
+{
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a timeline of %s", graph->name);
+}
+
+/* Alone they may take longer than together: a segment's row does not begin before the last one's end. */
+static bg_status add_segments(cJSON *events, const bg_graph *graph, const bg__timing *timing)
+{
+    double end = 0;
+    bg__step_calls calls = {0};
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < graph->step_count; i++) {
+        row r;
+        if (graph->steps[i].kind != BG__LAUNCH)
+            continue;
+        r = find_row(timing, graph->steps[i].place);
+        r.begin = rounded(end > timing->gpu[i].begin ? end : timing->gpu[i].begin);
+        BG__TRY(bg__step_calls_create(&calls, graph, graph->steps[i].place));
+        if (!add_calls(events, &r, &calls) || !add_nodes(events, &r)) {
+            status = out_of_memory(graph);
+            goto done;
+        }
+        bg__step_calls_free(&calls);
+        end = r.begin;
+        for (size_t n = 0; n < r.count; n++)
+            end += rounded(r.nodes[n].us);
+    }
+done:
+    bg__step_calls_free(&calls);
+    return status;
+}
+
+/* ---- the file ---- */
+
+/* What could not be taken apart, and whatever else was found on the way. */
+static bool add_notes(cJSON *about, const bg_report *report)
+{
+    cJSON *notes = cJSON_AddArrayToObject(about, "notes"), *note;
+    for (int i = 0; notes != NULL && i < bg_report_count(report); i++) {
+        bg_finding finding = BG_FINDING_INIT;
+        if (bg_report_get(report, i, &finding) != BG_OK)
+            return false;
+        note = cJSON_CreateString(finding.message);
+        if (note == NULL || !cJSON_AddItemToArray(notes, note)) {
+            cJSON_Delete(note);
+            return false;
+        }
+    }
+    return notes != NULL;
+}
+
+static bool add_head(cJSON *root, const bg_graph *graph, const char *device, const bg_report *report)
+{
+    cJSON *about = cJSON_AddObjectToObject(root, "otherData");
+    return about != NULL && cJSON_AddStringToObject(root, "displayTimeUnit", "ns") &&
+           cJSON_AddStringToObject(about, "breakgraph", bg_version()) &&
+           cJSON_AddStringToObject(about, "graph", graph->name) && cJSON_AddStringToObject(about, "device", device) &&
+           (report == NULL || add_notes(about, report));
+}
+
+static bool add_tracks(cJSON *events, const char *device, bool nodes)
+{
+    return name_process(events, HOST, "host") && name_process(events, DEVICE, device) &&
+           name_track(events, &cpu_track) && name_track(events, &gpu_track) &&
+           (!nodes || (name_track(events, &calls_track) && name_track(events, &nodes_track)));
+}
+
+/* report: of the nodes; NULL: they have not run alone. */
+static bg_status fill(cJSON *root, const bg_graph *graph, const bg__timing *timing, const bg_report *report)
+{
+    cJSON *events = cJSON_AddArrayToObject(root, "traceEvents");
+    struct cudaDeviceProp device;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGetDeviceProperties(&device, graph->device));
+    if (events == NULL || !add_head(root, graph, device.name, report) ||
+        !add_tracks(events, device.name, report != NULL) || !add_steps(events, graph, timing)) {
+        status = out_of_memory(graph);
+        goto done;
+    }
+    if (report != NULL)
+        BG__TRY(add_segments(events, graph, timing));
+done:
+    return status;
+}
+
+static bg_status write_trace(const bg_graph *graph, const bg__timing *timing, const bg_report *report, const char *path)
+{
+    cJSON *root = cJSON_CreateObject();
+    char *text = NULL;
+    bg_status status;
+
+    BG__TRY(fill(root, graph, timing, report));
+    text = bg__json_text(root, false);
+    if (text == NULL)
+        status = out_of_memory(graph);
+    else
+        status = bg__file_write_bytes(path, false, text, strlen(text), "\n", 1);
+done:
+    cJSON_free(text);
+    cJSON_Delete(root);
+    return status;
+}
+
+bg_status bg__trace_replay(bg_graph *graph, cudaStream_t stream, const char *path)
+{
+    bg__timing timing = {0};
+    bg_status status;
+
+    BG__TRY(bg__timing_steps(graph, stream, &timing));
+    BG__TRY(write_trace(graph, &timing, NULL, path));
+done:
+    bg__timing_free(&timing);
+    return status;
+}
+
+bg_status bg_trace(bg_graph *graph, cudaStream_t stream, const char *path)
+{
+    bg__timing timing = {0};
+    bg_report *report = NULL;
+    bg_status status;
+
+    BG__NEED(graph);
+    BG__NEED(path);
+    bg__pending_note();
+    BG__TRY(bg__report_create(&report, "trace", graph->name));
+    BG__TRY(bg__timing_replay(graph, stream, &timing));
+    BG__TRY(bg__timing_nodes(graph, stream, &timing, report));
+    status = write_trace(graph, &timing, report, path);
+    if (status != BG_OK)
+        bg__fail_where("bg_trace");
+done:
+    bg_report_destroy(report);
+    bg__timing_free(&timing);
+    return status;
+}

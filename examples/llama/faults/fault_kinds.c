@@ -1,0 +1,224 @@
+#include "fault_kinds.h"
+#include "fault_kernels.h"
+#include "examples/llama/ops.h"
+#include "kernels/model/kernels.h"
+#include <math.h>
+#include <string.h>
+
+#define CUDA(call) TRY(llama_check_cuda((call), #call))
+
+/* How wrong it gets: so much that it shows in the logits of a random model. */
+static const float FACTOR = 4, JUNK = 8; /* JUNK is added where a buffer should hold 0 */
+
+/* A run of a planted body. */
+typedef struct run {
+    llama_planted *planted;
+    const bg_op *op;
+    void *args;
+    bg_op_body right;
+    cudaStream_t stream;
+    bool captured;
+    float *row; /* of its last output the first row */
+    size_t elements, half;
+} run;
+
+static bg_tensor *tensor_at(const run *r, const bg_field *field)
+{
+    return (bg_tensor *)((char *)r->args + field->offset);
+}
+
+static bool find_row(run *r)
+{
+    const bg_tensor *output = NULL;
+    for (uint32_t i = 0; i < r->op->field_count; i++)
+        if (r->op->fields[i].role == BG_ROLE_OUT || r->op->fields[i].role == BG_ROLE_INOUT)
+            output = tensor_at(r, &r->op->fields[i]);
+    if (!output)
+        return false;
+    r->row = output->data;
+    r->elements = bg_tensor_bytes(output) / bg_dtype_bytes(output->dtype) / (size_t)output->dim[0];
+    r->half = r->elements / 2;
+    return true;
+}
+
+static bg_tensor *find_position(const run *r)
+{
+    for (uint32_t i = 0; i < r->op->field_count; i++)
+        if (strcmp(r->op->fields[i].name, "position") == 0)
+            return tensor_at(r, &r->op->fields[i]);
+    return NULL;
+}
+
+static bg_status do_right(const run *r)
+{
+    return r->right(r->args, r->stream);
+}
+
+/* What an eager body may do, and a captured one may not. */
+static bg_status wait(const run *r)
+{
+    return r->captured ? BG_OK : llama_check_cuda(cudaStreamSynchronize(r->stream), "cudaStreamSynchronize");
+}
+
+static bg_status read_eagerly(const run *r, int *number, const int *device)
+{
+    CUDA(cudaMemcpyAsync(number, device, sizeof *number, cudaMemcpyDeviceToHost, r->stream));
+    return wait(r);
+}
+
+/* At once, captured or not: CUDA lets a thread that captures wait for another stream only where it says so. */
+static bg_status fill_aside(const run *r, float value)
+{
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    bg_status status;
+    CUDA(bgk_fill(r->planted->buffer, value, r->half, r->planted->aside));
+    CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+    status = llama_check_cuda(cudaStreamSynchronize(r->planted->aside), "cudaStreamSynchronize");
+    CUDA(cudaThreadExchangeStreamCaptureMode(&mode));
+    return status;
+}
+
+static bg_status add_buffer(const run *r)
+{
+    CUDA(bgk_add(r->row, r->row, r->planted->buffer, r->half, r->stream));
+    return BG_OK;
+}
+
+/* ---- the kinds ---------------------------------------------------------------------------------- */
+
+static bg_status branch(const run *r)
+{
+    TRY(do_right(r));
+    if (r->captured)
+        CUDA(bgk_scale(r->row, r->row, FACTOR, r->half, r->stream));
+    return BG_OK;
+}
+
+/* Each run has a number, of which an eager one tells the device in time. */
+static bg_status counter(const run *r)
+{
+    int number = ++r->planted->number;
+    TRY(do_right(r));
+    if (!r->captured)
+        CUDA(bgk_set_counter(r->planted->counter, number, r->stream));
+    CUDA(llama_fault_expect(r->row, FACTOR, r->half, r->planted->counter, number, r->stream));
+    return BG_OK;
+}
+
+static bg_status leaked(const run *r)
+{
+    TRY(do_right(r));
+    CUDA(bgk_fill(r->planted->buffer, JUNK, r->half, r->stream));
+    TRY(wait(r));
+    TRY(fill_aside(r, 0));
+    return add_buffer(r);
+}
+
+static bg_status temporary(const run *r)
+{
+    TRY(do_right(r));
+    TRY(fill_aside(r, 0));
+    TRY(add_buffer(r));
+    TRY(wait(r));
+    return fill_aside(r, JUNK); /* its next owner */
+}
+
+static bg_status skipped(const run *r)
+{
+    return r->captured ? BG_OK : do_right(r);
+}
+
+static void fill_host(const run *r, float value)
+{
+    for (size_t i = 0; i < r->half; i++)
+        r->planted->host[i] = value;
+}
+
+static bg_status host_copy(const run *r)
+{
+    TRY(do_right(r));
+    fill_host(r, 0);
+    CUDA(cudaMemcpyAsync(r->planted->buffer, r->planted->host, r->half * sizeof(float), cudaMemcpyHostToDevice,
+                         r->stream));
+    TRY(add_buffer(r));
+    TRY(wait(r));
+    fill_host(r, JUNK);
+    return BG_OK;
+}
+
+/* The number is how often the call has run on the device. */
+static bg_status cached(const run *r)
+{
+    int number = r->planted->number;
+    TRY(do_right(r));
+    CUDA(bgk_increment(r->planted->counter, 1, r->stream));
+    if (!r->captured)
+        TRY(read_eagerly(r, &number, r->planted->counter));
+    if (r->planted->number == 0)
+        r->planted->number = number;
+    CUDA(llama_fault_expect(r->row, FACTOR, r->half, r->planted->counter, number, r->stream));
+    return BG_OK;
+}
+
+static bg_status beside(const run *r)
+{
+    TRY(do_right(r));
+    if (r->captured)
+        CUDA(cudaMemcpyAsync(r->row + r->half, r->row, r->half * sizeof(float), cudaMemcpyDeviceToDevice, r->stream));
+    return BG_OK;
+}
+
+/* An eager body looks where the pass stands; a captured one goes by what the host reckons, which is too far. */
+static bg_status position(const run *r)
+{
+    bg_tensor *position = find_position(r);
+    int *device = position->data, number = r->planted->number + 2;
+    bg_status status;
+    if (!r->captured) {
+        TRY(read_eagerly(r, &number, device));
+        r->planted->number = number;
+    }
+    CUDA(bgk_set_counter(r->planted->counter, number, r->stream));
+    position->data = r->planted->counter;
+    status = do_right(r);
+    position->data = device;
+    return status;
+}
+
+static bg_status nan_born(const run *r)
+{
+    TRY(do_right(r));
+    if (r->captured)
+        CUDA(bgk_fill(r->row, NAN, 1, r->stream));
+    return BG_OK;
+}
+
+/* By powers of 2, so that what comes of it is exact. */
+static bg_status cancel(const run *r)
+{
+    TRY(do_right(r));
+    if (r->captured)
+        CUDA(bgk_scale(r->row, r->row, r->planted->factor, r->elements, r->stream));
+    return BG_OK;
+}
+
+static bg_status varies(const run *r)
+{
+    TRY(do_right(r));
+    CUDA(llama_fault_vary(r->row, r->half, r->planted->counter, r->stream));
+    return BG_OK;
+}
+
+bg_status llama_planted_run(llama_planted *planted, const bg_op *op, void *args, bg_op_body right, cudaStream_t stream)
+{
+    static bg_status (*const kinds[LLAMA_FAULT_KINDS])(const run *r) = {
+        [LLAMA_FAULT_BRANCH] = branch,       [LLAMA_FAULT_COUNTER] = counter, [LLAMA_FAULT_LEAKED] = leaked,
+        [LLAMA_FAULT_TEMPORARY] = temporary, [LLAMA_FAULT_SKIPPED] = skipped, [LLAMA_FAULT_HOST_COPY] = host_copy,
+        [LLAMA_FAULT_CACHED] = cached,       [LLAMA_FAULT_BESIDE] = beside,   [LLAMA_FAULT_POSITION] = position,
+        [LLAMA_FAULT_NAN] = nan_born,        [LLAMA_FAULT_CANCEL] = cancel,   [LLAMA_FAULT_VARIES] = varies};
+    run r = {.planted = planted, .op = op, .args = args, .right = right, .stream = stream};
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    CUDA(cudaStreamIsCapturing(stream, &status));
+    r.captured = status != cudaStreamCaptureStatusNone;
+    return find_row(&r) ? kinds[planted->kind](&r) : do_right(&r);
+}

@@ -1,0 +1,253 @@
+#include "faults.h"
+#include "fault_kinds.h"
+#include "examples/llama/ops.h"
+#include <breakgraph/workspace.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[LLAMA_FAULT_KINDS] = {
+    [LLAMA_FAULT_BRANCH] = "branch",     [LLAMA_FAULT_COUNTER] = "counter",
+    [LLAMA_FAULT_LEAKED] = "leaked",     [LLAMA_FAULT_TEMPORARY] = "temporary",
+    [LLAMA_FAULT_SKIPPED] = "skipped",   [LLAMA_FAULT_HOST_COPY] = "host-copy",
+    [LLAMA_FAULT_CACHED] = "cached",     [LLAMA_FAULT_BESIDE] = "beside",
+    [LLAMA_FAULT_POSITION] = "position", [LLAMA_FAULT_NAN] = "nan",
+    [LLAMA_FAULT_PAIR] = "pair",         [LLAMA_FAULT_CANCEL] = "cancel",
+    [LLAMA_FAULT_VARIES] = "varies"};
+
+/* The ops that faults go into, and how often a pass calls them. Eager ops are never captured, and `advance` has no row.
+ */
+typedef struct op_calls {
+    const char *op;
+    int per_layer, beside;
+    bool positioned;
+} op_calls;
+enum { EMBEDDING, RMS_NORM, MATMUL, ROPE, KV_APPEND, ADD, SILU_GATE, OPS };
+static const op_calls ops[OPS] = {{"embedding", 0, 1, false}, {"rms_norm", 2, 1, false}, {"matmul", 7, 1, false},
+                                  {"rope", 2, 0, true},       {"kv_append", 1, 0, true}, {"add", 2, 0, false},
+                                  {"silu_gate", 1, 0, false}};
+
+static llama_planted planted[LLAMA_FAULTS_MOST];
+static int planted_count;
+static int next_call[OPS]; /* in the pass that is under way */
+
+const char *llama_fault_name(llama_fault kind)
+{
+    return names[kind];
+}
+
+/* ---- in the ops --------------------------------------------------------------------------------- */
+
+static int find_op(const char *name)
+{
+    int op = 0;
+    while (op < OPS && strcmp(ops[op].op, name) != 0)
+        op++;
+    return op;
+}
+
+int llama_faults_next_call(const char *name)
+{
+    int op = find_op(name);
+    if (op == EMBEDDING) /* every pass begins with it */
+        memset(next_call, 0, sizeof next_call);
+    return op == OPS ? -1 : next_call[op]++;
+}
+
+bg_status llama_faults_run(const bg_op *op, int call, void *args, bg_op_body right, cudaStream_t stream)
+{
+    for (int i = 0; i < planted_count; i++)
+        if (planted[i].call == call && strcmp(planted[i].op, op->name) == 0)
+            return llama_planted_run(&planted[i], op, args, right, stream);
+    return right(args, stream);
+}
+
+/* ---- planting ----------------------------------------------------------------------------------- */
+
+/* SplitMix64 (Steele, Lea, Flood 2014); below `limit`. */
+static int next_random(uint64_t *state, int limit)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (int)((z ^ z >> 31) % (uint64_t)limit);
+}
+
+static int largest_row(const llama_config *c)
+{
+    const int rows[] = {c->width, c->hidden, c->heads * c->head_dim, c->vocabulary};
+    int largest = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        largest = rows[i] > largest ? rows[i] : largest;
+    return largest;
+}
+
+typedef struct place {
+    int op, call;
+} place;
+
+static bg_status plant_call(llama_fault kind, place at, float factor, const llama_config *config)
+{
+    llama_planted *p = &planted[planted_count++];
+    size_t bytes = (size_t)largest_row(config) * sizeof(float);
+    *p = (llama_planted){.kind = kind, .op = ops[at.op].op, .call = at.call, .factor = factor};
+    snprintf(p->name, sizeof p->name, "%s#%d", p->op, at.call);
+    p->host = calloc(1, bytes);
+    if (!p->host)
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_faults_plant", "calloc", "free some memory");
+    TRY(llama_check_cuda(cudaStreamCreateWithFlags(&p->aside, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"));
+    TRY(llama_check_cuda(cudaMalloc((void **)&p->buffer, bytes), "cudaMalloc"));
+    TRY(llama_check_cuda(cudaMalloc((void **)&p->counter, sizeof *p->counter), "cudaMalloc"));
+    TRY(llama_check_cuda(cudaMemset(p->counter, 0, sizeof *p->counter), "cudaMemset"));
+    TRY(llama_check_cuda(cudaMemset(p->buffer, 0, bytes), "cudaMemset"));
+    return llama_check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); /* no stream waits for the memsets */
+}
+
+/* Any call that the kind may go into, each as likely as the others. */
+static place pick(llama_fault kind, uint64_t *random, const llama_config *config)
+{
+    int count[OPS], total = 0;
+    place p = {.op = 0};
+    for (int i = 0; i < OPS; i++) {
+        bool fits = kind != LLAMA_FAULT_POSITION || ops[i].positioned;
+        count[i] = fits ? ops[i].per_layer * config->layers + ops[i].beside : 0;
+        total += count[i];
+    }
+    p.call = next_random(random, total);
+    while (p.call >= count[p.op])
+        p.call -= count[p.op++];
+    return p;
+}
+
+static bg_status plant_single(llama_fault kind, uint64_t *random, const llama_config *config)
+{
+    return plant_call(kind, pick(kind, random, config), 1, config);
+}
+
+static bg_status plant_pair(uint64_t *random, const llama_config *config)
+{
+    llama_fault kind = (llama_fault)next_random(random, LLAMA_FAULT_SINGLES),
+                other_kind = (llama_fault)next_random(random, LLAMA_FAULT_SINGLES);
+    place at = pick(kind, random, config), other;
+    do
+        other = pick(other_kind, random, config);
+    while (other.op == at.op && other.call == at.call);
+    TRY(plant_call(kind, at, 1, config));
+    return plant_call(other_kind, other, 1, config);
+}
+
+/* Into a call and the one call that reads its output, whose own is proportional to it. */
+static bg_status plant_cancel(uint64_t *random, const llama_config *config)
+{
+    /* of a layer: query, its rope; key, its rope; up, silu_gate; silu_gate, down */
+    static const place pairs[][2] = {{{MATMUL, 0}, {ROPE, 0}},
+                                     {{MATMUL, 1}, {ROPE, 1}},
+                                     {{MATMUL, 5}, {SILU_GATE, 0}},
+                                     {{SILU_GATE, 0}, {MATMUL, 6}}};
+    const place *pair = pairs[next_random(random, sizeof pairs / sizeof pairs[0])];
+    int layer = next_random(random, config->layers);
+    for (int i = 0; i < 2; i++) {
+        place at = {pair[i].op, layer * ops[pair[i].op].per_layer + pair[i].call};
+        TRY(plant_call(LLAMA_FAULT_CANCEL, at, i == 0 ? 2 : 0.5f, config));
+    }
+    return BG_OK;
+}
+
+bg_status llama_faults_plant(llama_fault kind, uint64_t seed, const llama_config *config)
+{
+    uint64_t random = seed * LLAMA_FAULT_KINDS + (uint64_t)kind;
+    bg_status status;
+    llama_faults_clear();
+    if (kind == LLAMA_FAULT_PAIR)
+        status = plant_pair(&random, config);
+    else if (kind == LLAMA_FAULT_CANCEL)
+        status = plant_cancel(&random, config);
+    else
+        status = plant_single(kind, &random, config);
+    if (status != BG_OK)
+        llama_faults_clear();
+    return status;
+}
+
+void llama_faults_clear(void)
+{
+    if (planted_count > 0)
+        cudaDeviceSynchronize(); /* nothing may still use what is freed; there is no one to tell of an error */
+    for (int i = 0; i < planted_count; i++) {
+        llama_planted *p = &planted[i];
+        if (p->aside)
+            cudaStreamDestroy(p->aside);
+        cudaFree(p->buffer);
+        cudaFree(p->counter);
+        free(p->host);
+    }
+    planted_count = 0;
+}
+
+int llama_faults_list(const char *calls[LLAMA_FAULTS_MOST])
+{
+    for (int i = 0; i < planted_count; i++)
+        calls[i] = planted[i].name;
+    return planted_count;
+}
+
+void llama_faults_print(FILE *out)
+{
+    for (int i = 0; i < planted_count; i++)
+        fprintf(out, "%s %s (%s)", i == 0 ? "planted:" : " and", planted[i].name, names[planted[i].kind]);
+    fputs(planted_count == 0 ? "nothing is planted\n" : "\n", out);
+}
+
+/* ---- the command line --------------------------------------------------------------------------- */
+
+static struct {
+    llama_fault kind;
+    uint64_t seed;
+} asked = {LLAMA_FAULT_KINDS, 0};
+
+static int refuse(const char *text, char *error)
+{
+    int length = snprintf(error, GGUF_ERROR_SIZE, "--plant-faults \"%.60s\"; allowed: KIND:SEED, KIND one of", text);
+    for (int i = 0; i < LLAMA_FAULT_KINDS; i++)
+        length += snprintf(error + length, (size_t)(GGUF_ERROR_SIZE - length), " %s", names[i]);
+    return -1;
+}
+
+static int parse(const char *text, char *error)
+{
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    int kind = 0;
+    char *end;
+    if (!colon || colon[1] < '0' || colon[1] > '9')
+        return refuse(text, error);
+    while (kind < LLAMA_FAULT_KINDS && (strlen(names[kind]) != length || strncmp(names[kind], text, length) != 0))
+        kind++;
+    errno = 0;
+    asked.kind = (llama_fault)kind;
+    asked.seed = strtoull(colon + 1, &end, 10);
+    return kind == LLAMA_FAULT_KINDS || *end || errno ? refuse(text, error) : 0;
+}
+
+int llama_faults_option(int *argc, char ***argv, char *error)
+{
+    if (*argc < 2 || strcmp((*argv)[1], "--plant-faults") != 0)
+        return 0;
+    if (*argc < 3)
+        return refuse("", error);
+    if (parse((*argv)[2], error))
+        return -1;
+    *argc -= 2;
+    *argv += 2;
+    return 0;
+}
+
+bg_status llama_faults_plant_option(const llama_config *config)
+{
+    if (asked.kind == LLAMA_FAULT_KINDS)
+        return BG_OK;
+    TRY(llama_faults_plant(asked.kind, asked.seed, config));
+    llama_faults_print(stderr);
+    return BG_OK;
+}

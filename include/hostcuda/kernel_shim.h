@@ -1,0 +1,218 @@
+/* Forced into every .cu file that g++ compiles for the host device (-include, before everything else): gives C++ the
+ * words of CUDA C++ that the toolkit's headers leave to nvcc. What is missing here fails to compile. */
+#ifndef HOSTCUDA_KERNEL_SHIM_H
+#define HOSTCUDA_KERNEL_SHIM_H
+
+#ifndef __cplusplus
+#error "kernel_shim.h is for .cu files compiled as C++"
+#endif
+
+/* The toolkit defines these only where they are not defined yet. One OS thread runs a whole block, so that a variable
+ * of that thread is the block's. */
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __shared__ thread_local
+#define __grid_constant__
+#define __launch_bounds__(...)
+/* The toolkit declares the built-in variables as constants; ours change from thread to thread. */
+#define __DEVICE_LAUNCH_PARAMETERS_H__
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <hostcuda/kernel_abi.h>
+
+constexpr int warpSize = 32;
+
+#include <hostcuda/shim_math.h>
+#include <hostcuda/shim_atomics.h>
+#include <hostcuda/shim_bf16.h>
+
+/* ---- barriers and fences ------------------------------------------------------------------------------------ */
+
+inline void __syncthreads()
+{
+    hostcuda_barrier(0);
+}
+inline int __syncthreads_count(int predicate)
+{
+    return hostcuda_barrier(predicate);
+}
+inline int __syncthreads_or(int predicate)
+{
+    return hostcuda_barrier(predicate) != 0;
+}
+inline int __syncthreads_and(int predicate)
+{
+    return hostcuda_barrier(!predicate) == 0;
+}
+inline void __syncwarp(unsigned mask = ~0u)
+{
+    hostcuda_syncwarp(mask);
+}
+inline void __threadfence()
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+inline void __threadfence_block()
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+inline void __threadfence_system()
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+inline void __nanosleep(unsigned)
+{
+    hostcuda_yield();
+}
+inline void __trap()
+{
+    hostcuda_trap();
+}
+inline long long clock64()
+{
+    return hostcuda_clock();
+}
+
+/* ---- warps -------------------------------------------------------------------------------------------------- */
+
+inline unsigned __activemask()
+{
+    return hostcuda_active_mask();
+}
+inline unsigned __ballot_sync(unsigned mask, int predicate)
+{
+    return hostcuda_ballot(mask, predicate);
+}
+inline int __any_sync(unsigned mask, int predicate)
+{
+    return hostcuda_ballot(mask, predicate) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate)
+{
+    return hostcuda_ballot(mask, !predicate) == 0;
+}
+
+namespace hostcuda
+{
+template <class T>
+T shuffle(unsigned mask, T value, int source)
+{
+    static_assert(std::is_trivially_copyable<T>::value && sizeof(T) <= 8, "a shuffle moves at most 8 plain bytes");
+    unsigned long long bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    bits = hostcuda_shuffle(mask, bits, source);
+    std::memcpy(static_cast<void *>(&value), &bits, sizeof value);
+    return value;
+}
+} // namespace hostcuda
+
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source, int width = warpSize)
+{
+    int lane = hostcuda_lane();
+    return hostcuda::shuffle(mask, value, (lane & ~(width - 1)) | (source & (width - 1)));
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = warpSize)
+{
+    int lane = hostcuda_lane(), position = lane & (width - 1);
+    return hostcuda::shuffle(mask, value, position < static_cast<int>(delta) ? lane : lane - static_cast<int>(delta));
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = warpSize)
+{
+    int lane = hostcuda_lane(), position = lane & (width - 1);
+    bool inside = position + static_cast<int>(delta) < width;
+    return hostcuda::shuffle(mask, value, inside ? lane + static_cast<int>(delta) : lane);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize)
+{
+    int lane = hostcuda_lane(), source = lane ^ bits;
+    /* lanes of an earlier segment may be read, lanes of a later one may not */
+    return hostcuda::shuffle(mask, value, source / width > lane / width ? lane : source);
+}
+
+/* ---- launches ----------------------------------------------------------------------------------------------- */
+
+namespace hostcuda
+{
+/* What the host device must know of a kernel: how to call it, and its parameters' places as on a GPU. */
+template <class... Parameters>
+struct kernel_type {
+    static constexpr std::size_t count = sizeof...(Parameters);
+
+    struct layout {
+        std::size_t offsets[count + 1], sizes[count + 1];
+    };
+    static constexpr layout make_layout()
+    {
+        layout made{};
+        const std::size_t sizes[] = {sizeof(Parameters)..., 0}, aligns[] = {alignof(Parameters)..., 1};
+        std::size_t offset = 0;
+        for (std::size_t i = 0; i < count; i++) {
+            offset = (offset + aligns[i] - 1) / aligns[i] * aligns[i];
+            made.offsets[i] = offset;
+            made.sizes[i] = sizes[i];
+            offset += sizes[i];
+        }
+        return made;
+    }
+    static constexpr layout places = make_layout();
+
+    template <std::size_t... I>
+    static void call(const void *function, [[maybe_unused]] void **arguments, std::index_sequence<I...>)
+    {
+        auto kernel = reinterpret_cast<void (*)(Parameters...)>(const_cast<void *>(function));
+        kernel(*static_cast<Parameters *>(arguments[I])...);
+    }
+    static void invoke(const void *function, void **arguments)
+    {
+        call(function, arguments, std::index_sequence_for<Parameters...>{});
+    }
+    static constexpr hostcuda_kernel_type type = {invoke, count, places.offsets, places.sizes};
+};
+
+template <class... Parameters>
+const void *known(void (*kernel)(Parameters...))
+{
+    const void *function = reinterpret_cast<const void *>(kernel);
+    hostcuda_register_kernel(function, &kernel_type<Parameters...>::type);
+    return function;
+}
+
+template <class... Parameters, class... Arguments>
+cudaError_t launch(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...), Arguments &&...arguments)
+{
+    known(kernel);
+    return ::cudaLaunchKernelEx(config, kernel, std::forward<Arguments>(arguments)...);
+}
+
+template <class T>
+cudaError_t set_attribute(T *kernel, cudaFuncAttribute attribute, int value)
+{
+    return ::cudaFuncSetAttribute(known(kernel), attribute, value);
+}
+template <class T>
+cudaError_t get_attributes(cudaFuncAttributes *attributes, T *kernel)
+{
+    return ::cudaFuncGetAttributes(attributes, known(kernel));
+}
+} // namespace hostcuda
+
+/* nvcc registers kernels when the program starts; here the first use that shows a kernel's type does. */
+#define cudaLaunchKernelEx    ::hostcuda::launch
+#define cudaFuncSetAttribute  ::hostcuda::set_attribute
+#define cudaFuncGetAttributes ::hostcuda::get_attributes
+
+#endif

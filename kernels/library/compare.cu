@@ -1,0 +1,179 @@
+#include "compare.h"
+
+#include "kernels/launch.h"
+
+namespace
+{
+using u64 = unsigned long long;
+
+__device__ u64 bits_of(double value)
+{
+    u64 bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* A binary format of IEEE 754, or one like it: bits of fraction and of exponent. */
+template <class Bits_, int Fraction, int Exponent>
+struct binary {
+    using Bits = Bits_;
+    static constexpr u64 SIGN = 1ull << (Fraction + Exponent), INFINITE = ((1ull << Exponent) - 1) << Fraction;
+    static constexpr int BIAS = (1 << (Exponent - 1)) - 1;
+
+    static __device__ u64 magnitude(Bits x)
+    {
+        return (u64)x & (SIGN - 1);
+    }
+    static __device__ bool is_nan(Bits x)
+    {
+        return magnitude(x) > INFINITE;
+    }
+    static __device__ bool is_infinite(Bits x)
+    {
+        return magnitude(x) == INFINITE;
+    }
+    /* Exact: the widest format is double's. */
+    static __device__ double value(Bits x)
+    {
+        u64 m = magnitude(x), fraction = m & ((1ull << Fraction) - 1);
+        int exponent = (int)(m >> Fraction);
+        double v = exponent == 0 ? ldexp((double)fraction, 1 - BIAS - Fraction)
+                                 : ldexp((double)(fraction | 1ull << Fraction), exponent - BIAS - Fraction);
+        return ((u64)x & SIGN) != 0 ? -v : v;
+    }
+    static __device__ double distance(Bits a, Bits b)
+    {
+        return fabs(value(a) - value(b));
+    }
+    static __device__ u64 steps(Bits a, Bits b)
+    {
+        u64 x = magnitude(a), y = magnitude(b);
+        bool same_sign = (((u64)a ^ (u64)b) & SIGN) == 0;
+        return !same_sign ? x + y : x > y ? x - y : y - x;
+    }
+};
+
+template <class Integer>
+struct whole {
+    using Bits = Integer;
+    static __device__ bool is_nan(Bits)
+    {
+        return false;
+    }
+    static __device__ bool is_infinite(Bits)
+    {
+        return false;
+    }
+    static __device__ double value(Bits x)
+    {
+        return (double)x;
+    }
+    /* By way of integers: two beyond 2^53 may be the same double. */
+    static __device__ double distance(Bits a, Bits b)
+    {
+        return (double)steps(a, b);
+    }
+    static __device__ u64 steps(Bits a, Bits b)
+    {
+        return a > b ? (u64)a - (u64)b : (u64)b - (u64)a;
+    }
+};
+
+/* The end of splitmix64 (Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014). */
+__device__ u64 mix(u64 z)
+{
+    z += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+__device__ void raise(double *largest, double value)
+{
+    /* Doubles that are not negative are in the order of their bits. */
+    atomicMax(reinterpret_cast<u64 *>(largest), bits_of(value));
+}
+
+/* Two elements whose bits differ. */
+template <class Format>
+__device__ void add_pair(bgk_difference *result, typename Format::Bits a, typename Format::Bits b, u64 at,
+                         const bgk_tolerance &tolerance)
+{
+    bool exact = tolerance.absolute == 0 && tolerance.relative == 0 && tolerance.ulp == 0, fits = false;
+    bool both_nan = Format::is_nan(a) && Format::is_nan(b);
+
+    atomicAdd(&result->differing, 1ull);
+    if (Format::is_nan(a) || Format::is_nan(b) || Format::is_infinite(a) || Format::is_infinite(b)) {
+        if (!both_nan)
+            atomicAdd(&result->lost, 1ull);
+        fits = both_nan && !exact;
+    } else {
+        double x = Format::value(a), absolute = Format::distance(a, b);
+        double relative = absolute == 0 ? 0 : absolute / fabs(x); /* infinite where a is 0 */
+        u64 steps = Format::steps(a, b);
+        raise(&result->absolute, absolute);
+        raise(&result->relative, relative);
+        atomicMax(&result->ulp, steps);
+        fits = !exact && (absolute <= tolerance.absolute || relative <= tolerance.relative || steps <= tolerance.ulp);
+    }
+    if (!fits) {
+        atomicAdd(&result->beyond, 1ull);
+        atomicMin(&result->first, at);
+    }
+}
+
+template <class Format>
+__global__ void compare(bgk_difference *result, const typename Format::Bits *a, const typename Format::Bits *b,
+                        size_t n, bgk_tolerance tolerance)
+{
+    size_t step = (size_t)gridDim.x * blockDim.x;
+    u64 nan[2] = {0, 0}, inf[2] = {0, 0}, digest[2] = {0, 0};
+
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        typename Format::Bits x[2] = {a[i], b[i]};
+        for (int k = 0; k < 2; k++) {
+            nan[k] += Format::is_nan(x[k]);
+            inf[k] += Format::is_infinite(x[k]);
+            digest[k] += mix(mix((u64)i) ^ (u64)x[k]);
+        }
+        if (x[0] != x[1])
+            add_pair<Format>(result, x[0], x[1], i, tolerance);
+    }
+    for (int k = 0; k < 2; k++) {
+        if (nan[k] > 0)
+            atomicAdd(&result->nan[k], nan[k]);
+        if (inf[k] > 0)
+            atomicAdd(&result->inf[k], inf[k]);
+        atomicAdd(&result->digest[k], digest[k]);
+    }
+}
+
+template <class Format>
+cudaError_t launch_compare(bgk_difference *result, const void *a, const void *b, size_t n,
+                           const bgk_tolerance *tolerance, cudaStream_t stream)
+{
+    using Bits = typename Format::Bits;
+    const unsigned threads = 256, blocks_max = 1024;
+    unsigned blocks = bgk::blocks_for(n, threads);
+    return bgk::launch(compare<Format>, dim3(blocks < blocks_max ? blocks : blocks_max), dim3(threads), 0, stream,
+                       result, static_cast<const Bits *>(a), static_cast<const Bits *>(b), n, *tolerance);
+}
+} // namespace
+
+extern "C" cudaError_t bgk_compare(bgk_difference *result, const void *a, const void *b, size_t n, bgk_element element,
+                                   const bgk_tolerance *tolerance, cudaStream_t stream)
+{
+    if (n == 0)
+        return cudaErrorInvalidValue;
+    switch (element) {
+    case BGK_ELEMENT_F32: return launch_compare<binary<unsigned, 23, 8>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_F64: return launch_compare<binary<u64, 52, 11>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_F16: return launch_compare<binary<unsigned short, 10, 5>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_BF16: return launch_compare<binary<unsigned short, 7, 8>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_I8: return launch_compare<whole<signed char>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_U8: return launch_compare<whole<unsigned char>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_I32: return launch_compare<whole<int>>(result, a, b, n, tolerance, stream);
+    case BGK_ELEMENT_I64: return launch_compare<whole<long long>>(result, a, b, n, tolerance, stream);
+    }
+    return cudaErrorInvalidValue;
+}

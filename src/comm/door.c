@@ -1,0 +1,339 @@
+/* Rank 0 lets the others in. Who does not belong to the job is sent away, and costs it nothing. */
+#include "comm/hello.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CANDIDATES = 32, PATIENCE_MS = 5000 };
+
+typedef struct candidate {
+    int fd; /* -1: none */
+    double until_ms;
+    bg__reader reader;
+} candidate;
+
+typedef struct door {
+    bg__link *link;
+    const bg__job *job;
+    bg__hello own;
+    int listener;
+    char name[BG__NAME_MAX];
+    double until_ms;
+    candidate candidates[CANDIDATES];
+    char refused[200];   /* the last one that was, for the sentence */
+    bg__failure failure; /* not BG_OK: the job's, which those that come now are told */
+} door;
+
+static void drop(candidate *one)
+{
+    bg__close(&one->fd);
+    bg__reader_free(&one->reader);
+}
+
+static void refuse(door *d, candidate *one, const char *why)
+{
+    char peer[BG__NAME_MAX];
+    bg__frame frame = {.type = BG__REFUSED};
+    snprintf(frame.what, sizeof frame.what, "%s", why);
+    bg__peer_name(one->fd, peer);
+    snprintf(d->refused, sizeof d->refused, "; refused was %s: %.90s", peer, why);
+    (void)bg__frame_send(one->fd, &frame, 0); /* if it can be said at once */
+    drop(one);
+}
+
+static bool is_missing(const bg__link *link, int rank)
+{
+    return rank < link->size && (link->peers[rank].work < 0 || link->peers[rank].watch < 0);
+}
+
+static bool all_there(const bg__link *link)
+{
+    for (int i = 1; i < link->size; i++)
+        if (is_missing(link, i))
+            return false;
+    return true;
+}
+
+/* "1, 3-64"; what has no room is "..." at the end. */
+static void say_missing(const bg__link *link, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int from = 1, to; from < link->size && used < room; from = to + 1) {
+        const char *comma = used > 0 ? ", " : "";
+        to = from;
+        while (is_missing(link, to))
+            to++;
+        if (used + sizeof ", 1000-1000, ..." > room && to > from) {
+            snprintf(text + used, room - used, "%s...", comma);
+            return;
+        }
+        if (to - from > 1)
+            used += (size_t)snprintf(text + used, room - used, "%s%d-%d", comma, from, to - 1);
+        else if (to > from)
+            used += (size_t)snprintf(text + used, room - used, "%s%d", comma, from);
+    }
+}
+
+/* The job's own token, and yet it cannot be part of it: then neither can the job become complete. */
+static bg_status check_fit(const bg__hello *from)
+{
+    bg__hello text = *from;
+    text.version[sizeof text.version - 1] = '\0';
+    if (strcmp(text.version, BG_VERSION) != 0)
+        return bg__fail(BG_ERROR_RANKS, "rank %d has version %s of breakgraph, rank 0 has %s", from->rank, text.version,
+                        BG_VERSION);
+    return BG_OK;
+}
+
+static bg_status check_size(const bg__hello *from, const bg__link *link)
+{
+    if (from->size != link->size)
+        return bg__fail(BG_ERROR_RANKS, "rank 0 says that the job has %d ranks, rank %d says %d", link->size,
+                        from->rank, from->size);
+    if (from->rank < 1 || from->rank >= link->size)
+        return bg__fail(BG_ERROR_RANKS, "a process of the job says that it is rank %d of %d", from->rank, link->size);
+    return BG_OK;
+}
+
+/* A rank that lost its second connection comes again with both; until it has both, only the first tells. */
+static void forget_gone(bg__peer *peer)
+{
+    bg__frame frame;
+    if (peer->work >= 0 || peer->watch < 0 ||
+        bg__frame_read(peer->watch, &peer->from_watch, &frame) == BG__READ_NOTHING)
+        return;
+    bg__close(&peer->watch);
+    bg__reader_free(&peer->from_watch);
+}
+
+static void admit(door *d, candidate *one, const bg__hello *from)
+{
+    bg__peer *peer = &d->link->peers[from->rank];
+    int *place = from->watch ? &peer->watch : &peer->work;
+    bool another;
+
+    forget_gone(peer);
+    another = (peer->work >= 0 || peer->watch >= 0) && peer->instance != from->instance;
+    if (another || *place >= 0) {
+        char why[64];
+        snprintf(why, sizeof why, "there is another rank %d of %d already", from->rank, d->link->size);
+        refuse(d, one, why);
+        return;
+    }
+    peer->instance = from->instance;
+    *place = one->fd;
+    one->fd = -1;
+    bg__reader_free(&one->reader);
+}
+
+static void answer_all(bg__link *link, const bg__frame *frame)
+{
+    for (int i = 1; i < link->size; i++)
+        (void)bg__frame_send(link->peers[i].work, frame, bg__now_ms() + BG__SLACK_MS); /* its connection tells */
+}
+
+static void tell_failure(const door *d, int fd)
+{
+    const bg__frame frame = {.type = BG__FAILED, .body = &d->failure, .bytes = sizeof d->failure};
+    (void)bg__frame_send(fd, &frame, bg__now_ms() + BG__SLACK_MS); /* its connection tells */
+}
+
+/* Some have connected once so far. */
+static void tell_all_failure(const door *d)
+{
+    for (int i = 1; i < d->link->size; i++) {
+        bg__peer *peer = &d->link->peers[i];
+        tell_failure(d, peer->work >= 0 ? peer->work : peer->watch);
+        peer->answered = peer->work >= 0 || peer->watch >= 0;
+    }
+}
+
+/* One of the job's has come too late. */
+static void turn_away(door *d, candidate *one, const bg__hello *from)
+{
+    tell_failure(d, one->fd);
+    drop(one);
+    if (from->rank > 0 && from->rank < d->link->size)
+        d->link->peers[from->rank].answered = true;
+}
+
+static bg_status fail_job(door *d, bg_status status)
+{
+    d->failure.status = status;
+    snprintf(d->failure.text, sizeof d->failure.text, "%s", bg_last_error());
+    return status;
+}
+
+/* An error is the job's. */
+static bg_status judge(door *d, candidate *one, const bg__frame *frame)
+{
+    bg__hello from = {.protocol = 0};
+    bg_status status = BG_OK;
+    if (frame->type != BG__HELLO || frame->bytes != sizeof from) {
+        drop(one);
+        return BG_OK;
+    }
+    memcpy(&from, frame->body, sizeof from);
+    if (!bg__hello_is(&from)) {
+        drop(one);
+    } else if (!bg__hello_same_token(&from, &d->own)) {
+        refuse(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
+    } else if (d->job->token == NULL && !bg__peer_is_own(one->fd)) {
+        refuse(d, one, "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
+    } else if (d->failure.status != BG_OK) {
+        turn_away(d, one, &from);
+    } else {
+        BG__TRY(check_fit(&from));
+        BG__TRY(check_size(&from, d->link));
+        admit(d, one, &from);
+    }
+done:
+    if (status != BG_OK) {
+        fail_job(d, status);
+        turn_away(d, one, &from);
+    }
+    return status;
+}
+
+static bg_status hear(door *d, candidate *one)
+{
+    bg__frame frame;
+    switch (bg__frame_read(one->fd, &one->reader, &frame)) {
+    case BG__READ_FRAME: return judge(d, one, &frame);
+    case BG__READ_NOTHING: return BG_OK;
+    default: drop(one); return BG_OK;
+    }
+}
+
+/* Where all places are taken, who has come first has had the longest time. */
+static bg_status let_in(door *d)
+{
+    candidate *place = &d->candidates[0];
+    int fd;
+    bg_status status = bg__accept(d->listener, &fd);
+    if (fd < 0)
+        return status;
+    for (int i = 0; i < CANDIDATES; i++) {
+        candidate *one = &d->candidates[i];
+        if (place->fd >= 0 && (one->fd < 0 || one->until_ms < place->until_ms))
+            place = one;
+    }
+    drop(place);
+    *place = (candidate){.fd = fd, .until_ms = bg__now_ms() + PATIENCE_MS, .reader.most = sizeof(bg__hello)};
+    return BG_OK;
+}
+
+static bg_status fail_waiting(const door *d, bg_status status, const char *why)
+{
+    char missing[200];
+    say_missing(d->link, missing, sizeof missing);
+    return bg__fail(status, "%s; not there of %d ranks, at %s: %s%s", why, d->link->size, d->name, missing, d->refused);
+}
+
+/* A rank that waits says nothing. */
+static bg_status check_joined(const door *d)
+{
+    for (int i = 1; i < d->link->size && d->failure.status == BG_OK; i++) {
+        bg__peer *peer = &d->link->peers[i];
+        bg__frame frame;
+        char why[64];
+        if (peer->work < 0 || bg__frame_read(peer->work, &peer->from_work, &frame) == BG__READ_NOTHING)
+            continue;
+        snprintf(why, sizeof why, "rank %d has gone before all had joined", i);
+        return fail_waiting(d, BG_ERROR_RANKS, why);
+    }
+    return BG_OK;
+}
+
+static bg_status look(door *d)
+{
+    struct pollfd fds[1 + CANDIDATES] = {{d->listener, POLLIN, 0}};
+    double until = d->until_ms < bg__now_ms() + 100 ? d->until_ms : bg__now_ms() + 100;
+    bg_status status = BG_OK;
+    for (int i = 0; i < CANDIDATES; i++)
+        fds[1 + i] = (struct pollfd){d->candidates[i].fd, POLLIN, 0};
+    bg__wait(fds, 1 + CANDIDATES, until);
+    for (int i = 0; i < CANDIDATES; i++) {
+        candidate *one = &d->candidates[i];
+        if (fds[1 + i].revents)
+            BG__TRY(hear(d, one));
+        if (one->fd >= 0 && bg__now_ms() >= one->until_ms)
+            drop(one);
+    }
+    if (fds[0].revents)
+        BG__TRY(let_in(d));
+    status = check_joined(d);
+done:
+    return status;
+}
+
+static bg_status check_bind(const bg__job *job, const struct addrinfo *found)
+{
+    if (job->bind != NULL)
+        return bg__need_token(job, job->bind, found);
+    if (bg__are_loopback(found))
+        return BG_OK;
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                    "rank 0 is at %s, which others can reach, too; set BG_RANKS_BIND to the address to listen on, "
+                    "and BG_RANKS_TOKEN to the same secret on all ranks",
+                    job->address);
+}
+
+static bool all_told(const bg__link *link)
+{
+    for (int i = 1; i < link->size; i++)
+        if (!link->peers[i].answered)
+            return false;
+    return true;
+}
+
+/* Those that are on their way hear why, too, and need not wait for nobody. */
+static bg_status end_job(door *d, bg_status status)
+{
+    double until = bg__now_ms() + BG__SLACK_MS;
+    fail_job(d, status);
+    tell_all_failure(d);
+    while (status == BG_ERROR_RANKS && !all_told(d->link) && bg__now_ms() < until && look(d) == BG_OK)
+        continue;
+    return bg__fail(status, "%s", d->failure.text);
+}
+
+static bg_status gather_ranks(door *d, const struct addrinfo *found)
+{
+    const bg__frame welcome = {.type = BG__WELCOME};
+    bg_status status = BG_OK;
+    BG__TRY(bg__listen(found, d->job->bind ? d->job->bind : d->job->address, d->job->port, &d->listener, d->name));
+    while (!all_there(d->link)) {
+        if (bg__now_ms() >= d->until_ms) {
+            char why[64];
+            snprintf(why, sizeof why, "rank 0 has waited %g s for the others to join", d->job->timeout);
+            status = fail_waiting(d, BG_ERROR_TIMEOUT, why);
+            goto done;
+        }
+        BG__TRY(look(d));
+    }
+    answer_all(d->link, &welcome);
+done:
+    return status == BG_OK ? BG_OK : end_job(d, status);
+}
+
+bg_status bg__open_door(bg__link *link, const bg__job *job)
+{
+    door d = {.link = link, .job = job, .listener = -1, .until_ms = bg__now_ms() + link->timeout_ms};
+    struct addrinfo *found = NULL;
+    bg_status status = BG_OK;
+    for (int i = 0; i < CANDIDATES; i++)
+        d.candidates[i].fd = -1;
+    BG__TRY(bg__look_up(job->bind ? job->bind : job->address, job->port, &found));
+    BG__TRY(check_bind(job, found));
+    BG__TRY(bg__hello_make(job, &d.own));
+    status = gather_ranks(&d, found);
+done:
+    bg__addresses_free(found);
+    for (int i = 0; i < CANDIDATES; i++)
+        drop(&d.candidates[i]);
+    bg__close(&d.listener);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* What the ranks do together over their connections: each says something, and hears what all say. */
+#ifndef BG_COMM_EXCHANGE_H
+#define BG_COMM_EXCHANGE_H
+
+#include "comm/link.h"
+
+/* An operation of this type (BARRIER to GATHER). bytes is the same on all ranks but for AGREE, whose bodies are those
+ * of bg__agree. all: room for size times bytes,
+ * BG__BODY_MAX at most; NULL where nobody asks. A failure is everybody's. */
+bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, const void *mine, size_t bytes,
+                       void *all);
+bg_status bg__agree(bg__link *link, const char *what, const char *text);
+/* Whether two ranks say the same; if not, the failure (agree.c). */
+bool bg__agree_same(const bg__frame *zero, const bg__frame *other, int rank, bg__failure *failure);
+
+#endif

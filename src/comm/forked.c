@@ -1,0 +1,50 @@
+/* A child after fork() has the communicator's memory and connections, but neither its threads nor a CUDA context, and
+ * its locks may be held by who is not there: it may only drop what it has. */
+#include "comm/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned forks; /* from the first process that made a communicator to this one */
+static int registered;
+
+static void note_fork(void)
+{
+    forks++;
+}
+
+static void watch_forks(void)
+{
+    registered = pthread_atfork(NULL, NULL, note_fork);
+}
+
+bg_status bg__forked_init(bg_comm *comm)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    comm->forks = forks;
+    return registered == 0 ? BG_OK
+                           : bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory to hear of fork(): %s", strerror(registered));
+}
+
+bool bg__forked(const bg_comm *comm)
+{
+    return comm->forks != forks;
+}
+
+bg_status bg__forked_fail(const bg_comm *comm, const char *call)
+{
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                    "%s: the communicator is the parent's, rank %d of %d, and this process was forked from it; fork "
+                    "before bg_comm_create, or do here without its ranks (bg_comm_destroy lets go of them)",
+                    call, comm->link.rank, comm->link.size);
+}
+
+void bg__forked_release(bg_comm *comm)
+{
+    if (--comm->references > 0)
+        return;
+    bg__watchdog_free(&comm->watchdog);
+    bg__link_free(&comm->link);
+    free(comm);
+}

@@ -1,0 +1,155 @@
+/* The variables that launchers set, and the rules for them. */
+#include "comm/job.h"
+
+#include "base/base.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_SECONDS = 60, MOST_SECONDS = 1000000, MOST_RANKS = 4096, MOST_PORT = 65535 };
+
+typedef struct launcher {
+    const char *rank, *size, *local_rank;
+    bool slurm;
+} launcher;
+
+/* The first of them that is there counts. */
+static const launcher launchers[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", false},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", false},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", true},
+};
+
+static const char *value_of(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+/* *number stays as it is where the variable is not set. */
+static bg_status read_number(const char *variable, long least, long most, int *number)
+{
+    const char *value = value_of(variable);
+    char *end = NULL;
+    long found;
+    if (value == NULL)
+        return BG_OK;
+    errno = 0;
+    found = strtol(value, &end, 10);
+    if (errno != 0 || *end != '\0' || found < least || found > most)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the environment variable %s is \"%s\"; allowed are %ld to %ld",
+                        variable, value, least, most);
+    *number = (int)found;
+    return BG_OK;
+}
+
+static bg_status read_seconds(const char *variable, bool never, double *seconds)
+{
+    const char *value = value_of(variable);
+    double found;
+    if (value == NULL)
+        return BG_OK;
+    if (!bg__number_read(value, &found) || found > MOST_SECONDS || found == 0 || (found < 0 && !never))
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "the environment variable %s is \"%s\"; allowed are seconds, above 0 and up to %d%s", variable,
+                        value, MOST_SECONDS, never ? ", or a number below 0 for never" : "");
+    *seconds = found;
+    return BG_OK;
+}
+
+static bg_status read_launcher(bg__job *job, const launcher *from)
+{
+    bg_status status = BG_OK;
+    if (value_of(from->rank) == NULL || value_of(from->size) == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the environment variable %s is set and %s is not; set both",
+                        value_of(from->rank) ? from->rank : from->size, value_of(from->rank) ? from->size : from->rank);
+    BG__TRY(read_number(from->rank, 0, MOST_RANKS - 1, &job->rank));
+    BG__TRY(read_number(from->size, 1, MOST_RANKS, &job->size));
+    BG__TRY(read_number(from->local_rank, 0, MOST_RANKS - 1, &job->local_rank));
+done:
+    return status;
+}
+
+/* A batch script of Slurm's is its job's process 0, and no task: it has no step. In an allocation alone there is only
+ * the number of tasks. */
+static bool is_there(const launcher *one)
+{
+    bool rank = value_of(one->rank) != NULL, size = value_of(one->size) != NULL;
+    bool task = value_of("SLURM_STEP_ID") != NULL || value_of("SLURM_JOB_ID") == NULL;
+    return one->slurm ? rank && size && task : rank || size;
+}
+
+static bg_status find_ranks(bg__job *job, const bg_comm_options *options)
+{
+    bg_status status = BG_OK;
+    *job = (bg__job){.rank = -1, .size = -1, .local_rank = -1};
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers && job->rank < 0; i++)
+        if ((options->rank < 0 || options->size < 0) && is_there(&launchers[i]))
+            BG__TRY(read_launcher(job, &launchers[i]));
+    job->rank = options->rank >= 0 ? options->rank : job->rank >= 0 ? job->rank : 0;
+    job->size = options->size >= 0 ? options->size : job->size >= 0 ? job->size : 1;
+    if (options->local_rank >= 0)
+        job->local_rank = options->local_rank;
+    else if (job->local_rank < 0)
+        BG__TRY(read_number("LOCAL_RANK", 0, MOST_RANKS - 1, &job->local_rank));
+    if (job->local_rank < 0)
+        job->local_rank = job->rank;
+    if (job->size < 1 || job->size > MOST_RANKS || job->rank >= job->size)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "this is rank %d of %d ranks; ranks count from 0, and there are 1 to %d of them", job->rank,
+                          job->size, MOST_RANKS);
+done:
+    return status;
+}
+
+/* torchrun keeps MASTER_PORT for itself. */
+static bg_status find_port(bg__job *job, const bg_comm_options *options)
+{
+    bg_status status = BG_OK;
+    job->port = options->port;
+    if (job->port == 0) {
+        BG__TRY(read_number("MASTER_PORT", 1, MOST_PORT - 1, &job->port));
+        job->port += job->port != 0 && value_of("TORCHELASTIC_RUN_ID") != NULL;
+    }
+    if (job->port < 0 || job->port > MOST_PORT)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.port is %d; allowed are 1 to %d", job->port, MOST_PORT);
+    else if (job->port == 0 && job->size > 1)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "there are %d ranks, and no port where they meet; start them with breakgraph run --ranks, or "
+                          "set MASTER_PORT, and MASTER_ADDR where rank 0 is on another machine",
+                          job->size);
+done:
+    return status;
+}
+
+/* An empty one is none, like an empty variable: an empty token would keep no one out. */
+static const char *either(const char *option, const char *variable)
+{
+    return option != NULL && *option != '\0' ? option : value_of(variable);
+}
+
+bg_status bg__job_find(bg__job *job, const bg_comm_options *options)
+{
+    bg_status status = BG_OK;
+    BG__TRY(find_ranks(job, options));
+    BG__TRY(find_port(job, options));
+    job->address = either(options->address, "MASTER_ADDR");
+    job->address = job->address != NULL ? job->address : "127.0.0.1";
+    job->bind = either(options->bind, "BG_RANKS_BIND");
+    job->token = either(options->token, "BG_RANKS_TOKEN");
+    job->timeout = DEFAULT_SECONDS;
+    BG__TRY(read_seconds("BG_RANKS_TIMEOUT", false, &job->timeout));
+    job->timeout = options->timeout > 0 ? options->timeout : job->timeout;
+    job->watchdog = job->timeout;
+    BG__TRY(read_seconds("BG_RANKS_WATCHDOG", true, &job->watchdog));
+    job->watchdog = options->watchdog != 0 ? options->watchdog : job->watchdog;
+    if (!(options->timeout >= 0 && job->timeout <= MOST_SECONDS && job->watchdog <= MOST_SECONDS))
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "options.timeout is %g and options.watchdog %g; allowed are seconds up to %d, and 0 for what "
+                          "the environment says",
+                          options->timeout, options->watchdog, MOST_SECONDS);
+done:
+    return status;
+}

@@ -1,0 +1,17 @@
+/* Who the ranks of a job are. */
+#ifndef BG_COMM_JOB_H
+#define BG_COMM_JOB_H
+
+#include <breakgraph/comm.h>
+
+typedef struct bg__job {
+    int rank, size, local_rank;
+    int port; /* 0: none is set, and none is needed for one rank */
+    double timeout, watchdog;
+    const char *address, *bind, *token; /* the caller's, or the environment's; bind and token may be NULL */
+} bg__job;
+
+/* The options, and what they leave open from the environment. */
+bg_status bg__job_find(bg__job *job, const bg_comm_options *options);
+
+#endif

@@ -1,0 +1,142 @@
+/* The state of the link, and its failure. */
+#include "comm/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { TELL_MS = 1000 };
+
+static void init_peers(bg__link *link)
+{
+    for (int i = 0; i < link->size; i++)
+        link->peers[i] =
+            (bg__peer){.work = -1, .watch = -1, .from_work.most = BG__BODY_MAX, .from_watch.most = sizeof(bg__failure)};
+}
+
+bg_status bg__link_init(bg__link *link, const bg__job *job)
+{
+    bg_status status = BG_OK;
+    *link = (bg__link){.rank = job->rank,
+                       .size = job->size,
+                       .timeout_ms = job->timeout * 1e3,
+                       .failed_event = -1,
+                       .news_event = -1,
+                       .sending = PTHREAD_MUTEX_INITIALIZER,
+                       .lock = PTHREAD_MUTEX_INITIALIZER};
+    link->peers = calloc((size_t)job->size, sizeof *link->peers);
+    if (link->peers == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the connections of %d ranks", job->size);
+    init_peers(link);
+    link->failed_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    link->news_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (link->failed_event < 0 || link->news_event < 0)
+        status = bg__fail(BG_ERROR_IO, "eventfd failed: %s", strerror(errno));
+    return status;
+}
+
+void bg__link_free(bg__link *link)
+{
+    for (int i = 0; link->peers != NULL && i < link->size; i++) {
+        bg__close(&link->peers[i].work);
+        bg__close(&link->peers[i].watch);
+        bg__reader_free(&link->peers[i].from_work);
+        bg__reader_free(&link->peers[i].from_watch);
+    }
+    bg__close(&link->failed_event);
+    bg__close(&link->news_event);
+    free(link->peers);
+    link->peers = NULL;
+}
+
+/* An eventfd takes more than anyone will write, and only a full one refuses. */
+static void raise_event(int fd)
+{
+    const uint64_t one = 1;
+    ssize_t written;
+    do
+        written = write(fd, &one, sizeof one);
+    while (written < 0 && errno == EINTR);
+}
+
+void bg__link_news(bg__link *link)
+{
+    raise_event(link->news_event);
+}
+
+void bg__link_tell(bg__link *link, int rank, const bg__frame *frame)
+{
+    pthread_mutex_lock(&link->sending);
+    /* where it has gone its connection tells */
+    (void)bg__frame_send(link->peers[rank].watch, frame, bg__now_ms() + TELL_MS);
+    pthread_mutex_unlock(&link->sending);
+}
+
+static void tell_all(bg__link *link, const bg__frame *frame)
+{
+    for (int i = 0; i < link->size; i++)
+        bg__link_tell(link, i, frame);
+}
+
+void bg__link_fail(bg__link *link, const bg__failure *failure)
+{
+    const bg__frame frame = {.type = BG__FAILED, .body = failure, .bytes = sizeof *failure};
+    bool first;
+    pthread_mutex_lock(&link->lock);
+    first = !link->failed;
+    if (first) {
+        link->failed = true;
+        link->failure = *failure;
+        link->failed_ms = bg__now_ms();
+    }
+    pthread_mutex_unlock(&link->lock);
+    if (!first)
+        return;
+    tell_all(link, &frame);
+    raise_event(link->failed_event);
+    bg__link_news(link);
+}
+
+void bg__link_fail_text(bg__link *link, bg_status status, const char *format, ...)
+{
+    bg__failure failure = {.status = status};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure.text, sizeof failure.text, format, arguments);
+    va_end(arguments);
+    bg__link_fail(link, &failure);
+}
+
+bool bg__link_failed(bg__link *link)
+{
+    bool failed;
+    pthread_mutex_lock(&link->lock);
+    failed = link->failed;
+    pthread_mutex_unlock(&link->lock);
+    return failed;
+}
+
+bg_status bg__link_check(bg__link *link)
+{
+    /* final once it is set */
+    return bg__link_failed(link) ? bg__fail(link->failure.status, "%s", link->failure.text) : BG_OK;
+}
+
+bool bg__link_await_failure(bg__link *link, double until_ms)
+{
+    struct pollfd wait = {link->failed_event, POLLIN, 0};
+    while (!wait.revents && bg__now_ms() < until_ms)
+        bg__wait(&wait, 1, until_ms);
+    return bg__link_failed(link);
+}
+
+void bg__link_leave(bg__link *link)
+{
+    const bg__frame frame = {.type = BG__BYE};
+    tell_all(link, &frame);
+}

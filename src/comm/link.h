@@ -1,0 +1,72 @@
+/* What binds this rank to the others: two connections to each rank on rank 0, to rank 0 on the others; one for
+ * operations, one for the watchdog's thread. The first failure is everybody's, and final. */
+#ifndef BG_COMM_LINK_H
+#define BG_COMM_LINK_H
+
+#include "comm/job.h"
+#include "comm/places.h"
+#include "comm/wire.h"
+
+#include <pthread.h>
+
+enum { BG__SENTENCE_MAX = 1000 }; /* what bg_last_error() holds, with a little before it */
+
+typedef struct bg__failure {
+    bg_status status;
+    bool loud; /* each rank says it on standard error */
+    char text[BG__SENTENCE_MAX];
+} bg__failure;
+
+typedef struct bg__peer {
+    int work, watch;   /* -1: none */
+    uint64_t instance; /* of its process: both connections are of one */
+    bool left, ended;  /* it has said goodbye; its connection is closed. With the lock */
+    bg__reader from_work, from_watch;
+    /* of the watchdog's thread, on rank 0 */
+    bool answered, stuck;
+    char place[BG__PLACE_MAX], why[BG__WHAT_MAX]; /* where it is; why it is stuck */
+} bg__peer;
+
+typedef struct bg__link {
+    int rank, size;
+    double timeout_ms;
+    uint64_t sequence;
+    bg__peer *peers;          /* by rank; this rank's own is empty, and on the others all but rank 0's */
+    void (*idle)(void *user); /* now and then while an operation waits; NULL: nothing */
+    void *idle_user;
+    int failed_event; /* readable once there is a failure */
+    int news_event;   /* readable when the watchdog's thread has to look */
+    pthread_mutex_t sending;
+    pthread_mutex_t lock; /* of what follows */
+    bool failed;
+    bg__failure failure;
+    double failed_ms;
+    char at[BG__WHAT_MAX]; /* this rank's last operation */
+    bool waiting;          /* it has not ended */
+    double waiting_ms;     /* since when */
+    bool stuck;            /* it takes too long */
+    bool stop;             /* the watchdog's thread is to end */
+} bg__link;
+
+bg_status bg__link_init(bg__link *link, const bg__job *job);
+void bg__link_free(bg__link *link);
+
+/* Meets the other ranks (join.c). */
+bg_status bg__link_join(bg__link *link, const bg__job *job);
+
+/* Sets the failure, unless there is one, and tells the ranks that this one is connected to. */
+void bg__link_fail(bg__link *link, const bg__failure *failure);
+void bg__link_fail_text(bg__link *link, bg_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* BG_OK, or the failure, with its sentence. */
+bg_status bg__link_check(bg__link *link);
+bool bg__link_failed(bg__link *link);
+/* Waits so long for a failure that the watchdog's thread may hear of. */
+bool bg__link_await_failure(bg__link *link, double until_ms);
+
+/* To the watchdog's thread of a rank. */
+void bg__link_tell(bg__link *link, int rank, const bg__frame *frame);
+void bg__link_leave(bg__link *link);
+void bg__link_news(bg__link *link);
+
+#endif

@@ -1,0 +1,209 @@
+/* NCCL's communicator: how it begins and ends. */
+#include "comm/parts.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_MS = 1, GRACE_MS = 1000 };
+
+/* Whoever takes it ends it. */
+static ncclComm_t take_nccl(bg_comm *comm)
+{
+    ncclComm_t nccl;
+    pthread_mutex_lock(&comm->nccl_lock);
+    nccl = comm->nccl;
+    comm->nccl = NULL;
+    pthread_mutex_unlock(&comm->nccl_lock);
+    return nccl;
+}
+
+static void end_nccl(bg_comm *comm, ncclResult_t (*how)(ncclComm_t nccl), const char *call)
+{
+    ncclComm_t nccl = take_nccl(comm);
+    bg__relaxed relaxed;
+    ncclResult_t result;
+    if (nccl == NULL)
+        return;
+    relaxed = bg__relax_to_release();
+    result = how(nccl);
+    bg__relax_end(relaxed);
+    if (result != ncclSuccess)
+        bg__warn("%s failed on rank %d: %s; what was to be given back may be lost", call, comm->link.rank,
+                 ncclGetErrorString(result));
+}
+
+void bg__nccl_abort(bg_comm *comm)
+{
+    end_nccl(comm, ncclCommAbort, "ncclCommAbort");
+}
+
+void bg__nccl_destroy(bg_comm *comm)
+{
+    end_nccl(comm, ncclCommDestroy, "ncclCommDestroy");
+}
+
+/* ncclInProgress and success are none. */
+ncclResult_t bg__nccl_error(bg_comm *comm, char *text, size_t room)
+{
+    ncclResult_t error = ncclSuccess;
+    pthread_mutex_lock(&comm->nccl_lock);
+    if (comm->nccl != NULL) {
+        ncclResult_t result = ncclCommGetAsyncError(comm->nccl, &error);
+        error = result != ncclSuccess ? result : error == ncclInProgress ? ncclSuccess : error;
+        if (error != ncclSuccess && text != NULL)
+            snprintf(text, room, "%s (%s)", ncclGetErrorString(error), ncclGetLastError(comm->nccl));
+    }
+    pthread_mutex_unlock(&comm->nccl_lock);
+    return error;
+}
+
+static bg_status fail_nccl(bg_comm *comm, ncclResult_t error, const char *call)
+{
+    return bg__fail(BG_ERROR_NCCL, "%s failed on rank %d of %d, device %d: %s (%s); NCCL_DEBUG=WARN tells more", call,
+                    comm->link.rank, comm->link.size, comm->device, ncclGetErrorString(error), ncclGetLastError(NULL));
+}
+
+static bg_status share_id(bg_comm *comm, ncclUniqueId *id)
+{
+    ncclUniqueId *all = calloc((size_t)comm->link.size, sizeof *all);
+    ncclResult_t result = ncclSuccess;
+    bg_status status = BG_OK;
+    if (all == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the ids of %d ranks", comm->link.size);
+    memset(id, 0, sizeof *id);
+    if (comm->link.rank == 0)
+        result = ncclGetUniqueId(id);
+    if (result != ncclSuccess)
+        status = fail_nccl(comm, result, "ncclGetUniqueId");
+    else
+        status = bg__exchange(&comm->link, BG__GATHER, "NCCL's id", id, sizeof *id, all);
+    if (status == BG_OK)
+        *id = all[0];
+    free(all);
+    return status;
+}
+
+/* ---- its beginning --------------------------------------------------------------------------------------------- */
+
+/* NCCL waits for ever for a rank that has stopped or died since it got the id, and nothing ends that. Hence a thread,
+ * which is left behind then, with this: it touches nothing else of ours. */
+typedef struct beginning {
+    int rank, size, device;
+    ncclUniqueId id;
+    pthread_mutex_t lock; /* of what follows */
+    bool over, left;
+    ncclComm_t nccl;
+    ncclResult_t result;
+    char why[256];
+} beginning;
+
+static void *begin(void *data)
+{
+    beginning *b = data;
+    enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    ncclComm_t nccl = NULL;
+    ncclResult_t result;
+    bool left;
+
+    /* Blocking, so that no call of the program's returns ncclInProgress. */
+    config.blocking = 1;
+    bg__ignore(cudaSetDevice(b->device)); /* NCCL sees what fails, too */
+    bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
+    result = ncclCommInitRankConfig(&nccl, b->size, b->id, b->rank, &config);
+    pthread_mutex_lock(&b->lock);
+    b->nccl = nccl;
+    b->result = result;
+    if (result != ncclSuccess)
+        snprintf(b->why, sizeof b->why, "%s", ncclGetLastError(NULL));
+    b->over = true;
+    left = b->left;
+    pthread_mutex_unlock(&b->lock);
+    if (left && result == ncclSuccess)
+        (void)ncclCommAbort(nccl); /* nobody is there to hear of it */
+    if (left)
+        free(b);
+    return NULL;
+}
+
+static bool is_over(beginning *b)
+{
+    bool over;
+    pthread_mutex_lock(&b->lock);
+    over = b->over;
+    pthread_mutex_unlock(&b->lock);
+    return over;
+}
+
+/* False: it is left behind, and there is a failure. */
+static bool await_beginning(bg_comm *comm, beginning *b)
+{
+    double until = bg__now_ms() + comm->link.timeout_ms, grace = 0;
+    bool over;
+    while (!is_over(b) && (grace <= 0 || bg__now_ms() < grace)) {
+        if (bg__now_ms() >= until)
+            bg__link_fail_text(&comm->link, BG_ERROR_RANKS,
+                               "rank %d has waited %g s for NCCL's communicator to be made", comm->link.rank,
+                               comm->link.timeout_ms / 1e3);
+        if (grace <= 0 && bg__link_failed(&comm->link))
+            grace = bg__now_ms() + GRACE_MS;
+        bg__wait(NULL, 0, bg__now_ms() + LOOK_MS);
+    }
+    pthread_mutex_lock(&b->lock);
+    over = b->over;
+    b->left = !over;
+    pthread_mutex_unlock(&b->lock);
+    return over;
+}
+
+static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
+{
+    beginning *b = calloc(1, sizeof *b);
+    sigset_t all, before;
+    pthread_t thread;
+    bg_status status = BG_OK;
+    int error;
+
+    if (b == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for NCCL's beginning");
+    *b = (beginning){.rank = comm->link.rank, .size = comm->link.size, .device = comm->device, .id = *id};
+    b->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    /* the program's signals are for its own threads */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&thread, NULL, begin, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        free(b);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "the thread for NCCL's beginning: %s", strerror(error));
+    }
+    if (!await_beginning(comm, b)) {
+        pthread_detach(thread);
+        return bg__link_check(&comm->link);
+    }
+    pthread_join(thread, NULL);
+    if (b->result != ncclSuccess)
+        status =
+            bg__fail(BG_ERROR_NCCL,
+                     "ncclCommInitRankConfig failed on rank %d of %d, device %d: %s (%s); NCCL_DEBUG=WARN tells more",
+                     b->rank, b->size, b->device, ncclGetErrorString(b->result), b->why);
+    pthread_mutex_lock(&comm->nccl_lock);
+    comm->nccl = b->result == ncclSuccess ? b->nccl : NULL;
+    pthread_mutex_unlock(&comm->nccl_lock);
+    free(b);
+    return status;
+}
+
+bg_status bg__nccl_init(bg_comm *comm)
+{
+    ncclUniqueId id;
+    bg_status status;
+
+    BG__TRY(share_id(comm, &id));
+    BG__TRY(begin_nccl(comm, &id));
+    status = bg__exchange(&comm->link, BG__BARRIER, "NCCL's communicator is made", NULL, 0, NULL);
+done:
+    return status;
+}

@@ -1,0 +1,41 @@
+/* What a communicator is made of. */
+#ifndef BG_COMM_PARTS_H
+#define BG_COMM_PARTS_H
+
+#include "comm/exchange.h"
+#include "comm/watchdog.h"
+
+#include <nccl.h>
+
+struct bg_comm {
+    bg__link link;
+    bg__track track;
+    bg__watchdog watchdog;
+    bg_ranks ranks;
+    int device;
+    unsigned forks; /* that this process had come from */
+    int references; /* the program's, and those of graphs. With the link's lock */
+    pthread_mutex_t nccl_lock;
+    ncclComm_t nccl; /* NULL: not yet, or no more. With the lock */
+};
+
+/* NCCL's part (nccl.c). init is done by all ranks together; abort and destroy end what is there, if anything. */
+bg_status bg__nccl_init(bg_comm *comm);
+void bg__nccl_abort(bg_comm *comm);
+void bg__nccl_destroy(bg_comm *comm);
+/* ncclSuccess: so far. text may be NULL. */
+ncclResult_t bg__nccl_error(bg_comm *comm, char *text, size_t room);
+
+/* In a child after fork() each call fails, with the call's name, before it takes a lock (forked.c); release is all that
+ * it may do. */
+bg_status bg__forked_init(bg_comm *comm);
+bool bg__forked(const bg_comm *comm);
+bg_status bg__forked_fail(const bg_comm *comm, const char *call);
+void bg__forked_release(bg_comm *comm);
+#define BG__NEED_UNFORKED(comm)                                                                                        \
+    do {                                                                                                               \
+        if (bg__forked(comm))                                                                                          \
+            return bg__forked_fail(comm, __func__);                                                                    \
+    } while (0)
+
+#endif

@@ -1,0 +1,164 @@
+/* Ranks that are at the same place are named together, and places are the same sooner when less of them is told. */
+#include "comm/places.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* LIST_MAX holds 64 ranks in the order that needs most; SHORTEST: bytes of a place that still tell something. */
+enum { LIST_MAX = 224, MORE = 16, SHORTEST = 60 };
+
+typedef struct listing {
+    bg__place *places;
+    int count;
+    size_t most; /* bytes of a place */
+} listing;
+
+void bg__cut(char *to, size_t room, const char *from)
+{
+    size_t length = strlen(from), end = room - sizeof "...";
+    if (length < room) {
+        memcpy(to, from, length + 1);
+        return;
+    }
+    while (end > 0 && from[end] != ' ')
+        end--;
+    if (end == 0) /* one long word; not within a character of it */
+        for (end = room - sizeof "..."; end > 0 && ((unsigned char)from[end] & 0xc0) == 0x80; end--)
+            continue;
+    while (end > 0 && strchr(" ,;:(", from[end - 1]))
+        end--;
+    memcpy(to, from, end);
+    memcpy(to + end, "...", sizeof "...");
+}
+
+/* ---- groups: each has the number of its first rank --------------------------------------------------------------- */
+
+/* Fowler, Noll and Vo's FNV-1a. */
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static bool is_same(const listing *l, int a, int b)
+{
+    char one[BG__PLACE_MAX], other[BG__PLACE_MAX];
+    if (l->places[a].text == NULL || l->places[a].hash != l->places[b].hash)
+        return false;
+    bg__cut(one, l->most, l->places[a].text);
+    bg__cut(other, l->most, l->places[b].text);
+    return strcmp(one, other) == 0;
+}
+
+static void find_groups(const listing *l)
+{
+    for (int i = 0; i < l->count; i++) {
+        bg__place *place = &l->places[i];
+        char cut[BG__PLACE_MAX];
+        place->group = -1;
+        if (place->text == NULL)
+            continue;
+        bg__cut(cut, l->most, place->text);
+        place->hash = hash_of(cut);
+        for (int other = 0; other < i && place->group < 0; other++)
+            if (l->places[other].group == other && is_same(l, other, i))
+                place->group = other;
+        if (place->group < 0)
+            place->group = i;
+    }
+}
+
+/* ---- sentences ----------------------------------------------------------------------------------------------------
+ */
+
+static size_t name_run(char *text, size_t room, const char *before, int from, int to)
+{
+    if (from == to)
+        return (size_t)snprintf(text, room, "%s%d", before, from);
+    return (size_t)snprintf(text, room, to - from == 1 ? "%s%d, %d" : "%s%d-%d", before, from, to);
+}
+
+static bool is_in(const listing *l, int rank, int first, int last)
+{
+    return rank < l->count && l->places[rank].group >= first && l->places[rank].group <= last;
+}
+
+/* "0, 2-5", of the ranks of these groups. How many they are. */
+static int list_ranks(const listing *l, int first, int last, char list[LIST_MAX])
+{
+    size_t used = 0;
+    int ranks = 0, more = 0;
+    for (int from = first, to; from < l->count; from = to + 1) {
+        char run[40];
+        size_t bytes;
+        to = from;
+        if (!is_in(l, from, first, last))
+            continue;
+        while (is_in(l, to + 1, first, last))
+            to++;
+        ranks += to - from + 1;
+        bytes = name_run(run, sizeof run, used > 0 ? ", " : "", from, to);
+        if (more > 0 || used + bytes + MORE > LIST_MAX) {
+            more += to - from + 1;
+        } else {
+            memcpy(list + used, run, bytes + 1);
+            used += bytes;
+        }
+    }
+    if (more > 0)
+        snprintf(list + used, LIST_MAX - used, " and %d more", more);
+    return ranks;
+}
+
+typedef struct sentence {
+    char *text;
+    size_t room, used;
+    bool begun; /* it names ranks */
+} sentence;
+
+/* False: it has no room, and nothing is added. */
+static bool add(sentence *s, const listing *l, int first, int last, const char *place)
+{
+    char list[LIST_MAX], cut[BG__PLACE_MAX], one[LIST_MAX + BG__PLACE_MAX + 16];
+    int ranks = list_ranks(l, first, last, list);
+    size_t bytes;
+    bg__cut(cut, l->most, place);
+    bytes =
+        (size_t)snprintf(one, sizeof one, "%s rank%s %s: %s", s->begun ? ";" : ":", ranks > 1 ? "s" : "", list, cut);
+    if (s->used + bytes >= s->room)
+        return false;
+    memcpy(s->text + s->used, one, bytes + 1);
+    s->used += bytes;
+    s->begun = true;
+    return true;
+}
+
+/* False: there is too little room, unless this is the last way: then those that have none are named without a place. */
+static bool try_to_say(const listing *l, char *text, size_t room, const char *why, bool last)
+{
+    const size_t rest = last ? LIST_MAX + sizeof "; ranks : elsewhere" : 0;
+    sentence s = {.text = text, .room = room - rest};
+    bg__cut(text, s.room, why);
+    s.used = strlen(text);
+    find_groups(l);
+    for (int i = 0; i < l->count; i++) {
+        if (l->places[i].group != i || add(&s, l, i, i, l->places[i].text))
+            continue;
+        s.room = room;
+        return last && add(&s, l, i, l->count, "elsewhere");
+    }
+    return true;
+}
+
+void bg__say_places(char *text, size_t room, const char *why, bg__place *places, int count)
+{
+    static const size_t most[] = {BG__PLACE_MAX, 240, 160, 120, 90, SHORTEST};
+    bool said = false;
+    for (size_t i = 0; i < sizeof most / sizeof *most && !said; i++)
+        said = try_to_say(&(listing){places, count, most[i]}, text, room, why, false);
+    if (!said)
+        (void)try_to_say(&(listing){places, count, SHORTEST}, text, room, why, true); /* it finds room */
+}

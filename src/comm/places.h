@@ -1,0 +1,24 @@
+/* Sentences that name many ranks and where each is, in the room that there is. */
+#ifndef BG_COMM_PLACES_H
+#define BG_COMM_PLACES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BG__PLACE_MAX = 480, BG__AT_MAX = 124 }; /* AT: of a meeting in a place */
+
+/* What has no room is cut after a word, and "..." says so. room is 4 at least. */
+void bg__cut(char *to, size_t room, const char *from);
+
+typedef struct bg__place {
+    const char *text; /* NULL: the rank is not named */
+    int group;        /* of the sentence's */
+    uint64_t hash;
+} bg__place;
+
+/* "WHY: ranks 0, 2-5: PLACE; rank 1: PLACE". places are by rank. All ranks are named: where there is too little room
+ * places are cut, and at last told of the first ranks alone ("ranks 20-63: elsewhere"); a list too long for that ends
+ * with how many more there are. */
+void bg__say_places(char *text, size_t room, const char *why, bg__place *places, int count);
+
+#endif

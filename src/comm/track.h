@@ -1,0 +1,44 @@
+/* Where this rank's replays are: what has been queued, and, by events behind it, what the device has done. */
+#ifndef BG_COMM_TRACK_H
+#define BG_COMM_TRACK_H
+
+#include "base/base.h"
+
+#include <pthread.h>
+
+enum { BG__SPOTS = 128, BG__GRAPH_MAX = 64, BG__STEP_MAX = 96 };
+
+typedef struct bg__spot {
+    cudaEvent_t event;
+    char graph[BG__GRAPH_MAX], text[BG__STEP_MAX];
+    uint64_t replay;
+    int step, steps;
+} bg__spot;
+
+typedef struct bg__track {
+    pthread_mutex_t lock; /* of all that follows */
+    bg__spot spots[BG__SPOTS];
+    int first, count; /* those queued and not known to be done: a ring */
+    bg__spot now;     /* what is being queued; its event is none */
+    bg__spot done;    /* the last that was done; of no steps: none was */
+    bg__spot outer;   /* now, of the replay that the one being queued is in */
+    int depth;        /* of replays being queued: an eager call may replay, too */
+    bool any;         /* there has been one */
+    double moved_ms;
+} bg__track;
+
+/* Events of the current device. */
+bg_status bg__track_init(bg__track *track);
+void bg__track_free(bg__track *track);
+
+void bg__track_enter(bg__track *track, const char *graph, uint64_t replay, int steps);
+bg_status bg__track_step(bg__track *track, int step, const char *text, cudaStream_t stream);
+void bg__track_leave(bg__track *track);
+
+/* Whether a replay is being queued now, and an op may be in a call of NCCL's. */
+bool bg__track_is_queueing(bg__track *track);
+/* Asks the events. Whether something is under way, and for how long nothing has moved. */
+bool bg__track_look(bg__track *track, double *still_ms);
+void bg__track_describe(bg__track *track, char *text, size_t room);
+
+#endif

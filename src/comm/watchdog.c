@@ -1,0 +1,368 @@
+/* The watchdog's thread. */
+#include "comm/watchdog.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ANSWER_MS, RANK_0_MS: for the answers; for the verdict of rank 0. SETTLE_MS: a rank that answers late may just have
+ * been asleep, and move the others on. */
+enum { ANSWER_MS = 2000, RANK_0_MS = 3000, SETTLE_MS = 500, GRACE_MS = 1000 };
+enum { SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
+
+/* ---- where this rank is --------------------------------------------------------------------------------------- */
+
+static void describe(bg__watchdog *w, char text[BG__PLACE_MAX])
+{
+    bg__link *link = w->link;
+    char replay[BG__PLACE_MAX - BG__AT_MAX - 32];
+    char at[BG__AT_MAX];
+    bg__track_describe(w->track, replay, sizeof replay);
+    pthread_mutex_lock(&link->lock);
+    bg__cut(at, sizeof at, link->at);
+    if (link->waiting)
+        snprintf(text, BG__PLACE_MAX, "waits at \"%s\"; %s", at, replay);
+    else
+        snprintf(text, BG__PLACE_MAX, "%s; its last meeting was \"%s\"", replay, at);
+    pthread_mutex_unlock(&link->lock);
+}
+
+/* ---- where all ranks are -------------------------------------------------------------------------------------- */
+
+static bool has_left(bg__link *link, int rank)
+{
+    bool left;
+    pthread_mutex_lock(&link->lock);
+    left = link->peers[rank].left || link->peers[rank].ended;
+    pthread_mutex_unlock(&link->lock);
+    return left;
+}
+
+static void tell_place(bg__watchdog *w, uint64_t question)
+{
+    char place[BG__PLACE_MAX];
+    bg__frame frame = {.type = BG__PLACE, .sequence = question, .body = place};
+    describe(w, place);
+    frame.bytes = strlen(place);
+    bg__link_tell(w->link, 0, &frame);
+}
+
+static void ask(bg__watchdog *w)
+{
+    const bg__frame question = {.type = BG__ASK, .sequence = ++w->question};
+    bg__link *link = w->link;
+    w->asked = true;
+    w->answered_ms = bg__now_ms();
+    w->until_ms = w->answered_ms + ANSWER_MS;
+    for (int i = 1; i < link->size; i++) {
+        link->peers[i].answered = false;
+        bg__link_tell(link, i, &question);
+    }
+}
+
+static bool all_answered(bg__watchdog *w)
+{
+    for (int i = 1; i < w->link->size; i++)
+        if (!w->link->peers[i].answered && !has_left(w->link, i))
+            return false;
+    return true;
+}
+
+static const char *place_of(bg__watchdog *w, int rank)
+{
+    const bg__peer *peer = &w->link->peers[rank];
+    return peer->answered ? peer->place : has_left(w->link, rank) ? "has left the job" : "does not answer";
+}
+
+/* Rank 0 knows of all ranks, the others of it and of themselves. */
+static void conclude(bg__watchdog *w, const char *why)
+{
+    bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
+    char own[BG__PLACE_MAX];
+    int size = w->link->size;
+    describe(w, own);
+    for (int i = 0; i < size; i++)
+        w->places[i].text = i == w->link->rank ? own : w->link->rank == 0 || i == 0 ? place_of(w, i) : NULL;
+    bg__say_places(failure.text, sizeof failure.text, why, w->places, size);
+    bg__link_fail(w->link, &failure);
+}
+
+/* ---- what the others tell ------------------------------------------------------------------------------------- */
+
+static void note_place(bg__watchdog *w, bg__peer *peer, const bg__frame *frame)
+{
+    size_t bytes = frame->bytes < sizeof peer->place ? frame->bytes : sizeof peer->place - 1;
+    if (frame->sequence != w->question)
+        return;
+    memcpy(peer->place, frame->body, bytes);
+    peer->place[bytes] = '\0';
+    peer->answered = true;
+    w->answered_ms = bg__now_ms();
+}
+
+static void note_failure(bg__link *link, const bg__frame *frame)
+{
+    bg__failure failure;
+    if (frame->bytes != sizeof failure)
+        return;
+    memcpy(&failure, frame->body, sizeof failure);
+    failure.text[sizeof failure.text - 1] = '\0';
+    bg__link_fail(link, &failure);
+}
+
+static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
+{
+    bg__peer *peer = &w->link->peers[rank];
+    switch (frame->type) {
+    case BG__FAILED: note_failure(w->link, frame); break;
+    case BG__ASK: tell_place(w, frame->sequence); break;
+    case BG__PLACE: note_place(w, peer, frame); break;
+    case BG__STUCK:
+        memcpy(peer->why, frame->what, sizeof peer->why);
+        peer->stuck = true;
+        break;
+    case BG__MOVED: peer->stuck = false; break;
+    case BG__BYE:
+        peer->stuck = false;
+        pthread_mutex_lock(&w->link->lock);
+        peer->left = true;
+        pthread_mutex_unlock(&w->link->lock);
+        break;
+    default: break;
+    }
+}
+
+/* Only rank 0 sees who has gone. After this rank's own goodbye, too: what is in flight would wait for it. */
+static void note_end(bg__watchdog *w, int rank)
+{
+    bg__link *link = w->link;
+    bool expected;
+    link->peers[rank].stuck = false;
+    pthread_mutex_lock(&link->lock);
+    link->peers[rank].ended = true;
+    expected = link->peers[rank].left;
+    pthread_mutex_unlock(&link->lock);
+    if (!expected)
+        bg__link_fail_text(link, BG_ERROR_RANKS,
+                           "rank %d has ended without leaving the job: it was killed, or did not call bg_comm_destroy",
+                           rank);
+}
+
+static void hear(bg__watchdog *w, int rank)
+{
+    bg__peer *peer = &w->link->peers[rank];
+    bg__frame frame;
+    bg__read read;
+    while ((read = bg__frame_read(peer->watch, &peer->from_watch, &frame)) == BG__READ_FRAME)
+        handle(w, rank, &frame);
+    if (read != BG__READ_NOTHING)
+        note_end(w, rank);
+}
+
+/* ---- what takes too long -------------------------------------------------------------------------------------- */
+
+static bool is_operation_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
+{
+    bg__link *link = w->link;
+    char at[BG__AT_MAX];
+    bool stuck;
+    pthread_mutex_lock(&link->lock);
+    bg__cut(at, sizeof at, link->at);
+    stuck = link->stuck;
+    pthread_mutex_unlock(&link->lock);
+    if (stuck)
+        snprintf(why, BG__WHAT_MAX, "rank %d has waited %g s at \"%s\"", link->rank, link->timeout_ms / 1e3, at);
+    return stuck;
+}
+
+static bool is_replay_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
+{
+    double still = 0;
+    if (w->limit_ms < 0 || !bg__track_look(w->track, &still) || still < w->limit_ms)
+        return false;
+    snprintf(why, BG__WHAT_MAX, "the replay on rank %d has not moved for %g s", w->link->rank, w->limit_ms / 1e3);
+    return true;
+}
+
+/* An operation that has waited too long has failed; a replay may move again. */
+static void look_at_own(bg__watchdog *w)
+{
+    char why[BG__WHAT_MAX] = "";
+    bg__frame frame = {.type = BG__MOVED};
+    bool stuck = is_operation_stuck(w, why) || is_replay_stuck(w, why);
+    if (stuck == w->stuck)
+        return;
+    w->stuck = stuck;
+    if (stuck) {
+        memcpy(w->why, why, sizeof w->why);
+        memcpy(frame.what, why, sizeof frame.what);
+        frame.type = BG__STUCK;
+    }
+    if (w->link->rank > 0) {
+        w->until_ms = bg__now_ms() + RANK_0_MS;
+        bg__link_tell(w->link, 0, &frame);
+    }
+}
+
+/* Why there has to be a verdict; NULL: nobody is stuck. */
+static const char *reason_of(const bg__watchdog *w)
+{
+    const bg__link *link = w->link;
+    if (w->stuck)
+        return w->why;
+    for (int i = 1; link->rank == 0 && i < link->size; i++)
+        if (link->peers[i].stuck)
+            return link->peers[i].why;
+    return NULL;
+}
+
+static void judge(bg__watchdog *w)
+{
+    const char *why = reason_of(w);
+    bool zero = w->link->rank == 0;
+    double now = bg__now_ms();
+    bool again = w->reason != why; /* another rank: what all told before is old */
+    w->reason = why;
+    if (why == NULL)
+        w->asked = false;
+    else if (zero && (!w->asked || again))
+        ask(w);
+    else if (now >= w->until_ms || (zero && all_answered(w) && now >= w->answered_ms + SETTLE_MS))
+        conclude(w, why);
+}
+
+/* What was in flight may end by itself, unless it is known that it does not. An op that is being called may have asked
+ * for the communicator, which the abort frees: it gets the time to come back. */
+static void give_up(bg__watchdog *w)
+{
+    bg__link *link = w->link;
+    double still;
+    bool pending;
+    if ((!link->failure.loud || bg__track_is_queueing(w->track)) && bg__now_ms() < link->failed_ms + GRACE_MS)
+        return;
+    pending = bg__track_look(w->track, &still);
+    if (pending || link->failure.loud)
+        bg__warn("rank %d gives up: %s", link->rank, link->failure.text);
+    w->given_up = true;
+    w->abort(w->user);
+}
+
+/* ---- the thread ----------------------------------------------------------------------------------------------- */
+
+static double tick(const bg__watchdog *w)
+{
+    double limit = w->limit_ms < 0 ? LONGEST_TICK_MS : w->limit_ms / 4;
+    if (!w->given_up && (bg__link_failed(w->link) || reason_of(w) != NULL))
+        limit = SHORTEST_TICK_MS;
+    return limit < SHORTEST_TICK_MS ? SHORTEST_TICK_MS : limit > LONGEST_TICK_MS ? LONGEST_TICK_MS : limit;
+}
+
+static void listen_for(bg__watchdog *w)
+{
+    bg__link *link = w->link;
+    struct pollfd *fds = w->fds;
+    double until = bg__now_ms() + tick(w);
+    uint64_t news;
+    for (int i = 0; i < link->size; i++)
+        fds[i] = (struct pollfd){link->peers[i].ended ? -1 : link->peers[i].watch, POLLIN, 0};
+    fds[link->size] = (struct pollfd){link->news_event, POLLIN, 0};
+    bg__wait(fds, (size_t)link->size + 1, until);
+    if (fds[link->size].revents)
+        (void)!read(link->news_event, &news, sizeof news); /* that there is news is all that counts */
+    for (int i = 0; i < link->size; i++)
+        if (fds[i].revents)
+            hear(w, i);
+}
+
+static bool stopped(bg__watchdog *w)
+{
+    bool stop;
+    pthread_mutex_lock(&w->link->lock);
+    stop = w->link->stop;
+    pthread_mutex_unlock(&w->link->lock);
+    return stop;
+}
+
+static void watch(bg__watchdog *w)
+{
+    while (!stopped(w)) {
+        listen_for(w);
+        if (bg__link_failed(w->link)) {
+            if (!w->given_up)
+                give_up(w);
+            continue;
+        }
+        look_at_own(w);
+        judge(w);
+    }
+}
+
+static void *run(void *data)
+{
+    bg__watchdog *w = data;
+    enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
+    /* it must see what fails all the same */
+    bg__ignore(cudaSetDevice(w->device));
+    bg__ignore(cudaThreadExchangeStreamCaptureMode(&relaxed));
+    watch(w);
+    return NULL;
+}
+
+/* The program's signals are for its own threads. A thread's own faults must find their handler, if there is one: the
+ * host device's fenced memory lives by them. */
+static sigset_t not_for_us(void)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    sigset_t set;
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&set, faults[i]);
+    return set;
+}
+
+/* The thread itself allocates nothing: a child after fork() could not tell what it was at. */
+bg_status bg__watchdog_start(bg__watchdog *watchdog)
+{
+    sigset_t others = not_for_us(), before;
+    size_t size = (size_t)watchdog->link->size;
+    bool reserved;
+    int error;
+    watchdog->fds = calloc(size + 1, sizeof *watchdog->fds);
+    watchdog->places = calloc(size, sizeof *watchdog->places);
+    reserved = watchdog->fds != NULL && watchdog->places != NULL;
+    for (size_t i = 0; i < size && reserved; i++)
+        if (watchdog->link->peers[i].watch >= 0)
+            reserved = bg__reader_reserve(&watchdog->link->peers[i].from_watch);
+    if (!reserved)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the watchdog of rank %d", watchdog->link->rank);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
+    error = pthread_create(&watchdog->thread, NULL, run, watchdog);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    watchdog->running = error == 0;
+    return error == 0 ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "the watchdog's thread: %s", strerror(error));
+}
+
+void bg__watchdog_free(bg__watchdog *watchdog)
+{
+    free(watchdog->fds);
+    free(watchdog->places);
+    watchdog->fds = NULL;
+    watchdog->places = NULL;
+}
+
+void bg__watchdog_stop(bg__watchdog *watchdog)
+{
+    if (watchdog->running) {
+        pthread_mutex_lock(&watchdog->link->lock);
+        watchdog->link->stop = true;
+        pthread_mutex_unlock(&watchdog->link->lock);
+        bg__link_news(watchdog->link);
+        pthread_join(watchdog->thread, NULL);
+    }
+    watchdog->running = false;
+    bg__watchdog_free(watchdog);
+}

@@ -1,0 +1,40 @@
+/* The thread beside each rank: it hears of failures and of ranks that go, tells where this rank is, finds replays and
+ * operations that take too long, and ends device work after a failure.
+ *
+ * A rank that is stuck tells rank 0, and tells it when it moves again. Rank 0 asks all where they are, and then gives
+ * the verdict, if some rank is still stuck: so there is one for all, or none. Others give it where rank 0 does not. */
+#ifndef BG_COMM_WATCHDOG_H
+#define BG_COMM_WATCHDOG_H
+
+#include "comm/link.h"
+#include "comm/track.h"
+
+typedef struct bg__watchdog {
+    bg__link *link;
+    bg__track *track;
+    int device;
+    double limit_ms;           /* of a replay without progress; below 0: none */
+    void (*abort)(void *user); /* ends collectives in flight; once */
+    void *user;
+    pthread_t thread;
+    bool running;
+    /* its own */
+    struct pollfd *fds; /* the ranks', and that for news */
+    bg__place *places;  /* by rank */
+    bool stuck;         /* this rank is, and why */
+    char why[BG__WHAT_MAX];
+    bool asked;         /* rank 0: where all ranks are */
+    const char *reason; /* why it did: some rank's why */
+    uint64_t question;
+    double until_ms;    /* when the verdict is due: rank 0's, or for want of it this rank's */
+    double answered_ms; /* the last answer came */
+    bool given_up;
+} bg__watchdog;
+
+bg_status bg__watchdog_start(bg__watchdog *watchdog);
+/* Returns when the thread has ended, if there is one, and frees. */
+void bg__watchdog_stop(bg__watchdog *watchdog);
+/* Frees alone, where there is no thread. */
+void bg__watchdog_free(bg__watchdog *watchdog);
+
+#endif

@@ -1,0 +1,147 @@
+/* Frames, and waiting for them. */
+#include "comm/wire.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct header {
+    uint32_t magic, type;
+    uint64_t sequence;
+    uint32_t what, body; /* bytes */
+} header;
+
+enum { MAGIC = 0x62675231, FIRST_ROOM = 1024 };
+
+void bg__wait(struct pollfd *fds, size_t count, double until_ms)
+{
+    double left = until_ms - bg__now_ms();
+    int timeout = left <= 0 ? 0 : left > 1000 ? 1000 : (int)ceil(left);
+    if (poll(fds, (nfds_t)count, timeout) >= 0)
+        return;
+    /* interrupted, or out of kernel memory: callers look again */
+    for (size_t i = 0; i < count; i++)
+        fds[i].revents = 0;
+}
+
+void bg__close(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd); /* nothing is lost that anyone waits for */
+    *fd = -1;
+}
+
+/* ---- sending -------------------------------------------------------------------------------------------------- */
+
+static bool send_all(int fd, const void *data, size_t bytes, int more, double until_ms)
+{
+    const char *at = data;
+    while (bytes > 0) {
+        ssize_t sent = send(fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT | more);
+        if (sent >= 0) {
+            at += sent;
+            bytes -= (size_t)sent;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            struct pollfd wait = {fd, POLLOUT, 0};
+            if (bg__now_ms() >= until_ms)
+                return false;
+            bg__wait(&wait, 1, until_ms);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool bg__frame_send(int fd, const bg__frame *frame, double until_ms)
+{
+    header head = {MAGIC, frame->type, frame->sequence, (uint32_t)strlen(frame->what), (uint32_t)frame->bytes};
+    char start[sizeof head + BG__WHAT_MAX];
+    if (fd < 0)
+        return false;
+    memcpy(start, &head, sizeof head);
+    memcpy(start + sizeof head, frame->what, head.what);
+    return send_all(fd, start, sizeof head + head.what, frame->bytes ? MSG_MORE : 0, until_ms) &&
+           send_all(fd, frame->body, frame->bytes, 0, until_ms);
+}
+
+/* ---- receiving ------------------------------------------------------------------------------------------------ */
+
+void bg__reader_free(bg__reader *reader)
+{
+    free(reader->data);
+    *reader = (bg__reader){.most = reader->most};
+}
+
+static bool make_room(bg__reader *reader, size_t bytes)
+{
+    unsigned char *grown;
+    if (bytes <= reader->room)
+        return true;
+    grown = realloc(reader->data, bytes);
+    if (grown == NULL)
+        return false;
+    reader->data = grown;
+    reader->room = bytes;
+    return true;
+}
+
+bool bg__reader_reserve(bg__reader *reader)
+{
+    return make_room(reader, sizeof(header) + BG__WHAT_MAX + reader->most);
+}
+
+/* How many bytes the frame has, as far as one can tell; 0: it is none. */
+static size_t wanted(const bg__reader *reader)
+{
+    header head;
+    if (reader->got < sizeof head)
+        return sizeof head;
+    memcpy(&head, reader->data, sizeof head);
+    if (head.magic != MAGIC || head.what >= BG__WHAT_MAX || head.body > reader->most)
+        return 0;
+    return sizeof head + head.what + head.body;
+}
+
+static bool is_whole(const bg__reader *reader, size_t bytes)
+{
+    return reader->got >= sizeof(header) && reader->got == bytes;
+}
+
+static void take(const bg__reader *reader, bg__frame *frame)
+{
+    header head;
+    memcpy(&head, reader->data, sizeof head);
+    *frame = (bg__frame){.type = (bg__frame_type)head.type,
+                         .sequence = head.sequence,
+                         .body = reader->data + sizeof head + head.what,
+                         .bytes = head.body};
+    memcpy(frame->what, reader->data + sizeof head, head.what);
+}
+
+bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame)
+{
+    size_t bytes = wanted(reader);
+    if (is_whole(reader, bytes))
+        reader->got = 0;
+    while ((bytes = wanted(reader)) != 0) {
+        ssize_t count;
+        if (is_whole(reader, bytes)) {
+            take(reader, frame);
+            return BG__READ_FRAME;
+        }
+        if (!make_room(reader, bytes > FIRST_ROOM ? bytes : FIRST_ROOM))
+            return BG__READ_END;
+        count = recv(fd, reader->data + reader->got, bytes - reader->got, MSG_DONTWAIT);
+        if (count > 0)
+            reader->got += (size_t)count;
+        else if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return BG__READ_NOTHING;
+        else if (count == 0 || errno != EINTR)
+            return BG__READ_END;
+    }
+    return BG__READ_GARBAGE;
+}

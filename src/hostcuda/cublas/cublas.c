@@ -1,0 +1,236 @@
+#include "hostcuda/cublas/cublas.h"
+
+#include "hostcuda/stream/capture.h"
+#include "hostcuda/fault/fault.h"
+#include "hostcuda/stream/ops.h"
+#include "hostcuda/stream/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAGIC = 0x68636273 };
+
+bool hc_cublas_is_handle(cublasHandle_t handle)
+{
+    return handle && handle->magic == MAGIC;
+}
+
+cublasStatus_t hc_cublas_status(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess: return CUBLAS_STATUS_SUCCESS;
+    case cudaErrorMemoryAllocation: return CUBLAS_STATUS_ALLOC_FAILED;
+    case cudaErrorInitializationError: return CUBLAS_STATUS_NOT_INITIALIZED;
+    case cudaErrorInvalidResourceHandle: return CUBLAS_STATUS_INVALID_VALUE;
+    default: return CUBLAS_STATUS_EXECUTION_FAILED;
+    }
+}
+
+cublasStatus_t hc_cublas_enter(const char *name)
+{
+    cudaError_t error = hc_begin_unnamed();
+    int code = !error && hc_fault_watching ? hc_fault_call(name) : 0;
+    hc_unlock();
+    return (cublasStatus_t)code;
+}
+
+/* As hc_begin, inside a call that has begun. */
+static cudaError_t begin_work(void)
+{
+    cudaError_t error = hc_begin_unnamed();
+    return error ? error : hc_device(hc_thread()->device)->sticky;
+}
+
+/* ---- the handle ---------------------------------------------------------------------------------------------- */
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasCreate");
+    if (status)
+        return status;
+    if (!handle)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *handle = NULL;
+    cudaError_t error = begin_work();
+    if (!error && hc_capture_unsafe_call())
+        error = cudaErrorMemoryAllocation; /* the real one allocates, which the capture refuses */
+    hc_unlock();
+    if (error)
+        return hc_cublas_status(error);
+    struct cublasContext *made = calloc(1, sizeof *made);
+    if (!made)
+        return CUBLAS_STATUS_ALLOC_FAILED;
+    made->magic = MAGIC;
+    *handle = made;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasDestroy");
+    if (status)
+        return status;
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    handle->magic = 0;
+    free(handle); /* queued work does not refer to it */
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasGetVersion");
+    if (status)
+        return status;
+    (void)handle; /* may be NULL */
+    if (!version)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *version = CUBLAS_VERSION;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t streamId)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasSetStream");
+    if (status)
+        return status;
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    handle->stream = streamId;
+    handle->workspace = NULL; /* the default one again, as in cuBLAS */
+    handle->workspace_bytes = 0;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *streamId)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasGetStream");
+    if (status)
+        return status;
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (!streamId)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *streamId = handle->stream;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t workspaceSizeInBytes)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasSetWorkspace");
+    if (status)
+        return status;
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if ((uintptr_t)workspace % 256 || (!workspace && workspaceSizeInBytes))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    handle->workspace = workspace;
+    handle->workspace_bytes = workspaceSizeInBytes;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* All modes compute in the precision asked for: no reduced one is faster here. */
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasSetMathMode");
+    if (status)
+        return status;
+    const unsigned base = (unsigned)mode & ~(unsigned)CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (base > CUBLAS_FP32_EMULATED_BF16X9_MATH && base != CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    handle->math = mode;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasGetMathMode");
+    if (status)
+        return status;
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (!mode)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *mode = handle->math;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasSetPointerMode");
+    if (status)
+        return status;
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (mode != CUBLAS_POINTER_MODE_HOST && mode != CUBLAS_POINTER_MODE_DEVICE)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    handle->pointers = mode;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode)
+{
+    cublasStatus_t status = hc_cublas_enter("cublasGetPointerMode");
+    if (status)
+        return status;
+    if (!hc_cublas_is_handle(handle))
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    if (!mode)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    *mode = handle->pointers;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* ---- work ---------------------------------------------------------------------------------------------------- */
+
+static void run_product(const void *function, void **arguments)
+{
+    (void)function;
+    if (!hc_product_run(arguments[0]))
+        hc_kernel_fail();
+}
+
+static const size_t product_offset = 0, product_size = sizeof(struct hc_product);
+static const struct hostcuda_kernel_type product_type = {run_product, 1, &product_offset, &product_size};
+
+/* A kernel of one parameter, the product: graphs show it as cuBLAS's own kernels are shown. */
+static cudaError_t submit(cudaStream_t handle, struct hc_product *product)
+{
+    const dim3 one = {1, 1, 1};
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error)
+        return error;
+    void *arguments[] = {product};
+    struct hc_kernel *kernel =
+        hc_kernel_native((const void *)(uintptr_t)&hc_product_run, &product_type, "hostcuda_gemm");
+    struct hc_op *op = kernel ? hc_op_launch(kernel, one, one, 0, arguments) : NULL;
+    return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+}
+
+static struct hc_scalar scalar(const struct cublasContext *handle, const void *address, cudaDataType type)
+{
+    if (handle->pointers == CUBLAS_POINTER_MODE_DEVICE)
+        return (struct hc_scalar){0, address};
+    double value = type == CUDA_R_64F ? *(const double *)address : (double)*(const float *)address;
+    return (struct hc_scalar){value, NULL};
+}
+
+cublasStatus_t hc_cublas_submit(cublasHandle_t handle, struct hc_product *product, const void *alpha, const void *beta)
+{
+    if (!alpha || !beta)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (!product->m || !product->n || !product->batch)
+        return CUBLAS_STATUS_SUCCESS;
+    if (!product->a.data || !product->b.data || !product->c.data)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    product->alpha = scalar(handle, alpha, product->compute);
+    product->beta = scalar(handle, beta, product->compute);
+    cudaError_t error = begin_work();
+    if (!error)
+        error = submit(handle->stream, product);
+    hc_unlock(); /* cuBLAS has its own errors: the thread's last one stays */
+    return hc_cublas_status(error);
+}

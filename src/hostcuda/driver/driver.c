@@ -1,0 +1,109 @@
+#include "hostcuda/driver/driver.h"
+
+#include "hostcuda/graph/user_object.h"
+
+enum { DRIVER_VERSION_HERE = 13000 };
+
+/* The first call of the runtime, or cuInit, counts the devices. */
+bool hc_driver_refuses(void)
+{
+    hc_lock();
+    if (!hc_device_count())
+        return true;
+    hc_unlock();
+    return false;
+}
+
+/* The runtime names some arguments more closely than the driver does. */
+static CUresult to_driver(cudaError_t error)
+{
+    switch (error) {
+    case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorInvalidPitchValue: return CUDA_ERROR_INVALID_VALUE;
+    default: return (CUresult)error;
+    }
+}
+
+CUresult hc_driver_end(cudaError_t error)
+{
+    cudaUserObject_t due = hc_objects_take_due();
+    hc_unlock();
+    hc_objects_run_due(due);
+    return to_driver(error);
+}
+
+CUresult cuInit(unsigned int Flags)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error && Flags)
+        error = cudaErrorInvalidValue;
+    return hc_driver_end(error);
+}
+
+CUresult cuDriverGetVersion(int *driverVersion)
+{
+    if (!driverVersion)
+        return CUDA_ERROR_INVALID_VALUE;
+    *driverVersion = DRIVER_VERSION_HERE;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+    cudaError_t error = hc_driver_begin_quiet();
+    if (!error && !count)
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *count = hc_device_count();
+    return hc_driver_end(error);
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    cudaError_t error = hc_driver_begin_quiet();
+    if (!error && !device)
+        error = cudaErrorInvalidValue;
+    if (!error && (ordinal < 0 || ordinal >= hc_device_count()))
+        error = cudaErrorInvalidDevice;
+    if (!error)
+        *device = ordinal;
+    return hc_driver_end(error);
+}
+
+/* ---- errors -------------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const char *name_of(CUresult error)
+{
+    switch (error) {
+#define X(code) case code: return #code;
+#include "hostcuda/driver/driver_errors.def"
+#undef X
+    }
+    return NULL;
+}
+/* clang-format on */
+
+CUresult cuGetErrorName(CUresult error, const char **pStr)
+{
+    if (!pStr)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pStr = name_of(error);
+    return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The sentences are the runtime's, but for two codes that it does not have. */
+CUresult cuGetErrorString(CUresult error, const char **pStr)
+{
+    if (!pStr)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pStr = NULL;
+    if (!name_of(error))
+        return CUDA_ERROR_INVALID_VALUE;
+    switch (error) {
+    case CUDA_ERROR_CONTEXT_ALREADY_CURRENT: *pStr = "context already current"; break;
+    case CUDA_ERROR_KEY_ROTATION: *pStr = "error in the key rotation sequence"; break;
+    default: *pStr = cudaGetErrorString((cudaError_t)error);
+    }
+    return CUDA_SUCCESS;
+}

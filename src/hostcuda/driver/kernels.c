@@ -1,0 +1,207 @@
+/* The driver's view of kernels and of the nodes that launch them. */
+#include "hostcuda/driver/driver.h"
+#include "hostcuda/graph/exec.h"
+#include "hostcuda/graph/graph.h"
+#include "hostcuda/kernel/kernels.h"
+#include "hostcuda/stream/ops.h"
+
+/* ---- functions and kernels ------------------------------------------------------------------------------------- */
+
+static cudaError_t name_of(struct hc_kernel *kernel, const char **name)
+{
+    if (!name)
+        return cudaErrorInvalidValue;
+    if (!kernel)
+        return cudaErrorInvalidResourceHandle;
+    *name = hc_kernel_name(kernel);
+    return cudaSuccess;
+}
+
+CUresult cuFuncGetName(const char **name, CUfunction hfunc)
+{
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = name_of(hc_kernel_of_function(hfunc), name);
+    return hc_driver_end(error);
+}
+
+CUresult cuKernelGetName(const char **name, CUkernel hfunc)
+{
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = name_of(hc_kernel_of_kernel(hfunc), name);
+    return hc_driver_end(error);
+}
+
+static cudaError_t parameter_of(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
+{
+    return kernel ? hc_kernel_parameter(kernel, index, offset, bytes) : cudaErrorInvalidResourceHandle;
+}
+
+CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
+{
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = parameter_of(hc_kernel_of_function(func), paramIndex, paramOffset, paramSize);
+    return hc_driver_end(error);
+}
+
+CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
+{
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = parameter_of(hc_kernel_of_kernel(kernel), paramIndex, paramOffset, paramSize);
+    return hc_driver_end(error);
+}
+
+CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
+{
+    cudaError_t error = hc_driver_begin();
+    struct hc_kernel *found = hc_kernel_of_kernel(kernel);
+    if (!error && !pFunc)
+        error = cudaErrorInvalidValue;
+    if (!error && !found)
+        error = cudaErrorInvalidResourceHandle;
+    if (!error)
+        *pFunc = (CUfunction)(void *)&found->function_handle;
+    return hc_driver_end(error);
+}
+
+/* ---- launches -------------------------------------------------------------------------------------------------- */
+
+/* A launch takes a CUkernel for a CUfunction, too; a node does not (measured). */
+static const struct hc_kernel *either(const void *handle)
+{
+    const struct hc_kernel *kernel = hc_kernel_of_function(handle);
+    return kernel ? kernel : hc_kernel_of_kernel(handle);
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+                        unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+                        unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra)
+{
+    cudaError_t error = hc_driver_begin();
+    const struct hc_kernel *kernel = either(f);
+    if (!error && !kernel)
+        error = cudaErrorInvalidResourceHandle;
+    if (!error) {
+        const struct cudaKernelNodeParams params = {
+            .func = (void *)(uintptr_t)kernel->function,
+            .gridDim = {gridDimX, gridDimY, gridDimZ},
+            .blockDim = {blockDimX, blockDimY, blockDimZ},
+            .sharedMemBytes = sharedMemBytes,
+            .kernelParams = kernelParams,
+            .extra = extra,
+        };
+        error = hc_launch(&params, hStream);
+    }
+    return hc_driver_end(error);
+}
+
+/* ---- kernel nodes ---------------------------------------------------------------------------------------------- */
+
+/* A library's kernel comes as a CUkernel alone, one of the program as both: a caller must expect either (measured). */
+static void describe(const struct hc_op *op, CUDA_KERNEL_NODE_PARAMS *params)
+{
+    struct hc_kernel *kernel = op->launch.kernel;
+    *params = (CUDA_KERNEL_NODE_PARAMS){
+        .func = kernel->native ? NULL : (CUfunction)(void *)&kernel->function_handle,
+        .kern = (CUkernel)(void *)kernel,
+        .gridDimX = op->launch.grid.x,
+        .gridDimY = op->launch.grid.y,
+        .gridDimZ = op->launch.grid.z,
+        .blockDimX = op->launch.block.x,
+        .blockDimY = op->launch.block.y,
+        .blockDimZ = op->launch.block.z,
+        .sharedMemBytes = (unsigned)op->launch.shared_bytes,
+        .kernelParams = op->launch.packed ? NULL : op->launch.arguments,
+        .extra = op->launch.packed ? (void **)(uintptr_t)op->launch.extra : NULL,
+    };
+}
+
+CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    cudaError_t error = hc_driver_begin();
+    if (!error && (!hc_handle_is(HC_NODE, hNode) || hNode->op->kind != HC_OP_KERNEL || !nodeParams))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        describe(hNode->op, nodeParams);
+    return hc_driver_end(error);
+}
+
+static cudaError_t op_from(const CUDA_KERNEL_NODE_PARAMS *params, struct hc_op **op)
+{
+    if (!params)
+        return cudaErrorInvalidValue;
+    const struct hc_kernel *kernel =
+        params->func ? hc_kernel_of_function(params->func) : hc_kernel_of_kernel(params->kern);
+    if (!kernel)
+        return cudaErrorInvalidResourceHandle;
+    const struct cudaKernelNodeParams plain = {
+        .func = (void *)(uintptr_t)kernel->function,
+        .gridDim = {params->gridDimX, params->gridDimY, params->gridDimZ},
+        .blockDim = {params->blockDimX, params->blockDimY, params->blockDimZ},
+        .sharedMemBytes = params->sharedMemBytes,
+        .kernelParams = params->kernelParams,
+        .extra = params->extra,
+    };
+    return hc_op_from_kernel_params(&plain, op);
+}
+
+CUresult cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = op_from(nodeParams, &op);
+    if (!error)
+        error = hc_node_set(hNode, op);
+    return hc_driver_end(error);
+}
+
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                        const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = op_from(nodeParams, &op);
+    if (!error)
+        error = hc_exec_set(hGraphExec, hNode, op);
+    return hc_driver_end(error);
+}
+
+CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+                              size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = hc_graph_check_add(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+    if (!error)
+        error = op_from(nodeParams, &op);
+    if (!error)
+        error = hc_graph_add_node(phGraphNode, hGraph, dependencies, numDependencies, op);
+    return hc_driver_end(error);
+}
+
+/* Nothing but parameters is kept with a kernel's node. */
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
+{
+    cudaError_t error = hc_driver_begin();
+    const CUgraphNode nodes[] = {dst, src};
+    for (size_t i = 0; !error && i < 2; i++)
+        if (!hc_handle_is(HC_NODE, nodes[i]) || nodes[i]->op->kind != HC_OP_KERNEL)
+            error = cudaErrorInvalidValue;
+    return hc_driver_end(error);
+}
+
+CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
+{
+    cudaError_t error = hc_driver_begin();
+    if (!error && (!hc_handle_is(HC_NODE, hNode) || !type))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *type = (CUgraphNodeType)hc_node_type(hNode->op->kind); /* the runtime's numbers */
+    return hc_driver_end(error);
+}

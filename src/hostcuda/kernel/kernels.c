@@ -1,0 +1,266 @@
+#include "hostcuda/kernel/kernels.h"
+
+#include "hostcuda/kernel/block.h"
+#include "hostcuda/kernel/symbols.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 256, SHARED_DEFAULT = 48 << 10, SHARED_STATIC_LIMIT = 48 << 10 };
+
+static struct hc_kernel *table[BUCKETS];
+
+static struct hc_kernel **bucket_of(const void *function)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)function * 0x9e3779b97f4a7c15u;
+    return &table[hash >> 56];
+}
+
+static struct hc_kernel *find(const void *function)
+{
+    for (struct hc_kernel *kernel = *bucket_of(function); kernel; kernel = kernel->next)
+        if (kernel->function == function)
+            return kernel;
+    return NULL;
+}
+
+static struct hc_kernel *find_handle(const void *handle, bool is_function)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct hc_kernel *kernel = table[i]; kernel; kernel = kernel->next)
+            if (handle == (is_function ? (const void *)&kernel->function_handle : kernel))
+                return kernel;
+    return NULL;
+}
+
+struct hc_kernel *hc_kernel_of_function(const void *handle)
+{
+    return find_handle(handle, true);
+}
+
+struct hc_kernel *hc_kernel_of_kernel(const void *handle)
+{
+    return find_handle(handle, false);
+}
+
+struct hc_kernel *hc_kernel_find(const void *function)
+{
+    struct hc_kernel *kernel = find(function);
+    return kernel ? kernel : hc_kernel_of_kernel(function);
+}
+
+static struct hc_kernel *add(const void *function, const struct hostcuda_kernel_type *type)
+{
+    struct hc_kernel *kernel = find(function);
+    if (kernel)
+        return kernel;
+    kernel = calloc(1, sizeof *kernel);
+    if (!kernel)
+        return NULL; /* the launch then says that the function is unknown */
+    kernel->function = function;
+    kernel->type = type;
+    kernel->shared_limit = SHARED_DEFAULT;
+    struct hc_kernel **bucket = bucket_of(function);
+    kernel->next = *bucket;
+    *bucket = kernel;
+    return kernel;
+}
+
+void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel_type *type)
+{
+    hc_lock();
+    add(function, type);
+    hc_unlock();
+}
+
+struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_kernel_type *type, const char *name)
+{
+    struct hc_kernel *kernel = add(function, type);
+    if (kernel && !kernel->native) { /* once: a thread may run it meanwhile, without the lock */
+        kernel->native = true;
+        kernel->name = name;
+    }
+    return kernel;
+}
+
+const char *hc_kernel_known_name(const struct hc_kernel *kernel)
+{
+    const char *name = __atomic_load_n(&kernel->name, __ATOMIC_ACQUIRE);
+    return name ? name : "(unnamed)";
+}
+
+const char *hc_kernel_name(struct hc_kernel *kernel)
+{
+    char text[32];
+    if (kernel->name)
+        return kernel->name;
+    kernel->name_storage = hc_symbol_name(kernel->function);
+    if (!kernel->name_storage) {
+        snprintf(text, sizeof text, "kernel_%zx", (size_t)(uintptr_t)kernel->function);
+        kernel->name_storage = strdup(text);
+    }
+    __atomic_store_n(&kernel->name, kernel->name_storage ? kernel->name_storage : "kernel", __ATOMIC_RELEASE);
+    return kernel->name;
+}
+
+size_t hc_kernel_parameter_bytes(const struct hc_kernel *kernel)
+{
+    size_t count = kernel->type->count;
+    return count ? kernel->type->offsets[count - 1] + kernel->type->sizes[count - 1] : 0;
+}
+
+static bool shape_allowed(dim3 grid, dim3 block)
+{
+    if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
+        return false;
+    if (grid.x > 0x7fffffffu || grid.y > 65535u || grid.z > 65535u)
+        return false;
+    if (block.x > HC_BLOCK_THREADS_MAX || block.y > HC_BLOCK_THREADS_MAX || block.z > 64)
+        return false;
+    return (size_t)block.x * block.y * block.z <= HC_BLOCK_THREADS_MAX;
+}
+
+cudaError_t hc_kernel_check(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes)
+{
+    if (!kernel)
+        return HC_NO_KERNEL;
+    if (!shape_allowed(grid, block))
+        return cudaErrorInvalidValue;
+    return shared_bytes > (size_t)kernel->shared_limit ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+static _Thread_local cudaError_t native_result;
+
+void hc_kernel_fail(void)
+{
+    native_result = cudaErrorLaunchFailure;
+}
+
+void hc_kernel_continue(void)
+{
+    native_result = cudaErrorNotReady;
+}
+
+cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
+{
+    if (kernel->native) {
+        native_result = cudaSuccess;
+        kernel->type->invoke(kernel->function, arguments);
+        return native_result;
+    }
+    struct hc_grid run = {
+        .function = kernel->function,
+        .invoke = kernel->type->invoke,
+        .arguments = arguments,
+        .name = hc_kernel_known_name(kernel),
+        .grid = {grid.x, grid.y, grid.z},
+        .block = {block.x, block.y, block.z},
+        .shared_bytes = shared_bytes,
+    };
+    return hc_grid_run(&run) ? cudaSuccess : cudaErrorLaunchFailure;
+}
+
+/* ---- API ----------------------------------------------------------------------------------------------------- */
+
+static cudaError_t set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
+{
+    if (!kernel)
+        return HC_NO_KERNEL;
+    switch (attribute) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize:
+        if (value < 0 || value > HC_SHARED_BYTES_MAX)
+            return cudaErrorInvalidValue;
+        kernel->shared_limit = value > SHARED_STATIC_LIMIT ? value : SHARED_STATIC_LIMIT;
+        return cudaSuccess;
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+        return value < -1 || value > 100 ? cudaErrorInvalidValue : cudaSuccess; /* a hint */
+    default: return cudaErrorInvalidValue;
+    }
+}
+
+cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = set_attribute(hc_kernel_find(func), attr, value);
+    return hc_end(error);
+}
+
+static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const struct hc_kernel *kernel)
+{
+    if (!attributes)
+        return cudaErrorInvalidValue;
+    if (!kernel)
+        return HC_NO_KERNEL;
+    memset(attributes, 0, sizeof *attributes);
+    attributes->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;
+    attributes->maxDynamicSharedSizeBytes = kernel->shared_limit;
+    attributes->ptxVersion = attributes->binaryVersion = 90;
+    attributes->preferredShmemCarveout = -1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = get_attributes(attr, hc_kernel_find(func));
+    return hc_end(error);
+}
+
+cudaError_t cudaFuncGetName(const char **name, const void *func)
+{
+    cudaError_t error = hc_begin();
+    struct hc_kernel *kernel = hc_kernel_find(func);
+    if (!error && !name)
+        error = cudaErrorInvalidValue;
+    else if (!error && !kernel)
+        error = HC_NO_KERNEL;
+    else if (!error)
+        *name = hc_kernel_name(kernel);
+    return hc_end(error);
+}
+
+cudaError_t hc_kernel_parameter(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
+{
+    if (!offset || index >= kernel->type->count)
+        return cudaErrorInvalidValue;
+    *offset = kernel->type->offsets[index];
+    if (bytes)
+        *bytes = kernel->type->sizes[index];
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
+{
+    cudaError_t error = hc_begin();
+    const struct hc_kernel *kernel = hc_kernel_find(func);
+    if (!error)
+        error = kernel ? hc_kernel_parameter(kernel, paramIndex, paramOffset, paramSize) : HC_NO_KERNEL;
+    return hc_end(error);
+}
+
+/* ---- handles of the driver ------------------------------------------------------------------------------------ */
+
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
+{
+    cudaError_t error = hc_begin();
+    struct hc_kernel *kernel = find(symbolPtr);
+    if (!error && (!functionPtr || !kernel))
+        error = functionPtr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+    if (!error)
+        *functionPtr = (cudaFunction_t)(void *)&kernel->function_handle;
+    return hc_end(error);
+}
+
+cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
+{
+    cudaError_t error = hc_begin();
+    struct hc_kernel *kernel = find(entryFuncAddr);
+    if (!error && (!kernelPtr || !kernel))
+        error = kernelPtr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+    if (!error)
+        *kernelPtr = (cudaKernel_t)(void *)kernel;
+    return hc_end(error);
+}

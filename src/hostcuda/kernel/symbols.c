@@ -1,0 +1,99 @@
+/* dladdr knows exported functions only, and kernels rarely are: their names stand in .symtab, which is not loaded. */
+#include "hostcuda/kernel/symbols.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct file {
+    const unsigned char *bytes;
+    size_t size;
+};
+
+static bool open_file(struct file *file, const char *path)
+{
+    struct stat info;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    file->bytes = MAP_FAILED;
+    if (fstat(descriptor, &info) == 0 && info.st_size > 0) {
+        file->size = (size_t)info.st_size;
+        file->bytes = mmap(NULL, file->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    }
+    close(descriptor);
+    return file->bytes != MAP_FAILED;
+}
+
+static bool inside(const struct file *file, uint64_t offset, uint64_t bytes)
+{
+    return offset <= file->size && bytes <= file->size - offset;
+}
+
+/* NULL: not an ELF file of this machine's word size, or damaged. */
+static const ElfW(Shdr) * sections_of(const struct file *file, size_t *count)
+{
+    if (file->size < sizeof(ElfW(Ehdr)) || memcmp(file->bytes, ELFMAG, SELFMAG) != 0)
+        return NULL;
+    const ElfW(Ehdr) *header = (const void *)file->bytes;
+    bool native = header->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32);
+    *count = header->e_shnum;
+    if (!native || header->e_shentsize != sizeof(ElfW(Shdr)) || header->e_shoff % sizeof(void *))
+        return NULL;
+    return inside(file, header->e_shoff, *count * sizeof(ElfW(Shdr))) ? (const void *)(file->bytes + header->e_shoff)
+                                                                      : NULL;
+}
+
+static char *find_in_table(const struct file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * names, uint64_t value)
+{
+    if (!inside(file, table->sh_offset, table->sh_size) || table->sh_offset % sizeof(void *))
+        return NULL;
+    if (!inside(file, names->sh_offset, names->sh_size))
+        return NULL;
+    const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
+    const char *text = (const char *)file->bytes + names->sh_offset;
+    for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
+        if ((symbols[i].st_info & 15) != STT_FUNC || symbols[i].st_value != value ||
+            symbols[i].st_name >= names->sh_size)
+            continue;
+        return strndup(text + symbols[i].st_name, names->sh_size - symbols[i].st_name);
+    }
+    return NULL;
+}
+
+static char *find(const struct file *file, uint64_t value)
+{
+    size_t count = 0;
+    const ElfW(Shdr) *sections = sections_of(file, &count);
+    char *name = NULL;
+    for (size_t i = 0; sections && !name && i < count; i++)
+        if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < count)
+            name = find_in_table(file, &sections[i], &sections[sections[i].sh_link], value);
+    return name;
+}
+
+char *hc_symbol_name(const void *function)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    struct file file;
+    if (!dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return NULL;
+    if (info.dli_sname && info.dli_saddr == function)
+        return strdup(info.dli_sname);
+    /* the program itself has no name in the list of what is loaded */
+    const char *path = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
+    if (!open_file(&file, path))
+        return NULL;
+    char *name = find(&file, (uintptr_t)function - map->l_addr);
+    munmap((void *)(uintptr_t)file.bytes, file.size);
+    return name;
+}

@@ -1,0 +1,225 @@
+#include "hostcuda/runtime/copy.h"
+
+#include "hostcuda/stream/capture.h"
+#include "hostcuda/memory/hostile.h"
+#include "hostcuda/stream/stream.h"
+
+enum side { SIDE_ANY, SIDE_HOST, SIDE_DEVICE };
+
+/* ---- checks -------------------------------------------------------------------------------------------------- */
+
+/* The bytes from the first to the last that a side touches. */
+static size_t span(size_t pitch, size_t width, size_t height)
+{
+    return (height - 1) * pitch + width;
+}
+
+static size_t span_3d(const struct hc_copy *copy, size_t pitch, size_t slice)
+{
+    return span(pitch, copy->width, copy->height) + (copy->depth > 1 ? (copy->depth - 1) * slice : 0);
+}
+
+/* A device side must be memory that the device knows; pinned host memory is. */
+static cudaError_t check_side(const void *address, size_t bytes, enum side side)
+{
+    if (!address || (side == SIDE_DEVICE && !hc_block_find(address)))
+        return cudaErrorInvalidValue;
+    return hc_block_overrun(address, bytes) ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+cudaError_t hc_copy_check(const struct hc_copy *copy)
+{
+    static const struct {
+        enum side from, to;
+    } sides[] = {
+        [cudaMemcpyHostToHost] = {SIDE_HOST, SIDE_HOST},     [cudaMemcpyHostToDevice] = {SIDE_HOST, SIDE_DEVICE},
+        [cudaMemcpyDeviceToHost] = {SIDE_DEVICE, SIDE_HOST}, [cudaMemcpyDeviceToDevice] = {SIDE_DEVICE, SIDE_DEVICE},
+        [cudaMemcpyDefault] = {SIDE_ANY, SIDE_ANY},
+    };
+    if ((int)copy->kind < cudaMemcpyHostToHost || copy->kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if ((copy->height > 1 || copy->depth > 1) && (copy->width > copy->to_pitch || copy->width > copy->from_pitch))
+        return cudaErrorInvalidPitchValue;
+    cudaError_t error = check_side(copy->to, span_3d(copy, copy->to_pitch, copy->to_slice), sides[copy->kind].to);
+    if (!error)
+        error = check_side(copy->from, span_3d(copy, copy->from_pitch, copy->from_slice), sides[copy->kind].from);
+    return error;
+}
+
+cudaError_t hc_fill_check_shape(const struct cudaMemsetParams *fill)
+{
+    unsigned size = fill->elementSize;
+    if ((size != 1 && size != 2 && size != 4) || !fill->width || !fill->height)
+        return cudaErrorInvalidValue;
+    if (fill->width > SIZE_MAX / size || (fill->height > 1 && fill->pitch < fill->width * size))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+cudaError_t hc_fill_check(const struct cudaMemsetParams *fill)
+{
+    cudaError_t error = hc_fill_check_shape(fill);
+    size_t width = fill->width * fill->elementSize;
+    return error ? error : check_side(fill->dst, span(fill->pitch, width, fill->height), SIDE_DEVICE);
+}
+
+/* ---- issuing ------------------------------------------------------------------------------------------------- */
+
+static bool pageable(const void *address)
+{
+    return !hc_block_find(address) && !hc_backing_owns(address);
+}
+
+static bool empty(const struct hc_copy *copy)
+{
+    return !copy->width || !copy->height;
+}
+
+/* Pageable sources are read now, unless a graph will read them at each launch. */
+static cudaError_t issue(const struct hc_copy *copy, cudaStream_t stream)
+{
+    bool snapshot = !stream->capture && pageable(copy->from);
+    struct hc_op *op = hc_op_copy(copy, snapshot);
+    return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+}
+
+cudaError_t hc_copy_async(const struct hc_copy *copy, cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error || empty(copy))
+        return error;
+    error = hc_copy_check(copy);
+    if (!error)
+        error = issue(copy, stream);
+    /* CUDA, too, returns from a copy to pageable memory when it is there */
+    if (!error && !stream->capture && pageable(copy->to))
+        error = hc_run_stream(stream);
+    return error;
+}
+
+/* Between device memories it need not be over when it returns. */
+cudaError_t hc_copy_sync(const struct hc_copy *copy)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(cudaStreamLegacy, &stream);
+    if (error || empty(copy))
+        return error;
+    error = hc_copy_check(copy);
+    if (error)
+        return error;
+    const struct hc_block *from = hc_block_find(copy->from), *to = hc_block_find(copy->to);
+    bool on_device = from && to && from->kind == HC_MEMORY_DEVICE && to->kind == HC_MEMORY_DEVICE;
+    error = issue(copy, stream);
+    return error || on_device ? error : hc_run_stream(stream);
+}
+
+static struct hc_copy rows(void *to, const void *from, size_t to_pitch, size_t from_pitch, size_t width, size_t height,
+                           enum cudaMemcpyKind kind)
+{
+    return (struct hc_copy){.to = to,
+                            .from = from,
+                            .to_pitch = to_pitch,
+                            .from_pitch = from_pitch,
+                            .width = width,
+                            .height = height,
+                            .kind = kind};
+}
+
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
+{
+    const struct hc_copy copy = rows(dst, src, count, count, count, 1, kind);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_copy_sync(&copy);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const struct hc_copy copy = rows(dst, src, count, count, count, 1, kind);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_copy_async(&copy, stream);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                         enum cudaMemcpyKind kind)
+{
+    const struct hc_copy copy = rows(dst, src, dpitch, spitch, width, height, kind);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_copy_sync(&copy);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                              enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const struct hc_copy copy = rows(dst, src, dpitch, spitch, width, height, kind);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_copy_async(&copy, stream);
+    return hc_end(error);
+}
+
+static cudaError_t fill(const struct cudaMemsetParams *params, cudaStream_t handle, bool wait)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error || !params->width || !params->height)
+        return error;
+    /* in a capture, CUDA does not look at the memory (measured) */
+    error = stream->capture ? hc_fill_check_shape(params) : hc_fill_check(params);
+    if (error)
+        return error;
+    const struct hc_block *block = hc_block_find(params->dst);
+    bool on_device = block && block->kind == HC_MEMORY_DEVICE;
+    struct hc_op *op = hc_op_fill(params);
+    if (op)
+        op->unchecked = hc_fill_check(params) != cudaSuccess;
+    error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+    return error || !wait || on_device ? error : hc_run_stream(stream);
+}
+
+static struct cudaMemsetParams byte_rows(void *address, size_t pitch, int value, size_t width, size_t height)
+{
+    return (struct cudaMemsetParams){address, pitch, (unsigned)value & 255u, 1, width, height};
+}
+
+cudaError_t cudaMemset(void *devPtr, int value, size_t count)
+{
+    const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = fill(&params, cudaStreamLegacy, true);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
+{
+    const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = fill(&params, stream, false);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height)
+{
+    const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = fill(&params, cudaStreamLegacy, true);
+    return hc_end(error);
+}
+
+cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
+{
+    const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = fill(&params, stream, false);
+    return hc_end(error);
+}

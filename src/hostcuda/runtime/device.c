@@ -1,0 +1,181 @@
+#include "hostcuda/kernel/block.h"
+#include "hostcuda/stream/capture.h"
+#include "hostcuda/memory/memory.h"
+#include "hostcuda/stream/queue.h"
+#include "hostcuda/core/state.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CUDA_VERSION_HERE = 13000, CAPABILITY_MAJOR = 9, CAPABILITY_MINOR = 0, SHARED_DEFAULT = 48 << 10 };
+
+static cudaError_t version(const char *name, int *answer)
+{
+    cudaError_t error = hc_begin_quiet_as(name);
+    if (!error && !answer)
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *answer = CUDA_VERSION_HERE;
+    return hc_end(error);
+}
+
+cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
+{
+    return version(__func__, runtimeVersion);
+}
+
+cudaError_t cudaDriverGetVersion(int *driverVersion)
+{
+    return version(__func__, driverVersion);
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error && !count)
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *count = hc_device_count();
+    return hc_end(error);
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error && !device)
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *device = hc_thread()->device;
+    return hc_end(error);
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error && (device < 0 || device >= hc_device_count()))
+        error = cudaErrorInvalidDevice;
+    if (!error) {
+        hc_thread()->device = device;
+        error = hc_device(device)->sticky;
+    }
+    return hc_end(error);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    cudaError_t error = hc_begin();
+    int device = hc_thread()->device;
+    if (!error)
+        error = hc_capture_check_device_wait(device);
+    if (!error)
+        error = hc_run_device(device);
+    return hc_end(error);
+}
+
+/* ---- properties ---------------------------------------------------------------------------------------------- */
+
+static int processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? (int)count : 1;
+}
+
+/* Limits are those of compute capability 9.0, so that what runs here runs there. */
+static void fill_properties(struct cudaDeviceProp *prop, int device)
+{
+    memset(prop, 0, sizeof *prop);
+    snprintf(prop->name, sizeof prop->name, "hostcuda device %d (CPU)", device);
+    prop->uuid.bytes[0] = 'h';
+    prop->uuid.bytes[15] = (char)device;
+    prop->totalGlobalMem = hc_device_bytes();
+    prop->sharedMemPerBlock = SHARED_DEFAULT;
+    prop->sharedMemPerBlockOptin = HC_SHARED_BYTES_MAX;
+    prop->sharedMemPerMultiprocessor = HC_SHARED_BYTES_MAX + 1024;
+    prop->reservedSharedMemPerBlock = 1024;
+    prop->regsPerBlock = prop->regsPerMultiprocessor = 65536;
+    prop->warpSize = 32;
+    prop->memPitch = 0x7fffffff;
+    prop->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;
+    prop->maxThreadsDim[0] = prop->maxThreadsDim[1] = HC_BLOCK_THREADS_MAX;
+    prop->maxThreadsDim[2] = 64;
+    prop->maxGridSize[0] = 0x7fffffff;
+    prop->maxGridSize[1] = prop->maxGridSize[2] = 65535;
+    prop->totalConstMem = 65536;
+    prop->major = CAPABILITY_MAJOR;
+    prop->minor = CAPABILITY_MINOR;
+    prop->multiProcessorCount = processors();
+    prop->maxThreadsPerMultiProcessor = 2048;
+    prop->maxBlocksPerMultiProcessor = 32;
+    prop->canMapHostMemory = 1;
+    prop->concurrentKernels = 1;
+    prop->asyncEngineCount = 1;
+    prop->unifiedAddressing = 1;
+    prop->streamPrioritiesSupported = 1;
+    prop->memoryPoolsSupported = 1;
+    prop->computePreemptionSupported = 1;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error && !prop)
+        error = cudaErrorInvalidValue;
+    if (!error && (device < 0 || device >= hc_device_count()))
+        error = cudaErrorInvalidDevice;
+    if (!error)
+        fill_properties(prop, device);
+    return hc_end(error);
+}
+
+static cudaError_t attribute(int *value, enum cudaDeviceAttr attr, int device)
+{
+    struct cudaDeviceProp prop;
+    fill_properties(&prop, device);
+    switch (attr) {
+    case cudaDevAttrMaxThreadsPerBlock: *value = prop.maxThreadsPerBlock; break;
+    case cudaDevAttrMaxBlockDimX: *value = prop.maxThreadsDim[0]; break;
+    case cudaDevAttrMaxBlockDimY: *value = prop.maxThreadsDim[1]; break;
+    case cudaDevAttrMaxBlockDimZ: *value = prop.maxThreadsDim[2]; break;
+    case cudaDevAttrMaxGridDimX: *value = prop.maxGridSize[0]; break;
+    case cudaDevAttrMaxGridDimY: *value = prop.maxGridSize[1]; break;
+    case cudaDevAttrMaxGridDimZ: *value = prop.maxGridSize[2]; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = (int)prop.sharedMemPerBlock; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)prop.sharedMemPerBlockOptin; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = (int)prop.sharedMemPerMultiprocessor; break;
+    case cudaDevAttrTotalConstantMemory: *value = (int)prop.totalConstMem; break;
+    case cudaDevAttrWarpSize: *value = prop.warpSize; break;
+    case cudaDevAttrMaxRegistersPerBlock: *value = prop.regsPerBlock; break;
+    case cudaDevAttrMultiProcessorCount: *value = prop.multiProcessorCount; break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = prop.maxThreadsPerMultiProcessor; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = prop.major; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = prop.minor; break;
+    case cudaDevAttrConcurrentKernels: *value = prop.concurrentKernels; break;
+    case cudaDevAttrAsyncEngineCount: *value = prop.asyncEngineCount; break;
+    case cudaDevAttrUnifiedAddressing: *value = prop.unifiedAddressing; break;
+    case cudaDevAttrCanMapHostMemory: *value = prop.canMapHostMemory; break;
+    case cudaDevAttrStreamPrioritiesSupported: *value = prop.streamPrioritiesSupported; break;
+    case cudaDevAttrMemoryPoolsSupported: *value = prop.memoryPoolsSupported; break;
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrClusterLaunch:
+    case cudaDevAttrPageableMemoryAccess: *value = 0; break;
+    default:
+        fprintf(stderr, "hostcuda: device attribute %d is not implemented\n", (int)attr);
+        return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error && !value)
+        error = cudaErrorInvalidValue;
+    if (!error && (device < 0 || device >= hc_device_count()))
+        error = cudaErrorInvalidDevice;
+    if (!error)
+        error = attribute(value, attr, device);
+    return hc_end(error);
+}

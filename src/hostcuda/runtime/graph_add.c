@@ -1,0 +1,243 @@
+/* Graphs made by hand: nodes and edges added and taken away. */
+#include "hostcuda/runtime/copy.h"
+#include "hostcuda/graph/graph.h"
+
+/* ---- checks -------------------------------------------------------------------------------------------------- */
+
+static cudaError_t check_dependencies(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count)
+{
+    if (!hc_graph_is(graph) || (count && !nodes))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+        if (!hc_handle_is(HC_NODE, nodes[i]) || nodes[i]->graph != graph)
+            return cudaErrorInvalidValue;
+        for (size_t k = 0; k < i; k++)
+            if (nodes[k] == nodes[i])
+                return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t hc_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                              size_t count, struct hc_op *op)
+{
+    if (!op)
+        return cudaErrorMemoryAllocation;
+    struct hc_nodes before = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (!hc_nodes_add(&before, dependencies[i])) {
+            hc_nodes_free(&before);
+            hc_op_release(op);
+            return cudaErrorMemoryAllocation;
+        }
+    }
+    *node = hc_graph_add(graph, &before, op);
+    hc_nodes_free(&before);
+    return *node ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                               size_t count, bool has_params)
+{
+    return node && has_params ? check_dependencies(graph, dependencies, count) : cudaErrorInvalidValue;
+}
+
+/* ---- adding nodes -------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+                                   size_t numDependencies, const struct cudaKernelNodeParams *pNodeParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, pNodeParams);
+    if (!error)
+        error = hc_op_from_kernel_params(pNodeParams, &op);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+                                   size_t numDependencies, const struct cudaMemcpy3DParms *pCopyParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, pCopyParams);
+    if (!error)
+        error = hc_op_from_3d(pCopyParams, &op);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                     const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst,
+                                     const void *src, size_t count, enum cudaMemcpyKind kind)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, count != 0);
+    if (!error)
+        error = hc_op_from_1d(dst, src, count, kind, &op);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+                                   size_t numDependencies, const struct cudaMemsetParams *pMemsetParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, pMemsetParams);
+    if (!error)
+        error = hc_op_from_fill(pMemsetParams, &op);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+                                 size_t numDependencies, const struct cudaHostNodeParams *pNodeParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, pNodeParams);
+    if (!error)
+        error = hc_op_from_host(pNodeParams, &op);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                        const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, true);
+    if (!error)
+        error = hc_op_from_event(HC_OP_RECORD, event, &op);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                      const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, true);
+    if (!error)
+        error = hc_op_from_event(HC_OP_WAIT, event, &op);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                       const cudaGraphNode_t *pDependencies, size_t numDependencies,
+                                       cudaGraph_t childGraph)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, true);
+    if (!error)
+        error = hc_op_from_child(childGraph, &op);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+                                  size_t numDependencies)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, true);
+    if (!error)
+        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, hc_op_empty());
+    return hc_end(error);
+}
+
+/* ---- edges --------------------------------------------------------------------------------------------------- */
+
+static cudaError_t add_edge(cudaGraphNode_t from, cudaGraphNode_t to)
+{
+    if (from == to || hc_nodes_has(&to->before, from))
+        return cudaErrorInvalidValue;
+    return hc_nodes_add(&to->before, from) ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t hc_graph_check_edges(const cudaGraphEdgeData *data, size_t count)
+{
+    for (size_t i = 0; data && i < count; i++) {
+        if (data[i].type > cudaGraphDependencyTypeProgrammatic)
+            return cudaErrorInvalidValue;
+        if (data[i].from_port || data[i].to_port || data[i].type)
+            return cudaErrorNotSupported;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                               const cudaGraphEdgeData *data, size_t count)
+{
+    if (!hc_graph_is(graph) || (count && (!from || !to)))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+        cudaError_t error = check_dependencies(graph, &from[i], 1);
+        if (!error)
+            error = check_dependencies(graph, &to[i], 1);
+        if (error)
+            return error;
+    }
+    return hc_graph_check_edges(data, count);
+}
+
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                     const cudaGraphEdgeData *edgeData, size_t numDependencies)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = check_edges(graph, from, to, edgeData, numDependencies);
+    for (size_t i = 0; !error && i < numDependencies; i++)
+        error = add_edge(from[i], to[i]);
+    return hc_end(error);
+}
+
+/* A graph with allocations keeps its nodes and edges. */
+cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                        const cudaGraphEdgeData *edgeData, size_t numDependencies)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = check_edges(graph, from, to, edgeData, numDependencies);
+    if (!error && numDependencies && graph->has_memory)
+        error = cudaErrorNotSupported;
+    for (size_t i = 0; !error && i < numDependencies; i++)
+        if (!hc_nodes_remove(&to[i]->before, from[i]))
+            error = cudaErrorInvalidValue;
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node)
+{
+    cudaError_t error = hc_begin();
+    if (!error && (!hc_handle_is(HC_NODE, node) || node->graph->capturing))
+        error = cudaErrorInvalidValue;
+    if (!error && node->graph->has_memory)
+        error = cudaErrorNotSupported;
+    if (!error)
+        hc_graph_remove(node);
+    return hc_end(error);
+}

@@ -1,0 +1,117 @@
+/* Launches of kernels and host functions. */
+#include "hostcuda/stream/capture.h"
+#include "hostcuda/kernel/kernels.h"
+#include "hostcuda/stream/ops.h"
+#include "hostcuda/stream/stream.h"
+
+#include <stdio.h>
+
+cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error)
+        return error;
+    if (stream->device != hc_thread()->device)
+        return cudaErrorInvalidResourceHandle;
+    error = hc_check_buffer(params);
+    if (error)
+        return stream->capture ? cudaErrorInvalidValue : error; /* and the capture goes on (measured) */
+    error = hc_op_from_kernel_params(params, &op);
+    /* a launch that cannot be spoils the capture, one of no kernel does not (measured) */
+    if (error && hc_kernel_find(params->func))
+        hc_capture_invalidate(stream->capture);
+    return error ? error : hc_stream_submit(stream, op);
+}
+
+cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
+                             cudaStream_t stream)
+{
+    const struct cudaKernelNodeParams params = {(void *)(uintptr_t)func, gridDim, blockDim,
+                                                (unsigned)sharedMem,     args,    NULL};
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = sharedMem > UINT32_MAX ? cudaErrorInvalidValue : hc_launch(&params, stream);
+    return hc_end(error);
+}
+
+/* Attributes that change nothing of the result are taken; others fail loudly. */
+static cudaError_t check_attributes(const cudaLaunchConfig_t *config)
+{
+    if (config->numAttrs && !config->attrs)
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        switch (config->attrs[i].id) {
+        case cudaLaunchAttributeIgnore:
+        case cudaLaunchAttributePriority:
+        case cudaLaunchAttributeAccessPolicyWindow:
+        case cudaLaunchAttributeProgrammaticStreamSerialization: continue;
+        default:
+            fprintf(stderr, "hostcuda: launch attribute %d is not implemented\n", (int)config->attrs[i].id);
+            return cudaErrorNotSupported;
+        }
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
+{
+    cudaError_t error = hc_begin();
+    if (!error && (!config || config->dynamicSmemBytes > UINT32_MAX))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        error = check_attributes(config);
+    if (!error) {
+        const struct cudaKernelNodeParams params = {
+            (void *)(uintptr_t)func, config->gridDim, config->blockDim, (unsigned)config->dynamicSmemBytes, args, NULL};
+        error = hc_launch(&params, config->stream);
+    }
+    return hc_end(error);
+}
+
+static cudaError_t launch_host(cudaStream_t handle, cudaHostFn_t function, void *user)
+{
+    cudaStream_t stream = NULL;
+    if (!function)
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error)
+        return error;
+    struct hc_op *op = hc_op_host(function, user);
+    return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = launch_host(stream, fn, userData);
+    return hc_end(error);
+}
+
+/* Not for captures: cudaLaunchHostFunc is. */
+static cudaError_t add_callback(cudaStream_t handle, cudaStreamCallback_t callback, void *user, unsigned flags)
+{
+    cudaStream_t stream = NULL;
+    if (!callback || flags)
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_stream_for_work(handle, &stream);
+    if (error)
+        return error;
+    if (stream->capture) {
+        hc_capture_invalidate(stream->capture);
+        return cudaErrorStreamCaptureUnsupported;
+    }
+    struct hc_op *op = hc_op_callback(callback, handle, user);
+    return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *userData,
+                                  unsigned int flags)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = add_callback(stream, callback, userData, flags);
+    return hc_end(error);
+}

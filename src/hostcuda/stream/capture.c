@@ -1,0 +1,473 @@
+#include "hostcuda/stream/capture.h"
+
+#include "hostcuda/driver/driver.h"
+#include "hostcuda/graph/graph.h"
+#include "hostcuda/stream/stream.h"
+
+#include <stdlib.h>
+
+static struct hc_capture *captures;
+static uint64_t capture_ids;
+
+struct hc_capture *hc_capture_live(uint64_t id)
+{
+    struct hc_capture *capture = captures;
+    while (capture && capture->id != id)
+        capture = capture->next;
+    return capture && !capture->invalid ? capture : NULL;
+}
+
+void hc_capture_invalidate(struct hc_capture *capture)
+{
+    if (capture)
+        capture->invalid = true;
+}
+
+cudaError_t hc_capture_join(struct hc_capture *capture, cudaStream_t stream, const struct hc_nodes *after)
+{
+    if (stream->kind == HC_STREAM_LEGACY) {
+        hc_capture_invalidate(capture);
+        return cudaErrorStreamCaptureImplicit;
+    }
+    if (!hc_nodes_assign(&stream->frontier, after))
+        return cudaErrorMemoryAllocation;
+    stream->capture = capture;
+    return cudaSuccess;
+}
+
+cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op)
+{
+    cudaGraphNode_t node = hc_graph_add(stream->capture->graph, &stream->frontier, op);
+    if (!node)
+        return cudaErrorMemoryAllocation;
+    hc_nodes_clear(&stream->frontier);
+    return hc_nodes_add(&stream->frontier, node) ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+/* ---- ending -------------------------------------------------------------------------------------------------- */
+
+static void leave(cudaStream_t stream)
+{
+    stream->capture = NULL;
+    hc_nodes_clear(&stream->frontier);
+}
+
+/* The capture is over; its graph is the caller's. */
+static cudaGraph_t dissolve(struct hc_capture *capture)
+{
+    cudaGraph_t graph = capture->graph;
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
+        if (stream->capture == capture)
+            leave(stream);
+    struct hc_capture **link = &captures;
+    while (*link != capture)
+        link = &(*link)->next;
+    *link = capture->next;
+    hc_nodes_free(&capture->orphans);
+    free(capture);
+    return graph;
+}
+
+/* The graph ends with a capture that failed, also where the program had given it (measured): its handle is void. Only a
+ * child node's graph stays, since its node does; CUDA crashes there. */
+static void discard(struct hc_capture *capture)
+{
+    cudaGraph_t graph = dissolve(capture);
+    if (graph->owned)
+        hc_graph_publish(graph);
+    else
+        hc_graph_destroy(graph);
+}
+
+void hc_capture_stream_destroyed(cudaStream_t stream)
+{
+    struct hc_capture *capture = stream->capture;
+    if (!capture)
+        return;
+    if (capture->origin == stream) {
+        discard(capture);
+        return;
+    }
+    /* its work still has to be joined */
+    if (!hc_nodes_add_all(&capture->orphans, &stream->frontier))
+        hc_capture_invalidate(capture);
+    leave(stream);
+}
+
+/* Everything that the frontiers stand for must come before the origin's frontier. */
+static bool joined(const struct hc_capture *capture)
+{
+    hc_graph_mark_ancestors(capture->graph, &capture->origin->frontier);
+    bool all = hc_graph_all_marked(&capture->orphans);
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
+        if (stream->capture == capture && !hc_graph_all_marked(&stream->frontier))
+            all = false;
+    return all;
+}
+
+/* What keeps the capture from ending well, in CUDA's order (measured). */
+static cudaError_t check_end(const struct hc_capture *capture)
+{
+    if (capture->invalid)
+        return cudaErrorStreamCaptureInvalidated;
+    if (!joined(capture))
+        return cudaErrorStreamCaptureUnjoined;
+    if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != hc_thread()->id)
+        return cudaErrorStreamCaptureWrongThread;
+    return cudaSuccess;
+}
+
+/* Without a place for the graph, the capture ends all the same (measured): the graph is then the program's only where
+ * it was so before, or was asked for meanwhile. */
+static cudaError_t end(cudaStream_t handle, cudaGraph_t *place)
+{
+    cudaStream_t stream = NULL;
+    if (place)
+        *place = NULL;
+    cudaError_t error = hc_stream_from(handle, &stream);
+    if (error)
+        return error;
+    struct hc_capture *capture = stream->capture;
+    if (!capture)
+        return cudaErrorIllegalState;
+    if (capture->origin != stream) {
+        hc_capture_invalidate(capture);
+        return cudaErrorStreamCaptureUnmatched;
+    }
+    error = check_end(capture);
+    if (error) {
+        discard(capture);
+        return error;
+    }
+    cudaGraph_t graph = dissolve(capture);
+    hc_graph_publish(graph);
+    if (place)
+        *place = graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = end(stream, pGraph);
+    return hc_end(error);
+}
+
+/* ---- beginning ----------------------------------------------------------------------------------------------- */
+
+static cudaError_t check_begin(cudaStream_t handle, enum cudaStreamCaptureMode mode, cudaStream_t *stream)
+{
+    if ((int)mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed)
+        return cudaErrorInvalidValue;
+    cudaError_t error = hc_stream_from(handle, stream);
+    if (error)
+        return error;
+    if ((*stream)->kind == HC_STREAM_LEGACY)
+        return cudaErrorStreamCaptureUnsupported;
+    return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;
+}
+
+/* NULL: no memory. */
+static struct hc_capture *start(cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph)
+{
+    struct hc_capture *capture = calloc(1, sizeof *capture);
+    if (!capture)
+        return NULL;
+    graph->capturing = true;
+    capture->id = ++capture_ids;
+    capture->thread = hc_thread()->id;
+    capture->mode = mode;
+    capture->origin = stream;
+    capture->graph = graph;
+    capture->next = captures;
+    captures = capture;
+    stream->capture = capture;
+    hc_nodes_clear(&stream->frontier);
+    return capture;
+}
+
+static cudaError_t begin(cudaStream_t handle, enum cudaStreamCaptureMode mode)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = check_begin(handle, mode, &stream);
+    if (error)
+        return error;
+    cudaGraph_t graph = hc_graph_make();
+    if (!graph)
+        return cudaErrorMemoryAllocation;
+    if (start(stream, mode, graph))
+        return cudaSuccess;
+    hc_graph_destroy(graph);
+    return cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = begin(stream, mode);
+    return hc_end(error);
+}
+
+/* The first nodes depend on the given ones. */
+static cudaError_t begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
+                                  const cudaGraphNode_t *dependencies, size_t count)
+{
+    cudaStream_t stream = NULL;
+    cudaGraphNode_t unused = NULL;
+    cudaError_t error = check_begin(handle, mode, &stream);
+    if (!error)
+        error = hc_graph_check_add(&unused, graph, dependencies, count, true);
+    if (!error && graph->capturing)
+        error = cudaErrorIllegalState;
+    if (error)
+        return error;
+    struct hc_nodes frontier = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (!hc_nodes_add(&frontier, dependencies[i])) {
+            hc_nodes_free(&frontier);
+            return cudaErrorMemoryAllocation;
+        }
+    }
+    struct hc_capture *capture = start(stream, mode, graph);
+    if (!capture) {
+        hc_nodes_free(&frontier);
+        return cudaErrorMemoryAllocation;
+    }
+    hc_nodes_free(&stream->frontier);
+    stream->frontier = frontier;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                          const cudaGraphEdgeData *dependencyData, size_t numDependencies,
+                                          enum cudaStreamCaptureMode mode)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_edges(dependencyData, numDependencies);
+    if (!error)
+        error = begin_to_graph(stream, mode, graph, dependencies, numDependencies);
+    return hc_end(error);
+}
+
+/* ---- rules --------------------------------------------------------------------------------------------------- */
+
+/* Does a stream that the legacy stream must wait for take part in the capture? */
+static bool blocks_legacy(const struct hc_capture *capture, int device)
+{
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
+        if (stream->capture == capture && stream->device == device && !(stream->flags & cudaStreamNonBlocking))
+            return true;
+    return false;
+}
+
+static cudaError_t check_legacy(const struct CUstream_st *stream, bool invalidate)
+{
+    cudaError_t error = cudaSuccess;
+    if (stream->kind != HC_STREAM_LEGACY)
+        return cudaSuccess;
+    for (struct hc_capture *capture = captures; capture; capture = capture->next) {
+        if (!blocks_legacy(capture, stream->device))
+            continue;
+        error = cudaErrorStreamCaptureImplicit;
+        capture->invalid |= invalidate;
+    }
+    return error;
+}
+
+cudaError_t hc_capture_check_work(cudaStream_t stream)
+{
+    if (stream->capture)
+        return stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+    return check_legacy(stream, true);
+}
+
+cudaError_t hc_capture_unsafe_call(void)
+{
+    const struct hc_thread *thread = hc_thread();
+    cudaError_t error = cudaSuccess;
+    if (thread->mode == cudaStreamCaptureModeRelaxed)
+        return cudaSuccess;
+    for (struct hc_capture *capture = captures; capture; capture = capture->next) {
+        bool own = capture->thread == thread->id && capture->mode != cudaStreamCaptureModeRelaxed;
+        bool global = thread->mode == cudaStreamCaptureModeGlobal && capture->mode == cudaStreamCaptureModeGlobal;
+        if (!own && !global)
+            continue;
+        hc_capture_invalidate(capture);
+        error = cudaErrorStreamCaptureUnsupported;
+    }
+    return error;
+}
+
+cudaError_t hc_capture_check_question(cudaStream_t stream)
+{
+    if (!stream->capture)
+        return cudaSuccess;
+    hc_capture_invalidate(stream->capture);
+    return cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t hc_capture_check_wait(cudaStream_t stream)
+{
+    cudaError_t error;
+    if (stream->capture)
+        return hc_capture_check_question(stream);
+    error = check_legacy(stream, true);
+    return error ? error : hc_capture_unsafe_call();
+}
+
+cudaError_t hc_capture_check_device_wait(int device)
+{
+    cudaError_t error = cudaSuccess;
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next) {
+        if (!stream->capture || stream->device != device)
+            continue;
+        hc_capture_invalidate(stream->capture);
+        error = cudaErrorStreamCaptureUnsupported;
+    }
+    return error;
+}
+
+/* CUDA takes any mode, and crashes without one (measured); a mode that does not exist protects as thread-local does. */
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    cudaError_t error = hc_begin();
+    if (!error && !mode)
+        error = cudaErrorInvalidValue;
+    if (!error) {
+        struct hc_thread *thread = hc_thread();
+        enum cudaStreamCaptureMode old = thread->mode;
+        thread->mode = *mode;
+        *mode = old;
+    }
+    return hc_end(error);
+}
+
+/* ---- questions and edits ------------------------------------------------------------------------------------- */
+
+static enum cudaStreamCaptureStatus status_of(const struct CUstream_st *stream)
+{
+    if (!stream->capture)
+        return cudaStreamCaptureStatusNone;
+    return stream->capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *pCaptureStatus)
+{
+    cudaStream_t found = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = pCaptureStatus ? hc_stream_from(stream, &found) : cudaErrorInvalidValue;
+    if (!error)
+        error = check_legacy(found, false);
+    if (!error)
+        *pCaptureStatus = status_of(found);
+    return hc_end(error);
+}
+
+struct info {
+    enum cudaStreamCaptureStatus *status;
+    unsigned long long *id;
+    cudaGraph_t *graph;
+    const cudaGraphNode_t **dependencies;
+    size_t *count;
+};
+
+/* What is NULL is not asked for; the rest is written where the stream captures. */
+static cudaError_t inform(cudaStream_t stream, const struct info *asked)
+{
+    cudaStream_t found = NULL;
+    cudaError_t error = asked->status ? hc_stream_from(stream, &found) : cudaErrorInvalidValue;
+    if (!error)
+        error = check_legacy(found, false);
+    if (error)
+        return error;
+    *asked->status = status_of(found);
+    if (*asked->status != cudaStreamCaptureStatusActive)
+        return cudaSuccess;
+    if (asked->id)
+        *asked->id = found->capture->id;
+    if (asked->graph)
+        *asked->graph = found->capture->graph;
+    if (asked->dependencies)
+        *asked->dependencies = found->frontier.items;
+    if (asked->count)
+        *asked->count = found->frontier.count;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
+                                     unsigned long long *id_out, cudaGraph_t *graph_out,
+                                     const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
+                                     size_t *numDependencies_out)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error =
+            inform(stream, &(struct info){captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
+    if (!error && edgeData_out && *captureStatus_out == cudaStreamCaptureStatusActive)
+        *edgeData_out = NULL; /* no edge carries data */
+    return hc_end(error);
+}
+
+/* The statuses have the runtime's numbers. */
+CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
+                                CUgraph *graph_out, const CUgraphNode **dependencies_out,
+                                const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)
+{
+    enum cudaStreamCaptureStatus status;
+    unsigned long long id = 0;
+    cudaError_t error = hc_driver_begin();
+    if (!error)
+        error = inform(hStream, &(struct info){captureStatus_out ? &status : NULL, &id, graph_out, dependencies_out,
+                                               numDependencies_out});
+    if (!error)
+        *captureStatus_out = (CUstreamCaptureStatus)status;
+    if (!error && status == cudaStreamCaptureStatusActive && id_out)
+        *id_out = id;
+    if (!error && status == cudaStreamCaptureStatusActive && edgeData_out)
+        *edgeData_out = NULL;
+    return hc_driver_end(error);
+}
+
+static cudaError_t update(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count, unsigned flags)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_from(handle, &stream);
+    if (error)
+        return error;
+    if (!stream->capture)
+        return cudaErrorIllegalState;
+    if (stream->capture->invalid)
+        return cudaErrorStreamCaptureInvalidated;
+    if ((count && !nodes) || flags > cudaStreamSetCaptureDependencies)
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++)
+        if (!hc_handle_is(HC_NODE, nodes[i]) || nodes[i]->graph != stream->capture->graph)
+            return cudaErrorInvalidValue;
+    struct hc_nodes fresh = {0};
+    bool ok = flags == cudaStreamSetCaptureDependencies || hc_nodes_assign(&fresh, &stream->frontier);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = hc_nodes_add(&fresh, nodes[i]);
+    if (!ok) {
+        hc_nodes_free(&fresh);
+        return cudaErrorMemoryAllocation;
+    }
+    hc_nodes_free(&stream->frontier);
+    stream->frontier = fresh;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                                const cudaGraphEdgeData *dependencyData, size_t numDependencies,
+                                                unsigned int flags)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_edges(dependencyData, numDependencies);
+    if (!error)
+        error = update(stream, dependencies, numDependencies, flags);
+    return hc_end(error);
+}

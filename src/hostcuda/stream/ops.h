@@ -1,0 +1,90 @@
+/* Operations: what a stream queues and a graph's nodes hold. They never change after they were made, so that queues,
+ * graphs, clones and executable graphs can share them; all fields are guarded by the lock, except while one runs. */
+#ifndef HOSTCUDA_OPS_H
+#define HOSTCUDA_OPS_H
+
+#include "hostcuda/kernel/kernels.h"
+#include "hostcuda/memory/memory.h"
+#include "hostcuda/core/state.h"
+
+enum hc_op_kind {
+    HC_OP_KERNEL,
+    HC_OP_COPY,
+    HC_OP_FILL,
+    HC_OP_HOST,
+    HC_OP_EMPTY,
+    HC_OP_RECORD, /* an event; in graphs only: a stream queues a token */
+    HC_OP_WAIT,
+    HC_OP_ALLOC,
+    HC_OP_FREE,
+    HC_OP_CHILD, /* a graph; in graphs only: an executable graph holds the child's own ops, and this one does nothing */
+};
+
+/* Rows of `width` bytes; one row is a plain copy. */
+struct hc_copy {
+    void *to;
+    const void *from;
+    size_t to_pitch, from_pitch, width, height;
+    enum cudaMemcpyKind kind;
+    size_t depth, to_slice, from_slice; /* of a three-dimensional copy: its slices, and how far apart; 0: none */
+};
+
+struct hc_op {
+    unsigned references;
+    enum hc_op_kind kind;
+    bool unchecked; /* a captured fill of memory that was not there then */
+    union {
+        struct {
+            struct hc_kernel *kernel;
+            dim3 grid, block;
+            size_t shared_bytes;
+            void **arguments; /* into this op's own storage */
+            bool packed;      /* the program gave them, and is given them, as one buffer */
+            void *extra[5];   /* that buffer, in CUDA's form */
+            size_t packed_bytes;
+        } launch;
+        struct hc_copy copy;
+        struct cudaMemsetParams fill;
+        struct cudaHostNodeParams host;
+        cudaEvent_t event;
+        struct hc_block *block;
+        cudaGraph_t child; /* the op's own */
+    };
+    _Alignas(16) unsigned char storage[];
+};
+
+/* Each gives an op with one reference; NULL: no memory. */
+struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
+struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot);
+struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill);
+struct hc_op *hc_op_host(cudaHostFn_t function, void *user);
+struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user);
+struct hc_op *hc_op_empty(void);
+struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event);
+struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block);
+/* Takes over the graph, unless there is no memory. */
+struct hc_op *hc_op_child(cudaGraph_t child);
+
+struct hc_op *hc_op_retain(struct hc_op *op);
+void hc_op_release(struct hc_op *op);
+
+/* Is it of the kind that may have to wait for other threads and processes? May it run now, in an item of this number?
+ */
+bool hc_op_waits(const struct hc_op *op);
+bool hc_op_ready(const struct hc_op *op, uint64_t sequence);
+/* It will not run, after an error. */
+void hc_op_skip(const struct hc_op *op);
+/* Does the op's work; without the lock. cudaErrorNotReady: it has to run again when it is ready. */
+cudaError_t hc_op_run(const struct hc_op *op);
+/* Bookkeeping once it ran (or was skipped, after an error); with the lock. */
+void hc_op_finish(const struct hc_op *op);
+
+/* A kernel launch of the API's parameters, checked. */
+/* What a launch says of parameters that come as one buffer; Success where they do not. A node says InvalidValue where
+ * this is any error (measured). */
+cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params);
+cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op);
+/* The same, queued or captured on a stream of the calling thread's device. */
+cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle);
+
+#endif

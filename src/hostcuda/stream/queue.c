@@ -1,0 +1,446 @@
+#include "hostcuda/stream/queue.h"
+
+#include "hostcuda/graph/exec.h"
+#include "hostcuda/memory/hostile.h"
+#include "hostcuda/stream/order.h"
+#include "hostcuda/core/schedule.h"
+#include "hostcuda/stream/stream.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static uint64_t sequences;
+static bool busy;       /* some thread runs an item: one at a time, so that runs are repeatable */
+static unsigned pauses; /* since an item ran */
+
+/* ---- tokens -------------------------------------------------------------------------------------------------- */
+
+struct hc_token *hc_token_make(void)
+{
+    struct hc_token *token = calloc(1, sizeof *token);
+    if (token)
+        token->references = 1;
+    return token;
+}
+
+struct hc_token *hc_token_retain(struct hc_token *token)
+{
+    token->references++;
+    return token;
+}
+
+void hc_token_release(struct hc_token *token)
+{
+    if (token && !--token->references)
+        free(token);
+}
+
+static void reach(struct hc_token *token)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now); /* on failure: the epoch, and no time has passed */
+    token->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    token->done = true;
+}
+
+/* ---- queueing ------------------------------------------------------------------------------------------------ */
+
+static void release_contents(const struct hc_item *item)
+{
+    for (size_t i = 0; item->event_tokens && i < hc_program_size(item->program); i++)
+        hc_token_release(item->event_tokens[i]);
+    free(item->event_tokens);
+    free(item->ran);
+    hc_op_release(item->op);
+    hc_token_release(item->token);
+    hc_token_release(item->after);
+    hc_program_release(item->program);
+}
+
+void hc_item_free(struct hc_item *item)
+{
+    release_contents(item);
+    free(item);
+}
+
+static cudaError_t append(cudaStream_t stream, struct hc_item contents)
+{
+    struct hc_item *item = malloc(sizeof *item);
+    if (!item) {
+        release_contents(&contents);
+        return cudaErrorMemoryAllocation;
+    }
+    *item = contents;
+    item->next = NULL;
+    item->sequence = ++sequences;
+    if (stream->tail)
+        stream->tail->next = item;
+    else
+        stream->head = item;
+    stream->tail = item;
+    return cudaSuccess;
+}
+
+cudaError_t hc_queue_op(cudaStream_t stream, struct hc_op *op)
+{
+    return append(stream, (struct hc_item){.kind = HC_ITEM_OP, .op = op});
+}
+
+cudaError_t hc_queue_token(cudaStream_t stream, enum hc_item_kind kind, struct hc_token *token)
+{
+    return append(stream, (struct hc_item){.kind = kind, .token = token});
+}
+
+cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, struct hc_token *after,
+                           struct hc_token *token, struct hc_token **event_tokens)
+{
+    struct hc_item item = {
+        .kind = HC_ITEM_GRAPH, .program = program, .after = after, .token = token, .event_tokens = event_tokens};
+    if (hc_program_order(program) && !(item.ran = calloc(hc_program_size(program) + 1, sizeof *item.ran))) {
+        release_contents(&item);
+        return cudaErrorMemoryAllocation;
+    }
+    return append(stream, item);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------------------ */
+
+static bool event_blocked(const struct hc_item *item, size_t place)
+{
+    if (!item->event_tokens)
+        return false;
+    const struct hc_token *token = item->event_tokens[place];
+    return hc_program_op(item->program, place)->kind == HC_OP_WAIT && token && !token->done;
+}
+
+/* In a seeded order: may this op of a launched graph run next? */
+static bool place_allowed(const struct hc_item *item, size_t place)
+{
+    return !item->ran[place] && !event_blocked(item, place) &&
+           hc_order_allows(hc_program_order(item->program), place, item->ran);
+}
+
+/* In order of issue, the sequence decides which op is next. */
+static bool graph_blocked(const struct hc_item *item)
+{
+    if (item->after && !item->after->done)
+        return true;
+    return !item->ran && item->cursor < hc_program_size(item->program) && event_blocked(item, item->cursor);
+}
+
+/* The legacy stream waits for what was issued before on the device's blocking streams, and they for it. */
+static bool blocked_by_legacy_rule(const struct CUstream_st *stream)
+{
+    if (stream->flags & cudaStreamNonBlocking)
+        return false;
+    for (const struct CUstream_st *other = hc_streams; other; other = other->next) {
+        if (other == stream || !other->head || other->device != stream->device || other->flags & cudaStreamNonBlocking)
+            continue;
+        bool one_is_legacy = other->kind == HC_STREAM_LEGACY || stream->kind == HC_STREAM_LEGACY;
+        if (one_is_legacy && other->head->sequence < stream->head->sequence)
+            return true;
+    }
+    return false;
+}
+
+/* The item's op, of a graph that at this place; NULL: none. */
+static const struct hc_op *op_at(const struct hc_item *item, size_t place)
+{
+    if (item->kind == HC_ITEM_OP)
+        return item->op;
+    bool more = item->kind == HC_ITEM_GRAPH && place < hc_program_size(item->program);
+    return more ? hc_program_op(item->program, place) : NULL;
+}
+
+/* May this op of a runnable stream run, or does it wait for other threads or processes? */
+static bool place_ready(const struct CUstream_st *stream, size_t place)
+{
+    const struct hc_op *op = op_at(stream->head, place);
+    return !op || hc_device(stream->device)->sticky || hc_op_ready(op, stream->head->sequence);
+}
+
+static bool runnable(const struct CUstream_st *stream)
+{
+    const struct hc_item *item = stream->head;
+    if (!item || (item->kind == HC_ITEM_WAIT && !item->token->done))
+        return false;
+    if (item->kind == HC_ITEM_GRAPH && graph_blocked(item))
+        return false;
+    return !blocked_by_legacy_rule(stream);
+}
+
+/* What runs next: a stream's first item or, if that is a graph, its op at this place. */
+struct choice {
+    cudaStream_t stream; /* NULL: nothing can run */
+    size_t place;
+};
+
+static struct choice oldest(void)
+{
+    cudaStream_t best = NULL;
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
+        if (runnable(stream) && (!best || stream->head->sequence < best->head->sequence) &&
+            place_ready(stream, stream->head->cursor))
+            best = stream;
+    return (struct choice){best, best ? best->head->cursor : 0};
+}
+
+static bool calls_program(const struct hc_item *item, size_t place)
+{
+    const struct hc_op *op = op_at(item, place);
+    return op && op->kind == HC_OP_HOST;
+}
+
+/* Over what could run of one stream; early: without the program's own functions, which may wait for the thread that
+ * makes this call. */
+static void consider(cudaStream_t stream, bool early, struct choice *best, uint64_t *best_key)
+{
+    const struct hc_item *item = stream->head;
+    bool any_order = item->ran && hc_program_size(item->program);
+    size_t places = any_order ? hc_program_size(item->program) : 1;
+    for (size_t i = 0; i < places; i++) {
+        size_t place = any_order ? i : item->cursor;
+        if ((any_order && !place_allowed(item, place)) || (early && calls_program(item, place)))
+            continue;
+        if (!place_ready(stream, place))
+            continue;
+        uint64_t key = hc_schedule_key(stream->id, place);
+        if (!best->stream || key > *best_key) {
+            *best = (struct choice){stream, place};
+            *best_key = key;
+        }
+    }
+}
+
+static struct choice seeded(bool early)
+{
+    struct choice best = {NULL, 0};
+    uint64_t best_key = 0;
+    hc_schedule_step();
+    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
+        if (runnable(stream))
+            consider(stream, early, &best, &best_key);
+    return best;
+}
+
+static struct choice pick(void)
+{
+    return hc_schedule_seeded() ? seeded(false) : oldest();
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------- */
+
+/* False: it waits for others, and goes on later. */
+static bool run_op(struct hc_device *device, const struct hc_op *op)
+{
+    if (device->sticky) {
+        hc_op_skip(op);
+    } else {
+        hc_unlock();
+        cudaError_t error = hc_fence_run(hc_op_run, op);
+        hc_lock();
+        if (error == cudaErrorNotReady)
+            return false;
+        if (error && !device->sticky)
+            device->sticky = error;
+        if (error)
+            hc_op_skip(op); /* others may wait for it */
+    }
+    hc_op_finish(op);
+    return true;
+}
+
+/* One op of a graph. True: the graph is done. */
+static bool step_graph(struct hc_device *device, struct hc_item *item, size_t place)
+{
+    size_t size = hc_program_size(item->program);
+    if (item->cursor < size) {
+        const struct hc_op *op = hc_program_op(item->program, place);
+        if (!run_op(device, op))
+            return false;
+        if (op->kind == HC_OP_RECORD)
+            reach(item->event_tokens[place]);
+        if (item->ran)
+            item->ran[place] = true;
+        item->cursor++;
+    }
+    return item->cursor >= size;
+}
+
+static bool step_item(struct hc_device *device, struct hc_item *item, size_t place)
+{
+    switch (item->kind) {
+    case HC_ITEM_OP: return run_op(device, item->op);
+    case HC_ITEM_RECORD: reach(item->token); return true;
+    case HC_ITEM_WAIT: return true;
+    case HC_ITEM_GRAPH:
+        if (!step_graph(device, item, place))
+            return false;
+        reach(item->token);
+        return true;
+    }
+    return true;
+}
+
+static void run_one(struct choice choice)
+{
+    cudaStream_t stream = choice.stream;
+    struct hc_item *item = stream->head;
+    busy = true;
+    pauses = 0;
+    hc_stream_retain(stream);
+    if (step_item(hc_device(stream->device), item, choice.place)) {
+        stream->head = item->next;
+        if (!stream->head)
+            stream->tail = NULL;
+        hc_item_free(item);
+    }
+    hc_stream_release(stream);
+    busy = false;
+    hc_wake();
+}
+
+void hc_run_step(void)
+{
+    for (unsigned steps = hc_schedule_seeded() ? hc_schedule_asked() : 1; steps && !busy; steps--) {
+        struct choice choice = pick();
+        if (!choice.stream)
+            return;
+        run_one(choice);
+    }
+}
+
+void hc_run_early(void)
+{
+    if (busy || hc_thread()->in_host_function)
+        return;
+    for (unsigned steps = hc_schedule_early(); steps && !busy; steps--) {
+        struct choice choice = seeded(true);
+        if (!choice.stream)
+            return;
+        run_one(choice);
+    }
+}
+
+static bool stream_reached(const struct CUstream_st *stream, uint64_t limit)
+{
+    return !stream->head || stream->head->sequence > limit;
+}
+
+static bool device_reached(int device, uint64_t limit)
+{
+    for (const struct CUstream_st *stream = hc_streams; stream; stream = stream->next)
+        if (stream->device == device && !stream_reached(stream, limit))
+            return false;
+    return true;
+}
+
+/* Gives other threads and processes time, the more the longer nothing ran. */
+static void pause_for_others(void)
+{
+    enum { YIELDS = 32, SHORTEST = 20000, LONGEST = 500000 };
+    unsigned round = pauses++, doubled = round < YIELDS ? 0 : round - YIELDS;
+    const struct timespec wait = {0, doubled < 5 ? SHORTEST << doubled : LONGEST};
+    hc_unlock();
+    if (round < YIELDS)
+        sched_yield();
+    else
+        nanosleep(&wait, NULL); /* a signal only shortens it */
+    hc_lock();
+}
+
+static bool awaits_others(const struct hc_item *item)
+{
+    size_t size = item->kind == HC_ITEM_GRAPH ? hc_program_size(item->program) : item->kind == HC_ITEM_OP;
+    for (size_t place = item->ran ? 0 : item->cursor; place < size; place++)
+        if (hc_op_waits(op_at(item, place)) && !(item->ran && item->ran[place]))
+            return true;
+    return false;
+}
+
+/* Does something that is queued here wait for other threads or processes? */
+static bool others_awaited(void)
+{
+    for (const struct CUstream_st *stream = hc_streams; stream; stream = stream->next)
+        if (stream->head && awaits_others(stream->head))
+            return true;
+    return false;
+}
+
+/* False: nothing can run any more, which a program cannot bring about. */
+static bool advance(void)
+{
+    if (busy) {
+        hc_sleep();
+        return true;
+    }
+    struct choice choice = pick();
+    if (!choice.stream && others_awaited()) {
+        pause_for_others();
+        return true;
+    }
+    if (!choice.stream) {
+        fprintf(stderr, "hostcuda: internal error: queued work waits for ever\n");
+        return false;
+    }
+    run_one(choice);
+    return true;
+}
+
+cudaError_t hc_run_stream(cudaStream_t stream)
+{
+    uint64_t limit = sequences;
+    int device = stream->device;
+    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
+    while (!stream_reached(stream, limit))
+        if (!advance())
+            return cudaErrorUnknown;
+    hc_stream_release(stream);
+    return hc_device_outcome(device);
+}
+
+cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
+{
+    while (!reached(data))
+        if (!advance())
+            return cudaErrorUnknown;
+    return cudaSuccess;
+}
+
+void hc_run_meanwhile(void)
+{
+    struct choice choice = busy ? (struct choice){NULL, 0} : pick();
+    if (busy)
+        hc_sleep();
+    else if (choice.stream)
+        run_one(choice);
+    else
+        pause_for_others();
+}
+
+void hc_run_settle(void)
+{
+    while (busy)
+        hc_sleep();
+}
+
+cudaError_t hc_run_token(struct hc_token *token, int device)
+{
+    hc_token_retain(token);
+    while (!token->done)
+        if (!advance())
+            return cudaErrorUnknown;
+    hc_token_release(token);
+    return hc_device_outcome(device);
+}
+
+cudaError_t hc_run_device(int device)
+{
+    uint64_t limit = sequences;
+    while (!device_reached(device, limit))
+        if (!advance())
+            return cudaErrorUnknown;
+    return hc_device_outcome(device);
+}

@@ -1,0 +1,49 @@
+/* What the unit tests share: streams and buffers that clean up after themselves, and ops with kernels to call. */
+#ifndef BG_TESTS_SUPPORT_H
+#define BG_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <breakgraph/breakgraph.h>
+#include "kernels/model/kernels.h"
+
+/* Fails the test with both values and, for a status, the sentence. */
+#define EXPECT_STATUS(expression, expected) expect_status(expression, expected, #expression, __FILE__, __LINE__)
+#define EXPECT_OK(expression)               EXPECT_STATUS(expression, BG_OK)
+#define EXPECT_CUDA(expression)             expect_cuda(expression, #expression, __FILE__, __LINE__)
+/* bg_last_error() holds text. */
+#define EXPECT_ERROR(text) expect_error(text, __FILE__, __LINE__)
+
+void expect_status(bg_status found, bg_status expected, const char *expression, const char *file, int line);
+void expect_cuda(cudaError_t found, const char *expression, const char *file, int line);
+void expect_error(const char *text, const char *file, int line);
+
+bg_status from_cuda(cudaError_t error);
+
+enum { N = 64 }; /* elements of every tensor of these tests */
+
+/* A stream, and tensors of N floats that start as 0. cmocka's setup and teardown: *state is the fixture. */
+typedef struct fixture {
+    cudaStream_t stream, other;
+    bg_tensor x, y, z;
+    float *memory;
+} fixture;
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+
+/* Sets all elements, or waits for the device and gives the first one after checking that all are equal. */
+void put(const bg_tensor *tensor, float value);
+float get(const bg_tensor *tensor);
+
+/* The stream is not captured, and work on it runs. */
+void expect_usable(fixture *f, cudaStream_t stream);
+
+/* A graph's figures. */
+bg_graph_info info_of(const bg_graph *graph);
+
+#endif
