@@ -33,32 +33,6 @@ done:
     return status;
 }
 
-/* Gives back all that a capture holds, but not the graph once it has been handed out. */
-static void dispose(bg_capture *capture)
-{
-    if (capture == NULL)
-        return;
-    bg__live_remove(capture);
-    bg__segment_discard(capture);
-    bg__capture_part(capture, capture->status != BG_OK ? capture->message : bg_last_error());
-    bg__ignore(bg__capture_leave_pool(capture));
-    bg__events_free(capture);
-    for (int i = 0; i < capture->member_count; i++)
-        BG__RELEASE(cudaEventDestroy(capture->members[i].event));
-    if (capture->event != NULL)
-        BG__RELEASE(cudaEventDestroy(capture->event));
-    if (capture->thread == bg__thread_id() && bg__thread_self()->phase == BG_PHASE_CAPTURE)
-        bg__thread_self()->phase = BG_PHASE_PLAIN;
-    bg__workers_stop(capture->workers);
-    bg__survey_free(capture->survey);
-    bg__marks_free(capture->marks);
-    bg__state_free(&capture->state);
-    bg__override_free(capture->override);
-    bg_graph_destroy(capture->graph);
-    free(capture->members);
-    free(capture);
-}
-
 /* All that comes before the first segment. */
 static bg_status prepare(bg_capture **result, cudaStream_t stream, const bg_capture_options *checked,
                          const bg__ranks *ranks, bool whole)
@@ -98,7 +72,7 @@ static bg_status prepare(bg_capture **result, cudaStream_t stream, const bg_capt
     *result = capture;
     capture = NULL;
 done:
-    dispose(capture);
+    bg__capture_dispose(capture);
     return status;
 }
 
@@ -126,7 +100,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     *result = capture;
     capture = NULL;
 done:
-    dispose(capture);
+    bg__capture_dispose(capture);
     return status;
 }
 
@@ -136,53 +110,6 @@ bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_c
     *capture = NULL;
     bg__pending_note();
     return begin(capture, stream, options, false);
-}
-
-/* ---- failure ---- */
-
-static void note_failure(bg_capture *capture, bg_status status)
-{
-    if (capture->status != BG_OK)
-        return;
-    capture->status = status;
-    snprintf(capture->message, sizeof capture->message, "%s", bg_last_error());
-}
-
-bg_status bg__capture_fail(bg_capture *capture, bg_status status)
-{
-    note_failure(capture, status);
-    bg__capture_part(capture, capture->message); /* the others wait */
-    if (!capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
-        bg__warn("%s: after the failure the stream could not be captured again; what the program launches before "
-                 "bg_capture_end runs",
-                 capture->graph->name);
-    bg__fail_restore(capture->message);
-    return capture->status;
-}
-
-/* Puts options.state back, and frees all. */
-static void throw_away(bg_capture *capture)
-{
-    bg__segment_discard(capture);
-    bg__capture_part(capture, capture->status != BG_OK ? capture->message : "it was aborted");
-    if (bg__state_restore(&capture->state, capture->origin) != BG_OK)
-        bg__warn("options.state could not be restored: %s", bg_last_error());
-    dispose(capture);
-}
-
-void bg__capture_enter(bg_capture *capture)
-{
-    capture->depth++;
-}
-
-bg_status bg__capture_leave(bg_capture *capture, bg_status status)
-{
-    capture->depth--;
-    if (!capture->aborted)
-        return status;
-    if (capture->depth == 0)
-        throw_away(capture);
-    return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture was ended inside one of its own calls");
 }
 
 /* ---- end ---- */
@@ -217,7 +144,7 @@ done:
 /* The pass was a real one, and does not count. */
 static void restore_after(bg_capture *capture)
 {
-    note_failure(capture, BG_ERROR_RANKS);
+    bg__capture_note_failure(capture, BG_ERROR_RANKS);
     if (capture->options.launch_segments && bg__state_restore(&capture->state, capture->origin) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
     bg__fail_restore(capture->message);
@@ -236,7 +163,7 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     if (status == BG_OK && !capture->aborted && capture->options.upload)
         status = upload(capture);
     if (capture->aborted || status != BG_OK)
-        note_failure(capture, status);
+        bg__capture_note_failure(capture, status);
     if (capture->aborted)
         return bg__capture_leave(capture, status);
     if (status != BG_OK)
@@ -272,7 +199,7 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     *graph = capture->graph;
     capture->graph = NULL;
 done:
-    dispose(capture);
+    bg__capture_dispose(capture);
     return status;
 }
 
@@ -307,7 +234,7 @@ void bg_capture_abort(bg_capture *capture)
     if (capture->depth > 0)
         capture->aborted = true;
     else
-        throw_away(capture);
+        bg__capture_throw_away(capture);
 }
 
 bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
@@ -324,7 +251,7 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     status = begin(&capture, stream, options, true);
     if (status == BG_OK && capture->check == BG__CHECK_TWICE) {
         const bg_capture_options checked = capture->options;
-        throw_away(capture);
+        bg__capture_throw_away(capture);
         bg__debug_hooks.check_twice(forward, user, stream, &checked);
         status = begin(&capture, stream, options, true);
     }
@@ -341,7 +268,7 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     }
     bg__pending_note(); /* the pass may have left an error of its own */
     if (status != BG_OK)
-        note_failure(capture, status);
+        bg__capture_note_failure(capture, status);
     poison = capture->check == BG__CHECK_POISON;
     if (capture->debug != BG_DEBUG_FORWARD)
         capture->forward = forward;
@@ -350,13 +277,4 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     if (status == BG_OK && poison)
         bg__debug_hooks.check_poison(*graph, stream);
     return status;
-}
-
-bg_phase bg_current_phase(void)
-{
-    bg__thread *self = bg__thread_self();
-    /* Another thread may have ended the capture. */
-    if (self->phase == BG_PHASE_CAPTURE && bg__live_mine() == NULL)
-        self->phase = BG_PHASE_PLAIN;
-    return self->phase;
 }

@@ -167,6 +167,7 @@ struct bg_graph {
 };
 
 bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
+/* Its steps (steps.c). */
 bg_status bg__graph_add_step(bg_graph *graph, bg__step step);
 bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment);
 /* A WAIT or RECORD step as step number `at`; those from there on move up by one. */
@@ -284,7 +285,9 @@ bg_status bg__capture_options_check(const bg_capture_options *options);
 bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole);
 bg_status bg__capture_resolve_check(bg_capture *capture, bool whole);
 
-/* Notes the first failure; what the program launches from here on falls into a capture that is thrown away. */
+/* Notes the first failure (failure.c). */
+void bg__capture_note_failure(bg_capture *capture, bg_status status);
+/* The same; what the program launches from here on falls into a capture that is thrown away. */
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
 
 /* What a failed or ended capture, or one between segments, answers to every call; else BG_OK. */
@@ -294,6 +297,11 @@ bg_status bg__capture_check(const bg_capture *capture);
  * is then NOT_CAPTURING. */
 void bg__capture_enter(bg_capture *capture);
 bg_status bg__capture_leave(bg_capture *capture, bg_status status);
+
+/* Gives back all that a capture holds, but not the graph once it has been handed out. NULL is fine. */
+void bg__capture_dispose(bg_capture *capture);
+/* The same for a capture that nobody wants: options.state is put back before. */
+void bg__capture_throw_away(bg_capture *capture);
 
 /* Ends the segment that is open: joins the members, instantiates, launches. */
 bg_status bg__segment_close(bg_capture *capture, bool join);
@@ -386,7 +394,8 @@ bg_status bg__state_save(bg__state *state, const bg_tensor *tensors, size_t coun
 bg_status bg__state_restore(const bg__state *state, cudaStream_t stream);
 void bg__state_free(bg__state *state);
 
-/* Streams (streams.c). The origin counts as a member. */
+/* Members (members.c). The origin counts as one, but is not found. */
+bg__member *bg__member_find(const bg_capture *capture, cudaStream_t stream);
 bool bg__capture_has(const bg_capture *capture, cudaStream_t stream);
 bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const bg_site *site);
 /* Whether stream is the capture's (FORKED; by bare CUDA calls: then it becomes a member), not captured (OUTSIDE), or
@@ -397,12 +406,22 @@ bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_s
 bg_status bg__capture_join(bg_capture *capture);
 /* An op has been captured on stream. */
 void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__call *call);
-/* Around a public function for streams: what keeps it from running, and its failure's place and effect. capture is the
- * thread's, NULL without one. */
+/* Around a public function for streams or events (streams.c): what keeps it from running, and its failure's place and
+ * effect. capture is the thread's, NULL without one. */
 bool bg__stream_call_refused(const bg_capture *capture, bg_status *status);
 bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site);
 
-/* Events (events.c). Before a segment is launched: after what bodies queued and it waits for. */
+/* Events (events.c). The last record of event in this capture; NULL: there is none. */
+bg__event *bg__event_find(const bg_capture *capture, cudaEvent_t event);
+void bg__event_forget(bg_capture *capture, cudaEvent_t event);
+/* Room for one more; note, after the record, then cannot fail. */
+bg_status bg__event_reserve(bg_capture *capture);
+void bg__event_note(bg_capture *capture, cudaEvent_t event, const bg_site *site);
+/* Whether the open segment waits for it by a step. */
+bool bg__event_is_awaited(const bg_capture *capture, const bg__event *entry);
+/* In each replay before the call whose body runs, and now. */
+bg_status bg__event_record_before_call(bg_capture *capture, bg__event *entry);
+/* Before a segment is launched: after what bodies queued and it waits for. */
 bg_status bg__events_before_launch(bg_capture *capture);
 /* Before a call, the last of the steps, whose body does not run at capture. */
 bg_status bg__events_before_unseen(bg_capture *capture);

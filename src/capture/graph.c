@@ -1,3 +1,4 @@
+/* Graphs: made, given back, and asked. */
 #include "capture/capture.h"
 
 #include <stdio.h>
@@ -29,72 +30,6 @@ bg_status bg__graph_create(bg_graph **result, const char *name, bg_pool *pool)
 done:
     bg_graph_destroy(graph);
     return status;
-}
-
-/* Room for one more in an array that doubles. */
-static bg_status grow(void **array, int count, int *capacity, size_t element)
-{
-    int wanted = *capacity ? 2 * *capacity : 16;
-    void *larger;
-    if (count < *capacity)
-        return BG_OK;
-    larger = realloc(*array, (size_t)wanted * element);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d parts of a graph", wanted);
-    *array = larger;
-    *capacity = wanted;
-    return BG_OK;
-}
-
-bg_status bg__graph_add_step(bg_graph *graph, bg__step step)
-{
-    bg_status status = grow((void **)&graph->steps, graph->step_count, &graph->step_capacity, sizeof step);
-    if (status == BG_OK)
-        graph->steps[graph->step_count++] = step;
-    return status;
-}
-
-bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment)
-{
-    bg_status status = grow((void **)&graph->segments, graph->segment_count, &graph->segment_capacity, sizeof segment);
-    if (status == BG_OK)
-        graph->segments[graph->segment_count++] = segment;
-    return status;
-}
-
-bg_status bg__graph_insert_event(bg_graph *graph, int at, bg__step_kind kind, cudaEvent_t event, const bg_site *site)
-{
-    bg__step step = {.kind = kind, .place = graph->site_count, .of.event = event};
-    bg_status status;
-
-    BG__TRY(grow((void **)&graph->sites, graph->site_count, &graph->site_capacity, sizeof *site));
-    BG__TRY(bg__graph_add_step(graph, step));
-    graph->sites[graph->site_count++] = *site;
-    memmove(&graph->steps[at + 1], &graph->steps[at], (size_t)(graph->step_count - 1 - at) * sizeof step);
-    graph->steps[at] = step;
-    for (int i = at + 1; i < graph->step_count; i++)
-        if (graph->steps[i].kind == BG__SYNC && graph->steps[i].place >= at)
-            graph->steps[i].place++;
-done:
-    return status;
-}
-
-static void remove_step(bg_graph *graph, int at)
-{
-    memmove(&graph->steps[at], &graph->steps[at + 1], (size_t)(graph->step_count - 1 - at) * sizeof *graph->steps);
-    graph->step_count--;
-    for (int i = at; i < graph->step_count; i++)
-        if (graph->steps[i].kind == BG__SYNC && graph->steps[i].place > at)
-            graph->steps[i].place--;
-}
-
-void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event)
-{
-    for (int i = graph->step_count - 1; i >= 0; i--) {
-        const bg__step *step = &graph->steps[i];
-        if ((step->kind == BG__WAIT || step->kind == BG__RECORD) && step->of.event == event)
-            remove_step(graph, i);
-    }
 }
 
 static void free_eager(bg__eager *eager)
@@ -188,33 +123,6 @@ void bg_graph_destroy(bg_graph *graph)
 }
 
 /* ---- asking ---- */
-
-static void call_text(const bg__call *call, const char *what, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%s %s at %s:%d", what, call->name, call->site.file ? call->site.file : "unknown file",
-             call->site.line);
-}
-
-static void event_text(const bg_site *site, const char *what, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%s the event that was recorded at %s:%d", what, site->file ? site->file : "unknown file",
-             site->line);
-}
-
-const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes)
-{
-    const bg__step *s = &graph->steps[step];
-    switch (s->kind) {
-    case BG__LAUNCH: snprintf(text, bytes, "segment %d of %s", s->place, graph->name); break;
-    case BG__CALL: call_text(s->of.eager->call, "call", text, bytes); break;
-    case BG__FORWARD: snprintf(text, bytes, "the forward pass of %s", graph->name); break;
-    case BG__COPY: call_text(s->of.copy->eager->call, "the write-back of call", text, bytes); break;
-    case BG__WAIT: event_text(&graph->sites[s->place], "the wait for", text, bytes); break;
-    case BG__RECORD: event_text(&graph->sites[s->place], "the record of", text, bytes); break;
-    case BG__SYNC: return bg__step_text(graph, s->place, text, bytes);
-    }
-    return text;
-}
 
 static bg_status count_kernels(cudaGraph_t graph, size_t nodes, size_t *kernels)
 {

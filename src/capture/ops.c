@@ -5,23 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bg__body_scope bg__body_enter(bg_phase phase, bg__call *call)
-{
-    bg__thread *self = bg__thread_self();
-    bg__body_scope scope = {self->phase, self->call};
-    self->phase = phase;
-    self->call = call;
-    bg__call_rewind(call);
-    return scope;
-}
-
-void bg__body_leave(bg__body_scope scope)
-{
-    bg__thread *self = bg__thread_self();
-    self->phase = scope.phase;
-    self->call = scope.call;
-}
-
 /* ---- at a break ---- */
 
 typedef struct at_break {
@@ -227,19 +210,6 @@ static bool refuse_other_threads(cudaStream_t stream, const char *what, bg_statu
     return true;
 }
 
-bg_status bg__capture_check(const bg_capture *capture)
-{
-    if (capture->aborted)
-        return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture has been ended; return to where it began");
-    if (capture->status != BG_OK) {
-        bg__fail_restore(capture->message);
-        return capture->status;
-    }
-    if (!capture->open)
-        return bg__fail(BG_ERROR_BUSY, "options.barrier must not call ops, break or wait on streams of the capture");
-    return BG_OK;
-}
-
 static bool capture_op(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status)
 {
     bg_capture *capture = bg__live_mine();
@@ -275,7 +245,7 @@ static void capture_op_failed(bg_status status)
 
 const bg__capture_hooks bg__capture_op_hooks = {capture_op, capture_op_failed};
 
-/* ---- bare breaks, and the whole pass ---- */
+/* ---- bare breaks ---- */
 
 static bg_status break_in_capture(bg_capture *capture, cudaStream_t stream, const bg_site *site)
 {
@@ -318,64 +288,5 @@ bg_status bg_break_at(cudaStream_t stream, const bg_site *site)
         bg__capture_fail(capture, status);
     if (capture != NULL && stream != NULL)
         status = bg__capture_leave(capture, status);
-    return status;
-}
-
-bg_status bg__run_forward(bg_graph *graph, bg_phase phase, cudaStream_t stream)
-{
-    char hidden = bg__fail_hide();
-    bg__body_scope scope;
-    bg_status status;
-
-    graph->root.failure = &graph->failure;
-    graph->failure.status = BG_OK;
-    scope = bg__body_enter(phase, &graph->root);
-    status = graph->forward(graph->forward_user, stream);
-    bg__body_leave(scope);
-    if (graph->failure.status != BG_OK) { /* the first one, whatever forward makes of it */
-        status = graph->failure.status;
-        bg__fail_restore(graph->failure.text);
-    }
-    if (status != BG_OK && bg_last_error()[0] == '\0')
-        bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
-    bg__fail_unhide(hidden);
-    return status;
-}
-
-bg_status bg__graph_of_forward(bg_graph **result, const char *name, bg_forward forward, void *user, bool zero_tail)
-{
-    bg_graph *graph = NULL;
-    bg_status status;
-
-    BG__TRY(bg__graph_create(&graph, name, NULL));
-    graph->forward = forward;
-    graph->forward_user = user;
-    graph->breaks = 1;
-    graph->root.zero_tail = zero_tail;
-    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__FORWARD}));
-    *result = graph;
-    graph = NULL;
-done:
-    bg_graph_destroy(graph);
-    return status;
-}
-
-bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user)
-{
-    bg_graph *graph = capture->graph;
-    bg_status status;
-
-    graph->forward = forward;
-    graph->forward_user = user;
-    graph->breaks = 1;
-    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__FORWARD}));
-    if (capture->options.launch_segments) {
-        capture->in_body = true;
-        bg__ranges_enter_break(capture);
-        status = bg__run_forward(graph, BG_PHASE_EAGER, capture->origin);
-        bg__ranges_leave_break(capture);
-        capture->in_body = false;
-    }
-done:
     return status;
 }

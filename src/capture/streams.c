@@ -1,68 +1,5 @@
-/* Streams that take part in a capture. A stream that waits on one of them becomes a member, and stays one. */
+/* Forks and joins as the program asks for them: one stream waits for another. */
 #include "capture/capture.h"
-
-#include <stdlib.h>
-
-static bg__member *find(const bg_capture *capture, cudaStream_t stream)
-{
-    for (int i = 0; i < capture->member_count; i++)
-        if (capture->members[i].stream == stream)
-            return &capture->members[i];
-    return NULL;
-}
-
-bool bg__capture_has(const bg_capture *capture, cudaStream_t stream)
-{
-    return stream == capture->origin || find(capture, stream) != NULL;
-}
-
-bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const bg_site *site)
-{
-    bg_status status = BG_OK;
-    cudaEvent_t event = NULL;
-    bg__member *member;
-
-    if (capture->member_count == capture->member_capacity) {
-        int capacity = capture->member_capacity ? 2 * capture->member_capacity : 4;
-        bg__member *members = realloc(capture->members, (size_t)capacity * sizeof *members);
-        if (members == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d streams", capacity);
-        capture->members = members;
-        capture->member_capacity = capacity;
-    }
-    BG__TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    BG__TRY(bg__captured_add(stream, capture->thread));
-    member = &capture->members[capture->member_count++];
-    *member = (bg__member){.stream = stream, .event = event};
-    if (site != NULL)
-        member->site = *site;
-    event = NULL;
-    capture->graph->forked = true;
-    if (capture->holds_pool)
-        bg__pool_set_concurrent(capture->graph->pool, true);
-done:
-    if (event != NULL)
-        BG__RELEASE(cudaEventDestroy(event));
-    return status;
-}
-
-bg_status bg__capture_join(bg_capture *capture)
-{
-    bg_status status = BG_OK;
-    for (int i = 0; i < capture->member_count; i++) {
-        BG__TRY_CUDA(cudaEventRecord(capture->members[i].event, capture->members[i].stream));
-        BG__TRY_CUDA(cudaStreamWaitEvent(capture->origin, capture->members[i].event, 0));
-    }
-done:
-    return status;
-}
-
-void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__call *call)
-{
-    bg__member *member = find(capture, stream);
-    if (member != NULL)
-        member->last = call;
-}
 
 static bg_status wait_plain(cudaStream_t waiter, cudaStream_t on)
 {
@@ -77,41 +14,6 @@ done:
     return status;
 }
 
-static bg_status classify(const bg_capture *capture, cudaStream_t stream, bg__stream_kind *kind)
-{
-    enum cudaStreamCaptureStatus mine, its;
-    unsigned long long my_id = 0, its_id = 0;
-    bg_status status = BG_OK;
-
-    *kind = BG__OUTSIDE;
-    if (stream == NULL || stream == cudaStreamLegacy)
-        return BG_OK;
-    BG__TRY_CUDA(cudaStreamGetCaptureInfo(stream, &its, &its_id, NULL, NULL, NULL, NULL));
-    if (its == cudaStreamCaptureStatusNone)
-        goto done;
-    BG__TRY_CUDA(cudaStreamGetCaptureInfo(capture->origin, &mine, &my_id, NULL, NULL, NULL, NULL));
-    *kind = its_id == my_id ? BG__FORKED : BG__FOREIGN;
-done:
-    return status;
-}
-
-bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind)
-{
-    bg_status status = BG_OK;
-
-    *kind = BG__FORKED;
-    if (bg__capture_has(capture, stream))
-        return BG_OK;
-    if (stream != NULL && bg__captured_has(stream))
-        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture");
-    bg__pending_note();
-    BG__TRY(classify(capture, stream, kind));
-    if (*kind == BG__FORKED)
-        BG__TRY(bg__capture_add_member(capture, stream, site));
-done:
-    return status;
-}
-
 /* on is the capture's. */
 static bg_status wait_in_capture(bg_capture *capture, cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
@@ -120,7 +22,7 @@ static bg_status wait_in_capture(bg_capture *capture, cudaStream_t waiter, cudaS
 
     if (!bg__capture_has(capture, waiter))
         BG__TRY(bg__capture_add_member(capture, waiter, site));
-    event = find(capture, on == capture->origin ? waiter : on)->event;
+    event = bg__member_find(capture, on == capture->origin ? waiter : on)->event;
     BG__TRY_CUDA(cudaEventRecord(event, on));
     BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
 done:

@@ -49,7 +49,7 @@ plant wait-dropped $capture/streams.c \
     '/^static bg_status wait_in_capture/,/^}/s/^( *)if \(!bg__capture_has/\1if (bg__capture_has(capture, waiter) \&\& waiter != capture->origin)\n\1    return BG_OK;\n&/'
 plant not-forked-again $capture/segment.c \
     '/^static bg_status fork_members/,/^}/s/for \(int i = 0;/for (int i = 1;/'
-plant event-wait-dropped $capture/events.c \
+plant event-wait-dropped $capture/event_calls.c \
     's/^( *)BG__TRY\(wait_step\(capture, entry->event.*/\1(void)wait_step;/'
 plant event-record-dropped $capture/events.c \
     's/^( *)BG__TRY\(bg__graph_insert_event\(graph, call_step.*/\1(void)call_step, (void)graph;/'

@@ -1,0 +1,286 @@
+/* What the program asks of events: record, wait, destroy. What each means in a capture: events.c. */
+#include "capture/capture.h"
+
+/* ---- record ---- */
+
+/* The program is about to give the event another meaning, or none. What the segment waits for must be over then. */
+static bg_status finish_awaited(const bg_capture *capture, cudaEvent_t event)
+{
+    const bg__event *entry = bg__event_find(capture, event);
+    bg__relaxed relaxed;
+    cudaError_t error;
+    bg_status status;
+
+    if (entry == NULL || !capture->open || !bg__event_is_awaited(capture, entry))
+        return BG_OK;
+    BG__TRY(bg__relax_begin(&relaxed));
+    error = cudaEventSynchronize(event);
+    bg__relax_end(relaxed);
+    if (error != cudaSuccess)
+        status = bg__fail_cuda(error, "cudaEventSynchronize");
+done:
+    return status;
+}
+
+static bg_status check_threads(cudaStream_t stream)
+{
+    if (stream != NULL && bg__captured_has(stream))
+        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture; call it there");
+    return BG_OK;
+}
+
+static bg_status record(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, unsigned flags,
+                        const bg_site *site)
+{
+    bg__stream_kind kind = BG__OUTSIDE;
+    bg_status status;
+
+    if (capture != NULL && !capture->in_body)
+        BG__TRY(bg__capture_claim(capture, stream, site, &kind));
+    else
+        BG__TRY(check_threads(stream));
+    if (capture != NULL) {
+        BG__TRY(bg__event_reserve(capture));
+        BG__TRY(finish_awaited(capture, event));
+    }
+    BG__TRY_CUDA(cudaEventRecordWithFlags(event, stream, flags));
+    if (capture == NULL || (flags & cudaEventRecordExternal) != 0)
+        goto done;
+    if (capture->in_body || kind == BG__FORKED)
+        bg__event_note(capture, event, site);
+    else
+        bg__event_forget(capture, event);
+done:
+    return status;
+}
+
+/* The thread's capture, or NULL. */
+static bg_capture *capture_here(void)
+{
+    bg__pending_note();
+    return bg__live_mine();
+}
+
+/* A body's failures are the body's to handle, in a replay beside the capture too. */
+static bg_capture *failing(bg_capture *capture)
+{
+    return capture != NULL && capture->in_body ? NULL : bg__live_here();
+}
+
+bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned flags, const bg_site *site)
+{
+    bg_capture *capture = capture_here();
+    bg_status status;
+
+    if (bg__stream_call_refused(failing(capture), &status))
+        return status;
+    if (event == NULL)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "event is NULL; create it first");
+    else if ((flags & ~(unsigned)cudaEventRecordExternal) != 0)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "flags is %#x; allowed are cudaEventRecordDefault and cudaEventRecordExternal", flags);
+    else
+        status = record(capture, event, stream, flags, site);
+    return bg__stream_call_end(failing(capture), status, "bg_event_record", site);
+}
+
+/* ---- waits outside the graphs ---- */
+
+/* An event of another thread's capture would draw the stream into it. */
+static bg_status wait_plain(cudaStream_t waiter, cudaEvent_t event, unsigned flags)
+{
+    enum cudaStreamCaptureStatus before = cudaStreamCaptureStatusNone, after = cudaStreamCaptureStatusNone;
+    bool watched = bg__captured_any() && waiter != NULL && waiter != cudaStreamLegacy;
+    bg_status status;
+
+    BG__TRY(check_threads(waiter));
+    if (watched)
+        BG__TRY_CUDA(cudaStreamIsCapturing(waiter, &before));
+    BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, flags));
+    if (watched)
+        BG__TRY_CUDA(cudaStreamIsCapturing(waiter, &after));
+    if (before == cudaStreamCaptureStatusNone && after != cudaStreamCaptureStatusNone)
+        status =
+            bg__fail(BG_ERROR_WRONG_THREAD,
+                     "the event was recorded in another thread's capture, which the stream has now joined; wait on "
+                     "it in that thread, or when that capture has ended");
+done:
+    return status;
+}
+
+static bg_status wait_in_body(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, unsigned flags)
+{
+    bg__event *entry = bg__event_find(capture, event);
+    bg_status status = BG_OK;
+
+    if (entry != NULL && !entry->in_body && !entry->real)
+        BG__TRY(bg__event_record_before_call(capture, entry));
+    BG__TRY(wait_plain(waiter, event, flags));
+done:
+    return status;
+}
+
+/* ---- waits in a segment ---- */
+
+static bg_status wait_step(bg_capture *capture, cudaEvent_t event, const bg_site *site)
+{
+    return bg__graph_insert_event(capture->graph, capture->graph->step_count, BG__WAIT, event, site);
+}
+
+static bg_status wait_for_body(bg_capture *capture, bg__event *entry)
+{
+    bg_status status = BG_OK;
+
+    if (entry->waited_in == capture->opened)
+        return BG_OK;
+    BG__TRY(wait_step(capture, entry->event, &entry->site));
+    entry->waited_in = capture->opened;
+done:
+    return status;
+}
+
+static bg_status frontier_size(cudaStream_t stream, size_t *count)
+{
+    enum cudaStreamCaptureStatus capturing;
+    bg_status status = BG_OK;
+    *count = 0;
+    BG__TRY_CUDA(cudaStreamGetCaptureInfo(stream, &capturing, NULL, NULL, NULL, NULL, count));
+done:
+    return status;
+}
+
+/* An event that was not recorded through this library, if at all. CUDA refuses those of work outside. Where a body did
+ * not run at capture, an event without a record may be one that it records in replays. */
+static bg_status wait_for_unknown(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, const bg_site *site)
+{
+    bg_status status;
+    size_t before, after;
+    cudaError_t error;
+
+    BG__TRY(frontier_size(waiter, &before));
+    error = cudaStreamWaitEvent(waiter, event, 0);
+    if (error == cudaErrorStreamCaptureIsolation) {
+        status = bg__fail_cuda(error, "cudaStreamWaitEvent");
+        bg__fail_where("a stream of the capture would wait on an event that was recorded outside it; order that work "
+                       "before bg_capture_begin, or wait for it in an eager op");
+        goto done;
+    }
+    if (error == cudaErrorInvalidValue) {
+        status = bg__fail_cuda(error, "cudaStreamWaitEvent");
+        bg__fail_where("the event's last record lies in a capture or segment that has ended; record it with "
+                       "bg_event_record or include breakgraph/hooks.h, so that breaks know of it");
+        goto done;
+    }
+    BG__TRY_CUDA(error);
+    if (capture->unseen_body) {
+        BG__TRY(frontier_size(waiter, &after));
+        if (before == after)
+            BG__TRY(wait_step(capture, event, site != NULL ? site : &(bg_site){NULL, 0}));
+    }
+done:
+    return status;
+}
+
+static bg_status wait_of_member(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, const bg_site *site)
+{
+    bg__event *entry = bg__event_find(capture, event);
+    bg_status status = BG_OK;
+
+    if (entry == NULL)
+        BG__TRY(wait_for_unknown(capture, waiter, event, site));
+    else if (entry->in_body)
+        BG__TRY(wait_for_body(capture, entry));
+    else if (entry->segment == capture->opened) {
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
+        entry->taken_up = true;
+    }
+done:
+    return status;
+}
+
+/* An event of a segment pulls the stream in. */
+static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, const bg_site *site)
+{
+    bg__event *entry = bg__event_find(capture, event);
+    bg__stream_kind kind;
+    bg_status status;
+
+    if (entry == NULL || entry->in_body) {
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
+        BG__TRY(bg__capture_claim(capture, waiter, site, &kind)); /* a bare record in this segment pulls it in, too */
+        if (kind == BG__FOREIGN)
+            status = bg__fail(BG_ERROR_WRONG_THREAD, "the event was recorded in another capture, which the stream has "
+                                                     "now joined; wait on it when that capture has ended");
+    } else if (waiter == NULL || waiter == cudaStreamLegacy) {
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the legacy stream cannot wait for work of a capture; create a "
+                                                     "stream and use that");
+    } else {
+        bool fresh = entry->segment == capture->opened;
+        BG__TRY(bg__capture_add_member(capture, waiter, site));
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, fresh ? event : capture->event, 0));
+        entry->taken_up |= fresh;
+    }
+done:
+    return status;
+}
+
+static bg_status wait_beside_capture(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, unsigned flags,
+                                     const bg_site *site)
+{
+    bg__stream_kind kind;
+    bg_status status;
+
+    BG__TRY(bg__capture_claim(capture, waiter, site, &kind));
+    if ((flags & cudaEventWaitExternal) != 0)
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, flags));
+    else if (kind == BG__FORKED)
+        BG__TRY(wait_of_member(capture, waiter, event, site));
+    else if (kind == BG__OUTSIDE)
+        BG__TRY(wait_of_outsider(capture, waiter, event, site));
+    else if (bg__event_find(capture, event) != NULL)
+        status = bg__fail(BG_ERROR_FOREIGN_CAPTURE, "the stream is captured by a capture that breakgraph did not "
+                                                    "begin, and the event belongs to this one");
+    else
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
+done:
+    return status;
+}
+
+bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site)
+{
+    bg_capture *capture = capture_here();
+    bg_status status;
+
+    if (bg__stream_call_refused(failing(capture), &status))
+        return status;
+    if (event == NULL)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "event is NULL; create it first");
+    else if ((flags & ~(unsigned)cudaEventWaitExternal) != 0)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "flags is %#x; allowed are cudaEventWaitDefault and cudaEventWaitExternal", flags);
+    else if (capture == NULL)
+        status = wait_plain(waiter, event, flags);
+    else if (capture->in_body)
+        status = wait_in_body(capture, waiter, event, flags);
+    else
+        status = wait_beside_capture(capture, waiter, event, flags, site);
+    return bg__stream_call_end(failing(capture), status, "bg_stream_wait_event", site);
+}
+
+/* ---- destroy ---- */
+
+bg_status bg_event_destroy(cudaEvent_t event)
+{
+    bg_capture *capture = capture_here();
+    bg_status status = BG_OK;
+
+    BG__NEED(event);
+    if (capture != NULL) {
+        BG__TRY(finish_awaited(capture, event));
+        bg__event_forget(capture, event);
+        bg__graph_remove_event(capture->graph, event);
+    }
+    BG__TRY_CUDA(cudaEventDestroy(event));
+done:
+    return status;
+}

@@ -1,0 +1,87 @@
+/* How a capture fails, and how all that it holds is given back. */
+#include "capture/capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void bg__capture_dispose(bg_capture *capture)
+{
+    if (capture == NULL)
+        return;
+    bg__live_remove(capture);
+    bg__segment_discard(capture);
+    bg__capture_part(capture, capture->status != BG_OK ? capture->message : bg_last_error());
+    bg__ignore(bg__capture_leave_pool(capture));
+    bg__events_free(capture);
+    for (int i = 0; i < capture->member_count; i++)
+        BG__RELEASE(cudaEventDestroy(capture->members[i].event));
+    if (capture->event != NULL)
+        BG__RELEASE(cudaEventDestroy(capture->event));
+    if (capture->thread == bg__thread_id() && bg__thread_self()->phase == BG_PHASE_CAPTURE)
+        bg__thread_self()->phase = BG_PHASE_PLAIN;
+    bg__workers_stop(capture->workers);
+    bg__survey_free(capture->survey);
+    bg__marks_free(capture->marks);
+    bg__state_free(&capture->state);
+    bg__override_free(capture->override);
+    bg_graph_destroy(capture->graph);
+    free(capture->members);
+    free(capture);
+}
+
+void bg__capture_note_failure(bg_capture *capture, bg_status status)
+{
+    if (capture->status != BG_OK)
+        return;
+    capture->status = status;
+    snprintf(capture->message, sizeof capture->message, "%s", bg_last_error());
+}
+
+bg_status bg__capture_fail(bg_capture *capture, bg_status status)
+{
+    bg__capture_note_failure(capture, status);
+    bg__capture_part(capture, capture->message); /* the others wait */
+    if (!capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
+        bg__warn("%s: after the failure the stream could not be captured again; what the program launches before "
+                 "bg_capture_end runs",
+                 capture->graph->name);
+    bg__fail_restore(capture->message);
+    return capture->status;
+}
+
+void bg__capture_throw_away(bg_capture *capture)
+{
+    bg__segment_discard(capture);
+    bg__capture_part(capture, capture->status != BG_OK ? capture->message : "it was aborted");
+    if (bg__state_restore(&capture->state, capture->origin) != BG_OK)
+        bg__warn("options.state could not be restored: %s", bg_last_error());
+    bg__capture_dispose(capture);
+}
+
+void bg__capture_enter(bg_capture *capture)
+{
+    capture->depth++;
+}
+
+bg_status bg__capture_leave(bg_capture *capture, bg_status status)
+{
+    capture->depth--;
+    if (!capture->aborted)
+        return status;
+    if (capture->depth == 0)
+        bg__capture_throw_away(capture);
+    return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture was ended inside one of its own calls");
+}
+
+bg_status bg__capture_check(const bg_capture *capture)
+{
+    if (capture->aborted)
+        return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture has been ended; return to where it began");
+    if (capture->status != BG_OK) {
+        bg__fail_restore(capture->message);
+        return capture->status;
+    }
+    if (!capture->open)
+        return bg__fail(BG_ERROR_BUSY, "options.barrier must not call ops, break or wait on streams of the capture");
+    return BG_OK;
+}
