@@ -21,8 +21,8 @@ static bg_status mark_own(bg_graph *graph, cudaGraphNode_t node)
     if (type != cudaGraphNodeTypeMemAlloc)
         goto done;
     BG__TRY_CUDA(cudaGraphMemAllocNodeGetParams(node, &params));
-    for (int i = 0; i < graph->noted.owner_count; i++) {
-        bg__noted_owner *owner = &graph->noted.owners[i];
+    for (int i = 0; i < bg__graph_noted(graph)->owner_count; i++) {
+        bg__noted_owner *owner = &bg__graph_noted(graph)->owners[i];
         owner->own |= owner->level == BG__DRIVER && (uintptr_t)params.dptr - owner->owner.base < owner->owner.bytes;
     }
 done:
@@ -35,14 +35,14 @@ bg_status bg__addresses_find_own(bg_graph *graph)
     bg_status status = BG_OK;
     size_t count, most = 0;
 
-    for (int s = 0; s < graph->segment_count; s++)
-        most = graph->segments[s].nodes > most ? graph->segments[s].nodes : most;
+    for (int s = 0; s < bg__graph_segment_count(graph); s++)
+        most = bg__graph_segment(graph, s)->nodes > most ? bg__graph_segment(graph, s)->nodes : most;
     nodes = calloc(most + 1, sizeof *nodes);
     if (nodes == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", most);
-    for (int s = 0; s < graph->segment_count; s++) {
-        count = graph->segments[s].nodes;
-        BG__TRY_CUDA(cudaGraphGetNodes(graph->segments[s].graph, nodes, &count));
+    for (int s = 0; s < bg__graph_segment_count(graph); s++) {
+        count = bg__graph_segment(graph, s)->nodes;
+        BG__TRY_CUDA(cudaGraphGetNodes(bg__graph_segment(graph, s)->graph, nodes, &count));
         for (size_t i = 0; i < count; i++)
             BG__TRY(mark_own(graph, nodes[i]));
     }
@@ -77,23 +77,12 @@ done:
     return status;
 }
 
-/* What the next replay of an eager call gets in place of the tensor that was noted; NULL: that one. */
-static const bg_tensor *replaced(const bg__note *note)
-{
-    const bg_tensor *present;
-    if (note->eager == NULL || !note->eager->exposed)
-        return NULL;
-    present = (const void *)((const char *)note->eager->args + note->offset);
-    return (uintptr_t)present->data == note->address - note->before ? NULL : present;
-}
-
 static bool any_replaced(const bg_graph *graph)
 {
-    const bg__eager *eager = graph->eagers;
-    while (eager != NULL && !eager->exposed)
-        eager = eager->previous;
-    for (int i = 0; eager != NULL && i < graph->noted.count; i++)
-        if (replaced(&graph->noted.list[i]) != NULL)
+    const bg__noted *noted = bg__graph_noted(graph);
+    bool exposed = bg__graph_is_exposed(graph);
+    for (int i = 0; exposed && i < noted->count; i++)
+        if (bg__note_replacement(&noted->list[i]) != NULL)
             return true;
     return false;
 }
@@ -101,7 +90,7 @@ static bool any_replaced(const bg_graph *graph)
 /* The two inner levels tell when anything of theirs changes; the driver is asked each time. */
 bg_status bg__addresses_are_same(bg_graph *graph, bool *same)
 {
-    bg__noted *noted = &graph->noted;
+    bg__noted *noted = bg__graph_noted(graph);
     const bg__noted_order *drivers = &noted->order[BG__DRIVER];
     uint64_t version = bg__ledger_version();
     bg_status status = BG_OK;
@@ -141,7 +130,7 @@ typedef struct change {
 static void add(const bg_graph *graph, bg_report *report, const bg__note *note, const bg__owner *old, const change *c)
 {
     char where[160], was[200], is[200] = "";
-    unsigned long long replays = graph->replays;
+    unsigned long long replays = bg__graph_replays(graph);
 
     if (c->now.kind != BG__OWNER_NONE)
         bg__owner_text(&c->now, is, sizeof is);
@@ -224,7 +213,7 @@ static void add_out_of_range(const bg_graph *graph, const bg__noted *noted, bg_r
                    "%s: of its %zu bytes at %p the last %zu lie beyond %s (replays since the capture: %llu)",
                    bg__note_text(note, where, sizeof where), note->before + note->bytes + note->beyond,
                    (void *)(note->address - note->before), note->beyond, bg__owner_text(owner, in, sizeof in),
-                   (unsigned long long)graph->replays);
+                   (unsigned long long)bg__graph_replays(graph));
 }
 
 /* Against the present: what was set with bg_graph_args. */
@@ -249,7 +238,7 @@ static bg_status check_present(const bg_graph *graph, bg_report *report, const b
             c = (change){.kind = "freed", .what = "bg_graph_args set it to an address where nothing is allocated"};
         add_out_of_range(graph, &now, report, &now.list[i]);
         for (int level = BG__REGISTERED; level < BG__LEVELS && c.kind != NULL; level++) {
-            const bg__owner *old = owner_of(&graph->noted, note, level);
+            const bg__owner *old = owner_of(bg__graph_noted(graph), note, level);
             if (old == NULL)
                 continue;
             add(graph, report, &now.list[i], old, &c);
@@ -263,14 +252,14 @@ done:
 
 static bg_status check_note(const bg_graph *graph, bg_report *report, const bg__note *note, const bool *same)
 {
-    const bg_tensor *present = replaced(note);
+    const bg_tensor *present = bg__note_replacement(note);
     bg_status status = BG_OK;
 
     if (present != NULL)
         return note->before == 0 ? check_present(graph, report, note, present) : BG_OK;
-    add_out_of_range(graph, &graph->noted, report, note);
+    add_out_of_range(graph, bg__graph_noted(graph), report, note);
     for (int level = BG__REGISTERED; level < BG__LEVELS; level++) {
-        const bg__owner *old = owner_of(&graph->noted, note, level);
+        const bg__owner *old = owner_of(bg__graph_noted(graph), note, level);
         change c = {.kind = NULL};
         if (old == NULL || same[note->owners[level]])
             continue;
@@ -286,7 +275,7 @@ done:
 
 bg_status bg__check_addresses(bg_graph *graph, bg_report *report)
 {
-    bg__noted *noted = &graph->noted;
+    bg__noted *noted = bg__graph_noted(graph);
     bool *same = calloc((size_t)noted->owner_count + 1, sizeof *same);
     bool all = true;
     bg_status status = BG_OK;

@@ -11,8 +11,8 @@ static bg_status check_nodes(bg_graph *graph, bg_report *report)
     bg_status status;
 
     BG__TRY(bg__addresses_find_own(graph));
-    for (int i = 0; i < graph->noted.owner_count; i++) {
-        const bg__noted_owner *noted = &graph->noted.owners[i];
+    for (int i = 0; i < bg__graph_noted(graph)->owner_count; i++) {
+        const bg__noted_owner *noted = &bg__graph_noted(graph)->owners[i];
         bg__allocation allocation = {noted->owner.base, noted->owner.bytes, noted->owner.generation};
         if (noted->level == BG__DRIVER && !noted->own)
             BG__TRY(bg__nodes_expect(graph, &allocation));
@@ -43,7 +43,7 @@ bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_check: what is %#x; it is made of BG_CHECK_ bits, %#x are all",
                         what, (unsigned)BG_CHECK_ALL);
     bg__pending_note();
-    BG__TRY(bg__report_create(&report, "check", graph->name));
+    BG__TRY(bg__report_create(&report, "check", bg__graph_name(graph)));
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if ((what & checks[i].bit) != 0)
             BG__TRY(checks[i].run(graph, report));
@@ -69,8 +69,8 @@ static bg_status fail_with(const bg_graph *graph, const bg_report *report)
                  finding.file[0] ? finding.file : "unknown file", finding.line);
     if (bg_report_count(report) > 1)
         snprintf(more, sizeof more, " (and %d more)", bg_report_count(report) - 1);
-    status = bg__fail(BG_ERROR_STALE_ADDRESS, "bg_replay: graph %s, %s[%s] %s; %s%s", graph->name, place, finding.kind,
-                      finding.message, finding.advice, more);
+    status = bg__fail(BG_ERROR_STALE_ADDRESS, "bg_replay: graph %s, %s[%s] %s; %s%s", bg__graph_name(graph), place,
+                      finding.kind, finding.message, finding.advice, more);
 done:
     return status;
 }
@@ -84,7 +84,7 @@ bg_status bg__check_replay(bg_graph *graph)
     BG__TRY(bg__addresses_are_same(graph, &same));
     if (same)
         return BG_OK;
-    BG__TRY(bg__report_create(&report, "check", graph->name));
+    BG__TRY(bg__report_create(&report, "check", bg__graph_name(graph)));
     BG__TRY(bg__check_addresses(graph, report));
     if (bg_report_count(report) > 0) {
         bg__record_report(report);

@@ -40,7 +40,7 @@ bg_status bg__check_absent(bg_graph *graph, bg_report *report)
     bg_status status = BG_OK;
     const bg__call *parent = NULL; /* the last one that was reported: those in its body go without saying */
 
-    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         bg__field_tensor output;
         bool any, inside = false;
         for (const bg__call *at = call->parent; at != NULL && parent != NULL && !inside; at = at->parent)

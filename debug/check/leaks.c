@@ -57,7 +57,7 @@ static bool may_run(const bg__call *call)
 static bg_status ignore(search *s)
 {
     bg_status status = BG_OK;
-    for (const bg__call *call = bg__call_next(&s->graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
         const void *args = may_run(call) ? bg__poison_args(s->graph, call) : NULL;
         bg__field_tensor t = {0};
         for (int i = 0; i < call->own.count; i++) {
@@ -100,7 +100,7 @@ done:
 static bg_status list_outputs(search *s)
 {
     bg_status status = BG_OK;
-    for (const bg__call *call = bg__call_next(&s->graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
         bg__field_tensor t = {0};
         while (!call->eager && call->kept != NULL && bg__field_tensor_next(call->op, call->kept, &t))
             if (t.output)
@@ -236,7 +236,7 @@ static bg_status find_gone(search *s)
     bg_report *report = NULL;
     bg_status status;
 
-    BG__TRY(bg__report_create(&report, "check", s->graph->name));
+    BG__TRY(bg__report_create(&report, "check", bg__graph_name(s->graph)));
     BG__TRY(bg__check_addresses(s->graph, report));
     for (int i = 0; i < bg_report_count(report); i++) {
         uintptr_t address;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/graph/tools.h"
 #include "debug/report/report.h"
 
 /* ---- words ---- */
@@ -81,24 +82,17 @@ done:
 
 /* ---- what a graph is known to use ---- */
 
-static void free_notes(void *notes)
-{
-    bg__allocations_free(notes);
-    free(notes);
-}
-
 static bg_status notes_of(bg_graph *graph, bg__allocations **notes)
 {
-    bg_status status = BG_OK;
-    if (graph->notes == NULL) {
-        bg__allocations *made = calloc(1, sizeof *made);
-        if (made == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the addresses of %s", graph->name);
-        graph->notes = made;
-        graph->free_notes = free_notes;
-        BG__TRY(bg__allocations_init(made));
-    }
-    *notes = graph->notes;
+    bg__tools *tools;
+    bg_status status;
+
+    BG__TRY(bg__tools_get(graph, &tools));
+    if (tools->used == NULL)
+        tools->used = calloc(1, sizeof *tools->used);
+    if (tools->used == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the addresses of %s", bg__graph_name(graph));
+    *notes = tools->used;
     if ((*notes)->get == NULL)
         BG__TRY(bg__allocations_init(*notes));
 done:

@@ -34,13 +34,13 @@ static void check_pair(const bg_graph *graph, bg_report *report, const bg__note 
                    "%s and %s share %zu bytes at %p, where the op writes%s (replays since the capture: %llu)",
                    bg__note_text(a, one, sizeof one), bg__note_text(b, other, sizeof other),
                    (a_end < b_end ? a_end : b_end) - begin, (void *)begin, both ? " both" : "",
-                   (unsigned long long)graph->replays);
+                   (unsigned long long)bg__graph_replays(graph));
 }
 
 /* A call's notes lie one after the other. */
 static void check_calls(const bg_graph *graph, bg_report *report)
 {
-    const bg__noted *noted = &graph->noted;
+    const bg__noted *noted = bg__graph_noted(graph);
     for (int i = 0; i < noted->count; i++)
         for (int k = i + 1; k < noted->count && noted->list[i].call != NULL; k++) {
             const bg__note *a = &noted->list[i], *b = &noted->list[k];
@@ -82,7 +82,7 @@ static void check_blocks(const bg_graph *graph, bg_report *report, const held *l
                            "since the capture: %llu)",
                            block_name(&list[i]), list[i].call->op->name, list[i].block->bytes, list[i].block->ptr,
                            block_name(&list[k]), list[k].call->name, list[k].block->bytes, list[k].block->ptr,
-                           (unsigned long long)graph->replays);
+                           (unsigned long long)bg__graph_replays(graph));
         }
     }
 }
@@ -104,7 +104,7 @@ static const bg__owner *block_of(const bg__noted *noted, const held *h)
 /* Another call's tensor in the memory of a bridge, by another block: the pool has given it away. */
 static void check_tensors(const bg_graph *graph, bg_report *report, const held *bridge)
 {
-    const bg__noted *noted = &graph->noted;
+    const bg__noted *noted = bg__graph_noted(graph);
     const bg__owner *mine = block_of(noted, bridge);
     uintptr_t begin = (uintptr_t)bridge->block->ptr, end = begin + bridge->block->bytes;
     char where[160], is[200], was[200];
@@ -121,7 +121,7 @@ static void check_tensors(const bg_graph *graph, bg_report *report, const held *
                        "since the capture: %llu)",
                        bg__note_text(note, where, sizeof where), note->bytes, (void *)note->address,
                        bg__owner_text(other, is, sizeof is), bridge->call->name, bg__owner_text(mine, was, sizeof was),
-                       (unsigned long long)graph->replays);
+                       (unsigned long long)bg__graph_replays(graph));
     }
 }
 
@@ -131,12 +131,12 @@ bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
     held *list;
 
     check_calls(graph, report);
-    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         count += call->own.count;
     list = calloc((size_t)count + 1, sizeof *list);
     if (list == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to check %d buffers", count);
-    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         for (int i = 0; i < call->own.count; i++)
             list[at++] = (held){call, &call->own.blocks[i]};
     qsort(list, (size_t)count, sizeof *list, by_address);

@@ -111,7 +111,7 @@ done:
 static const bg__call *find_writer(const bg_graph *graph, uintptr_t address, bg__field_tensor *field)
 {
     const bg__call *found = NULL;
-    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         const void *args = bg__poison_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
@@ -258,7 +258,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     if (stream == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_check_poison: stream is NULL; create a stream and use that");
     BG__TRY(check_outputs(outputs, count));
-    BG__TRY(bg__report_create(&poison.report, "poison", graph->name));
+    BG__TRY(bg__report_create(&poison.report, "poison", bg__graph_name(graph)));
     bytes = calloc(count + 1, sizeof *bytes);
     if (bytes == NULL) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", count);

@@ -90,7 +90,7 @@ static bg_status replay(recording *r, bg__pattern pattern)
 
     r->pattern = pattern;
     r->next = 0;
-    BG__TRY(bg__report_create(&unused, "step", graph->name));
+    BG__TRY(bg__report_create(&unused, "step", bg__graph_name(graph)));
     BG__TRY(bg__poison_prepare(r->poison, pattern));
     BG__TRY(bg__replay_enter(graph, r->poison->stream));
     status = bg__walk(graph, r->poison->stream, &options, unused, &end);
@@ -135,7 +135,7 @@ static const bg__call *find_idle_writer(const recording *r, const bg__call *read
     const bg_graph *graph = r->poison->graph;
     const bg__call *found = NULL;
 
-    for (const bg__call *call = bg__call_next(&graph->root); call != NULL && call != reader;
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL && call != reader;
          call = bg__call_next(call)) {
         const void *args = bg__poison_args(graph, call);
         bg__field_tensor t = {0};

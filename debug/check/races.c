@@ -95,7 +95,7 @@ static bg_status read_segment(search *s, int segment, bool *forks)
     bg__layout *l = &s->layout;
     bg_status status;
 
-    BG__TRY(bg__layout_read(l, s->graph->segments[segment].graph));
+    BG__TRY(bg__layout_read(l, bg__graph_segment(s->graph, segment)->graph));
     *forks = !is_chain(l) && l->count <= NODES_MAX && is_in_order(l);
     if (!*forks)
         goto done;
@@ -217,10 +217,11 @@ bg_status bg__check_races(bg_graph *graph, bg_report *report)
     search s = {.graph = graph, .report = report};
     bg_status status = BG_OK;
 
-    for (int segment = 0; segment < graph->segment_count && graph->root.child != NULL; segment++) {
+    for (int segment = 0; segment < bg__graph_segment_count(graph) && bg__graph_root(graph)->child != NULL; segment++) {
         bool forks;
         BG__TRY(read_segment(&s, segment, &forks));
-        for (const bg__call *call = bg__call_next(&graph->root); call != NULL && forks; call = bg__call_next(call))
+        for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL && forks;
+             call = bg__call_next(call))
             if (is_looked_at(&s, call, segment))
                 BG__TRY(look_at(&s, call));
         clear(&s);

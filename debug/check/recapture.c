@@ -62,7 +62,7 @@ static bg_status capture_pass(bg_graph **graph, const char *name, const bg__twic
 /* Calls come right before those in their bodies. */
 static size_t find_parent(const bg__side *side, const bg__call *call)
 {
-    size_t i = call->parent == &side->graph->root ? 0 : side->call_count;
+    size_t i = call->parent == bg__graph_root(side->graph) ? 0 : side->call_count;
     while (i-- > 1)
         if (side->calls[i].call == call->parent)
             return i;
@@ -73,13 +73,13 @@ static bg_status list_calls(bg__side *side)
 {
     size_t count = 1;
 
-    for (const bg__call *call = bg__call_next(&side->graph->root); call != NULL; call = bg__call_next(call))
+    for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call))
         count++;
     side->calls = calloc(count, sizeof *side->calls);
     if (side->calls == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
     side->calls[side->call_count++].pair = 0;
-    for (const bg__call *call = bg__call_next(&side->graph->root); call != NULL; call = bg__call_next(call))
+    for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call))
         side->calls[side->call_count++] = (bg__side_call){
             .call = call, .args = bg__poison_args(side->graph, call), .parent = find_parent(side, call), .pair = -1};
     return BG_OK;
@@ -239,15 +239,20 @@ static void report_lone(bg__twice *twice, int which)
 
 static void report_breaks(bg__twice *twice)
 {
-    const bg_graph *a = twice->side[0].graph, *b = twice->side[1].graph;
-    if (twice->flow_differs || (a->segment_count == b->segment_count && a->breaks == b->breaks))
+    int segments[2], breaks[2];
+
+    for (int i = 0; i < 2; i++) {
+        segments[i] = bg__graph_segment_count(twice->side[i].graph);
+        breaks[i] = bg__graph_get_facts(twice->side[i].graph).breaks;
+    }
+    if (twice->flow_differs || (segments[0] == segments[1] && breaks[0] == breaks[1]))
         return;
     twice->flow_differs = true;
     bg__report_add(twice->report, "frozen-control-flow", BG_FAULT, NULL, NULL,
                    "break in the same places in each pass, or capture one graph for each case",
                    "the pass has %d segment%s and %d break%s in the first capture, %d and %d in the second",
-                   a->segment_count, a->segment_count == 1 ? "" : "s", a->breaks, a->breaks == 1 ? "" : "s",
-                   b->segment_count, b->breaks);
+                   segments[0], segments[0] == 1 ? "" : "s", breaks[0], breaks[0] == 1 ? "" : "s", segments[1],
+                   breaks[1]);
 }
 
 bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user), bg_report **report)

@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_LAYOUT_H
 #define BG_DEBUG_LAYOUT_H
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 
 /* A graph's nodes in the order of their making, and its edges. Starts zeroed. */
 typedef struct bg__layout {

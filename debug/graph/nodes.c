@@ -218,13 +218,10 @@ static bg_status add(bg__nodes *nodes, const bg__node *node, size_t *index)
 /* The node of an eager call's output, which the call made that replays run, not the one that captured it. */
 static void find_writeback(const bg_graph *graph, bg__node *node)
 {
-    const bg__fold *fold;
-    for (const bg__eager *eager = graph->eagers; eager != NULL && !node->writeback; eager = eager->previous) {
-        if (!bg__writeback_is(eager, node->handle, &fold))
-            continue;
-        node->writeback = true;
-        node->call = eager->call;
-    }
+    bg__writeback found;
+    node->writeback = bg__graph_find_writeback(graph, node->handle, &found);
+    if (node->writeback)
+        node->call = found.call;
 }
 
 /* As deep as the program nests child graphs. */
@@ -261,7 +258,7 @@ done:
  * break in it goes on in later segments. */
 static void find_owners(const bg_graph *graph, int segment, const bg__call **owners, size_t count)
 {
-    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         size_t from, end;
         if (call->eager || call->first_node < 0 || call->end_node < 0 || call->segment > segment ||
             call->end_segment < segment)
@@ -275,7 +272,7 @@ static void find_owners(const bg_graph *graph, int segment, const bg__call **own
 
 static bg_status visit_segment(walk *w)
 {
-    const bg__segment *segment = &w->graph->segments[w->segment];
+    const bg__segment *segment = bg__graph_segment(w->graph, w->segment);
     size_t count = 0;
     bg_status status = BG_OK;
 
@@ -300,11 +297,11 @@ bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes)
 
     *nodes = (bg__nodes){NULL, 0, 0, NULL};
     BG__TRY(load(&w.driver));
-    for (; w.segment < graph->segment_count; w.segment++)
+    for (; w.segment < bg__graph_segment_count(graph); w.segment++)
         BG__TRY(visit_segment(&w));
 done:
     if (status != BG_OK)
-        bg__fail_where("the nodes of %s", graph->name);
+        bg__fail_where("the nodes of %s", bg__graph_name(graph));
     return status;
 }
 

@@ -4,7 +4,7 @@
 
 #include <cuda.h>
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 
 /* A kernel that some node launches. */
 typedef struct bg__kernel {

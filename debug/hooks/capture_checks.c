@@ -64,6 +64,6 @@ void bg__env_check_poison(bg_graph *graph, cudaStream_t stream)
     bg_report *report = NULL;
     bg_status status = check_poison(graph, stream, &report);
 
-    tell("poison", graph->name, status, report);
+    tell("poison", bg__graph_name(graph), status, report);
     bg__fail_unhide(hidden);
 }

@@ -20,7 +20,7 @@ static bg_status draw_segment(const bg_graph *graph, const char *directory, unsi
     char name[64], *path = NULL;
     bg_status status;
 
-    snprintf(name, sizeof name, "%s", graph->name);
+    snprintf(name, sizeof name, "%s", bg__graph_name(graph));
     file_name(name);
     if (asprintf(&path, "%s/%s-%ld-%lu-%d.dot", directory, name, (long)getpid(), number, segment) < 0)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
@@ -41,7 +41,7 @@ void bg__draw_graph(const bg_graph *graph)
         return;
     hidden = bg__fail_hide();
     number = atomic_fetch_add(&graphs, 1) + 1;
-    for (int i = 0; i < graph->segment_count && status == BG_OK; i++)
+    for (int i = 0; i < bg__graph_segment_count(graph) && status == BG_OK; i++)
         status = draw_segment(graph, directory, number, i);
     if (status != BG_OK)
         bg__warn("BG_DOT: %s", bg_last_error());

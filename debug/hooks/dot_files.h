@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_DOT_FILES_H
 #define BG_DEBUG_DOT_FILES_H
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 
 /* Writes DIR/NAME-PID-N-SEGMENT.dot; what cannot be written leaves a line on standard error. */
 void bg__draw_graph(const bg_graph *graph);

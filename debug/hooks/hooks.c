@@ -1,4 +1,5 @@
 /* What captures and replays know of the debugging tools. */
+#include "capture/tools.h"
 #include "capture_checks.h"
 #include "debug/check/check.h"
 #include "replay_tools.h"

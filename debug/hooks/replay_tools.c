@@ -8,6 +8,7 @@
 #include "debug/shadow/shadow.h"
 #include "step_replays.h"
 #include "debug/trace/trace.h"
+#include "debug/graph/tools.h"
 
 /* Of the first graph of this process, its first replay. */
 static const char *take_trace(void)
@@ -21,7 +22,29 @@ static const char *take_trace(void)
 
 static bool stays_diverted(const bg_graph *graph)
 {
-    return graph->stepping != NULL || graph->shadowing != NULL || bg__watch_is_wanted(graph);
+    const bg__tools *tools = bg__tools_find(graph);
+    return bg__watch_is_wanted(graph) || (tools != NULL && (tools->stepping != NULL || tools->shadowing != NULL));
+}
+
+/* Until its first replay. */
+static bool begins_diverted(const bg_graph *graph)
+{
+    const bg__tools *tools = bg__tools_find(graph);
+    return stays_diverted(graph) || (tools != NULL && (tools->trace != NULL || tools->reported));
+}
+
+static bg_status trace_next_replay(bg_graph *graph)
+{
+    const char *path = take_trace();
+    bg__tools *tools;
+    bg_status status = BG_OK;
+
+    if (path == NULL)
+        return BG_OK;
+    BG__TRY(bg__tools_get(graph, &tools));
+    tools->trace = path;
+done:
+    return status;
 }
 
 bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
@@ -30,11 +53,11 @@ bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, co
 
     if (!bg__thread_self()->in_tool) {
         BG__TRY(bg__shadowing_begin(graph, forward, user, options));
-        graph->trace = take_trace();
+        BG__TRY(trace_next_replay(graph));
         bg__record_graph(graph);
         bg__draw_graph(graph);
     }
-    graph->diverted = stays_diverted(graph) || graph->trace != NULL || graph->recorded;
+    bg__graph_divert(graph, begins_diverted(graph));
 done:
     return status;
 }
@@ -42,7 +65,7 @@ done:
 static bg_status replay_steps(bg_graph *graph, cudaStream_t stream)
 {
     bg_status status = BG_OK;
-    for (int i = 0; i < graph->step_count && status == BG_OK; i++)
+    for (int i = 0; i < bg__graph_step_count(graph) && status == BG_OK; i++)
         status = bg__replay_step(graph, i, stream);
     return status;
 }
@@ -64,12 +87,16 @@ static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char 
 
 static bg_status replay(bg_graph *graph, cudaStream_t stream)
 {
-    const char *trace = graph->trace;
+    bg__tools none = {.trace = NULL}, *tools = bg__tools_find(graph);
+    const char *trace;
 
-    graph->trace = NULL;
-    if (graph->stepping != NULL)
+    if (tools == NULL) /* the ranks are told of it, and no more */
+        tools = &none;
+    trace = tools->trace;
+    tools->trace = NULL;
+    if (tools->stepping != NULL)
         return bg__stepping_replay(graph, stream);
-    if (graph->shadowing != NULL) {
+    if (tools->shadowing != NULL) {
         bg_status status = bg__shadowing_replay(graph, stream);
         if (status != BG_OK || trace == NULL || !bg__shadowing_undo(graph))
             return status;
@@ -81,6 +108,7 @@ static bg_status replay(bg_graph *graph, cudaStream_t stream)
 
 bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
 {
+    const bg__tools *tools = bg__tools_find(graph);
     bool entered;
     bg_status status;
 
@@ -88,18 +116,24 @@ bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
     status = replay(graph, stream);
     if (entered)
         bg__watch_leave(graph);
-    if (status == BG_OK && graph->recorded)
+    if (status == BG_OK && tools != NULL && tools->reported)
         bg__record_replay();
     if (status == BG_OK)
-        graph->diverted = stays_diverted(graph);
+        bg__graph_divert(graph, stays_diverted(graph));
 done:
     return status;
 }
 
 void bg__diverted_end(bg_graph *graph)
 {
-    if (graph->recorded)
+    bg__tools *tools = bg__tools_find(graph);
+
+    if (tools->reported)
         bg__record_graph_end(graph);
-    bg__shadowing_end(graph->shadowing);
-    bg__stepping_end(graph->stepping);
+    bg__shadowing_end(tools->shadowing);
+    bg__stepping_end(tools->stepping);
+    if (tools->used != NULL)
+        bg__allocations_free(tools->used);
+    free(tools->used);
+    free(tools);
 }

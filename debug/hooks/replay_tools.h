@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_REPLAY_TOOLS_H
 #define BG_DEBUG_REPLAY_TOOLS_H
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 
 /* As in the table of hooks (capture/tools.h). */
 bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);

@@ -6,6 +6,7 @@
 
 #include "debug/report/process_report.h"
 #include "debug/step/step.h"
+#include "debug/graph/tools.h"
 
 struct bg__stepping {
     char *stop, *directory; /* NULL: none */
@@ -49,8 +50,9 @@ static bg_status read_variable(const char *variable, char **value)
     return *value != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %s", variable);
 }
 
-bg_status bg__stepping_begin(struct bg__stepping **result)
+bg_status bg__stepping_begin(bg_graph *graph)
 {
+    bg__tools *tools;
     struct bg__stepping *stepping = calloc(1, sizeof *stepping);
     bg_status status;
 
@@ -65,7 +67,8 @@ bg_status bg__stepping_begin(struct bg__stepping **result)
             goto done;
         }
     }
-    *result = stepping;
+    BG__TRY(bg__tools_get(graph, &tools));
+    tools->stepping = stepping;
     stepping = NULL;
 done:
     bg__stepping_end(stepping);
@@ -84,11 +87,11 @@ void bg__stepping_end(struct bg__stepping *stepping)
 
 static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
 {
-    const struct bg__stepping *stepping = graph->stepping;
+    const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bg_status status = BG_OK;
     if (stepping->directory == NULL || take_directory(stepping->directory))
         return BG_OK;
-    status = bg__dump_create(dump, stepping->directory, graph->name);
+    status = bg__dump_create(dump, stepping->directory, bg__graph_name(graph));
     if (status != BG_OK)
         bg__fail_where("BG_STEP_DUMP");
     return status;
@@ -96,12 +99,12 @@ static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
 
 static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
 {
-    struct bg__stepping *stepping = graph->stepping;
+    struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bg__walk_options options = {.stop = stepping->stop};
     bg_status status;
 
     if (stepping->report == NULL)
-        BG__TRY(bg__report_create(&stepping->report, "step", graph->name));
+        BG__TRY(bg__report_create(&stepping->report, "step", bg__graph_name(graph)));
     BG__TRY(begin_dump(graph, &options.dump));
     BG__TRY(bg__walk(graph, stream, &options, stepping->report, end));
     if (options.dump != NULL)
@@ -113,7 +116,7 @@ done:
 
 bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
 {
-    struct bg__stepping *stepping = graph->stepping;
+    struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     char hidden = bg__fail_hide();
     bg__walk_end end = {.early = false};
     bg_status status = walk(graph, stream, &end);

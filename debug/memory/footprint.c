@@ -11,12 +11,7 @@ typedef struct reading {
 
 const void *bg__poison_args(const bg_graph *graph, const bg__call *call)
 {
-    if (!call->eager)
-        return call->kept;
-    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
-        if (eager->call == call)
-            return eager->args;
-    return NULL;
+    return bg__graph_call_args(graph, call);
 }
 
 static bg_status read_tensors(reading *r, const bg__call *call, bool leaving)
@@ -71,8 +66,8 @@ static bg_status add_unowned(void *user, void *ptr, size_t bytes)
 static bg_status add_buffers(reading *r)
 {
     bg_status status = BG_OK;
-    for (int i = 0; i < r->graph->noted.count; i++) {
-        const bg__note *note = &r->graph->noted.list[i];
+    for (int i = 0; i < bg__graph_noted(r->graph)->count; i++) {
+        const bg__note *note = &bg__graph_noted(r->graph)->list[i];
         if (note->call == NULL) {
             BG__TRY(bg__spans_add(&r->footprint->all, note->address, note->address + note->bytes));
             BG__TRY(bg__spans_add(&r->footprint->state, note->address, note->address + note->bytes));
@@ -87,9 +82,9 @@ bg_status bg__footprint_take(bg__footprint *f, const bg_graph *graph)
     reading r = {.footprint = f, .graph = graph};
     bg_status status;
 
-    BG__TRY(read_call(&r, &graph->root));
-    if (graph->pool != NULL)
-        BG__TRY(bg__pool_unowned(graph->pool, add_unowned, &r));
+    BG__TRY(read_call(&r, bg__graph_root(graph)));
+    if (bg__graph_get_facts(graph).pool != NULL)
+        BG__TRY(bg__pool_unowned(bg__graph_get_facts(graph).pool, add_unowned, &r));
     BG__TRY(add_buffers(&r));
     for (size_t i = 0; i < r.outputs.count; i++)
         BG__TRY(bg__spans_add_rest(&f->unread, r.outputs.list[i].begin, r.outputs.list[i].end, &f->state));

@@ -38,7 +38,7 @@ static bg_status add(bg__results *r, const bg__call *call, const bg__field_tenso
 bg_status bg__results_take(bg__results *r, const bg_graph *graph)
 {
     bg_status status = BG_OK;
-    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         const void *args = bg__poison_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {

@@ -4,7 +4,7 @@
 
 #include "kernels/library/count.h"
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 
 /* Walks over all tensors of an op's arguments, inputs too. Starts zeroed. */
 typedef struct bg__field_tensor {

@@ -6,9 +6,9 @@
 
 /* ---- steps and calls ---- */
 
-static const char *step_kind(const bg__step *step)
+static const char *step_kind(bg__step_view step)
 {
-    switch (step->kind) {
+    switch (step.kind) {
     case BG__LAUNCH: return "launch";
     case BG__CALL: return "call";
     case BG__FORWARD: return "forward";
@@ -20,15 +20,15 @@ static const char *step_kind(const bg__step *step)
     return "";
 }
 
-static bool add_step(cJSON *list, const bg__step *step)
+static bool add_step(cJSON *list, bg__step_view step)
 {
     cJSON *item = bg__json_add_object(list);
     if (item == NULL || !cJSON_AddStringToObject(item, "kind", step_kind(step)))
         return false;
-    switch (step->kind) {
-    case BG__LAUNCH: return cJSON_AddNumberToObject(item, "segment", step->place) != NULL;
-    case BG__CALL: return cJSON_AddStringToObject(item, "call", step->of.eager->call->name) != NULL;
-    case BG__COPY: return cJSON_AddStringToObject(item, "call", step->of.copy->eager->call->name) != NULL;
+    switch (step.kind) {
+    case BG__LAUNCH: return cJSON_AddNumberToObject(item, "segment", step.place) != NULL;
+    case BG__CALL: return cJSON_AddStringToObject(item, "call", step.call->name) != NULL;
+    case BG__COPY: return cJSON_AddStringToObject(item, "call", step.call->name) != NULL;
     default: return true;
     }
 }
@@ -49,10 +49,10 @@ static bool add_steps_and_calls(cJSON *outline, const bg_graph *graph)
     cJSON *steps = cJSON_AddArrayToObject(outline, "steps"), *calls = cJSON_AddArrayToObject(outline, "calls");
     if (steps == NULL || calls == NULL)
         return false;
-    for (int i = 0; i < graph->step_count; i++)
-        if (!add_step(steps, &graph->steps[i]))
+    for (int i = 0; i < bg__graph_step_count(graph); i++)
+        if (!add_step(steps, bg__graph_step(graph, i)))
             return false;
-    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call))
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call))
         if (!add_call(calls, call))
             return false;
     return true;
@@ -111,7 +111,7 @@ static bool add_segment(cJSON *outline, const bg__nodes *nodes, int segment, con
 
 static bg_status out_of_memory(const bg_graph *graph)
 {
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of %s", graph->name);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of %s", bg__graph_name(graph));
 }
 
 static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__nodes *nodes, int segment)
@@ -120,7 +120,7 @@ static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__n
     bg__lanes lanes = {0};
     bg_status status;
 
-    BG__TRY(bg__layout_read(&layout, graph->segments[segment].graph));
+    BG__TRY(bg__layout_read(&layout, bg__graph_segment(graph, segment)->graph));
     BG__TRY(bg__lanes_find(&lanes, &layout));
     if (!add_segment(outline, nodes, segment, &lanes))
         status = out_of_memory(graph);
@@ -138,22 +138,22 @@ bg_status bg__outline(const bg_graph *graph, cJSON **outline)
 
     *outline = NULL;
     BG__TRY(bg__nodes_take(graph, &nodes));
-    if (made == NULL || !cJSON_AddStringToObject(made, "name", graph->name) ||
-        !cJSON_AddNumberToObject(made, "breaks", graph->breaks) ||
-        !cJSON_AddNumberToObject(made, "capture_ms", graph->capture_ms) ||
-        !cJSON_AddNumberToObject(made, "instantiate_ms", graph->instantiate_ms) ||
+    if (made == NULL || !cJSON_AddStringToObject(made, "name", bg__graph_name(graph)) ||
+        !cJSON_AddNumberToObject(made, "breaks", bg__graph_get_facts(graph).breaks) ||
+        !cJSON_AddNumberToObject(made, "capture_ms", bg__graph_get_facts(graph).capture_ms) ||
+        !cJSON_AddNumberToObject(made, "instantiate_ms", bg__graph_get_facts(graph).instantiate_ms) ||
         !cJSON_AddArrayToObject(made, "segments") || !add_steps_and_calls(made, graph) ||
         !cJSON_AddArrayToObject(made, "nodes")) {
         status = out_of_memory(graph);
         goto done;
     }
-    for (int i = 0; i < graph->segment_count; i++)
+    for (int i = 0; i < bg__graph_segment_count(graph); i++)
         BG__TRY(read_segment(made, graph, &nodes, i));
     *outline = made;
     made = NULL;
 done:
     if (status != BG_OK)
-        bg__fail_where("the outline of %s", graph->name);
+        bg__fail_where("the outline of %s", bg__graph_name(graph));
     cJSON_Delete(made);
     bg__nodes_free(&nodes);
     return status;

@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 #include "report.h"
 
 /* A report's "outline" (docs/report-format.md), which is the caller's; nodes inside child graphs are not in it. Changes

@@ -11,6 +11,7 @@
 #include "files.h"
 #include "outline.h"
 #include "report_data.h"
+#include "debug/graph/tools.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -49,7 +50,7 @@ static uint64_t count_replays(void)
 {
     uint64_t replays = record.replays;
     for (size_t i = 0; i < record.count; i++)
-        replays += record.alive[i]->replays;
+        replays += bg__graph_replays(record.alive[i]);
     /* The first one is not counted in its graph yet. */
     return record.replayed && replays == 0 ? 1 : replays;
 }
@@ -146,7 +147,7 @@ static void write_graph(const bg_graph *graph, unsigned long number)
 
     if (path == NULL)
         return;
-    BG__TRY(bg__report_create(&report, "capture", graph->name));
+    BG__TRY(bg__report_create(&report, "capture", bg__graph_name(graph)));
     BG__TRY(bg__outline_note(report, graph));
     BG__TRY(bg_report_write(report, BG_JSON, path));
 done:
@@ -158,15 +159,19 @@ done:
 
 void bg__record_graph(bg_graph *graph)
 {
+    bg__tools *tools;
     char hidden;
     unsigned long number;
+    bool reported;
 
     if (record.directory == NULL)
         return;
     hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
     number = record.ended ? 0 : ++record.graphs; /* after the end none is counted, nor written */
-    graph->recorded = number > 0 && add_alive(graph);
+    reported = number > 0 && bg__tools_get(graph, &tools) == BG_OK && add_alive(graph);
+    if (reported)
+        tools->reported = true;
     if (number == 1)
         write_process();
     pthread_mutex_unlock(&record.lock);
@@ -181,7 +186,7 @@ void bg__record_graph_end(const bg_graph *graph)
     for (size_t i = 0; i < record.count; i++) {
         if (record.alive[i] != graph)
             continue;
-        record.replays += graph->replays;
+        record.replays += bg__graph_replays(graph);
         record.alive[i] = record.alive[--record.count];
         break;
     }

@@ -9,10 +9,10 @@
 #ifndef BG_DEBUG_PROCESS_REPORT_H
 #define BG_DEBUG_PROCESS_REPORT_H
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 #include "report.h"
 
-/* Sets graph->recorded where there is a directory. */
+/* Notes with the graph that it is there, where there is a directory. */
 void bg__record_graph(bg_graph *graph);
 void bg__record_graph_end(const bg_graph *graph);
 /* A replay has succeeded. */

@@ -144,7 +144,7 @@ static bg_status list_calls(bisection *b)
 {
     size_t bytes = 1, count = 0;
 
-    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call)) {
         bytes += strlen(call->name) + 1;
         count++;
     }
@@ -152,7 +152,7 @@ static bg_status list_calls(bisection *b)
     b->pattern = malloc(bytes);
     if (b->calls == NULL || b->pattern == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", count);
-    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call))
+    for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call))
         if (!call->eager)
             b->calls[b->count++] = call->name;
     return BG_OK;
@@ -162,7 +162,7 @@ static bg_status list_calls(bisection *b)
 static bg_status agree_on_calls(bisection *b)
 {
     char brief[600], *end = b->pattern;
-    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call))
+    for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call))
         if (!call->eager)
             end = stpcpy(stpcpy(end, call->name), ",");
     *end = '\0';
@@ -172,7 +172,7 @@ static bg_status agree_on_calls(bisection *b)
 
 static const bg__call *find_call(const bisection *b, const char *name)
 {
-    const bg__call *call = bg__call_next(&b->graph->root);
+    const bg__call *call = bg__call_next(bg__graph_root(b->graph));
     while (call != NULL && strcmp(call->name, name) != 0)
         call = bg__call_next(call);
     return call;
@@ -185,7 +185,7 @@ static const bg__call *find_call(const bisection *b, const char *name)
 static void tell_frozen(bisection *b)
 {
     bg__shadow *s = &b->shadow;
-    for (const bg__call *call = bg__call_next(&b->graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call)) {
         const bg__pass_call *eager = bg__pass_calls_find(&s->calls, call->name);
         const char *args = bg__poison_args(b->graph, call);
         for (uint32_t i = 0; eager != NULL && args != NULL && i < call->op->field_count; i++) {

@@ -175,7 +175,7 @@ static void find_outputs(bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++) {
         bg__shadow_output *out = &s->outputs[i];
-        const bg__call *call = out->call != NULL ? bg__call_next(&s->graph->root) : NULL;
+        const bg__call *call = out->call != NULL ? bg__call_next(bg__graph_root(s->graph)) : NULL;
         bg__field_tensor t = {0};
         const void *args;
         if (out->call == NULL)
@@ -249,12 +249,12 @@ bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
 
 bg_status bg__shadow_run_replay(const bg__shadow *s)
 {
-    bool entered = s->graph->use->busy; /* inside a replay of it */
+    bool entered = bg__graph_get_facts(s->graph).replaying; /* inside a replay of it */
     bg_status status = BG_OK, waited;
 
     if (!entered)
         BG__TRY(bg__replay_enter(s->graph, s->stream));
-    for (int i = 0; i < s->graph->step_count && status == BG_OK; i++)
+    for (int i = 0; i < bg__graph_step_count(s->graph) && status == BG_OK; i++)
         status = bg__replay_step(s->graph, i, s->stream);
     if (!entered)
         status = bg__replay_leave(s->graph, s->stream, status);

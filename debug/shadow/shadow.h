@@ -100,6 +100,7 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
 bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream);
 /* Memory as it was before the last replay of a graph, which then can run once more; false: that is not known. */
 bool bg__shadowing_undo(const bg_graph *graph);
+struct bg__shadowing;
 void bg__shadowing_end(struct bg__shadowing *shadowing);
 
 #endif

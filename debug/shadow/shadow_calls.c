@@ -35,12 +35,12 @@ static bool is_overwritten(const bg__call *call, const bg_tensor *tensor)
 
 static bg_status walk_graph(bg__shadow *s, const bg__walk_options *options)
 {
-    bool entered = s->graph->use->busy;
+    bool entered = bg__graph_get_facts(s->graph).replaying;
     bg__walk_end end = {.early = false};
     bg_report *unused = NULL;
     bg_status status, left;
 
-    BG__TRY(bg__report_create(&unused, "step", s->graph->name));
+    BG__TRY(bg__report_create(&unused, "step", bg__graph_name(s->graph)));
     if (!entered)
         BG__TRY(bg__replay_enter(s->graph, s->stream));
     status = bg__walk(s->graph, s->stream, options, unused, &end);
@@ -183,7 +183,7 @@ done:
 
 bg_status bg__shadow_compare_calls(bg__shadow *s)
 {
-    walking w = {.shadow = s, .calls = &s->calls, .inner = &s->inner, .next = bg__call_next(&s->graph->root)};
+    walking w = {.shadow = s, .calls = &s->calls, .inner = &s->inner, .next = bg__call_next(bg__graph_root(s->graph))};
     const bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
     bg_status status;
 

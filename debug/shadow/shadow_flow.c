@@ -14,7 +14,7 @@ static const bg__pass_call *next_outermost(const bg__pass_calls *calls, size_t *
 
 static bool has_outermost(const bg_graph *graph, const char *name)
 {
-    const bg__call *call = graph->root.child;
+    const bg__call *call = bg__graph_root(graph)->child;
     while (call != NULL && strcmp(call->name, name) != 0)
         call = call->next;
     return call != NULL;
@@ -31,7 +31,7 @@ static void tell_lone(bg__shadow *s, const bg__call *call, const char *where)
 /* What such a call leaves has nothing to be compared with. */
 void bg__shadow_tell_flow(bg__shadow *s)
 {
-    const bg__call *call = s->graph->root.child;
+    const bg__call *call = bg__graph_root(s->graph)->child;
     const bg__pass_call *eager;
     size_t at = 0;
 
@@ -40,7 +40,7 @@ void bg__shadow_tell_flow(bg__shadow *s)
         call = call->next;
     if (eager == NULL && call == NULL)
         return;
-    for (call = s->graph->root.child; call != NULL; call = call->next)
+    for (call = bg__graph_root(s->graph)->child; call != NULL; call = call->next)
         if (bg__pass_calls_find(&s->calls, call->name) == NULL)
             tell_lone(s, call, "capture");
     for (at = 0; (eager = next_outermost(&s->calls, &at)) != NULL;)

@@ -7,6 +7,7 @@
 #include "debug/report/process_report.h"
 #include "shadow.h"
 #include "debug/trace/timing.h"
+#include "debug/graph/tools.h"
 
 /* ---- findings ---- */
 
@@ -18,7 +19,7 @@ static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_
         "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
         "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect). It may also be plain CUDA work that "
         "the pass leaves on a stream which only a break joins, and which BG_SHADOW does not wait for: join it"};
-    const char *advice = advices[!s->eager.all_streams && s->graph->forked];
+    const char *advice = advices[!s->eager.all_streams && bg__graph_get_facts(s->graph).forked];
     char text[800];
 
     if (out->told)
@@ -158,14 +159,16 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
 {
     static const char *const names[] = {"0", "1", "calls", NULL};
     struct bg__shadowing *shadowing = NULL;
-    bg__shadow_pass pass = {graph->name, forward, user, NULL, options->zero_tail};
+    bg__shadow_pass pass = {bg__graph_name(graph), forward, user, NULL, options->zero_tail};
     bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
+    bg__tools *tools = bg__tools_find(graph);
     bg_status status;
     int index = 0;
 
     BG__TRY(bg__env_choice("BG_SHADOW", names, 0, &index));
-    if (index == 0 || forward == NULL || graph->stepping != NULL)
+    if (index == 0 || forward == NULL || (tools != NULL && tools->stepping != NULL))
         goto done;
+    BG__TRY(bg__tools_get(graph, &tools));
     shadowing = calloc(1, sizeof *shadowing);
     if (shadowing == NULL) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for BG_SHADOW");
@@ -176,10 +179,10 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
         uintptr_t begin = (uintptr_t)options->state[i].data;
         BG__TRY(bg__spans_add(&shadowing->state, begin, begin + bg_tensor_bytes(&options->state[i])));
     }
-    compared.ranks = bg__ranks_table(&graph->ranks);
+    compared.ranks = bg__ranks_table(bg__graph_ranks(graph));
     BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
     shadowing->shadow.graph = graph;
-    graph->shadowing = shadowing;
+    tools->shadowing = shadowing;
     shadowing = NULL;
 done:
     bg__shadowing_end(shadowing);
@@ -224,7 +227,7 @@ static bg_status run_last_replay(struct bg__shadowing *g, bg_graph *graph)
 static bg_status share(bg__shadow *s, const char *what, bg_status status)
 {
     char text[200];
-    snprintf(text, sizeof text, "BG_SHADOW, %s of %.120s", what, s->graph->name);
+    snprintf(text, sizeof text, "BG_SHADOW, %s of %.120s", what, bg__graph_name(s->graph));
     return bg__ranks_share(&s->ranks, text, status);
 }
 
@@ -304,7 +307,7 @@ done:
 
 bool bg__shadowing_undo(const bg_graph *graph)
 {
-    const struct bg__shadowing *g = graph->shadowing;
+    const struct bg__shadowing *g = bg__tools_find(graph)->shadowing;
     if (!g->known)
         return false;
     if (bg__shadow_restore(&g->shadow) == BG_OK)
@@ -315,7 +318,7 @@ bool bg__shadowing_undo(const bg_graph *graph)
 
 bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
 {
-    struct bg__shadowing *g = graph->shadowing;
+    struct bg__shadowing *g = bg__tools_find(graph)->shadowing;
     bg__thread *self = bg__thread_self();
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bool in_tool = self->in_tool;
@@ -330,7 +333,8 @@ done:
     bg__relax_end(relaxed);
     self->in_tool = in_tool;
     if (status != BG_OK) {
-        bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", graph->name, bg_last_error());
+        bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", bg__graph_name(graph),
+                 bg_last_error());
         if (g->known && bg__shadow_restore(&g->shadow) != BG_OK)
             bg__warn("BG_SHADOW: %s", bg_last_error());
         replayed = bg__shadow_run_replay(&g->shadow);

@@ -11,7 +11,7 @@ static void end_here(bg_report *report, bg__walk_end *end, const char *place)
     snprintf(end->text, sizeof end->text, "another rank stopped in %s", place);
 }
 
-bg_status bg__step_end_together(bg_graph *graph, const bg__step *step, bg_report *report, bg__walk_end *end,
+bg_status bg__step_end_together(bg_graph *graph, bg__step_view step, bg_report *report, bg__walk_end *end,
                                 bg_status status)
 {
     bool ended = status != BG_OK || end->early;
@@ -19,12 +19,12 @@ bg_status bg__step_end_together(bg_graph *graph, const bg__step *step, bg_report
     bg_status told;
 
     /* Ranks have as many segments and calls, but not nodes, copies or events. */
-    if (!graph->ranks.there || (step->kind != BG__LAUNCH && step->kind != BG__CALL))
+    if (!bg__graph_ranks(graph)->there || (step.kind != BG__LAUNCH && step.kind != BG__CALL))
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());
-    snprintf(place, sizeof place, "%s %d", step->kind == BG__LAUNCH ? "segment" : "the call at break", step->place);
-    snprintf(what, sizeof what, "%.120s, whether a rank stops in %s", graph->name, place);
-    told = bg__ranks_any(&graph->ranks, what, &ended);
+    snprintf(place, sizeof place, "%s %d", step.kind == BG__LAUNCH ? "segment" : "the call at break", step.place);
+    snprintf(what, sizeof what, "%.120s, whether a rank stops in %s", bg__graph_name(graph), place);
+    told = bg__ranks_any(bg__graph_ranks(graph), what, &ended);
     if (status == BG_OK && told != BG_OK)
         return told;
     bg__fail_restore(text);

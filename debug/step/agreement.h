@@ -6,7 +6,7 @@
 
 /* After a step of the walk, with its status: where one rank has ended or failed, all end, since they would wait for it
  * in what comes next. Nothing happens without ranks. */
-bg_status bg__step_end_together(bg_graph *graph, const bg__step *step, bg_report *report, bg__walk_end *end,
+bg_status bg__step_end_together(bg_graph *graph, bg__step_view step, bg_report *report, bg__walk_end *end,
                                 bg_status status);
 
 #endif

@@ -22,12 +22,12 @@ bg_status bg__step_calls_create(bg__step_calls *calls, const bg_graph *graph, in
     size_t count = 0;
 
     *calls = (bg__step_calls){0};
-    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         count += find_part(call, segment, &part);
     calls->calls = calloc(count + 1, sizeof *calls->calls);
     if (calls->calls == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
-    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call)) {
         if (find_part(call, segment, &part))
             calls->calls[calls->count++] = part;
     }
@@ -46,12 +46,4 @@ const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node)
         if (bg__step_call_has(&calls->calls[i], node))
             return calls->calls[i].call;
     return NULL;
-}
-
-const bg__eager *bg__step_find_writeback(const bg_graph *graph, cudaGraphNode_t node, const bg__fold **fold)
-{
-    const bg__eager *eager = graph->eagers;
-    while (eager != NULL && !bg__writeback_is(eager, node, fold))
-        eager = eager->previous;
-    return eager;
 }

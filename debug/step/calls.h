@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_STEP_CALLS_H
 #define BG_DEBUG_STEP_CALLS_H
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 #include "specials.h"
 
 typedef struct bg__step_call {
@@ -29,7 +29,5 @@ static inline bool bg__step_call_has(const bg__step_call *c, long node)
 }
 /* The innermost call of a node; NULL: none is known. */
 const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node);
-/* The call whose outputs the node writes back, and how; NULL: it is no write-back. */
-const bg__eager *bg__step_find_writeback(const bg_graph *graph, cudaGraphNode_t node, const bg__fold **fold);
 
 #endif

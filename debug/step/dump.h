@@ -2,7 +2,7 @@
 #ifndef BG_DEBUG_DUMP_H
 #define BG_DEBUG_DUMP_H
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 
 typedef struct bg__dump bg__dump;
 

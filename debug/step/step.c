@@ -27,7 +27,7 @@ bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user,
     *report = NULL;
     BG__NEED(graph);
     bg__pending_note();
-    BG__TRY(bg__report_create(&made, "step", graph->name));
+    BG__TRY(bg__report_create(&made, "step", bg__graph_name(graph)));
     BG__TRY(step_with(graph, stream, &options, made));
     *report = made;
     made = NULL;
@@ -47,8 +47,8 @@ bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directo
     BG__NEED(graph);
     BG__NEED(directory);
     bg__pending_note();
-    BG__TRY(bg__report_create(&made, "step", graph->name));
-    BG__TRY(bg__dump_create(&options.dump, directory, graph->name));
+    BG__TRY(bg__report_create(&made, "step", bg__graph_name(graph)));
+    BG__TRY(bg__dump_create(&options.dump, directory, bg__graph_name(graph)));
     BG__TRY(step_with(graph, stream, &options, made));
     *report = made;
     made = NULL;

@@ -4,7 +4,7 @@
 
 #include <breakgraph/step.h>
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 #include "dump.h"
 #include "debug/report/report.h"
 #include "node_list.h"

@@ -87,7 +87,7 @@ static void report_fault(walk *w, const unit *u, cudaError_t error)
     bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL, advice, "%s%s failed with %s (%s)%s", u->node, call,
                    cudaGetErrorName(error), cudaGetErrorString(error), launch);
     what = bg__fail_cuda(error, "the step");
-    bg__fail(what, "step %d of %s, %s%s failed with %s (%s)%s", w->index, w->graph->name, u->node, call,
+    bg__fail(what, "step %d of %s, %s%s failed with %s (%s)%s", w->index, bg__graph_name(w->graph), u->node, call,
              cudaGetErrorName(error), cudaGetErrorString(error), launch);
     end_with(w, what);
 }
@@ -134,7 +134,7 @@ static void tell(walk *w, const unit *u, cudaError_t error)
         bg__fail(BG_ERROR_STOPPED,
                  "BG_STEP_STOP=%s: the replay of %s stopped after step %d, %s; what comes after it "
                  "has not run",
-                 w->options->stop, w->graph->name, w->index, u->node);
+                 w->options->stop, bg__graph_name(w->graph), w->index, u->node);
         end_with(w, BG_ERROR_STOPPED);
     } else if (!go_on) {
         w->end->early = true;
@@ -147,7 +147,7 @@ static void tell(walk *w, const unit *u, cudaError_t error)
 
 /* ---- nodes ---- */
 
-static void name_node(const part *p, const bg__step_node *node, const bg__eager *writer, unit *u)
+static void name_node(const part *p, const bg__step_node *node, const bg__writeback *writer, unit *u)
 {
     u->call = writer != NULL ? writer->call : bg__step_calls_find(&p->calls, node->outer);
     if (writer != NULL)
@@ -237,7 +237,7 @@ done:
 }
 
 /* Write-backs as the replay's calls so far have left them. */
-static bg_status run_copies(const walk *w, const bg__eager *writer, const bg__fold *fold, cudaError_t *fault)
+static bg_status run_writeback(const walk *w, const bg__writeback *writer, cudaError_t *fault)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg__timer *timer = w->options->timer;
@@ -245,9 +245,7 @@ static bg_status run_copies(const walk *w, const bg__eager *writer, const bg__fo
     BG__TRY(bg__relax_begin(&relaxed));
     if (timer != NULL)
         BG__TRY_CUDA(cudaEventRecord(timer->begin, w->stream));
-    for (int i = 0; i < writer->outputs; i++)
-        if (writer->copies[i] != NULL && writer->copies[i]->fold == fold && writer->copies[i]->enabled)
-            BG__TRY(bg__move_run(&writer->copies[i]->move, w->stream));
+    BG__TRY(bg__writeback_run(writer, w->stream));
     if (timer != NULL)
         BG__TRY_CUDA(cudaEventRecord(timer->end, w->stream));
     *fault = cudaStreamSynchronize(w->stream);
@@ -261,18 +259,18 @@ done:
 
 static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *node)
 {
-    const bg__fold *fold = NULL;
-    const bg__eager *writer = bg__step_find_writeback(w->graph, node->node->handle, &fold);
+    bg__writeback found;
+    const bg__writeback *writer = bg__graph_find_writeback(w->graph, node->node->handle, &found) ? &found : NULL;
     cudaError_t fault = cudaSuccess;
     unit u = {.segment = segment};
     bg_status status = BG_OK;
 
-    if (writer != NULL && !bg__writeback_is_on(fold))
+    if (writer != NULL && !writer->enabled)
         return BG_OK;
     bg__step_describe(node->node, &u.kernel);
     name_node(p, node, writer, &u);
     BG__TRY(begin_calls(w, p, node->outer));
-    BG__TRY(writer != NULL ? run_copies(w, writer, fold, &fault)
+    BG__TRY(writer != NULL ? run_writeback(w, writer, &fault)
                            : bg__step_run_alone(node->node, w->stream, w->options->timer, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
@@ -301,30 +299,21 @@ done:
     return status;
 }
 
-static const bg__call *step_call(const bg__step *step)
-{
-    switch (step->kind) {
-    case BG__CALL: return step->of.eager->call;
-    case BG__COPY: return step->of.copy->eager->call;
-    default: return NULL;
-    }
-}
-
 /* As a replay does it: an eager call, a copy, an event, a whole segment. */
 static bg_status run_step(walk *w, int number)
 {
-    const bg__step *step = &w->graph->steps[number];
-    const bg__eager *eager = step->kind == BG__CALL ? step->of.eager : NULL;
+    const bg__step_view step = bg__graph_step(w->graph, number);
+    const bg__call *eager = step.kind == BG__CALL ? step.call : NULL;
     bg__held inputs = {0, 0};
     cudaError_t fault = cudaSuccess;
-    unit u = {.call = step_call(step), .segment = step->kind == BG__LAUNCH ? step->place : -1};
+    unit u = {.call = step.call, .segment = step.kind == BG__LAUNCH ? step.place : -1};
     bg_status status, failed;
 
     bg__step_text(w->graph, number, u.node, sizeof u.node);
     if (eager != NULL)
-        BG__TRY(begin_around(w, eager->call));
+        BG__TRY(begin_around(w, eager));
     if (eager != NULL)
-        BG__TRY(begin_call(w, eager->call, eager->args, &inputs));
+        BG__TRY(begin_call(w, eager, step.args, &inputs));
     failed = bg__replay_step(w->graph, number, w->stream);
     bg__pending_note(); /* a body may have left an error of its own */
     if (failed != BG_OK)
@@ -333,11 +322,10 @@ static bg_status run_step(walk *w, int number)
         BG__TRY(wait(w, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
-    for (size_t i = 0; step->kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts[step->place].calls.count;
-         i++)
-        u.stop |= strcmp(w->parts[step->place].calls.calls[i].call->name, w->options->stop) == 0;
+    for (size_t i = 0; step.kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts[step.place].calls.count; i++)
+        u.stop |= strcmp(w->parts[step.place].calls.calls[i].call->name, w->options->stop) == 0;
     if (eager != NULL && !w->end->early)
-        BG__TRY(finish_call(w, eager->call, eager->work, &inputs, &u));
+        BG__TRY(finish_call(w, eager, step.left, &inputs, &u));
     tell(w, &u, failed != BG_OK ? bg__fail_cause() : fault);
     status = BG_OK;
 done:
@@ -346,14 +334,14 @@ done:
 
 static bg_status run_segment(walk *w, int number)
 {
-    int segment = w->graph->steps[number].place;
+    int segment = bg__graph_step(w->graph, number).place;
     part *p = &w->parts[segment];
     bg_status status = BG_OK;
 
     if (p->list.whole != NULL) {
         bg__report_add(w->report, "not-stepped", BG_NOTE, NULL, NULL,
                        "give cuBLAS a workspace (bg_cublas_bind) and allocate before the capture, to see single nodes",
-                       "segment %d of %s has %s; it ran as a whole", segment, w->graph->name, p->list.whole);
+                       "segment %d of %s has %s; it ran as a whole", segment, bg__graph_name(w->graph), p->list.whole);
         BG__TRY(run_step(w, number));
         for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
             if (p->calls.calls[i].last)
@@ -377,23 +365,23 @@ static bg_status read_parts(walk *w)
     bg_graph *graph = w->graph;
     bg_status status = BG_OK;
 
-    w->parts = calloc((size_t)graph->segment_count + 1, sizeof *w->parts);
+    w->parts = calloc((size_t)bg__graph_segment_count(graph) + 1, sizeof *w->parts);
     if (w->parts == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d segments", graph->segment_count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d segments", bg__graph_segment_count(graph));
     BG__TRY(bg__nodes_take(graph, &w->nodes));
-    for (int i = 0; i < graph->segment_count; i++) {
+    for (int i = 0; i < bg__graph_segment_count(graph); i++) {
         part *p = &w->parts[i];
-        BG__TRY(bg__step_list_create(&p->list, graph->segments[i].graph, &w->nodes));
+        BG__TRY(bg__step_list_create(&p->list, bg__graph_segment(graph, i)->graph, &w->nodes));
         BG__TRY(bg__step_calls_create(&p->calls, graph, i));
         for (size_t n = 0; n < p->list.count; n++)
             for (size_t c = 0; c < p->calls.count; c++)
                 p->calls.calls[c].left += bg__step_call_has(&p->calls.calls[c], p->list.nodes[n].outer);
     }
-    for (int i = 0; i < graph->step_count; i++) {
-        const bg__step *step = &graph->steps[i];
-        if (step->kind == BG__LAUNCH && w->parts[step->place].list.whole == NULL)
-            w->total += (int)w->parts[step->place].list.count;
-        else if (step->kind != BG__SYNC)
+    for (int i = 0; i < bg__graph_step_count(graph); i++) {
+        bg__step_view step = bg__graph_step(graph, i);
+        if (step.kind == BG__LAUNCH && w->parts[step.place].list.whole == NULL)
+            w->total += (int)w->parts[step.place].list.count;
+        else if (step.kind != BG__SYNC)
             w->total++;
     }
 done:
@@ -403,11 +391,11 @@ done:
 static bg_status run_all(walk *w)
 {
     bg_status status = BG_OK;
-    for (int i = 0; i < w->graph->step_count && !w->end->early; i++) {
-        const bg__step *step = &w->graph->steps[i];
-        if (step->kind == BG__LAUNCH) {
+    for (int i = 0; i < bg__graph_step_count(w->graph) && !w->end->early; i++) {
+        bg__step_view step = bg__graph_step(w->graph, i);
+        if (step.kind == BG__LAUNCH) {
             status = run_segment(w, i);
-        } else if (step->kind != BG__SYNC) { /* waited already */
+        } else if (step.kind != BG__SYNC) { /* waited already */
             status = run_step(w, i);
             w->index++;
         }
@@ -443,10 +431,10 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
         status = bg__fail(BG_ERROR_NOT_FOUND,
                           "BG_STEP_STOP=%s: %s has no call of that name that runs by itself, and no such number among "
                           "its %d nodes and steps; bg_graph_get_call lists the calls",
-                          options->stop, graph->name, w.total);
+                          options->stop, bg__graph_name(graph), w.total);
 done:
     bg__device_free(w.look.room);
-    for (int i = 0; w.parts != NULL && i < graph->segment_count; i++) {
+    for (int i = 0; w.parts != NULL && i < bg__graph_segment_count(graph); i++) {
         bg__step_list_free(&w.parts[i].list);
         bg__step_calls_free(&w.parts[i].calls);
     }

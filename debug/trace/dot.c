@@ -251,12 +251,12 @@ static bg_status draw(drawing *d)
     bg_status status = BG_OK;
 
     fputs("digraph segment {\n    label=\"", d->out);
-    write_escaped(d->out, d->graph->name);
+    write_escaped(d->out, bg__graph_name(d->graph));
     fprintf(d->out, ", segment %d\";\n    node [fontname=\"monospace\"];\n", d->segment);
     write_nodes_of(d, NULL, 1);
-    for (const bg__call *call = d->graph->root.child; call != NULL; call = call->next)
+    for (const bg__call *call = bg__graph_root(d->graph)->child; call != NULL; call = call->next)
         write_call(d, call, 1);
-    BG__TRY(write_edges_of(d, d->graph->segments[d->segment].graph, NULL));
+    BG__TRY(write_edges_of(d, bg__graph_segment(d->graph, d->segment)->graph, NULL));
     for (size_t i = 0; i < d->nodes.count; i++) {
         const bg__node *node = &d->nodes.node[i];
         if (node->segment == d->segment && node->type == cudaGraphNodeTypeGraph && node->known)
@@ -293,9 +293,9 @@ bg_status bg_graph_write_dot(const bg_graph *graph, int segment, const char *pat
 
     BG__NEED(graph);
     BG__NEED(path);
-    if (segment < 0 || segment >= graph->segment_count)
+    if (segment < 0 || segment >= bg__graph_segment_count(graph))
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_write_dot: there is no segment %d; %s has %d", segment,
-                        graph->name, graph->segment_count);
+                        bg__graph_name(graph), bg__graph_segment_count(graph));
     bg__pending_note();
     BG__TRY(bg__nodes_take(graph, &d.nodes));
     BG__TRY(draw_text(&d, &text, &bytes));

@@ -44,7 +44,7 @@ typedef struct marks {
 
 static bg_status make_marks(marks *m, const bg_graph *graph)
 {
-    int wanted = 2 * graph->step_count + 1;
+    int wanted = 2 * bg__graph_step_count(graph) + 1;
     bg_status status = BG_OK;
 
     m->events = calloc((size_t)wanted, sizeof(cudaEvent_t));
@@ -70,7 +70,7 @@ static bg_status run_steps(bg_graph *graph, cudaStream_t stream, const marks *m,
 
     BG__TRY_CUDA(cudaEventRecord(m->events[0], stream));
     *begun = (now_us() - began) / 2;
-    for (int i = 0; i < graph->step_count; i++) {
+    for (int i = 0; i < bg__graph_step_count(graph); i++) {
         BG__TRY_CUDA(cudaEventRecord(m->events[2 * i + 1], stream));
         timing->cpu[i].begin = now_us() - began;
         BG__TRY(bg__replay_step(graph, i, stream));
@@ -98,7 +98,7 @@ static bg_status read_marks(const bg_graph *graph, const marks *m, double begun,
     bg_status status;
 
     BG__TRY(bg__relax_begin(&relaxed));
-    for (int i = 0; i < graph->step_count; i++) {
+    for (int i = 0; i < bg__graph_step_count(graph); i++) {
         BG__TRY(read_mark(m, 2 * i + 1, begun, &timing->gpu[i].begin));
         BG__TRY(read_mark(m, 2 * i + 2, begun, &timing->gpu[i].end));
     }
@@ -113,10 +113,11 @@ bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *tim
     marks m = {NULL, 0};
     bg_status status;
 
-    timing->cpu = calloc((size_t)graph->step_count + 1, sizeof *timing->cpu);
-    timing->gpu = calloc((size_t)graph->step_count + 1, sizeof *timing->gpu);
+    timing->cpu = calloc((size_t)bg__graph_step_count(graph) + 1, sizeof *timing->cpu);
+    timing->gpu = calloc((size_t)bg__graph_step_count(graph) + 1, sizeof *timing->gpu);
     if (timing->cpu == NULL || timing->gpu == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the times of %d steps", graph->step_count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the times of %d steps",
+                        bg__graph_step_count(graph));
     BG__TRY(make_marks(&m, graph));
     status = wait(stream); /* else the first step's time would hold what was queued before */
     if (status != BG_OK) {
@@ -136,7 +137,7 @@ bg_status bg__timing_replay(bg_graph *graph, cudaStream_t stream, bg__timing *ti
     bg_status status, left;
 
     BG__TRY(bg__replay_enter(graph, stream));
-    if (graph->watched)
+    if (bg__graph_get_facts(graph).watched)
         status = bg__check_replay(graph);
     if (status == BG_OK)
         status = bg__timing_steps(graph, stream, timing);
@@ -231,12 +232,12 @@ done:
 
 /* ---- a report's timings ---- */
 
-const char *bg__timing_what(const bg__step *step, char *text, size_t bytes)
+const char *bg__timing_what(bg__step_view step, char *text, size_t bytes)
 {
-    switch (step->kind) {
-    case BG__LAUNCH: snprintf(text, bytes, "segment %d", step->place); break;
-    case BG__CALL: snprintf(text, bytes, "call %s", step->of.eager->call->name); break;
-    case BG__COPY: snprintf(text, bytes, "copy %s", step->of.copy->eager->call->name); break;
+    switch (step.kind) {
+    case BG__LAUNCH: snprintf(text, bytes, "segment %d", step.place); break;
+    case BG__CALL: snprintf(text, bytes, "call %s", step.call->name); break;
+    case BG__COPY: snprintf(text, bytes, "copy %s", step.call->name); break;
     case BG__FORWARD: return "forward";
     case BG__WAIT: return "wait";
     case BG__RECORD: return "record";
@@ -259,16 +260,16 @@ bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list)
     char what[512];
     bg_status status;
 
-    if (graph->use->busy) /* inside a replay of it */
+    if (bg__graph_get_facts(graph).replaying) /* inside a replay of it */
         BG__TRY(bg__timing_steps(graph, stream, &timing));
     else
         BG__TRY(bg__timing_replay(graph, stream, &timing));
-    for (int i = 0; i < graph->step_count; i++) {
-        const bg__step *step = &graph->steps[i];
-        if (step->kind == BG__WAIT || step->kind == BG__RECORD || step->kind == BG__SYNC)
+    for (int i = 0; i < bg__graph_step_count(graph); i++) {
+        bg__step_view step = bg__graph_step(graph, i);
+        if (step.kind == BG__WAIT || step.kind == BG__RECORD || step.kind == BG__SYNC)
             continue;
         if (!add_timing(list, bg__timing_what(step, what, sizeof what), &timing.cpu[i], &timing.gpu[i])) {
-            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the timings of %s", graph->name);
+            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the timings of %s", bg__graph_name(graph));
             goto done;
         }
     }

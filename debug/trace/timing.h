@@ -4,7 +4,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "capture/capture.h"
+#include "capture/inspect.h"
 #include "debug/report/report.h"
 
 /* Microseconds since the replay began, by the host's clock; the device's times are brought to it by an event that is
@@ -42,7 +42,7 @@ bg_status bg__timing_nodes(bg_graph *graph, cudaStream_t stream, bg__timing *tim
 void bg__timing_free(bg__timing *timing);
 
 /* What a step is called: "segment 0", "call attention#0", "copy attention#0", "forward", "wait", "record", "sync". */
-const char *bg__timing_what(const bg__step *step, char *text, size_t bytes);
+const char *bg__timing_what(bg__step_view step, char *text, size_t bytes);
 
 /* Replays graph once, also inside a replay of it in place of its walk, and adds what its segments, eager calls and
  * copies took to list, a report's "timings" (docs/report-format.md). Errors: those of bg_replay, OUT_OF_MEMORY. */

@@ -77,9 +77,9 @@ static bool add_site(cJSON *args, const bg__call *call)
            cJSON_AddNumberToObject(args, "line", call->site.line);
 }
 
-static const char *category_of(const bg__step *step)
+static const char *category_of(bg__step_view step)
 {
-    switch (step->kind) {
+    switch (step.kind) {
     case BG__LAUNCH: return "segment";
     case BG__CALL:
     case BG__FORWARD: return "eager";
@@ -91,25 +91,26 @@ static const char *category_of(const bg__step *step)
     return "";
 }
 
-static bool add_step(cJSON *events, const track *t, const bg_graph *graph, const bg__step *step, bg__interval span)
+static bool add_step(cJSON *events, const track *t, const bg_graph *graph, bg__step_view step, bg__interval span)
 {
     char what[512];
     cJSON *args = add_slice(events, t, bg__timing_what(step, what, sizeof what), category_of(step), span);
     if (args == NULL)
         return false;
-    switch (step->kind) {
-    case BG__LAUNCH: return cJSON_AddNumberToObject(args, "nodes", (double)graph->segments[step->place].nodes) != NULL;
-    case BG__CALL: return add_site(args, step->of.eager->call);
-    case BG__COPY: return add_site(args, step->of.copy->eager->call);
+    switch (step.kind) {
+    case BG__LAUNCH:
+        return cJSON_AddNumberToObject(args, "nodes", (double)bg__graph_segment(graph, step.place)->nodes) != NULL;
+    case BG__CALL: return add_site(args, step.call);
+    case BG__COPY: return add_site(args, step.call);
     default: return true;
     }
 }
 
 static bool add_steps(cJSON *events, const bg_graph *graph, const bg__timing *timing)
 {
-    for (int i = 0; i < graph->step_count; i++)
-        if (!add_step(events, &cpu_track, graph, &graph->steps[i], timing->cpu[i]) ||
-            !add_step(events, &gpu_track, graph, &graph->steps[i], timing->gpu[i]))
+    for (int i = 0; i < bg__graph_step_count(graph); i++)
+        if (!add_step(events, &cpu_track, graph, bg__graph_step(graph, i), timing->cpu[i]) ||
+            !add_step(events, &gpu_track, graph, bg__graph_step(graph, i), timing->gpu[i]))
             return false;
     return true;
 }
@@ -197,7 +198,7 @@ static row find_row(const bg__timing *timing, int segment)
 
 static bg_status out_of_memory(const bg_graph *graph)
 {
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a timeline of %s", graph->name);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a timeline of %s", bg__graph_name(graph));
 }
 
 /* Alone they may take longer than together: a segment's row does not begin before the last one's end. */
@@ -207,13 +208,13 @@ static bg_status add_segments(cJSON *events, const bg_graph *graph, const bg__ti
     bg__step_calls calls = {0};
     bg_status status = BG_OK;
 
-    for (int i = 0; i < graph->step_count; i++) {
+    for (int i = 0; i < bg__graph_step_count(graph); i++) {
         row r;
-        if (graph->steps[i].kind != BG__LAUNCH)
+        if (bg__graph_step(graph, i).kind != BG__LAUNCH)
             continue;
-        r = find_row(timing, graph->steps[i].place);
+        r = find_row(timing, bg__graph_step(graph, i).place);
         r.begin = rounded(end > timing->gpu[i].begin ? end : timing->gpu[i].begin);
-        BG__TRY(bg__step_calls_create(&calls, graph, graph->steps[i].place));
+        BG__TRY(bg__step_calls_create(&calls, graph, bg__graph_step(graph, i).place));
         if (!add_calls(events, &r, &calls) || !add_nodes(events, &r)) {
             status = out_of_memory(graph);
             goto done;
@@ -252,8 +253,8 @@ static bool add_head(cJSON *root, const bg_graph *graph, const char *device, con
     cJSON *about = cJSON_AddObjectToObject(root, "otherData");
     return about != NULL && cJSON_AddStringToObject(root, "displayTimeUnit", "ns") &&
            cJSON_AddStringToObject(about, "breakgraph", bg_version()) &&
-           cJSON_AddStringToObject(about, "graph", graph->name) && cJSON_AddStringToObject(about, "device", device) &&
-           (report == NULL || add_notes(about, report));
+           cJSON_AddStringToObject(about, "graph", bg__graph_name(graph)) &&
+           cJSON_AddStringToObject(about, "device", device) && (report == NULL || add_notes(about, report));
 }
 
 static bool add_tracks(cJSON *events, const char *device, bool nodes)
@@ -270,7 +271,7 @@ static bg_status fill(cJSON *root, const bg_graph *graph, const bg__timing *timi
     struct cudaDeviceProp device;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaGetDeviceProperties(&device, graph->device));
+    BG__TRY_CUDA(cudaGetDeviceProperties(&device, bg__graph_get_facts(graph).device));
     if (events == NULL || !add_head(root, graph, device.name, report) ||
         !add_tracks(events, device.name, report != NULL) || !add_steps(events, graph, timing)) {
         status = out_of_memory(graph);
@@ -321,7 +322,7 @@ bg_status bg_trace(bg_graph *graph, cudaStream_t stream, const char *path)
     BG__NEED(graph);
     BG__NEED(path);
     bg__pending_note();
-    BG__TRY(bg__report_create(&report, "trace", graph->name));
+    BG__TRY(bg__report_create(&report, "trace", bg__graph_name(graph)));
     BG__TRY(bg__timing_replay(graph, stream, &timing));
     BG__TRY(bg__timing_nodes(graph, stream, &timing, report));
     status = write_trace(graph, &timing, report, path);

@@ -112,6 +112,11 @@ void bg__graph_leave_ranks(bg_graph *graph)
     free(graph->texts);
 }
 
+bool bg__watch_is_wanted(const bg_graph *graph)
+{
+    return bg__ranks_watch(&graph->ranks);
+}
+
 bg_status bg__watch_note(bg_graph *graph)
 {
     char text[256];

@@ -1,4 +1,5 @@
-/* Captures and graphs. A graph is a flat list of steps: replay walks it, and debug modes are edits of it. */
+/* Captures and graphs. A graph is a flat list of steps: replay walks it, and debug modes are edits of it. For this room
+ * and those above it, but for the debugging tools: they include inspect.h. */
 #ifndef BG_CAPTURE_CAPTURE_H
 #define BG_CAPTURE_CAPTURE_H
 
@@ -6,18 +7,13 @@
 #include <breakgraph/stream.h>
 
 #include "base/ranks.h"
+#include "capture/inspect.h"
 #include "capture/tools.h"
 #include "memory/ledger.h"
 #include "memory/memory.h"
 #include "op/op.h"
 
 /* ---- graphs (graph.c) ---------------------------------------------------------------------------------------- */
-
-typedef struct bg__segment {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    size_t nodes;
-} bg__segment;
 
 /* A write-back: an output that the body left elsewhere at capture. Part of a node of the next segment (writeback.c), or
  * a COPY step. */
@@ -54,16 +50,6 @@ typedef struct bg__eager {
     struct bg__eager *previous; /* all of a graph's, to be freed */
 } bg__eager;
 
-typedef enum bg__step_kind {
-    BG__LAUNCH,  /* a segment */
-    BG__CALL,    /* an eager op */
-    BG__FORWARD, /* the whole pass as one eager call */
-    BG__COPY,    /* a write-back that is no node of a segment */
-    BG__WAIT,    /* for an event that a body recorded, before a segment that waits on it */
-    BG__RECORD,  /* of an event that a segment recorded, before a body that waits on it */
-    BG__SYNC     /* wait and check (BG_DEBUG=sync) */
-} bg__step_kind;
-
 typedef struct bg__step {
     bg__step_kind kind;
     int place; /* LAUNCH: the segment's number; CALL: the break's; SYNC: the step that it checks; WAIT, RECORD: the
@@ -76,54 +62,8 @@ typedef struct bg__step {
     } of;
 } bg__step;
 
-/* ---- addresses (noted.c) ------------------------------------------------------------------------------------- */
-
-/* An owner of addresses that the graph holds, as it was at capture. */
-typedef struct bg__noted_owner {
-    bg__owner owner;
-    bg__level level;
-    uint64_t version; /* the ledger's, when it was last found so */
-    bool own;         /* the memory is that of an allocation node of the graph */
-} bg__noted_owner;
-
-/* A tensor of a call or a runner, or the part of it that lies in one mapping. */
-typedef struct bg__note {
-    const bg__call *call;          /* NULL: a runner's buffer */
-    const struct bg__eager *eager; /* NULL: a captured call, whose arguments are frozen */
-    const bg_field *field;
-    const char *name; /* a runner's buffer's; lives as long as the graph */
-    int element;      /* of BG_OUTS */
-    uint32_t offset;  /* in the arguments */
-    uintptr_t address;
-    size_t bytes;
-    size_t before;          /* bytes of the tensor in front of this part */
-    size_t beyond;          /* bytes of it that lay in no allocation at capture */
-    int owners[BG__LEVELS]; /* -1: none is known on that level */
-} bg__note;
-
-enum { BG__RECENT = 32 };
-
-typedef struct bg__noted_order {
-    int *list;
-    int count, capacity;
-    int recent[BG__RECENT]; /* owners that were found before, by address; counted from 1, 0: none */
-} bg__noted_order;
-
-typedef struct bg__noted {
-    bg__note *list;
-    int count, capacity;
-    bg__noted_owner *owners;
-    int owner_count, owner_capacity;
-    bg__noted_order order[BG__LEVELS]; /* of the owners that were found last, by address */
-    bool replaced;                     /* one of the driver's among them, within the capture */
-    uint64_t version;                  /* the ledger's, when all was last checked; 0: never */
-} bg__noted;
-
 /* Notes the tensors of a call that has been captured, or has run at a break. */
 bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg__eager *eager, const void *args);
-/* Notes a tensor as that says, whose address, bytes and owners are yet to be filled in. */
-bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor *tensor);
-void bg__noted_clear(bg__noted *noted);
 
 struct bg_graph {
     bg__step *steps;
@@ -152,18 +92,13 @@ struct bg_graph {
     size_t graph_bytes;
     double capture_ms, instantiate_ms;
     bg__noted noted;
-    bool wrapped;                    /* the segment is the program's (wrap.c) */
-    bool instantiated;               /* but its executable graph was made here */
-    bool forked;                     /* other streams than the origin took part in its capture */
-    struct bg__stepping *stepping;   /* replays go node by node (debug/); NULL: at once */
-    struct bg__shadowing *shadowing; /* replays are compared with the pass itself; NULL: not */
-    const char *trace;               /* where its next replay's timeline goes; NULL: nowhere */
-    bool recorded;                   /* BG_REPORT knows of it */
-    void *notes;                     /* the debugging tools' */
-    void (*free_notes)(void *notes);
-    bg__ranks ranks; /* that it was captured with */
-    char **texts;    /* its steps', for ranks.table.step; NULL: nobody is told */
-    bool entered;    /* a replay of which is told */
+    bool wrapped;      /* the segment is the program's (wrap.c) */
+    bool instantiated; /* but its executable graph was made here */
+    bool forked;       /* other streams than the origin took part in its capture */
+    void *tools;       /* what the debugging tools keep with it; NULL: nothing */
+    bg__ranks ranks;   /* that it was captured with */
+    char **texts;      /* its steps', for ranks.table.step; NULL: nobody is told */
+    bool entered;      /* a replay of which is told */
 };
 
 bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
@@ -178,33 +113,14 @@ void bg__graph_remove_event(bg_graph *graph, cudaEvent_t event);
 bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args, bg__eager **eager);
 /* Gives a wrapped graph without an executable one its own (wrap.c). */
 bg_status bg__wrapped_instantiate(bg_graph *graph);
-/* Where a step is, for messages: "segment 2", "call attention#0". */
-const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes);
-
-/* What a replay does, in parts, for the tools that walk over the steps themselves (replay.c). enter: the checks of
- * bg_replay and its order after other replays; the graph is busy until leave, which returns status or a failure of its
- * own. */
-bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
-bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
-bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);
-
 /* ---- ranks (agreement.c) ------------------------------------------------------------------------------------- */
 
 /* A graph captured with ranks holds what its collectives need, until it is destroyed. */
 void bg__graph_join_ranks(bg_graph *graph, const bg__ranks *ranks);
 void bg__graph_leave_ranks(bg_graph *graph);
 
-/* Whether the table is told of replays. */
-static inline bool bg__watch_is_wanted(const bg_graph *graph)
-{
-    return bg__ranks_watch(&graph->ranks);
-}
 /* At the end of the capture. */
 bg_status bg__watch_note(bg_graph *graph);
-/* Around a replay's steps, and after each; what is inside of another one is that one's. */
-bg_status bg__watch_enter(bg_graph *graph, bool *entered);
-bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream);
-void bg__watch_leave(bg_graph *graph);
 
 /* ---- captures (capture.c) ------------------------------------------------------------------------------------ */
 
@@ -350,13 +266,11 @@ void bg__writeback_free(bg__fold *folds);
  * after all of the call's, tells the nodes. */
 bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady);
 bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *steady);
+
 /* Whether the node of a segment's graph writes outputs of the call back; *fold is it then, and is on or off in the next
  * launch. */
 bool bg__writeback_is(const bg__eager *eager, cudaGraphNode_t node, const bg__fold **fold);
 bool bg__writeback_is_on(const bg__fold *fold);
-
-/* A graph whose replays run forward(user) as one eager call, as under BG_DEBUG=forward; zero_tail as in the options. */
-bg_status bg__graph_of_forward(bg_graph **graph, const char *name, bg_forward forward, void *user, bool zero_tail);
 
 /* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */
 typedef struct bg__workers bg__workers;
@@ -463,7 +377,6 @@ bg_capture *bg__live_here(void);
 /* Streams that capture right now, of a capture that `thread` began: looked at by replays, without a lock. */
 bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);
 void bg__captured_remove(cudaStream_t stream, uint64_t thread);
-bool bg__captured_any(void);
 bool bg__captured_has(cudaStream_t stream);
 
 /* Puts a body's record in place for the calling thread, and back. */

@@ -111,9 +111,8 @@ void bg_graph_destroy(bg_graph *graph)
     bg__call_clear(&graph->root);
     bg__noted_clear(&graph->noted);
     bg_pool_destroy(graph->pool);
-    if (graph->notes != NULL)
-        graph->free_notes(graph->notes);
-    bg__debug_hooks.destroyed(graph);
+    if (graph->tools != NULL)
+        bg__debug_hooks.destroyed(graph);
     bg__graph_leave_ranks(graph); /* its executable graphs are gone */
     free(graph->steps);
     free(graph->segments);

@@ -8,26 +8,23 @@
 /* What BG_CHECK asks for of a pass that is captured. */
 typedef enum bg__captured_check { BG__CHECK_NOTHING, BG__CHECK_TWICE, BG__CHECK_POISON } bg__captured_check;
 
-struct bg__stepping;
-struct bg__shadowing;
-
 typedef struct bg__debug_table {
     /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
     bg_status (*check_replay)(bg_graph *graph);
     /* At the end of its capture: what the nodes hold now is what later checks compare with. */
     bg_status (*note_nodes)(bg_graph *graph);
     /* BG_DEBUG_STEP: at begin, what the environment says of it. */
-    bg_status (*step_begin)(struct bg__stepping **stepping);
+    bg_status (*step_begin)(bg_graph *graph);
     /* What they find goes to standard error. BG_CHECK=twice: before bg_capture_forward's own capture, so that what
      * forward keeps of a pass is the graph's in the end; =poison: when it has made the graph. */
     void (*check_twice)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
     /* When a capture has made graph: what the environment asks for beside that, BG_SHADOW (unless forward is NULL),
-     * BG_TRACE and BG_REPORT. Sets graph->diverted where its replays are not only replays. */
+     * BG_TRACE and BG_REPORT. Diverts the graph (inspect.h) where its replays are not only replays. */
     bg_status (*captured)(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
     /* In place of the walk of a replay of a graph that is diverted. */
     bg_status (*replay)(bg_graph *graph, cudaStream_t stream);
-    /* With the graph. */
+    /* With a graph of which the tools keep something. */
     void (*destroyed)(bg_graph *graph);
 } bg__debug_table;
 extern const bg__debug_table bg__debug_hooks;

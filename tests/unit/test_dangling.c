@@ -263,12 +263,13 @@ static void test_told(void **state)
 
     EXPECT_CUDA(cudaFree(hidden));
     EXPECT_OK(bg__report_create(&report, "check", "graph"));
-    bg__report_add(report, "freed", BG_FAULT, bg__call_next(&graph->root), hidden, "", "%s", "told");
+    bg__report_add(report, "freed", BG_FAULT, bg__call_next(bg__graph_root(graph)), hidden, "", "%s", "told");
     EXPECT_OK(bg__check_nodes(graph, report));
     assert_int_equal(bg_report_count(report), 1);
     bg_report_destroy(report);
     EXPECT_OK(bg__report_create(&report, "check", "graph"));
-    bg__report_add(report, "freed", BG_FAULT, bg__call_next(&graph->root), &finding, "", "%s", "another address");
+    bg__report_add(report, "freed", BG_FAULT, bg__call_next(bg__graph_root(graph)), &finding, "", "%s",
+                   "another address");
     EXPECT_OK(bg__check_nodes(graph, report));
     assert_int_equal(bg_report_count(report), 2);
     bg_report_destroy(report);

@@ -102,7 +102,7 @@ static void test_tensors(void **state)
     int seen = 0;
 
     EXPECT_OK(bg__nodes_take(graph, &nodes));
-    for (const bg__call *call = bg__call_next(&graph->root); call != NULL; call = bg__call_next(call)) {
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         if (call->child != NULL)
             continue; /* its tensors are its children's */
         assert_non_null(call->kept);

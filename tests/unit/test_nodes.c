@@ -4,6 +4,7 @@
 #include <breakgraph/cublas.h>
 #include <string.h>
 
+#include "capture/capture.h"
 #include "debug/graph/nodes.h"
 #include "tests/support/graph_kernels.h"
 

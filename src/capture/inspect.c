@@ -1,0 +1,142 @@
+/* What the debugging tools may see of a graph, and what they keep with it. */
+#include "capture/inspect.h"
+
+#include "capture/capture.h"
+
+const char *bg__graph_name(const bg_graph *graph)
+{
+    return graph->name;
+}
+
+const bg__call *bg__graph_root(const bg_graph *graph)
+{
+    return &graph->root;
+}
+
+bg__graph_facts bg__graph_get_facts(const bg_graph *graph)
+{
+    return (bg__graph_facts){
+        .device = graph->device,
+        .breaks = graph->breaks,
+        .capture_ms = graph->capture_ms,
+        .instantiate_ms = graph->instantiate_ms,
+        .pool = graph->pool,
+        .forked = graph->forked,
+        .watched = graph->watched,
+        .replaying = graph->use->busy,
+    };
+}
+
+uint64_t bg__graph_replays(const bg_graph *graph)
+{
+    return graph->replays;
+}
+
+bg__ranks *bg__graph_ranks(bg_graph *graph)
+{
+    return &graph->ranks;
+}
+
+int bg__graph_segment_count(const bg_graph *graph)
+{
+    return graph->segment_count;
+}
+
+const bg__segment *bg__graph_segment(const bg_graph *graph, int index)
+{
+    return &graph->segments[index];
+}
+
+int bg__graph_step_count(const bg_graph *graph)
+{
+    return graph->step_count;
+}
+
+bg__step_view bg__graph_step(const bg_graph *graph, int step)
+{
+    const bg__step *s = &graph->steps[step];
+    bg__step_view view = {.kind = s->kind, .place = s->place};
+
+    if (s->kind == BG__CALL)
+        view = (bg__step_view){s->kind, s->place, s->of.eager->call, s->of.eager->args, s->of.eager->work};
+    else if (s->kind == BG__COPY)
+        view.call = s->of.copy->eager->call;
+    return view;
+}
+
+/* ---- arguments ---- */
+
+const void *bg__graph_call_args(const bg_graph *graph, const bg__call *call)
+{
+    if (!call->eager)
+        return call->kept;
+    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
+        if (eager->call == call)
+            return eager->args;
+    return NULL;
+}
+
+bool bg__graph_is_exposed(const bg_graph *graph)
+{
+    const bg__eager *eager = graph->eagers;
+    while (eager != NULL && !eager->exposed)
+        eager = eager->previous;
+    return eager != NULL;
+}
+
+bg__noted *bg__graph_noted(const bg_graph *graph)
+{
+    return (bg__noted *)&graph->noted;
+}
+
+const bg_tensor *bg__note_replacement(const bg__note *note)
+{
+    const bg_tensor *present;
+    if (note->eager == NULL || !note->eager->exposed)
+        return NULL;
+    present = (const void *)((const char *)note->eager->args + note->offset);
+    return (uintptr_t)present->data == note->address - note->before ? NULL : present;
+}
+
+/* ---- write-backs ---- */
+
+bool bg__graph_find_writeback(const bg_graph *graph, cudaGraphNode_t node, bg__writeback *found)
+{
+    const bg__fold *fold = NULL;
+    const bg__eager *eager = graph->eagers;
+
+    while (eager != NULL && !bg__writeback_is(eager, node, &fold))
+        eager = eager->previous;
+    if (eager != NULL)
+        *found = (bg__writeback){eager->call, eager, fold, bg__writeback_is_on(fold)};
+    return eager != NULL;
+}
+
+bg_status bg__writeback_run(const bg__writeback *writeback, cudaStream_t stream)
+{
+    const bg__eager *eager = writeback->eager;
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < eager->outputs; i++)
+        if (eager->copies[i] != NULL && eager->copies[i]->fold == writeback->fold && eager->copies[i]->enabled)
+            BG__TRY(bg__move_run(&eager->copies[i]->move, stream));
+done:
+    return status;
+}
+
+/* ---- what the tools keep ---- */
+
+void *bg__graph_tools(const bg_graph *graph)
+{
+    return graph->tools;
+}
+
+void bg__graph_set_tools(bg_graph *graph, void *tools)
+{
+    graph->tools = tools;
+}
+
+void bg__graph_divert(bg_graph *graph, bool diverted)
+{
+    graph->diverted = diverted;
+}
