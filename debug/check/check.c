@@ -3,6 +3,7 @@
 #include "leaks.h"
 #include "node_pointers.h"
 
+#include <breakgraph/check.h>
 #include <stdio.h>
 
 /* What the calls' tensors were in at capture, the node check knows without having looked then. */

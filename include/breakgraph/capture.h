@@ -5,6 +5,7 @@
 #ifndef BREAKGRAPH_CAPTURE_H
 #define BREAKGRAPH_CAPTURE_H
 
+#include <breakgraph/memory.h>
 #include <breakgraph/op.h>
 #include <breakgraph/ranks.h>
 #include <breakgraph/status.h>
@@ -14,7 +15,6 @@ BG_BEGIN_C_
 
 typedef struct bg_capture bg_capture;
 typedef struct bg_graph bg_graph;
-typedef struct bg_pool bg_pool;
 
 /* A forward pass: issues its work on stream, and returns the first error it meets. */
 typedef bg_status (*bg_forward)(void *user, cudaStream_t stream);

@@ -11,10 +11,11 @@
 #ifndef BREAKGRAPH_MEMORY_H
 #define BREAKGRAPH_MEMORY_H
 
-#include <breakgraph/capture.h>
 #include <breakgraph/status.h>
 
 BG_BEGIN_C_
+
+typedef struct bg_pool bg_pool;
 
 typedef struct bg_pool_options {
     size_t struct_size;   /* set by BG_POOL_OPTIONS_INIT */
@@ -73,6 +74,19 @@ BG_API bg_status bg_pool_get_stats(const bg_pool *pool, bg_pool_stats *stats);
  * graphs that were captured with the pool, and goes with the last of them, when all work on the device is done. Not
  * during a capture of the pool's own. */
 BG_API void bg_pool_destroy(bg_pool *pool);
+
+/* ---- the ledger: from any thread ------------------------------------------------------------------------------ */
+
+/* Tells of a block that an allocator hands out of memory that it got from the driver in larger pieces; from here on the
+ * bytes from ptr are that block's, inside whatever allocation they lie in. name is for messages, copied, and may be
+ * NULL. Errors: INVALID_ARGUMENT (a NULL, 0 bytes, a block that was told already and not freed, or overlaps one),
+ * OUT_OF_MEMORY, UNSUPPORTED (no driver), CUDA. */
+BG_API bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name);
+
+/* The block goes back to its allocator: graphs that were captured with it must not be replayed any more. It is
+ * remembered, so that what still uses it is called freed by name, until another block is told of there. Errors:
+ * INVALID_ARGUMENT (a NULL, inside a block, freed already), NOT_FOUND (no block was told there). */
+BG_API bg_status bg_ledger_free(void *ptr);
 
 BG_END_C_
 

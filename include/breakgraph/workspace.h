@@ -21,9 +21,6 @@ BG_API bg_status bg_workspace_in(const void *owner, bg_pool *pool, size_t bytes,
  * replayed again. */
 BG_API void bg_workspace_release(const void *owner);
 
-/* Makes bg_last_error() tell of a call that failed outside the library. Returns status. */
-BG_API bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice);
-
 BG_END_C_
 
 #endif

@@ -1,7 +1,6 @@
 /* A failure is a sentence, kept for each thread. */
 #include "base/base.h"
 
-#include <breakgraph/workspace.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

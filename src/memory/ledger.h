@@ -3,7 +3,6 @@
 #ifndef BG_MEMORY_LEDGER_H
 #define BG_MEMORY_LEDGER_H
 
-#include <breakgraph/check.h>
 #include <breakgraph/memory.h>
 
 #include "base/base.h"
