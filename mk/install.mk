@@ -1,4 +1,4 @@
-# make install: libraries, headers, the command and its manual page, pkg-config files and a CMake package.
+# make install: libraries, headers, the command with its manual page and completions, pkg-config files and a CMake package.
 .PHONY: install
 comma := ,
 SHIM_HEADERS := $(wildcard include/hostcuda/*.h)
@@ -15,6 +15,9 @@ install: $(LIBRARIES) $(COMMAND)
 	@install -m 755 $(COMMAND) $(call to,$(BINDIR))/breakgraph
 	@install -d $(call to,$(MANDIR))/man1
 	@install -m 644 packaging/breakgraph.1 $(call to,$(MANDIR))/man1
+	@install -D -m 644 packaging/completions/breakgraph.bash $(call to,$(PREFIX))/share/bash-completion/completions/breakgraph
+	@install -D -m 644 packaging/completions/_breakgraph $(call to,$(PREFIX))/share/zsh/site-functions/_breakgraph
+	@install -D -m 644 packaging/completions/breakgraph.fish $(call to,$(PREFIX))/share/fish/vendor_completions.d/breakgraph.fish
 	@install -m 644 include/breakgraph/*.h $(call to,$(INCLUDEDIR))/breakgraph
 	@for name in $(INSTALLED); do \
 	  install -m 644 $(OUT)/lib$$name.a $(call to,$(LIBDIR)) && \

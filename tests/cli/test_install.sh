@@ -122,6 +122,7 @@ for device in $devices; do
     missing=
     for file in bin/breakgraph lib/libbreakgraph.a lib/libbreakgraph.so lib/libbreakgraph.so.0 include/breakgraph/breakgraph.h include/breakgraph/hooks.h \
         lib/pkgconfig/breakgraph.pc lib/cmake/breakgraph/breakgraphConfig.cmake share/man/man1/breakgraph.1 \
+        share/bash-completion/completions/breakgraph share/zsh/site-functions/_breakgraph share/fish/vendor_completions.d/breakgraph.fish \
         $([ "$device" = cuda ] || echo lib/libhostcuda.a lib/libhostcuda.so lib/libhostcuda.so.0 lib/pkgconfig/hostcuda.pc include/hostcuda/kernel_shim.h); do
         [ -e "$prefix/$file" ] || missing="$missing $file"
     done
@@ -136,6 +137,8 @@ done
 run_make DEVICE="$DEVICE" install DESTDIR="$work/stage" PREFIX=/opt/bg LIBDIR=/opt/bg/lib64 >"$work/log" 2>&1
 if [ ! -e "$work/stage/opt/bg/lib64/libbreakgraph.so" ]; then
     fail destdir "no library in DESTDIR/LIBDIR"
+elif [ ! -e "$work/stage/opt/bg/share/bash-completion/completions/breakgraph" ]; then
+    fail destdir "no completions in DESTDIR/PREFIX"
 elif grep -rq "$work" "$work/stage/opt/bg/lib64/pkgconfig" "$work/stage/opt/bg/lib64/cmake"; then
     fail destdir "an installed file names DESTDIR"
 else
