@@ -116,7 +116,6 @@ int cli_check(int argc, char **argv);
 int cli_step(int argc, char **argv);
 int cli_bisect(int argc, char **argv);
 int cli_report(int argc, char **argv);
-int cli_completion(int argc, char **argv);
 
 /* The page of one command, or of all where command is NULL. */
 void cli_help_print(const cli_command *command, FILE *out);

@@ -1,4 +1,4 @@
-/* All commands and flags: help, completion and the parser read them here; a test holds the manual page to them. */
+/* All commands and flags: help and the parser read them here; a test holds manual page and completions to them. */
 #include "cli.h"
 
 #include <string.h>
@@ -166,7 +166,6 @@ static const char report_more[] =
     "The program is started, without standard input and BG_DEBUG, with BG_SHADOW=calls: every replay is compared with\n"
     "the eager pass, op call by op call. Directories and files are reports that were written before (BG_REPORT,\n"
     "--json).\n";
-static const char completion_more[] = "In bash: . <(breakgraph completion bash)\n";
 
 const cli_command cli_commands[] = {
     {"help", "[COMMAND]", "this page, or that of one command", NULL, NULL, 0, cli_help},
@@ -183,8 +182,6 @@ const cli_command cli_commands[] = {
      COUNT(bisect_flags), cli_bisect},
     {"report", "-- PROGRAM ARG... | DIR|FILE...", "what tools find in a program, or what reports hold, as one report",
      report_more, report_flags, COUNT(report_flags), cli_report},
-    {"completion", "bash|zsh|fish", "a script that completes command lines in a shell", completion_more, NULL, 0,
-     cli_completion},
 };
 const size_t cli_commands_count = COUNT(cli_commands);
 

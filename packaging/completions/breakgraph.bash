@@ -1,4 +1,4 @@
-# breakgraph completion bash
+# Completion of breakgraph's command lines in bash.
 _breakgraph()
 {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} flag= words= i
@@ -8,7 +8,7 @@ _breakgraph()
     done
     if [ "$word" = = ]; then flag=${COMP_WORDS[COMP_CWORD - 1]} word=; fi
     if [ "${COMP_WORDS[COMP_CWORD - 1]}" = = ]; then flag=${COMP_WORDS[COMP_CWORD - 2]}; fi
-    if [ "$COMP_CWORD" = 1 ]; then words="help version doctor run check step bisect report completion --help --version"
+    if [ "$COMP_CWORD" = 1 ]; then words="help version doctor run check step bisect report --help --version"
     elif [ -n "$flag" ]; then case $command:$flag in
     run:--debug) words="off forward ops sync step" ;;
     run:--check) words="off replay twice poison" ;;
@@ -29,7 +29,6 @@ _breakgraph()
     step) words=" --ranks= --oversubscribe --stop= --dump= --timeout= --json --help --" ;;
     bisect) words=" --ranks= --oversubscribe --check= --shadow --tolerance= --only= --count= --timeout= --state= --fresh --json --html= --help --" ;;
     report) words=" --ranks= --oversubscribe --text= --json= --html= --trace= --dot= --timeout= --help --" ;;
-    completion) words="bash zsh fish --help" ;;
     esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -78,5 +78,3 @@ complete -c breakgraph -n '__fish_seen_subcommand_from report' -l html -r -d 'ev
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l trace -r -d 'a timeline of a replay, for Perfetto (BG_TRACE); -  standard output'
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l dot -r -d 'each segment of each graph into this directory, as DOT (BG_DOT)'
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l timeout -r -d 'a start that takes longer is ended'
-complete -c breakgraph -n __fish_use_subcommand -x -a completion -d 'a script that completes command lines in a shell'
-complete -c breakgraph -n '__fish_seen_subcommand_from completion' -x -a 'bash zsh fish'
