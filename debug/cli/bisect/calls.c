@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/cli/output/json.h"
+
 enum { NEAR = 5, LONGEST = 128 };
 
 /* ---- patterns, as bg_override_eager has them ---- */

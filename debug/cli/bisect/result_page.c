@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 
 static void add_culprit(cJSON *findings, const cJSON *call)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 
 enum { STATE_VERSION = 2 };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 
 enum { LONGEST_LIST = 8192 }; /* bytes of BG_EAGER_OPS; beyond, the list goes through a file */

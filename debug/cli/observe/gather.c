@@ -8,20 +8,9 @@
 
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
+#include "gather_ranks.h"
 
 static const char *const severities[] = {"note", "warning", "fault"};
-
-const char *cli_text(const cJSON *object, const char *name)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
-    return text != NULL ? text : "";
-}
-
-double cli_number(const cJSON *object, const char *name)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
 
 /* ---- files ---- */
 

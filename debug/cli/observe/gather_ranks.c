@@ -1,9 +1,10 @@
-/* Reports of several ranks: what all of them found is there once, what some found names these. */
+#include "gather_ranks.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gather.h"
+#include "debug/cli/output/json.h"
 
 static const char ranks_key[] = "ranks";
 

@@ -2,6 +2,18 @@
 
 #include "debug/report/json.h"
 
+const char *cli_text(const cJSON *object, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    return text != NULL ? text : "";
+}
+
+double cli_number(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
 void cli_json_print(const cJSON *root)
 {
     char *text = bg__json_text(root, true);
