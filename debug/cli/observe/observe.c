@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "debug/cli/output/place.h"
+#include "debug/cli/ranks/job.h"
 #include "debug/cli/ranks/ranks.h"
 
 /* PATIENCE: seconds that the other ranks get to come to their end, for reports that are whole, when one has failed. */

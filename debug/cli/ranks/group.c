@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "debug/cli/output/place.h"
+#include "debug/cli/process/child.h"
 
 /* ---- sources and sinks ---- */
 
@@ -136,12 +136,6 @@ bool cli_group_start(cli_group *g)
     }
     errno = error;
     return pid > 0;
-}
-
-char *cli_rank_file(const char *directory, int rank, const char *ending)
-{
-    char *path = NULL;
-    return asprintf(&path, "%s/rank-%d.%s", directory, rank, ending) >= 0 ? path : NULL;
 }
 
 void cli_group_signal(const cli_group *g, int signal)

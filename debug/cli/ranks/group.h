@@ -5,7 +5,7 @@
 #include "debug/cli/output/forward.h"
 #include "job.h"
 #include "keeper.h"
-#include "ranks.h"
+#include "plan.h"
 
 enum { CLI_SINK_OUTPUT, CLI_SINK_ERRORS, CLI_SINK_INPUT, CLI_SINKS, CLI_SOURCES_MOST = 2 * CLI_RANKS_MOST + 1 };
 

@@ -13,8 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ranks.h"
-
 /* ---- devices ---- */
 
 /* The host device has as many as it is told to. */
@@ -140,6 +138,12 @@ char *cli_job_file(const char *path, int rank)
     int length = (int)(ends ? (size_t)(dot - path) : strlen(path));
     char *own = NULL;
     return asprintf(&own, "%.*s.rank-%d%s", length, path, rank, path + length) >= 0 ? own : NULL;
+}
+
+char *cli_rank_file(const char *directory, int rank, const char *ending)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/rank-%d.%s", directory, rank, ending) >= 0 ? path : NULL;
 }
 
 static int set_file(const char *name, int rank)

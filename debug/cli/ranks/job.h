@@ -4,6 +4,8 @@
 
 #include "debug/cli/cli.h"
 
+enum { CLI_RANKS_MOST = 64 };
+
 typedef struct cli_job {
     int count;
     int port;       /* for rank 0 to listen on */
@@ -23,5 +25,7 @@ int cli_job_become(const cli_job *job, int rank);
 /* Files of several ranks under one name would be those of the last: "trace.rank-1.json" of "trace.json", which the
  * caller frees; NULL: no host memory. */
 char *cli_job_file(const char *path, int rank);
+/* "DIR/rank-N.out", which the caller frees. NULL: no host memory. */
+char *cli_rank_file(const char *directory, int rank, const char *ending);
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ranks.h"
+#include "job.h"
 #include "debug/cli/process/signals.h"
 
 /* Until the command says that all is done (0), or is gone. */
