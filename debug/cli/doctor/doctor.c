@@ -1,45 +1,14 @@
 /* breakgraph doctor: what this machine has, what works here, and what the environment says. */
-#include "doctor.h"
-
 #include <breakgraph/breakgraph.h>
-#include <cjson/cJSON.h>
 #include <cuda_runtime_api.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/cli/cli.h"
+#include "answers.h"
 #include "gpu.h"
-#include "debug/cli/output/json.h"
+#include "probes.h"
 #include "debug/cli/arguments/values.h"
-
-enum { DOCTOR_VERSION = 1 };
-
-static cJSON *answers; /* NULL: they are printed as they come */
-static bool broken;
-static const char *const health_names[] = {"works", "missing", "broken", "told"};
-
-void cli_answer(const char *what, cli_health health, const char *format, ...)
-{
-    static const char *const marks[] = {"✓", "–", "✗", " "};
-    static const cli_color colors[] = {CLI_GREEN, CLI_YELLOW, CLI_RED, CLI_BOLD};
-    char text[1024];
-    va_list arguments;
-    cJSON *item;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    broken = broken || health == CLI_BROKEN;
-    if (answers == NULL) {
-        printf("%s%s%s %-24s %s\n", cli_color_on(colors[health]), marks[health], cli_color_off(), what, text);
-        return;
-    }
-    item = cJSON_CreateObject();
-    cJSON_AddStringToObject(item, "what", what);
-    cJSON_AddStringToObject(item, "health", health_names[health]);
-    cJSON_AddStringToObject(item, "text", text);
-    cJSON_AddItemToArray(answers, item);
-}
 
 /* ---- versions ---- */
 
@@ -110,51 +79,33 @@ static void tell_variables(char *const *judged)
         cli_answer("variables", CLI_TOLD, "none of breakgraph's is set");
 }
 
-static void heading(const char *text)
-{
-    if (answers == NULL)
-        printf("\n%s%s%s\n", cli_color_on(CLI_BOLD), text, cli_color_off());
-}
-
 static void ask(char **judged)
 {
     judge_variables(judged);
     tell_versions();
     tell_gpu();
-    heading("Devices");
+    cli_answers_heading("Devices");
     (void)cli_probe_devices();
-    heading("System");
+    cli_answers_heading("System");
     cli_probe_libraries();
     cli_probe_system();
-    heading("Environment");
+    cli_answers_heading("Environment");
     tell_variables(judged);
-}
-
-static void print_json(void)
-{
-    cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "breakgraph", bg_version());
-    cJSON_AddNumberToObject(root, "doctor_version", DOCTOR_VERSION);
-    cJSON_AddBoolToObject(root, "healthy", !broken);
-    cJSON_AddItemReferenceToObject(root, "answers", answers);
-    cli_json_print(root);
-    cJSON_Delete(root);
 }
 
 static int examine(const cli_arguments *arguments)
 {
     char **judged = calloc(cli_variables_count, sizeof *judged);
+    bool healthy;
     if (judged == NULL)
         return cli_say(CLI_FAILED, "no host memory");
-    answers = cli_value(arguments, "--json") != NULL ? cJSON_CreateArray() : NULL;
+    cli_answers_open(cli_value(arguments, "--json") != NULL);
     ask(judged);
-    if (answers != NULL)
-        print_json();
-    cJSON_Delete(answers);
+    healthy = cli_answers_close();
     for (size_t i = 0; i < cli_variables_count; i++)
         free(judged[i]);
     free(judged);
-    return broken ? CLI_FAILED : CLI_OK;
+    return healthy ? CLI_OK : CLI_FAILED;
 }
 
 int cli_doctor(int argc, char **argv)

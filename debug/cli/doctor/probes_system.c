@@ -1,5 +1,5 @@
 /* Libraries, profilers, and what the system allows. */
-#include "doctor.h"
+#include "probes.h"
 
 #include <breakgraph/breakgraph.h>
 #include <cuda_runtime_api.h>
@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "answers.h"
 #include "debug/cli/output/place.h"
 
 /* ---- libraries ---- */

@@ -1,0 +1,67 @@
+#include "answers.h"
+
+#include <breakgraph/breakgraph.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "debug/cli/output/json.h"
+
+enum { DOCTOR_VERSION = 1 };
+
+static cJSON *answers; /* NULL: they are printed as they come */
+static bool broken;
+static const char *const health_names[] = {"works", "missing", "broken", "told"};
+
+void cli_answers_open(bool json)
+{
+    answers = json ? cJSON_CreateArray() : NULL;
+}
+
+void cli_answers_heading(const char *text)
+{
+    if (answers == NULL)
+        printf("\n%s%s%s\n", cli_color_on(CLI_BOLD), text, cli_color_off());
+}
+
+void cli_answer(const char *what, cli_health health, const char *format, ...)
+{
+    static const char *const marks[] = {"✓", "–", "✗", " "};
+    static const cli_color colors[] = {CLI_GREEN, CLI_YELLOW, CLI_RED, CLI_BOLD};
+    char text[1024];
+    va_list arguments;
+    cJSON *item;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    broken = broken || health == CLI_BROKEN;
+    if (answers == NULL) {
+        printf("%s%s%s %-24s %s\n", cli_color_on(colors[health]), marks[health], cli_color_off(), what, text);
+        return;
+    }
+    item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "what", what);
+    cJSON_AddStringToObject(item, "health", health_names[health]);
+    cJSON_AddStringToObject(item, "text", text);
+    cJSON_AddItemToArray(answers, item);
+}
+
+static void print_json(void)
+{
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "breakgraph", bg_version());
+    cJSON_AddNumberToObject(root, "doctor_version", DOCTOR_VERSION);
+    cJSON_AddBoolToObject(root, "healthy", !broken);
+    cJSON_AddItemReferenceToObject(root, "answers", answers);
+    cli_json_print(root);
+    cJSON_Delete(root);
+}
+
+bool cli_answers_close(void)
+{
+    if (answers != NULL)
+        print_json();
+    cJSON_Delete(answers);
+    answers = NULL;
+    return !broken;
+}

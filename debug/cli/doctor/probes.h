@@ -1,0 +1,13 @@
+/* What the doctor asks of a machine: each question is tried, not looked up. */
+#ifndef BG_CLI_PROBES_H
+#define BG_CLI_PROBES_H
+
+#include <stdbool.h>
+
+/* probes_device.c: the CUDA calls of this build, on each device; false where there is none. */
+bool cli_probe_devices(void);
+/* probes_system.c: libraries, profilers, limits. */
+void cli_probe_libraries(void);
+void cli_probe_system(void);
+
+#endif
