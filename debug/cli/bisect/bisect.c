@@ -1,28 +1,21 @@
 /* breakgraph bisect: which op calls must be eager for a fault to vanish, by starts of the program. */
-#include "bisect.h"
-
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "debug/cli/observe/observe.h"
 #include "debug/cli/ranks/job.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/arguments/values.h"
+#include "result.h"
+#include "result_page.h"
+#include "state.h"
+#include "trial.h"
 
 enum { MOST_STARTS = 1000 };
-
-cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(b->sentence, sizeof b->sentence, format, arguments);
-    va_end(arguments);
-    return status;
-}
 
 /* ---- the oracle ---- */
 

@@ -1,5 +1,4 @@
-/* Which calls a program's graphs hold, and which of them a pattern means. */
-#include "bisect.h"
+#include "calls.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "bisect.h"
+#include "progress.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
-/* What a bisect found, for people and for scripts. */
-#include "bisect.h"
+#include "result.h"
 
 #include <breakgraph/breakgraph.h>
 #include <ctype.h>

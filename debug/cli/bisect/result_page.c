@@ -1,12 +1,13 @@
-/* A bisect as one page: a report of its trials and culprits, which the library draws. */
-#include "bisect.h"
+#include "result_page.h"
 
 #include <breakgraph/breakgraph.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/cli/observe/gathered.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
+#include "result.h"
 
 static void add_culprit(cJSON *findings, const cJSON *call)
 {

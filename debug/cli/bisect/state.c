@@ -1,5 +1,4 @@
-/* The verdicts of a bisect in a file, from which the same command goes on. */
-#include "bisect.h"
+#include "state.h"
 
 #include <breakgraph/breakgraph.h>
 #include <errno.h>

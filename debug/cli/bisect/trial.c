@@ -1,41 +1,22 @@
-/* One trial of a bisect: starts of the program, and a verdict. */
-#include "bisect.h"
+#include "trial.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "debug/cli/observe/observe.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
+#include "calls.h"
+#include "progress.h"
+#include "state.h"
 
 enum { LONGEST_LIST = 8192 }; /* bytes of BG_EAGER_OPS; beyond, the list goes through a file */
 
-const char *const cli_why_names[] = {"as it is", "without a graph", "all eager", "search", "confirmation"};
 static const char *const verdict_names[] = {"good", "bad", "skip"};
 
 /* ---- which calls are eager ---- */
-
-char *cli_eager_list(const cli_bisection *b, const bool *eager)
-{
-    char *list = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&list, &bytes);
-    const char *comma = b->base[0] != '\0' ? "," : "";
-
-    if (out == NULL)
-        return NULL;
-    fputs(b->base, out);
-    for (size_t i = 0; eager != NULL && i < b->name_count; i++)
-        if (eager[i]) {
-            fprintf(out, "%s%s", comma, b->names[i]);
-            comma = ",";
-        }
-    if (fclose(out) == 0)
-        return list;
-    free(list);
-    return NULL;
-}
 
 /* The variable's value: the list, or the file that holds it. */
 static char *eager_value(const cli_bisection *b, const bool *eager)

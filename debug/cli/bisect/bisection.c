@@ -1,0 +1,36 @@
+#include "bisection.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+const char *const cli_why_names[] = {"as it is", "without a graph", "all eager", "search", "confirmation"};
+
+cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(b->sentence, sizeof b->sentence, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+char *cli_eager_list(const cli_bisection *b, const bool *eager)
+{
+    char *list = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&list, &bytes);
+    const char *comma = b->base[0] != '\0' ? "," : "";
+
+    if (out == NULL)
+        return NULL;
+    fputs(b->base, out);
+    for (size_t i = 0; eager != NULL && i < b->name_count; i++)
+        if (eager[i]) {
+            fprintf(out, "%s%s", comma, b->names[i]);
+            comma = ",";
+        }
+    if (fclose(out) == 0)
+        return list;
+    free(list);
+    return NULL;
+}

@@ -1,0 +1,11 @@
+/* What a bisect found, for people and for scripts. */
+#ifndef BG_CLI_RESULT_H
+#define BG_CLI_RESULT_H
+
+#include "bisection.h"
+
+/* The trials as a report has them; the caller deletes it. */
+cJSON *cli_bisect_trials(const cli_bisection *b);
+void cli_bisect_print(const cli_bisection *b, cli_status status, double seconds);
+
+#endif
