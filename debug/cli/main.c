@@ -1,11 +1,19 @@
-/* The command breakgraph. */
-#include "cli.h"
-
+/* The command breakgraph. Its rooms, each of which uses only those before it: output, process, arguments, ranks,
+ * observe, bisect and doctor, commands. It uses the public headers; of debug/ only files.h, links.h and json.h of
+ * report/, and of src/ only base.h's numbers. */
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "debug/cli/arguments/flags.h"
+#include "debug/cli/arguments/help.h"
+#include "debug/cli/bisect/bisect.h"
+#include "debug/cli/commands/commands.h"
+#include "debug/cli/doctor/doctor.h"
+#include "debug/cli/output/exits.h"
 
 static int print_version(const cli_arguments *arguments)
 {
@@ -14,17 +22,52 @@ static int print_version(const cli_arguments *arguments)
     return CLI_OK;
 }
 
-int cli_version(int argc, char **argv)
+/* main calls print_help for it, which needs the list of all commands. */
+static const cli_command help = {
+    .name = "help",
+    .arguments = "[COMMAND]",
+    .text = "this page, or that of one command",
+};
+static const cli_command version = {
+    .name = "version",
+    .arguments = "",
+    .text = "the library's version and the device that it is built for",
+    .run = print_version,
+};
+static const cli_command *const commands[] = {&help,      &version,  &cli_doctor, &cli_run,
+                                              &cli_check, &cli_step, &cli_bisect, &cli_report};
+enum { COUNT = sizeof commands / sizeof *commands };
+
+/* NULL where there is none. */
+static const cli_command *find_command(const char *name)
 {
-    return cli_with_arguments(argc, argv, print_version);
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int print_help(int argc, char **argv)
+{
+    const cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+    cli_say_for("help");
+    if (argc > 2)
+        return cli_say(CLI_USAGE, "unknown argument '%s'; it takes one command", argv[2]);
+    if (argc > 1 && command == NULL && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
+        return cli_say(CLI_USAGE, "there is no command '%s'; 'breakgraph help' lists them", argv[1]);
+    if (command != NULL)
+        cli_help_print(command, stdout);
+    else
+        cli_help_print_all(commands, COUNT, stdout);
+    return CLI_OK;
 }
 
 static int refuse(const char *name)
 {
     bool flag = name[0] == '-';
     fprintf(stderr, "breakgraph: unknown %s '%s'; allowed:", flag ? "flag" : "command", name);
-    for (size_t i = 0; i < cli_commands_count; i++)
-        fprintf(stderr, " %s", cli_commands[i].name);
+    for (size_t i = 0; i < COUNT; i++)
+        fprintf(stderr, " %s", commands[i]->name);
     fprintf(stderr, "%s\n", flag ? " --help --version" : "");
     return CLI_USAGE;
 }
@@ -59,13 +102,11 @@ int main(int argc, char **argv)
         name = "help";
     if (strcmp(name, "--version") == 0)
         name = "version";
-    command = cli_command_find(name);
+    command = find_command(name);
     if (command == NULL)
         return refuse(name);
-    if (argc > 1) {
-        argv[1] = (char *)command->name;
-        return flush(command->main(argc - 1, argv + 1));
-    }
-    cli_help_print(NULL, stdout);
+    if (argc > 1)
+        return flush(command == &help ? print_help(argc - 1, argv + 1) : cli_command_run(command, argc - 1, argv + 1));
+    cli_help_print_all(commands, COUNT, stdout);
     return flush(CLI_USAGE);
 }

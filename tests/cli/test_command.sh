@@ -19,8 +19,8 @@ expect doctor-argument 2 "unknown argument 'x'" "$command" doctor x
 
 # ---- help and manual name what the tables have ----
 
-flags=$(sed -n 's/^ *{"--\([a-z-]*\)".*/\1/p' debug/cli/tables.c | sort -u)
-commands=$(sed -n '/^const cli_command/,/^};/s/^ *{"\([a-z]*\)",.*/\1/p' debug/cli/tables.c)
+flags=$(sed -nE 's/^ *\{"--([a-z-]+)",.*/\1/p' debug/cli/*/*.c | sort -u)
+commands=$(sed -nE 's/^ *\.name = "([a-z]+)",$/\1/p' debug/cli/*.c debug/cli/*/*.c)
 named() # NAME, text in a file, lead of a flag
 {
     local word missing=

@@ -1,23 +1,28 @@
-/* Reads command lines by the tables. */
-#include "values.h"
+#include "flags.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
+#include "help.h"
+#include "values.h"
+
 static const cli_flag *find_flag(const cli_command *command, const char *argument, size_t length)
 {
-    for (size_t i = 0; i < command->flag_count; i++)
-        if (strncmp(command->flags[i].name, argument, length) == 0 && command->flags[i].name[length] == '\0')
-            return &command->flags[i];
-    return NULL;
+    const cli_flag *flag;
+    for (size_t i = 0; (flag = cli_command_flag(command, i)) != NULL; i++)
+        if (strncmp(flag->name, argument, length) == 0 && flag->name[length] == '\0')
+            break;
+    return flag;
 }
 
 static cli_status refuse_unknown(const cli_command *command, const char *argument)
 {
+    const cli_flag *flag;
     fprintf(stderr, "breakgraph %s: unknown flag '%s'; allowed:", command->name, argument);
-    for (size_t i = 0; i < command->flag_count; i++)
-        fprintf(stderr, " %s%s%s", command->flags[i].name, command->flags[i].value != NULL ? "=" : "",
-                command->flags[i].value != NULL ? command->flags[i].value : "");
+    for (size_t i = 0; (flag = cli_command_flag(command, i)) != NULL; i++)
+        fprintf(stderr, " %s%s%s", flag->name, flag->value != NULL ? "=" : "", flag->value != NULL ? flag->value : "");
     fprintf(stderr, " --help\n");
     return CLI_USAGE;
 }
@@ -42,9 +47,9 @@ static cli_status read_flag(const cli_command *command, const char *argument, cl
     return CLI_OK;
 }
 
-cli_status cli_parse(int argc, char **argv, cli_arguments *arguments, bool *done)
+/* Reads what stands behind a command's name. CLI_OK; else it has said what is wrong, or shown the help: *done. */
+static cli_status parse(const cli_command *command, int argc, char **argv, cli_arguments *arguments, bool *done)
 {
-    const cli_command *command = cli_command_find(argv[0]);
     cli_status status = CLI_OK;
     int i = 1;
 
@@ -73,20 +78,14 @@ cli_status cli_parse(int argc, char **argv, cli_arguments *arguments, bool *done
     return CLI_OK;
 }
 
-void cli_arguments_clear(cli_arguments *arguments)
-{
-    free(arguments->given);
-    arguments->given = NULL;
-}
-
-int cli_with_arguments(int argc, char **argv, int (*run)(const cli_arguments *arguments))
+int cli_command_run(const cli_command *command, int argc, char **argv)
 {
     cli_arguments arguments;
     bool done;
-    int status = cli_parse(argc, argv, &arguments, &done);
+    int status = parse(command, argc, argv, &arguments, &done);
     if (!done)
-        status = run(&arguments);
-    cli_arguments_clear(&arguments);
+        status = command->run(&arguments);
+    free(arguments.given);
     return status;
 }
 
@@ -103,4 +102,13 @@ cli_status cli_need_program(const cli_arguments *arguments)
     if (arguments->rest_count > 0)
         return CLI_OK;
     return cli_say(CLI_USAGE, "no program given; write: ... -- PROGRAM ARG...");
+}
+
+cli_status cli_timeout(const cli_arguments *arguments, double *seconds)
+{
+    const char *value = cli_value(arguments, "--timeout");
+    *seconds = 0;
+    if (value != NULL && (!bg__number_read(value, seconds) || !(*seconds > 0) || *seconds > 1e6))
+        return cli_say(CLI_USAGE, "'--timeout=%s': a number of seconds above 0", value);
+    return CLI_OK;
 }

@@ -7,15 +7,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "debug/report/links.h"
 #include "base/base.h"
 #include "debug/cli/output/place.h"
+#include "debug/report/links.h"
 
 static char told[1024]; /* what is allowed, where it is no literal */
 static const char place[] = "directories that are there and can be written into";

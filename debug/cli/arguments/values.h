@@ -2,7 +2,7 @@
 #ifndef BG_CLI_VALUES_H
 #define BG_CLI_VALUES_H
 
-#include "debug/cli/cli.h"
+#include "command.h"
 
 /* NULL where the flag may have value; else what it may have, as text that stays until the next call. Paths are looked
  * at where the command itself writes there, or reads patterns: a program may go elsewhere. Before the first CUDA call.

@@ -1,15 +1,20 @@
 /* breakgraph bisect: which op calls must be eager for a fault to vanish, by starts of the program. */
+#include "bisect.h"
+
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "debug/cli/observe/observe.h"
-#include "debug/cli/ranks/job.h"
-#include "debug/cli/output/place.h"
-#include "debug/cli/process/signals.h"
+#include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/values.h"
+#include "debug/cli/output/exits.h"
+#include "debug/cli/output/place.h"
+#include "debug/cli/process/child.h"
+#include "debug/cli/process/signals.h"
+#include "debug/cli/ranks/job.h"
 #include "result.h"
 #include "result_page.h"
 #include "state.h"
@@ -277,7 +282,7 @@ static cli_status bisect(cli_bisection *b)
     return end_state(b, status);
 }
 
-static int run(const cli_arguments *arguments)
+static int run_bisect(const cli_arguments *arguments)
 {
     cli_bisection b = {.count = 1};
     double began = cli_now();
@@ -302,7 +307,43 @@ static int run(const cli_arguments *arguments)
     return status;
 }
 
-int cli_bisect(int argc, char **argv)
-{
-    return cli_with_arguments(argc, argv, run);
-}
+static const cli_flag flags[] = {
+    {"--check", "CMD", NULL, NULL, NULL,
+     "a shell command judges each start: 0 good, 125 skip, else bad; the program's output is its standard input, and "
+     "the file that BREAKGRAPH_OUTPUT names. Without it the program's own exit status says so"},
+    {"--shadow", NULL, NULL, NULL, NULL,
+     "bad is a replay that differs from the eager pass, in its outputs or in any op call's (BG_SHADOW)"},
+    {"--tolerance", "SPEC", NULL, NULL, NULL, "what --shadow lets pass (BG_TOLERANCE)"},
+    {"--only", "PATTERNS", NULL, NULL, NULL, "only calls that match can be culprits; as --eager-ops of run"},
+    {"--count", "N", NULL, NULL, NULL, "starts for one verdict; one that is bad makes it bad"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
+    {"--state", "FILE", NULL, NULL, NULL, "where the verdicts are kept; stays at the end"},
+    {"--fresh", NULL, NULL, NULL, NULL, "start over, whatever verdicts are kept"},
+    {"--json", NULL, NULL, NULL, NULL, "the result for scripts, on standard output"},
+    {"--html", "FILE", NULL, NULL, NULL, "culprits and trials on the pass, as one page"},
+    {0},
+};
+
+static const char more[] =
+    "The program is started, without standard input, as it is, then without a graph (BG_DEBUG=forward), with every op\n"
+    "eager, and then with ever other ops eager (BG_EAGER_OPS), until it is known which smallest set of calls must be\n"
+    "eager for the fault to vanish. Each start gets an exit status as for git bisect run: 0 is good, 125 tells "
+    "nothing,\n"
+    "any other is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
+    "With --ranks a start is good where all ranks are; all get the same BG_EAGER_OPS. When one ends with another "
+    "status\n"
+    "than 0, the others get 5 s to end, too. --check sees their outputs in the order of the ranks.\n\n"
+    "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, 13, 14, or 1 with "
+    "culprits).\n"
+    "After an interruption, and after what is none of the fault's (a full disk, a program that is gone, a hang), the "
+    "same\n"
+    "command goes on from there.\n";
+
+const cli_command cli_bisect = {
+    .name = "bisect",
+    .arguments = "-- PROGRAM ARG...",
+    .text = "which op calls must be eager for a fault to vanish?",
+    .more = more,
+    .flags = {cli_job_flags, flags},
+    .run = run_bisect,
+};

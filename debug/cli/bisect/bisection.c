@@ -1,6 +1,7 @@
 #include "bisection.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 const char *const cli_why_names[] = {"as it is", "without a graph", "all eager", "search", "confirmation"};

@@ -5,7 +5,7 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
-#include "debug/cli/cli.h"
+#include "debug/cli/output/exits.h"
 
 typedef struct cli_bisection {
     char *const *argv;

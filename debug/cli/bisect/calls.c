@@ -1,6 +1,7 @@
 #include "calls.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

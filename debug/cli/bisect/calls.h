@@ -2,8 +2,8 @@
 #ifndef BG_CLI_CALLS_H
 #define BG_CLI_CALLS_H
 
-#include "debug/cli/cli.h"
 #include "debug/cli/observe/gathered.h"
+#include "debug/cli/output/exits.h"
 
 /* The captured calls of all graphs, in order of the pass, each once; those that only matches. CLI_NO_MATCH names near
  * ones. */

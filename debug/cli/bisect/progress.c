@@ -1,5 +1,6 @@
 #include "progress.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 void cli_progress(const cli_bisection *b, cli_why why)

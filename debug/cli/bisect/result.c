@@ -2,9 +2,11 @@
 
 #include <breakgraph/breakgraph.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
 
 enum { RESULT_VERSION = 1 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "debug/cli/observe/gathered.h"
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 #include "result.h"

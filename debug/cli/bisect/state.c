@@ -2,11 +2,14 @@
 
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "debug/cli/arguments/variables.h"
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 

@@ -1,11 +1,12 @@
 #include "trial.h"
 
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "debug/cli/observe/observe.h"
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 #include "calls.h"

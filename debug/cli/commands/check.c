@@ -1,12 +1,16 @@
 /* breakgraph check: a program under each of the library's checks, and what they find. */
-#include "debug/cli/observe/observe.h"
+#include "commands.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/cli/ranks/job.h"
+#include "debug/cli/arguments/flags.h"
+#include "debug/cli/observe/observe.h"
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/signals.h"
+#include "debug/cli/ranks/job.h"
 
 typedef struct checks {
     const char *kinds[3];
@@ -88,7 +92,7 @@ static void print_text(const checks *c)
     printf(": %d finding%s\n", count, count == 1 ? "" : "s");
 }
 
-static int run(const cli_arguments *arguments)
+static int run_check(const cli_arguments *arguments)
 {
     checks c = {.all = {.reports = cJSON_CreateArray()}};
     cli_observation o = {.argv = arguments->rest, .quiet = true};
@@ -117,7 +121,23 @@ done:
     return status;
 }
 
-int cli_check(int argc, char **argv)
-{
-    return cli_with_arguments(argc, argv, run);
-}
+static const cli_flag flags[] = {
+    {"--what", "replay|twice|poison", NULL, NULL, NULL,
+     "which check; again for several, each of which is a start of the program; without it replay and twice"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
+    {"--json", NULL, NULL, NULL, NULL, "findings for scripts, on standard output"},
+    {0},
+};
+
+static const char more[] =
+    "The program is started once for each check, without standard input and BG_DEBUG; its output is shown where it\n"
+    "fails. Notes alone do not count as findings. With --ranks a finding that only some ranks have names them.\n";
+
+const cli_command cli_check = {
+    .name = "check",
+    .arguments = "-- PROGRAM ARG...",
+    .text = "look for addresses and values that graphs hold wrongly",
+    .more = more,
+    .flags = {cli_job_flags, flags},
+    .run = run_check,
+};

@@ -1,15 +1,20 @@
 /* breakgraph report: what a program's tools found, or what files hold, as one report. */
+#include "commands.h"
+
 #include <breakgraph/breakgraph.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "debug/cli/ranks/job.h"
+#include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/observe.h"
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/signals.h"
+#include "debug/cli/ranks/job.h"
 
 /* ---- merging ---- */
 
@@ -255,7 +260,7 @@ static cli_status write_all(const bg_report *all, const cli_arguments *arguments
     return status == CLI_OK && has_fault(all) ? CLI_FAILED : status;
 }
 
-static int run(const cli_arguments *arguments)
+static int run_report(const cli_arguments *arguments)
 {
     bg_report *all = NULL;
     char *place = NULL;
@@ -284,7 +289,26 @@ static int run(const cli_arguments *arguments)
     return status;
 }
 
-int cli_report(int argc, char **argv)
-{
-    return cli_with_arguments(argc, argv, run);
-}
+static const cli_flag flags[] = {
+    {"--text", "FILE", "-", NULL, NULL, "findings as text; -, or no FILE: standard output"},
+    {"--json", "FILE", "-", NULL, NULL, "everything as JSON"},
+    {"--html", "FILE", "-", NULL, NULL, "everything as one page that needs nothing else"},
+    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE); -: standard output"},
+    {"--dot", "DIR", NULL, NULL, NULL, "each segment of each graph into this directory, as DOT (BG_DOT)"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
+    {0},
+};
+
+static const char more[] =
+    "The program is started, without standard input and BG_DEBUG, with BG_SHADOW=calls: every replay is compared with\n"
+    "the eager pass, op call by op call. Directories and files are reports that were written before (BG_REPORT,\n"
+    "--json).\n";
+
+const cli_command cli_report = {
+    .name = "report",
+    .arguments = "-- PROGRAM ARG... | DIR|FILE...",
+    .text = "what tools find in a program, or what reports hold, as one report",
+    .more = more,
+    .flags = {cli_job_flags, flags},
+    .run = run_report,
+};

@@ -1,4 +1,6 @@
 /* breakgraph run: becomes a program, with the library's environment set; or starts it as several ranks. */
+#include "commands.h"
+
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -6,10 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "debug/cli/ranks/job.h"
-#include "debug/cli/observe/observe.h"
-#include "debug/cli/ranks/ranks.h"
+#include "debug/cli/arguments/flags.h"
+#include "debug/cli/arguments/variables.h"
+#include "debug/cli/output/exits.h"
+#include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
+#include "debug/cli/ranks/job.h"
+#include "debug/cli/ranks/ranks.h"
 
 static cli_status set(const cli_given *given)
 {
@@ -90,7 +95,7 @@ static int run_ranks(const cli_arguments *arguments, int count)
     return tell(&ranks, &told);
 }
 
-static int run(const cli_arguments *arguments)
+static int run_program(const cli_arguments *arguments)
 {
     int ranks = 0;
     cli_status status = cli_need_program(arguments);
@@ -105,7 +110,33 @@ static int run(const cli_arguments *arguments)
     return ranks > 0 ? run_ranks(arguments, ranks) : (int)become(arguments);
 }
 
-int cli_run(int argc, char **argv)
-{
-    return cli_with_arguments(argc, argv, run);
-}
+static const cli_flag flags[] = {
+    {"--no-prefix", NULL, NULL, NULL, NULL, "with --ranks: lines of output without \"[rank 1] \" before them"},
+    {"--output-dir", "DIR", NULL, NULL, NULL,
+     "with --ranks: output into files DIR/rank-N.out and DIR/rank-N.err; the directory is made"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "with --ranks: ranks that run longer are ended"},
+    {0},
+};
+
+static const char more[] =
+    "The command becomes the program, whose exit status it passes through. Each flag sets the variable behind it; "
+    "the\n"
+    "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only.\n\n"
+    "With --ranks=N the command stays, and starts N processes, which choose their device by LOCAL_RANK. Lines of "
+    "output\n"
+    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input; but of a terminal nothing, where the command is "
+    "in\n"
+    "the background, as timeout starts it without --foreground. When one ends by a signal, the others are ended\n"
+    "(SIGTERM, after 2 s SIGKILL), with all that they started; when one ends with another status than 0, they get 2 s\n"
+    "to say why they end, too. The command ends with the status of that first one, 128 + N for a signal N. The host\n"
+    "device shows N devices, unless HOSTCUDA_DEVICES is set.\n"
+    "BG_TRACE and BG_STEP_DUMP get the rank into their names: trace.rank-1.json.\n";
+
+const cli_command cli_run = {
+    .name = "run",
+    .arguments = "-- PROGRAM ARG...",
+    .text = "start a program that links the library, with its environment set",
+    .more = more,
+    .flags = {cli_variables, cli_job_flags, flags},
+    .run = run_program,
+};

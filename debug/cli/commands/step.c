@@ -1,11 +1,15 @@
 /* breakgraph step: a program whose replays go node by node. */
-#include "debug/cli/observe/observe.h"
+#include "commands.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "debug/cli/ranks/job.h"
+#include "debug/cli/arguments/flags.h"
+#include "debug/cli/observe/observe.h"
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/signals.h"
+#include "debug/cli/ranks/job.h"
 
 static cli_status judge(const cli_observation *o, const cli_gathered *gathered, const cli_end *end, int found)
 {
@@ -40,7 +44,7 @@ static cli_status step(const cli_observation *o, bool json)
     return status;
 }
 
-static int run(const cli_arguments *arguments)
+static int run_step(const cli_arguments *arguments)
 {
     const char *stop = cli_value(arguments, "--stop"), *dump = cli_value(arguments, "--dump");
     const char *set[] = {"BG_DEBUG",
@@ -70,7 +74,23 @@ static int run(const cli_arguments *arguments)
     return status;
 }
 
-int cli_step(int argc, char **argv)
-{
-    return cli_with_arguments(argc, argv, run);
-}
+static const cli_flag flags[] = {
+    {"--stop", "CALL", NULL, NULL, NULL, "replays stop after this call (rope#3), or node by its number"},
+    {"--dump", "DIR", NULL, NULL, NULL, "the first replay writes each op call's tensors there, as .npy"},
+    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
+    {"--json", NULL, NULL, NULL, NULL, "findings for scripts, on standard output"},
+    {0},
+};
+
+static const char more[] =
+    "Replays go node by node, waiting and checking after each. Notes alone do not count as findings. With --json the\n"
+    "program has no standard input, and its output is shown where it fails.\n";
+
+const cli_command cli_step = {
+    .name = "step",
+    .arguments = "-- PROGRAM ARG...",
+    .text = "replay node by node: where is a fault, where is NaN born?",
+    .more = more,
+    .flags = {cli_job_flags, flags},
+    .run = run_step,
+};

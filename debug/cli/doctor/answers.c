@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
 
 enum { DOCTOR_VERSION = 1 };

@@ -1,14 +1,18 @@
 /* breakgraph doctor: what this machine has, what works here, and what the environment says. */
+#include "doctor.h"
+
 #include <breakgraph/breakgraph.h>
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/cli/cli.h"
+#include "debug/cli/arguments/flags.h"
+#include "debug/cli/arguments/values.h"
+#include "debug/cli/arguments/variables.h"
+#include "debug/cli/output/exits.h"
 #include "answers.h"
 #include "gpu.h"
 #include "probes.h"
-#include "debug/cli/arguments/values.h"
 
 /* ---- versions ---- */
 
@@ -93,7 +97,7 @@ static void ask(char **judged)
     tell_variables(judged);
 }
 
-static int examine(const cli_arguments *arguments)
+static int run_doctor(const cli_arguments *arguments)
 {
     char **judged = calloc(cli_variables_count, sizeof *judged);
     bool healthy;
@@ -108,7 +112,15 @@ static int examine(const cli_arguments *arguments)
     return healthy ? CLI_OK : CLI_FAILED;
 }
 
-int cli_doctor(int argc, char **argv)
-{
-    return cli_with_arguments(argc, argv, examine);
-}
+static const cli_flag flags[] = {
+    {"--json", NULL, NULL, NULL, NULL, "the same for scripts"},
+    {0},
+};
+
+const cli_command cli_doctor = {
+    .name = "doctor",
+    .arguments = "",
+    .text = "what this machine has and what works here; exit status 1 if something is wrong",
+    .flags = {flags},
+    .run = run_doctor,
+};

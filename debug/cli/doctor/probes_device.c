@@ -1,13 +1,13 @@
 /* Tries what breakgraph and its users need of a device. */
-#include "probes.h"
-
 #include <breakgraph/breakgraph.h>
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "answers.h"
+#include "probes.h"
 
 enum { BYTES = 1 << 20, VIRTUAL_SINCE = 10020 };
 

@@ -1,18 +1,18 @@
 /* Libraries, profilers, and what the system allows. */
-#include "probes.h"
-
 #include <breakgraph/breakgraph.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "answers.h"
 #include "debug/cli/output/place.h"
+#include "answers.h"
+#include "probes.h"
 
 /* ---- libraries ---- */
 

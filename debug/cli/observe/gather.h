@@ -2,7 +2,9 @@
 #ifndef BG_CLI_GATHER_H
 #define BG_CLI_GATHER_H
 
-#include "debug/cli/cli.h"
+#include <stdio.h>
+
+#include "debug/cli/output/exits.h"
 #include "gathered.h"
 
 /* CLI_UNREADABLE, and said, where a file is none of ours. */

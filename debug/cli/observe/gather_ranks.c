@@ -1,6 +1,8 @@
 #include "gather_ranks.h"
 
 #include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,11 +2,12 @@
 
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/base.h"
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/ranks/job.h"
 #include "debug/cli/ranks/ranks.h"
@@ -193,13 +194,4 @@ cli_status cli_observed_judge(const cli_observation *o, const cli_gathered *gath
     if (status != CLI_OK)
         cli_observed_show(o);
     return status;
-}
-
-cli_status cli_timeout(const cli_arguments *arguments, double *seconds)
-{
-    const char *value = cli_value(arguments, "--timeout");
-    *seconds = 0;
-    if (value != NULL && (!bg__number_read(value, seconds) || !(*seconds > 0) || *seconds > 1e6))
-        return cli_say(CLI_USAGE, "'--timeout=%s': a number of seconds above 0", value);
-    return CLI_OK;
 }

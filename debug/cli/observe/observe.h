@@ -30,7 +30,4 @@ void cli_observed_show(const cli_observation *observation);
 /* " (rank 1)" for messages, where there are several; as static text. */
 const char *cli_observed_rank(const cli_observation *observation, const cli_end *end);
 
-/* "--timeout", 0 where it is not given. */
-cli_status cli_timeout(const cli_arguments *arguments, double *seconds);
-
 #endif

@@ -1,7 +1,7 @@
-/* Exit statuses, and what the command says. */
-#include "debug/cli/cli.h"
+#include "exits.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exits.h"
+
 /* A line that is longer is cut: no program's output may take all memory. */
 enum { READ_AT_ONCE = 1 << 16, LONGEST_LINE = 1 << 26 };
 

@@ -2,7 +2,8 @@
 #ifndef BG_CLI_FORWARD_H
 #define BG_CLI_FORWARD_H
 
-#include "debug/cli/cli.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef struct cli_bytes {
     char *data;

@@ -1,6 +1,9 @@
 #include "json.h"
 
+#include <stdio.h>
+
 #include "debug/report/json.h"
+#include "exits.h"
 
 const char *cli_text(const cJSON *object, const char *name)
 {

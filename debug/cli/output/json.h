@@ -4,8 +4,6 @@
 
 #include <cjson/cJSON.h>
 
-#include "debug/cli/cli.h"
-
 /* A member that is text; "" where it is not there. */
 const char *cli_text(const cJSON *object, const char *name);
 /* A member that is a number; 0 where it is not there. */

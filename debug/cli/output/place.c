@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "debug/report/files.h"
+#include "exits.h"
 
 enum { SHOWN = 10, MOST = 1 << 28 }; /* lines; bytes of a file that is read */
 

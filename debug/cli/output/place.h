@@ -2,7 +2,8 @@
 #ifndef BG_CLI_PLACE_H
 #define BG_CLI_PLACE_H
 
-#include "debug/cli/cli.h"
+#include <stdbool.h>
+#include <stddef.h>
 
 /* "DIR/name", which the caller frees; NULL: no host memory. */
 char *cli_path(const char *directory, const char *name);

@@ -2,9 +2,8 @@
 #ifndef BG_CLI_CHILD_H
 #define BG_CLI_CHILD_H
 
+#include <stdbool.h>
 #include <sys/types.h>
-
-#include "debug/cli/cli.h"
 
 typedef struct cli_child {
     char *const *argv;

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "debug/cli/cli.h"
+#include "debug/cli/output/exits.h"
 
 /* From here on SIGCHLD, SIGINT, SIGTERM, SIGQUIT and SIGHUP (the last two unless they were ignored) do nothing but wait
  * to be read, whichever thread of the process they reach, and SIGPIPE does nothing. CLI_FAILED, said: no descriptors.

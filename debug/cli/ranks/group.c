@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "debug/cli/output/exits.h"
 #include "debug/cli/process/child.h"
 
 /* ---- sources and sinks ---- */

@@ -6,12 +6,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "debug/cli/arguments/flags.h"
+
+const cli_flag cli_job_flags[] = {
+    {"--ranks", "N", NULL, NULL, NULL,
+     "start the program N times, as the ranks of one job: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, "
+     "BG_RANKS_TOKEN"},
+    {"--oversubscribe", NULL, NULL, NULL, NULL, "more ranks than there are devices"},
+    {0},
+};
 
 /* ---- devices ---- */
 

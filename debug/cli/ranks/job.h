@@ -2,7 +2,8 @@
 #ifndef BG_CLI_JOB_H
 #define BG_CLI_JOB_H
 
-#include "debug/cli/cli.h"
+#include "debug/cli/arguments/command.h"
+#include "debug/cli/output/exits.h"
 
 enum { CLI_RANKS_MOST = 64 };
 
@@ -13,6 +14,8 @@ typedef struct cli_job {
     char token[33]; /* only ranks of this job know it */
 } cli_job;
 
+/* The flags of each command that starts a program. */
+extern const cli_flag cli_job_flags[];
 /* "--ranks", 0 where it is not given; and that there are so many devices, or --oversubscribe is given. */
 cli_status cli_job_read(const cli_arguments *arguments, int *count);
 

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "job.h"
 #include "debug/cli/process/signals.h"
+#include "job.h"
 
 /* Until the command says that all is done (0), or is gone. */
 static void keep(int told)

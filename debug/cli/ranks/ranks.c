@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "group.h"
 #include "debug/cli/process/signals.h"
+#include "group.h"
 
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 

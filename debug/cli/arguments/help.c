@@ -1,7 +1,9 @@
-/* breakgraph help: pages from the tables. */
-#include "debug/cli/cli.h"
+#include "help.h"
 
 #include <string.h>
+
+#include "debug/cli/output/exits.h"
+#include "variables.h"
 
 enum { WIDTH = 110 };
 
@@ -49,28 +51,29 @@ static void print_flag(FILE *out, const cli_flag *flag)
 
 static void print_usage(FILE *out, const char *lead, const cli_command *c)
 {
-    fprintf(out, "%sbreakgraph %s%s%s%s\n", lead, c->name, c->flag_count > 0 ? " [FLAG...]" : "",
+    fprintf(out, "%sbreakgraph %s%s%s%s\n", lead, c->name, cli_command_flag(c, 0) != NULL ? " [FLAG...]" : "",
             c->arguments[0] != '\0' ? " " : "", c->arguments);
 }
 
-static void print_command(const cli_command *command, FILE *out)
+void cli_help_print(const cli_command *command, FILE *out)
 {
+    const cli_flag *flag = cli_command_flag(command, 0);
     print_usage(out, "usage: ", command);
     fprintf(out, "%s\n", command->text);
     if (command->more != NULL)
         fprintf(out, "\n%s", command->more);
-    if (command->flag_count > 0)
+    if (flag != NULL)
         fprintf(out, "\nFlags\n");
-    for (size_t i = 0; i < command->flag_count; i++)
-        print_flag(out, &command->flags[i]);
+    for (size_t i = 0; (flag = cli_command_flag(command, i)) != NULL; i++)
+        print_flag(out, flag);
 }
 
-static void print_all(FILE *out)
+void cli_help_print_all(const cli_command *const *commands, size_t count, FILE *out)
 {
     char left[16];
     fprintf(out, "usage: breakgraph COMMAND [FLAG...] [-- PROGRAM ARG...]\n");
-    for (size_t i = 0; i < cli_commands_count; i++)
-        print_entry(out, cli_commands[i].name, cli_commands[i].text, 16);
+    for (size_t i = 0; i < count; i++)
+        print_entry(out, commands[i]->name, commands[i]->text, 16);
     fprintf(out, "'breakgraph help COMMAND' and 'breakgraph COMMAND --help' list its flags.\n\n"
                  "Environment of a program that links the library\n");
     for (size_t i = 0; i < cli_variables_count; i++) {
@@ -84,24 +87,4 @@ static void print_all(FILE *out)
         snprintf(left, sizeof left, "%d", cli_exits[i].number);
         print_entry(out, left, cli_exits[i].text, 8);
     }
-}
-
-void cli_help_print(const cli_command *command, FILE *out)
-{
-    if (command != NULL)
-        print_command(command, out);
-    else
-        print_all(out);
-}
-
-int cli_help(int argc, char **argv)
-{
-    const cli_command *command = argc > 1 ? cli_command_find(argv[1]) : NULL;
-    cli_say_for("help");
-    if (argc > 2)
-        return cli_say(CLI_USAGE, "unknown argument '%s'; it takes one command", argv[2]);
-    if (argc > 1 && command == NULL && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
-        return cli_say(CLI_USAGE, "there is no command '%s'; 'breakgraph help' lists them", argv[1]);
-    cli_help_print(command, stdout);
-    return CLI_OK;
 }

@@ -1,0 +1,52 @@
+/* Exit statuses, and what the command says. */
+#ifndef BG_CLI_EXITS_H
+#define BG_CLI_EXITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Every exit status of the command once: name, number, what it means. run passes its program's own through. */
+#define CLI_EXIT_MAP(X)                                                                                                \
+    X(CLI_OK, 0, "all is well: no finding, no difference")                                                             \
+    X(CLI_FAILED, 1, "there are findings, or culprits; or the command itself failed")                                  \
+    X(CLI_USAGE, 2, "the command line is not right")                                                                   \
+    X(CLI_NOT_STARTED, 3, "the program is not there, or cannot be started")                                            \
+    X(CLI_NOT_LINKED, 4, "the program does not use libbreakgraph")                                                     \
+    X(CLI_NO_CAPTURE, 5, "the program captures no graph")                                                              \
+    X(CLI_NO_REPLAY, 6, "the program captures, but no replay succeeds")                                                \
+    X(CLI_CRASHED, 7, "a signal ended the program")                                                                    \
+    X(CLI_HANGS, 8, "the program ran longer than --timeout")                                                           \
+    X(CLI_SILENT, 9, "the program printed nothing that --check could judge")                                           \
+    X(CLI_UNREADABLE, 10, "a state file or report cannot be read, or is of another version or command")                \
+    X(CLI_NO_MATCH, 11, "a pattern matches no call")                                                                   \
+    X(CLI_NONDETERMINISTIC, 12, "the same run is good once and bad once")                                              \
+    X(CLI_STAYS, 13, "it stays with everything eager: the capture is not at fault")                                    \
+    X(CLI_UNJUDGED, 14, "it cannot be judged: the program or --check ends with 125, which tells nothing")              \
+    X(CLI_INTERRUPTED, 130, "interrupted; bisect goes on where it was when it is started again")
+
+typedef enum cli_status {
+#define CLI_EXIT_ENUM_(name, number, text) name = (number),
+    CLI_EXIT_MAP(CLI_EXIT_ENUM_)
+#undef CLI_EXIT_ENUM_
+} cli_status;
+
+typedef struct cli_exit {
+    int number;
+    const char *text;
+} cli_exit;
+extern const cli_exit cli_exits[];
+extern const size_t cli_exits_count;
+
+/* A line "breakgraph COMMAND: ..." on standard error; gives status back. */
+cli_status cli_say(cli_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Which command cli_say speaks for. */
+void cli_say_for(const char *command);
+
+/* Whether text on this descriptor may have colours: a terminal, and NO_COLOR is not set. */
+bool cli_is_colored(int descriptor);
+/* Text in a colour where standard output is a terminal and NO_COLOR is not set. */
+typedef enum cli_color { CLI_RED, CLI_GREEN, CLI_YELLOW, CLI_BOLD } cli_color;
+const char *cli_color_on(cli_color color);
+const char *cli_color_off(void);
+
+#endif
