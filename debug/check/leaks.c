@@ -49,7 +49,7 @@ static bool is_ignored(const search *s, const bg_tensor *tensor)
 static bool may_run(const bg__call *call)
 {
     bool runs = call->op->capture_stub_ != NULL;
-    for (int i = 0; i < call->own.count; i++)
+    for (size_t i = 0; i < call->own.count; i++)
         runs |= call->own.blocks[i].kind == BG__BRIDGE;
     return call->eager && runs;
 }
@@ -60,7 +60,7 @@ static bg_status ignore(search *s)
     for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
         const void *args = may_run(call) ? bg__poison_args(s->graph, call) : NULL;
         bg__field_tensor t = {0};
-        for (int i = 0; i < call->own.count; i++) {
+        for (size_t i = 0; i < call->own.count; i++) {
             uintptr_t begin = (uintptr_t)call->own.blocks[i].ptr;
             BG__TRY(bg__spans_add(&s->ignored, begin, begin + call->own.blocks[i].bytes));
         }
@@ -80,16 +80,7 @@ static bg_status add(search *s, const bg__call *call, const bg__field_tensor *t)
     BG__TRY(bg__tensor_reach(t->tensor, &reached));
     if (!reached || is_ignored(s, t->tensor))
         goto done;
-    if (s->count == s->capacity) {
-        size_t capacity = 2 * s->capacity + 16;
-        watch *larger = realloc(s->list, capacity * sizeof *larger);
-        if (larger == NULL) {
-            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", capacity);
-            goto done;
-        }
-        s->list = larger;
-        s->capacity = capacity;
-    }
+    BG__TRY(BG__GROW(s->list, s->count, s->capacity, "outputs"));
     BG__TRY(bg__spans_add(&s->watched, (uintptr_t)t->tensor->data, end_of(t->tensor)));
     s->list[s->count] = (watch){.call = call, .tensor = t->tensor};
     memcpy(s->list[s->count++].name, t->name, sizeof t->name);

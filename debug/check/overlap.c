@@ -69,11 +69,11 @@ static const char *block_name(const held *h)
     return h->block->kind == BG__BRIDGE ? "bridge buffer" : "scratch";
 }
 
-static void check_blocks(const bg_graph *graph, bg_report *report, const held *list, int count)
+static void check_blocks(const bg_graph *graph, bg_report *report, const held *list, size_t count)
 {
-    for (int i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uintptr_t end = (uintptr_t)list[i].block->ptr + list[i].block->bytes;
-        for (int k = i + 1; k < count && (uintptr_t)list[k].block->ptr < end; k++) {
+        for (size_t k = i + 1; k < count && (uintptr_t)list[k].block->ptr < end; k++) {
             if (list[i].block->kind != BG__BRIDGE && list[k].block->kind != BG__BRIDGE)
                 continue;
             bg__report_add(report, "overlap", BG_FAULT, list[i].call, list[k].block->ptr,
@@ -127,21 +127,21 @@ static void check_tensors(const bg_graph *graph, bg_report *report, const held *
 
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
 {
-    int count = 0, at = 0;
+    size_t count = 0, at = 0;
     held *list;
 
     check_calls(graph, report);
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         count += call->own.count;
-    list = calloc((size_t)count + 1, sizeof *list);
+    list = calloc(count + 1, sizeof *list);
     if (list == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to check %d buffers", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to check %zu buffers", count);
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
-        for (int i = 0; i < call->own.count; i++)
+        for (size_t i = 0; i < call->own.count; i++)
             list[at++] = (held){call, &call->own.blocks[i]};
-    qsort(list, (size_t)count, sizeof *list, by_address);
+    qsort(list, count, sizeof *list, by_address);
     check_blocks(graph, report, list, count);
-    for (int i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (list[i].block->kind == BG__BRIDGE && list[i].block->borrowed)
             check_tensors(graph, report, &list[i]);
     free(list);

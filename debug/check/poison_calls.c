@@ -23,20 +23,6 @@ typedef struct recording {
     bool strayed; /* this replay does other calls than the first one */
 } recording;
 
-static bg_status grow(recording *r)
-{
-    size_t wanted = r->capacity ? 2 * r->capacity : 64;
-    record *larger;
-    if (r->count < r->capacity)
-        return BG_OK;
-    larger = realloc(r->list, wanted * sizeof *larger);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs of calls", wanted);
-    r->list = larger;
-    r->capacity = wanted;
-    return BG_OK;
-}
-
 static bg_status record_output(recording *r, const bg__call *call, const void *args, const bg__field_tensor *t)
 {
     uintptr_t address = (uintptr_t)t->tensor->data;
@@ -49,7 +35,7 @@ static bg_status record_output(recording *r, const bg__call *call, const void *a
     if (!reached || r->strayed)
         goto done;
     if (r->pattern == 0) {
-        BG__TRY(grow(r));
+        BG__TRY(BG__GROW(r->list, r->count, r->capacity, "outputs of calls"));
         at = &r->list[r->count++];
         *at = (record){.call = call, .args = args, .bytes = {address, bytes, bg_dtype_bytes(t->tensor->dtype), {NULL}}};
         snprintf(at->name, sizeof at->name, "%s", t->name);

@@ -174,16 +174,11 @@ static void compare(search *s, const access *one)
 
 static bg_status add(search *s, const access *one)
 {
-    if (s->count == s->capacity) {
-        size_t capacity = 2 * s->capacity + 64;
-        access *larger = realloc(s->list, capacity * sizeof *larger);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu tensors", capacity);
-        s->list = larger;
-        s->capacity = capacity;
-    }
+    bg_status status;
+    BG__TRY(BG__GROW(s->list, s->count, s->capacity, "tensors"));
     s->list[s->count++] = *one;
-    return BG_OK;
+done:
+    return status;
 }
 
 static bg_status look_at(search *s, const bg__call *call)

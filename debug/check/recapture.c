@@ -129,13 +129,13 @@ static bg_status list_blocks(bg__side *side)
     size_t count = 0;
 
     for (size_t i = 1; i < side->call_count; i++)
-        count += (size_t)side->calls[i].call->own.count;
+        count += side->calls[i].call->own.count;
     side->blocks = calloc(count + 1, sizeof *side->blocks);
     if (side->blocks == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu blocks", count);
     for (size_t i = 1; i < side->call_count; i++) {
         const bg__memory *memory = &side->calls[i].call->own;
-        for (int b = 0; b < memory->count; b++)
+        for (size_t b = 0; b < memory->count; b++)
             side->blocks[side->block_count++] =
                 (bg__side_block){.where = {(uintptr_t)memory->blocks[b].ptr, memory->blocks[b].bytes, 0},
                                  .call = i,

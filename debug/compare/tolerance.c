@@ -98,12 +98,10 @@ done:
 static bg_status add_item(bg__tolerances *t, const char *text, size_t length, const char *from)
 {
     const char *colon = memchr(text, ':', length), *limits = colon != NULL ? colon + 1 : text;
-    bg__tolerance_item *larger = realloc(t->list, (t->count + 1) * sizeof *larger), *item;
-    bg_status status = BG_OK;
+    bg__tolerance_item *item;
+    bg_status status;
 
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a tolerance");
-    t->list = larger;
+    BG__TRY(BG__GROW(t->list, t->count, t->capacity, "tolerances"));
     item = &t->list[t->count++];
     *item = (bg__tolerance_item){.dtype = -1};
     if (colon != NULL)

@@ -16,7 +16,7 @@ typedef struct bg__tolerance_item {
 typedef struct bg__tolerances {
     bg_tolerance base;
     bg__tolerance_item *list;
-    size_t count;
+    size_t count, capacity;
 } bg__tolerances;
 
 /* Adds what text says (NULL: nothing) to it. from: where text stands, for the sentence. INVALID_ARGUMENT, with what is

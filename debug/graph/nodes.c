@@ -200,17 +200,12 @@ done:
 
 static bg_status add(bg__nodes *nodes, const bg__node *node, size_t *index)
 {
-    if (nodes->count == nodes->capacity) {
-        size_t capacity = nodes->capacity > 0 ? 2 * nodes->capacity : 64;
-        bg__node *larger = realloc(nodes->node, capacity * sizeof *larger);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", capacity);
-        nodes->node = larger;
-        nodes->capacity = capacity;
-    }
+    bg_status status;
+    BG__TRY(BG__GROW(nodes->node, nodes->count, nodes->capacity, "nodes"));
     *index = nodes->count++;
     nodes->node[*index] = *node;
-    return BG_OK;
+done:
+    return status;
 }
 
 /* ---- graphs ---- */

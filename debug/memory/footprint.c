@@ -48,7 +48,7 @@ static bg_status read_call(reading *r, const bg__call *call)
     for (const bg__call *child = call->child; child != NULL; child = child->next)
         BG__TRY(read_call(r, child));
     BG__TRY(read_tensors(r, call, true));
-    for (int i = 0; i < call->own.count; i++) {
+    for (size_t i = 0; i < call->own.count; i++) {
         uintptr_t begin = (uintptr_t)call->own.blocks[i].ptr;
         BG__TRY(bg__spans_add(&r->owned, begin, begin + call->own.blocks[i].bytes));
     }

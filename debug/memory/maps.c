@@ -10,16 +10,11 @@
 
 static bg_status add(bg__maps *maps, const bg__mapping *mapping)
 {
-    if (maps->count == maps->capacity) {
-        size_t capacity = maps->capacity > 0 ? 2 * maps->capacity : 64;
-        bg__mapping *larger = realloc(maps->list, capacity * sizeof *larger);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu mappings", capacity);
-        maps->list = larger;
-        maps->capacity = capacity;
-    }
+    bg_status status;
+    BG__TRY(BG__GROW(maps->list, maps->count, maps->capacity, "mappings"));
     maps->list[maps->count++] = *mapping;
-    return BG_OK;
+done:
+    return status;
 }
 
 /* "7f12-7f34 rw-p 00000000 00:00 0    [heap]" (proc(5)). */

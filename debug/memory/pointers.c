@@ -45,21 +45,16 @@ static bool overlaps(const bg__allocations *set, size_t at, const bg__allocation
 bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *allocation)
 {
     size_t at = count_up_to(set, allocation->base);
+    bg_status status;
 
     if (allocation->bytes == 0 || overlaps(set, at, allocation))
         return BG_OK;
-    if (set->count == set->capacity) {
-        size_t capacity = set->capacity > 0 ? 2 * set->capacity : 16;
-        bg__allocation *larger = realloc(set->list, capacity * sizeof *larger);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu allocations", capacity);
-        set->list = larger;
-        set->capacity = capacity;
-    }
+    BG__TRY(BG__GROW(set->list, set->count, set->capacity, "allocations"));
     memmove(&set->list[at + 1], &set->list[at], (set->count - at) * sizeof *set->list);
     set->list[at] = *allocation;
     set->count++;
-    return BG_OK;
+done:
+    return status;
 }
 
 /* What both have in common, if they both hold address; else the one that does. */

@@ -27,12 +27,11 @@ static bool is_used_after(const bg_graph *graph, const bg__call *call, const bg_
 
 static bg_status add(bg__results *r, const bg__call *call, const bg__field_tensor *t)
 {
-    bg__result *larger = realloc(r->list, (r->count + 1) * sizeof *larger);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", r->count + 1);
-    r->list = larger;
+    bg_status status;
+    BG__TRY(BG__GROW(r->list, r->count, r->capacity, "outputs"));
     r->list[r->count++] = (bg__result){call, *t};
-    return BG_OK;
+done:
+    return status;
 }
 
 bg_status bg__results_take(bg__results *r, const bg_graph *graph)

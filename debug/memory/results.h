@@ -13,7 +13,7 @@ typedef struct bg__result {
 /* Starts zeroed. */
 typedef struct bg__results {
     bg__result *list;
-    size_t count;
+    size_t count, capacity;
 } bg__results;
 /* Of all calls of the graph: in memory that the device reaches. Free it, also where this failed. */
 bg_status bg__results_take(bg__results *results, const bg_graph *graph);

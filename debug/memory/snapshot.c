@@ -5,21 +5,6 @@
 
 #include "memory/ledger.h"
 
-static bg_status room_for_one(bg__snapshot *s)
-{
-    size_t capacity = 2 * s->capacity + 64;
-    bg__snapshot_piece *larger;
-
-    if (s->count < s->capacity)
-        return BG_OK;
-    larger = realloc(s->list, capacity * sizeof *larger);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu pieces of a snapshot", capacity);
-    s->list = larger;
-    s->capacity = capacity;
-    return BG_OK;
-}
-
 static bg_status copy_piece(const bg__snapshot_piece *piece, bool back, cudaStream_t stream)
 {
     void *memory = (void *)piece->begin;
@@ -35,7 +20,7 @@ static bg_status add_piece(bg__snapshot *s, const bg__span *span, cudaStream_t s
     bg__snapshot_piece piece = {.begin = span->begin, .end = span->end};
     bg_status status;
 
-    BG__TRY(room_for_one(s));
+    BG__TRY(BG__GROW(s->list, s->count, s->capacity, "copies of memory"));
     BG__TRY(bg__driver_generation((const void *)span->begin, &piece.generation));
     BG__TRY(bg__device_alloc(span->end - span->begin, &piece.copy));
     BG__TRY(copy_piece(&piece, false, stream));

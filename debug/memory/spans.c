@@ -25,20 +25,6 @@ static size_t find(const bg__spans *spans, uintptr_t address)
     return low;
 }
 
-static bg_status grow(bg__spans *spans)
-{
-    size_t wanted = spans->capacity ? 2 * spans->capacity : 32;
-    bg__span *larger;
-    if (spans->count < spans->capacity)
-        return BG_OK;
-    larger = realloc(spans->list, wanted * sizeof *larger);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu ranges of addresses", wanted);
-    spans->list = larger;
-    spans->capacity = wanted;
-    return BG_OK;
-}
-
 bg_status bg__spans_add(bg__spans *spans, uintptr_t begin, uintptr_t end)
 {
     size_t at, until;
@@ -46,7 +32,7 @@ bg_status bg__spans_add(bg__spans *spans, uintptr_t begin, uintptr_t end)
 
     if (begin >= end)
         return BG_OK;
-    BG__TRY(grow(spans));
+    BG__TRY(BG__GROW(spans->list, spans->count, spans->capacity, "ranges of addresses"));
     at = find(spans, begin);
     for (until = at; until < spans->count && spans->list[until].begin < end; until++) {
         begin = spans->list[until].begin < begin ? spans->list[until].begin : begin;

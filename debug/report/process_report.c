@@ -127,14 +127,8 @@ __attribute__((destructor)) static void end_process(void)
 
 static bool add_alive(const bg_graph *graph)
 {
-    if (record.count == record.capacity) {
-        size_t capacity = 2 * record.capacity + 16;
-        const bg_graph **larger = realloc(record.alive, capacity * sizeof *larger);
-        if (larger == NULL)
-            return false;
-        record.alive = larger;
-        record.capacity = capacity;
-    }
+    if (BG__GROW(record.alive, record.count, record.capacity, "graphs") != BG_OK)
+        return false;
     record.alive[record.count++] = graph;
     return true;
 }

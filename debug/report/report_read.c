@@ -12,15 +12,11 @@ enum { READ_BYTES = 1 << 16, LARGEST_BYTES = 256 << 20 }; /* no report is as lar
 static bg_status read_stream(FILE *file, const char *path, char **text, size_t *size)
 {
     size_t room = 0, got = 1;
+    bg_status status = BG_OK;
 
     *size = 0;
     for (; got > 0; *size += got) {
-        if (room - *size < READ_BYTES) {
-            char *more = realloc(*text, room = 2 * room + 2 * READ_BYTES);
-            if (more == NULL)
-                return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %s", path);
-            *text = more;
-        }
+        BG__TRY(bg__grow(text, &room, *size + READ_BYTES, 1, "bytes of a report"));
         if (*size > LARGEST_BYTES)
             return bg__fail(BG_ERROR_IO, "%s holds no report: it is larger than %d MiB", path, LARGEST_BYTES >> 20);
         got = fread(*text + *size, 1, READ_BYTES, file);
@@ -28,7 +24,8 @@ static bg_status read_stream(FILE *file, const char *path, char **text, size_t *
     if (ferror(file) != 0)
         return bg__fail(BG_ERROR_IO, "%s cannot be read: %s", path, strerror(errno));
     (*text)[*size] = '\0';
-    return BG_OK;
+done:
+    return status;
 }
 
 static bg_status read_file(const char *path, char **text, size_t *size)

@@ -16,19 +16,15 @@ bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forwa
 
 static bg_status find_side(bg__eager_pass *pass, cudaStream_t stream, bg__side_stream **side)
 {
-    bg__side_stream *larger;
-    bg_status status = BG_OK;
+    bg_status status;
 
     for (size_t i = 0; i < pass->side_count; i++) {
         *side = &pass->sides[i];
         if ((*side)->stream == stream)
             return BG_OK;
     }
-    larger = realloc(pass->sides, (pass->side_count + 1) * sizeof *larger);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the streams of a pass");
-    pass->sides = larger;
-    *side = &larger[pass->side_count];
+    BG__TRY(BG__GROW(pass->sides, pass->side_count, pass->side_capacity, "streams of a pass"));
+    *side = &pass->sides[pass->side_count];
     **side = (bg__side_stream){.stream = stream};
     BG__TRY_CUDA(cudaEventCreateWithFlags(&(*side)->event, cudaEventDisableTiming));
     pass->side_count++;
@@ -102,7 +98,7 @@ static void forget_sides(bg__eager_pass *pass)
         BG__RELEASE(cudaEventDestroy(pass->sides[i].event));
     free(pass->sides);
     pass->sides = NULL;
-    pass->side_count = 0;
+    pass->side_count = pass->side_capacity = 0;
 }
 
 /* ---- while it runs ---- */

@@ -23,7 +23,7 @@ typedef struct bg__eager_pass {
     const bg__watcher *also; /* looks at each call, too; NULL: nobody */
     cudaStream_t stream;     /* of the last run, */
     bg__side_stream *sides;  /* and those beside it: what forward leaves there unjoined is waited for, too */
-    size_t side_count;
+    size_t side_count, side_capacity;
     bool all_streams; /* the device is waited for, so that what plain CUDA calls leave on other streams has ended, too;
                        * where no capture is open, which that would end */
 } bg__eager_pass;

@@ -32,15 +32,9 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
                              cudaStream_t stream)
 {
     bg__pass_call *c;
+    bg_status status;
 
-    if (calls->count == calls->capacity) {
-        size_t capacity = 2 * calls->capacity + 64;
-        bg__pass_call *larger = realloc(calls->list, capacity * sizeof *larger);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", capacity);
-        calls->list = larger;
-        calls->capacity = capacity;
-    }
+    BG__TRY(BG__GROW(calls->list, calls->count, calls->capacity, "calls of a pass"));
     c = &calls->list[calls->count];
     *c = (bg__pass_call){.call = call, .tensors = bg__field_tensor_count(call->op, args)};
     c->args = malloc(call->op->args_size);
@@ -52,7 +46,10 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
     }
     memcpy(c->args, args, call->op->args_size);
     calls->count++;
-    return hold ? hold_tensors(calls, c, stream) : BG_OK;
+    if (hold)
+        status = hold_tensors(calls, c, stream);
+done:
+    return status;
 }
 
 void bg__pass_calls_clear(bg__pass_calls *calls)

@@ -16,20 +16,15 @@ static void pop(bg__references *r)
 static bg_status push(bg__references *r, const bg__call *call, const void *args)
 {
     bg__reference_call c = {.call = call, .tensors = bg__field_tensor_count(call->op, args)};
+    bg_status status;
 
-    if (r->count == r->capacity) {
-        size_t capacity = 2 * r->capacity + 8;
-        bg__reference_call *larger = realloc(r->stack, capacity * sizeof *larger);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a reference's call");
-        r->stack = larger;
-        r->capacity = capacity;
-    }
+    BG__TRY(BG__GROW(r->stack, r->count, r->capacity, "calls of references"));
     c.inputs = calloc((size_t)c.tensors + 1, sizeof *c.inputs);
     if (c.inputs == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a reference's call");
     r->stack[r->count++] = c;
-    return BG_OK;
+done:
+    return status;
 }
 
 /* An output, or an input that shares bytes with one. */

@@ -12,16 +12,11 @@ static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nod
 
 static bg_status add_one(bg__step_list *list, const bg__step_node *node)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity > 0 ? 2 * list->capacity : 64;
-        bg__step_node *larger = realloc(list->nodes, capacity * sizeof *larger);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", capacity);
-        list->nodes = larger;
-        list->capacity = capacity;
-    }
+    bg_status status;
+    BG__TRY(BG__GROW(list->nodes, list->count, list->capacity, "nodes"));
     list->nodes[list->count++] = *node;
-    return BG_OK;
+done:
+    return status;
 }
 
 /* What such a node needs of the graph that it was made in. */

@@ -161,15 +161,9 @@ static bg_status note_node(void *user, const bg__step_node *ran, const bg__call 
     bg__timing *timing = t->timing;
     bg__step_kernel kernel;
     bg__node_time *node;
+    bg_status status;
 
-    if (timing->count == timing->capacity) {
-        size_t capacity = timing->capacity > 0 ? 2 * timing->capacity : 64;
-        bg__node_time *larger = realloc(timing->nodes, capacity * sizeof *larger);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the times of %zu nodes", capacity);
-        timing->nodes = larger;
-        timing->capacity = capacity;
-    }
+    BG__TRY(BG__GROW(timing->nodes, timing->count, timing->capacity, "times of nodes"));
     bg__step_describe(ran->node, &kernel);
     node = &timing->nodes[timing->count];
     *node = (bg__node_time){.segment = ran->node->segment,
@@ -182,7 +176,8 @@ static bg_status note_node(void *user, const bg__step_node *ran, const bg__call 
     memcpy(node->place, ran->place, sizeof node->place);
     memcpy(node->grid, kernel.grid, sizeof node->grid);
     memcpy(node->block, kernel.block, sizeof node->block);
-    return BG_OK;
+done:
+    return status;
 }
 
 static int by_making(const void *a, const void *b)

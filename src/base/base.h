@@ -87,6 +87,15 @@ BG_API bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
  * is too large. */
 BG_API bool bg__number_read(const char *text, double *number);
 
+/* ---- lists that grow (grow.c) -------------------------------------------------------------------------------- */
+
+/* Makes room for `need` elements in a list: list points to the pointer to its elements, capacity counts those that it
+ * has room for; both start as 0. The capacity at least doubles. OUT_OF_MEMORY, with what the elements are ("nodes"),
+ * leaves the list as it was. */
+BG_API bg_status bg__grow(void *list, size_t *capacity, size_t need, size_t element_bytes, const char *what);
+/* The same for one more element than count. */
+#define BG__GROW(list, count, capacity, what) bg__grow(&(list), &(capacity), (size_t)(count) + 1, sizeof *(list), what)
+
 /* ---- structs that grow (sized.c) ------------------------------------------------------------------------------ */
 
 /* Copies a struct whose first member is its size, and which the caller may know in an older, shorter form. take: from

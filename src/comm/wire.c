@@ -14,7 +14,7 @@ typedef struct header {
     uint32_t what, body; /* bytes */
 } header;
 
-enum { MAGIC = 0x62675231, FIRST_ROOM = 1024 };
+enum { MAGIC = 0x62675231 };
 
 void bg__wait(struct pollfd *fds, size_t count, double until_ms)
 {
@@ -76,22 +76,10 @@ void bg__reader_free(bg__reader *reader)
     *reader = (bg__reader){.most = reader->most};
 }
 
-static bool make_room(bg__reader *reader, size_t bytes)
-{
-    unsigned char *grown;
-    if (bytes <= reader->room)
-        return true;
-    grown = realloc(reader->data, bytes);
-    if (grown == NULL)
-        return false;
-    reader->data = grown;
-    reader->room = bytes;
-    return true;
-}
-
 bool bg__reader_reserve(bg__reader *reader)
 {
-    return make_room(reader, sizeof(header) + BG__WHAT_MAX + reader->most);
+    return bg__grow(&reader->data, &reader->room, sizeof(header) + BG__WHAT_MAX + reader->most, 1, "bytes of frames") ==
+           BG_OK;
 }
 
 /* How many bytes the frame has, as far as one can tell; 0: it is none. */
@@ -133,7 +121,7 @@ bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame)
             take(reader, frame);
             return BG__READ_FRAME;
         }
-        if (!make_room(reader, bytes > FIRST_ROOM ? bytes : FIRST_ROOM))
+        if (bg__grow(&reader->data, &reader->room, bytes, 1, "bytes of frames") != BG_OK)
             return BG__READ_END;
         count = recv(fd, reader->data + reader->got, bytes - reader->got, MSG_DONTWAIT);
         if (count > 0)

@@ -208,18 +208,14 @@ done:
 static bg_status insert(const block *fresh)
 {
     size_t at = count_until(fresh->base);
-    if (block_count == block_capacity) {
-        size_t capacity = block_capacity ? 2 * block_capacity : 64;
-        block *larger = realloc(blocks, capacity * sizeof *blocks);
-        if (larger == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_ledger_alloc: no host memory for %zu blocks", capacity);
-        blocks = larger;
-        block_capacity = capacity;
-    }
+    bg_status status;
+
+    BG__TRY(BG__GROW(blocks, block_count, block_capacity, "blocks that bg_ledger_alloc tells of"));
     memmove(&blocks[at + 1], &blocks[at], (block_count++ - at) * sizeof *blocks);
     blocks[at] = *fresh;
     atomic_store(&owners[BG__REGISTERED], block_count);
-    return BG_OK;
+done:
+    return status;
 }
 
 bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name)

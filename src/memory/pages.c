@@ -111,20 +111,6 @@ void bg__pages_clear(bg__pages *pages)
     bg__relax_end(relaxed);
 }
 
-static bg_status make_room(bg__mapped_end *end)
-{
-    int capacity = end->capacity ? 2 * end->capacity : 8;
-    size_t *steps;
-    if (end->count < end->capacity)
-        return BG_OK;
-    steps = realloc(end->steps, (size_t)capacity * sizeof *steps);
-    if (steps == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a pool");
-    end->steps = steps;
-    end->capacity = capacity;
-    return BG_OK;
-}
-
 static bg_status map(bg__pages *pages, char *at, size_t bytes)
 {
     const CUmemAccessDesc access = {.location = pages->properties.location,
@@ -173,7 +159,7 @@ bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
                           step);
         goto done;
     }
-    BG__TRY(make_room(end));
+    BG__TRY(BG__GROW(end->steps, end->count, end->capacity, "parts of a pool"));
     BG__TRY(map(pages, bg__pages_address(pages, side, end->bytes, step), step));
     end->steps[end->count++] = step;
     end->bytes += step;

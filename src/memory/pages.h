@@ -12,7 +12,7 @@ typedef enum bg__side { BG__LOW, BG__HIGH } bg__side;
 typedef struct bg__mapped_end {
     size_t bytes;
     size_t *steps; /* each mapped at once, from the end inwards */
-    int count, capacity;
+    size_t count, capacity;
 } bg__mapped_end;
 
 typedef struct bg__pages {

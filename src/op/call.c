@@ -7,23 +7,19 @@
 /* How often op was called in this pass of parent's body, before now. */
 static bg_status count(bg__call *parent, const bg_op *op, unsigned *index)
 {
-    for (int i = 0; i < parent->count_used; i++) {
+    bg_status status;
+
+    for (size_t i = 0; i < parent->count_used; i++) {
         if (parent->counts[i].op == op) {
             *index = parent->counts[i].count++;
             return BG_OK;
         }
     }
-    if (parent->count_used == parent->count_capacity) {
-        int capacity = parent->count_capacity ? 2 * parent->count_capacity : 4;
-        bg__op_count *counts = realloc(parent->counts, (size_t)capacity * sizeof *counts);
-        if (counts == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", op->name);
-        parent->counts = counts;
-        parent->count_capacity = capacity;
-    }
+    BG__TRY(BG__GROW(parent->counts, parent->count_used, parent->count_capacity, "calls"));
     parent->counts[parent->count_used++] = (bg__op_count){op, 1};
     *index = 0;
-    return BG_OK;
+done:
+    return status;
 }
 
 static bg__call *find(bg__call *parent, const bg_op *op, unsigned index)

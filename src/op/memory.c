@@ -4,24 +4,10 @@
 
 static bg__block *find(bg__memory *memory, bg__block_kind kind, int slot)
 {
-    for (int i = 0; i < memory->count; i++)
+    for (size_t i = 0; i < memory->count; i++)
         if (memory->blocks[i].kind == kind && memory->blocks[i].slot == slot)
             return &memory->blocks[i];
     return NULL;
-}
-
-static bg_status reserve(bg__memory *memory)
-{
-    int capacity = memory->capacity ? 2 * memory->capacity : 4;
-    bg__block *blocks;
-    if (memory->count < memory->capacity)
-        return BG_OK;
-    blocks = realloc(memory->blocks, (size_t)capacity * sizeof *blocks);
-    if (blocks == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d blocks", capacity);
-    memory->blocks = blocks;
-    memory->capacity = capacity;
-    return BG_OK;
 }
 
 /* NULL: the call's memory is its own. */
@@ -54,9 +40,9 @@ bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t b
     bg__pending_note(); /* of the body's */
     if (block != NULL && bytes < 2 * block->bytes)
         bytes = 2 * block->bytes; /* what is outgrown stays, at most as much again in all */
-    BG__TRY(reserve(memory));
+    BG__TRY(BG__GROW(memory->blocks, memory->count, memory->capacity, "blocks of memory"));
     BG__TRY(source ? source->take(source->user, bytes, ptr) : bg__device_alloc(bytes, ptr));
-    block = find(memory, kind, slot); /* reserve may have moved it */
+    block = find(memory, kind, slot); /* growing may have moved it */
     if (block != NULL)
         block->slot = -1;
     memory->blocks[memory->count++] = (bg__block){kind, slot, *ptr, bytes, source != NULL};
@@ -67,7 +53,7 @@ done:
 size_t bg__memory_bytes(const bg__memory *memory)
 {
     size_t bytes = 0;
-    for (int i = 0; i < memory->count; i++)
+    for (size_t i = 0; i < memory->count; i++)
         bytes += memory->blocks[i].bytes;
     return bytes;
 }
@@ -75,14 +61,14 @@ size_t bg__memory_bytes(const bg__memory *memory)
 size_t bg__memory_own_bytes(const bg__memory *memory)
 {
     size_t bytes = 0;
-    for (int i = 0; i < memory->count; i++)
+    for (size_t i = 0; i < memory->count; i++)
         bytes += memory->blocks[i].borrowed ? 0 : memory->blocks[i].bytes;
     return bytes;
 }
 
 void bg__memory_free(bg__memory *memory)
 {
-    for (int i = 0; i < memory->count; i++)
+    for (size_t i = 0; i < memory->count; i++)
         if (!memory->blocks[i].borrowed)
             bg__device_free(memory->blocks[i].ptr);
     free(memory->blocks);

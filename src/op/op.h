@@ -24,7 +24,7 @@ typedef struct bg__block {
 
 typedef struct bg__memory {
     bg__block *blocks;
-    int count, capacity;
+    size_t count, capacity;
 } bg__memory;
 
 /* Where the calls of a graph get memory while it is captured. */
@@ -86,7 +86,7 @@ typedef struct bg__call {
     struct bg__call *cursor;                    /* the child that comes next, if this pass is like the last */
     void *kept;           /* of a captured call: its arguments as the caller got them back, for the tools */
     bg__op_count *counts; /* the children of this pass so far */
-    int count_used, count_capacity;
+    size_t count_used, count_capacity;
     bg__memory own;
     void *want, *shaped;      /* copies of a nested call's arguments, as expected and for the shape function: kept, so
                                * that replays allocate nothing */

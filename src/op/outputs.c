@@ -328,7 +328,7 @@ void bg__outputs_forget(const bg__call *call, void *args)
     bg__output output = {0};
     while (bg__output_next(call->op, &output)) {
         bg_tensor *tensor = bg__output_tensor(&output, args);
-        for (int i = 0; call->memory != NULL && i < call->memory->count; i++)
+        for (size_t i = 0; call->memory != NULL && i < call->memory->count; i++)
             if (tensor->data == call->memory->blocks[i].ptr)
                 tensor->data = NULL;
     }

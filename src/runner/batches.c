@@ -56,7 +56,7 @@ bg_status bg__inputs_fill(bg_runner *runner, int count)
     moves m = {.stream = runner->stream};
     bg_status status = BG_OK;
 
-    for (int i = 0; i < runner->inputs.count; i++) {
+    for (size_t i = 0; i < runner->inputs.count; i++) {
         bgk_rows rows = padding_of(&runner->inputs.list[i], 0, count);
         if (rows.tail > 0)
             BG__TRY(move(&m, &rows));
@@ -142,10 +142,10 @@ static bg_status refuse_overlap(const char *what, const bg__buffer *buffer, cons
 static bg_status check_sources(const bg_runner *runner, const bg_tensor *tensors, int tokens, int padded)
 {
     const bg__buffers *inputs = &runner->inputs;
-    for (int i = 0; i < inputs->count; i++) {
+    for (size_t i = 0; i < inputs->count; i++) {
         const bg__buffer *input = &inputs->list[i];
         const void *source = elsewhere(input, &tensors[i]);
-        for (int j = 0; j < inputs->count && source != NULL; j++) {
+        for (size_t j = 0; j < inputs->count && source != NULL; j++) {
             const bg__buffer *other = &inputs->list[j];
             bgk_rows rows = padding_of(other, tokens, padded);
             size_t skipped = elsewhere(other, &tensors[j]) != NULL ? 0 : rows.copied;
@@ -161,10 +161,10 @@ static bg_status check_sources(const bg_runner *runner, const bg_tensor *tensors
 static bg_status check_targets(const bg_runner *runner, const bg_tensor *tensors, int tokens)
 {
     const bg__buffers *outputs = &runner->outputs;
-    for (int i = 0; i < outputs->count; i++) {
+    for (size_t i = 0; i < outputs->count; i++) {
         const bg__buffer *output = &outputs->list[i];
         const void *target = elsewhere(output, &tensors[i]);
-        for (int j = 0; j < outputs->count && target != NULL; j++) {
+        for (size_t j = 0; j < outputs->count && target != NULL; j++) {
             const bg__buffer *other = &outputs->list[j];
             if (overlap(target, (size_t)tokens * output->row, other->tensor.data, (size_t)tokens * other->row))
                 return refuse_overlap("output", output, other);
@@ -178,12 +178,12 @@ bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int token
     moves m = {.stream = runner->stream};
     bg_status status = BG_OK;
 
-    for (int i = 0; i < runner->inputs.count; i++)
+    for (size_t i = 0; i < runner->inputs.count; i++)
         if (tensors != NULL && tensors[i].data != NULL)
             BG__TRY(check_shape(&runner->inputs.list[i], "input", &tensors[i], tokens));
     if (tensors != NULL)
         BG__TRY(check_sources(runner, tensors, tokens, padded));
-    for (int i = 0; i < runner->inputs.count; i++)
+    for (size_t i = 0; i < runner->inputs.count; i++)
         BG__TRY(load(runner, &m, &runner->inputs.list[i], tensors ? tensors[i].data : NULL, tokens, padded));
     BG__TRY(flush(&m));
 done:
@@ -199,7 +199,7 @@ static bool wants_view(const bg__buffer *output, const bg_tensor *tensor)
 bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, int tokens)
 {
     bg_status status = BG_OK;
-    for (int i = 0; i < runner->outputs.count && tensors != NULL && status == BG_OK; i++)
+    for (size_t i = 0; i < runner->outputs.count && tensors != NULL && status == BG_OK; i++)
         if (!wants_view(&runner->outputs.list[i], &tensors[i]))
             status = check_shape(&runner->outputs.list[i], "output", &tensors[i], tokens);
     return status == BG_OK && tensors != NULL ? check_targets(runner, tensors, tokens) : status;
@@ -233,7 +233,7 @@ bg_status bg__outputs_store(bg_runner *runner, bg_tensor *tensors, int tokens)
     moves m = {.stream = runner->stream};
     bg_status status = BG_OK;
 
-    for (int i = 0; i < runner->outputs.count && tensors != NULL; i++)
+    for (size_t i = 0; i < runner->outputs.count && tensors != NULL; i++)
         BG__TRY(store(runner, &m, &runner->outputs.list[i], &tensors[i], tokens));
     BG__TRY(flush(&m));
 done:

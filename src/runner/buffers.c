@@ -9,7 +9,7 @@
 
 static bg__buffer *find(const bg__buffers *buffers, const char *name)
 {
-    for (int i = 0; i < buffers->count; i++)
+    for (size_t i = 0; i < buffers->count; i++)
         if (strcmp(buffers->list[i].name, name) == 0)
             return &buffers->list[i];
     return NULL;
@@ -42,20 +42,6 @@ static bg_status make_tensor(const char *function, const char *name, bg_dtype dt
                             function, i, name, (long long)tensor->dim[i]);
     if (bg_tensor_bytes(tensor) == 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s has more bytes than an address can count", function, name);
-    return BG_OK;
-}
-
-static bg_status reserve(bg__buffers *buffers)
-{
-    int capacity = buffers->capacity ? 2 * buffers->capacity : 8;
-    bg__buffer *list;
-    if (buffers->count < buffers->capacity)
-        return BG_OK;
-    list = realloc(buffers->list, (size_t)capacity * sizeof *list);
-    if (list == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buffers", capacity);
-    buffers->list = list;
-    buffers->capacity = capacity;
     return BG_OK;
 }
 
@@ -114,7 +100,7 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
             bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: the runner has a buffer of the name %s already", function, name);
         goto done;
     }
-    BG__TRY(reserve(buffers));
+    BG__TRY(BG__GROW(buffers->list, buffers->count, buffers->capacity, "buffers"));
     buffer.name = strdup(name);
     if (buffer.name == NULL) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for a name", function);
@@ -171,9 +157,9 @@ bg_status bg__buffers_grow(bg_runner *runner, int rows)
 
     if (rows <= runner->rows)
         return BG_OK;
-    for (int i = 0; i < runner->inputs.count; i++)
+    for (size_t i = 0; i < runner->inputs.count; i++)
         BG__TRY(grow(&runner->inputs.list[i], rows));
-    for (int i = 0; i < runner->outputs.count; i++)
+    for (size_t i = 0; i < runner->outputs.count; i++)
         BG__TRY(grow(&runner->outputs.list[i], rows));
     runner->rows = rows;
 done:
@@ -285,7 +271,7 @@ done:
 
 void bg__buffers_free(bg__buffers *buffers)
 {
-    for (int i = 0; i < buffers->count; i++) {
+    for (size_t i = 0; i < buffers->count; i++) {
         give_back(&buffers->list[i]);
         free(buffers->list[i].name);
     }
@@ -296,7 +282,7 @@ void bg__buffers_free(bg__buffers *buffers)
 static bg_status note_all(const bg__buffers *buffers, int rows, bg_graph *graph)
 {
     bg_status status = BG_OK;
-    for (int i = 0; i < buffers->count; i++) {
+    for (size_t i = 0; i < buffers->count; i++) {
         bg_tensor tensor = buffers->list[i].tensor;
         if (rows > 0)
             tensor.dim[0] = rows;

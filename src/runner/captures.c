@@ -10,18 +10,12 @@
 static void see_op(void *user, const bg_op *op)
 {
     bg_runner *runner = user;
-    for (int i = 0; i < runner->op_count; i++)
+    for (size_t i = 0; i < runner->op_count; i++)
         if (runner->ops[i] == op)
             return;
-    if (runner->op_count == runner->op_capacity) {
-        int capacity = runner->op_capacity ? 2 * runner->op_capacity : 16;
-        const bg_op **ops = realloc(runner->ops, (size_t)capacity * sizeof(const bg_op *));
-        if (ops == NULL) {
-            runner->ops_lost = true;
-            return;
-        }
-        runner->ops = ops;
-        runner->op_capacity = capacity;
+    if (BG__GROW(runner->ops, runner->op_count, runner->op_capacity, "ops") != BG_OK) {
+        runner->ops_lost = true;
+        return;
     }
     runner->ops[runner->op_count++] = op;
 }
@@ -245,7 +239,7 @@ static bg_status put_back(const bg__state *state, bg_status status, cudaStream_t
 /* The batch: its source may be what a pass writes, a view of an output, so that it cannot be brought in again. */
 static bg_status save_inputs(const bg_runner *runner, int rows, bg__state *state)
 {
-    size_t count = (size_t)runner->inputs.count;
+    size_t count = runner->inputs.count;
     bg_tensor *tensors = calloc(count + 1, sizeof *tensors);
     bg_status status;
 

@@ -76,7 +76,7 @@ bool bg__mode_parse(const char *text, bg_mode *mode);
 
 /* Lowers mode to what the weakest of the ops supports, in decode batches of up to max_query_len tokens a request.
  * Returns whether it did; why, of bytes, then holds a sentence that names the op and what it supports, else "". */
-bool bg__mode_lower(bg_mode mode, int max_query_len, const bg_op *const *ops, int count, bg_mode *lowered, char *why,
+bool bg__mode_lower(bg_mode mode, int max_query_len, const bg_op *const *ops, size_t count, bg_mode *lowered, char *why,
                     size_t bytes);
 
 #endif

@@ -91,10 +91,10 @@ static const char *support_text(bg_support support)
 }
 
 /* The first of the ops that support least; NULL where there are none. */
-static const bg_op *find_weakest(const bg_op *const *ops, int count)
+static const bg_op *find_weakest(const bg_op *const *ops, size_t count)
 {
     const bg_op *weakest = NULL;
-    for (int i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (weakest == NULL || ops[i]->support_ > weakest->support_)
             weakest = ops[i];
     return weakest;
@@ -105,7 +105,7 @@ static bg_mode without_full_decode(bg_mode mode)
     return mode == BG_MODE_FULL_DECODE_ONLY ? BG_MODE_NONE : BG_MODE_PIECEWISE;
 }
 
-bool bg__mode_lower(bg_mode mode, int max_query_len, const bg_op *const *ops, int count, bg_mode *lowered, char *why,
+bool bg__mode_lower(bg_mode mode, int max_query_len, const bg_op *const *ops, size_t count, bg_mode *lowered, char *why,
                     size_t bytes)
 {
     const bg_op *weakest = find_weakest(ops, count);

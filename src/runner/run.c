@@ -216,7 +216,7 @@ static bg_status check_bound(const bg_runner *runner, const bg__bucket *bucket)
 {
     if (bucket == NULL || bucket->graph == NULL || !bucket->graph->watched)
         return BG_OK;
-    for (int i = 0; i < runner->inputs.count; i++)
+    for (size_t i = 0; i < runner->inputs.count; i++)
         if (runner->inputs.list[i].bound)
             return bg__debug_hooks.check_replay(bucket->graph);
     return BG_OK;

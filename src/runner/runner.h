@@ -28,7 +28,7 @@ typedef struct bg__buffer {
 
 typedef struct bg__buffers {
     bg__buffer *list;
-    int count, capacity;
+    size_t count, capacity;
 } bg__buffers;
 
 /* The 8 bytes that value fills a buffer of that dtype with, over and over (pattern.c); false: dtype cannot hold it. */
@@ -125,7 +125,7 @@ struct bg_runner {
     bg_mode mode;
     bool resolved; /* the mode is what the ops of a pass support */
     const bg_op **ops;
-    int op_count, op_capacity;
+    size_t op_count, op_capacity;
     bool ops_lost; /* no host memory for one of them */
 
     bg__plan plan;

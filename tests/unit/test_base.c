@@ -1,10 +1,13 @@
-/* Statuses, tensors, DLPack views, cuBLAS workspaces. */
+/* Statuses, lists that grow, tensors, DLPack views, cuBLAS workspaces. */
 #include "tests/support/support.h"
 
 #include <breakgraph/cublas.h>
 #include <breakgraph/dlpack.h>
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/base.h"
 
 static void test_statuses(void **state)
 {
@@ -17,6 +20,49 @@ static void test_statuses(void **state)
         assert_true(strlen(bg_status_text((bg_status)status)) > 5);
     assert_string_equal(bg_version(), "0.1.0");
     assert_true(strcmp(bg_device_kind(), "host") == 0 || strcmp(bg_device_kind(), "cuda") == 0);
+}
+
+static void test_grow(void **state)
+{
+    size_t count = 0, capacity = 0, changes = 0;
+    long *list = NULL;
+    (void)state;
+    for (long i = 0; i < 1000; i++) {
+        size_t before = capacity;
+        EXPECT_OK(BG__GROW(list, count, capacity, "numbers"));
+        assert_true(count < capacity);
+        assert_true(capacity == before || capacity >= 2 * before);
+        changes += capacity != before;
+        list[count++] = i;
+    }
+    for (long i = 0; i < 1000; i++)
+        assert_int_equal(list[i], i);
+    assert_true(changes > 1 && changes < 12);
+    EXPECT_OK(bg__grow(&list, &capacity, 5000, sizeof *list, "numbers"));
+    assert_int_equal(capacity, 5000);
+    assert_int_equal(list[999], 999);
+    free(list);
+}
+
+/* The largest list that a process can ask for, and beyond. */
+static void test_grow_refuses_what_overflows(void **state)
+{
+    static const size_t needs[] = {PTRDIFF_MAX / sizeof(long) + 1, SIZE_MAX / sizeof(long) + 2, SIZE_MAX};
+    size_t capacity = 0;
+    long *list = NULL, *before;
+    (void)state;
+    EXPECT_OK(BG__GROW(list, 0, capacity, "numbers"));
+    before = list;
+    list[0] = 7;
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
+        size_t unchanged = capacity;
+        EXPECT_STATUS(bg__grow(&list, &capacity, needs[i], sizeof *list, "numbers"), BG_ERROR_OUT_OF_MEMORY);
+        EXPECT_ERROR(" numbers");
+        assert_int_equal(capacity, unchanged);
+        assert_ptr_equal(list, before);
+        assert_int_equal(list[0], 7);
+    }
+    free(list);
 }
 
 static void test_tensors(void **state)
@@ -169,8 +215,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_statuses), cmocka_unit_test(test_tensors),   cmocka_unit_test(test_dlpack),
-        TEST(test_cublas_bind),          TEST(test_cublas_bind_in_a_pool),
+        cmocka_unit_test(test_statuses),
+        cmocka_unit_test(test_grow),
+        cmocka_unit_test(test_grow_refuses_what_overflows),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_dlpack),
+        TEST(test_cublas_bind),
+        TEST(test_cublas_bind_in_a_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
