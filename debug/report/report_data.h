@@ -27,10 +27,6 @@ void bg__report_put(bg_report *report, const bg_finding *finding);
 /* The JSON text, indented or not, to be freed by cJSON_free. */
 bg_status bg__report_json(const bg_report *report, bool indented, char **text);
 
-/* Checks all members of a report's JSON by form (docs/report-format.md), and takes out those that it does not know. IO,
- * with the place and what is wrong with it. */
-bg_status bg__report_check(cJSON *root);
-
 /* The page of BG_HTML. Errors: IO, OUT_OF_MEMORY. */
 bg_status bg__report_page(const bg_report *report, FILE *out);
 

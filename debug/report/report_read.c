@@ -56,16 +56,46 @@ static bg_status parse(const char *path, const char *text, size_t size, cJSON **
 
 /* ---- what it holds ---- */
 
-static const char *string_of(const cJSON *object, const char *name)
+/* Refuses a member by its place: "findings[3].line", or "lost", where place is "". */
+static bg_status refuse(const char *place, const char *name, const char *why)
 {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
-    return text != NULL ? text : "";
+    return bg__fail(BG_ERROR_IO, "%s%s%s %s", place, place[0] != '\0' ? "." : "", name, why);
+}
+
+/* *text stays as it is where the member is not there; NULL: it must be. */
+static bg_status read_string(const cJSON *object, const char *place, const char *name, const char **text)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (item == NULL)
+        return *text != NULL ? BG_OK : refuse(place, name, "is missing");
+    *text = cJSON_GetStringValue(item);
+    return *text != NULL ? BG_OK : refuse(place, name, "is not a string");
+}
+
+static bg_status read_int(const cJSON *object, const char *place, const char *name, int *number)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (item == NULL)
+        return BG_OK;
+    *number = item->valueint;
+    return cJSON_IsNumber(item) && item->valuedouble == *number ? BG_OK : refuse(place, name, "is not a whole number");
+}
+
+static bg_status check_objects(const cJSON *list, const char *name)
+{
+    const cJSON *item;
+    bool good = cJSON_IsArray(list);
+    cJSON_ArrayForEach(item, list)
+    {
+        good = good && cJSON_IsObject(item);
+    }
+    return good ? BG_OK : refuse("", name, "is not a list of objects");
 }
 
 static bg_status check_version(const char *path, const cJSON *root)
 {
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(root, "report_version");
-    const char *writer = string_of(root, "breakgraph");
+    const char *writer = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "breakgraph"));
 
     if (!cJSON_IsNumber(version))
         return bg__fail(BG_ERROR_IO, "%s holds no report: it has no number \"report_version\"", path);
@@ -75,67 +105,128 @@ static bg_status check_version(const char *path, const cJSON *root)
                     "%s is a report of version %.15g, and breakgraph %s reads version %d; read it with the breakgraph "
                     "that wrote it (%s), or write it again with this one",
                     path, version->valuedouble, bg_version(), BG__REPORT_VERSION,
-                    writer[0] != '\0' ? writer : "which one, it does not say");
+                    writer != NULL ? writer : "which one, it does not say");
 }
 
-static bg_status read_address(const char *text, int index, const void **address)
+/* ---- findings ---- */
+
+static bg_status read_severity(const cJSON *item, const char *place, bg_severity *severity)
 {
+    const char *name = NULL;
+    bg_status status;
+    int i = BG_NOTE;
+
+    BG__TRY(read_string(item, place, "severity", &name));
+    while (bg__severity_names[i] != NULL && strcmp(bg__severity_names[i], name) != 0)
+        i++;
+    if (bg__severity_names[i] == NULL)
+        return refuse(place, "severity", "is not a known word");
+    *severity = (bg_severity)i;
+done:
+    return status;
+}
+
+static bg_status read_address(const cJSON *item, const char *place, const void **address)
+{
+    const char *text = "0";
     unsigned long long value;
+    bg_status status = BG_OK;
     char *end;
 
-    *address = NULL;
-    if (text[0] == '\0')
-        return BG_OK;
+    if (!cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(item, "address")))
+        BG__TRY(read_string(item, place, "address", &text));
     errno = 0;
     value = strtoull(text, &end, 16);
-    if (text[0] != '0' || *end != '\0' || errno != 0 || value > UINTPTR_MAX)
-        return bg__fail(BG_ERROR_IO, "findings[%d].address is no address", index);
+    if ((text[0] != '0' && text[0] != '\0') || *end != '\0' || errno != 0 || value > UINTPTR_MAX)
+        return refuse(place, "address", "is not an address");
     *address = (const void *)(uintptr_t)value;
-    return BG_OK;
+done:
+    return status;
 }
 
-static bg_severity read_severity(const char *name)
+static bg_status read_finding(bg_report *report, const cJSON *item, int index)
 {
-    int i = BG_NOTE;
-    while (i < BG_FAULT && strcmp(bg__severity_names[i], name) != 0)
-        i++;
-    return (bg_severity)i;
+    bg_finding finding = BG_FINDING_INIT;
+    bg_status status;
+    char place[32];
+
+    snprintf(place, sizeof place, "findings[%d]", index);
+    finding.call = finding.file = finding.advice = "";
+    BG__TRY(read_string(item, place, "kind", &finding.kind));
+    BG__TRY(read_severity(item, place, &finding.severity));
+    BG__TRY(read_string(item, place, "call", &finding.call));
+    BG__TRY(read_string(item, place, "file", &finding.file));
+    BG__TRY(read_int(item, place, "line", &finding.line));
+    BG__TRY(read_address(item, place, &finding.address));
+    BG__TRY(read_string(item, place, "message", &finding.message));
+    BG__TRY(read_string(item, place, "advice", &finding.advice));
+    bg__report_put(report, &finding);
+done:
+    return status;
 }
 
-static bg_status take_findings(bg_report *report, const cJSON *list)
+static bg_status read_findings(bg_report *report, const cJSON *root)
 {
-    const cJSON *item;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "findings"), *item;
+    bg_status status;
     int index = 0;
-    bg_status status = BG_OK;
 
+    BG__TRY(check_objects(list, "findings"));
     cJSON_ArrayForEach(item, list)
     {
-        const cJSON *line = cJSON_GetObjectItemCaseSensitive(item, "line");
-        bg_finding finding = BG_FINDING_INIT;
-        finding.kind = string_of(item, "kind");
-        finding.severity = read_severity(string_of(item, "severity"));
-        finding.call = string_of(item, "call");
-        finding.file = string_of(item, "file");
-        finding.line = line != NULL ? line->valueint : 0;
-        finding.message = string_of(item, "message");
-        finding.advice = string_of(item, "advice");
-        BG__TRY(read_address(string_of(item, "address"), index++, &finding.address));
-        bg__report_put(report, &finding);
+        BG__TRY(read_finding(report, item, index++));
     }
 done:
     return status;
 }
 
-/* All that is in root beside what the report itself keeps. */
-static void take_parts(bg_report *report, cJSON *root)
-{
-    static const char *const own[] = {"breakgraph", "report_version", "tool", "graph", "lost", "findings"};
-    const cJSON *lost = cJSON_GetObjectItemCaseSensitive(root, "lost");
+/* ---- the parts beside them ---- */
 
-    report->lost = lost != NULL && lost->valueint > 0 ? lost->valueint : 0;
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        cJSON_DeleteItemFromObjectCaseSensitive(root, own[i]);
+static bool is_part(const cJSON *root, const cJSON *item)
+{
+    static const char *const names[] = {"outline", "comparisons", "trials", "timings"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(item->string, names[i]) == 0)
+            return cJSON_GetObjectItemCaseSensitive(root, names[i]) == item; /* the first of a name counts */
+    return false;
+}
+
+/* The report keeps root, without what is no part. What the parts hold is for the page, which takes nothing for granted.
+ */
+static bg_status take_parts(bg_report *report, cJSON *root)
+{
+    bg_status status = BG_OK;
+    cJSON *next;
+
+    for (cJSON *item = root->child; item != NULL; item = next) {
+        next = item->next;
+        if (!is_part(root, item))
+            cJSON_Delete(cJSON_DetachItemViaPointer(root, item));
+        else if (strcmp(item->string, "outline") != 0)
+            BG__TRY(check_objects(item, item->string));
+        else if (!cJSON_IsObject(item))
+            return refuse("", "outline", "is not an object");
+    }
     report->parts = root;
+done:
+    return status;
+}
+
+static bg_status read_root(bg_report **report, cJSON *root)
+{
+    const char *tool = NULL, *graph = NULL;
+    bg_status status;
+
+    BG__TRY(read_string(root, "", "tool", &tool));
+    BG__TRY(read_string(root, "", "graph", &graph));
+    BG__TRY(bg__report_create(report, tool, graph));
+    BG__TRY(read_int(root, "", "lost", &(*report)->lost));
+    if ((*report)->lost < 0)
+        (*report)->lost = 0;
+    BG__TRY(read_findings(*report, root));
+    BG__TRY(take_parts(*report, root));
+done:
+    return status;
 }
 
 bg_status bg_report_read(bg_report **report, const char *path)
@@ -152,17 +243,12 @@ bg_status bg_report_read(bg_report **report, const char *path)
     BG__TRY(read_file(path, &text, &size));
     BG__TRY(parse(path, text, size, &root));
     BG__TRY(check_version(path, root));
-    status = bg__report_check(root);
-    if (status == BG_OK)
-        status = bg__report_create(&made, string_of(root, "tool"), string_of(root, "graph"));
-    if (status == BG_OK)
-        status = take_findings(made, cJSON_GetObjectItemCaseSensitive(root, "findings"));
+    status = read_root(&made, root);
     if (status == BG_ERROR_IO)
         bg__fail_where("%s holds no report", path);
     if (status != BG_OK)
         goto done;
-    take_parts(made, root);
-    root = NULL;
+    root = NULL; /* made's */
     *report = made;
     made = NULL;
 done:

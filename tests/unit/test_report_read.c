@@ -35,6 +35,8 @@ static const bg__call call = {.name = (char *)"rope#3", .site = {"model.c", 42}}
 #define REPORT_OF(version, more) "{\"report_version\": " version ", \"tool\": \"t\", \"graph\": \"g\", " more "}"
 #define REPORT(more)             REPORT_OF("2", more)
 #define PARTS(more)              REPORT("\"findings\": [], " more)
+#define FINDING_WITH(more)                                                                                             \
+    REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"note\", \"message\": \"m\", " more "}]")
 
 static int setup(void **state)
 {
@@ -186,18 +188,53 @@ static void test_text_again(void **state)
     bg_report_destroy(report);
 }
 
-/* What a newer writer may have added is left out; of two members of a name the first counts. */
+/* What a newer writer may have added is ignored; of two members of a name the first counts. */
 static void test_unknown_members(void **state)
 {
-    bg_report *report = read_text(REPORT("\"tool\": 7, \"findings\": [" FINDING "], \"newer\": [[[{}]]], \"trials\": "
-                                         "[{\"verdict\": \"bad\", \"verdict\": 1, \"newer\": {\"a\": []}}]"));
+    bg_report *report = read_text(REPORT("\"tool\": 7, \"newer\": [[[{}]]], \"findings\": [{\"kind\": \"freed\", "
+                                         "\"severity\": \"fault\", \"message\": \"m\", \"newer\": 1, \"kind\": 2}], "
+                                         "\"trials\": [{\"verdict\": \"bad\"}], \"trials\": 7, \"outline\": {}"));
     char *text = json_of(report);
     (void)state;
     assert_null(strstr(text, "newer"));
-    assert_non_null(strstr(text, "\"bad\""));
     assert_non_null(strstr(text, "\"tool\":\t\"t\""));
+    assert_non_null(strstr(text, "\"freed\""));
+    assert_int_equal(count_of(report, "trials"), 1);
     free(text);
     bg_report_destroy(report);
+}
+
+/* What only the page reads goes there as it is, whatever it is; with others it becomes one report. */
+static void test_parts_of_any_form(void **state)
+{
+    static const char *const parts[] = {
+        "\"outline\": {\"breaks\": -1, \"capture_ms\": {}, \"name\": [], \"segments\": [{\"nodes\": \"2\"}, null]}",
+        "\"outline\": {\"steps\": [{\"kind\": \"launch\", \"segment\": 0}, {}, {\"segment\": 1e300}, 7]}",
+        "\"outline\": {\"segments\": 7, \"steps\": {}, \"calls\": null, \"nodes\": \"\"}",
+        "\"outline\": {\"calls\": [{\"name\": \"a\", \"eager\": 1}, {\"name\": [[]]}, null]}",
+        "\"outline\": {\"segments\": [{}], \"nodes\": [{\"segment\": 1, \"node\": 0, \"after\": [\"1\"]}, null]}",
+        "\"comparisons\": [{}, {\"nan\": [0]}, {\"nan\": [0, -1]}, {\"absolute\": \"0.5\"}, {\"digest\": [7]}]",
+        "\"trials\": [{\"verdict\": \"good\"}, {\"verdict\": \"ugly\", \"eager\": \"all\"}, {\"verdict\": {}}]",
+        "\"timings\": [{}, {\"what\": null, \"cpu_us\": [1]}]",
+    };
+    bg_report *all = make();
+    (void)state;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char *json = malloc(strlen(parts[i]) + 100), *page;
+        bg_report *report;
+        assert_non_null(json);
+        sprintf(json, PARTS("%s"), parts[i]);
+        report = read_text(json);
+        page = page_of(report);
+        EXPECT_OK(bg_report_merge(all, report));
+        free(page);
+        free(json);
+        bg_report_destroy(report);
+    }
+    assert_int_equal(count_of(all, "comparisons"), 5);
+    assert_int_equal(count_of(all, "trials"), 3);
+    assert_int_equal(count_of(all, "timings"), 2);
+    bg_report_destroy(all);
 }
 
 static void test_versions(void **state)
@@ -256,40 +293,32 @@ static void test_wrong_forms(void **state)
     static const struct {
         const char *json, *why;
     } cases[] = {
-        {REPORT("\"lost\": 0"), "\"findings\" is missing"},
+        {REPORT("\"lost\": 0"), "findings is not a list of objects"},
         {REPORT("\"findings\": {}"), "findings is not a list of objects"},
         {REPORT("\"findings\": [" FINDING ", 7]"), "findings is not a list of objects"},
-        {REPORT("\"findings\": [], \"lost\": -2"), "lost is not"},
-        {REPORT("\"findings\": [], \"lost\": 1e300"), "lost is not"},
-        {"{\"report_version\": 2, \"graph\": \"g\", \"findings\": []}", "\"tool\" is missing"},
+        {REPORT("\"findings\": [], \"lost\": \"2\""), "lost is not a whole number"},
+        {REPORT("\"findings\": [], \"lost\": 1e300"), "lost is not a whole number"},
+        {"{\"report_version\": 2, \"graph\": \"g\", \"findings\": []}", "tool is missing"},
         {"{\"report_version\": 2, \"tool\": null, \"graph\": \"g\", \"findings\": []}", "tool is not a string"},
-        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"fault\"}]"), "findings[0]: \"message\" is missing"},
+        {"{\"report_version\": 2, \"tool\": \"t\", \"graph\": [], \"findings\": []}", "graph is not a string"},
+        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"fault\"}]"), "findings[0].message is missing"},
         {REPORT("\"findings\": [{\"kind\": 1}]"), "findings[0].kind is not a string"},
+        {REPORT("\"findings\": [" FINDING ", {\"kind\": \"k\"}]"), "findings[1].severity is missing"},
         {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"Fault\"}]"), "findings[0].severity is not a known"},
-        {REPORT("\"findings\": [{\"line\": 1.5}]"), "findings[0].line"},
-        {REPORT("\"findings\": [{\"line\": 3000000000}]"), "findings[0].line"},
-        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"note\", \"message\": \"m\", \"address\": \"0xzz\"}]"),
-         "findings[0].address"},
-        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": \"note\", \"message\": \"m\", \"address\": "
-                "\"0xfffffffffffffffff\"}]"),
-         "findings[0].address"},
+        {REPORT("\"findings\": [{\"kind\": \"k\", \"severity\": 2}]"), "findings[0].severity is not a string"},
+        {FINDING_WITH("\"line\": 1.5"), "findings[0].line is not a whole number"},
+        {FINDING_WITH("\"line\": 3000000000"), "findings[0].line"},
+        {FINDING_WITH("\"call\": {}"), "findings[0].call"},
+        {FINDING_WITH("\"file\": null"), "findings[0].file"},
+        {FINDING_WITH("\"advice\": 7"), "findings[0].advice"},
+        {FINDING_WITH("\"address\": 7"), "findings[0].address is not a string"},
+        {FINDING_WITH("\"address\": \"0xzz\""), "findings[0].address is not an address"},
+        {FINDING_WITH("\"address\": \"-1\""), "findings[0].address is not an address"},
+        {FINDING_WITH("\"address\": \"0xfffffffffffffffff\""), "findings[0].address is not an address"},
         {PARTS("\"outline\": []"), "outline is not an object"},
-        {PARTS("\"outline\": {\"breaks\": -1}"), "outline.breaks is not a count"},
-        {PARTS("\"outline\": {\"segments\": [{\"nodes\": \"2\"}]}"), "outline.segments[0].nodes"},
-        {PARTS("\"outline\": {\"steps\": [{\"kind\": \"launch\", \"segment\": 0}]}"), "outline.steps[0].segment"},
-        {PARTS("\"outline\": {\"steps\": [{}]}"), "outline.steps[0]: \"kind\" is missing"},
-        {PARTS("\"outline\": {\"calls\": [{\"name\": \"a\", \"eager\": 1}]}"), "outline.calls[0].eager"},
-        {PARTS("\"outline\": {\"segments\": [{}], \"nodes\": [{\"segment\": 1, \"node\": 0}]}"), "of 1"},
-        {PARTS("\"outline\": {\"nodes\": [{\"segment\": 0, \"node\": 0, \"after\": [\"1\"]}]}"),
-         "outline.nodes[0].after"},
         {PARTS("\"comparisons\": 7"), "comparisons is not a list of objects"},
-        {PARTS("\"comparisons\": [{\"nan\": [0]}]"), "comparisons[0].nan is not two counts"},
-        {PARTS("\"comparisons\": [{\"nan\": [0, -1]}]"), "comparisons[0].nan"},
-        {PARTS("\"comparisons\": [{\"absolute\": \"0.5\"}]"), "comparisons[0].absolute"},
-        {PARTS("\"comparisons\": [{\"digest\": [7]}]"), "comparisons[0].digest"},
-        {PARTS("\"trials\": [{\"verdict\": \"good\"}, {\"verdict\": \"ugly\"}]"), "trials[1].verdict"},
-        {PARTS("\"trials\": [{\"verdict\": \"good\", \"eager\": \"all\"}]"), "trials[0].eager"},
-        {PARTS("\"timings\": [{}]"), "timings[0]: \"what\" is missing"},
+        {PARTS("\"trials\": [{}, null]"), "trials is not a list of objects"},
+        {PARTS("\"timings\": {}"), "timings is not a list of objects"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -316,9 +345,10 @@ static void test_damaged(void **state)
                 refused++;
                 continue;
             }
-            good++;
-            page = page_of(report);
-            free(page);
+            if (good++ % 16 == 0) { /* a file takes its time */
+                page = page_of(report);
+                free(page);
+            }
             bg_report_destroy(report);
         }
         write_bytes(json, i);
@@ -395,10 +425,12 @@ static void test_merge_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        READ_TEST(test_round_trip),    READ_TEST(test_text_again), READ_TEST(test_unknown_members),
-        READ_TEST(test_versions),      READ_TEST(test_no_json),    READ_TEST(test_no_file),
-        READ_TEST(test_wrong_forms),   READ_TEST(test_damaged),    READ_TEST(test_merge),
-        READ_TEST(test_merge_outline), READ_TEST(test_merge_lost),
+        READ_TEST(test_round_trip),      READ_TEST(test_text_again),
+        READ_TEST(test_unknown_members), READ_TEST(test_parts_of_any_form),
+        READ_TEST(test_versions),        READ_TEST(test_no_json),
+        READ_TEST(test_no_file),         READ_TEST(test_wrong_forms),
+        READ_TEST(test_damaged),         READ_TEST(test_merge),
+        READ_TEST(test_merge_outline),   READ_TEST(test_merge_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
