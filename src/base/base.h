@@ -43,6 +43,9 @@ void bg__pending_forget(void);
 /* For a call that may fail without harm: its error is not left in CUDA's last error. */
 BG_API void bg__ignore(cudaError_t error);
 
+/* Whether error means that there is nothing left to give back: a fault took the device, or the process ends. */
+bool bg__device_is_gone(cudaError_t error);
+
 /* For a call that gives something back, where no status can tell of its failure: a line on standard error does, unless
  * the device is gone. */
 BG_API void bg__released(cudaError_t error, const char *call);
@@ -149,9 +152,6 @@ typedef struct bg__where {
     int device;
 } bg__where;
 bg_status bg__where_is(const void *ptr, bg__where *place);
-
-/* Whether error means that there is nothing left to give back: a fault took the device, or the process ends. */
-bool bg__device_is_gone(cudaError_t error);
 
 /* INVALID_ARGUMENT unless stream (named argument in function's call) is of the current device. */
 bg_status bg__stream_check(cudaStream_t stream, const char *function, const char *argument);

@@ -3,24 +3,6 @@
 
 #include <stdatomic.h>
 
-bool bg__device_is_gone(cudaError_t error)
-{
-    switch (error) {
-    case cudaErrorCudartUnloading:
-    case cudaErrorIllegalAddress:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorHardwareStackError:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable: return true;
-    default: return false;
-    }
-}
-
 bg_status bg__relax_begin(bg__relaxed *relaxed)
 {
     bg_status status = BG_OK;

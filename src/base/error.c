@@ -92,6 +92,24 @@ void bg__ignore(cudaError_t error)
         (void)cudaGetLastError();
 }
 
+bool bg__device_is_gone(cudaError_t error)
+{
+    switch (error) {
+    case cudaErrorCudartUnloading:
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorHardwareStackError:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorECCUncorrectable: return true;
+    default: return false;
+    }
+}
+
 void bg__released(cudaError_t error, const char *call)
 {
     bg__ignore(error);
