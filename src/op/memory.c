@@ -1,7 +1,5 @@
 #include "op/op.h"
 
-#include <stdlib.h>
-
 static bg__block *find(bg__memory *memory, bg__block_kind kind, int slot)
 {
     for (size_t i = 0; i < memory->count; i++)
@@ -48,29 +46,4 @@ bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t b
     memory->blocks[memory->count++] = (bg__block){kind, slot, *ptr, bytes, source != NULL};
 done:
     return status;
-}
-
-size_t bg__memory_bytes(const bg__memory *memory)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < memory->count; i++)
-        bytes += memory->blocks[i].bytes;
-    return bytes;
-}
-
-size_t bg__memory_own_bytes(const bg__memory *memory)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < memory->count; i++)
-        bytes += memory->blocks[i].borrowed ? 0 : memory->blocks[i].bytes;
-    return bytes;
-}
-
-void bg__memory_free(bg__memory *memory)
-{
-    for (size_t i = 0; i < memory->count; i++)
-        if (!memory->blocks[i].borrowed)
-            bg__device_free(memory->blocks[i].ptr);
-    free(memory->blocks);
-    *memory = (bg__memory){NULL, 0, 0};
 }

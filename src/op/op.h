@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-/* ---- memory of a call (memory.c) ----------------------------------------------------------------------------- */
+/* ---- memory of a call (memory.c, blocks.c) ----------------------------------------------------------------------- */
 
 typedef enum bg__block_kind { BG__SCRATCH, BG__BRIDGE } bg__block_kind;
 

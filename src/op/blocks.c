@@ -1,0 +1,29 @@
+/* The blocks that a call has: their bytes, and giving them back. */
+#include "op/op.h"
+
+#include <stdlib.h>
+
+size_t bg__memory_bytes(const bg__memory *memory)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < memory->count; i++)
+        bytes += memory->blocks[i].bytes;
+    return bytes;
+}
+
+size_t bg__memory_own_bytes(const bg__memory *memory)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < memory->count; i++)
+        bytes += memory->blocks[i].borrowed ? 0 : memory->blocks[i].bytes;
+    return bytes;
+}
+
+void bg__memory_free(bg__memory *memory)
+{
+    for (size_t i = 0; i < memory->count; i++)
+        if (!memory->blocks[i].borrowed)
+            bg__device_free(memory->blocks[i].ptr);
+    free(memory->blocks);
+    *memory = (bg__memory){NULL, 0, 0};
+}
