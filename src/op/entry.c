@@ -6,12 +6,6 @@
 
 static _Atomic(const bg__capture_hooks *) capture_hooks;
 
-bg__thread *bg__thread_self(void)
-{
-    static _Thread_local bg__thread self;
-    return &self;
-}
-
 void bg__op_set_capture_hooks(const bg__capture_hooks *hooks)
 {
     atomic_store(&capture_hooks, hooks);

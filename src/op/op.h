@@ -172,7 +172,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
 /* Only the body, with args as those that bg_scratch takes. */
 bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
-/* ---- the calling thread (entry.c) ---------------------------------------------------------------------------- */
+/* ---- the calling thread (thread.c) ------------------------------------------------------------------------------- */
 
 /* Who looks at the calls of a pass that runs as one eager call, before and after each body; args are the caller's. */
 typedef struct bg__watcher {
@@ -190,6 +190,8 @@ typedef struct bg__thread {
     bool in_tool;               /* a debugging tool captures and replays: no other looks at that */
 } bg__thread;
 bg__thread *bg__thread_self(void);
+
+/* ---- the entry of calls (entry.c) -------------------------------------------------------------------------------- */
 
 /* The capture layer's part of bg_op_call. */
 typedef struct bg__capture_hooks {
