@@ -238,8 +238,12 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 
 /* The stub that runs at capture in place of op's body, or that body. */
 bg_op_body bg__op_capture_body(const bg_op *op);
-/* Whether any op's name matches the pattern (override.c's '*'). */
+/* Whether any op's name matches the pattern, as bg__glob says. */
 bool bg__op_any_matches(const char *pattern, size_t length);
+
+/* ---- patterns of names (glob.c) ---------------------------------------------------------------------------------- */
+
+/* Whether text is what the pattern's first length characters say; '*' stands for any characters, or none. */
 bool bg__glob(const char *pattern, size_t length, const char *text);
 
 #endif

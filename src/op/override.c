@@ -25,28 +25,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char *programmed; /* bg_override_eager's, or NULL */
 static _Thread_local const char *forced;
 
-bool bg__glob(const char *pattern, size_t length, const char *text)
-{
-    const char *end = pattern + length, *star = NULL, *resume = NULL;
-    while (*text != '\0') {
-        if (pattern < end && *pattern == '*') {
-            star = ++pattern;
-            resume = text;
-        } else if (pattern < end && *pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star;
-            text = ++resume;
-        } else {
-            return false;
-        }
-    }
-    while (pattern < end && *pattern == '*')
-        pattern++;
-    return pattern == end;
-}
-
 /* ---- parsing ---- */
 
 /* One part of a path: a name with '*', then perhaps '#' and a number or '*'. */
