@@ -26,6 +26,8 @@ struct bg_pool {
     uint64_t generation;
 };
 
+/* The extent of that side that holds the address, and whether it begins there; NULL: none does. */
+bg__extent *bg__pool_find(const bg_pool *pool, bg__side side, const void *ptr, bool *begins);
 /* Whose an address inside the pool's range is. */
 void bg__pool_owner(const bg_pool *pool, const void *ptr, bg__owner *owner);
 

@@ -1,0 +1,42 @@
+/* Which block of a pool an address is in. */
+#include "memory/pool.h"
+
+#include <string.h>
+
+bg__extent *bg__pool_find(const bg_pool *pool, bg__side side, const void *ptr, bool *begins)
+{
+    bg__extent *extent = pool->arenas[side].first;
+    for (; extent != NULL; extent = extent->next) {
+        const char *start = bg__pages_address(&pool->pages, side, extent->offset, extent->bytes);
+        *begins = start == (const char *)ptr;
+        if ((uintptr_t)ptr - (uintptr_t)start < extent->bytes)
+            return extent;
+    }
+    return NULL;
+}
+
+void bg__pool_owner(const bg_pool *pool, const void *ptr, bg__owner *owner)
+{
+    bg__side side = bg__pages_has(&pool->pages, BG__LOW, ptr) ? BG__LOW : BG__HIGH;
+    const bg__extent *extent = NULL;
+    bool begins;
+
+    *owner = (bg__owner){.kind = BG__OWNER_POOL,
+                         .shared = side == BG__LOW,
+                         .base = (uintptr_t)pool->pages.base,
+                         .bytes = pool->pages.bytes,
+                         .generation = pool->generation,
+                         .pool = pool->generation};
+    if (pool->bucket != NULL && side == BG__LOW)
+        strncpy(owner->name, pool->bucket, sizeof owner->name - 1);
+    if (side == BG__LOW || bg__pages_has(&pool->pages, BG__HIGH, ptr))
+        extent = bg__pool_find(pool, side, ptr, &begins);
+    /* Without a bucket the low side is that of all graphs of the pool, whose blocks nobody counts any more. */
+    owner->freed = extent == NULL ? side == BG__HIGH || pool->bucket != NULL : extent->state == BG__FREE;
+    if (extent != NULL) {
+        owner->base = (uintptr_t)bg__pages_address(&pool->pages, side, extent->offset, extent->bytes);
+        owner->bytes = extent->bytes;
+        owner->generation = extent->generation;
+    }
+    owner->range = owner->base;
+}
