@@ -67,7 +67,8 @@ bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg_
 
 struct bg_graph {
     bg__step *steps;
-    int step_count, step_capacity;
+    int step_count;
+    size_t step_capacity;
     bool watched; /* its addresses are checked before each replay */
 
     bool diverted;            /* the debugging tools do its replays */
@@ -75,9 +76,11 @@ struct bg_graph {
     _Atomic uint64_t replays; /* written by the thread that replays alone; BG_REPORT reads it from others */
 
     bg__segment *segments;
-    int segment_count, segment_capacity;
+    int segment_count;
+    size_t segment_capacity;
     bg_site *sites; /* where the events of WAIT and RECORD steps were recorded */
-    int site_count, site_capacity;
+    int site_count;
+    size_t site_capacity;
     bg__eager *eagers;
     bg__call root;
     bg_pool *pool; /* which it holds; NULL: the graph has its own memory */
@@ -166,9 +169,11 @@ struct bg_capture {
     bg__override *override;
     bg_graph *graph;
     bg__member *members;
-    int member_count, member_capacity;
+    int member_count;
+    size_t member_capacity;
     bg__event *events; /* in order of their last records */
-    int event_count, event_capacity;
+    int event_count;
+    size_t event_capacity;
     int opened;       /* segments, empty ones too */
     bool unseen_body; /* the body of some break did not run: it may record events */
     bg__state state;

@@ -34,16 +34,7 @@ void bg__event_forget(bg_capture *capture, cudaEvent_t event)
 
 bg_status bg__event_reserve(bg_capture *capture)
 {
-    int capacity = capture->event_capacity ? 2 * capture->event_capacity : 16;
-    bg__event *events;
-    if (capture->event_count < capture->event_capacity)
-        return BG_OK;
-    events = realloc(capture->events, (size_t)capacity * sizeof *events);
-    if (events == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d events", capacity);
-    capture->events = events;
-    capture->event_capacity = capacity;
-    return BG_OK;
+    return BG__GROW(capture->events, capture->event_count, capture->event_capacity, "events");
 }
 
 void bg__event_note(bg_capture *capture, cudaEvent_t event, const bg_site *site)

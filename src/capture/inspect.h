@@ -105,15 +105,18 @@ enum { BG__RECENT = 32 };
 
 typedef struct bg__noted_order {
     int *list;
-    int count, capacity;
+    int count;
+    size_t capacity;
     int recent[BG__RECENT]; /* owners that were found before, by address; counted from 1, 0: none */
 } bg__noted_order;
 
 typedef struct bg__noted {
     bg__note *list;
-    int count, capacity;
+    int count;
+    size_t capacity;
     bg__noted_owner *owners;
-    int owner_count, owner_capacity;
+    int owner_count;
+    size_t owner_capacity;
     bg__noted_order order[BG__LEVELS]; /* of the owners that were found last, by address */
     bool replaced;                     /* one of the driver's among them, within the capture */
     uint64_t version;                  /* the ledger's, when all was last checked; 0: never */

@@ -16,24 +16,12 @@ typedef struct mark {
 
 struct bg__marks {
     mark *list;
-    int count, capacity;
+    int count;
+    size_t capacity;
     cudaGraphNode_t *seen; /* what streams stood on at some mark, in order of marks */
-    int seen_count, seen_capacity;
+    int seen_count;
+    size_t seen_capacity;
 };
-
-static bg_status grow(void *array, int needed, int *capacity, size_t element)
-{
-    int larger = 2 * needed + 64;
-    void *room;
-    if (needed <= *capacity)
-        return BG_OK;
-    room = realloc(*(void **)array, (size_t)larger * element);
-    if (room == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to mark the nodes of %d calls", larger);
-    *(void **)array = room;
-    *capacity = larger;
-    return BG_OK;
-}
 
 /* *stood: the one node that the stream stood on when it was last looked at. A member that the program has destroyed
  * makes no more nodes. */
@@ -53,7 +41,8 @@ static bg_status look(bg__marks *marks, bg__capture_info info, cudaStream_t stre
     *active = capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (!*active || count == 0 || (count == 1 && nodes[0] == *stood))
         goto done;
-    BG__TRY(grow(&marks->seen, marks->seen_count + (int)count, &marks->seen_capacity, sizeof(cudaGraphNode_t)));
+    BG__TRY(
+        bg__grow(&marks->seen, &marks->seen_capacity, (size_t)marks->seen_count + count, sizeof *marks->seen, "nodes"));
     memcpy(marks->seen + marks->seen_count, nodes, count * sizeof(cudaGraphNode_t));
     marks->seen_count += (int)count;
     *stood = count == 1 ? nodes[0] : NULL;
@@ -78,7 +67,7 @@ bg_status bg__mark(bg_capture *capture, long *place, bool *active)
     BG__TRY(look(marks, info, capture->origin, &capture->stood, active));
     for (int i = 0; i < capture->member_count && *active; i++)
         BG__TRY(look(marks, info, capture->members[i].stream, &capture->members[i].stood, &member_active));
-    BG__TRY(grow(&marks->list, marks->count + 1, &marks->capacity, sizeof *marks->list));
+    BG__TRY(BG__GROW(marks->list, marks->count, marks->capacity, "marks"));
     if (*active)
         marks->list[marks->count++] = (mark){place, marks->seen_count};
 done:

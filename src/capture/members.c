@@ -23,14 +23,7 @@ bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const
     cudaEvent_t event = NULL;
     bg__member *member;
 
-    if (capture->member_count == capture->member_capacity) {
-        int capacity = capture->member_capacity ? 2 * capture->member_capacity : 4;
-        bg__member *members = realloc(capture->members, (size_t)capacity * sizeof *members);
-        if (members == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d streams", capacity);
-        capture->members = members;
-        capture->member_capacity = capacity;
-    }
+    BG__TRY(BG__GROW(capture->members, capture->member_count, capture->member_capacity, "streams"));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     BG__TRY(bg__captured_add(stream, capture->thread));
     member = &capture->members[capture->member_count++];

@@ -4,20 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bg_status grow(void **array, int count, int *capacity, size_t element)
-{
-    int wanted = *capacity ? 2 * *capacity : 64;
-    void *larger;
-    if (count < *capacity)
-        return BG_OK;
-    larger = realloc(*array, (size_t)wanted * element);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to note %d addresses", wanted);
-    *array = larger;
-    *capacity = wanted;
-    return BG_OK;
-}
-
 void bg__noted_clear(bg__noted *noted)
 {
     for (int level = 0; level < BG__LEVELS; level++)
@@ -57,7 +43,7 @@ static bg_status put_in_order(bg__noted *noted, bg__level level, int index)
     if (at > 0 && bg__owner_has(&noted->owners[order->list[at - 1]].owner, owner->base))
         at--;
     noted->replaced |= level == BG__DRIVER && end > at;
-    BG__TRY(grow((void **)&order->list, order->count, &order->capacity, sizeof *order->list));
+    BG__TRY(BG__GROW(order->list, order->count, order->capacity, "addresses"));
     memmove(&order->list[at + 1], &order->list[end], (size_t)(order->count - end) * sizeof *order->list);
     order->list[at] = index;
     order->count += 1 - (end - at);
@@ -70,7 +56,7 @@ done:
 static bg_status add_owner(bg__noted *noted, bg__level level, const bg__owner *owner, uint64_t version, int *index)
 {
     bg_status status;
-    BG__TRY(grow((void **)&noted->owners, noted->owner_count, &noted->owner_capacity, sizeof *noted->owners));
+    BG__TRY(BG__GROW(noted->owners, noted->owner_count, noted->owner_capacity, "owners of addresses"));
     *index = noted->owner_count;
     noted->owners[noted->owner_count++] = (bg__noted_owner){.owner = *owner, .level = level, .version = version};
     BG__TRY(put_in_order(noted, level, *index));
@@ -143,7 +129,7 @@ static size_t room_in(const bg__noted *noted, int index, uintptr_t address)
 /* A note as that says, at the end of the list; to be counted once it is filled in. */
 static bg_status begin_note(bg__noted *noted, const bg__note *as, bg__note **note)
 {
-    bg_status status = grow((void **)&noted->list, noted->count, &noted->capacity, sizeof *as);
+    bg_status status = BG__GROW(noted->list, noted->count, noted->capacity, "addresses");
     if (status != BG_OK)
         return status;
     *note = &noted->list[noted->count];

@@ -5,24 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more in an array that doubles. */
-static bg_status grow(void **array, int count, int *capacity, size_t element)
-{
-    int wanted = *capacity ? 2 * *capacity : 16;
-    void *larger;
-    if (count < *capacity)
-        return BG_OK;
-    larger = realloc(*array, (size_t)wanted * element);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d parts of a graph", wanted);
-    *array = larger;
-    *capacity = wanted;
-    return BG_OK;
-}
-
 bg_status bg__graph_add_step(bg_graph *graph, bg__step step)
 {
-    bg_status status = grow((void **)&graph->steps, graph->step_count, &graph->step_capacity, sizeof step);
+    bg_status status = BG__GROW(graph->steps, graph->step_count, graph->step_capacity, "steps");
     if (status == BG_OK)
         graph->steps[graph->step_count++] = step;
     return status;
@@ -30,7 +15,7 @@ bg_status bg__graph_add_step(bg_graph *graph, bg__step step)
 
 bg_status bg__graph_add_segment(bg_graph *graph, bg__segment segment)
 {
-    bg_status status = grow((void **)&graph->segments, graph->segment_count, &graph->segment_capacity, sizeof segment);
+    bg_status status = BG__GROW(graph->segments, graph->segment_count, graph->segment_capacity, "segments");
     if (status == BG_OK)
         graph->segments[graph->segment_count++] = segment;
     return status;
@@ -41,7 +26,7 @@ bg_status bg__graph_insert_event(bg_graph *graph, int at, bg__step_kind kind, cu
     bg__step step = {.kind = kind, .place = graph->site_count, .of.event = event};
     bg_status status;
 
-    BG__TRY(grow((void **)&graph->sites, graph->site_count, &graph->site_capacity, sizeof *site));
+    BG__TRY(BG__GROW(graph->sites, graph->site_count, graph->site_capacity, "events"));
     BG__TRY(bg__graph_add_step(graph, step));
     graph->sites[graph->site_count++] = *site;
     memmove(&graph->steps[at + 1], &graph->steps[at], (size_t)(graph->step_count - 1 - at) * sizeof step);

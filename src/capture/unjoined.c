@@ -38,20 +38,18 @@ static bool is_leaf(const survey *s, cudaGraphNode_t node)
     return s->edge_count == 0 || bsearch(&node, s->from, s->edge_count, sizeof node, by_address) == NULL;
 }
 
-static bg_status grow(void *array, size_t count, size_t element)
+/* For arrays that share a capacity, and are filled anew. */
+static bg_status resize(void *array, size_t count, size_t element)
 {
-    void *larger = realloc(*(void **)array, count * element);
-    if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at %zu nodes", count);
-    *(void **)array = larger;
-    return BG_OK;
+    size_t capacity = 0;
+    return bg__grow(array, &capacity, count, element, "nodes");
 }
 
 static bg_status copy_frontier(survey *s, const cudaGraphNode_t *nodes, size_t count)
 {
     bg_status status = BG_OK;
     if (count > s->frontier_capacity) {
-        BG__TRY(grow(&s->frontier, count, sizeof *nodes));
+        BG__TRY(resize(&s->frontier, count, sizeof *nodes));
         s->frontier_capacity = count;
     }
     if (count > 0)
@@ -73,7 +71,7 @@ static bg_status list_nodes(survey *s, cudaGraph_t graph)
             goto done;
         BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &s->node_count));
         s->node_capacity = 2 * s->node_count + 64;
-        BG__TRY(grow(&s->nodes, s->node_capacity, sizeof *s->nodes));
+        BG__TRY(resize(&s->nodes, s->node_capacity, sizeof *s->nodes));
     }
 done:
     return status;
@@ -90,9 +88,9 @@ static bg_status list_edges(survey *s, cudaGraph_t graph)
             goto done;
         BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &s->edge_count));
         s->edge_capacity = 2 * s->edge_count + 64;
-        BG__TRY(grow(&s->from, s->edge_capacity, sizeof *s->from));
-        BG__TRY(grow(&s->to, s->edge_capacity, sizeof *s->to));
-        BG__TRY(grow(&s->data, s->edge_capacity, sizeof *s->data));
+        BG__TRY(resize(&s->from, s->edge_capacity, sizeof *s->from));
+        BG__TRY(resize(&s->to, s->edge_capacity, sizeof *s->to));
+        BG__TRY(resize(&s->data, s->edge_capacity, sizeof *s->data));
     }
 done:
     return status;

@@ -18,7 +18,8 @@ struct bg__workers {
     pthread_mutex_t mutex;
     pthread_cond_t changed; /* a job has come, or none will */
     job *jobs;              /* one a segment; moved only under the mutex */
-    int job_count, job_capacity;
+    size_t job_capacity;
+    int job_count;
     int taken;
     bool closed; /* no job will come */
     _Atomic unsigned changes;
@@ -109,18 +110,9 @@ bg_status bg__workers_start(bg__workers **result, int count, int device)
 
 bg_status bg__workers_give(bg__workers *workers, cudaGraph_t graph)
 {
-    bg_status status = BG_OK;
+    bg_status status;
     pthread_mutex_lock(&workers->mutex);
-    if (workers->job_count == workers->job_capacity) {
-        int capacity = workers->job_capacity ? 2 * workers->job_capacity : 16;
-        job *jobs = realloc(workers->jobs, (size_t)capacity * sizeof *jobs);
-        if (jobs == NULL) {
-            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d segments", capacity);
-            goto done;
-        }
-        workers->jobs = jobs;
-        workers->job_capacity = capacity;
-    }
+    BG__TRY(BG__GROW(workers->jobs, workers->job_count, workers->job_capacity, "segments"));
     workers->jobs[workers->job_count++] = (job){.graph = graph};
     atomic_fetch_add(&workers->changes, 1);
     pthread_cond_signal(&workers->changed);
