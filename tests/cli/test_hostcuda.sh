@@ -84,7 +84,9 @@ expect bad-fault 2 'the faults "x": in "x" there is no @' env HOSTCUDA_FAIL=x "$
 expect fault 2 ': cudaMalloc[(].*: out of memory$' env HOSTCUDA_FAIL=cudaMalloc@3=CUDA_ERROR_OUT_OF_MEMORY "$program" --join
 expect later-fault 2 'missing_join.c:56: cudaMemcpyAsync[(].*[)]: an illegal memory access was encountered$' \
     env HOSTCUDA_FAIL=cudaMemsetAsync@1~cudaErrorIllegalAddress HOSTCUDA_SEED=2 HOSTCUDA_MEMORY=poison,fence "$program" --join
-for variable in $(grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]*"' src/hostcuda | cut -d'"' -f2); do
+variables=$(grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]*"' src/hostcuda | cut -d'"' -f2 | sort -u)
+if [ -n "$variables" ]; then pass variables; else fail variables "the sources read no variable: where are they?"; fi
+for variable in $variables; do
     for page in docs/environment.md docs/hostcuda.md; do
         grep -q "$variable" $page && pass "$variable-in-${page##*/}" || fail "$variable-in-${page##*/}" "it is missing"
     done
