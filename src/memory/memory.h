@@ -72,9 +72,9 @@ void bg__pool_set_concurrent(bg_pool *pool, bool concurrent);
 /* All work so far comes before all that follows. */
 void bg__pool_break(bg_pool *pool);
 
-/* ---- workspaces (workspace.c) -------------------------------------------------------------------------------- */
+/* ---- workspaces (workspace_list.c) --------------------------------------------------------------------------- */
 
-/* Forgets those in a pool that goes. */
+/* Forgets those in a pool that is destroyed, which gives their memory back with all its own. */
 void bg__workspace_forget(const bg_pool *pool);
 
 #endif
