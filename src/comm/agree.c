@@ -1,5 +1,4 @@
-/* Comparing texts: by length and hash, so that they may be long; a disagreement shows where they part. */
-#include "comm/exchange.h"
+#include "comm/agree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,19 +20,18 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-bg_status bg__agree(bg__link *link, const char *what, const char *text)
+bg_status bg__agree_body(const char *what, const char *text, void **body, size_t *bytes)
 {
     size_t length = strlen(text), kept = length < TEXT_MAX ? length : TEXT_MAX;
     digest *mine = malloc(sizeof *mine + kept);
-    bg_status status;
     if (mine == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no memory for a text of %zu bytes", what, length);
     mine->length = length;
     mine->hash = hash_of(text);
     memcpy(mine->text, text, kept);
-    status = bg__exchange(link, BG__AGREE, what, mine, sizeof *mine + kept, NULL);
-    free(mine);
-    return status;
+    *body = mine;
+    *bytes = sizeof *mine + kept;
+    return BG_OK;
 }
 
 /* The text from a little before that place on, on one line. */

@@ -1,6 +1,8 @@
 /* Each rank sends a frame to rank 0, which compares them, and answers with what all have sent. */
 #include "comm/exchange.h"
 
+#include "comm/agree.h"
+
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -268,5 +270,18 @@ bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, co
         status = link->rank == 0 ? lead(link, &own, until, all) : follow(link, &own, until, all);
     end(link);
 done:
+    return status;
+}
+
+bg_status bg__agree(bg__link *link, const char *what, const char *text)
+{
+    void *body = NULL;
+    size_t bytes = 0;
+    bg_status status;
+
+    BG__TRY(bg__agree_body(what, text, &body, &bytes));
+    status = bg__exchange(link, BG__AGREE, what, body, bytes, NULL);
+done:
+    free(body);
     return status;
 }

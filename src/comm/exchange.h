@@ -5,12 +5,11 @@
 #include "comm/link.h"
 
 /* An operation of this type (BARRIER to GATHER). bytes is the same on all ranks but for AGREE, whose bodies are those
- * of bg__agree. all: room for size times bytes,
- * BG__BODY_MAX at most; NULL where nobody asks. A failure is everybody's. */
+ * of bg__agree_body. all: room for size times bytes, BG__BODY_MAX at most; NULL where nobody asks. A failure is
+ * everybody's. */
 bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, const void *mine, size_t bytes,
                        void *all);
+/* Whether all ranks have the same text. */
 bg_status bg__agree(bg__link *link, const char *what, const char *text);
-/* Whether two ranks say the same; if not, the failure (agree.c). */
-bool bg__agree_same(const bg__frame *zero, const bg__frame *other, int rank, bg__failure *failure);
 
 #endif
