@@ -1,6 +1,5 @@
 #include "report_data.h"
 
-#include "files.h"
 #include "json.h"
 
 #include <cjson/cJSON.h>
@@ -259,48 +258,4 @@ bg_status bg__report_json(const bg_report *report, bool indented, char **text)
     cJSON_Delete(root);
     return *text != NULL ? BG_OK
                          : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: no host memory for the JSON text");
-}
-
-static bg_status write_json(const bg_report *report, FILE *out)
-{
-    char *text;
-    bg_status status = bg__report_json(report, true, &text);
-
-    if (status == BG_OK)
-        fprintf(out, "%s\n", text);
-    cJSON_free(text);
-    return status;
-}
-
-/* ---- files ---- */
-
-typedef struct writing {
-    const bg_report *report;
-    bg_format format;
-} writing;
-
-static bg_status write_to(void *user, FILE *out)
-{
-    const writing *w = user;
-    if (w->format == BG_JSON)
-        return write_json(w->report, out);
-    if (w->format == BG_HTML)
-        return bg__report_page(w->report, out);
-    bg__report_print(w->report, out);
-    return BG_OK;
-}
-
-bg_status bg_report_write(const bg_report *report, bg_format format, const char *path)
-{
-    writing w = {report, format};
-    bg_status status;
-
-    BG__NEED(report);
-    BG__NEED(path);
-    if (format != BG_TEXT && format != BG_JSON && format != BG_HTML)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_report_write: format is %d, no bg_format", (int)format);
-    status = bg__file_write(path, false, write_to, &w);
-    if (status == BG_ERROR_IO)
-        bg__fail_where("bg_report_write");
-    return status;
 }
