@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "poison.h"
+#include "debug/memory/footprint.h"
 #include "debug/memory/tensors.h"
 
 /* An output of a call that was captured. */

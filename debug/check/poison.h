@@ -2,21 +2,8 @@
 #ifndef BG_DEBUG_POISON_H
 #define BG_DEBUG_POISON_H
 
+#include "debug/memory/footprint.h"
 #include "debug/report/report.h"
-#include "debug/memory/spans.h"
-
-/* What the tensors of a graph's calls mean for one pass. Starts zeroed. */
-typedef struct bg__footprint {
-    bg__spans all;     /* what the graph's calls are given, and its own memory */
-    bg__spans state;   /* read by a call before any call has written it */
-    bg__spans written; /* by some call */
-    bg__spans unread;  /* what nobody may read before it is written */
-} bg__footprint;
-bg_status bg__footprint_take(bg__footprint *footprint, const bg_graph *graph);
-void bg__footprint_free(bg__footprint *footprint);
-
-/* The arguments of a call as far as they are known: of an eager one those of its next replay; NULL: not. */
-const void *bg__poison_args(const bg_graph *graph, const bg__call *call);
 
 /* A replay with each pattern: of bytes that begin at address, what they held after each. */
 typedef struct bg__poison_bytes {

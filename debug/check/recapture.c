@@ -3,7 +3,7 @@
 #include "recapture.h"
 
 #include "leaks.h"
-#include "poison.h"
+#include "debug/memory/footprint.h"
 
 #include <breakgraph/check.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Which memory a graph reads from outside, and which it has to write before it reads it. */
-#include "debug/check/poison.h"
+#include "footprint.h"
+
 #include "tensors.h"
 
 /* What is read before it is written is known only when all calls have been gone through. */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "debug/check/poison.h"
+#include "footprint.h"
 
 /* The call that comes when this one and those inside it are done. */
 static const bg__call *next_outside(const bg__call *call)

@@ -5,7 +5,7 @@
 #include <breakgraph/shadow.h>
 
 #include "eager_pass.h"
-#include "debug/check/poison.h"
+#include "debug/memory/footprint.h"
 #include "debug/memory/results.h"
 
 /* What is compared. */
