@@ -1,0 +1,80 @@
+/* What bytes hold after replays with each pattern, and what differs. */
+#include "poison.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    unsigned char *held = bytes->held[pattern];
+    bg_status status;
+
+    if (held == NULL)
+        held = malloc(bytes->bytes + 1);
+    if (held == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu bytes of a tensor", bytes->bytes);
+    bytes->held[pattern] = held;
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY_CUDA(cudaMemcpyAsync(held, (const void *)bytes->address, bytes->bytes, cudaMemcpyDefault, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    bg__relax_end(relaxed);
+    return status;
+}
+
+void bg__poison_free(bg__poison_bytes *bytes)
+{
+    for (int i = 0; i < BG__PATTERNS; i++)
+        free(bytes->held[i]);
+    *bytes = (bg__poison_bytes){0};
+}
+
+bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element)
+{
+    for (size_t i = element * bytes->element; i < (element + 1) * bytes->element; i++)
+        for (int p = 0; p < BG__PATTERNS; p++)
+            if (bytes->held[p][i] != bg__pattern_byte((bg__pattern)p, bytes->address + i))
+                return false;
+    return true;
+}
+
+bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes)
+{
+    bg__poison_count count = {.elements = bytes->bytes / bytes->element};
+    for (size_t i = 0; i < count.elements; i++) {
+        size_t at = i * bytes->element;
+        bool same = true;
+        for (int p = 1; p < BG__PATTERNS; p++)
+            same &= memcmp(bytes->held[0] + at, bytes->held[p] + at, bytes->element) == 0;
+        if (same)
+            continue;
+        if (bg__poison_is_unwritten(bytes, i))
+            count.unwritten++;
+        else
+            count.differing++;
+    }
+    return count;
+}
+
+bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern)
+{
+    bg_status status;
+    BG__TRY(bg__image_restore(&poison->image, NULL, poison->stream));
+    BG__TRY(bg__pattern_fill(pattern, &poison->poisoned, poison->stream));
+done:
+    return status;
+}
+
+void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,
+                                 const bg__poison_bytes *bytes, const bg__poison_count *count)
+{
+    size_t first = 0;
+    while (first < count->elements && !bg__poison_is_unwritten(bytes, first))
+        first++;
+    bg__report_add(poison->report, "unwritten-output", BG_FAULT, call, (const void *)bytes->address,
+                   "write all of the output, or declare it BG_INOUT if the op keeps a part of it",
+                   "%s%s%s holds what was there before the replay in %zu of its %zu elements, the first at index %zu",
+                   name, call != NULL ? " of " : "", call != NULL ? call->name : "", count->unwritten, count->elements,
+                   first);
+}
