@@ -58,7 +58,7 @@ static bg_status ignore(search *s)
 {
     bg_status status = BG_OK;
     for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
-        const void *args = may_run(call) ? bg__poison_args(s->graph, call) : NULL;
+        const void *args = may_run(call) ? bg__graph_call_args(s->graph, call) : NULL;
         bg__field_tensor t = {0};
         for (size_t i = 0; i < call->own.count; i++) {
             uintptr_t begin = (uintptr_t)call->own.blocks[i].ptr;

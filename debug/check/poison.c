@@ -48,7 +48,7 @@ static const bg__call *find_writer(const bg_graph *graph, uintptr_t address, bg_
 {
     const bg__call *found = NULL;
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
-        const void *args = bg__poison_args(graph, call);
+        const void *args = bg__graph_call_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
             if (!t.output || address - (uintptr_t)t.tensor->data >= bg_tensor_bytes(t.tensor))

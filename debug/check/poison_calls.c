@@ -123,7 +123,7 @@ static const bg__call *find_idle_writer(const recording *r, const bg__call *read
 
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL && call != reader;
          call = bg__call_next(call)) {
-        const void *args = bg__poison_args(graph, call);
+        const void *args = bg__graph_call_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && call != reader->parent && bg__field_tensor_next(call->op, args, &t))
             if (t.output && !(t.input && bg__call_is_idle(call)) && bg__tensor_overlaps(t.tensor, input))

@@ -80,8 +80,10 @@ static bg_status list_calls(bg__side *side)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
     side->calls[side->call_count++].pair = 0;
     for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call))
-        side->calls[side->call_count++] = (bg__side_call){
-            .call = call, .args = bg__poison_args(side->graph, call), .parent = find_parent(side, call), .pair = -1};
+        side->calls[side->call_count++] = (bg__side_call){.call = call,
+                                                          .args = bg__graph_call_args(side->graph, call),
+                                                          .parent = find_parent(side, call),
+                                                          .pair = -1};
     return BG_OK;
 }
 

@@ -9,14 +9,9 @@ typedef struct reading {
     bg__spans outputs, owned;
 } reading;
 
-const void *bg__poison_args(const bg_graph *graph, const bg__call *call)
-{
-    return bg__graph_call_args(graph, call);
-}
-
 static bg_status read_tensors(reading *r, const bg__call *call, bool leaving)
 {
-    const void *args = call->op != NULL ? bg__poison_args(r->graph, call) : NULL;
+    const void *args = call->op != NULL ? bg__graph_call_args(r->graph, call) : NULL;
     bg__footprint *f = r->footprint;
     bg__field_tensor t = {0};
     bg_status status = BG_OK;

@@ -2,9 +2,8 @@
 #ifndef BG_DEBUG_FOOTPRINT_H
 #define BG_DEBUG_FOOTPRINT_H
 
+#include "capture/inspect.h"
 #include "spans.h"
-
-#include "capture/capture.h"
 
 /* What the tensors of a graph's calls mean for one pass. Starts zeroed. */
 typedef struct bg__footprint {
@@ -15,8 +14,5 @@ typedef struct bg__footprint {
 } bg__footprint;
 bg_status bg__footprint_take(bg__footprint *footprint, const bg_graph *graph);
 void bg__footprint_free(bg__footprint *footprint);
-
-/* The arguments of a call as far as they are known: of an eager one those of its next replay; NULL: not. */
-const void *bg__poison_args(const bg_graph *graph, const bg__call *call);
 
 #endif

@@ -16,7 +16,7 @@ static const bg__call *next_outside(const bg__call *call)
 static bool is_used_after(const bg_graph *graph, const bg__call *call, const bg_tensor *tensor)
 {
     for (call = next_outside(call); call != NULL; call = bg__call_next(call)) {
-        const void *args = bg__poison_args(graph, call);
+        const void *args = bg__graph_call_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && bg__field_tensor_next(call->op, args, &t))
             if (bg__tensor_overlaps(t.tensor, tensor))
@@ -38,7 +38,7 @@ bg_status bg__results_take(bg__results *r, const bg_graph *graph)
 {
     bg_status status = BG_OK;
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
-        const void *args = bg__poison_args(graph, call);
+        const void *args = bg__graph_call_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
             bool reached;

@@ -187,7 +187,7 @@ static void tell_frozen(bisection *b)
     bg__shadow *s = &b->shadow;
     for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call)) {
         const bg__pass_call *eager = bg__pass_calls_find(&s->calls, call->name);
-        const char *args = bg__poison_args(b->graph, call);
+        const char *args = bg__graph_call_args(b->graph, call);
         for (uint32_t i = 0; eager != NULL && args != NULL && i < call->op->field_count; i++) {
             const bg_field *f = &call->op->fields[i];
             if (f->role != BG_ROLE_VALUE || memcmp(args + f->offset, (char *)eager->args + f->offset, f->size) == 0)

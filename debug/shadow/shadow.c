@@ -183,7 +183,7 @@ static void find_outputs(bg__shadow *s)
         while (call != NULL && strcmp(call->name, out->call->name) != 0)
             call = bg__call_next(call);
         out->tensor = NULL;
-        args = call != NULL ? bg__poison_args(s->graph, call) : NULL;
+        args = call != NULL ? bg__graph_call_args(s->graph, call) : NULL;
         while (args != NULL && bg__field_tensor_next(call->op, args, &t))
             if (strcmp(t.name, out->field.name) == 0)
                 out->tensor = t.tensor;

@@ -72,7 +72,7 @@ done:
  * it, and where the caller has it, to which it may have been copied already. */
 static bg_status heal(const bg__shadow *s, const bg__pass_difference *d)
 {
-    const void *args = bg__poison_args(s->graph, d->call);
+    const void *args = bg__graph_call_args(s->graph, d->call);
     bg__field_tensor t = {0};
     bg_status status;
 
