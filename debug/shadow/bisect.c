@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "debug/report/outline.h"
-#include "shadow.h"
+#include "comparison.h"
 
 typedef struct bisection {
     bg__shadow shadow;

@@ -1,396 +1,351 @@
-#include "shadow.h"
-
-#include <stddef.h>
+/* bg_shadow, and BG_SHADOW: every replay of a graph beside the pass itself. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS_MAX = 1000 };
+#include "debug/report/outline.h"
+#include "debug/report/process_report.h"
+#include "comparison.h"
+#include "shadow.h"
+#include "debug/trace/timing.h"
+#include "debug/graph/tools.h"
 
-/* ---- what is asked for ---- */
+/* ---- findings ---- */
 
-static bg_status take_options(bg__shadow *s, const bg_compare_options *from)
+static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
-    bg_compare_options *to = &s->options;
-    const bg_tolerance *t = &to->tolerance;
-    bg_status status = BG_OK;
+    static const char *const advices[] = {
+        "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
+        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)",
+        "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
+        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect). It may also be plain CUDA work that "
+        "the pass leaves on a stream which only a break joins, and which BG_SHADOW does not wait for: join it"};
+    const char *advice = advices[!s->eager.all_streams && bg__graph_get_facts(s->graph).forked];
+    char text[800];
 
-    *to = (bg_compare_options)BG_COMPARE_OPTIONS_INIT;
-    if (from != NULL)
-        BG__TRY(bg__sized_take(to, from, sizeof *to, offsetof(bg_compare_options, outputs), "options",
-                               "BG_COMPARE_OPTIONS_INIT"));
-    BG__TRY(bg__ranks_take(&s->ranks, to->ranks, "options.ranks"));
-    if (to->repeats == 0)
-        to->repeats = 1;
-    if (to->repeats < 0 || to->repeats > REPEATS_MAX)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: options.repeats is %d; allowed are 0 to %d", s->function,
-                          to->repeats, REPEATS_MAX);
-    else if (!(t->absolute >= 0) || !(t->relative >= 0))
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "%s: options.tolerance is %g absolute, %g relative; it cannot be negative", s->function,
-                          t->absolute, t->relative);
-    else if ((to->outputs == NULL && to->outputs_count > 0) || (to->state == NULL && to->state_count > 0))
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: options.%s is NULL, and its count is not 0", s->function,
-                          to->outputs == NULL && to->outputs_count > 0 ? "outputs" : "state");
+    if (out->told)
+        return BG_OK;
+    out->told = true;
+    if (found == NULL)
+        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
+                       "%s: another shape or dtype in the graph than in the eager pass", out->name);
+    else
+        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice, "%s: %s", out->name,
+                       bg__compare_text(out->tensor, found, "eager", "replayed", text, sizeof text));
+    return BG_OK;
+}
+
+static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+{
+    static const char *const advice =
+        "give what the pass keeps from run to run as options.state; sums by atomics may also differ";
+
+    if (found == NULL)
+        bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
+                       "%s has another shape or dtype in the second of two eager runs that begin alike", out->name);
+    else
+        bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
+                       "%s differs in %llu elements between two eager runs that begin alike", out->name,
+                       found->differing);
+    return BG_OK;
+}
+
+/* ---- calls that one side alone makes ---- */
+
+/* ---- bg_shadow ---- */
+
+static bg_status replay_and_compare(bg__shadow *s, bool *differs)
+{
+    bg_status status;
+    size_t beyond;
+
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(bg__shadow_run_replay(s));
+    BG__TRY(bg__shadow_compare(s, false, tell_mismatch, &beyond));
+    *differs |= beyond > 0;
+    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
 done:
     return status;
 }
 
-static bg_status take_tensors(bg__shadow *s, const bg_tensor *tensors, size_t count, const char *what)
+static bg_status repeat(bg__shadow *s, bool *differs)
 {
     bg_status status = BG_OK;
-    for (size_t i = 0; i < count; i++) {
-        uintptr_t begin = (uintptr_t)tensors[i].data;
-        bool reached = false;
-        if (bg__tensor_is_valid(&tensors[i]))
-            BG__TRY(bg__tensor_reach(&tensors[i], &reached));
-        if (!reached)
-            return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                            "%s: options.%s[%zu] is no valid tensor in memory that the device reaches", s->function,
-                            what, i);
-        BG__TRY(bg__snapshot_add(&s->image, begin, begin + bg_tensor_bytes(&tensors[i]), s->stream));
+    size_t beyond;
+
+    for (int i = 1; i < s->options.repeats; i++) {
+        BG__TRY(bg__shadow_restore(s));
+        BG__TRY(bg__shadow_run_eager(s, false, false));
+        BG__TRY(bg__shadow_compare(s, true, tell_varying, &beyond));
+        BG__TRY(replay_and_compare(s, differs));
     }
 done:
     return status;
 }
 
-bg_status bg__shadow_create(bg__shadow *s, const char *tool, const char *function, const bg__shadow_pass *pass,
-                            const bg_compare_options *options)
+static bg_status compare_calls(bg__shadow *s, bool recorded)
 {
     bg_status status;
 
-    s->function = function;
-    s->stream = pass->stream;
-    BG__TRY(take_options(s, options));
-    s->tolerances.base = s->options.tolerance;
-    BG__TRY(bg__tolerances_add(&s->tolerances, s->options.tolerances, "options.tolerances"));
-    BG__TRY(bg__tolerances_add(&s->tolerances, getenv("BG_TOLERANCE"), "BG_TOLERANCE"));
-    BG__TRY(bg__report_create(&s->report, tool, pass->name));
-    BG__TRY(bg__device_alloc(sizeof *s->room, (void **)&s->room));
-    BG__TRY(take_tensors(s, s->options.outputs, s->options.outputs_count, "outputs"));
-    BG__TRY(take_tensors(s, s->options.state, s->options.state_count, "state"));
-    BG__TRY(bg__eager_pass_create(&s->eager, pass->name, pass->forward, pass->user, pass->zero_tail, &s->image));
-    s->references = (bg__references){.report = s->report, .tolerances = &s->tolerances, .room = s->room};
+    BG__TRY(bg__shadow_restore(s));
+    if (!recorded) {
+        BG__TRY(bg__shadow_run_eager(s, true, true));
+        BG__TRY(bg__shadow_keep(s));
+        BG__TRY(bg__shadow_restore(s));
+    }
+    BG__TRY(bg__shadow_compare_calls(s));
 done:
     return status;
 }
 
-void bg__shadow_free(bg__shadow *s)
+static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **graph)
 {
-    bg__references_free(&s->references);
-    bg__eager_pass_free(&s->eager);
-    bg__results_free(&s->graph_results);
-    bg__pass_calls_free(&s->calls);
-    bg__pass_calls_free(&s->inner);
-    bg__snapshot_free(&s->image);
-    bg__snapshot_free(&s->results);
-    bg__tolerances_free(&s->tolerances);
-    bg__device_free(s->room);
-    bg_report_destroy(s->report);
-    free(s->outputs);
-    *s = (bg__shadow){0};
+    bool every_call = !s->options.outputs_only, differs = false;
+    bg_status status;
+
+    BG__TRY(bg__shadow_run_eager(s, every_call, every_call));
+    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_capture(s, pass, NULL, graph));
+    BG__TRY(bg__shadow_set_graph(s, *graph));
+    BG__TRY(bg__outline_note(s->report, *graph));
+    bg__shadow_tell_flow(s);
+    BG__TRY(replay_and_compare(s, &differs));
+    if (every_call)
+        BG__TRY(compare_calls(s, true));
+    BG__TRY(repeat(s, &differs));
+    if (differs && !every_call)
+        BG__TRY(compare_calls(s, false));
+done:
+    return status;
 }
 
-/* ---- the graph ---- */
-
-bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const char *eager, bg_graph **graph)
+bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
+                    bg_report **report)
 {
-    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg__thread *self = bg__thread_self();
-    bool in_tool = self->in_tool;
-    bg_status status, restored;
+    const bg__shadow_pass pass = {"the forward pass", forward, user, stream, false};
+    bg__shadow s = {0};
+    bg_graph *graph = NULL;
+    bg_status status;
 
-    options.name = pass->name;
-    options.launch_segments = false;
-    options.debug = BG_DEBUG_OFF;
-    options.check = BG_REPLAY_CHECK_OFF;
-    options.zero_tail = pass->zero_tail;
-    options.ranks = bg__ranks_table(&s->ranks);
-    self->in_tool = true;
-    bg__override_force(eager);
-    status = bg_capture_forward(graph, pass->forward, pass->user, s->stream, &options);
-    bg__override_force(NULL);
-    self->in_tool = in_tool;
-    if (status != BG_OK) {
-        char text[1024];
-        s->ranks.parted = true; /* all ranks know of it */
-        bg__fail_where("%s, the capture", s->function);
-        snprintf(text, sizeof text, "%s", bg_last_error());
-        (void)bg__shadow_restore(s);
-        bg__fail_restore(text);
-        return status;
-    }
-    restored = bg__shadow_restore(s);
-    if (restored != BG_OK) {
-        bg_graph_destroy(*graph);
-        *graph = NULL;
-    }
-    return restored;
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(forward);
+    bg__pending_note();
+    if (stream == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_shadow: stream is NULL; create a stream and use that");
+    BG__TRY(bg__wait_for_device("bg_shadow")); /* what uses the tensors, on any stream */
+    BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
+    s.eager.all_streams = true;
+    BG__TRY(shadow(&s, &pass, &graph));
+done:
+    status = bg__shadow_finish(&s, status, report);
+    bg_graph_destroy(graph);
+    return status;
 }
 
-/* What a call inside another leaves is a result where the outermost one has none; else it is that one's scratch. */
-static bool is_inside(const bg__call *call)
-{
-    if (call->parent->op == NULL)
-        return false;
-    while (call->parent->op != NULL)
-        call = call->parent;
-    return bg__output_count(call->op) > 0;
-}
+/* ---- BG_SHADOW ---- */
 
-static bg_status list_outputs(bg__shadow *s)
-{
-    const bg_compare_options *o = &s->options;
-    bg_status status = BG_OK;
+struct bg__shadowing {
+    bg__shadow shadow;
+    bg__spans state;    /* options.state of the capture */
+    bool every_call;    /* BG_SHADOW=calls */
+    bool begun;         /* a replay has been shadowed */
+    bool explained;     /* call by call */
+    bool known;         /* what memory held before the replay */
+    bool timed, varied; /* have been looked at */
+    int told;           /* findings */
+};
 
-    if (o->outputs == NULL)
-        BG__TRY(bg__results_take(&s->graph_results, s->graph));
-    s->outputs = calloc(o->outputs_count + s->graph_results.count + 1, sizeof *s->outputs);
-    if (s->outputs == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outputs of a pass");
+bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+{
+    static const char *const names[] = {"0", "1", "calls", NULL};
+    struct bg__shadowing *shadowing = NULL;
+    bg__shadow_pass pass = {bg__graph_name(graph), forward, user, NULL, options->zero_tail};
+    bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
+    bg__tools *tools = bg__tools_find(graph);
+    bg_status status;
+    int index = 0;
+
+    BG__TRY(bg__env_choice("BG_SHADOW", names, 0, &index));
+    if (index == 0 || forward == NULL || (tools != NULL && tools->stepping != NULL))
+        goto done;
+    BG__TRY(bg__tools_get(graph, &tools));
+    shadowing = calloc(1, sizeof *shadowing);
+    if (shadowing == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for BG_SHADOW");
         goto done;
     }
-    for (size_t i = 0; o->outputs != NULL && i < o->outputs_count; i++) {
-        bg__shadow_output *out = &s->outputs[s->output_count++];
-        out->tensor = &o->outputs[i];
-        snprintf(out->name, sizeof out->name, "outputs[%zu]", i);
+    shadowing->every_call = index == 2;
+    for (size_t i = 0; i < options->state_count; i++) {
+        uintptr_t begin = (uintptr_t)options->state[i].data;
+        BG__TRY(bg__spans_add(&shadowing->state, begin, begin + bg_tensor_bytes(&options->state[i])));
     }
-    for (size_t i = 0; i < s->graph_results.count; i++) {
-        const bg__result *r = &s->graph_results.list[i];
-        bg__shadow_output *out = &s->outputs[s->output_count];
-        if (is_inside(r->call))
-            continue;
-        s->output_count++;
-        out->field = r->field;
-        out->tensor = r->field.tensor;
-        out->call = r->call;
-        snprintf(out->name, sizeof out->name, "%.60s of %.90s", r->field.name, r->call->name);
-    }
+    compared.ranks = bg__ranks_table(bg__graph_ranks(graph));
+    BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
+    shadowing->shadow.graph = graph;
+    tools->shadowing = shadowing;
+    shadowing = NULL;
 done:
+    bg__shadowing_end(shadowing);
     return status;
 }
 
-/* The same outputs in another graph: which are nobody's inputs does not depend on what is eager there. */
-static void find_outputs(bg__shadow *s)
+void bg__shadowing_end(struct bg__shadowing *shadowing)
 {
-    for (size_t i = 0; i < s->output_count; i++) {
-        bg__shadow_output *out = &s->outputs[i];
-        const bg__call *call = out->call != NULL ? bg__call_next(bg__graph_root(s->graph)) : NULL;
-        bg__field_tensor t = {0};
-        const void *args;
-        if (out->call == NULL)
-            continue;
-        while (call != NULL && strcmp(call->name, out->call->name) != 0)
-            call = bg__call_next(call);
-        out->tensor = NULL;
-        args = call != NULL ? bg__graph_call_args(s->graph, call) : NULL;
-        while (args != NULL && bg__field_tensor_next(call->op, args, &t))
-            if (strcmp(t.name, out->field.name) == 0)
-                out->tensor = t.tensor;
-    }
+    if (shadowing == NULL)
+        return;
+    bg__shadow_free(&shadowing->shadow);
+    bg__spans_free(&shadowing->state);
+    free(shadowing);
 }
 
-/* What the eager run that was kept has of each. */
-static void find_expected(bg__shadow *s)
+/* Memory as it is now is what both ways begin with. What the graph writes may be another since the last replay
+ * (bg_graph_args). */
+static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
 {
-    for (size_t i = 0; i < s->output_count; i++) {
-        bg__shadow_output *out = &s->outputs[i];
-        const bg__pass_call *call = out->call ? bg__pass_calls_find(&s->calls, out->call->name) : NULL;
-        uintptr_t begin;
-        int place;
-        out->eager = out->call == NULL ? out->tensor : NULL;
-        if (call != NULL)
-            out->eager = bg__pass_tensor(call, out->field.name, &place);
-        begin = out->eager != NULL ? (uintptr_t)out->eager->data : 0;
-        out->expected = begin != 0 ? bg__snapshot_find(&s->results, begin, begin + bg_tensor_bytes(out->eager)) : NULL;
-    }
-}
-
-bg_status bg__shadow_set_graph(bg__shadow *s, bg_graph *graph)
-{
+    bg__shadow *s = &g->shadow;
     bg__footprint footprint = {0};
     bg_status status;
 
-    s->graph = graph;
+    BG__TRY(bg__snapshot_refresh(&s->image, s->stream));
     BG__TRY(bg__footprint_take(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
-    if (s->outputs == NULL)
-        BG__TRY(list_outputs(s));
-    else
-        find_outputs(s);
-    find_expected(s);
+    BG__TRY(bg__snapshot_add_all(&s->image, &g->state, s->stream));
 done:
     bg__footprint_free(&footprint);
     return status;
 }
 
-/* ---- runs ---- */
-
-static bg_status wait(const bg__shadow *s)
+/* Once with its times, for the report. */
+static bg_status run_last_replay(struct bg__shadowing *g, bg_graph *graph)
 {
-    bg__relaxed relaxed;
-    cudaError_t error;
+    cJSON *timings = g->timed ? NULL : bg__report_part(g->shadow.report, "timings");
+    g->timed = true;
+    return timings != NULL ? bg__timings_take(graph, g->shadow.stream, timings) : bg__shadow_run_replay(&g->shadow);
+}
+
+/* What one rank cannot do is not done by the others either. */
+static bg_status share(bg__shadow *s, const char *what, bg_status status)
+{
+    char text[200];
+    snprintf(text, sizeof text, "BG_SHADOW, %s of %.120s", what, bg__graph_name(s->graph));
+    return bg__ranks_share(&s->ranks, text, status);
+}
+
+/* The pass, from what memory holds now; memory is then as before. */
+static bg_status run_eager(struct bg__shadowing *g, bg_graph *graph)
+{
+    bg__shadow *s = &g->shadow;
     bg_status status;
 
+    g->known = false;
+    BG__TRY(take_image(g, graph));
+    g->known = true;
+    BG__TRY(bg__shadow_run_eager(s, g->every_call, g->every_call));
+    BG__TRY(bg__shadow_keep(s));
+    BG__TRY(bg__shadow_restore(s));
+    if (!g->begun) {
+        BG__TRY(bg__shadow_set_graph(s, graph));
+        BG__TRY(bg__outline_note(s->report, graph));
+        g->begun = true;
+    }
+    bg__shadow_tell_flow(s);
+done:
+    return status;
+}
+
+static bg_status compare_outputs(bg__shadow *s, bool *differs)
+{
+    size_t beyond = 0;
+    bg_status status = bg__shadow_compare(s, false, tell_mismatch, &beyond);
+    *differs = beyond > 0;
+    BG__TRY(share(s, "the comparison", status));
+    BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+done:
+    return status;
+}
+
+/* Call by call, and whether the pass agrees with itself. */
+static bg_status explain(struct bg__shadowing *g)
+{
+    bg__shadow *s = &g->shadow;
+    bg_status status = compare_calls(s, g->every_call);
+    bool found = bg_report_count(s->report) > 0;
+
+    g->explained = true;
+    BG__TRY(share(s, "the walk", status));
+    BG__TRY(bg__shadow_any(s, "there are findings", &found));
+    if (found && !g->varied) {
+        g->varied = true;
+        status = bg__shadow_tell_varying(s, true, false);
+    }
+    if (status == BG_OK)
+        status = bg__shadow_restore(s);
+    BG__TRY(share(s, "the repetition", status));
+done:
+    return status;
+}
+
+/* Ends with memory as the replay leaves it; *replayed: what bg_replay returns is known. */
+static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_status *replayed)
+{
+    bg__shadow *s = &g->shadow;
+    bool differs;
+    bg_status status;
+
+    BG__TRY(share(s, "the eager pass", run_eager(g, graph)));
+    *replayed = share(s, "a replay", bg__shadow_run_replay(s));
+    if (*replayed != BG_OK)
+        return BG_OK;
+    BG__TRY(compare_outputs(s, &differs));
+    if (!g->every_call && (!differs || g->explained))
+        goto done;
+    BG__TRY(explain(g));
+    *replayed = run_last_replay(g, graph);
+done:
+    return status;
+}
+
+bool bg__shadowing_undo(const bg_graph *graph)
+{
+    const struct bg__shadowing *g = bg__tools_find(graph)->shadowing;
+    if (!g->known)
+        return false;
+    if (bg__shadow_restore(&g->shadow) == BG_OK)
+        return true;
+    bg__warn("BG_TRACE: %s", bg_last_error());
+    return false;
+}
+
+bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
+{
+    struct bg__shadowing *g = bg__tools_find(graph)->shadowing;
+    bg__thread *self = bg__thread_self();
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bool in_tool = self->in_tool;
+    char hidden = bg__fail_hide();
+    bg_status status, replayed = BG_OK;
+
+    g->shadow.stream = stream;
+    self->in_tool = true;
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
-    error = cudaStreamSynchronize(s->stream);
-    bg__relax_end(relaxed);
-    if (error != cudaSuccess)
-        status = bg__fail_cuda(error, "cudaStreamSynchronize");
+    status = shadow_replay(g, graph, &replayed);
 done:
-    return status;
-}
-
-bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
-{
-    s->eager.references = references ? &s->references : NULL;
-    return bg__eager_pass_run(&s->eager, s->stream, record, s->function);
-}
-
-bg_status bg__shadow_run_replay(const bg__shadow *s)
-{
-    bool entered = bg__graph_get_facts(s->graph).replaying; /* inside a replay of it */
-    bg_status status = BG_OK, waited;
-
-    if (!entered)
-        BG__TRY(bg__replay_enter(s->graph, s->stream));
-    for (int i = 0; i < bg__graph_step_count(s->graph) && status == BG_OK; i++)
-        status = bg__replay_step(s->graph, i, s->stream);
-    if (!entered)
-        status = bg__replay_leave(s->graph, s->stream, status);
+    bg__relax_end(relaxed);
+    self->in_tool = in_tool;
     if (status != BG_OK) {
-        char text[1024];
-        snprintf(text, sizeof text, "%s", bg_last_error());
-        (void)wait(s); /* what was queued writes tensors that are put back next */
-        bg__fail_restore(text);
-        return status;
+        bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", bg__graph_name(graph),
+                 bg_last_error());
+        if (g->known && bg__shadow_restore(&g->shadow) != BG_OK)
+            bg__warn("BG_SHADOW: %s", bg_last_error());
+        replayed = bg__shadow_run_replay(&g->shadow);
     }
-    waited = wait(s);
-    if (waited != BG_OK)
-        bg__fail_where("%s, the replay", s->function);
-    return waited;
-done:
-    return status;
-}
-
-static void keep_calls(bg__pass_calls *kept, bg__pass_calls *calls)
-{
-    const bg__pass_calls before = *kept;
-    *kept = *calls;
-    *calls = before;
-    calls->begun = kept->begun;
-    bg__pass_calls_clear(calls);
-}
-
-bg_status bg__shadow_keep(bg__shadow *s)
-{
-    bg__spans written = {0};
-    bool fits = true;
-    bg_status status;
-
-    BG__TRY(bg__eager_pass_written(&s->eager, &written));
-    for (size_t i = 0; i < s->options.outputs_count; i++) {
-        uintptr_t begin = (uintptr_t)s->options.outputs[i].data;
-        BG__TRY(bg__spans_add(&written, begin, begin + bg_tensor_bytes(&s->options.outputs[i])));
+    if (bg_report_count(g->shadow.report) > g->told) {
+        g->told = bg_report_count(g->shadow.report);
+        bg__report_print(g->shadow.report, stderr);
+        bg__record_report(g->shadow.report);
     }
-    if (s->results.count > 0)
-        BG__TRY(bg__snapshot_refresh(&s->results, s->stream));
-    for (size_t i = 0; i < written.count; i++)
-        fits &= bg__snapshot_find(&s->results, written.list[i].begin, written.list[i].end) != NULL;
-    if (!fits)
-        bg__snapshot_free(&s->results);
-    BG__TRY(bg__snapshot_add_all(&s->results, &written, s->stream));
-    keep_calls(&s->calls, &s->eager.calls);
-    keep_calls(&s->inner, &s->eager.inner);
-    find_expected(s);
-    BG__TRY(wait(s));
-done:
-    bg__spans_free(&written);
-    return status;
-}
-
-bg_status bg__shadow_restore(const bg__shadow *s)
-{
-    bg__relaxed relaxed = bg__relax_to_release(); /* where that fails, the rest must be tried all the same */
-    bg_status status = bg__snapshot_restore(&s->image, s->stream), waited = wait(s);
-
-    bg__relax_end(relaxed);
-    return status != BG_OK ? status : waited;
-}
-
-bg_status bg__shadow_any(bg__shadow *s, const char *what, bool *flag)
-{
-    char text[160];
-    snprintf(text, sizeof text, "%s, whether %s", s->function, what);
-    return bg__ranks_any(&s->ranks, text, flag);
-}
-
-bg_status bg__shadow_finish(bg__shadow *s, bg_status status, bg_report **report)
-{
-    char text[1024];
-    bg_status restored = BG_OK;
-
-    snprintf(text, sizeof text, "the end of %s", s->function);
-    status = bg__ranks_finish(&s->ranks, text, status);
-    snprintf(text, sizeof text, "%s", bg_last_error());
-    if (s->stream != NULL) /* else nothing has begun */
-        restored = bg__shadow_restore(s);
-    if (status != BG_OK)
-        bg__fail_restore(text);
-    else
-        status = restored;
-    if (status == BG_OK) {
-        *report = s->report;
-        s->report = NULL;
-    }
-    bg__shadow_free(s);
-    return status;
-}
-
-/* ---- comparing outputs ---- */
-
-/* Where an eager run has it now: it may have moved since the one that was kept. */
-static const bg_tensor *find_eager(bg__shadow *s, const bg__shadow_output *out)
-{
-    const bg__pass_call *call;
-    int place;
-    if (out->call == NULL)
-        return out->tensor;
-    call = bg__pass_calls_find(&s->eager.calls, out->call->name);
-    return call != NULL ? bg__pass_tensor(call, out->field.name, &place) : NULL;
-}
-
-bg_status bg__shadow_compare(bg__shadow *s, bool eager,
-                             bg_status (*each)(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found),
-                             size_t *beyond)
-{
-    bg_status status = BG_OK;
-
-    *beyond = 0;
-    for (size_t i = 0; i < s->output_count; i++) {
-        bg__shadow_output *out = &s->outputs[i];
-        const bg_tensor *got = eager ? find_eager(s, out) : out->tensor;
-        bgk_difference found;
-        bool same_shape, reached = false;
-        if (out->expected == NULL || got == NULL)
-            continue;
-        same_shape = bg__tensor_has_shape(out->eager, got);
-        if (same_shape) {
-            BG__TRY(bg__tensor_reach(got, &reached));
-            if (!reached)
-                continue;
-            BG__TRY(bg__compare(got, out->expected, got->data,
-                                bg__tolerances_find(&s->tolerances, out->call, got->dtype), s->room, s->stream,
-                                &found));
-            if (!eager && !s->noted && out->call == NULL)
-                BG__TRY(bg__compare_note(s->report, NULL, out->name, got, "eager", &found));
-        }
-        if (same_shape && found.beyond == 0)
-            continue;
-        ++*beyond;
-        if (each != NULL)
-            BG__TRY(each(s, out, same_shape ? &found : NULL));
-    }
-done:
-    return status;
+    if (replayed == BG_OK)
+        bg__fail_unhide(hidden);
+    return replayed;
 }

@@ -1,5 +1,5 @@
 /* Calls that the eager pass or the capture makes alone. */
-#include "shadow.h"
+#include "comparison.h"
 
 #include <string.h>
 

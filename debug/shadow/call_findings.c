@@ -1,5 +1,5 @@
 /* Both ways call by call. */
-#include "shadow.h"
+#include "comparison.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,0 +1,396 @@
+#include "comparison.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPEATS_MAX = 1000 };
+
+/* ---- what is asked for ---- */
+
+static bg_status take_options(bg__shadow *s, const bg_compare_options *from)
+{
+    bg_compare_options *to = &s->options;
+    const bg_tolerance *t = &to->tolerance;
+    bg_status status = BG_OK;
+
+    *to = (bg_compare_options)BG_COMPARE_OPTIONS_INIT;
+    if (from != NULL)
+        BG__TRY(bg__sized_take(to, from, sizeof *to, offsetof(bg_compare_options, outputs), "options",
+                               "BG_COMPARE_OPTIONS_INIT"));
+    BG__TRY(bg__ranks_take(&s->ranks, to->ranks, "options.ranks"));
+    if (to->repeats == 0)
+        to->repeats = 1;
+    if (to->repeats < 0 || to->repeats > REPEATS_MAX)
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: options.repeats is %d; allowed are 0 to %d", s->function,
+                          to->repeats, REPEATS_MAX);
+    else if (!(t->absolute >= 0) || !(t->relative >= 0))
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                          "%s: options.tolerance is %g absolute, %g relative; it cannot be negative", s->function,
+                          t->absolute, t->relative);
+    else if ((to->outputs == NULL && to->outputs_count > 0) || (to->state == NULL && to->state_count > 0))
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: options.%s is NULL, and its count is not 0", s->function,
+                          to->outputs == NULL && to->outputs_count > 0 ? "outputs" : "state");
+done:
+    return status;
+}
+
+static bg_status take_tensors(bg__shadow *s, const bg_tensor *tensors, size_t count, const char *what)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t begin = (uintptr_t)tensors[i].data;
+        bool reached = false;
+        if (bg__tensor_is_valid(&tensors[i]))
+            BG__TRY(bg__tensor_reach(&tensors[i], &reached));
+        if (!reached)
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                            "%s: options.%s[%zu] is no valid tensor in memory that the device reaches", s->function,
+                            what, i);
+        BG__TRY(bg__snapshot_add(&s->image, begin, begin + bg_tensor_bytes(&tensors[i]), s->stream));
+    }
+done:
+    return status;
+}
+
+bg_status bg__shadow_create(bg__shadow *s, const char *tool, const char *function, const bg__shadow_pass *pass,
+                            const bg_compare_options *options)
+{
+    bg_status status;
+
+    s->function = function;
+    s->stream = pass->stream;
+    BG__TRY(take_options(s, options));
+    s->tolerances.base = s->options.tolerance;
+    BG__TRY(bg__tolerances_add(&s->tolerances, s->options.tolerances, "options.tolerances"));
+    BG__TRY(bg__tolerances_add(&s->tolerances, getenv("BG_TOLERANCE"), "BG_TOLERANCE"));
+    BG__TRY(bg__report_create(&s->report, tool, pass->name));
+    BG__TRY(bg__device_alloc(sizeof *s->room, (void **)&s->room));
+    BG__TRY(take_tensors(s, s->options.outputs, s->options.outputs_count, "outputs"));
+    BG__TRY(take_tensors(s, s->options.state, s->options.state_count, "state"));
+    BG__TRY(bg__eager_pass_create(&s->eager, pass->name, pass->forward, pass->user, pass->zero_tail, &s->image));
+    s->references = (bg__references){.report = s->report, .tolerances = &s->tolerances, .room = s->room};
+done:
+    return status;
+}
+
+void bg__shadow_free(bg__shadow *s)
+{
+    bg__references_free(&s->references);
+    bg__eager_pass_free(&s->eager);
+    bg__results_free(&s->graph_results);
+    bg__pass_calls_free(&s->calls);
+    bg__pass_calls_free(&s->inner);
+    bg__snapshot_free(&s->image);
+    bg__snapshot_free(&s->results);
+    bg__tolerances_free(&s->tolerances);
+    bg__device_free(s->room);
+    bg_report_destroy(s->report);
+    free(s->outputs);
+    *s = (bg__shadow){0};
+}
+
+/* ---- the graph ---- */
+
+bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const char *eager, bg_graph **graph)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg__thread *self = bg__thread_self();
+    bool in_tool = self->in_tool;
+    bg_status status, restored;
+
+    options.name = pass->name;
+    options.launch_segments = false;
+    options.debug = BG_DEBUG_OFF;
+    options.check = BG_REPLAY_CHECK_OFF;
+    options.zero_tail = pass->zero_tail;
+    options.ranks = bg__ranks_table(&s->ranks);
+    self->in_tool = true;
+    bg__override_force(eager);
+    status = bg_capture_forward(graph, pass->forward, pass->user, s->stream, &options);
+    bg__override_force(NULL);
+    self->in_tool = in_tool;
+    if (status != BG_OK) {
+        char text[1024];
+        s->ranks.parted = true; /* all ranks know of it */
+        bg__fail_where("%s, the capture", s->function);
+        snprintf(text, sizeof text, "%s", bg_last_error());
+        (void)bg__shadow_restore(s);
+        bg__fail_restore(text);
+        return status;
+    }
+    restored = bg__shadow_restore(s);
+    if (restored != BG_OK) {
+        bg_graph_destroy(*graph);
+        *graph = NULL;
+    }
+    return restored;
+}
+
+/* What a call inside another leaves is a result where the outermost one has none; else it is that one's scratch. */
+static bool is_inside(const bg__call *call)
+{
+    if (call->parent->op == NULL)
+        return false;
+    while (call->parent->op != NULL)
+        call = call->parent;
+    return bg__output_count(call->op) > 0;
+}
+
+static bg_status list_outputs(bg__shadow *s)
+{
+    const bg_compare_options *o = &s->options;
+    bg_status status = BG_OK;
+
+    if (o->outputs == NULL)
+        BG__TRY(bg__results_take(&s->graph_results, s->graph));
+    s->outputs = calloc(o->outputs_count + s->graph_results.count + 1, sizeof *s->outputs);
+    if (s->outputs == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outputs of a pass");
+        goto done;
+    }
+    for (size_t i = 0; o->outputs != NULL && i < o->outputs_count; i++) {
+        bg__shadow_output *out = &s->outputs[s->output_count++];
+        out->tensor = &o->outputs[i];
+        snprintf(out->name, sizeof out->name, "outputs[%zu]", i);
+    }
+    for (size_t i = 0; i < s->graph_results.count; i++) {
+        const bg__result *r = &s->graph_results.list[i];
+        bg__shadow_output *out = &s->outputs[s->output_count];
+        if (is_inside(r->call))
+            continue;
+        s->output_count++;
+        out->field = r->field;
+        out->tensor = r->field.tensor;
+        out->call = r->call;
+        snprintf(out->name, sizeof out->name, "%.60s of %.90s", r->field.name, r->call->name);
+    }
+done:
+    return status;
+}
+
+/* The same outputs in another graph: which are nobody's inputs does not depend on what is eager there. */
+static void find_outputs(bg__shadow *s)
+{
+    for (size_t i = 0; i < s->output_count; i++) {
+        bg__shadow_output *out = &s->outputs[i];
+        const bg__call *call = out->call != NULL ? bg__call_next(bg__graph_root(s->graph)) : NULL;
+        bg__field_tensor t = {0};
+        const void *args;
+        if (out->call == NULL)
+            continue;
+        while (call != NULL && strcmp(call->name, out->call->name) != 0)
+            call = bg__call_next(call);
+        out->tensor = NULL;
+        args = call != NULL ? bg__graph_call_args(s->graph, call) : NULL;
+        while (args != NULL && bg__field_tensor_next(call->op, args, &t))
+            if (strcmp(t.name, out->field.name) == 0)
+                out->tensor = t.tensor;
+    }
+}
+
+/* What the eager run that was kept has of each. */
+static void find_expected(bg__shadow *s)
+{
+    for (size_t i = 0; i < s->output_count; i++) {
+        bg__shadow_output *out = &s->outputs[i];
+        const bg__pass_call *call = out->call ? bg__pass_calls_find(&s->calls, out->call->name) : NULL;
+        uintptr_t begin;
+        int place;
+        out->eager = out->call == NULL ? out->tensor : NULL;
+        if (call != NULL)
+            out->eager = bg__pass_tensor(call, out->field.name, &place);
+        begin = out->eager != NULL ? (uintptr_t)out->eager->data : 0;
+        out->expected = begin != 0 ? bg__snapshot_find(&s->results, begin, begin + bg_tensor_bytes(out->eager)) : NULL;
+    }
+}
+
+bg_status bg__shadow_set_graph(bg__shadow *s, bg_graph *graph)
+{
+    bg__footprint footprint = {0};
+    bg_status status;
+
+    s->graph = graph;
+    BG__TRY(bg__footprint_take(&footprint, graph));
+    BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
+    if (s->outputs == NULL)
+        BG__TRY(list_outputs(s));
+    else
+        find_outputs(s);
+    find_expected(s);
+done:
+    bg__footprint_free(&footprint);
+    return status;
+}
+
+/* ---- runs ---- */
+
+static bg_status wait(const bg__shadow *s)
+{
+    bg__relaxed relaxed;
+    cudaError_t error;
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
+    error = cudaStreamSynchronize(s->stream);
+    bg__relax_end(relaxed);
+    if (error != cudaSuccess)
+        status = bg__fail_cuda(error, "cudaStreamSynchronize");
+done:
+    return status;
+}
+
+bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
+{
+    s->eager.references = references ? &s->references : NULL;
+    return bg__eager_pass_run(&s->eager, s->stream, record, s->function);
+}
+
+bg_status bg__shadow_run_replay(const bg__shadow *s)
+{
+    bool entered = bg__graph_get_facts(s->graph).replaying; /* inside a replay of it */
+    bg_status status = BG_OK, waited;
+
+    if (!entered)
+        BG__TRY(bg__replay_enter(s->graph, s->stream));
+    for (int i = 0; i < bg__graph_step_count(s->graph) && status == BG_OK; i++)
+        status = bg__replay_step(s->graph, i, s->stream);
+    if (!entered)
+        status = bg__replay_leave(s->graph, s->stream, status);
+    if (status != BG_OK) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s", bg_last_error());
+        (void)wait(s); /* what was queued writes tensors that are put back next */
+        bg__fail_restore(text);
+        return status;
+    }
+    waited = wait(s);
+    if (waited != BG_OK)
+        bg__fail_where("%s, the replay", s->function);
+    return waited;
+done:
+    return status;
+}
+
+static void keep_calls(bg__pass_calls *kept, bg__pass_calls *calls)
+{
+    const bg__pass_calls before = *kept;
+    *kept = *calls;
+    *calls = before;
+    calls->begun = kept->begun;
+    bg__pass_calls_clear(calls);
+}
+
+bg_status bg__shadow_keep(bg__shadow *s)
+{
+    bg__spans written = {0};
+    bool fits = true;
+    bg_status status;
+
+    BG__TRY(bg__eager_pass_written(&s->eager, &written));
+    for (size_t i = 0; i < s->options.outputs_count; i++) {
+        uintptr_t begin = (uintptr_t)s->options.outputs[i].data;
+        BG__TRY(bg__spans_add(&written, begin, begin + bg_tensor_bytes(&s->options.outputs[i])));
+    }
+    if (s->results.count > 0)
+        BG__TRY(bg__snapshot_refresh(&s->results, s->stream));
+    for (size_t i = 0; i < written.count; i++)
+        fits &= bg__snapshot_find(&s->results, written.list[i].begin, written.list[i].end) != NULL;
+    if (!fits)
+        bg__snapshot_free(&s->results);
+    BG__TRY(bg__snapshot_add_all(&s->results, &written, s->stream));
+    keep_calls(&s->calls, &s->eager.calls);
+    keep_calls(&s->inner, &s->eager.inner);
+    find_expected(s);
+    BG__TRY(wait(s));
+done:
+    bg__spans_free(&written);
+    return status;
+}
+
+bg_status bg__shadow_restore(const bg__shadow *s)
+{
+    bg__relaxed relaxed = bg__relax_to_release(); /* where that fails, the rest must be tried all the same */
+    bg_status status = bg__snapshot_restore(&s->image, s->stream), waited = wait(s);
+
+    bg__relax_end(relaxed);
+    return status != BG_OK ? status : waited;
+}
+
+bg_status bg__shadow_any(bg__shadow *s, const char *what, bool *flag)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%s, whether %s", s->function, what);
+    return bg__ranks_any(&s->ranks, text, flag);
+}
+
+bg_status bg__shadow_finish(bg__shadow *s, bg_status status, bg_report **report)
+{
+    char text[1024];
+    bg_status restored = BG_OK;
+
+    snprintf(text, sizeof text, "the end of %s", s->function);
+    status = bg__ranks_finish(&s->ranks, text, status);
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    if (s->stream != NULL) /* else nothing has begun */
+        restored = bg__shadow_restore(s);
+    if (status != BG_OK)
+        bg__fail_restore(text);
+    else
+        status = restored;
+    if (status == BG_OK) {
+        *report = s->report;
+        s->report = NULL;
+    }
+    bg__shadow_free(s);
+    return status;
+}
+
+/* ---- comparing outputs ---- */
+
+/* Where an eager run has it now: it may have moved since the one that was kept. */
+static const bg_tensor *find_eager(bg__shadow *s, const bg__shadow_output *out)
+{
+    const bg__pass_call *call;
+    int place;
+    if (out->call == NULL)
+        return out->tensor;
+    call = bg__pass_calls_find(&s->eager.calls, out->call->name);
+    return call != NULL ? bg__pass_tensor(call, out->field.name, &place) : NULL;
+}
+
+bg_status bg__shadow_compare(bg__shadow *s, bool eager,
+                             bg_status (*each)(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found),
+                             size_t *beyond)
+{
+    bg_status status = BG_OK;
+
+    *beyond = 0;
+    for (size_t i = 0; i < s->output_count; i++) {
+        bg__shadow_output *out = &s->outputs[i];
+        const bg_tensor *got = eager ? find_eager(s, out) : out->tensor;
+        bgk_difference found;
+        bool same_shape, reached = false;
+        if (out->expected == NULL || got == NULL)
+            continue;
+        same_shape = bg__tensor_has_shape(out->eager, got);
+        if (same_shape) {
+            BG__TRY(bg__tensor_reach(got, &reached));
+            if (!reached)
+                continue;
+            BG__TRY(bg__compare(got, out->expected, got->data,
+                                bg__tolerances_find(&s->tolerances, out->call, got->dtype), s->room, s->stream,
+                                &found));
+            if (!eager && !s->noted && out->call == NULL)
+                BG__TRY(bg__compare_note(s->report, NULL, out->name, got, "eager", &found));
+        }
+        if (same_shape && found.beyond == 0)
+            continue;
+        ++*beyond;
+        if (each != NULL)
+            BG__TRY(each(s, out, same_shape ? &found : NULL));
+    }
+done:
+    return status;
+}
