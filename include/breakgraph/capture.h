@@ -7,6 +7,7 @@
 
 #include <breakgraph/memory.h>
 #include <breakgraph/op.h>
+#include <breakgraph/phase.h>
 #include <breakgraph/ranks.h>
 #include <breakgraph/status.h>
 #include <breakgraph/tensor.h>
@@ -34,14 +35,6 @@ typedef enum bg_debug {
     BG_DEBUG_SYNC,
     BG_DEBUG_STEP
 } bg_debug;
-
-/* Where the calling thread is.
- *   PLAIN:   outside all below
- *   WARMUP:  in a runner's warm-up pass
- *   CAPTURE: between begin and end of its capture, outside bodies that run at a break
- *   EAGER:   in a body that runs at a break of a capture
- *   REPLAY:  in a body that runs in a replay */
-typedef enum bg_phase { BG_PHASE_PLAIN, BG_PHASE_WARMUP, BG_PHASE_CAPTURE, BG_PHASE_EAGER, BG_PHASE_REPLAY } bg_phase;
 
 /* Whether the addresses that a graph holds are checked before each replay, by the allocations that they lie in.
  *   FROM_ENV: what the environment variable BG_CHECK says (off, replay); off where it is not set. twice and

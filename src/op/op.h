@@ -5,12 +5,12 @@
 #ifndef BG_OP_OP_H
 #define BG_OP_OP_H
 
-#include <breakgraph/capture.h>
 #include <breakgraph/op.h>
+#include <breakgraph/phase.h>
 
 #include "base/base.h"
 
-/* ---- memory of a call (memory.c, blocks.c) ----------------------------------------------------------------------- */
+/* ---- memory of a call (memory.c, blocks.c) ------------------------------------------------------------------- */
 
 typedef enum bg__block_kind { BG__SCRATCH, BG__BRIDGE } bg__block_kind;
 
@@ -172,7 +172,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
 /* Only the body, with args as those that bg_scratch takes. */
 bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
-/* ---- the calling thread (thread.c) ------------------------------------------------------------------------------- */
+/* ---- the calling thread (thread.c) --------------------------------------------------------------------------- */
 
 /* Who looks at the calls of a pass that runs as one eager call, before and after each body; args are the caller's. */
 typedef struct bg__watcher {
@@ -191,7 +191,7 @@ typedef struct bg__thread {
 } bg__thread;
 bg__thread *bg__thread_self(void);
 
-/* ---- the entry of calls (entry.c) -------------------------------------------------------------------------------- */
+/* ---- the entry of calls (entry.c) ---------------------------------------------------------------------------- */
 
 /* The capture layer's part of bg_op_call. */
 typedef struct bg__capture_hooks {
@@ -241,7 +241,7 @@ bg_op_body bg__op_capture_body(const bg_op *op);
 /* Whether any op's name matches the pattern, as bg__glob says. */
 bool bg__op_any_matches(const char *pattern, size_t length);
 
-/* ---- patterns of names (glob.c) ---------------------------------------------------------------------------------- */
+/* ---- patterns of names (glob.c) ------------------------------------------------------------------------------ */
 
 /* Whether text is what the pattern's first length characters say; '*' stands for any characters, or none. */
 bool bg__glob(const char *pattern, size_t length, const char *text);
