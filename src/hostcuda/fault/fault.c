@@ -3,6 +3,7 @@
 #include "hostcuda/cublas/cublas.h"
 #include "hostcuda/driver/driver.h"
 #include <hostcuda/hostcuda.h>
+#include "hostcuda/core/grow.h"
 #include "hostcuda/core/settings.h"
 #include "hostcuda/core/state.h"
 
@@ -225,18 +226,12 @@ bool hc_fault_read(void)
 
 static void record(const char *name)
 {
-    if (call_count == call_capacity) {
-        size_t wanted = call_capacity ? call_capacity * 2 : 256;
-        const char **larger = realloc(calls, wanted * sizeof(*larger));
-        if (!larger) {
-            fprintf(stderr, "hostcuda: no memory to record more than %zu calls\n", call_count);
-            recording = false;
-            return;
-        }
-        calls = larger;
-        call_capacity = wanted;
+    if (hc_grow(&calls, &call_capacity, call_count + 1, sizeof(*calls))) {
+        calls[call_count++] = name;
+    } else {
+        fprintf(stderr, "hostcuda: no memory to record more than %zu calls\n", call_count);
+        recording = false;
     }
-    calls[call_count++] = name;
 }
 
 /* A rule for any call has a code of CUDA's. */

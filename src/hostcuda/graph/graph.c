@@ -1,5 +1,7 @@
 #include "hostcuda/graph/graph.h"
 
+#include "hostcuda/core/grow.h"
+
 #include <stdlib.h>
 
 static uint64_t node_ids, graph_ids;
@@ -41,15 +43,7 @@ void hc_graph_publish(cudaGraph_t graph)
 
 static bool reserve(cudaGraph_t graph)
 {
-    if (graph->count < graph->capacity)
-        return true;
-    size_t wanted = graph->capacity ? graph->capacity * 2 : 16;
-    cudaGraphNode_t *nodes = realloc(graph->nodes, wanted * sizeof(*nodes));
-    if (!nodes)
-        return false;
-    graph->nodes = nodes;
-    graph->capacity = wanted;
-    return true;
+    return hc_grow(&graph->nodes, &graph->capacity, graph->count + 1, sizeof(*graph->nodes));
 }
 
 cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, struct hc_op *op)

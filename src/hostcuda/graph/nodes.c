@@ -1,20 +1,12 @@
 #include "hostcuda/graph/nodes.h"
 
+#include "hostcuda/core/grow.h"
+
 #include <stdlib.h>
 
 static bool reserve(struct hc_nodes *set, size_t count)
 {
-    if (count <= set->capacity)
-        return true;
-    size_t wanted = set->capacity ? set->capacity * 2 : 4;
-    while (wanted < count)
-        wanted *= 2;
-    cudaGraphNode_t *items = realloc(set->items, wanted * sizeof(*items));
-    if (!items)
-        return false;
-    set->items = items;
-    set->capacity = wanted;
-    return true;
+    return hc_grow(&set->items, &set->capacity, count, sizeof(*set->items));
 }
 
 bool hc_nodes_has(const struct hc_nodes *set, cudaGraphNode_t node)

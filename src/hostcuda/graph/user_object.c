@@ -1,5 +1,6 @@
 #include "hostcuda/graph/user_object.h"
 
+#include "hostcuda/core/grow.h"
 #include "hostcuda/graph/graph.h"
 
 #include <limits.h>
@@ -60,11 +61,9 @@ static cudaError_t hold(struct hc_objects *objects, cudaUserObject_t object, uin
 {
     struct hc_object_count *held = find(objects, object);
     if (!held) {
-        struct hc_object_count *grown = realloc(objects->items, (objects->count + 1) * sizeof(*grown));
-        if (!grown)
+        if (!hc_grow(&objects->items, &objects->capacity, objects->count + 1, sizeof *objects->items))
             return cudaErrorMemoryAllocation;
-        objects->items = grown;
-        held = &grown[objects->count++];
+        held = &objects->items[objects->count++];
         *held = (struct hc_object_count){object, 0};
     }
     held->count += count;

@@ -18,7 +18,7 @@ struct hc_objects {
         cudaUserObject_t object;
         uint64_t count;
     } * items;
-    size_t count;
+    size_t count, capacity;
 };
 
 void hc_objects_release(struct hc_objects *objects);

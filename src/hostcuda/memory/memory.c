@@ -1,5 +1,6 @@
 #include "hostcuda/memory/memory.h"
 
+#include "hostcuda/core/grow.h"
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/memory/hostile.h"
 #include "hostcuda/stream/ops.h"
@@ -32,15 +33,7 @@ static size_t upper_bound(const void *address)
 
 static bool reserve_slot(void)
 {
-    if (block_count < block_capacity)
-        return true;
-    size_t wanted = block_capacity ? block_capacity * 2 : 64;
-    struct hc_block **grown = realloc(blocks, wanted * sizeof(*grown));
-    if (!grown)
-        return false;
-    blocks = grown;
-    block_capacity = wanted;
-    return true;
+    return hc_grow(&blocks, &block_capacity, block_count + 1, sizeof(*blocks));
 }
 
 size_t hc_device_bytes(void)

@@ -1,6 +1,7 @@
 #include "hostcuda/nccl/group.h"
 
 #ifdef HC_HAVE_NCCL
+#include "hostcuda/core/grow.h"
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/stream.h"
 
@@ -40,18 +41,6 @@ ncclResult_t hc_nccl_group_error(ncclResult_t code)
     if (group.depth && !group.error && code != ncclInProgress)
         group.error = code;
     return code;
-}
-
-/* Room for one more. NULL: no memory, and the array is unchanged. */
-static void *grow(void *array, size_t count, size_t *room, size_t size)
-{
-    if (count < *room)
-        return array;
-    size_t wanted = *room ? *room * 2 : 8;
-    void *grown = realloc(array, wanted * size);
-    if (grown)
-        *room = wanted;
-    return grown;
 }
 
 static ncclResult_t no_memory(void)
@@ -206,11 +195,9 @@ ncclResult_t hc_nccl_issue(struct ncclComm *comm, const struct hc_nccl_work *wor
     cudaError_t error = find_stream(&issue);
     if (error)
         return cuda_error(error);
-    struct issue *issues = grow(group.issues, group.issue_count, &group.issue_room, sizeof *issues);
-    if (!issues)
+    if (!hc_grow(&group.issues, &group.issue_room, group.issue_count + 1, sizeof issue))
         return no_memory();
-    group.issues = issues;
-    issues[group.issue_count++] = issue;
+    group.issues[group.issue_count++] = issue;
     return ncclSuccess;
 }
 
@@ -218,11 +205,9 @@ ncclResult_t hc_nccl_issue(struct ncclComm *comm, const struct hc_nccl_work *wor
 
 ncclResult_t hc_nccl_group_joins(ncclComm_t *slot, struct ncclComm *comm)
 {
-    struct joining *joinings = grow(group.joinings, group.joining_count, &group.joining_room, sizeof *joinings);
-    if (!joinings)
+    if (!hc_grow(&group.joinings, &group.joining_room, group.joining_count + 1, sizeof *group.joinings))
         return no_memory();
-    group.joinings = joinings;
-    joinings[group.joining_count++] = (struct joining){slot, comm};
+    group.joinings[group.joining_count++] = (struct joining){slot, comm};
     return ncclSuccess;
 }
 

@@ -1,0 +1,12 @@
+/* Arrays that grow by doubling. */
+#ifndef HOSTCUDA_GROW_H
+#define HOSTCUDA_GROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Room for `need` elements of `element` bytes; list is the address of the pointer to the array. False: no memory, and
+ * the array is unchanged. */
+bool hc_grow(void *list, size_t *capacity, size_t need, size_t element);
+
+#endif
