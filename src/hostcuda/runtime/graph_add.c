@@ -44,130 +44,36 @@ cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const c
 
 /* ---- adding nodes -------------------------------------------------------------------------------------------- */
 
-cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                   size_t numDependencies, const struct cudaKernelNodeParams *pNodeParams)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, pNodeParams);
-    if (!error)
-        error = hc_op_from_kernel_params(pNodeParams, &op);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                   size_t numDependencies, const struct cudaMemcpy3DParms *pCopyParams)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, pCopyParams);
-    if (!error)
-        error = hc_op_from_3d(pCopyParams, &op);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-                                     const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst,
-                                     const void *src, size_t count, enum cudaMemcpyKind kind)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, count != 0);
-    if (!error)
-        error = hc_op_from_1d(dst, src, count, kind, &op);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                   size_t numDependencies, const struct cudaMemsetParams *pMemsetParams)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, pMemsetParams);
-    if (!error)
-        error = hc_op_from_fill(pMemsetParams, &op);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                 size_t numDependencies, const struct cudaHostNodeParams *pNodeParams)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, pNodeParams);
-    if (!error)
-        error = hc_op_from_host(pNodeParams, &op);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-                                        const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, true);
-    if (!error)
-        error = hc_op_from_event(HC_OP_RECORD, event, &op);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-                                      const cudaGraphNode_t *pDependencies, size_t numDependencies, cudaEvent_t event)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, true);
-    if (!error)
-        error = hc_op_from_event(HC_OP_WAIT, event, &op);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-                                       const cudaGraphNode_t *pDependencies, size_t numDependencies,
-                                       cudaGraph_t childGraph)
-{
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, true);
-    if (!error)
-        error = hc_op_from_child(childGraph, &op);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
-                                  size_t numDependencies)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, true);
-    if (!error)
-        error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, hc_op_empty());
-    return hc_end(error);
-}
+#define MORE(...) , __VA_ARGS__
+/* What a call takes beyond the place of the node is `more`; `make` gives an error, or sets op. */
+#define NODE_ADDER(name, more, has_params, make)                                                                       \
+    cudaError_t name(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,             \
+                     size_t numDependencies more)                                                                      \
+    {                                                                                                                  \
+        struct hc_op *op = NULL;                                                                                       \
+        cudaError_t error = hc_begin();                                                                                \
+        if (!error)                                                                                                    \
+            error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, has_params);                 \
+        if (!error)                                                                                                    \
+            error = (make);                                                                                            \
+        if (!error)                                                                                                    \
+            error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);                          \
+        return hc_end(error);                                                                                          \
+    }
+NODE_ADDER(cudaGraphAddKernelNode, MORE(const struct cudaKernelNodeParams *pNodeParams), pNodeParams,
+           hc_op_from_kernel_params(pNodeParams, &op))
+NODE_ADDER(cudaGraphAddMemcpyNode, MORE(const struct cudaMemcpy3DParms *pCopyParams), pCopyParams,
+           hc_op_from_3d(pCopyParams, &op))
+NODE_ADDER(cudaGraphAddMemcpyNode1D, MORE(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
+           count != 0, hc_op_from_1d(dst, src, count, kind, &op))
+NODE_ADDER(cudaGraphAddMemsetNode, MORE(const struct cudaMemsetParams *pMemsetParams), pMemsetParams,
+           hc_op_from_fill(pMemsetParams, &op))
+NODE_ADDER(cudaGraphAddHostNode, MORE(const struct cudaHostNodeParams *pNodeParams), pNodeParams,
+           hc_op_from_host(pNodeParams, &op))
+NODE_ADDER(cudaGraphAddEventRecordNode, MORE(cudaEvent_t event), true, hc_op_from_event(HC_OP_RECORD, event, &op))
+NODE_ADDER(cudaGraphAddEventWaitNode, MORE(cudaEvent_t event), true, hc_op_from_event(HC_OP_WAIT, event, &op))
+NODE_ADDER(cudaGraphAddChildGraphNode, MORE(cudaGraph_t childGraph), true, hc_op_from_child(childGraph, &op))
+NODE_ADDER(cudaGraphAddEmptyNode, , true, (op = hc_op_empty(), cudaSuccess))
 
 /* ---- edges --------------------------------------------------------------------------------------------------- */
 
