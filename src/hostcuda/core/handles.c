@@ -1,6 +1,6 @@
 /* A set of the handles that the program holds. Open addressing; removed entries leave a mark. */
 #include <hostcuda/hostcuda.h>
-#include "hostcuda/memory/memory.h"
+#include "hostcuda/memory/blocks.h"
 #include "hostcuda/core/state.h"
 
 #include <stdlib.h>

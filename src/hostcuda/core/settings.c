@@ -2,7 +2,7 @@
 
 #include "hostcuda/fault/fault.h"
 #include <hostcuda/hostcuda.h>
-#include "hostcuda/memory/hostile.h"
+#include "hostcuda/memory/modes.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/core/state.h"
 
@@ -50,5 +50,5 @@ void hostcuda_seed(unsigned long long seed)
 
 bool hc_settings_read(void)
 {
-    return read_seed() && hc_hostile_start(getenv("HOSTCUDA_MEMORY")) && hc_fault_read();
+    return read_seed() && hc_memory_modes_read(getenv("HOSTCUDA_MEMORY")) && hc_fault_read();
 }

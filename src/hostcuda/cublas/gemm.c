@@ -1,7 +1,8 @@
 #include "hostcuda/cublas/gemm.h"
 
 #include "hostcuda/kernel/half.h"
-#include "hostcuda/memory/hostile.h"
+#include "hostcuda/memory/fence.h"
+#include "hostcuda/memory/modes.h"
 
 #include <cblas.h>
 #include <pthread.h>
@@ -125,7 +126,7 @@ static bool scalar_allowed(const struct hc_scalar *scalar, cudaDataType type)
 
 static bool allowed(const struct hc_product *p)
 {
-    if (!(hc_hostile & HC_FENCE))
+    if (!(hc_memory_modes & HC_FENCE))
         return true;
     if (!scalar_allowed(&p->alpha, p->compute) || !scalar_allowed(&p->beta, p->compute))
         return false;

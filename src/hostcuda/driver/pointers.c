@@ -1,6 +1,6 @@
 /* What the driver says of a pointer. */
 #include "hostcuda/driver/driver.h"
-#include "hostcuda/memory/memory.h"
+#include "hostcuda/memory/blocks.h"
 #include "hostcuda/driver/virtual.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 #include "hostcuda/driver/virtual.h"
 
 #include "hostcuda/driver/driver.h"
-#include "hostcuda/memory/memory.h"
+#include "hostcuda/memory/blocks.h"
+#include "hostcuda/memory/capacity.h"
 #include "hostcuda/stream/queue.h"
 
 #include <stdio.h>

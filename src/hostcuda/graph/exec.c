@@ -1,7 +1,7 @@
 #include "hostcuda/graph/exec.h"
 
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/runtime/copy.h"
+#include "hostcuda/memory/copy.h"
 #include "hostcuda/stream/event.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/stream/order.h"

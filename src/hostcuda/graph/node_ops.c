@@ -1,6 +1,6 @@
 /* Operations of the parameters that the API takes for a node, whether it is added, set, or set in an executable graph.
  */
-#include "hostcuda/runtime/copy.h"
+#include "hostcuda/memory/copy.h"
 #include "hostcuda/graph/graph.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* Fenced memory. Device blocks are closed; the first touch by device work opens one, and the end of that work closes it
  * again. Any other touch, of a closed, freed or guard page, ends here too, in a sentence. */
-#include "hostcuda/memory/hostile.h"
+#include "hostcuda/memory/fence.h"
 
 #include "hostcuda/kernel/block.h"
+#include "hostcuda/memory/modes.h"
 #include "hostcuda/memory/regions.h"
 
 #include <pthread.h>
@@ -14,7 +15,7 @@
 
 static struct sigaction programs; /* the program's own handler */
 static struct hc_region *opened;  /* by the work that runs */
-static const struct hc_op *running;
+static const char *running;       /* its name */
 static _Thread_local bool working, faulted, passing;
 static _Thread_local sigjmp_buf escape;
 
@@ -29,23 +30,13 @@ static void say(const char *who, const char *what, const struct hc_region *regio
         return; /* nowhere to say it */
 }
 
-static const char *name_of(const struct hc_op *op, char *text, size_t bytes)
-{
-    if (op->kind == HC_OP_COPY)
-        return "a copy";
-    if (op->kind == HC_OP_FILL)
-        return "a fill";
-    char place[96];
-    const char *name = hc_kernel_known_name(op->launch.kernel);
-    bool known = hc_grid_place(place, sizeof place);
-    snprintf(text, bytes, "kernel %s%s%s", name, known ? ": " : "", known ? place : "");
-    return text;
-}
-
+/* A kernel runs on this thread, or a library's threads do its work. */
 static void say_work(const char *what, const struct hc_region *region, const void *address)
 {
-    char name[300];
-    say(running ? name_of(running, name, sizeof name) : "device work", what, region, address);
+    char place[96], who[300];
+    bool known = running && hc_grid_place(place, sizeof place);
+    snprintf(who, sizeof who, "%s%s%s", running ? running : "device work", known ? ": " : "", known ? place : "");
+    say(who, what, region, address);
 }
 
 /* ---- the handler ---------------------------------------------------------------------------------------------- */
@@ -145,14 +136,14 @@ static bool close_regions(bool look)
     return whole;
 }
 
-static cudaError_t run_fenced(cudaError_t (*work)(const struct hc_op *op), const struct hc_op *op)
+cudaError_t hc_fence_run(cudaError_t (*work)(const void *data), const void *data, const char *name)
 {
     volatile cudaError_t error = cudaSuccess;
     faulted = false;
-    __atomic_store_n(&running, op, __ATOMIC_RELEASE);
+    __atomic_store_n(&running, name, __ATOMIC_RELEASE);
     if (sigsetjmp(escape, 0) == 0) {
         working = true;
-        error = work(op);
+        error = work(data);
     }
     working = false;
     bool whole = close_regions(!faulted);
@@ -160,18 +151,9 @@ static cudaError_t run_fenced(cudaError_t (*work)(const struct hc_op *op), const
     return faulted || !whole ? cudaErrorIllegalAddress : error;
 }
 
-cudaError_t hc_fence_run(cudaError_t (*work)(const struct hc_op *op), const struct hc_op *op)
-{
-    if (!(hc_hostile & HC_FENCE))
-        return work(op);
-    hc_fence_install();
-    /* the program's own function is host code, and may touch no device memory */
-    return op->kind == HC_OP_HOST ? work(op) : run_fenced(work, op);
-}
-
 bool hc_fence_allows(const void *address, size_t bytes)
 {
-    const struct hc_region *region = hc_hostile & HC_FENCE ? hc_region_at(address) : NULL;
+    const struct hc_region *region = hc_memory_modes & HC_FENCE ? hc_region_at(address) : NULL;
     if (!region)
         return true;
     size_t into = (size_t)((uintptr_t)address - (uintptr_t)region->base);

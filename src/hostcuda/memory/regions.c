@@ -1,6 +1,6 @@
 #include "hostcuda/memory/regions.h"
 
-#include "hostcuda/memory/hostile.h"
+#include "hostcuda/memory/modes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static bool map(struct hc_region *region, size_t bytes, size_t alignment)
         mmap(NULL, data + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED)
         return false;
-    if (hc_hostile & HC_FENCE &&
+    if (hc_memory_modes & HC_FENCE &&
         (mprotect(mapping, page, PROT_NONE) != 0 || mprotect(mapping + page + data, page, PROT_NONE) != 0)) {
         munmap(mapping, data + 2 * page);
         return false;
@@ -118,7 +118,7 @@ static void fill_slack(const struct hc_region *region)
 
 struct hc_region *hc_region_take(size_t bytes, size_t alignment, bool device, uint64_t id)
 {
-    struct hc_region *region = hc_hostile & HC_REUSE ? last_freed(bytes, alignment) : NULL;
+    struct hc_region *region = hc_memory_modes & HC_REUSE ? last_freed(bytes, alignment) : NULL;
     if (region)
         quarantined -= region->map_bytes;
     else if (!(region = take_entry()) || !map(region, bytes, alignment))
@@ -144,7 +144,7 @@ static struct hc_region *oldest_freed(void)
 
 static void empty_quarantine(void)
 {
-    size_t limit = hc_hostile & HC_FENCE ? QUARANTINE_FENCED_BYTES : QUARANTINE_BYTES;
+    size_t limit = hc_memory_modes & HC_FENCE ? QUARANTINE_FENCED_BYTES : QUARANTINE_BYTES;
     while (quarantined > limit) {
         struct hc_region *oldest = oldest_freed();
         quarantined -= oldest->map_bytes;
@@ -162,13 +162,13 @@ void hc_region_give(struct hc_region *region)
     region->state = HC_REGION_FREED;
     region->freed_at = ++frees;
     quarantined += region->map_bytes;
-    if (hc_hostile & HC_FENCE) {
+    if (hc_memory_modes & HC_FENCE) {
         hc_region_protect(region, false);
         drop_contents(region);
-    } else if (hc_hostile & HC_NEVER && quarantined > QUARANTINE_BYTES) {
+    } else if (hc_memory_modes & HC_NEVER && quarantined > QUARANTINE_BYTES) {
         drop_contents(region);
     }
-    if (!(hc_hostile & HC_NEVER))
+    if (!(hc_memory_modes & HC_NEVER))
         empty_quarantine();
 }
 
@@ -181,7 +181,7 @@ bool hc_region_holds(const struct hc_region *region, const void *address)
 
 void hc_region_protect(const struct hc_region *region, bool open)
 {
-    if (!(hc_hostile & HC_FENCE))
+    if (!(hc_memory_modes & HC_FENCE))
         return;
     if (mprotect(data_of(region), data_bytes(region), open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
         fail("no memory to change what a page allows; are there too many blocks?");

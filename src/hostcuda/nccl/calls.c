@@ -2,7 +2,7 @@
 #include "hostcuda/nccl/group.h"
 
 #ifdef HC_HAVE_NCCL
-#include "hostcuda/memory/memory.h"
+#include "hostcuda/memory/blocks.h"
 #include "hostcuda/nccl/reduce.h"
 
 /* Elements that a call reads or writes there. */

@@ -1,6 +1,6 @@
 #include "hostcuda/kernel/block.h"
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/memory/memory.h"
+#include "hostcuda/memory/capacity.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/core/state.h"
 

@@ -1,5 +1,4 @@
 /* Graphs made by hand: nodes and edges added and taken away. */
-#include "hostcuda/runtime/copy.h"
 #include "hostcuda/graph/graph.h"
 
 /* ---- checks -------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Allocation and free nodes, and cudaGraphAddNode, which adds any. */
 #include "hostcuda/graph/graph.h"
-#include "hostcuda/memory/hostile.h"
+#include "hostcuda/memory/backing.h"
 
 static bool freed_in(const struct CUgraph_st *graph, const struct hc_block *block)
 {
@@ -23,7 +23,7 @@ static cudaError_t add_allocation(cudaGraphNode_t *node, cudaGraph_t graph, cons
         return cudaErrorMemoryAllocation;
     block->live = false;
     block->graphs = true;
-    hc_backing_set_live(block, false);
+    hc_backing_set_live(block->base, false);
     void *base = block->base;
     struct hc_op *op = hc_op_memory(HC_OP_ALLOC, block);
     hc_block_release(block);

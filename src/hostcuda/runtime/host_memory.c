@@ -1,6 +1,6 @@
 /* Memory of the program's own that it registers: pinned from then on. */
+#include "hostcuda/runtime/memory.h"
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/memory/memory.h"
 
 static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
 {

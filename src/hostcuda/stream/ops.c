@@ -1,9 +1,10 @@
 #include "hostcuda/stream/ops.h"
 
-#include "hostcuda/runtime/copy.h"
 #include "hostcuda/stream/event.h"
 #include "hostcuda/graph/graph.h"
-#include "hostcuda/memory/hostile.h"
+#include "hostcuda/memory/backing.h"
+#include "hostcuda/memory/fence.h"
+#include "hostcuda/memory/modes.h"
 
 #include <cuda.h>
 #include <stdio.h>
@@ -221,12 +222,13 @@ static void run_host(const struct cudaHostNodeParams *host)
 static void set_live(const struct hc_op *op)
 {
     hc_lock();
-    hc_backing_set_live(op->block, op->kind == HC_OP_ALLOC);
+    hc_backing_set_live(op->block->base, op->kind == HC_OP_ALLOC);
     hc_unlock();
 }
 
-cudaError_t hc_op_run(const struct hc_op *op)
+static cudaError_t run(const void *data)
 {
+    const struct hc_op *op = data;
     switch (op->kind) {
     case HC_OP_KERNEL:
         return hc_kernel_run(op->launch.kernel, op->launch.grid, op->launch.block, op->launch.shared_bytes,
@@ -242,6 +244,28 @@ cudaError_t hc_op_run(const struct hc_op *op)
     case HC_OP_FREE: set_live(op); break;
     }
     return cudaSuccess;
+}
+
+static const char *name_of(const struct hc_op *op, char *text, size_t bytes)
+{
+    if (op->kind == HC_OP_COPY)
+        return "a copy";
+    if (op->kind == HC_OP_FILL)
+        return "a fill";
+    if (op->kind != HC_OP_KERNEL)
+        return "device work";
+    snprintf(text, bytes, "kernel %s", hc_kernel_known_name(op->launch.kernel));
+    return text;
+}
+
+cudaError_t hc_op_run(const struct hc_op *op)
+{
+    char name[300];
+    if (!(hc_memory_modes & HC_FENCE))
+        return run(op);
+    hc_fence_install();
+    /* the program's own function is host code, and may touch no device memory */
+    return op->kind == HC_OP_HOST ? run(op) : hc_fence_run(run, op, name_of(op, name, sizeof name));
 }
 
 bool hc_op_ready(const struct hc_op *op, uint64_t sequence)

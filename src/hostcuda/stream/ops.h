@@ -4,7 +4,8 @@
 #define HOSTCUDA_OPS_H
 
 #include "hostcuda/kernel/kernels.h"
-#include "hostcuda/memory/memory.h"
+#include "hostcuda/memory/blocks.h"
+#include "hostcuda/memory/copy.h"
 #include "hostcuda/core/state.h"
 
 enum hc_op_kind {
@@ -18,15 +19,6 @@ enum hc_op_kind {
     HC_OP_ALLOC,
     HC_OP_FREE,
     HC_OP_CHILD, /* a graph; in graphs only: an executable graph holds the child's own ops, and this one does nothing */
-};
-
-/* Rows of `width` bytes; one row is a plain copy. */
-struct hc_copy {
-    void *to;
-    const void *from;
-    size_t to_pitch, from_pitch, width, height;
-    enum cudaMemcpyKind kind;
-    size_t depth, to_slice, from_slice; /* of a three-dimensional copy: its slices, and how far apart; 0: none */
 };
 
 struct hc_op {

@@ -1,7 +1,6 @@
 #include "hostcuda/stream/queue.h"
 
 #include "hostcuda/graph/exec.h"
-#include "hostcuda/memory/hostile.h"
 #include "hostcuda/stream/order.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/stream/stream.h"
@@ -239,7 +238,7 @@ static bool run_op(struct hc_device *device, const struct hc_op *op)
         hc_op_skip(op);
     } else {
         hc_unlock();
-        cudaError_t error = hc_fence_run(hc_op_run, op);
+        cudaError_t error = hc_op_run(op);
         hc_lock();
         if (error == cudaErrorNotReady)
             return false;

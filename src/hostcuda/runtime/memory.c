@@ -1,163 +1,21 @@
-#include "hostcuda/memory/memory.h"
+/* Memory that a program allocates and frees: at once, or in a stream's order. */
+#include "hostcuda/runtime/memory.h"
 
-#include "hostcuda/core/grow.h"
+#include "hostcuda/memory/backing.h"
+#include "hostcuda/memory/capacity.h"
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/memory/hostile.h"
 #include "hostcuda/stream/ops.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/stream/stream.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { ALIGNMENT = 256 };
-
-static struct hc_block **blocks; /* by address */
-static size_t block_count, block_capacity, live_bytes[HC_DEVICES_MAX];
-static uint64_t block_ids;
-
-/* The first block that begins after the address. */
-static size_t upper_bound(const void *address)
+cudaError_t hc_block_settle(const struct hc_block *block)
 {
-    size_t low = 0, high = block_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if ((uintptr_t)blocks[middle]->base <= (uintptr_t)address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool reserve_slot(void)
-{
-    return hc_grow(&blocks, &block_capacity, block_count + 1, sizeof(*blocks));
-}
-
-size_t hc_device_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 32;
-}
-
-bool hc_device_claim(int device, size_t bytes)
-{
-    if (bytes > hc_device_bytes() - live_bytes[device])
-        return false;
-    live_bytes[device] += bytes;
-    return true;
-}
-
-void hc_device_unclaim(int device, size_t bytes)
-{
-    live_bytes[device] -= bytes;
-}
-
-struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, int device)
-{
-    struct hc_block *block = reserve_slot() ? calloc(1, sizeof *block) : NULL;
-    if (!block)
-        return NULL;
-    *block = (struct hc_block){.base = base,
-                               .bytes = bytes,
-                               .kind = kind,
-                               .device = device,
-                               .references = 1,
-                               .live = true,
-                               .borrowed = true,
-                               .id = ++block_ids};
-    size_t at = upper_bound(base);
-    memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof(struct hc_block *));
-    blocks[at] = block;
-    block_count++;
-    return block;
-}
-
-struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
-{
-    if (bytes > hc_device_bytes() || (kind == HC_MEMORY_DEVICE && !hc_device_claim(device, bytes)))
-        return NULL;
-    void *base = hc_backing_take(bytes, ALIGNMENT, kind == HC_MEMORY_DEVICE, block_ids + 1);
-    struct hc_block *block = base ? hc_block_borrow(kind, base, bytes, device) : NULL;
-    if (block) {
-        block->borrowed = false;
-        return block;
-    }
-    if (base)
-        hc_backing_give(base);
-    if (kind == HC_MEMORY_DEVICE)
-        hc_device_unclaim(device, bytes);
-    return NULL;
-}
-
-void hc_block_retain(struct hc_block *block)
-{
-    block->references++;
-}
-
-void hc_block_release(struct hc_block *block)
-{
-    if (--block->references)
-        return;
-    size_t at = upper_bound(block->base) - 1;
-    if (blocks) {
-        memmove(blocks + at, blocks + at + 1, (block_count - at - 1) * sizeof(struct hc_block *));
-        block_count--;
-    }
-    if (!block->borrowed) {
-        if (block->kind == HC_MEMORY_DEVICE)
-            hc_device_unclaim(block->device, block->bytes);
-        hc_backing_give(block->base);
-    }
-    free(block);
-}
-
-size_t hc_block_count(void)
-{
-    return block_count;
-}
-
-struct hc_block *hc_block_find(const void *address)
-{
-    size_t at = upper_bound(address);
-    if (!at)
-        return NULL;
-    struct hc_block *block = blocks[at - 1];
-    bool inside = (uintptr_t)address - (uintptr_t)block->base < block->bytes;
-    return inside && (block->live || block->graphs) ? block : NULL;
-}
-
-const struct hc_block *hc_block_ask(const void *address)
-{
-    const struct hc_block *block = hc_block_find(address);
-    return block && block->live ? block : NULL;
-}
-
-struct hc_block *hc_block_overlapping(const void *address, size_t bytes)
-{
-    uintptr_t low = (uintptr_t)address, high = low + bytes;
-    for (size_t i = 0; i < block_count && (uintptr_t)blocks[i]->base < high; i++)
-        if (blocks[i]->live && (uintptr_t)blocks[i]->base + blocks[i]->bytes > low)
-            return blocks[i];
-    return NULL;
-}
-
-/* Mappings that touch are one memory to copies and fills. */
-bool hc_block_overrun(const void *address, size_t bytes)
-{
-    struct hc_block *block = hc_block_find(address);
-    if (!block)
-        return false;
-    size_t left = block->bytes - ((uintptr_t)address - (uintptr_t)block->base);
-    while (left < bytes && block->borrowed && block->kind == HC_MEMORY_DEVICE) {
-        block = hc_block_find(block->base + block->bytes);
-        if (!block || !block->borrowed)
-            break;
-        left += block->bytes;
-    }
-    return left < bytes;
+    int current = hc_thread()->device, owner = block->device;
+    cudaError_t error = hc_run_device(current);
+    cudaError_t owners = owner == current ? error : hc_run_device(owner);
+    return owners ? owners : error;
 }
 
 /* ---- allocation ---------------------------------------------------------------------------------------------- */
@@ -218,14 +76,6 @@ cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int f
     return hc_end(error);
 }
 
-cudaError_t hc_block_settle(const struct hc_block *block)
-{
-    int current = hc_thread()->device, owner = block->device;
-    cudaError_t error = hc_run_device(current);
-    cudaError_t owners = owner == current ? error : hc_run_device(owner);
-    return owners ? owners : error;
-}
-
 static cudaError_t free_now(void *address, enum hc_memory kind)
 {
     cudaError_t error = hc_capture_unsafe_call();
@@ -281,7 +131,7 @@ static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t h
         /* the node refers to the block from now on; it is live once a launch of the graph has been issued */
         block->live = false;
         block->graphs = true;
-        hc_backing_set_live(block, false);
+        hc_backing_set_live(block->base, false);
         struct hc_op *op = hc_op_memory(HC_OP_ALLOC, block);
         hc_block_release(block);
         error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
@@ -337,7 +187,7 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
         error = cudaErrorInvalidValue;
     if (!error) {
         *total = hc_device_bytes();
-        *free = *total - live_bytes[hc_thread()->device];
+        *free = hc_device_free_bytes(hc_thread()->device);
     }
     return hc_end(error);
 }

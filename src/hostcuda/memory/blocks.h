@@ -1,6 +1,6 @@
 /* Device, pinned and stream-ordered memory: which addresses the program may use, and since when. */
-#ifndef HOSTCUDA_MEMORY_H
-#define HOSTCUDA_MEMORY_H
+#ifndef HOSTCUDA_BLOCKS_H
+#define HOSTCUDA_BLOCKS_H
 
 #include "hostcuda/core/state.h"
 
@@ -20,8 +20,6 @@ struct hc_block {
     uint64_t id;
 };
 
-/* What a device is said to have: this machine's memory. */
-size_t hc_device_bytes(void);
 /* Live, with one reference. NULL: no memory. */
 struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device);
 /* The same, of memory that somebody else owns. */
@@ -35,11 +33,6 @@ struct hc_block *hc_block_find(const void *address);
 const struct hc_block *hc_block_ask(const void *address);
 /* The first live block that shares a byte with [address, address + bytes); NULL: none. */
 struct hc_block *hc_block_overlapping(const void *address, size_t bytes);
-/* Counts memory of a device that no block stands for. False: the device has not so much left. */
-bool hc_device_claim(int device, size_t bytes);
-void hc_device_unclaim(int device, size_t bytes);
-/* Waits for the work that may still use the block: what is queued on its device, and on this thread's. */
-cudaError_t hc_block_settle(const struct hc_block *block);
 /* All of them, graphs' included. */
 size_t hc_block_count(void);
 /* Whether [address, address + bytes) leaves the block that address lies in. */

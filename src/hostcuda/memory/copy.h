@@ -1,0 +1,25 @@
+/* Copies and fills: what CUDA checks before it queues them. */
+#ifndef HOSTCUDA_COPY_H
+#define HOSTCUDA_COPY_H
+
+#include "hostcuda/core/state.h"
+
+/* Rows of `width` bytes; one row is a plain copy. */
+struct hc_copy {
+    void *to;
+    const void *from;
+    size_t to_pitch, from_pitch, width, height;
+    enum cudaMemcpyKind kind;
+    size_t depth, to_slice, from_slice; /* of a three-dimensional copy: its slices, and how far apart; 0: none */
+};
+
+cudaError_t hc_copy_check(const struct hc_copy *copy);
+cudaError_t hc_fill_check(const struct cudaMemsetParams *fill);
+/* The same, without a look at the memory. */
+cudaError_t hc_fill_check_shape(const struct cudaMemsetParams *fill);
+
+/* A copy without arrays. */
+cudaError_t hc_copy_from_3d(const struct cudaMemcpy3DParms *params, struct hc_copy *copy);
+struct cudaMemcpy3DParms hc_copy_to_3d(const struct hc_copy *copy);
+
+#endif
