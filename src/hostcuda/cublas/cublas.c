@@ -2,7 +2,7 @@
 
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/fault/fault.h"
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 #include "hostcuda/stream/stream.h"
 
 #include <stdlib.h>

@@ -1,9 +1,12 @@
 /* The driver's view of kernels and of the nodes that launch them. */
 #include "hostcuda/driver/driver.h"
+#include "hostcuda/op/params.h"
+#include "hostcuda/graph/edges.h"
+#include "hostcuda/stream/stream.h"
 #include "hostcuda/graph/exec.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/kernel/kernels.h"
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 
 /* ---- functions and kernels ------------------------------------------------------------------------------------- */
 

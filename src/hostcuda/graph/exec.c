@@ -4,7 +4,7 @@
 #include "hostcuda/memory/copy.h"
 #include "hostcuda/stream/event.h"
 #include "hostcuda/graph/graph.h"
-#include "hostcuda/stream/order.h"
+#include "hostcuda/graph/order.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/stream/stream.h"

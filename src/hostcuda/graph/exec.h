@@ -4,7 +4,7 @@
 #define HOSTCUDA_EXEC_H
 
 #include "hostcuda/graph/graph.h"
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/core/state.h"
 

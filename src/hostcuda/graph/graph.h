@@ -3,7 +3,7 @@
 #define HOSTCUDA_GRAPH_H
 
 #include "hostcuda/graph/nodes.h"
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 #include "hostcuda/core/state.h"
 #include "hostcuda/graph/user_object.h"
 
@@ -43,35 +43,13 @@ bool hc_graph_all_marked(const struct hc_nodes *nodes);
 cudaError_t hc_graph_sort(cudaGraph_t graph, size_t *order);
 bool hc_graph_has_cycle(cudaGraph_t graph);
 
-/* Fills an empty graph; children are copied, too, and user objects retained. */
-cudaError_t hc_graph_copy(cudaGraph_t from, cudaGraph_t to);
 /* A copy with the same nodes at the same indices and with the same ids, and behind them the nodes of the children, of
  * theirs, and so on; edges lead into and out of each. NULL: no memory. */
 cudaGraph_t hc_graph_flatten(cudaGraph_t graph);
 bool hc_graph_is(cudaGraph_t graph);
 enum cudaGraphNodeType hc_node_type(enum hc_op_kind kind);
 
-/* For calls that add a node: the graph, the dependencies and the parameters are there. */
-cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                               size_t count, bool has_params);
-/* NULL: no edge carries data. InvalidValue: an edge of a type that does not exist; NotSupported: of one that is not
- * implemented. */
-cudaError_t hc_graph_check_edges(const cudaGraphEdgeData *data, size_t count);
-/* Takes over the op's reference, whatever it returns. NULL: there was no memory for it. */
-cudaError_t hc_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                              size_t count, struct hc_op *op);
-
 /* Replaces a node's op by one of the same kind. Takes over the op's reference, whatever it returns. */
 cudaError_t hc_node_set(cudaGraphNode_t node, struct hc_op *op);
-
-/* Ops of the API's parameters, checked. */
-cudaError_t hc_op_from_1d(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, struct hc_op **op);
-cudaError_t hc_op_from_3d(const struct cudaMemcpy3DParms *params, struct hc_op **op);
-cudaError_t hc_op_from_fill(const struct cudaMemsetParams *params, struct hc_op **op);
-cudaError_t hc_op_from_host(const struct cudaHostNodeParams *params, struct hc_op **op);
-cudaError_t hc_op_from_event(enum hc_op_kind kind, cudaEvent_t event, struct hc_op **op);
-cudaError_t hc_op_from_child(cudaGraph_t child, struct hc_op **op);
-/* Any of these, and an empty one; not an allocation or a free, which belong to a graph. */
-cudaError_t hc_op_from_node_params(const struct cudaGraphNodeParams *params, struct hc_op **op);
 
 #endif

@@ -21,6 +21,13 @@ struct hc_objects {
     size_t count, capacity;
 };
 
+/* With the lock; the object's end waits until the lock is released. */
+void hc_object_release(cudaUserObject_t object, uint64_t count);
+
+/* NULL: they hold none of it. */
+struct hc_object_count *hc_objects_find(struct hc_objects *objects, cudaUserObject_t object);
+/* Counts them in; the object's own count is the caller's. */
+cudaError_t hc_objects_hold(struct hc_objects *objects, cudaUserObject_t object, uint64_t count);
 void hc_objects_release(struct hc_objects *objects);
 cudaError_t hc_objects_copy(const struct hc_objects *from, struct hc_objects *to);
 

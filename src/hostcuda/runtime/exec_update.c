@@ -1,5 +1,9 @@
 /* Executable graphs changed after they were made: one node's parameters, nodes switched off, a whole graph. */
 #include "hostcuda/graph/exec.h"
+#include "hostcuda/op/params.h"
+#include "hostcuda/stream/event.h"
+#include "hostcuda/graph/copy.h"
+#include "hostcuda/runtime/node_params.h"
 
 #include <string.h>
 

@@ -1,45 +1,8 @@
 /* Graphs made by hand: nodes and edges added and taken away. */
-#include "hostcuda/graph/graph.h"
-
-/* ---- checks -------------------------------------------------------------------------------------------------- */
-
-static cudaError_t check_dependencies(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count)
-{
-    if (!hc_graph_is(graph) || (count && !nodes))
-        return cudaErrorInvalidValue;
-    for (size_t i = 0; i < count; i++) {
-        if (!hc_handle_is(HC_NODE, nodes[i]) || nodes[i]->graph != graph)
-            return cudaErrorInvalidValue;
-        for (size_t k = 0; k < i; k++)
-            if (nodes[k] == nodes[i])
-                return cudaErrorInvalidValue;
-    }
-    return cudaSuccess;
-}
-
-cudaError_t hc_graph_add_node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                              size_t count, struct hc_op *op)
-{
-    if (!op)
-        return cudaErrorMemoryAllocation;
-    struct hc_nodes before = {0};
-    for (size_t i = 0; i < count; i++) {
-        if (!hc_nodes_add(&before, dependencies[i])) {
-            hc_nodes_free(&before);
-            hc_op_release(op);
-            return cudaErrorMemoryAllocation;
-        }
-    }
-    *node = hc_graph_add(graph, &before, op);
-    hc_nodes_free(&before);
-    return *node ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-cudaError_t hc_graph_check_add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                               size_t count, bool has_params)
-{
-    return node && has_params ? check_dependencies(graph, dependencies, count) : cudaErrorInvalidValue;
-}
+#include "hostcuda/graph/copy.h"
+#include "hostcuda/graph/edges.h"
+#include "hostcuda/op/params.h"
+#include "hostcuda/stream/event.h"
 
 /* ---- adding nodes -------------------------------------------------------------------------------------------- */
 
@@ -83,26 +46,15 @@ static cudaError_t add_edge(cudaGraphNode_t from, cudaGraphNode_t to)
     return hc_nodes_add(&to->before, from) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-cudaError_t hc_graph_check_edges(const cudaGraphEdgeData *data, size_t count)
-{
-    for (size_t i = 0; data && i < count; i++) {
-        if (data[i].type > cudaGraphDependencyTypeProgrammatic)
-            return cudaErrorInvalidValue;
-        if (data[i].from_port || data[i].to_port || data[i].type)
-            return cudaErrorNotSupported;
-    }
-    return cudaSuccess;
-}
-
 static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                const cudaGraphEdgeData *data, size_t count)
 {
     if (!hc_graph_is(graph) || (count && (!from || !to)))
         return cudaErrorInvalidValue;
     for (size_t i = 0; i < count; i++) {
-        cudaError_t error = check_dependencies(graph, &from[i], 1);
+        cudaError_t error = hc_graph_check_nodes(graph, &from[i], 1);
         if (!error)
-            error = check_dependencies(graph, &to[i], 1);
+            error = hc_graph_check_nodes(graph, &to[i], 1);
         if (error)
             return error;
     }

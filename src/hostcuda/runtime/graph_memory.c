@@ -1,5 +1,7 @@
 /* Allocation and free nodes, and cudaGraphAddNode, which adds any. */
 #include "hostcuda/graph/graph.h"
+#include "hostcuda/graph/edges.h"
+#include "hostcuda/runtime/node_params.h"
 #include "hostcuda/memory/backing.h"
 
 static bool freed_in(const struct CUgraph_st *graph, const struct hc_block *block)

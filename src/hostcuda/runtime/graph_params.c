@@ -1,6 +1,9 @@
 /* The parameters of a graph's nodes, asked for and set. Operations never change: a node gets another. */
 #include "hostcuda/memory/copy.h"
 #include "hostcuda/graph/graph.h"
+#include "hostcuda/op/params.h"
+#include "hostcuda/runtime/node_params.h"
+#include "hostcuda/stream/event.h"
 
 #include <string.h>
 
@@ -134,17 +137,6 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
 }
 
 /* ---- set ------------------------------------------------------------------------------------------------------ */
-
-cudaError_t hc_node_set(cudaGraphNode_t node, struct hc_op *op)
-{
-    if (!hc_handle_is(HC_NODE, node) || node->op->kind != op->kind) {
-        hc_op_release(op);
-        return cudaErrorInvalidValue;
-    }
-    hc_op_release(node->op);
-    node->op = op;
-    return cudaSuccess;
-}
 
 #define SETTER(name, sign, make)                                                                                       \
     cudaError_t name sign                                                                                              \

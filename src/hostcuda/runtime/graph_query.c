@@ -129,23 +129,6 @@ cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t
     return hc_end(cudaSuccess);
 }
 
-enum cudaGraphNodeType hc_node_type(enum hc_op_kind kind)
-{
-    switch (kind) {
-    case HC_OP_KERNEL: return cudaGraphNodeTypeKernel;
-    case HC_OP_COPY: return cudaGraphNodeTypeMemcpy;
-    case HC_OP_FILL: return cudaGraphNodeTypeMemset;
-    case HC_OP_HOST: return cudaGraphNodeTypeHost;
-    case HC_OP_EMPTY: return cudaGraphNodeTypeEmpty;
-    case HC_OP_RECORD: return cudaGraphNodeTypeEventRecord;
-    case HC_OP_WAIT: return cudaGraphNodeTypeWaitEvent;
-    case HC_OP_ALLOC: return cudaGraphNodeTypeMemAlloc;
-    case HC_OP_FREE: return cudaGraphNodeTypeMemFree;
-    case HC_OP_CHILD: return cudaGraphNodeTypeGraph;
-    }
-    return cudaGraphNodeTypeEmpty;
-}
-
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType)
 {
     cudaError_t error = hc_begin();

@@ -1,7 +1,8 @@
 /* Launches of kernels and host functions. */
 #include "hostcuda/stream/capture.h"
+#include "hostcuda/op/params.h"
 #include "hostcuda/kernel/kernels.h"
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 #include "hostcuda/stream/stream.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/capacity.h"
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/stream/stream.h"
 

@@ -1,4 +1,5 @@
 #include "hostcuda/stream/capture.h"
+#include "hostcuda/graph/edges.h"
 
 #include "hostcuda/driver/driver.h"
 #include "hostcuda/graph/graph.h"
@@ -215,10 +216,9 @@ static cudaError_t begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMod
                                   const cudaGraphNode_t *dependencies, size_t count)
 {
     cudaStream_t stream = NULL;
-    cudaGraphNode_t unused = NULL;
     cudaError_t error = check_begin(handle, mode, &stream);
     if (!error)
-        error = hc_graph_check_add(&unused, graph, dependencies, count, true);
+        error = hc_graph_check_nodes(graph, dependencies, count);
     if (!error && graph->capturing)
         error = cudaErrorIllegalState;
     if (error)

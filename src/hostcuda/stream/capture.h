@@ -3,7 +3,7 @@
 #define HOSTCUDA_CAPTURE_H
 
 #include "hostcuda/graph/nodes.h"
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 #include "hostcuda/core/state.h"
 
 struct hc_capture {

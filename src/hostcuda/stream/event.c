@@ -36,6 +36,30 @@ void hc_event_set_token(cudaEvent_t event, struct hc_token *token)
     hc_nodes_clear(&event->nodes);
 }
 
+static void release_event(const struct hc_op *op)
+{
+    hc_event_release(op->event);
+}
+
+struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event)
+{
+    struct hc_op *op = hc_op_make(kind, 0);
+    if (op) {
+        op->event = event;
+        op->give_back = release_event;
+        hc_event_retain(event);
+    }
+    return op;
+}
+
+cudaError_t hc_op_from_event(enum hc_op_kind kind, cudaEvent_t event, struct hc_op **op)
+{
+    if (!hc_handle_is(HC_EVENT, event))
+        return event ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
+    *op = hc_op_event(kind, event);
+    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
 static cudaError_t create(cudaEvent_t *event, unsigned flags)
 {
     const unsigned allowed = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;

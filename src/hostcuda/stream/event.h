@@ -2,6 +2,7 @@
 #define HOSTCUDA_EVENT_H
 
 #include "hostcuda/graph/nodes.h"
+#include "hostcuda/op/ops.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/core/state.h"
 
@@ -21,5 +22,10 @@ void hc_event_retain(cudaEvent_t event);
 void hc_event_release(cudaEvent_t event);
 /* From now on the event stands for this token. Takes over the reference. */
 void hc_event_set_token(cudaEvent_t event, struct hc_token *token);
+
+/* A record or a wait that holds the event. NULL: no memory. */
+struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event);
+/* The same of a handle, checked. */
+cudaError_t hc_op_from_event(enum hc_op_kind kind, cudaEvent_t event, struct hc_op **op);
 
 #endif

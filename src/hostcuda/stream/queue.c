@@ -1,7 +1,7 @@
 #include "hostcuda/stream/queue.h"
 
 #include "hostcuda/graph/exec.h"
-#include "hostcuda/stream/order.h"
+#include "hostcuda/graph/order.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/stream/stream.h"
 

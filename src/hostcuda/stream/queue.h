@@ -2,7 +2,7 @@
 #ifndef HOSTCUDA_QUEUE_H
 #define HOSTCUDA_QUEUE_H
 
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 #include "hostcuda/core/state.h"
 
 /* A moment on a stream, that others can wait for. */

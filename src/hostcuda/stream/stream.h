@@ -39,5 +39,7 @@ cudaError_t hc_stream_from(cudaStream_t handle, cudaStream_t *stream);
 cudaError_t hc_stream_for_work(cudaStream_t handle, cudaStream_t *stream);
 /* Queues or captures an op on a stream of hc_stream_for_work. Takes over the reference, whatever it returns. */
 cudaError_t hc_stream_submit(cudaStream_t stream, struct hc_op *op);
+/* A launch, queued or captured on a stream of the calling thread's device. */
+cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle);
 
 #endif

@@ -1,17 +1,14 @@
-#include "hostcuda/stream/ops.h"
+#include "hostcuda/op/ops.h"
 
-#include "hostcuda/stream/event.h"
-#include "hostcuda/graph/graph.h"
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/fence.h"
 #include "hostcuda/memory/modes.h"
 
-#include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct hc_op *make(enum hc_op_kind kind, size_t storage_bytes)
+struct hc_op *hc_op_make(enum hc_op_kind kind, size_t storage_bytes)
 {
     struct hc_op *op = calloc(1, sizeof *op + storage_bytes);
     if (op) {
@@ -21,12 +18,17 @@ static struct hc_op *make(enum hc_op_kind kind, size_t storage_bytes)
     return op;
 }
 
+static void release_arguments(const struct hc_op *op)
+{
+    op->launch.kernel->hooks->release(op->launch.arguments);
+}
+
 struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments)
 {
     size_t count = kernel->type->count;
     /* 15 bytes more: parameters may be aligned to 16, behind the pointers */
     size_t pointers = (count * sizeof(void *) + 15) / 16 * 16;
-    struct hc_op *op = make(HC_OP_KERNEL, pointers + hc_kernel_parameter_bytes(kernel));
+    struct hc_op *op = hc_op_make(HC_OP_KERNEL, pointers + hc_kernel_parameter_bytes(kernel));
     if (!op)
         return NULL;
     op->launch.kernel = kernel;
@@ -38,8 +40,10 @@ struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size
         op->launch.arguments[i] = op->storage + pointers + kernel->type->offsets[i];
         memcpy(op->launch.arguments[i], arguments[i], kernel->type->sizes[i]);
     }
-    if (kernel->hooks)
+    if (kernel->hooks) {
         kernel->hooks->retain(op->launch.arguments);
+        op->give_back = release_arguments;
+    }
     return op;
 }
 
@@ -66,7 +70,7 @@ static void copy_rows(const struct hc_copy *copy, const void *from, size_t from_
 struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot)
 {
     size_t slice = copy->width * copy->height;
-    struct hc_op *op = make(HC_OP_COPY, snapshot ? slice * (copy->depth > 1 ? copy->depth : 1) : 0);
+    struct hc_op *op = hc_op_make(HC_OP_COPY, snapshot ? slice * (copy->depth > 1 ? copy->depth : 1) : 0);
     if (!op)
         return NULL;
     op->copy = *copy;
@@ -85,7 +89,7 @@ struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot)
 
 struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill)
 {
-    struct hc_op *op = make(HC_OP_FILL, 0);
+    struct hc_op *op = hc_op_make(HC_OP_FILL, 0);
     if (op)
         op->fill = *fill;
     return op;
@@ -93,7 +97,7 @@ struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill)
 
 struct hc_op *hc_op_host(cudaHostFn_t function, void *user)
 {
-    struct hc_op *op = make(HC_OP_HOST, 0);
+    struct hc_op *op = hc_op_make(HC_OP_HOST, 0);
     if (op)
         op->host = (struct cudaHostNodeParams){function, user};
     return op;
@@ -113,7 +117,7 @@ static void call_back(void *data)
 
 struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user)
 {
-    struct hc_op *op = make(HC_OP_HOST, sizeof(struct callback));
+    struct hc_op *op = hc_op_make(HC_OP_HOST, sizeof(struct callback));
     if (op) {
         const struct callback contents = {callback, stream, user};
         memcpy(op->storage, &contents, sizeof contents);
@@ -124,35 +128,21 @@ struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream,
 
 struct hc_op *hc_op_empty(void)
 {
-    return make(HC_OP_EMPTY, 0);
+    return hc_op_make(HC_OP_EMPTY, 0);
 }
 
-struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event)
+static void release_block(const struct hc_op *op)
 {
-    struct hc_op *op = make(kind, 0);
-    if (op) {
-        op->event = event;
-        hc_event_retain(event);
-    }
-    return op;
+    hc_block_release(op->block);
 }
 
 struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block)
 {
-    struct hc_op *op = make(kind, 0);
+    struct hc_op *op = hc_op_make(kind, 0);
     if (op) {
         op->block = block;
+        op->give_back = release_block;
         hc_block_retain(block);
-    }
-    return op;
-}
-
-struct hc_op *hc_op_child(cudaGraph_t child)
-{
-    struct hc_op *op = make(HC_OP_CHILD, 0);
-    if (op) {
-        op->child = child;
-        child->owned = true;
     }
     return op;
 }
@@ -167,14 +157,8 @@ void hc_op_release(struct hc_op *op)
 {
     if (!op || --op->references)
         return;
-    if (op->kind == HC_OP_RECORD || op->kind == HC_OP_WAIT)
-        hc_event_release(op->event);
-    if (op->kind == HC_OP_ALLOC || op->kind == HC_OP_FREE)
-        hc_block_release(op->block);
-    if (op->kind == HC_OP_CHILD)
-        hc_graph_destroy(op->child);
-    if (op->kind == HC_OP_KERNEL && op->launch.kernel->hooks)
-        op->launch.kernel->hooks->release(op->launch.arguments);
+    if (op->give_back)
+        op->give_back(op);
     free(op);
 }
 
@@ -288,106 +272,4 @@ void hc_op_finish(const struct hc_op *op)
 {
     if (op->kind == HC_OP_FREE)
         hc_block_release(op->block); /* the program's reference; the op keeps its own */
-}
-
-/* Parameters in CUDA's `extra` form: one buffer, laid out as the kernel has them. */
-struct buffer {
-    const char *data;
-    size_t bytes;
-};
-
-/* An empty list is as none (measured). */
-static bool has_buffer(const struct cudaKernelNodeParams *params)
-{
-    return params->extra && *params->extra != CU_LAUNCH_PARAM_END;
-}
-
-/* False: the list is malformed, or there is nothing in the buffer. */
-static bool read_buffer(void **extra, struct buffer *buffer)
-{
-    const size_t *bytes = NULL;
-    buffer->data = NULL;
-    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
-            buffer->data = extra[1];
-        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
-            bytes = extra[1];
-        else
-            return false;
-    }
-    buffer->bytes = bytes ? *bytes : 0;
-    return buffer->data && buffer->bytes;
-}
-
-cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params)
-{
-    struct buffer buffer;
-    const struct hc_kernel *kernel = hc_kernel_find(params->func);
-    if (!has_buffer(params) || !kernel)
-        return cudaSuccess;
-    if (params->kernelParams || !read_buffer(params->extra, &buffer))
-        return cudaErrorInvalidValue;
-    return buffer.bytes > hc_kernel_parameter_bytes(kernel) ? cudaErrorLaunchOutOfResources : cudaSuccess;
-}
-
-/* What the program will be given when it asks: the op's own copy, as the buffer that it gave; the size comes first, as
- * from CUDA (measured). */
-static void keep_packed(struct hc_op *op, size_t bytes)
-{
-    op->launch.packed = true;
-    op->launch.packed_bytes = bytes;
-    op->launch.extra[0] = CU_LAUNCH_PARAM_BUFFER_SIZE;
-    op->launch.extra[1] = &op->launch.packed_bytes;
-    op->launch.extra[2] = CU_LAUNCH_PARAM_BUFFER_POINTER;
-    op->launch.extra[3] = op->launch.arguments[0];
-    op->launch.extra[4] = CU_LAUNCH_PARAM_END;
-}
-
-/* A buffer may end early: what is missing is 0 (measured). */
-static cudaError_t from_packed(const struct cudaKernelNodeParams *params, struct hc_kernel *kernel, struct hc_op **op)
-{
-    size_t count = kernel->type->count;
-    struct buffer buffer;
-    if (hc_check_buffer(params) || !read_buffer(params->extra, &buffer))
-        return cudaErrorInvalidValue;
-    void **arguments = calloc(1, count * sizeof(*arguments) + hc_kernel_parameter_bytes(kernel));
-    if (!arguments)
-        return cudaErrorMemoryAllocation;
-    char *whole = (char *)(arguments + count);
-    memcpy(whole, buffer.data, buffer.bytes);
-    for (size_t i = 0; i < count; i++)
-        arguments[i] = whole + kernel->type->offsets[i];
-    *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, arguments);
-    free(arguments);
-    if (!*op)
-        return cudaErrorMemoryAllocation;
-    keep_packed(*op, buffer.bytes);
-    return cudaSuccess;
-}
-
-static bool has_arguments(const struct cudaKernelNodeParams *params, size_t count)
-{
-    if (count && !params->kernelParams)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (!params->kernelParams[i])
-            return false;
-    return true;
-}
-
-cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op)
-{
-    if (!params->func)
-        return cudaErrorInvalidDeviceFunction; /* measured */
-    struct hc_kernel *kernel = hc_kernel_find(params->func);
-    cudaError_t error = hc_kernel_check(kernel, params->gridDim, params->blockDim, params->sharedMemBytes);
-    if (error)
-        return error;
-    hc_kernel_name(kernel); /* while the lock is held: messages need it later */
-    if (has_buffer(params))
-        return from_packed(params, kernel, op);
-    if (!has_arguments(params, kernel->type->count))
-        return cudaErrorInvalidValue;
-    *op = hc_op_launch(kernel, params->gridDim, params->blockDim, params->sharedMemBytes, params->kernelParams);
-    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
 }

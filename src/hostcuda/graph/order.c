@@ -1,4 +1,4 @@
-#include "hostcuda/stream/order.h"
+#include "hostcuda/graph/order.h"
 
 #include <stdlib.h>
 

@@ -24,7 +24,8 @@ enum hc_op_kind {
 struct hc_op {
     unsigned references;
     enum hc_op_kind kind;
-    bool unchecked; /* a captured fill of memory that was not there then */
+    bool unchecked;                            /* a captured fill of memory that was not there then */
+    void (*give_back)(const struct hc_op *op); /* ends the op's hold on what it refers to; NULL: it holds nothing */
     union {
         struct {
             struct hc_kernel *kernel;
@@ -45,17 +46,15 @@ struct hc_op {
     _Alignas(16) unsigned char storage[];
 };
 
-/* Each gives an op with one reference; NULL: no memory. */
+/* Each gives an op with one reference; NULL: no memory. The first leaves its contents to the caller. */
+struct hc_op *hc_op_make(enum hc_op_kind kind, size_t storage_bytes);
 struct hc_op *hc_op_launch(struct hc_kernel *kernel, dim3 grid, dim3 block, size_t shared_bytes, void **arguments);
 struct hc_op *hc_op_copy(const struct hc_copy *copy, bool snapshot);
 struct hc_op *hc_op_fill(const struct cudaMemsetParams *fill);
 struct hc_op *hc_op_host(cudaHostFn_t function, void *user);
 struct hc_op *hc_op_callback(cudaStreamCallback_t callback, cudaStream_t stream, void *user);
 struct hc_op *hc_op_empty(void);
-struct hc_op *hc_op_event(enum hc_op_kind kind, cudaEvent_t event);
 struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block);
-/* Takes over the graph, unless there is no memory. */
-struct hc_op *hc_op_child(cudaGraph_t child);
 
 struct hc_op *hc_op_retain(struct hc_op *op);
 void hc_op_release(struct hc_op *op);
@@ -70,13 +69,5 @@ void hc_op_skip(const struct hc_op *op);
 cudaError_t hc_op_run(const struct hc_op *op);
 /* Bookkeeping once it ran (or was skipped, after an error); with the lock. */
 void hc_op_finish(const struct hc_op *op);
-
-/* A kernel launch of the API's parameters, checked. */
-/* What a launch says of parameters that come as one buffer; Success where they do not. A node says InvalidValue where
- * this is any error (measured). */
-cudaError_t hc_check_buffer(const struct cudaKernelNodeParams *params);
-cudaError_t hc_op_from_kernel_params(const struct cudaKernelNodeParams *params, struct hc_op **op);
-/* The same, queued or captured on a stream of the calling thread's device. */
-cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle);
 
 #endif
