@@ -98,31 +98,31 @@ plant capture-to-graph-starts-at-no-node stream/capture.c \
 
 # ---- forks and events ----------------------------------------------------------------------------------------------
 
-plant a-join-forgets-what-came-before stream/event.c \
+plant a-join-forgets-what-came-before runtime/events.c \
     'hc_nodes_add_all(&stream->frontier, &event->nodes)' \
     'hc_nodes_assign(&stream->frontier, &event->nodes)'
-plant an-event-keeps-its-first-record stream/event.c \
+plant an-event-keeps-its-first-record runtime/events.c \
     'if (!hc_nodes_assign(&event->nodes, &stream->frontier))' \
     'if (event->capture_id != stream->capture->id && !hc_nodes_assign(&event->nodes, &stream->frontier))'
-plant a-wait-on-outside-work-is-dropped stream/event.c \
+plant a-wait-on-outside-work-is-dropped runtime/events.c \
     'hc_capture_invalidate(stream->capture);
     return cudaErrorStreamCaptureIsolation;' \
     'return cudaSuccess;'
-plant a-merge-harms-one-capture stream/event.c \
+plant a-merge-harms-one-capture runtime/events.c \
     'hc_capture_invalidate(stream->capture);
         hc_capture_invalidate(capture);' \
     'hc_capture_invalidate(stream->capture);'
-plant an-ended-event-is-complete stream/event.c \
+plant an-ended-event-is-complete runtime/events.c \
     'if (!capture) {
         hc_capture_invalidate(stream->capture);
         return cudaErrorInvalidValue;' \
     'if (!capture) {
         return cudaSuccess;'
-plant asking-a-captured-event-does-no-harm stream/event.c \
+plant asking-a-captured-event-does-no-harm runtime/events.c \
     'hc_capture_invalidate(capture);
     return capture ?' \
     'return capture ?'
-plant an-external-record-needs-no-capture stream/event.c \
+plant an-external-record-needs-no-capture runtime/events.c \
     'if (flags & cudaEventRecordExternal)
         return cudaErrorIllegalState;' \
     ''
@@ -142,10 +142,10 @@ plant an-unsafe-call-does-no-harm stream/capture.c \
 plant a-relaxed-capture-lets-the-device-wait stream/capture.c \
     'if (!stream->capture || stream->device != device)' \
     'if (!stream->capture || stream->device != device || stream->capture->mode == cudaStreamCaptureModeRelaxed)'
-plant exchange-gives-no-mode-back stream/capture.c \
+plant exchange-gives-no-mode-back runtime/captures.c \
     '*mode = old;' \
     ''
-plant instantiate-is-safe graph/exec.c \
+plant instantiate-is-safe runtime/exec.c \
     'cudaError_t error = hc_capture_unsafe_call();
     if (error)
         return error;
@@ -159,12 +159,8 @@ plant non-blocking-streams-block-the-legacy-stream stream/capture.c \
     '&& !(stream->flags & cudaStreamNonBlocking))' \
     ')'
 plant asking-the-legacy-stream-harms stream/capture.c \
-    'error = check_legacy(found, false);
-    if (!error)
-        *pCaptureStatus' \
-    'error = check_legacy(found, true);
-    if (!error)
-        *pCaptureStatus'
+    'error = check_legacy(*stream, false);' \
+    'error = check_legacy(*stream, true);'
 plant set-dependencies-adds stream/capture.c \
     'bool ok = flags == cudaStreamSetCaptureDependencies ||' \
     'bool ok ='

@@ -4,7 +4,7 @@
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/core/settings.h"
-#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/submit.h"
 #include "hostcuda/graph/user_object.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static void end_thread(void *data)
     hc_lock();
     for (int i = 0; i < HC_DEVICES_MAX; i++)
         if (thread->per_thread[i])
-            hc_stream_retire(thread->per_thread[i]); /* what is queued there still runs */
+            hc_stream_destroy(thread->per_thread[i]);
     hc_unlock();
     current = NULL;
     free(thread);

@@ -3,7 +3,7 @@
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/fault/fault.h"
 #include "hostcuda/op/ops.h"
-#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/submit.h"
 
 #include <stdlib.h>
 #include <string.h>

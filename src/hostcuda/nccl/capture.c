@@ -5,7 +5,7 @@
 #include "hostcuda/stream/event.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/nccl/work.h"
-#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/submit.h"
 
 #ifdef HC_HAVE_NCCL
 

@@ -3,7 +3,8 @@
 #ifdef HC_HAVE_NCCL
 #include "hostcuda/core/grow.h"
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/queue.h"
+#include "hostcuda/stream/submit.h"
 
 #include <stdlib.h>
 #include <string.h>

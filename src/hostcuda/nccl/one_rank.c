@@ -6,7 +6,7 @@
 #include "hostcuda/nccl/reduce.h"
 #include "hostcuda/nccl/work.h"
 #include "hostcuda/op/ops.h"
-#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/submit.h"
 
 #ifdef HC_HAVE_NCCL
 #include <string.h>

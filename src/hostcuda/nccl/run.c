@@ -1,5 +1,5 @@
 /* Batches as kernels. What cannot go on waits in its stream's queue, so that one thread can serve several ranks. */
-#include "hostcuda/graph/exec.h"
+#include "hostcuda/stream/queue.h"
 #include "hostcuda/nccl/work.h"
 #include "hostcuda/op/ops.h"
 #include "hostcuda/stream/stream.h"
@@ -130,8 +130,8 @@ bool hc_nccl_queued(const struct ncclComm *comm, uint64_t before)
         for (const struct hc_item *item = stream->head; item && item->sequence < before; item = item->next) {
             if (item->kind == HC_ITEM_OP && has_op_of(comm, item->op))
                 return true;
-            for (size_t i = 0; item->kind == HC_ITEM_GRAPH && i < hc_program_size(item->program); i++)
-                if (has_op_of(comm, hc_program_op(item->program, i)))
+            for (size_t i = 0; item->kind == HC_ITEM_GRAPH && i < item->program->count; i++)
+                if (has_op_of(comm, item->program->ops[i]))
                     return true;
         }
     }

@@ -3,7 +3,8 @@
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/blocks.h"
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/queue.h"
+#include "hostcuda/stream/submit.h"
 
 /* ---- issuing ------------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/op/ops.h"
 #include "hostcuda/stream/queue.h"
-#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/submit.h"
 
 #include <string.h>
 

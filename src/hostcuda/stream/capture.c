@@ -1,7 +1,6 @@
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/graph/edges.h"
 
-#include "hostcuda/driver/driver.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/stream/stream.h"
 
@@ -118,9 +117,7 @@ static cudaError_t check_end(const struct hc_capture *capture)
     return cudaSuccess;
 }
 
-/* Without a place for the graph, the capture ends all the same (measured): the graph is then the program's only where
- * it was so before, or was asked for meanwhile. */
-static cudaError_t end(cudaStream_t handle, cudaGraph_t *place)
+cudaError_t hc_capture_end(cudaStream_t handle, cudaGraph_t *place)
 {
     cudaStream_t stream = NULL;
     if (place)
@@ -145,14 +142,6 @@ static cudaError_t end(cudaStream_t handle, cudaGraph_t *place)
     if (place)
         *place = graph;
     return cudaSuccess;
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = end(stream, pGraph);
-    return hc_end(error);
 }
 
 /* ---- beginning ----------------------------------------------------------------------------------------------- */
@@ -188,7 +177,7 @@ static struct hc_capture *start(cudaStream_t stream, enum cudaStreamCaptureMode 
     return capture;
 }
 
-static cudaError_t begin(cudaStream_t handle, enum cudaStreamCaptureMode mode)
+cudaError_t hc_capture_begin(cudaStream_t handle, enum cudaStreamCaptureMode mode)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = check_begin(handle, mode, &stream);
@@ -203,17 +192,8 @@ static cudaError_t begin(cudaStream_t handle, enum cudaStreamCaptureMode mode)
     return cudaErrorMemoryAllocation;
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = begin(stream, mode);
-    return hc_end(error);
-}
-
-/* The first nodes depend on the given ones. */
-static cudaError_t begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
-                                  const cudaGraphNode_t *dependencies, size_t count)
+cudaError_t hc_capture_begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
+                                      const cudaGraphNode_t *dependencies, size_t count)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = check_begin(handle, mode, &stream);
@@ -238,18 +218,6 @@ static cudaError_t begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMod
     hc_nodes_free(&stream->frontier);
     stream->frontier = frontier;
     return cudaSuccess;
-}
-
-cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
-                                          const cudaGraphEdgeData *dependencyData, size_t numDependencies,
-                                          enum cudaStreamCaptureMode mode)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_edges(dependencyData, numDependencies);
-    if (!error)
-        error = begin_to_graph(stream, mode, graph, dependencies, numDependencies);
-    return hc_end(error);
 }
 
 /* ---- rules --------------------------------------------------------------------------------------------------- */
@@ -330,21 +298,6 @@ cudaError_t hc_capture_check_device_wait(int device)
     return error;
 }
 
-/* CUDA takes any mode, and crashes without one (measured); a mode that does not exist protects as thread-local does. */
-cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
-{
-    cudaError_t error = hc_begin();
-    if (!error && !mode)
-        error = cudaErrorInvalidValue;
-    if (!error) {
-        struct hc_thread *thread = hc_thread();
-        enum cudaStreamCaptureMode old = thread->mode;
-        thread->mode = *mode;
-        *mode = old;
-    }
-    return hc_end(error);
-}
-
 /* ---- questions and edits ------------------------------------------------------------------------------------- */
 
 static enum cudaStreamCaptureStatus status_of(const struct CUstream_st *stream)
@@ -354,85 +307,34 @@ static enum cudaStreamCaptureStatus status_of(const struct CUstream_st *stream)
     return stream->capture->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
 }
 
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *pCaptureStatus)
+cudaError_t hc_capture_status(cudaStream_t handle, cudaStream_t *stream, enum cudaStreamCaptureStatus *status)
 {
-    cudaStream_t found = NULL;
-    cudaError_t error = hc_begin();
+    cudaError_t error = status ? hc_stream_from(handle, stream) : cudaErrorInvalidValue;
     if (!error)
-        error = pCaptureStatus ? hc_stream_from(stream, &found) : cudaErrorInvalidValue;
+        error = check_legacy(*stream, false);
     if (!error)
-        error = check_legacy(found, false);
-    if (!error)
-        *pCaptureStatus = status_of(found);
-    return hc_end(error);
+        *status = status_of(*stream);
+    return error;
 }
 
-struct info {
-    enum cudaStreamCaptureStatus *status;
-    unsigned long long *id;
-    cudaGraph_t *graph;
-    const cudaGraphNode_t **dependencies;
-    size_t *count;
-};
-
-/* What is NULL is not asked for; the rest is written where the stream captures. */
-static cudaError_t inform(cudaStream_t stream, const struct info *asked)
+cudaError_t hc_capture_inform(cudaStream_t handle, const struct hc_capture_info *asked)
 {
-    cudaStream_t found = NULL;
-    cudaError_t error = asked->status ? hc_stream_from(stream, &found) : cudaErrorInvalidValue;
-    if (!error)
-        error = check_legacy(found, false);
-    if (error)
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_capture_status(handle, &stream, asked->status);
+    if (error || *asked->status != cudaStreamCaptureStatusActive)
         return error;
-    *asked->status = status_of(found);
-    if (*asked->status != cudaStreamCaptureStatusActive)
-        return cudaSuccess;
     if (asked->id)
-        *asked->id = found->capture->id;
+        *asked->id = stream->capture->id;
     if (asked->graph)
-        *asked->graph = found->capture->graph;
+        *asked->graph = stream->capture->graph;
     if (asked->dependencies)
-        *asked->dependencies = found->frontier.items;
+        *asked->dependencies = stream->frontier.items;
     if (asked->count)
-        *asked->count = found->frontier.count;
+        *asked->count = stream->frontier.count;
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
-                                     unsigned long long *id_out, cudaGraph_t *graph_out,
-                                     const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
-                                     size_t *numDependencies_out)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error =
-            inform(stream, &(struct info){captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
-    if (!error && edgeData_out && *captureStatus_out == cudaStreamCaptureStatusActive)
-        *edgeData_out = NULL; /* no edge carries data */
-    return hc_end(error);
-}
-
-/* The statuses have the runtime's numbers. */
-CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out,
-                                CUgraph *graph_out, const CUgraphNode **dependencies_out,
-                                const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)
-{
-    enum cudaStreamCaptureStatus status;
-    unsigned long long id = 0;
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = inform(hStream, &(struct info){captureStatus_out ? &status : NULL, &id, graph_out, dependencies_out,
-                                               numDependencies_out});
-    if (!error)
-        *captureStatus_out = (CUstreamCaptureStatus)status;
-    if (!error && status == cudaStreamCaptureStatusActive && id_out)
-        *id_out = id;
-    if (!error && status == cudaStreamCaptureStatusActive && edgeData_out)
-        *edgeData_out = NULL;
-    return hc_driver_end(error);
-}
-
-static cudaError_t update(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count, unsigned flags)
+cudaError_t hc_capture_update(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count, unsigned flags)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = hc_stream_from(handle, &stream);
@@ -458,16 +360,4 @@ static cudaError_t update(cudaStream_t handle, const cudaGraphNode_t *nodes, siz
     hc_nodes_free(&stream->frontier);
     stream->frontier = fresh;
     return cudaSuccess;
-}
-
-cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
-                                                const cudaGraphEdgeData *dependencyData, size_t numDependencies,
-                                                unsigned int flags)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_edges(dependencyData, numDependencies);
-    if (!error)
-        error = update(stream, dependencies, numDependencies, flags);
-    return hc_end(error);
 }

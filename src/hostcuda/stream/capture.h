@@ -20,11 +20,32 @@ struct hc_capture {
 /* NULL once the capture has ended or is invalid: what was recorded in it means nothing any more. */
 struct hc_capture *hc_capture_live(uint64_t id);
 void hc_capture_invalidate(struct hc_capture *capture); /* NULL: nothing */
+/* The stream's capture begins; its nodes go into a new graph, or into one that the program gives, after these nodes. */
+cudaError_t hc_capture_begin(cudaStream_t handle, enum cudaStreamCaptureMode mode);
+cudaError_t hc_capture_begin_to_graph(cudaStream_t handle, enum cudaStreamCaptureMode mode, cudaGraph_t graph,
+                                      const cudaGraphNode_t *dependencies, size_t count);
+/* Without a place for the graph, the capture ends all the same (measured): the graph is then the program's only where
+ * it was so before, or was asked for meanwhile. */
+cudaError_t hc_capture_end(cudaStream_t handle, cudaGraph_t *place);
 /* Pulls an idle stream in. */
 cudaError_t hc_capture_join(struct hc_capture *capture, cudaStream_t stream, const struct hc_nodes *after);
 /* A node for the op, after the stream's frontier. Takes over the reference, whatever it returns. */
 cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op);
 void hc_capture_stream_destroyed(cudaStream_t stream);
+
+/* The stream behind a handle, and whether it captures. */
+cudaError_t hc_capture_status(cudaStream_t handle, cudaStream_t *stream, enum cudaStreamCaptureStatus *status);
+/* What is NULL is not asked for; the rest is written where the stream captures. */
+struct hc_capture_info {
+    enum cudaStreamCaptureStatus *status;
+    unsigned long long *id;
+    cudaGraph_t *graph;
+    const cudaGraphNode_t **dependencies;
+    size_t *count;
+};
+cudaError_t hc_capture_inform(cudaStream_t handle, const struct hc_capture_info *asked);
+/* Adds to what the stream's next node will depend on, or sets it. */
+cudaError_t hc_capture_update(cudaStream_t handle, const cudaGraphNode_t *nodes, size_t count, unsigned flags);
 
 /* May work be issued on the stream? */
 cudaError_t hc_capture_check_work(cudaStream_t stream);

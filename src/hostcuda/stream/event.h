@@ -1,10 +1,12 @@
+/* Events. */
 #ifndef HOSTCUDA_EVENT_H
 #define HOSTCUDA_EVENT_H
 
 #include "hostcuda/graph/nodes.h"
 #include "hostcuda/op/ops.h"
-#include "hostcuda/stream/queue.h"
 #include "hostcuda/core/state.h"
+
+struct hc_token;
 
 /* Last recorded: never (no token, no capture), on a stream (token), or in a capture (a set of its nodes). */
 struct CUevent_st {

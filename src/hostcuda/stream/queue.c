@@ -1,6 +1,5 @@
 #include "hostcuda/stream/queue.h"
 
-#include "hostcuda/graph/exec.h"
 #include "hostcuda/graph/order.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/stream/stream.h"
@@ -14,41 +13,11 @@ static uint64_t sequences;
 static bool busy;       /* some thread runs an item: one at a time, so that runs are repeatable */
 static unsigned pauses; /* since an item ran */
 
-/* ---- tokens -------------------------------------------------------------------------------------------------- */
-
-struct hc_token *hc_token_make(void)
-{
-    struct hc_token *token = calloc(1, sizeof *token);
-    if (token)
-        token->references = 1;
-    return token;
-}
-
-struct hc_token *hc_token_retain(struct hc_token *token)
-{
-    token->references++;
-    return token;
-}
-
-void hc_token_release(struct hc_token *token)
-{
-    if (token && !--token->references)
-        free(token);
-}
-
-static void reach(struct hc_token *token)
-{
-    struct timespec now = {0, 0};
-    clock_gettime(CLOCK_MONOTONIC, &now); /* on failure: the epoch, and no time has passed */
-    token->milliseconds = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-    token->done = true;
-}
-
 /* ---- queueing ------------------------------------------------------------------------------------------------ */
 
 static void release_contents(const struct hc_item *item)
 {
-    for (size_t i = 0; item->event_tokens && i < hc_program_size(item->program); i++)
+    for (size_t i = 0; item->event_tokens && i < item->program->count; i++)
         hc_token_release(item->event_tokens[i]);
     free(item->event_tokens);
     free(item->ran);
@@ -97,7 +66,7 @@ cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, stru
 {
     struct hc_item item = {
         .kind = HC_ITEM_GRAPH, .program = program, .after = after, .token = token, .event_tokens = event_tokens};
-    if (hc_program_order(program) && !(item.ran = calloc(hc_program_size(program) + 1, sizeof *item.ran))) {
+    if (program->order && !(item.ran = calloc(program->count + 1, sizeof *item.ran))) {
         release_contents(&item);
         return cudaErrorMemoryAllocation;
     }
@@ -111,14 +80,13 @@ static bool event_blocked(const struct hc_item *item, size_t place)
     if (!item->event_tokens)
         return false;
     const struct hc_token *token = item->event_tokens[place];
-    return hc_program_op(item->program, place)->kind == HC_OP_WAIT && token && !token->done;
+    return item->program->ops[place]->kind == HC_OP_WAIT && token && !token->done;
 }
 
 /* In a seeded order: may this op of a launched graph run next? */
 static bool place_allowed(const struct hc_item *item, size_t place)
 {
-    return !item->ran[place] && !event_blocked(item, place) &&
-           hc_order_allows(hc_program_order(item->program), place, item->ran);
+    return !item->ran[place] && !event_blocked(item, place) && hc_order_allows(item->program->order, place, item->ran);
 }
 
 /* In order of issue, the sequence decides which op is next. */
@@ -126,7 +94,7 @@ static bool graph_blocked(const struct hc_item *item)
 {
     if (item->after && !item->after->done)
         return true;
-    return !item->ran && item->cursor < hc_program_size(item->program) && event_blocked(item, item->cursor);
+    return !item->ran && item->cursor < item->program->count && event_blocked(item, item->cursor);
 }
 
 /* The legacy stream waits for what was issued before on the device's blocking streams, and they for it. */
@@ -149,8 +117,8 @@ static const struct hc_op *op_at(const struct hc_item *item, size_t place)
 {
     if (item->kind == HC_ITEM_OP)
         return item->op;
-    bool more = item->kind == HC_ITEM_GRAPH && place < hc_program_size(item->program);
-    return more ? hc_program_op(item->program, place) : NULL;
+    bool more = item->kind == HC_ITEM_GRAPH && place < item->program->count;
+    return more ? item->program->ops[place] : NULL;
 }
 
 /* May this op of a runnable stream run, or does it wait for other threads or processes? */
@@ -197,8 +165,8 @@ static bool calls_program(const struct hc_item *item, size_t place)
 static void consider(cudaStream_t stream, bool early, struct choice *best, uint64_t *best_key)
 {
     const struct hc_item *item = stream->head;
-    bool any_order = item->ran && hc_program_size(item->program);
-    size_t places = any_order ? hc_program_size(item->program) : 1;
+    bool any_order = item->ran && item->program->count;
+    size_t places = any_order ? item->program->count : 1;
     for (size_t i = 0; i < places; i++) {
         size_t place = any_order ? i : item->cursor;
         if ((any_order && !place_allowed(item, place)) || (early && calls_program(item, place)))
@@ -254,13 +222,13 @@ static bool run_op(struct hc_device *device, const struct hc_op *op)
 /* One op of a graph. True: the graph is done. */
 static bool step_graph(struct hc_device *device, struct hc_item *item, size_t place)
 {
-    size_t size = hc_program_size(item->program);
+    size_t size = item->program->count;
     if (item->cursor < size) {
-        const struct hc_op *op = hc_program_op(item->program, place);
+        const struct hc_op *op = item->program->ops[place];
         if (!run_op(device, op))
             return false;
         if (op->kind == HC_OP_RECORD)
-            reach(item->event_tokens[place]);
+            hc_token_reach(item->event_tokens[place]);
         if (item->ran)
             item->ran[place] = true;
         item->cursor++;
@@ -272,12 +240,12 @@ static bool step_item(struct hc_device *device, struct hc_item *item, size_t pla
 {
     switch (item->kind) {
     case HC_ITEM_OP: return run_op(device, item->op);
-    case HC_ITEM_RECORD: reach(item->token); return true;
+    case HC_ITEM_RECORD: hc_token_reach(item->token); return true;
     case HC_ITEM_WAIT: return true;
     case HC_ITEM_GRAPH:
         if (!step_graph(device, item, place))
             return false;
-        reach(item->token);
+        hc_token_reach(item->token);
         return true;
     }
     return true;
@@ -352,7 +320,7 @@ static void pause_for_others(void)
 
 static bool awaits_others(const struct hc_item *item)
 {
-    size_t size = item->kind == HC_ITEM_GRAPH ? hc_program_size(item->program) : item->kind == HC_ITEM_OP;
+    size_t size = item->kind == HC_ITEM_GRAPH ? item->program->count : item->kind == HC_ITEM_OP;
     for (size_t place = item->ran ? 0 : item->cursor; place < size; place++)
         if (hc_op_waits(op_at(item, place)) && !(item->ran && item->ran[place]))
             return true;

@@ -2,21 +2,10 @@
 #ifndef HOSTCUDA_QUEUE_H
 #define HOSTCUDA_QUEUE_H
 
-#include "hostcuda/op/ops.h"
+#include "hostcuda/graph/program.h"
+#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/token.h"
 #include "hostcuda/core/state.h"
-
-/* A moment on a stream, that others can wait for. */
-struct hc_token {
-    unsigned references;
-    bool done;
-    double milliseconds; /* when it was reached */
-};
-
-struct hc_token *hc_token_make(void); /* one reference; NULL: no memory */
-struct hc_token *hc_token_retain(struct hc_token *token);
-void hc_token_release(struct hc_token *token);
-
-struct hc_program;
 
 enum hc_item_kind { HC_ITEM_OP, HC_ITEM_RECORD, HC_ITEM_WAIT, HC_ITEM_GRAPH };
 

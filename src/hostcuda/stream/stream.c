@@ -1,11 +1,6 @@
 #include "hostcuda/stream/stream.h"
 
-#include "hostcuda/stream/capture.h"
-#include "hostcuda/core/schedule.h"
-
 #include <stdlib.h>
-
-enum { PRIORITY_LEAST = 0, PRIORITY_GREATEST = -5 };
 
 cudaStream_t hc_streams;
 static unsigned long long stream_ids;
@@ -47,7 +42,6 @@ static void free_if_over(cudaStream_t stream)
 
 void hc_stream_retire(cudaStream_t stream)
 {
-    hc_capture_stream_destroyed(stream);
     hc_handle_remove(stream);
     stream->retired = true;
     free_if_over(stream);
@@ -85,141 +79,4 @@ cudaError_t hc_stream_from(cudaStream_t handle, cudaStream_t *stream)
     }
     *stream = handle;
     return hc_handle_is(HC_STREAM, handle) ? cudaSuccess : cudaErrorInvalidResourceHandle;
-}
-
-cudaError_t hc_stream_for_work(cudaStream_t handle, cudaStream_t *stream)
-{
-    cudaError_t error = hc_stream_from(handle, stream);
-    return error ? error : hc_capture_check_work(*stream);
-}
-
-cudaError_t hc_stream_submit(cudaStream_t stream, struct hc_op *op)
-{
-    return stream->capture ? hc_capture_add(stream, op) : hc_queue_op(stream, op);
-}
-
-/* ---- API ----------------------------------------------------------------------------------------------------- */
-
-static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority)
-{
-    if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
-        return cudaErrorInvalidValue;
-    if (priority > PRIORITY_LEAST)
-        priority = PRIORITY_LEAST;
-    if (priority < PRIORITY_GREATEST)
-        priority = PRIORITY_GREATEST;
-    *stream = hc_stream_make(hc_thread()->device, HC_STREAM_CREATED, flags, priority);
-    return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create(pStream, flags, priority);
-    return hc_end(error);
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create(pStream, flags, 0);
-    return hc_end(error);
-}
-
-cudaError_t cudaStreamCreate(cudaStream_t *pStream)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create(pStream, cudaStreamDefault, 0);
-    return hc_end(error);
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    cudaError_t error = hc_begin_quiet(); /* cleaning up works after a failed kernel, too */
-    if (!error && !hc_handle_is(HC_STREAM, stream))
-        error = cudaErrorInvalidResourceHandle;
-    if (!error)
-        hc_stream_retire(stream);
-    return hc_end(error);
-}
-
-static cudaError_t synchronize(cudaStream_t handle)
-{
-    cudaStream_t stream = NULL;
-    cudaError_t error = hc_stream_from(handle, &stream);
-    if (!error)
-        error = hc_capture_check_wait(stream);
-    return error ? error : hc_run_stream(stream);
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = synchronize(stream);
-    return hc_end(error);
-}
-
-static cudaError_t query(cudaStream_t handle)
-{
-    cudaStream_t stream = NULL;
-    cudaError_t error = hc_stream_from(handle, &stream);
-    if (!error)
-        error = hc_capture_check_wait(stream);
-    if (error || !stream->head)
-        return error ? error : hc_device_outcome(stream->device);
-    int device = stream->device;
-    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
-    hc_run_step();
-    bool over = hc_schedule_seeded() && !stream->head;
-    hc_stream_release(stream);
-    error = hc_device_outcome(device);
-    if (error)
-        return error;
-    return over ? cudaSuccess : cudaErrorNotReady;
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = query(stream);
-    return hc_end(error);
-}
-
-#define STREAM_QUESTION(name, type, expression, check)                                                                 \
-    cudaError_t name(cudaStream_t hStream, type *answer)                                                               \
-    {                                                                                                                  \
-        cudaStream_t stream = NULL;                                                                                    \
-        cudaError_t error = hc_begin();                                                                                \
-        if (!error)                                                                                                    \
-            error = answer ? hc_stream_from(hStream, &stream) : cudaErrorInvalidValue;                                 \
-        if (!error)                                                                                                    \
-            error = check(stream);                                                                                     \
-        if (!error)                                                                                                    \
-            *answer = stream->expression;                                                                              \
-        return hc_end(error);                                                                                          \
-    }
-STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_question)
-STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question)
-STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question)
-
-/* The one question that a capture does not mind, unless it is invalid (measured). */
-static cudaError_t check_priority(cudaStream_t stream)
-{
-    return stream->capture && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
-}
-STREAM_QUESTION(cudaStreamGetPriority, int, priority, check_priority)
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
-{
-    cudaError_t error = hc_begin();
-    if (!error && leastPriority)
-        *leastPriority = PRIORITY_LEAST;
-    if (!error && greatestPriority)
-        *greatestPriority = PRIORITY_GREATEST;
-    return hc_end(error);
 }

@@ -4,25 +4,7 @@
 #define HOSTCUDA_EXEC_H
 
 #include "hostcuda/graph/graph.h"
-#include "hostcuda/op/ops.h"
-#include "hostcuda/stream/queue.h"
-#include "hostcuda/core/state.h"
-
-struct hc_order;
-/* Ops in the order in which they run; shared, copied before it changes. */
-struct hc_program {
-    unsigned references;
-    size_t count;
-    struct hc_order *order;    /* NULL: they run in their sequence */
-    struct hc_objects objects; /* kept until the last launch is over */
-    struct hc_op *ops[];
-};
-
-size_t hc_program_size(const struct hc_program *program);
-const struct hc_op *hc_program_op(const struct hc_program *program, size_t index);
-/* NULL: they run in their sequence. */
-const struct hc_order *hc_program_order(const struct hc_program *program);
-void hc_program_release(struct hc_program *program);
+#include "hostcuda/graph/program.h"
 
 struct CUgraphExec_st {
     struct hc_program *program;
@@ -36,11 +18,21 @@ struct CUgraphExec_st {
     struct hc_op **disabled; /* by place: what an empty op stands in for */
 };
 
+/* Instantiates a graph; the caller has checked it. */
+cudaError_t hc_exec_make(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags);
+void hc_exec_destroy(cudaGraphExec_t exec);
 /* A program that nobody else holds, so that it may change. False: no memory. */
 bool hc_exec_own_program(cudaGraphExec_t exec);
-/* Replaces an op of a program that nobody else holds; takes over the reference. */
-void hc_exec_put(cudaGraphExec_t exec, size_t place, struct hc_op *op);
+/* On a stream that does not capture. */
+cudaError_t hc_exec_launch(cudaGraphExec_t exec, cudaStream_t stream);
+
+/* These check the handles. */
 /* Replaces one node's op by one that may stand there. Takes over the op's reference, whatever it returns. */
 cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op);
+cudaError_t hc_exec_set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child);
+cudaError_t hc_exec_enable(cudaGraphExec_t exec, cudaGraphNode_t node, bool on);
+cudaError_t hc_exec_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *on);
+/* Takes a graph's ops, where its shape is the one that the executable graph has; else the info says why not. */
+cudaError_t hc_exec_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info);
 
 #endif

@@ -1,30 +1,9 @@
 /* Launches of kernels and host functions. */
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/op/params.h"
-#include "hostcuda/kernel/kernels.h"
 #include "hostcuda/op/ops.h"
-#include "hostcuda/stream/stream.h"
+#include "hostcuda/stream/submit.h"
 
 #include <stdio.h>
-
-cudaError_t hc_launch(const struct cudaKernelNodeParams *params, cudaStream_t handle)
-{
-    cudaStream_t stream = NULL;
-    struct hc_op *op = NULL;
-    cudaError_t error = hc_stream_for_work(handle, &stream);
-    if (error)
-        return error;
-    if (stream->device != hc_thread()->device)
-        return cudaErrorInvalidResourceHandle;
-    error = hc_check_buffer(params);
-    if (error)
-        return stream->capture ? cudaErrorInvalidValue : error; /* and the capture goes on (measured) */
-    error = hc_op_from_kernel_params(params, &op);
-    /* a launch that cannot be spoils the capture, one of no kernel does not (measured) */
-    if (error && hc_kernel_find(params->func))
-        hc_capture_invalidate(stream->capture);
-    return error ? error : hc_stream_submit(stream, op);
-}
 
 cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
                              cudaStream_t stream)

@@ -1,0 +1,81 @@
+/* Stream capture: the calls. */
+#include "hostcuda/graph/edges.h"
+#include "hostcuda/stream/capture.h"
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_capture_end(stream, pGraph);
+    return hc_end(error);
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_capture_begin(stream, mode);
+    return hc_end(error);
+}
+
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                          const cudaGraphEdgeData *dependencyData, size_t numDependencies,
+                                          enum cudaStreamCaptureMode mode)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_edges(dependencyData, numDependencies);
+    if (!error)
+        error = hc_capture_begin_to_graph(stream, mode, graph, dependencies, numDependencies);
+    return hc_end(error);
+}
+
+/* CUDA takes any mode, and crashes without one (measured); a mode that does not exist protects as thread-local does. */
+cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
+{
+    cudaError_t error = hc_begin();
+    if (!error && !mode)
+        error = cudaErrorInvalidValue;
+    if (!error) {
+        struct hc_thread *thread = hc_thread();
+        enum cudaStreamCaptureMode old = thread->mode;
+        thread->mode = *mode;
+        *mode = old;
+    }
+    return hc_end(error);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *pCaptureStatus)
+{
+    cudaStream_t found = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_capture_status(stream, &found, pCaptureStatus);
+    return hc_end(error);
+}
+
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
+                                     unsigned long long *id_out, cudaGraph_t *graph_out,
+                                     const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
+                                     size_t *numDependencies_out)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_capture_inform(stream, &(struct hc_capture_info){captureStatus_out, id_out, graph_out,
+                                                                    dependencies_out, numDependencies_out});
+    if (!error && edgeData_out && *captureStatus_out == cudaStreamCaptureStatusActive)
+        *edgeData_out = NULL; /* no edge carries data */
+    return hc_end(error);
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                                const cudaGraphEdgeData *dependencyData, size_t numDependencies,
+                                                unsigned int flags)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_graph_check_edges(dependencyData, numDependencies);
+    if (!error)
+        error = hc_capture_update(stream, dependencies, numDependencies, flags);
+    return hc_end(error);
+}

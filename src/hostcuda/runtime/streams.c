@@ -1,0 +1,131 @@
+/* Streams: the calls. */
+#include "hostcuda/core/schedule.h"
+#include "hostcuda/stream/capture.h"
+#include "hostcuda/stream/queue.h"
+#include "hostcuda/stream/submit.h"
+
+enum { PRIORITY_LEAST = 0, PRIORITY_GREATEST = -5 };
+
+static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority)
+{
+    if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
+        return cudaErrorInvalidValue;
+    if (priority > PRIORITY_LEAST)
+        priority = PRIORITY_LEAST;
+    if (priority < PRIORITY_GREATEST)
+        priority = PRIORITY_GREATEST;
+    *stream = hc_stream_make(hc_thread()->device, HC_STREAM_CREATED, flags, priority);
+    return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = create(pStream, flags, priority);
+    return hc_end(error);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = create(pStream, flags, 0);
+    return hc_end(error);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *pStream)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = create(pStream, cudaStreamDefault, 0);
+    return hc_end(error);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    cudaError_t error = hc_begin_quiet(); /* cleaning up works after a failed kernel, too */
+    if (!error && !hc_handle_is(HC_STREAM, stream))
+        error = cudaErrorInvalidResourceHandle;
+    if (!error)
+        hc_stream_destroy(stream);
+    return hc_end(error);
+}
+
+static cudaError_t synchronize(cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_from(handle, &stream);
+    if (!error)
+        error = hc_capture_check_wait(stream);
+    return error ? error : hc_run_stream(stream);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = synchronize(stream);
+    return hc_end(error);
+}
+
+static cudaError_t query(cudaStream_t handle)
+{
+    cudaStream_t stream = NULL;
+    cudaError_t error = hc_stream_from(handle, &stream);
+    if (!error)
+        error = hc_capture_check_wait(stream);
+    if (error || !stream->head)
+        return error ? error : hc_device_outcome(stream->device);
+    int device = stream->device;
+    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
+    hc_run_step();
+    bool over = hc_schedule_seeded() && !stream->head;
+    hc_stream_release(stream);
+    error = hc_device_outcome(device);
+    if (error)
+        return error;
+    return over ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = query(stream);
+    return hc_end(error);
+}
+
+#define STREAM_QUESTION(name, type, expression, check)                                                                 \
+    cudaError_t name(cudaStream_t hStream, type *answer)                                                               \
+    {                                                                                                                  \
+        cudaStream_t stream = NULL;                                                                                    \
+        cudaError_t error = hc_begin();                                                                                \
+        if (!error)                                                                                                    \
+            error = answer ? hc_stream_from(hStream, &stream) : cudaErrorInvalidValue;                                 \
+        if (!error)                                                                                                    \
+            error = check(stream);                                                                                     \
+        if (!error)                                                                                                    \
+            *answer = stream->expression;                                                                              \
+        return hc_end(error);                                                                                          \
+    }
+STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_question)
+STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question)
+STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question)
+
+/* The one question that a capture does not mind, unless it is invalid (measured). */
+static cudaError_t check_priority(cudaStream_t stream)
+{
+    return stream->capture && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+}
+STREAM_QUESTION(cudaStreamGetPriority, int, priority, check_priority)
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+{
+    cudaError_t error = hc_begin();
+    if (!error && leastPriority)
+        *leastPriority = PRIORITY_LEAST;
+    if (!error && greatestPriority)
+        *greatestPriority = PRIORITY_GREATEST;
+    return hc_end(error);
+}
