@@ -1,6 +1,4 @@
 /* A set of the handles that the program holds. Open addressing; removed entries leave a mark. */
-#include <hostcuda/hostcuda.h>
-#include "hostcuda/memory/blocks.h"
 #include "hostcuda/core/state.h"
 
 #include <stdlib.h>
@@ -82,24 +80,10 @@ bool hc_handle_is(enum hc_handle kind, const void *handle)
     return entry && entry->kind == kind;
 }
 
-static size_t count_kind(enum hc_handle kind)
+size_t hc_handle_count(enum hc_handle kind)
 {
     size_t count = 0;
     for (size_t i = 0; i < capacity; i++)
         count += entries[i].handle && entries[i].handle != &removed_mark && entries[i].kind == kind;
     return count;
-}
-
-struct hostcuda_live hostcuda_count_live(void)
-{
-    hc_lock();
-    struct hostcuda_live live = {
-        .blocks = hc_block_count(),
-        .streams = count_kind(HC_STREAM),
-        .events = count_kind(HC_EVENT),
-        .graphs = count_kind(HC_GRAPH),
-        .execs = count_kind(HC_EXEC),
-    };
-    hc_unlock();
-    return live;
 }

@@ -1,4 +1,20 @@
-/* What every part of the host device shares: the lock, the devices, the calling thread, and errors. */
+/* What every part of the host device shares: the lock, the devices, the calling thread, and handles.
+ *
+ * The parts are folders. Each includes and calls only those above it in this list:
+ *   core     the lock, devices, threads, handles, the order of a seed, names of errors
+ *   kernel   kernels that the program has shown, and running their blocks
+ *   memory   blocks, and what is behind them: poison, fences; copies checked
+ *   op       operations: what streams queue and what nodes hold
+ *   graph    graphs, and programs: their operations in the order in which they run
+ *   stream   streams, events, captures, and the queue that runs work
+ *   exec     executable graphs
+ *   call     how every call begins and ends; the variables of the environment; faults; what hostcuda.h offers
+ *   runtime  the calls of CUDA's runtime
+ *   driver   those of its driver
+ *   cublas   those of cuBLAS
+ *   nccl     those of NCCL
+ * What calls share lies below them: up to exec, nothing knows of a call. The kernels' own functions (kernel_abi.h) are
+ * in kernel. */
 #ifndef HOSTCUDA_STATE_H
 #define HOSTCUDA_STATE_H
 
@@ -29,18 +45,6 @@ struct hc_thread {
     cudaStream_t per_thread[HC_DEVICES_MAX];
 };
 
-/* Every function of the API is `error = hc_begin(); if (!error) error = ...; return hc_end(error);`. hc_begin takes the
- * lock, whatever it returns; hc_end releases it and keeps an error as the thread's last one. They stand in the function
- * itself, whose name is what HOSTCUDA_FAIL knows; a helper that begins for several uses hc_begin_as. */
-#define hc_begin() hc_begin_as(__func__)
-cudaError_t hc_begin_as(const char *name);
-cudaError_t hc_end(cudaError_t error);
-/* As hc_begin, without the errors of what ran before: for calls that still work then. */
-#define hc_begin_quiet() hc_begin_quiet_as(__func__)
-cudaError_t hc_begin_quiet_as(const char *name);
-/* The same for what is no call of the program's to CUDA, or cannot fail. */
-cudaError_t hc_begin_unnamed(void);
-
 /* What all threads share lasts until the process is gone: others may go on while the one that ends it runs its
  * destructors. So nothing is freed there. */
 void hc_lock(void);
@@ -48,6 +52,11 @@ void hc_unlock(void);
 /* Waits, without the lock, until hc_wake. */
 void hc_sleep(void);
 void hc_wake(void);
+
+/* Before anything else here, once. What to do when a thread ends that has called the API; it is freed behind that.
+ * False: no memory. */
+bool hc_threads_start(void (*ended)(struct hc_thread *thread));
+void hc_devices_start(int count);
 
 struct hc_thread *hc_thread(void);
 /* The calling thread has called the API before. */
@@ -62,5 +71,6 @@ enum hc_handle { HC_STREAM = 1, HC_EVENT, HC_GRAPH, HC_NODE, HC_EXEC, HC_USER_OB
 bool hc_handle_add(enum hc_handle kind, const void *handle);
 void hc_handle_remove(const void *handle);
 bool hc_handle_is(enum hc_handle kind, const void *handle);
+size_t hc_handle_count(enum hc_handle kind);
 
 #endif

@@ -1,7 +1,8 @@
 #include "hostcuda/cublas/cublas.h"
 
 #include "hostcuda/stream/capture.h"
-#include "hostcuda/fault/fault.h"
+#include "hostcuda/call/call.h"
+#include "hostcuda/call/fault.h"
 #include "hostcuda/op/ops.h"
 #include "hostcuda/stream/submit.h"
 
@@ -29,9 +30,11 @@ cublasStatus_t hc_cublas_status(cudaError_t error)
 cublasStatus_t hc_cublas_enter(const char *name)
 {
     cudaError_t error = hc_begin_unnamed();
-    int code = !error && hc_fault_watching ? hc_fault_call(name) : 0;
+    struct hc_fault fault = {0, false};
+    if (!error && hc_fault_watching)
+        fault = hc_fault_call(name);
     hc_unlock();
-    return (cublasStatus_t)code;
+    return fault.any ? hc_cublas_status((cudaError_t)fault.code) : (cublasStatus_t)fault.code;
 }
 
 /* As hc_begin, inside a call that has begun. */

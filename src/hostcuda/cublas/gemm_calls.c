@@ -164,27 +164,23 @@ cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, in
 }
 
 /* clang-format off */
-#define STATUSES(X)                                                          \
-    X(CUBLAS_STATUS_SUCCESS, "the operation completed successfully")         \
-    X(CUBLAS_STATUS_NOT_INITIALIZED, "the library was not initialized")      \
-    X(CUBLAS_STATUS_ALLOC_FAILED, "the resource allocation failed")          \
-    X(CUBLAS_STATUS_INVALID_VALUE, "an unsupported value or parameter was passed to the function") \
-    X(CUBLAS_STATUS_ARCH_MISMATCH, "a feature of the device is missing")     \
-    X(CUBLAS_STATUS_MAPPING_ERROR, "an access to memory failed")             \
-    X(CUBLAS_STATUS_EXECUTION_FAILED, "the function failed to launch on the device") \
-    X(CUBLAS_STATUS_INTERNAL_ERROR, "an internal operation failed")          \
-    X(CUBLAS_STATUS_NOT_SUPPORTED, "the functionality is not supported")     \
-    X(CUBLAS_STATUS_LICENSE_ERROR, "a license error was detected")
-#define NAME(code, text) case code: return #code;
-#define TEXT(code, text) case code: return text;
 const char *cublasGetStatusName(cublasStatus_t status)
 {
-    switch (status) { STATUSES(NAME) }
+    switch (status) {
+#define X(code, text) case code: return #code;
+#include "hostcuda/core/cublas_statuses.def"
+#undef X
+    }
     return "CUBLAS_STATUS_UNKNOWN";
 }
+
 const char *cublasGetStatusString(cublasStatus_t status)
 {
-    switch (status) { STATUSES(TEXT) }
+    switch (status) {
+#define X(code, text) case code: return text;
+#include "hostcuda/core/cublas_statuses.def"
+#undef X
+    }
     return "unknown cuBLAS status";
 }
 /* clang-format on */

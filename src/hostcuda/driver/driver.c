@@ -77,7 +77,7 @@ static const char *name_of(CUresult error)
 {
     switch (error) {
 #define X(code) case code: return #code;
-#include "hostcuda/driver/driver_errors.def"
+#include "hostcuda/core/driver_errors.def"
 #undef X
     }
     return NULL;

@@ -3,21 +3,18 @@
 #ifndef HOSTCUDA_DRIVER_H
 #define HOSTCUDA_DRIVER_H
 
-#include "hostcuda/core/state.h"
+#include "hostcuda/call/call.h"
 
 #pragma GCC visibility push(default)
 #include <cuda.h>
 #pragma GCC visibility pop
 
-/* Every function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in state.h:
+/* Every function is `error = hc_driver_begin(); if (!error) error = ...; return hc_driver_end(error);`, as in call.h:
  * they stand in the function itself. NotInitialized until cuInit or any call of the runtime. */
 #define hc_driver_begin()       (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin())
 #define hc_driver_begin_quiet() (hc_driver_refuses() ? cudaErrorInitializationError : hc_begin_quiet())
 /* True, and with the lock: nothing has started the host device. */
 bool hc_driver_refuses(void);
 CUresult hc_driver_end(cudaError_t error);
-/* A function's name as programs write it, without the suffix that cuda.h may give it; what is none of the driver's, as
- * it is. */
-const char *hc_driver_name(const char *function);
 
 #endif

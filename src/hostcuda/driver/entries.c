@@ -5,47 +5,14 @@
 
 typedef void (*entry_function)(void);
 
-/* Sorted by name, which cuda.h may give a suffix where it declares the function. `since` is the CUDA version
- * that brought the function in this form (cudaTypedefs.h). */
 static const struct entry {
     const char *name;
     unsigned since;
     entry_function function;
 } entries[] = {
-    {"cuDeviceGet", 2000, (entry_function)cuDeviceGet},
-    {"cuDeviceGetCount", 2000, (entry_function)cuDeviceGetCount},
-    {"cuDriverGetVersion", 2020, (entry_function)cuDriverGetVersion},
-    {"cuFuncGetName", 12030, (entry_function)cuFuncGetName},
-    {"cuFuncGetParamInfo", 12040, (entry_function)cuFuncGetParamInfo},
-    {"cuGetErrorName", 6000, (entry_function)cuGetErrorName},
-    {"cuGetErrorString", 6000, (entry_function)cuGetErrorString},
-    {"cuGetProcAddress", 12000, (entry_function)cuGetProcAddress},
-    {"cuGraphAddKernelNode", 12000, (entry_function)cuGraphAddKernelNode},
-    {"cuGraphExecKernelNodeSetParams", 12000, (entry_function)cuGraphExecKernelNodeSetParams},
-    {"cuGraphKernelNodeCopyAttributes", 11000, (entry_function)cuGraphKernelNodeCopyAttributes},
-    {"cuGraphKernelNodeGetParams", 12000, (entry_function)cuGraphKernelNodeGetParams},
-    {"cuGraphKernelNodeSetParams", 12000, (entry_function)cuGraphKernelNodeSetParams},
-    {"cuGraphNodeGetType", 10000, (entry_function)cuGraphNodeGetType},
-    {"cuInit", 2000, (entry_function)cuInit},
-    {"cuKernelGetFunction", 12000, (entry_function)cuKernelGetFunction},
-    {"cuKernelGetName", 12030, (entry_function)cuKernelGetName},
-    {"cuKernelGetParamInfo", 12040, (entry_function)cuKernelGetParamInfo},
-    {"cuLaunchKernel", 4000, (entry_function)cuLaunchKernel},
-    {"cuMemAddressFree", 10020, (entry_function)cuMemAddressFree},
-    {"cuMemAddressReserve", 10020, (entry_function)cuMemAddressReserve},
-    {"cuMemCreate", 10020, (entry_function)cuMemCreate},
-    {"cuMemGetAccess", 10020, (entry_function)cuMemGetAccess},
-    {"cuMemGetAddressRange", 3020, (entry_function)cuMemGetAddressRange},
-    {"cuMemGetAllocationGranularity", 10020, (entry_function)cuMemGetAllocationGranularity},
-    {"cuMemGetAllocationPropertiesFromHandle", 10020, (entry_function)cuMemGetAllocationPropertiesFromHandle},
-    {"cuMemMap", 10020, (entry_function)cuMemMap},
-    {"cuMemRelease", 10020, (entry_function)cuMemRelease},
-    {"cuMemRetainAllocationHandle", 11000, (entry_function)cuMemRetainAllocationHandle},
-    {"cuMemSetAccess", 10020, (entry_function)cuMemSetAccess},
-    {"cuMemUnmap", 10020, (entry_function)cuMemUnmap},
-    {"cuPointerGetAttribute", 4000, (entry_function)cuPointerGetAttribute},
-    {"cuPointerGetAttributes", 7000, (entry_function)cuPointerGetAttributes},
-    {"cuStreamGetCaptureInfo", 12030, (entry_function)cuStreamGetCaptureInfo},
+#define X(name, since) {#name, since, (entry_function)name},
+#include "hostcuda/core/driver_functions.def"
+#undef X
 };
 
 static const struct entry *find(const char *name)
@@ -54,19 +21,6 @@ static const struct entry *find(const char *name)
         if (strcmp(entries[i].name, name) == 0)
             return &entries[i];
     return NULL;
-}
-
-const char *hc_driver_name(const char *function)
-{
-    const char *suffix = strstr(function, "_v");
-    if (!suffix || (suffix[2] != '2' && suffix[2] != '3'))
-        return function;
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
-        size_t length = strlen(entries[i].name);
-        if (length == (size_t)(suffix - function) && !memcmp(entries[i].name, function, length))
-            return entries[i].name;
-    }
-    return function;
 }
 
 /* A name that is missing, or newer than the version, is no error: the address is NULL, and the status says why. */

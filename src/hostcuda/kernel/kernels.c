@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 256, SHARED_DEFAULT = 48 << 10, SHARED_STATIC_LIMIT = 48 << 10 };
+enum { BUCKETS = 256, SHARED_DEFAULT = 48 << 10 };
 
 static struct hc_kernel *table[BUCKETS];
 
@@ -17,7 +17,7 @@ static struct hc_kernel **bucket_of(const void *function)
     return &table[hash >> 56];
 }
 
-static struct hc_kernel *find(const void *function)
+struct hc_kernel *hc_kernel_registered(const void *function)
 {
     for (struct hc_kernel *kernel = *bucket_of(function); kernel; kernel = kernel->next)
         if (kernel->function == function)
@@ -46,13 +46,13 @@ struct hc_kernel *hc_kernel_of_kernel(const void *handle)
 
 struct hc_kernel *hc_kernel_find(const void *function)
 {
-    struct hc_kernel *kernel = find(function);
+    struct hc_kernel *kernel = hc_kernel_registered(function);
     return kernel ? kernel : hc_kernel_of_kernel(function);
 }
 
 static struct hc_kernel *add(const void *function, const struct hostcuda_kernel_type *type)
 {
-    struct hc_kernel *kernel = find(function);
+    struct hc_kernel *kernel = hc_kernel_registered(function);
     if (kernel)
         return kernel;
     kernel = calloc(1, sizeof *kernel);
@@ -161,67 +161,6 @@ cudaError_t hc_kernel_run(const struct hc_kernel *kernel, dim3 grid, dim3 block,
     return hc_grid_run(&run) ? cudaSuccess : cudaErrorLaunchFailure;
 }
 
-/* ---- API ----------------------------------------------------------------------------------------------------- */
-
-static cudaError_t set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
-{
-    if (!kernel)
-        return HC_NO_KERNEL;
-    switch (attribute) {
-    case cudaFuncAttributeMaxDynamicSharedMemorySize:
-        if (value < 0 || value > HC_SHARED_BYTES_MAX)
-            return cudaErrorInvalidValue;
-        kernel->shared_limit = value > SHARED_STATIC_LIMIT ? value : SHARED_STATIC_LIMIT;
-        return cudaSuccess;
-    case cudaFuncAttributePreferredSharedMemoryCarveout:
-        return value < -1 || value > 100 ? cudaErrorInvalidValue : cudaSuccess; /* a hint */
-    default: return cudaErrorInvalidValue;
-    }
-}
-
-cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = set_attribute(hc_kernel_find(func), attr, value);
-    return hc_end(error);
-}
-
-static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const struct hc_kernel *kernel)
-{
-    if (!attributes)
-        return cudaErrorInvalidValue;
-    if (!kernel)
-        return HC_NO_KERNEL;
-    memset(attributes, 0, sizeof *attributes);
-    attributes->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;
-    attributes->maxDynamicSharedSizeBytes = kernel->shared_limit;
-    attributes->ptxVersion = attributes->binaryVersion = 90;
-    attributes->preferredShmemCarveout = -1;
-    return cudaSuccess;
-}
-
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = get_attributes(attr, hc_kernel_find(func));
-    return hc_end(error);
-}
-
-cudaError_t cudaFuncGetName(const char **name, const void *func)
-{
-    cudaError_t error = hc_begin();
-    struct hc_kernel *kernel = hc_kernel_find(func);
-    if (!error && !name)
-        error = cudaErrorInvalidValue;
-    else if (!error && !kernel)
-        error = HC_NO_KERNEL;
-    else if (!error)
-        *name = hc_kernel_name(kernel);
-    return hc_end(error);
-}
-
 cudaError_t hc_kernel_parameter(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
 {
     if (!offset || index >= kernel->type->count)
@@ -230,37 +169,4 @@ cudaError_t hc_kernel_parameter(const struct hc_kernel *kernel, size_t index, si
     if (bytes)
         *bytes = kernel->type->sizes[index];
     return cudaSuccess;
-}
-
-cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
-{
-    cudaError_t error = hc_begin();
-    const struct hc_kernel *kernel = hc_kernel_find(func);
-    if (!error)
-        error = kernel ? hc_kernel_parameter(kernel, paramIndex, paramOffset, paramSize) : HC_NO_KERNEL;
-    return hc_end(error);
-}
-
-/* ---- handles of the driver ------------------------------------------------------------------------------------ */
-
-cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
-{
-    cudaError_t error = hc_begin();
-    struct hc_kernel *kernel = find(symbolPtr);
-    if (!error && (!functionPtr || !kernel))
-        error = functionPtr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
-    if (!error)
-        *functionPtr = (cudaFunction_t)(void *)&kernel->function_handle;
-    return hc_end(error);
-}
-
-cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
-{
-    cudaError_t error = hc_begin();
-    struct hc_kernel *kernel = find(entryFuncAddr);
-    if (!error && (!kernelPtr || !kernel))
-        error = kernelPtr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
-    if (!error)
-        *kernelPtr = (cudaKernel_t)(void *)kernel;
-    return hc_end(error);
 }

@@ -31,6 +31,8 @@ struct hc_kernel {
 
 /* The kernel that a program names by its function or, as CUDA lets it, by a CUkernel. NULL: it was never registered. */
 struct hc_kernel *hc_kernel_find(const void *function);
+/* By its function alone. */
+struct hc_kernel *hc_kernel_registered(const void *function);
 /* The kernel behind a handle of the driver; NULL: it is none. */
 struct hc_kernel *hc_kernel_of_function(const void *handle);
 struct hc_kernel *hc_kernel_of_kernel(const void *handle);

@@ -1,7 +1,8 @@
 #include "hostcuda/nccl/comm.h"
 
 #ifdef HC_HAVE_NCCL
-#include "hostcuda/fault/fault.h"
+#include "hostcuda/call/call.h"
+#include "hostcuda/call/fault.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +23,10 @@ ncclResult_t hc_nccl_begin(const char *call)
     cudaError_t error = hc_begin_unnamed();
     if (error)
         return hc_nccl_error(ncclUnhandledCudaError, "%s: %s", call, cudaGetErrorString(error));
-    ncclResult_t injected = hc_fault_watching ? (ncclResult_t)hc_fault_call(call) : ncclSuccess;
+    if (!hc_fault_watching)
+        return ncclSuccess;
+    struct hc_fault fault = hc_fault_call(call);
+    ncclResult_t injected = fault.any ? ncclUnhandledCudaError : (ncclResult_t)fault.code;
     return injected ? hc_nccl_error(injected, "%s fails as HOSTCUDA_FAIL asks", call) : ncclSuccess;
 }
 

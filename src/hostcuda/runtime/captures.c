@@ -1,4 +1,5 @@
 /* Stream capture: the calls. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/graph/edges.h"
 #include "hostcuda/stream/capture.h"
 

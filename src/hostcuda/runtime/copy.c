@@ -1,5 +1,6 @@
 #include "hostcuda/runtime/copy.h"
 
+#include "hostcuda/call/call.h"
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/blocks.h"
 #include "hostcuda/stream/capture.h"

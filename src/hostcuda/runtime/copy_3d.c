@@ -1,4 +1,5 @@
 /* cudaMemcpy3D. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/runtime/copy.h"
 
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)

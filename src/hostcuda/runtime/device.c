@@ -1,8 +1,8 @@
+#include "hostcuda/call/call.h"
 #include "hostcuda/kernel/block.h"
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/memory/capacity.h"
 #include "hostcuda/stream/queue.h"
-#include "hostcuda/core/state.h"
 
 #include <stdio.h>
 #include <string.h>

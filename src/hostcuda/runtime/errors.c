@@ -1,4 +1,4 @@
-#include "hostcuda/core/state.h"
+#include "hostcuda/call/call.h"
 
 /* clang-format off */
 const char *cudaGetErrorName(cudaError_t error)

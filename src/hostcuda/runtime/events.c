@@ -1,4 +1,5 @@
 /* Events: the calls. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/event.h"

@@ -1,4 +1,5 @@
 /* Executable graphs: instantiated, launched, destroyed. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/exec/exec.h"
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/submit.h"

@@ -1,4 +1,5 @@
 /* Executable graphs changed after they were made: the calls. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/exec/exec.h"
 #include "hostcuda/graph/copy.h"
 #include "hostcuda/op/params.h"

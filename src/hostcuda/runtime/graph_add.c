@@ -1,4 +1,5 @@
 /* Graphs made by hand: nodes and edges added and taken away. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/graph/copy.h"
 #include "hostcuda/graph/edges.h"
 #include "hostcuda/op/params.h"

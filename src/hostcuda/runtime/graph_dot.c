@@ -1,4 +1,5 @@
 /* cudaGraphDebugDotPrint: a graph as text for Graphviz. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/graph/graph.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* Allocation and free nodes, and cudaGraphAddNode, which adds any. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/graph/edges.h"
 #include "hostcuda/runtime/node_params.h"

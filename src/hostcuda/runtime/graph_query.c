@@ -1,5 +1,6 @@
 /* What a program may ask of a graph. Arrays follow CUDA's rule: NULL asks for the count; a larger array than needed is
  * filled with NULL behind. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/graph/graph.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Graphs made, copied and destroyed. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/graph/copy.h"
 #include "hostcuda/graph/graph.h"
 

@@ -1,4 +1,5 @@
 /* Memory of the program's own that it registers: pinned from then on. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/runtime/memory.h"
 #include "hostcuda/stream/capture.h"
 

@@ -1,6 +1,7 @@
 /* Memory that a program allocates and frees: at once, or in a stream's order. */
 #include "hostcuda/runtime/memory.h"
 
+#include "hostcuda/call/call.h"
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/capacity.h"
 #include "hostcuda/stream/capture.h"

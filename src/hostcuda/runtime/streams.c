@@ -1,4 +1,5 @@
 /* Streams: the calls. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/queue.h"

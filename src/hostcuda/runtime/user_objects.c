@@ -1,4 +1,5 @@
 /* User objects: the calls. */
+#include "hostcuda/call/call.h"
 #include "hostcuda/graph/graph.h"
 
 #include <limits.h>

@@ -1,0 +1,141 @@
+#include "hostcuda/call/call.h"
+
+#include "hostcuda/call/fault.h"
+#include "hostcuda/call/record.h"
+#include "hostcuda/call/settings.h"
+#include "hostcuda/core/schedule.h"
+#include "hostcuda/graph/user_object.h"
+#include "hostcuda/memory/blocks.h"
+#include "hostcuda/stream/queue.h"
+#include "hostcuda/stream/submit.h"
+
+#include <hostcuda/hostcuda.h>
+#include <pthread.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static cudaError_t start_error;
+
+static void end_thread(struct hc_thread *thread)
+{
+    hc_lock();
+    for (int i = 0; i < HC_DEVICES_MAX; i++)
+        if (thread->per_thread[i])
+            hc_stream_destroy(thread->per_thread[i]);
+    hc_unlock();
+}
+
+static void start(void)
+{
+    if (!hc_threads_start(end_thread) || !hc_settings_read()) {
+        start_error = cudaErrorInitializationError;
+        return;
+    }
+    for (int i = 0; i < hc_device_count(); i++) {
+        hc_device(i)->legacy = hc_stream_make(i, HC_STREAM_LEGACY, cudaStreamDefault, 0);
+        if (!hc_device(i)->legacy)
+            start_error = cudaErrorMemoryAllocation;
+    }
+}
+
+cudaError_t hc_begin_unnamed(void)
+{
+    pthread_once(&once, start);
+    struct hc_thread *thread = hc_thread();
+    hc_lock();
+    if (start_error)
+        return start_error;
+    return thread->in_host_function ? cudaErrorNotPermitted : cudaSuccess;
+}
+
+static cudaError_t begin(const char *name, bool quiet)
+{
+    cudaError_t error = hc_begin_unnamed();
+    cudaError_t injected = !error && hc_fault_watching ? (cudaError_t)hc_fault_call(name).code : cudaSuccess;
+    if (!error && !quiet)
+        error = hc_device(hc_thread()->device)->sticky;
+    return error ? error : injected;
+}
+
+cudaError_t hc_begin_as(const char *name)
+{
+    return begin(name, false);
+}
+
+cudaError_t hc_begin_quiet_as(const char *name)
+{
+    return begin(name, true);
+}
+
+cudaError_t hc_end(cudaError_t error)
+{
+    if (hc_schedule_seeded())
+        hc_run_early();
+    cudaUserObject_t due = hc_objects_take_due();
+    hc_unlock();
+    hc_objects_run_due(due);
+    if (error)
+        hc_thread()->last_error = error;
+    return error;
+}
+
+/* ---- for tests: in this file, since a program may declare them weak, which alone links no file of an archive --- */
+
+void hostcuda_seed(unsigned long long seed)
+{
+    (void)hc_begin_unnamed(); /* the environment's seed first, if nothing was called yet */
+    hc_schedule_seed(seed);
+    hc_unlock();
+}
+
+int hostcuda_fail(const char *faults)
+{
+    (void)hc_begin_unnamed(); /* the environment's first, if nothing was called yet */
+    bool ok = hc_fault_set(faults ? faults : "");
+    hc_unlock();
+    return ok ? 0 : -1;
+}
+
+size_t hostcuda_faults(void)
+{
+    hc_lock();
+    size_t count = hc_fault_count();
+    hc_unlock();
+    return count;
+}
+
+void hostcuda_record(int on)
+{
+    (void)hc_begin_unnamed();
+    hc_fault_record(on != 0);
+    hc_unlock();
+}
+
+const char *hostcuda_call(size_t index)
+{
+    hc_lock();
+    const char *name = hc_record_name(index);
+    hc_unlock();
+    return name;
+}
+
+size_t hostcuda_calls(const char *name)
+{
+    hc_lock();
+    size_t count = hc_record_count(name);
+    hc_unlock();
+    return count;
+}
+
+struct hostcuda_live hostcuda_count_live(void)
+{
+    hc_lock();
+    struct hostcuda_live live = {
+        .blocks = hc_block_count(),
+        .streams = hc_handle_count(HC_STREAM),
+        .events = hc_handle_count(HC_EVENT),
+        .graphs = hc_handle_count(HC_GRAPH),
+        .execs = hc_handle_count(HC_EXEC),
+    };
+    hc_unlock();
+    return live;
+}

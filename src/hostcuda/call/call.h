@@ -1,0 +1,19 @@
+/* How every call begins and ends. */
+#ifndef HOSTCUDA_CALL_H
+#define HOSTCUDA_CALL_H
+
+#include "hostcuda/core/state.h"
+
+/* Every function of the API is `error = hc_begin(); if (!error) error = ...; return hc_end(error);`. hc_begin takes the
+ * lock, whatever it returns; hc_end releases it and keeps an error as the thread's last one. They stand in the function
+ * itself, whose name is what HOSTCUDA_FAIL knows; a function that begins for several uses hc_begin_as. */
+#define hc_begin() hc_begin_as(__func__)
+cudaError_t hc_begin_as(const char *name);
+cudaError_t hc_end(cudaError_t error);
+/* As hc_begin, without the errors of what ran before: for calls that still work then. */
+#define hc_begin_quiet() hc_begin_quiet_as(__func__)
+cudaError_t hc_begin_quiet_as(const char *name);
+/* The same for what is no call of the program's to CUDA, or cannot fail. */
+cudaError_t hc_begin_unnamed(void);
+
+#endif

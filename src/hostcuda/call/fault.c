@@ -1,0 +1,130 @@
+#include "hostcuda/call/fault.h"
+
+#include "hostcuda/call/fault_rule.h"
+#include "hostcuda/call/record.h"
+#include "hostcuda/core/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { RULES_MAX = 64 };
+
+bool hc_fault_watching;
+static struct hc_fault_rule rules[RULES_MAX];
+static size_t rule_count;
+static bool from_environment;
+
+static void watch(void)
+{
+    hc_fault_watching = hc_recording() || rule_count;
+}
+
+static void complain(const char *text, const char *part, size_t length, const char *wrong)
+{
+    fprintf(stderr,
+            "hostcuda: the faults \"%s\": in \"%.*s\" %s; write NAME@N=CODE, for the N-th call of NAME (*: of any) to "
+            "fail, or NAME@N~CODE, for the device to fail at the next wait after it; several with commas between; for "
+            "example HOSTCUDA_FAIL=cudaGraphInstantiate@2=cudaErrorMemoryAllocation\n",
+            text, (int)length, part, wrong);
+}
+
+/* All or nothing. */
+static bool set_rules(const char *text)
+{
+    const char *part = text;
+    rule_count = 0;
+    watch();
+    for (size_t count = 0; *text; count++) {
+        size_t length = strcspn(part, ",");
+        const char *wrong =
+            count < RULES_MAX ? hc_fault_rule_read(&rules[count], part, part + length) : "begins the 65th fault";
+        if (wrong) {
+            complain(text, part, length, wrong);
+            return false;
+        }
+        if (!part[length]) {
+            rule_count = count + 1;
+            break;
+        }
+        part += length + 1;
+    }
+    watch();
+    return true;
+}
+
+bool hc_fault_read(const char *text)
+{
+    from_environment = text && *text;
+    return !from_environment || set_rules(text);
+}
+
+bool hc_fault_set(const char *text)
+{
+    from_environment = false;
+    return set_rules(text);
+}
+
+size_t hc_fault_count(void)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rule_count; i++)
+        count += rules[i].seen >= rules[i].nth;
+    return count;
+}
+
+void hc_fault_record(bool on)
+{
+    hc_record_switch(on);
+    watch();
+}
+
+/* A driver's function as programs write it, without the suffix that cuda.h may give it; any other name as it is. */
+static const char *plain_name(const char *function)
+{
+    static const char *const names[] = {
+#define X(name, since) #name,
+#include "hostcuda/core/driver_functions.def"
+#undef X
+    };
+    const char *suffix = strstr(function, "_v");
+    if (!suffix || (suffix[2] != '2' && suffix[2] != '3'))
+        return function;
+    size_t length = (size_t)(suffix - function);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == length && !memcmp(names[i], function, length))
+            return names[i];
+    return function;
+}
+
+struct hc_fault hc_fault_call(const char *function)
+{
+    struct hc_fault fault = {0, false};
+    const char *name = plain_name(function);
+    if (hc_recording())
+        hc_record_add(name);
+    for (size_t i = 0; i < rule_count; i++) {
+        struct hc_fault_rule *rule = &rules[i];
+        bool any = *rule->name == '*';
+        if ((!any && strcmp(rule->name, name) != 0) || ++rule->seen != rule->nth)
+            continue;
+        if (rule->later)
+            hc_device(hc_thread()->device)->coming = (cudaError_t)rule->code;
+        else
+            fault = (struct hc_fault){rule->code, any};
+    }
+    watch();
+    return fault;
+}
+
+/* A fault that never happened is a test that tested nothing. */
+__attribute__((destructor(101))) static void stop(void)
+{
+    if (!from_environment)
+        return;
+    hc_lock(); /* other threads may go on */
+    for (size_t i = 0; i < rule_count; i++)
+        if (rules[i].seen < rules[i].nth)
+            fprintf(stderr, "hostcuda: HOSTCUDA_FAIL: %s@%llu did not happen: there were %llu such calls\n",
+                    rules[i].name, (unsigned long long)rules[i].nth, (unsigned long long)rules[i].seen);
+    hc_unlock();
+}

@@ -1,0 +1,154 @@
+#include "hostcuda/call/fault_rule.h"
+
+#include "hostcuda/core/number.h"
+
+#include <cublas_api.h>
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNT_MAX = 1 << 30, CODE_MAX = 9999 };
+
+struct code {
+    const char *name;
+    int value;
+};
+
+/* The runtime's and the driver's names, whose numbers agree. */
+static const struct code cuda_codes[] = {
+#define X(code, text) {#code, code},
+#include "hostcuda/core/errors.def"
+#undef X
+#define X(code) {#code, code},
+#include "hostcuda/core/driver_errors.def"
+#undef X
+};
+
+static const struct code cublas_codes[] = {
+#define X(code, text) {#code, code},
+#include "hostcuda/core/cublas_statuses.def"
+#undef X
+};
+/* nccl.h may be missing. */
+static const struct code nccl_codes[] = {
+    {"ncclSuccess", 0},         {"ncclUnhandledCudaError", 1}, {"ncclSystemError", 2}, {"ncclInternalError", 3},
+    {"ncclInvalidArgument", 4}, {"ncclInvalidUsage", 5},       {"ncclRemoteError", 6}, {"ncclInProgress", 7},
+};
+
+static bool find(const struct code *codes, size_t count, const char *name, int *code)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(codes[i].name, name) != 0)
+            continue;
+        *code = codes[i].value;
+        return true;
+    }
+    return false;
+}
+
+static bool find_cuda(const char *name, int *code)
+{
+    return find(cuda_codes, sizeof cuda_codes / sizeof *cuda_codes, name, code);
+}
+
+static bool find_nccl(const char *name, int *code)
+{
+    return find(nccl_codes, sizeof nccl_codes / sizeof *nccl_codes, name, code);
+}
+
+static bool find_cublas(const char *name, int *code)
+{
+    return find(cublas_codes, sizeof cublas_codes / sizeof *cublas_codes, name, code);
+}
+
+static bool is_cublas(const char *name)
+{
+    return strncmp(name, "cublas", 6) == 0;
+}
+
+static bool is_nccl(const char *name)
+{
+    return strncmp(name, "nccl", 4) == 0;
+}
+
+/* They report errors or a version, look up a function or open a group, and cannot fail here. */
+static bool never_fails(const char *name)
+{
+    static const char *const names[] = {
+        "cudaGetLastError",      "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString", "cublasGetStatusName",
+        "cublasGetStatusString", "cuGetErrorName",      "cuGetErrorString", "cuGetProcAddress",   "cuDriverGetVersion",
+        "ncclGetErrorString",    "ncclGetLastError",    "ncclGetVersion",   "ncclGroupStart"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+/* The names of the functions behind CUDA's templates and macros. */
+static void use_linked_name(char name[HC_FAULT_NAME_BYTES])
+{
+    size_t length = strlen(name);
+    if (!strcmp(name, "cudaLaunchKernelEx"))
+        snprintf(name, HC_FAULT_NAME_BYTES, "cudaLaunchKernelExC");
+    else if (!strcmp(name, "ncclCommInitRankConfig"))
+        snprintf(name, HC_FAULT_NAME_BYTES, "ncclCommInitRank");
+    else if (!strcmp(name, "ncclBcast"))
+        snprintf(name, HC_FAULT_NAME_BYTES, "ncclBroadcast");
+    else if (length > 3 && !strcmp(name + length - 3, "_v2"))
+        name[length - 3] = 0;
+}
+
+static bool copy_part(char *to, size_t bytes, const char *from, size_t length)
+{
+    if (!length || length >= bytes)
+        return false;
+    memcpy(to, from, length);
+    to[length] = 0;
+    return strspn(to, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == length;
+}
+
+static const char *read_name(struct hc_fault_rule *rule, const char *text, size_t length)
+{
+    if (length == 1 && *text == '*') {
+        rule->name[0] = '*'; /* the rest is zero */
+        return NULL;
+    }
+    if (!copy_part(rule->name, sizeof rule->name, text, length) ||
+        (strncmp(rule->name, "cu", 2) != 0 && !is_nccl(rule->name)))
+        return "before @ stands no function of CUDA, cuBLAS or NCCL, nor *";
+    use_linked_name(rule->name);
+    return never_fails(rule->name) ? "that function never fails and is not counted" : NULL;
+}
+
+static const char *read_code(struct hc_fault_rule *rule, const char *text, const char *end)
+{
+    char name[HC_FAULT_NAME_BYTES];
+    uint64_t number = 0;
+    bool cublas = is_cublas(rule->name) && !rule->later, nccl = is_nccl(rule->name) && !rule->later;
+    bool (*find_code)(const char *, int *) = cublas ? find_cublas : nccl ? find_nccl : find_cuda;
+    if (hc_number_read(text, end, CODE_MAX, &number))
+        rule->code = (int)number;
+    else if (!copy_part(name, sizeof name, text, (size_t)(end - text)) || !find_code(name, &rule->code))
+        return cublas ? "the code is no cublasStatus_t"
+               : nccl ? "the code is no ncclResult_t"
+                      : "the code is no cudaError_t, nor a CUresult";
+    return rule->code ? NULL : "the code is success";
+}
+
+const char *hc_fault_rule_read(struct hc_fault_rule *rule, const char *text, const char *end)
+{
+    size_t length = (size_t)(end - text);
+    const char *at = memchr(text, '@', length);
+    const char *sign = at ? at + strcspn(at, "=~,") : end;
+    *rule = (struct hc_fault_rule){.nth = 0};
+    if (!at || sign >= end)
+        return at ? "there is no = or ~ with a code" : "there is no @ with a number";
+    rule->later = *sign == '~';
+    const char *wrong = read_name(rule, text, (size_t)(at - text));
+    if (wrong)
+        return wrong;
+    if (!hc_number_read(at + 1, sign, COUNT_MAX, &rule->nth) || !rule->nth)
+        return "after @ stands no number from 1";
+    return read_code(rule, sign + 1, end);
+}
