@@ -62,6 +62,8 @@ int hc_comm_gone(const struct ncclComm *comm, uint64_t on, const char **why);
 
 /* Keeps a sentence for ncclGetLastError and gives the code. */
 ncclResult_t hc_nccl_error(ncclResult_t code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* That sentence. */
+const char *hc_nccl_last_error(void);
 /* The beginning of a call: takes the lock, whatever it returns. */
 ncclResult_t hc_nccl_begin(const char *call);
 

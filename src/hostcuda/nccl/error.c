@@ -18,6 +18,11 @@ ncclResult_t hc_nccl_error(ncclResult_t code, const char *format, ...)
     return code;
 }
 
+const char *hc_nccl_last_error(void)
+{
+    return last_error;
+}
+
 ncclResult_t hc_nccl_begin(const char *call)
 {
     cudaError_t error = hc_begin_unnamed();
@@ -28,16 +33,6 @@ ncclResult_t hc_nccl_begin(const char *call)
     struct hc_fault fault = hc_fault_call(call);
     ncclResult_t injected = fault.any ? ncclUnhandledCudaError : (ncclResult_t)fault.code;
     return injected ? hc_nccl_error(injected, "%s fails as HOSTCUDA_FAIL asks", call) : ncclSuccess;
-}
-
-/* A failed communicator's sentence, else this thread's last one. */
-const char *ncclGetLastError(ncclComm_t comm)
-{
-    hc_begin_unnamed();
-    if (hc_comm_is(comm) && hc_comm_failed(comm))
-        hc_nccl_error(ncclSuccess, "%s", hc_arena_failure_text(comm->arena));
-    hc_unlock();
-    return last_error;
 }
 
 const char *ncclGetErrorString(ncclResult_t result)
