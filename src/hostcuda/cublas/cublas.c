@@ -1,13 +1,12 @@
 #include "hostcuda/cublas/cublas.h"
 
-#include "hostcuda/stream/capture.h"
 #include "hostcuda/call/call.h"
 #include "hostcuda/call/fault.h"
 #include "hostcuda/op/ops.h"
+#include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/submit.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAGIC = 0x68636273 };
 

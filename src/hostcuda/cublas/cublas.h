@@ -2,8 +2,8 @@
 #ifndef HOSTCUDA_CUBLAS_H
 #define HOSTCUDA_CUBLAS_H
 
-#include "hostcuda/cublas/gemm.h"
 #include "hostcuda/core/state.h"
+#include "hostcuda/cublas/gemm.h"
 
 #pragma GCC visibility push(default)
 #include <cublas_v2.h>

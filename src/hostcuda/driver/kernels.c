@@ -1,12 +1,12 @@
 /* The driver's view of kernels and of the nodes that launch them. */
 #include "hostcuda/driver/driver.h"
-#include "hostcuda/op/params.h"
-#include "hostcuda/graph/edges.h"
-#include "hostcuda/stream/submit.h"
 #include "hostcuda/exec/exec.h"
+#include "hostcuda/graph/edges.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/kernel/kernels.h"
 #include "hostcuda/op/ops.h"
+#include "hostcuda/op/params.h"
+#include "hostcuda/stream/submit.h"
 
 /* ---- functions and kernels ------------------------------------------------------------------------------------- */
 

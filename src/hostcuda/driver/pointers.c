@@ -1,7 +1,7 @@
 /* What the driver says of a pointer. */
 #include "hostcuda/driver/driver.h"
-#include "hostcuda/memory/blocks.h"
 #include "hostcuda/driver/virtual.h"
+#include "hostcuda/memory/blocks.h"
 
 #include <string.h>
 

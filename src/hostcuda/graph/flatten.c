@@ -1,6 +1,6 @@
 /* Graphs without children: what an executable graph is made from. */
-#include "hostcuda/graph/graph.h"
 #include "hostcuda/core/state.h"
+#include "hostcuda/graph/graph.h"
 
 static bool add_children(cudaGraph_t flat, size_t first, size_t count);
 

@@ -2,10 +2,10 @@
 #ifndef HOSTCUDA_GRAPH_H
 #define HOSTCUDA_GRAPH_H
 
-#include "hostcuda/graph/nodes.h"
-#include "hostcuda/op/ops.h"
 #include "hostcuda/core/state.h"
+#include "hostcuda/graph/nodes.h"
 #include "hostcuda/graph/user_object.h"
+#include "hostcuda/op/ops.h"
 
 struct CUgraphNode_st {
     cudaGraph_t graph;

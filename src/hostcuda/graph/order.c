@@ -1,5 +1,7 @@
 #include "hostcuda/graph/order.h"
 
+#include "hostcuda/graph/graph.h"
+
 #include <stdlib.h>
 
 static size_t count_edges(const struct CUgraph_st *graph)

@@ -2,7 +2,7 @@
 #ifndef HOSTCUDA_ORDER_H
 #define HOSTCUDA_ORDER_H
 
-#include "hostcuda/graph/graph.h"
+#include "hostcuda/core/state.h"
 
 struct hc_order {
     unsigned references;

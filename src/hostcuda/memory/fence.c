@@ -6,11 +6,9 @@
 #include "hostcuda/memory/modes.h"
 #include "hostcuda/memory/regions.h"
 
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static struct sigaction programs; /* the program's own handler */

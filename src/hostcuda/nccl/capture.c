@@ -1,10 +1,10 @@
 /* What a communicator leaves in a capture, as NCCL does (measured with 2.28): before its first kernel a wait for what
  * its earlier graphs did, and after each kernel a record, which the stream does not follow, but the next kernel. The
  * last record is a leaf of the graph that nothing joins. */
-#include "hostcuda/stream/capture.h"
-#include "hostcuda/stream/event.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/nccl/work.h"
+#include "hostcuda/stream/capture.h"
+#include "hostcuda/stream/event.h"
 #include "hostcuda/stream/submit.h"
 
 #ifdef HC_HAVE_NCCL

@@ -2,8 +2,8 @@
 #ifndef HOSTCUDA_NCCL_COMM_H
 #define HOSTCUDA_NCCL_COMM_H
 
-#include "hostcuda/nccl/arena.h"
 #include "hostcuda/core/state.h"
+#include "hostcuda/nccl/arena.h"
 
 #if __has_include(<nccl.h>)
 #define HC_HAVE_NCCL 1

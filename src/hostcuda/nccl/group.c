@@ -2,7 +2,6 @@
 
 #ifdef HC_HAVE_NCCL
 #include "hostcuda/core/grow.h"
-#include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/stream/submit.h"
 

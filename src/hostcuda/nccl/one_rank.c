@@ -1,11 +1,11 @@
 /* Collectives of one rank. NCCL makes each a plain copy, and nothing where it is in place, but for the mean of floats:
  * a kernel, in place too (measured with 2.28, and in its onerank.cu). */
 #include "hostcuda/graph/graph.h"
-#include "hostcuda/op/params.h"
 #include "hostcuda/kernel/kernels.h"
 #include "hostcuda/nccl/reduce.h"
 #include "hostcuda/nccl/work.h"
 #include "hostcuda/op/ops.h"
+#include "hostcuda/op/params.h"
 #include "hostcuda/stream/submit.h"
 
 #ifdef HC_HAVE_NCCL

@@ -1,7 +1,7 @@
 /* Batches as kernels. What cannot go on waits in its stream's queue, so that one thread can serve several ranks. */
-#include "hostcuda/stream/queue.h"
 #include "hostcuda/nccl/work.h"
 #include "hostcuda/op/ops.h"
+#include "hostcuda/stream/queue.h"
 #include "hostcuda/stream/stream.h"
 
 #ifdef HC_HAVE_NCCL

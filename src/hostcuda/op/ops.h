@@ -3,10 +3,10 @@
 #ifndef HOSTCUDA_OPS_H
 #define HOSTCUDA_OPS_H
 
+#include "hostcuda/core/state.h"
 #include "hostcuda/kernel/kernels.h"
 #include "hostcuda/memory/blocks.h"
 #include "hostcuda/memory/copy.h"
-#include "hostcuda/core/state.h"
 
 enum hc_op_kind {
     HC_OP_KERNEL,

@@ -3,11 +3,8 @@
 #include "hostcuda/call/call.h"
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/blocks.h"
-#include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/stream/submit.h"
-
-/* ---- issuing ------------------------------------------------------------------------------------------------- */
 
 static bool pageable(const void *address)
 {

@@ -1,7 +1,7 @@
 #include "hostcuda/call/call.h"
 #include "hostcuda/kernel/block.h"
-#include "hostcuda/stream/capture.h"
 #include "hostcuda/memory/capacity.h"
+#include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/queue.h"
 
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* Executable graphs changed after they were made: the calls. */
 #include "hostcuda/call/call.h"
 #include "hostcuda/exec/exec.h"
-#include "hostcuda/graph/copy.h"
 #include "hostcuda/op/params.h"
 #include "hostcuda/runtime/node_params.h"
 #include "hostcuda/stream/event.h"

@@ -1,9 +1,9 @@
 /* Allocation and free nodes, and cudaGraphAddNode, which adds any. */
 #include "hostcuda/call/call.h"
-#include "hostcuda/graph/graph.h"
 #include "hostcuda/graph/edges.h"
-#include "hostcuda/runtime/node_params.h"
+#include "hostcuda/graph/graph.h"
 #include "hostcuda/memory/backing.h"
+#include "hostcuda/runtime/node_params.h"
 
 static bool freed_in(const struct CUgraph_st *graph, const struct hc_block *block)
 {

@@ -1,7 +1,7 @@
 /* The parameters of a graph's nodes, asked for and set. Operations never change: a node gets another. */
 #include "hostcuda/call/call.h"
-#include "hostcuda/memory/copy.h"
 #include "hostcuda/graph/graph.h"
+#include "hostcuda/memory/copy.h"
 #include "hostcuda/op/params.h"
 #include "hostcuda/runtime/node_params.h"
 #include "hostcuda/stream/event.h"

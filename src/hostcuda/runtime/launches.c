@@ -1,7 +1,7 @@
 /* Launches of kernels and host functions. */
 #include "hostcuda/call/call.h"
-#include "hostcuda/stream/capture.h"
 #include "hostcuda/op/ops.h"
+#include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/submit.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #include "hostcuda/call/call.h"
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/capacity.h"
-#include "hostcuda/stream/capture.h"
 #include "hostcuda/op/ops.h"
+#include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/stream/submit.h"
 

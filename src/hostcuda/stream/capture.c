@@ -1,4 +1,5 @@
 #include "hostcuda/stream/capture.h"
+
 #include "hostcuda/graph/edges.h"
 
 #include "hostcuda/graph/graph.h"

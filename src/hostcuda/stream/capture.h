@@ -2,9 +2,9 @@
 #ifndef HOSTCUDA_CAPTURE_H
 #define HOSTCUDA_CAPTURE_H
 
+#include "hostcuda/core/state.h"
 #include "hostcuda/graph/nodes.h"
 #include "hostcuda/op/ops.h"
-#include "hostcuda/core/state.h"
 
 struct hc_capture {
     struct hc_capture *next; /* all live captures, invalidated ones included */

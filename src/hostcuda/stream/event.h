@@ -2,9 +2,9 @@
 #ifndef HOSTCUDA_EVENT_H
 #define HOSTCUDA_EVENT_H
 
+#include "hostcuda/core/state.h"
 #include "hostcuda/graph/nodes.h"
 #include "hostcuda/op/ops.h"
-#include "hostcuda/core/state.h"
 
 struct hc_token;
 

@@ -1,7 +1,7 @@
 #include "hostcuda/stream/queue.h"
 
-#include "hostcuda/graph/order.h"
 #include "hostcuda/core/schedule.h"
+#include "hostcuda/graph/order.h"
 #include "hostcuda/stream/stream.h"
 
 #include <sched.h>

@@ -2,10 +2,10 @@
 #ifndef HOSTCUDA_QUEUE_H
 #define HOSTCUDA_QUEUE_H
 
+#include "hostcuda/core/state.h"
 #include "hostcuda/graph/program.h"
 #include "hostcuda/stream/stream.h"
 #include "hostcuda/stream/token.h"
-#include "hostcuda/core/state.h"
 
 enum hc_item_kind { HC_ITEM_OP, HC_ITEM_RECORD, HC_ITEM_WAIT, HC_ITEM_GRAPH };
 

@@ -2,8 +2,8 @@
 #ifndef HOSTCUDA_STREAM_H
 #define HOSTCUDA_STREAM_H
 
-#include "hostcuda/graph/nodes.h"
 #include "hostcuda/core/state.h"
+#include "hostcuda/graph/nodes.h"
 
 enum hc_stream_kind { HC_STREAM_CREATED, HC_STREAM_LEGACY, HC_STREAM_PER_THREAD };
 
