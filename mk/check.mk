@@ -12,8 +12,18 @@ ORDERED := test_writeback test_workers test_memory_nodes test_hostcuda_driver te
            test_threads test_cublas test_graphs test_nccl test_nccl_graphs test_nccl_failures test_step_nccl test_ranks test_ranks_runner test_ranks_tools
 ORDERED += test_runner test_llama_runner test_pool test_pool_capture test_pool_order test_events test_event_errors test_hooks test_lifetimes \
            test_capture_threads test_runner_misuse test_runner_use test_pool_forks test_wrap test_check test_races test_leaks test_shadow test_shadow_replay test_bisect test_trace test_comm
-# A name without a test would be seeds that nobody runs.
-$(if $(filter-out $(notdir $(UNIT) $(CONFORMANCE)),$(ORDERED)),$(error mk/check.mk: ORDERED names no test: $(filter-out $(notdir $(UNIT) $(CONFORMANCE)),$(ORDERED))))
+# Programs that run while no other does:
+#   test_build.sh asks make whether anything is left to do, and compiles build/find_gpu anew, which others run.
+ALONE := test_build.sh
+# What takes longest begins first, so that the end is not one program on one core; what waits is beside what computes.
+LONGEST := test_comm_faults test_llama_faults.sh test_ranks.sh test_install.sh test_comm_join test_fault_sweep test_nccl_failures test_llama_bisect \
+           test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh
+longest_first = $(foreach name,$(LONGEST),$(filter %/$(name),$(1))) $(filter-out $(addprefix %/,$(LONGEST)),$(1))
+# A name without a test would be one that does nothing.
+unknown = $(filter-out planted.sh $(notdir $(UNIT) $(CONFORMANCE) $(RANDOM) $(CLI_TESTS) $(RANDOM_PLANTED)),$($(1)))
+$(foreach list,ORDERED ALONE LONGEST,$(if $(call unknown,$(list)),$(error mk/check.mk: $(list) names no test: $(call unknown,$(list)))))
+# Programs that share a GPU would disturb each other in memory and time.
+run = tests/run $(if $(filter cuda,$(DEVICE)),--jobs 1)
 SEEDS := 10
 seeds = $(if $(filter host,$(DEVICE)),--seeds $(SEEDS) --seeded '$(ORDERED)')
 
@@ -24,12 +34,13 @@ plant = PLANTED_TEST='$(OUT)/tests/conformance/test_capture_rules' PLANTED_COMPI
 planted: $(OUT)/tests/conformance/test_capture_rules
 	$(if $(PLANTED),@$(plant) $(PLANTED),@echo "make planted is about the host device: DEVICE=host" >&2; exit 1)
 
-# The installed tree and the command are what tests/cli tests.
+# The installed tree, the command and the benchmarks are what tests/cli tests; built here, nothing is left to build while others run.
 test: run-tests
-run-tests: tests all
+run-tests: tests all $(if $(VARIANT),,benches soaks)
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
-	  tests/run --results $(OUT)/test-results.tsv $(seeds) $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM) $(if $(VARIANT),,$(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED))
+	  $(run) --results $(OUT)/test-results.tsv --alone '$(ALONE)' $(seeds) $(RUN_FLAGS) \
+	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(if $(VARIANT),,$(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED)))
 
 # What takes long: many replays, many seeds, all under hostile memory, and the planted defects. A seed of the
 # fault sweep is some ten thousand failing calls: of it, fewer.
@@ -39,11 +50,11 @@ SWEEP_SEEDS := 10
 soak: tests soaks $(if $(PLANTED),planted)
 	@for program in $(SOAK); do $$program || exit 1; done
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) $(OUT)/tests/soak/soak_ranks)
-	$(if $(filter host,$(DEVICE)),@$(HOSTILE) tests/run --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM))
+	$(if $(filter host,$(DEVICE)),@$(HOSTILE) $(run) --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM))
 	@$(OUT)/tests/random/test_random --programs 20000
 	@$(OUT)/tests/random/test_bugs --programs 4000
-	@tests/run --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
-	$(if $(filter host,$(DEVICE)),@tests/run --results $(OUT)/sweep-results.tsv --seeds $(SWEEP_SEEDS) --seeded test_fault_sweep $(filter %/test_fault_sweep,$(UNIT)))
+	@$(run) --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
+	$(if $(filter host,$(DEVICE)),@$(run) --results $(OUT)/sweep-results.tsv --seeds $(SWEEP_SEEDS) --seeded test_fault_sweep $(filter %/test_fault_sweep,$(UNIT)))
 
 model:
 	@tools/fetch-model $(MODEL_FILE)
@@ -76,7 +87,7 @@ valgrind: UNIT := $(filter-out %/test_hostcuda_memory %/test_hostcuda_poison %/t
 valgrind: $(UNIT)
 	@command -v valgrind >/dev/null || { echo "valgrind is missing. Type: apt-get install -y valgrind" >&2; exit 1; }
 	@BREAKGRAPH_TEST_SMALL=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
-	  tests/run --results $(OUT)/valgrind-results.tsv --timeout 1200 --under '$(VALGRIND)' $(UNIT)
+	  $(run) --results $(OUT)/valgrind-results.tsv --timeout 1200 --under '$(VALGRIND)' $(UNIT)
 
 format:
 	@command -v clang-format >/dev/null || { echo "clang-format is missing. Type: apt-get install -y clang-format" >&2; exit 1; }
