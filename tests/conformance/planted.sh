@@ -22,11 +22,11 @@ substitute()
     [ "$rest" != "$text" ] && [ "${rest#*"$2"}" = "$rest" ] && printf '%s\n' "${text%%"$2"*}$3$rest" >"$work/$(basename "$1")"
 }
 
-# The copy's object comes before the library: the library's own member is then not linked.
+# The copy's object comes before the library: the library's own member is then not linked. What runs once is not optimised.
 build()     # file
 {
     # shellcheck disable=SC2086
-    $PLANTED_COMPILE -w -c "$work/$1" -o "$work/planted.o" >"$work/log" 2>&1 &&
+    $PLANTED_COMPILE -w -O0 -g0 -c "$work/$1" -o "$work/planted.o" >"$work/log" 2>&1 &&
         $PLANTED_LINK -o "$work/test" "$PLANTED_TEST.o" "$work/planted.o" $PLANTED_LIBS >>"$work/log" 2>&1
 }
 
