@@ -98,7 +98,7 @@ DEFINES += $(if $(NCCL_HEADER),-DBG_NCCL)
 endif
 
 # ---- files -----------------------------------------------------------------------------------------------
-# Rooms: all that lies in a folder, however deep. docs/architecture.md says what each room is for.
+# Rooms: all that lies in a folder, however deep. tests/layers/rooms has their order.
 find = $(sort $(foreach type,$(2),$(shell find $(1) -name '*.$(type)')))
 objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
 LIB_ROOMS := src/base src/op src/memory src/capture src/runner debug kernels/library
@@ -126,6 +126,7 @@ RANKS_BENCH := $(if $(RANKS_OBJ),$(OUT)/tests/bench/bench_ranks)
 SOAK := $(patsubst %.c,$(OUT)/%,$(filter tests/soak/soak_%,$(call find,tests/soak,c)))
 CLI_TESTS := $(filter tests/cli/test_%,$(call find,tests/cli,sh))
 RANDOM_PLANTED := $(filter tests/random/test_%,$(call find,tests/random,sh))
+LAYERS := $(call find,tests/layers,sh)
 # The recorder stands for a profiler.
 CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph

@@ -40,7 +40,7 @@ run-tests: tests all $(if $(VARIANT),,benches soaks)
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
 	  $(run) --results $(OUT)/test-results.tsv --alone '$(ALONE)' $(seeds) $(RUN_FLAGS) \
-	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(if $(VARIANT),,$(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED)))
+	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(if $(VARIANT),,$(LAYERS) $(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED)))
 
 # What takes long: many replays, many seeds, all under hostile memory, and the planted defects. A seed of the
 # fault sweep is some ten thousand failing calls: of it, fewer.
@@ -89,12 +89,13 @@ valgrind: $(UNIT)
 	@BREAKGRAPH_TEST_SMALL=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell \
 	  $(run) --results $(OUT)/valgrind-results.tsv --timeout 1200 --under '$(VALGRIND)' $(UNIT)
 
+need_clang_format = @command -v clang-format >/dev/null || { echo "clang-format is missing. Type: apt-get install -y clang-format" >&2; exit 1; }
 format:
-	@command -v clang-format >/dev/null || { echo "clang-format is missing. Type: apt-get install -y clang-format" >&2; exit 1; }
-	@clang-format -i $(ALL_SOURCES)
+	$(need_clang_format)
+	@clang-format -i $(or $(ALL_SOURCES),$(error no sources to format))
 format-check:
-	@command -v clang-format >/dev/null || { echo "clang-format is missing. Type: apt-get install -y clang-format" >&2; exit 1; }
-	@clang-format --dry-run -Werror $(ALL_SOURCES)
+	$(need_clang_format)
+	@clang-format --dry-run -Werror $(or $(ALL_SOURCES),$(error no sources to look at))
 
 lint: format-check tidy
 tidy: $(OUT)/debug/report/page_lines.inc
