@@ -2,7 +2,7 @@
  *
  *   BG_DYNAMIC_SHARED(float, rows);      inside a kernel: `float *rows`, the launch's dynamic shared memory
  *
- * Everything else is plain CUDA C++: nvcc compiles it for a GPU, and g++ with src/hostcuda/kernel_shim.h for the host
+ * Everything else is plain CUDA C++: nvcc compiles it for a GPU, and g++ with hostcuda/kernel_shim.h for the host
  * device. What differs there: blocks run one after the other, so that a block must not wait for another one. */
 #ifndef BG_KERNELS_DEVICE_H
 #define BG_KERNELS_DEVICE_H
