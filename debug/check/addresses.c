@@ -13,6 +13,7 @@ static const char advice[] = "keep the memory where it is as long as the graph i
 /* The allocation nodes of a graph own their memory, which the driver may count as allocated only after a launch. */
 static bg_status mark_own(bg_graph *graph, cudaGraphNode_t node)
 {
+    const bg__noted *noted = bg__graph_noted(graph);
     struct cudaMemAllocNodeParams params;
     enum cudaGraphNodeType type;
     bg_status status = BG_OK;
@@ -21,8 +22,8 @@ static bg_status mark_own(bg_graph *graph, cudaGraphNode_t node)
     if (type != cudaGraphNodeTypeMemAlloc)
         goto done;
     BG__TRY_CUDA(cudaGraphMemAllocNodeGetParams(node, &params));
-    for (int i = 0; i < bg__graph_noted(graph)->owner_count; i++) {
-        bg__noted_owner *owner = &bg__graph_noted(graph)->owners[i];
+    for (int i = 0; i < noted->owner_count; i++) {
+        bg__noted_owner *owner = &noted->owners[i];
         owner->own |= owner->level == BG__DRIVER && (uintptr_t)params.dptr - owner->owner.base < owner->owner.bytes;
     }
 done:
@@ -77,9 +78,8 @@ done:
     return status;
 }
 
-static bool any_replaced(const bg_graph *graph)
+static bool any_replaced(const bg_graph *graph, const bg__noted *noted)
 {
-    const bg__noted *noted = bg__graph_noted(graph);
     bool exposed = bg__graph_is_exposed(graph);
     for (int i = 0; exposed && i < noted->count; i++)
         if (bg__note_replacement(&noted->list[i]) != NULL)
@@ -95,7 +95,7 @@ bg_status bg__addresses_are_same(bg_graph *graph, bool *same)
     uint64_t version = bg__ledger_version();
     bg_status status = BG_OK;
 
-    *same = !noted->replaced && !any_replaced(graph);
+    *same = !noted->replaced && !any_replaced(graph, noted);
     for (int i = 0; i < drivers->count && *same; i++)
         if (!noted->owners[drivers->list[i]].own)
             BG__TRY(owner_is_same(&noted->owners[drivers->list[i]], same));

@@ -60,9 +60,10 @@ static bg_status add_unowned(void *user, void *ptr, size_t bytes)
 /* A runner's static buffers. */
 static bg_status add_buffers(reading *r)
 {
+    const bg__noted *noted = bg__graph_noted(r->graph);
     bg_status status = BG_OK;
-    for (int i = 0; i < bg__graph_noted(r->graph)->count; i++) {
-        const bg__note *note = &bg__graph_noted(r->graph)->list[i];
+    for (int i = 0; i < noted->count; i++) {
+        const bg__note *note = &noted->list[i];
         if (note->call == NULL) {
             BG__TRY(bg__spans_add(&r->footprint->all, note->address, note->address + note->bytes));
             BG__TRY(bg__spans_add(&r->footprint->state, note->address, note->address + note->bytes));
