@@ -67,20 +67,19 @@ bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg_
 
 struct bg_graph {
     bg__step *steps;
-    int step_count;
     size_t step_capacity;
-    bool watched; /* its addresses are checked before each replay */
+    int step_count;
+    bool watched;  /* its addresses are checked before each replay */
+    bool diverted; /* the debugging tools do its replays */
 
-    bool diverted;            /* the debugging tools do its replays */
     bg__use *use;             /* the order of replays: own_use, or that of all graphs of the pool */
     _Atomic uint64_t replays; /* written by the thread that replays alone; BG_REPORT reads it from others */
 
     bg__segment *segments;
-    int segment_count;
     size_t segment_capacity;
     bg_site *sites; /* where the events of WAIT and RECORD steps were recorded */
-    int site_count;
     size_t site_capacity;
+    int segment_count, site_count;
     bg__eager *eagers;
     bg__call root;
     bg_pool *pool; /* which it holds; NULL: the graph has its own memory */
@@ -98,10 +97,10 @@ struct bg_graph {
     bool wrapped;      /* the segment is the program's (wrap.c) */
     bool instantiated; /* but its executable graph was made here */
     bool forked;       /* other streams than the origin took part in its capture */
+    bool entered;      /* a replay of which ranks.table is told */
     void *tools;       /* what the debugging tools keep with it; NULL: nothing */
     bg__ranks ranks;   /* that it was captured with */
     char **texts;      /* its steps', for ranks.table.step; NULL: nobody is told */
-    bool entered;      /* a replay of which is told */
 };
 
 bg_status bg__graph_create(bg_graph **graph, const char *name, bg_pool *pool);
