@@ -22,7 +22,8 @@ plant()
     local file=$1
     shift
     printf '%s\n' "$@" >"$tree/$file"
-    "$CC" -c "$tree/$file" -o "$objects/${file%.c}.o"
+    # shellcheck disable=SC2086
+    $CC -c "$tree/$file" -o "$objects/${file%.c}.o"
 }
 
 copy
@@ -32,7 +33,16 @@ plant src/base/planted.c 'extern void bg_graph_destroy(void *);' 'void bg__plant
 expect planted-symbol 1 'src/base/planted\.c -> src/capture/graph\.c \(bg_graph_destroy\): src/capture is above src/base' \
     tests/layers/layers "$tree" "$objects"
 
+plant src/base/planted.c '__attribute__((weak)) extern void bg_graph_destroy(void *);' \
+    'void bg__planted(void) { if (bg_graph_destroy) bg_graph_destroy(0); }'
+expect planted-weak-symbol 1 'src/base/planted\.c -> src/capture/graph\.c \(bg_graph_destroy\)' \
+    tests/layers/layers "$tree" "$objects"
+
 copy
+printf '#\tinclude "../capture/capture.h"\n' >"$tree/src/op/planted.h"
+expect planted-parent-folder 1 'src/op/planted\.h -> src/capture/capture\.h \(#include\)' tests/layers/layers "$tree" "$objects"
+printf '#define PLANTED "capture/capture.h"\n#include PLANTED\n' >"$tree/src/op/planted.h"
+expect planted-macro 1 'src/op/planted\.h includes .*, which is not in the tree' tests/layers/layers "$tree" "$objects"
 echo '#include "capture/capture.h"' >"$tree/src/op/planted.h"
 expect planted-include 1 'src/op/planted\.h -> src/capture/capture\.h \(#include\): src/capture is above src/op' \
     tests/layers/layers "$tree" "$objects"
@@ -65,6 +75,9 @@ if [ "$DEVICE" = host ]; then
         tests/layers/layers "$tree" "$objects"
 fi
 
-# What finds nothing has not looked.
+# What does not find all has not looked.
+copy
+rm -r "$objects/src/capture"
+expect missing-objects 1 'src/capture/replay\.c has no object in ' tests/layers/layers "$tree" "$objects"
 expect no-objects 1 'nothing to look at' tests/layers/layers . "$work/nowhere"
 exit $bad
