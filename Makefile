@@ -99,7 +99,7 @@ endif
 
 # ---- files -----------------------------------------------------------------------------------------------
 # Rooms: all that lies in a folder, however deep. tests/layers/rooms has their order.
-find = $(sort $(foreach type,$(2),$(shell find $(1) -name '*.$(type)')))
+find = $(sort $(foreach type,$(2),$(shell find $(1) -type f -name '[!.]*.$(type)')))
 objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
 LIB_ROOMS := src/base src/op src/memory src/capture src/runner debug kernels/library
 LIB_OBJ := $(call objects,$(filter-out debug/cli/%,$(call find,$(LIB_ROOMS),c cu)))

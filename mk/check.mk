@@ -20,7 +20,7 @@ LONGEST := test_comm_faults test_llama_faults.sh test_ranks.sh test_page.sh test
            test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh
 longest_first = $(foreach name,$(LONGEST),$(filter %/$(name),$(1))) $(filter-out $(addprefix %/,$(LONGEST)),$(1))
 # A name without a test would be one that does nothing.
-unknown = $(filter-out planted.sh $(notdir $(UNIT) $(CONFORMANCE) $(RANDOM) $(CLI_TESTS) $(RANDOM_PLANTED)),$($(1)))
+unknown = $(filter-out planted.sh $(notdir $(UNIT) $(CONFORMANCE) $(RANDOM) $(LAYERS) $(CLI_TESTS) $(RANDOM_PLANTED)),$($(1)))
 $(foreach list,ORDERED ALONE LONGEST,$(if $(call unknown,$(list)),$(error mk/check.mk: $(list) names no test: $(call unknown,$(list)))))
 # Programs that share a GPU would disturb each other in memory and time.
 run = tests/run $(if $(filter cuda,$(DEVICE)),--jobs 1)
