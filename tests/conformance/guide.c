@@ -253,7 +253,7 @@ static const char conventions[] =
     "- An *invalidated* capture gives no graph any more: its end returns an error.\n"
     "- Each rule has an anchor with the name of its case in the tests; the last section lists them by "
     "error.\n\n"
-    "This page is generated from [tests/conformance](../tests/conformance): `make docs` writes it.\n\n";
+    "This page is generated from [tests/conformance](../../tests/conformance): `make docs` writes it.\n\n";
 
 static void write_contents(FILE *file)
 {
