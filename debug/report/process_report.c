@@ -166,6 +166,8 @@ void bg__record_graph(bg_graph *graph)
     reported = number > 0 && bg__tools_get(graph, &tools) == BG_OK && add_alive(graph);
     if (reported)
         tools->reported = true;
+    else if (number > 0)
+        complain();
     if (number == 1)
         write_process();
     pthread_mutex_unlock(&record.lock);
