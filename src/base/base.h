@@ -168,6 +168,8 @@ void bg__range_pop(void);
 uint64_t bg__range_start(const char *name);
 void bg__range_end(uint64_t range);
 
+/* ---- clocks and threads (clock.c, thread.c) -------------------------------------------------------------------- */
+
 /* Milliseconds of a clock that only goes forward. */
 BG_API double bg__now_ms(void);
 

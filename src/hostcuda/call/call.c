@@ -20,7 +20,7 @@ static void end_thread(struct hc_thread *thread)
     hc_lock();
     for (int i = 0; i < HC_DEVICES_MAX; i++)
         if (thread->per_thread[i])
-            hc_stream_destroy(thread->per_thread[i]);
+            hc_stream_destroy(thread->per_thread[i]); /* what is queued there still runs */
     hc_unlock();
 }
 
