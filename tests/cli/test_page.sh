@@ -250,7 +250,7 @@ document.documentElement.dataset.seen = seen + "; " + document.querySelectorAll(
 HTML
 
 # A section that fails takes no other with it, and is told of.
-sed 's/"steps":\[/&null,/' "$work/shadow.html" >"$work/torn.html"
+sed 's/^function draw_pass() {/& throw new Error("torn");/' "$work/shadow.html" >"$work/torn.html"
 after broken torn 'data-error=.* data-sections="3"' <<'HTML'
 document.documentElement.dataset.sections = document.querySelectorAll("section").length;
 HTML
