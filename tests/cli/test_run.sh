@@ -144,5 +144,11 @@ interrupt() # signal, exit status
 interrupt INT 130
 interrupt TERM 143
 interrupt HUP 129
+
+# Results that are lost are a failure, whatever the tests said.
+echo 'echo "ok fine"' | program fine.sh
+: >"$work/file"
+expect run-results-unwritable 1 '^failed: the results cannot be written to .*/file/results\.tsv$' \
+    tests/run --results "$work/file/results.tsv" "$work/fine.sh"
 is run-leaves-nothing "$(ls -A "$TMPDIR")" ''
 exit $bad
