@@ -67,8 +67,9 @@ typedef struct bg_capture_options {
     void *barrier_user;
     bool upload; /* true: where segments are not launched at capture, the end uploads them to the device, so that the
                   * first replay need not */
-    bool inline_eager; /* true: ops that are declared eager are captured like the others, and bare breaks do nothing;
-                        * what eager_ops and the overrides name still breaks */
+    bool inline_eager; /* true: ops that are declared eager are captured like the others, and bare breaks cut nothing;
+                        * both still join all streams and fork them again, as a break does. What eager_ops and the
+                        * overrides name still breaks */
     const char *eager_ops; /* a pattern as bg_override_eager takes it, for this capture; that function's and
                             * BG_EAGER_OPS come after it. NULL: none */
     bg_replay_check check; /* FROM_ENV */

@@ -108,8 +108,9 @@ BG_API bg_status bg_op_set_graph_support(const char *name, bg_support support);
  * call of it at the top level, from 0; a path with '/' what it says, a part without '#' standing for every call of that
  * op. '*' matches any characters but '/', '!' makes what it matches captured; the last pattern that matches a call
  * decides. It replaces what was set before; NULL or "" clears it. The environment variable BG_EAGER_OPS has the same
- * form and comes after it. BG_BREAKABLE=0 in the environment captures everything inline. Errors: INVALID_ARGUMENT, with
- * the pattern that is wrong; OUT_OF_MEMORY. */
+ * form and comes after it. BG_BREAKABLE=0 in the environment captures everything inline. An op that is declared eager
+ * and captured all the same joins the streams of the capture and forks them again, as its break would. Errors:
+ * INVALID_ARGUMENT, with the pattern that is wrong; OUT_OF_MEMORY. */
 BG_API bg_status bg_override_eager(const char *pattern);
 
 /* The one entry: every call comes through here. args is a NAME_args. On return each BG_OUT and BG_INOUT tensor in args

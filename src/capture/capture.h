@@ -140,7 +140,7 @@ typedef struct bg__event {
     bool taken_up; /* recorded in a segment, and waited on in that one */
     bool in_body;  /* recorded by a body: it stands for work outside the graphs */
     bool real;     /* recorded in a segment, and then on the origin too, as in each replay */
-    int segment;   /* the how-manieth that was opened, when it was recorded */
+    int part;      /* capture->part, when it was recorded */
     int waited_in; /* of a body's: the segment that waits for it by a WAIT step */
     bg_site site;
 } bg__event;
@@ -174,6 +174,7 @@ struct bg_capture {
     int event_count;
     size_t event_capacity;
     int opened;       /* segments, empty ones too */
+    int part;         /* of the pass: each begins where all streams were joined and forked again */
     bool unseen_body; /* the body of some break did not run: it may record events */
     bg__state state;
     bg__source source;           /* the pool's */
@@ -235,6 +236,9 @@ void bg__segment_discard(bg_capture *capture);
 /* A break around body work: close, run (NULL: nothing), open. call: what runs there; NULL for a bare break. */
 typedef bg_status (*bg__at_break)(bg_capture *capture, void *user);
 bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_break run, void *user);
+/* The same order without a break: joins the streams, runs, and forks them again. For what is declared eager and
+ * captured all the same: a pass that relies on its breaks to order streams means the same without them. */
+bg_status bg__capture_barrier(bg_capture *capture, bg__at_break run, void *user);
 
 /* Meetings with other ranks (agreement.c); nothing without any. Before a capture of that name begins, with how it goes
  * on; also where it cannot (capture is NULL), with status: each rank's own failure, or RANKS. */

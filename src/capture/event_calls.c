@@ -190,7 +190,7 @@ static bg_status wait_of_member(bg_capture *capture, cudaStream_t waiter, cudaEv
         BG__TRY(wait_for_unknown(capture, waiter, event, site));
     else if (entry->in_body)
         BG__TRY(wait_for_body(capture, entry));
-    else if (entry->segment == capture->opened) {
+    else if (entry->part == capture->part) {
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
         entry->taken_up = true;
     }
@@ -215,7 +215,7 @@ static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cuda
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the legacy stream cannot wait for work of a capture; create a "
                                                      "stream and use that");
     } else {
-        bool fresh = entry->segment == capture->opened;
+        bool fresh = entry->part == capture->part;
         BG__TRY(bg__capture_add_member(capture, waiter, site));
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, fresh ? event : capture->event, 0));
         entry->taken_up |= fresh;

@@ -8,7 +8,6 @@
 /* ---- at a break ---- */
 
 typedef struct at_break {
-    const bg_op *op;
     bg__call *call;
     void *args;
 } at_break;
@@ -75,6 +74,7 @@ static bg_status run_body(bg_capture *capture, bg__eager *eager, bg_op_body body
 static bg_status run_at_break(bg_capture *capture, void *user)
 {
     const at_break *at = user;
+    const bg_op *op = at->call->op;
     char hidden = bg__fail_hide();
     bg__output output = {0};
     bg__eager *eager;
@@ -85,8 +85,8 @@ static bg_status run_at_break(bg_capture *capture, void *user)
     BG__TRY(bg__graph_add_eager(capture->graph, at->call, at->args, &eager));
     BG__TRY(bg__graph_add_step(capture->graph,
                                (bg__step){.kind = BG__CALL, .place = capture->graph->breaks - 1, .of.eager = eager}));
-    body = choose_body(capture, at->op, at->args);
-    if (body != at->op->body)
+    body = choose_body(capture, op, at->args);
+    if (body != op->body)
         BG__TRY(bg__events_before_unseen(capture));
     if (body != NULL) {
         BG__TRY(run_body(capture, eager, body));
@@ -95,7 +95,7 @@ static bg_status run_at_break(bg_capture *capture, void *user)
         BG__TRY(settle(capture, eager));
     }
     BG__TRY(bg__step_sync(capture));
-    while (bg__output_next(at->op, &output)) {
+    while (bg__output_next(op, &output)) {
         const bg_tensor *tensor = bg__output_tensor(&output, eager->args);
         eager->captured[output.ordinal] = (bg__captured){.offset = output.offset, .tensor = *tensor};
         *bg__output_tensor(&output, at->args) = *tensor;
@@ -175,6 +175,12 @@ done:
     return status;
 }
 
+static bg_status capture_at_barrier(bg_capture *capture, void *user)
+{
+    const at_break *at = user;
+    return capture_inline(capture, at->call, capture->origin, at->args);
+}
+
 static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStream_t stream, void *args,
                                  const bg_site *site)
 {
@@ -188,9 +194,10 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
                   bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager);
     call->segment = capture->graph->segment_count;
     if (call->eager) {
-        at_break at = {op, call, args};
         bg__pending_note();
-        status = bg__capture_break(capture, call, run_at_break, &at);
+        status = bg__capture_break(capture, call, run_at_break, &(at_break){call, args});
+    } else if (op->eager) {
+        status = bg__capture_barrier(capture, capture_at_barrier, &(at_break){call, args});
     } else {
         status = capture_inline(capture, call, stream, args);
     }
@@ -254,8 +261,12 @@ static bg_status break_in_capture(bg_capture *capture, cudaStream_t stream, cons
 
     BG__TRY(bg__capture_check(capture));
     BG__TRY(bg__capture_claim(capture, stream, site, &kind));
-    if (kind == BG__FORKED && bg__override_breakable(capture->override) && !capture->options.inline_eager)
+    if (kind != BG__FORKED)
+        goto done;
+    if (bg__override_breakable(capture->override) && !capture->options.inline_eager)
         BG__TRY(bg__capture_break(capture, NULL, NULL, NULL));
+    else
+        BG__TRY(bg__capture_barrier(capture, NULL, NULL));
 done:
     return status;
 }

@@ -3,10 +3,11 @@
 
 #include <stdlib.h>
 
+/* A new part of the pass: all streams go on from where the origin is. */
 static bg_status fork_members(bg_capture *capture)
 {
     bg_status status = BG_OK;
-    capture->opened++;
+    capture->part++;
     if (capture->member_count + capture->event_count > 0)
         BG__TRY_CUDA(cudaEventRecord(capture->event, capture->origin));
     /* A fork that stays idle adds no node, and need not be joined. */
@@ -57,6 +58,7 @@ bg_status bg__segment_open(bg_capture *capture)
         goto done;
     }
     BG__TRY(bg__writeback_capture(capture));
+    capture->opened++;
     BG__TRY(fork_members(capture));
 done:
     return status;
@@ -199,6 +201,37 @@ done:
     return status;
 }
 
+/* Around what runs where all streams are joined: what was released before may be used again. A stream that waits on an
+ * event from before it forks from where the next part begins. */
+static void leave_part(const bg_capture *capture)
+{
+    if (!capture->holds_pool)
+        return;
+    bg__pool_break(capture->graph->pool);
+    bg__pool_set_concurrent(capture->graph->pool, capture->member_count + capture->event_count > 0);
+}
+
+static void enter_part(const bg_capture *capture)
+{
+    if (capture->holds_pool)
+        bg__pool_break(capture->graph->pool);
+}
+
+bg_status bg__capture_barrier(bg_capture *capture, bg__at_break run, void *user)
+{
+    bg_status status;
+
+    BG__TRY(bg__capture_join(capture));
+    leave_part(capture);
+    if (run != NULL)
+        BG__TRY(run(capture, user));
+    enter_part(capture);
+    if (!capture->aborted)
+        BG__TRY(fork_members(capture));
+done:
+    return status;
+}
+
 bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_break run, void *user)
 {
     bg_status status;
@@ -208,15 +241,10 @@ bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_br
     BG__TRY(bg__segment_close(capture, true));
     if (!capture->aborted)
         BG__TRY(bg__capture_meet_at_break(capture, call));
-    if (capture->holds_pool) {
-        bg__pool_break(capture->graph->pool);
-        /* A stream that waits on an event from before a break forks from where the segment begins. */
-        bg__pool_set_concurrent(capture->graph->pool, capture->member_count + capture->event_count > 0);
-    }
+    leave_part(capture);
     if (run != NULL && !capture->aborted)
         BG__TRY(run(capture, user));
-    if (capture->holds_pool)
-        bg__pool_break(capture->graph->pool);
+    enter_part(capture);
     if (!capture->aborted)
         BG__TRY(bg__segment_open(capture));
 done:
