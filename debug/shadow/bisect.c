@@ -460,7 +460,7 @@ done:
 bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                     bg_report **report)
 {
-    bisection b = {.pass = {"the forward pass", forward, user, stream, false}};
+    bisection b = {.pass = {"the forward pass", forward, user, stream, BG_CAPTURE_OPTIONS_INIT}};
     bg_status status;
 
     BG__NEED(report);

@@ -69,7 +69,7 @@ bg_status bg__shadow_create(bg__shadow *s, const char *tool, const char *functio
     BG__TRY(bg__device_alloc(sizeof *s->room, (void **)&s->room));
     BG__TRY(take_tensors(s, s->options.outputs, s->options.outputs_count, "outputs"));
     BG__TRY(take_tensors(s, s->options.state, s->options.state_count, "state"));
-    BG__TRY(bg__eager_pass_create(&s->eager, pass->name, pass->forward, pass->user, pass->zero_tail, &s->image));
+    BG__TRY(bg__eager_pass_create(&s->eager, pass->name, pass->forward, pass->user, &pass->captured, &s->image));
     s->references = (bg__references){.report = s->report, .tolerances = &s->tolerances, .room = s->room};
 done:
     return status;
@@ -104,7 +104,7 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     options.launch_segments = false;
     options.debug = BG_DEBUG_OFF;
     options.check = BG_REPLAY_CHECK_OFF;
-    options.zero_tail = pass->zero_tail;
+    options.zero_tail = pass->captured.zero_tail;
     options.ranks = bg__ranks_table(&s->ranks);
     self->in_tool = true;
     bg__override_force(eager);

@@ -46,7 +46,7 @@ typedef struct bg__shadow_pass {
     bg_forward forward;
     void *user;
     cudaStream_t stream;
-    bool zero_tail;
+    bg_capture_options captured; /* how the program captures it */
 } bg__shadow_pass;
 
 /* Free it, also where this failed. options is the program's, or NULL. */

@@ -4,12 +4,12 @@
 
 #include "memory/ledger.h"
 
-bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user, bool zero_tail,
-                                bg__snapshot *before)
+bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user,
+                                const bg_capture_options *options, bg__snapshot *before)
 {
     pass->before = before;
     pass->inner.begun = true;
-    return bg__graph_of_forward(&pass->graph, name, forward, user, zero_tail);
+    return bg__graph_of_forward(&pass->graph, name, forward, user, options, false);
 }
 
 /* ---- streams beside its own ---- */
@@ -157,7 +157,7 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     pass->record = record;
     pass->stream = stream;
     self->watcher = &watcher;
-    status = bg_replay(pass->graph, stream);
+    status = bg__forward_pass(pass->graph, BG_PHASE_REPLAY, stream);
     self->watcher = outer;
     if (pass->references != NULL)
         bg__references_free(pass->references); /* what calls that failed have left */

@@ -29,8 +29,8 @@ typedef struct bg__eager_pass {
 } bg__eager_pass;
 
 /* before must live as long as the pass. Starts zeroed; free it, also where this failed. */
-bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user, bool zero_tail,
-                                bg__snapshot *before);
+bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user,
+                                const bg_capture_options *options, bg__snapshot *before);
 /* Runs forward on stream and waits for that, and for the other streams on which it called ops. record: keeps what the
  * outputs hold. function: the public one, for the sentence of a failure. */
 bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool record, const char *function);

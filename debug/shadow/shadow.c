@@ -122,7 +122,7 @@ done:
 bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                     bg_report **report)
 {
-    const bg__shadow_pass pass = {"the forward pass", forward, user, stream, false};
+    const bg__shadow_pass pass = {"the forward pass", forward, user, stream, BG_CAPTURE_OPTIONS_INIT};
     bg__shadow s = {0};
     bg_graph *graph = NULL;
     bg_status status;
@@ -160,7 +160,7 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
 {
     static const char *const names[] = {"0", "1", "calls", NULL};
     struct bg__shadowing *shadowing = NULL;
-    bg__shadow_pass pass = {bg__graph_name(graph), forward, user, NULL, options->zero_tail};
+    bg__shadow_pass pass = {bg__graph_name(graph), forward, user, NULL, *options};
     bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
     bg__tools *tools = bg__tools_find(graph);
     bg_status status;

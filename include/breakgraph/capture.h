@@ -154,6 +154,18 @@ BG_API void bg_capture_abort(bg_capture *capture);
 BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                                     const bg_capture_options *options);
 
+/* Runs forward(user, stream) eagerly, as one pass with the meaning that its capture with these options has: nothing is
+ * captured, and what that orders, keeps or refuses holds all the same. An error of a call sticks, and is returned
+ * whatever forward returns; each call has bridge buffers and scratch of its own; streams that the pass names (in op
+ * calls, waits and records) are joined to stream, and forked again, at each eager op and bare break, and joined at the
+ * end; an eager op runs on stream; what is taken from options.pool is given back at the end. Of the options, mode,
+ * debug, launch_segments, worker_threads, barrier, upload, check and ranks say how to make graphs, and are not used
+ * here; state is put back after a failure. What CUDA forbids in captures is not found: it runs. It returns when all is
+ * queued, but for a pass without options.pool whose calls had bridge buffers or scratch: their memory is freed when the
+ * work is done. bg_current_phase is that of the caller, PLAIN beside a capture. Errors: as for bg_capture_forward; BUSY
+ * inside another such pass, or where options.pool is in use. */
+BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
+
 /* Replays the graph on stream: launches each segment and runs each eager call, in order; it returns when all is queued,
  * as the bodies do. Replays of one graph on several streams run one after the other; a stream on which the graph was
  * replayed must live until the graph is replayed on another one or destroyed. In all this the graphs of one pool count

@@ -19,9 +19,9 @@ static bg_status check_place(cudaStream_t stream)
                                                    "capture; create a stream and use that");
     if (phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY)
         return bg__fail(BG_ERROR_BUSY, "bg_capture_begin: an eager body runs in this thread; capture outside it");
-    if (bg__live_mine() != NULL || bg__captured_has(stream))
+    if (bg__live_captured() != NULL || bg__captured_has(stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING, "bg_capture_begin: %s; end or abort that capture first",
-                        bg__live_mine() ? "this thread has a capture already" : "stream takes part in a capture");
+                        bg__live_captured() ? "this thread has a capture already" : "stream takes part in a capture");
     if (stream != NULL) {
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
         if (capturing != cudaStreamCaptureStatusNone)
@@ -53,8 +53,9 @@ static bg_status prepare(bg_capture **result, cudaStream_t stream, const bg_capt
     capture->origin = stream;
     capture->thread = bg__thread_id();
     capture->parted = true; /* until all have come here */
-    BG__TRY(bg__override_get(&capture->override, checked->eager_ops));
+    BG__TRY(bg__override_get(&capture->override, checked->eager_ops, true));
     BG__TRY(bg__capture_resolve_debug(capture, whole));
+    capture->eager = capture->debug == BG_DEBUG_FORWARD;
     BG__TRY(bg__graph_create(&capture->graph, checked->name, checked->pool));
     bg__graph_join_ranks(capture->graph, ranks);
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
@@ -76,6 +77,21 @@ done:
     return status;
 }
 
+static bg_status enter(bg_capture *capture)
+{
+    bg__thread *self = bg__thread_self();
+    bg_status status;
+
+    BG__TRY(bg__segment_open(capture));
+    bg__live_add(capture);
+    bg__op_set_capture_hooks(&bg__capture_op_hooks);
+    capture->around = (bg__body_scope){self->phase, NULL, self->pass};
+    self->phase = BG_PHASE_CAPTURE;
+    self->pass = NULL;
+done:
+    return status;
+}
+
 static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
 {
     bg_capture *capture = NULL;
@@ -92,11 +108,8 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     }
     BG__TRY(bg__ranks_meet_before(&ranks, checked.name, capture, whole, BG_OK));
     capture->parted = false;
-    if (capture->debug != BG_DEBUG_FORWARD)
-        BG__TRY(bg__segment_open(capture));
-    bg__live_add(capture);
-    bg__op_set_capture_hooks(&bg__capture_op_hooks);
-    bg__thread_self()->phase = BG_PHASE_CAPTURE;
+    if (!capture->eager)
+        BG__TRY(enter(capture));
     *result = capture;
     capture = NULL;
 done:
@@ -196,6 +209,8 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
         restore_after(capture);
         goto done;
     }
+    if (capture->eager)
+        bg__capture_keep_forward(capture);
     *graph = capture->graph;
     capture->graph = NULL;
 done:
@@ -257,7 +272,7 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     }
     if (status != BG_OK)
         return status;
-    if (capture->debug == BG_DEBUG_FORWARD) {
+    if (capture->eager) {
         status = bg__capture_run_forward(capture, forward, user);
     } else {
         char hidden = bg__fail_hide();
@@ -270,7 +285,7 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     if (status != BG_OK)
         bg__capture_note_failure(capture, status);
     poison = capture->check == BG__CHECK_POISON;
-    if (capture->debug != BG_DEBUG_FORWARD)
+    if (!capture->eager)
         capture->forward = forward;
     capture->user = user;
     status = end(capture, graph);

@@ -85,9 +85,7 @@ struct bg_graph {
     bg_pool *pool; /* which it holds; NULL: the graph has its own memory */
     bg__use own_use;
     size_t pool_bytes;
-    bg__failure failure; /* of a pass that runs as one eager call */
-    bg_forward forward;
-    void *forward_user;
+    struct bg__forward *forward; /* of a FORWARD step (forward.c) */
     char *name;
     int device;
     int breaks;
@@ -155,8 +153,20 @@ typedef struct bg__state {
     size_t count;
 } bg__state;
 
+/* Puts a body's record in place for the calling thread, and back. */
+typedef struct bg__body_scope {
+    bg_phase phase;
+    bg__call *call;
+    struct bg_capture *pass;
+} bg__body_scope;
+bg__body_scope bg__body_enter(bg_phase phase, bg__call *call);
+void bg__body_leave(bg__body_scope scope);
+
+/* A pass, of which graphs are made; or that runs eagerly, with the same meaning (forward.c). */
 struct bg_capture {
     struct bg_capture *next; /* in the list of live captures */
+    bool eager;              /* nothing is captured: segments neither open nor close, and all that is queued runs */
+    bg__body_scope around;   /* where the thread was */
     uint64_t thread;
     cudaStream_t origin;
     cudaEvent_t event; /* recorded on the origin where a segment begins, for forks */
@@ -221,6 +231,8 @@ bg_status bg__capture_leave(bg_capture *capture, bg_status status);
 
 /* Gives back all that a capture holds, but not the graph once it has been handed out. NULL is fine. */
 void bg__capture_dispose(bg_capture *capture);
+/* What it knows of streams and events. */
+void bg__capture_free_streams(bg_capture *capture);
 /* The same for a capture that nobody wants: options.state is put back before. */
 void bg__capture_throw_away(bg_capture *capture);
 
@@ -251,11 +263,18 @@ void bg__capture_part(bg_capture *capture, const char *why);
 
 /* The op calls of a capture (ops.c). */
 extern const bg__capture_hooks bg__capture_op_hooks;
-/* Runs the whole pass as one eager call, and makes it the graph's only step. */
+/* Passes that run eagerly (forward.c). A capture with the debug mode forward: forward is the graph's only step. */
 bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user);
-
-/* The graph's forward pass as one eager call, at capture or in a replay. */
-bg_status bg__run_forward(bg_graph *graph, bg_phase phase, cudaStream_t stream);
+/* It has ended well: the graph keeps what its replays need. */
+void bg__capture_keep_forward(bg_capture *capture);
+/* Runs a graph of bg__graph_of_forward, or one that was captured so, after all that used its memory before. BUSY where
+ * its pool is in use. */
+bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream);
+/* Its next passes go by the overrides that hold now. */
+bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops, bool tell);
+/* The phase of a pass that begins here: that of the thread, but for a capture, which such a pass is beside. */
+bg_phase bg__forward_phase(void);
+void bg__forward_free(struct bg__forward *forward);
 
 /* Write-backs (writeback.c). At a break: copy joins those of the next segment. */
 bg_status bg__writeback_add(bg_capture *capture, bg__copy *copy);
@@ -300,8 +319,12 @@ void bg__ranges_leave_break(const bg_capture *capture);
 void bg__ranges_enter_step(const bg_graph *graph, const bg__step *step);
 void bg__ranges_leave_step(const bg__step *step);
 
-/* options.pool (pool.c): none of these does anything without one. take orders the origin after the last use of the
- * pool, and opens a bucket unless one is open. */
+/* options.pool (pool.c): none of these does anything without one. The bucket is a pass's from open to close. */
+bg_status bg__capture_open_bucket(bg_capture *capture);
+void bg__capture_close_bucket(bg_capture *capture);
+/* BUSY where a replay or capture uses it, or its last stream captures. */
+bg_status bg__capture_check_use(const bg__use *use);
+/* take orders the origin after the last use of the pool, and opens a bucket unless one is open. */
 bg_status bg__capture_take_pool(bg_capture *capture);
 /* Leaves it to replays and other captures; called by the end and, for what failed, once more. The next use comes after
  * the origin's work so far. */
@@ -378,21 +401,15 @@ void bg__survey_free(struct bg__survey *survey);
 void bg__live_add(bg_capture *capture);
 void bg__live_remove(bg_capture *capture);
 /* The capture that the calling thread began, NULL without one. */
+bg_capture *bg__live_captured(void);
+/* The pass that the calling thread runs eagerly, or that capture. */
 bg_capture *bg__live_mine(void);
-/* The capture that a call here may belong to. The body of a replay on a stream outside is beside the thread's capture:
- * what it does, and what fails in it, is none of the capture's. */
+/* The one that a call here may belong to. The body of a replay on a stream outside is beside the thread's capture: what
+ * it does, and what fails in it, is none of the capture's. So is a pass that runs eagerly. */
 bg_capture *bg__live_here(void);
 /* Streams that capture right now, of a capture that `thread` began: looked at by replays, without a lock. */
 bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);
 void bg__captured_remove(cudaStream_t stream, uint64_t thread);
 bool bg__captured_has(cudaStream_t stream);
-
-/* Puts a body's record in place for the calling thread, and back. */
-typedef struct bg__body_scope {
-    bg_phase phase;
-    bg__call *call;
-} bg__body_scope;
-bg__body_scope bg__body_enter(bg_phase phase, bg__call *call);
-void bg__body_leave(bg__body_scope scope);
 
 #endif

@@ -29,6 +29,12 @@ static bg_status check_threads(cudaStream_t stream)
     return BG_OK;
 }
 
+/* CUDA takes flags that ask for a node only from streams that capture. */
+static unsigned flags_for(const bg_capture *capture, unsigned flags)
+{
+    return capture != NULL && capture->eager ? 0 : flags;
+}
+
 static bg_status record(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, unsigned flags,
                         const bg_site *site)
 {
@@ -43,7 +49,7 @@ static bg_status record(bg_capture *capture, cudaEvent_t event, cudaStream_t str
         BG__TRY(bg__event_reserve(capture));
         BG__TRY(finish_awaited(capture, event));
     }
-    BG__TRY_CUDA(cudaEventRecordWithFlags(event, stream, flags));
+    BG__TRY_CUDA(cudaEventRecordWithFlags(event, stream, flags_for(capture, flags)));
     if (capture == NULL || (flags & cudaEventRecordExternal) != 0)
         goto done;
     if (capture->in_body || kind == BG__FORKED)
@@ -231,8 +237,8 @@ static bg_status wait_beside_capture(bg_capture *capture, cudaStream_t waiter, c
     bg_status status;
 
     BG__TRY(bg__capture_claim(capture, waiter, site, &kind));
-    if ((flags & cudaEventWaitExternal) != 0)
-        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, flags));
+    if (capture->eager || (flags & cudaEventWaitExternal) != 0)
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, flags_for(capture, flags)));
     else if (kind == BG__FORKED)
         BG__TRY(wait_of_member(capture, waiter, event, site));
     else if (kind == BG__OUTSIDE)

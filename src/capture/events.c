@@ -46,6 +46,7 @@ void bg__event_note(bg_capture *capture, cudaEvent_t event, const bg_site *site)
     capture->events[capture->event_count++] = (bg__event){
         .event = event,
         .in_body = capture->in_body,
+        .real = capture->eager,
         .part = capture->part,
         .site = site != NULL ? *site : (bg_site){NULL, 0},
     };

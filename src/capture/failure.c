@@ -4,6 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void bg__capture_free_streams(bg_capture *capture)
+{
+    bg__events_free(capture);
+    for (int i = 0; i < capture->member_count; i++)
+        BG__RELEASE(cudaEventDestroy(capture->members[i].event));
+    free(capture->members);
+}
+
+/* The thread is where it was; another one cannot know. */
+static void leave_thread(const bg_capture *capture)
+{
+    bg__thread *self = bg__thread_self();
+    if (capture->thread != bg__thread_id() || self->phase != BG_PHASE_CAPTURE)
+        return;
+    self->phase = capture->around.phase;
+    self->pass = capture->around.pass;
+}
+
 void bg__capture_dispose(bg_capture *capture)
 {
     if (capture == NULL)
@@ -12,20 +30,16 @@ void bg__capture_dispose(bg_capture *capture)
     bg__segment_discard(capture);
     bg__capture_part(capture, capture->status != BG_OK ? capture->message : bg_last_error());
     bg__ignore(bg__capture_leave_pool(capture));
-    bg__events_free(capture);
-    for (int i = 0; i < capture->member_count; i++)
-        BG__RELEASE(cudaEventDestroy(capture->members[i].event));
+    bg__capture_free_streams(capture);
     if (capture->event != NULL)
         BG__RELEASE(cudaEventDestroy(capture->event));
-    if (capture->thread == bg__thread_id() && bg__thread_self()->phase == BG_PHASE_CAPTURE)
-        bg__thread_self()->phase = BG_PHASE_PLAIN;
+    leave_thread(capture);
     bg__workers_stop(capture->workers);
     bg__survey_free(capture->survey);
     bg__marks_free(capture->marks);
     bg__state_free(&capture->state);
     bg__override_free(capture->override);
     bg_graph_destroy(capture->graph);
-    free(capture->members);
     free(capture);
 }
 
@@ -41,7 +55,7 @@ bg_status bg__capture_fail(bg_capture *capture, bg_status status)
 {
     bg__capture_note_failure(capture, status);
     bg__capture_part(capture, capture->message); /* the others wait */
-    if (!capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
+    if (!capture->eager && !capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
         bg__warn("%s: after the failure the stream could not be captured again; what the program launches before "
                  "bg_capture_end runs",
                  capture->graph->name);
@@ -81,7 +95,7 @@ bg_status bg__capture_check(const bg_capture *capture)
         bg__fail_restore(capture->message);
         return capture->status;
     }
-    if (!capture->open)
+    if (!capture->open && !capture->eager)
         return bg__fail(BG_ERROR_BUSY, "options.barrier must not call ops, break or wait on streams of the capture");
     return BG_OK;
 }

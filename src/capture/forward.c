@@ -1,38 +1,161 @@
-/* A whole pass as one eager call. */
+/* Passes that run eagerly, and mean what their captures mean: their calls have names, an error sticks, outputs without
+ * memory and scratch lie in memory of the call's own, streams are joined where breaks would be and at the end, the
+ * pool's bucket is open. Such a pass is a capture that captures nothing. */
 #include "capture/capture.h"
 
-bg_status bg__run_forward(bg_graph *graph, bg_phase phase, cudaStream_t stream)
+#include <stdlib.h>
+#include <string.h>
+
+/* What a graph keeps of its pass. */
+struct bg__forward {
+    bg_forward forward;
+    void *user;
+    bg__override *override;
+    cudaEvent_t event;          /* of each pass: where its streams fork */
+    bg_capture_options options; /* what they point to may be gone */
+};
+
+void bg__forward_free(struct bg__forward *forward)
 {
-    char hidden = bg__fail_hide();
-    bg__body_scope scope;
+    if (forward == NULL)
+        return;
+    bg__override_free(forward->override);
+    if (forward->event != NULL)
+        BG__RELEASE(cudaEventDestroy(forward->event));
+    free(forward);
+}
+
+static bg_status keep_pass(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+{
+    struct bg__forward *kept = calloc(1, sizeof *kept);
     bg_status status;
 
-    graph->root.failure = &graph->failure;
-    graph->failure.status = BG_OK;
-    scope = bg__body_enter(phase, &graph->root);
-    status = graph->forward(graph->forward_user, stream);
-    bg__body_leave(scope);
-    if (graph->failure.status != BG_OK) { /* the first one, whatever forward makes of it */
-        status = graph->failure.status;
-        bg__fail_restore(graph->failure.text);
-    }
-    if (status != BG_OK && bg_last_error()[0] == '\0')
-        bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
-    bg__fail_unhide(hidden);
+    if (kept == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a forward pass");
+    graph->forward = kept;
+    kept->forward = forward;
+    kept->user = user;
+    kept->options = *options;
+    graph->breaks = 1;
+    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__FORWARD}));
+done:
     return status;
 }
 
-bg_status bg__graph_of_forward(bg_graph **result, const char *name, bg_forward forward, void *user, bool zero_tail)
+/* ---- one pass ---- */
+
+static bg_status check_left(const bg_capture *pass, const bg_capture *before)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    const bg_capture *now = bg__live_captured();
+    bool left = now != NULL && now != before;
+    bg_status status = BG_OK;
+
+    if (!left && pass->origin != cudaStreamLegacy)
+        BG__TRY_CUDA(cudaStreamIsCapturing(pass->origin, &capturing));
+    if (left || capturing != cudaStreamCaptureStatusNone)
+        status = bg__fail(BG_ERROR_BUSY, "the forward pass left a capture open that it began; it has to end or abort "
+                                         "that before it returns");
+done:
+    return status;
+}
+
+/* The program goes on in a capture that it began in the pass, and has not ended. */
+static void leave_pass(bg__body_scope scope, const bg_capture *before)
+{
+    bg_capture *now = bg__live_captured();
+    bg__body_leave(scope);
+    if (now == NULL || now == before)
+        return;
+    now->around = (bg__body_scope){scope.phase, NULL, scope.pass};
+    bg__thread_self()->phase = BG_PHASE_CAPTURE;
+    bg__thread_self()->pass = NULL;
+}
+
+static bg_status call_forward(bg_capture *pass, bg_phase phase, const struct bg__forward *forward)
+{
+    const bg_capture *before = bg__live_captured();
+    bg__body_scope scope = bg__body_enter(phase, &pass->graph->root);
+    bg_status status, left;
+
+    bg__thread_self()->pass = pass;
+    status = forward->forward(forward->user, pass->origin);
+    leave_pass(scope, before);
+    bg__pending_note(); /* it may have left an error of its own */
+    if (status != BG_OK && bg_last_error()[0] == '\0')
+        bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
+    if (status != BG_OK)
+        bg__capture_note_failure(pass, status);
+    left = check_left(pass, before);
+    if (left != BG_OK)
+        bg__capture_note_failure(pass, left);
+    return left;
+}
+
+/* The first failure counts, whatever forward makes of it. Also after one, what is queued comes before what follows. */
+static bg_status run(bg_capture *pass, bg_phase phase, const struct bg__forward *forward)
+{
+    char hidden = bg__fail_hide();
+    bg_status joined;
+
+    bg__op_set_capture_hooks(&bg__capture_op_hooks);
+    if (call_forward(pass, phase, forward) == BG_OK) {
+        joined = bg__capture_join(pass);
+        if (joined != BG_OK)
+            bg__capture_note_failure(pass, joined);
+    }
+    if (pass->status != BG_OK)
+        bg__fail_restore(pass->message);
+    bg__fail_unhide(hidden);
+    return pass->status;
+}
+
+bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream)
+{
+    const struct bg__forward *forward = graph->forward;
+    bg_capture pass = {.eager = true,
+                       .parted = true,
+                       .origin = stream,
+                       .thread = bg__thread_id(),
+                       .graph = graph,
+                       .event = forward->event,
+                       .options = forward->options,
+                       .override = forward->override};
+    bg_status status;
+
+    BG__TRY(bg__capture_open_bucket(&pass));
+    status = run(&pass, phase, forward);
+    bg__capture_close_bucket(&pass);
+    bg__capture_free_streams(&pass);
+done:
+    return status;
+}
+
+/* ---- graphs of passes ---- */
+
+bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops, bool tell)
+{
+    bg__override *fresh;
+    bg_status status;
+
+    BG__TRY(bg__override_get(&fresh, eager_ops, tell));
+    bg__override_free(graph->forward->override);
+    graph->forward->override = fresh;
+done:
+    return status;
+}
+
+bg_status bg__graph_of_forward(bg_graph **result, const char *name, bg_forward forward, void *user,
+                               const bg_capture_options *options, bool tell)
 {
     bg_graph *graph = NULL;
     bg_status status;
 
-    BG__TRY(bg__graph_create(&graph, name, NULL));
-    graph->forward = forward;
-    graph->forward_user = user;
-    graph->breaks = 1;
-    graph->root.zero_tail = zero_tail;
-    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__FORWARD}));
+    BG__TRY(bg__graph_create(&graph, name, options->pool));
+    graph->root.zero_tail = options->zero_tail;
+    BG__TRY(keep_pass(graph, forward, user, options));
+    BG__TRY(bg__forward_renew(graph, options->eager_ops, tell));
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&graph->forward->event, cudaEventDisableTiming));
     *result = graph;
     graph = NULL;
 done:
@@ -42,20 +165,102 @@ done:
 
 bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void *user)
 {
-    bg_graph *graph = capture->graph;
     bg_status status;
 
-    graph->forward = forward;
-    graph->forward_user = user;
-    graph->breaks = 1;
-    BG__TRY(bg__graph_add_step(graph, (bg__step){.kind = BG__FORWARD}));
+    BG__TRY(keep_pass(capture->graph, forward, user, &capture->options));
     if (capture->options.launch_segments) {
-        capture->in_body = true;
         bg__ranges_enter_break(capture);
-        status = bg__run_forward(graph, BG_PHASE_EAGER, capture->origin);
+        status = run(capture, BG_PHASE_EAGER, capture->graph->forward);
         bg__ranges_leave_break(capture);
-        capture->in_body = false;
     }
 done:
+    return status;
+}
+
+void bg__capture_keep_forward(bg_capture *capture)
+{
+    struct bg__forward *forward = capture->graph->forward;
+    forward->override = capture->override;
+    forward->event = capture->event;
+    capture->override = NULL;
+    capture->event = NULL;
+}
+
+bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream)
+{
+    bg__use *use = graph->use;
+    bg_status status;
+
+    BG__TRY(bg__capture_check_use(use));
+    BG__TRY(bg__use_order(use, stream));
+    use->busy = true;
+    status = bg__forward_pass(graph, phase, stream);
+    use->busy = false;
+done:
+    return status;
+}
+
+bg_phase bg__forward_phase(void)
+{
+    bg_phase phase = bg_current_phase();
+    return phase == BG_PHASE_CAPTURE ? BG_PHASE_PLAIN : phase;
+}
+
+/* ---- bg_forward_run ---- */
+
+static bg_status check_stream(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    bg_status status;
+
+    if (bg__thread_self()->pass != NULL)
+        return bg__fail(BG_ERROR_BUSY, "bg_forward_run inside a pass that runs eagerly; call the function itself, or "
+                                       "run it in an eager op");
+    if (bg__captured_has(stream))
+        return bg__fail(BG_ERROR_ALREADY_CAPTURING, "bg_forward_run: a capture runs on stream; call the function "
+                                                    "itself, or run it in an eager op");
+    if (stream != NULL && stream != cudaStreamLegacy)
+        BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+        return bg__fail(BG_ERROR_FOREIGN_CAPTURE, "bg_forward_run: stream is captured by a capture that breakgraph did "
+                                                  "not begin; end that one first");
+    BG__TRY(bg__stream_check(stream, "bg_forward_run", "stream"));
+done:
+    return status;
+}
+
+/* After a failure the pass does not count. */
+static bg_status put_back(const bg__state *state, cudaStream_t stream, bg_status status)
+{
+    char *text = strdup(bg_last_error());
+    if (bg__state_restore(state, stream) != BG_OK)
+        bg__warn("options.state could not be restored: %s", bg_last_error());
+    bg__fail_restore(text != NULL ? text : bg_status_text(status));
+    free(text);
+    return status;
+}
+
+bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
+{
+    bg_capture_options full;
+    bg__state state = {NULL, 0};
+    bg_graph *graph = NULL;
+    bg_status status;
+
+    BG__NEED(forward);
+    bg__pending_note();
+    BG__TRY(bg__capture_options_take(&full, options));
+    BG__TRY(bg__capture_options_check(&full));
+    BG__TRY(check_stream(stream));
+    if (full.pool != NULL)
+        BG__TRY(bg__pool_check_device(full.pool, "bg_forward_run"));
+    BG__TRY(bg__graph_of_forward(&graph, full.name, forward, user, &full, true));
+    BG__TRY(bg__state_save(&state, full.state, full.state_count, "options.state", stream));
+    status = bg__forward_run(graph, bg__forward_phase(), stream);
+    if (status != BG_OK)
+        put_back(&state, stream, status);
+done:
+    bg__state_free(&state);
+    bg_graph_destroy(graph);
     return status;
 }

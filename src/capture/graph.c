@@ -114,6 +114,7 @@ void bg_graph_destroy(bg_graph *graph)
     if (graph->tools != NULL)
         bg__debug_hooks.destroyed(graph);
     bg__graph_leave_ranks(graph); /* its executable graphs are gone */
+    bg__forward_free(graph->forward);
     free(graph->steps);
     free(graph->segments);
     free(graph->sites);

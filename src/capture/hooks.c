@@ -8,10 +8,10 @@
 #undef cudaStreamWaitEvent
 #undef cudaEventDestroy
 
-/* No capture can have to do with it. */
+/* No pass can have to do with it. */
 static bool is_plain(void)
 {
-    return bg_current_phase() == BG_PHASE_PLAIN && !bg__captured_any();
+    return bg_current_phase() == BG_PHASE_PLAIN && bg__thread_self()->pass == NULL && !bg__captured_any();
 }
 
 static cudaError_t nearest(bg_status status)

@@ -146,8 +146,13 @@ bg_status bg__watch_enter(bg_graph *graph, bool *entered);
 bg_status bg__watch_step(const bg_graph *graph, int step, cudaStream_t stream);
 void bg__watch_leave(bg_graph *graph);
 
-/* A graph whose replays run forward(user) as one eager call, as under BG_DEBUG=forward; zero_tail as in the options. */
-bg_status bg__graph_of_forward(bg_graph **graph, const char *name, bg_forward forward, void *user, bool zero_tail);
+/* A graph whose replays run forward(user) eagerly, as under BG_DEBUG=forward, with the meaning that its capture with
+ * those options has. tell: as for bg__override_get. */
+bg_status bg__graph_of_forward(bg_graph **graph, const char *name, bg_forward forward, void *user,
+                               const bg_capture_options *options, bool tell);
+/* One pass of it on stream, which is neither ordered after other uses of its memory nor keeps them away: the caller
+ * does that. */
+bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream);
 
 /* ---- what the tools keep with a graph (inspect.c) ------------------------------------------------------------------
  */

@@ -39,7 +39,7 @@ void bg__live_remove(bg_capture *capture)
     pthread_mutex_unlock(&mutex);
 }
 
-bg_capture *bg__live_mine(void)
+bg_capture *bg__live_captured(void)
 {
     static _Thread_local struct {
         uint64_t changes;
@@ -60,10 +60,17 @@ bg_capture *bg__live_mine(void)
     return found.capture;
 }
 
+bg_capture *bg__live_mine(void)
+{
+    bg_capture *pass = bg__thread_self()->pass;
+    return pass != NULL ? pass : bg__live_captured();
+}
+
 bg_capture *bg__live_here(void)
 {
     bg_capture *capture = bg__live_mine();
-    bool beside = capture != NULL && !capture->in_body && bg__thread_self()->phase == BG_PHASE_REPLAY;
+    bool beside =
+        capture != NULL && !capture->eager && !capture->in_body && bg__thread_self()->phase != BG_PHASE_CAPTURE;
     return beside ? NULL : capture;
 }
 

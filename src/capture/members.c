@@ -25,13 +25,14 @@ bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const
 
     BG__TRY(BG__GROW(capture->members, capture->member_count, capture->member_capacity, "streams"));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    BG__TRY(bg__captured_add(stream, capture->thread));
+    if (!capture->eager)
+        BG__TRY(bg__captured_add(stream, capture->thread));
     member = &capture->members[capture->member_count++];
     *member = (bg__member){.stream = stream, .event = event};
     if (site != NULL)
         member->site = *site;
     event = NULL;
-    capture->graph->forked = true;
+    capture->graph->forked |= !capture->eager;
     if (capture->holds_pool)
         bg__pool_set_concurrent(capture->graph->pool, true);
 done:
@@ -76,6 +77,26 @@ done:
     return status;
 }
 
+/* No CUDA capture tells which streams take part in a pass that runs eagerly: each that it names does, from where the
+ * others were last joined. */
+static bg_status claim_eagerly(bg_capture *pass, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    bg_status status = BG_OK;
+
+    *kind = BG__OUTSIDE;
+    if (stream == NULL || stream == cudaStreamLegacy)
+        return BG_OK;
+    BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    *kind = capturing == cudaStreamCaptureStatusNone ? BG__FORKED : BG__FOREIGN;
+    if (*kind == BG__FORKED) {
+        BG__TRY(bg__capture_add_member(pass, stream, site));
+        BG__TRY_CUDA(cudaStreamWaitEvent(stream, pass->event, 0));
+    }
+done:
+    return status;
+}
+
 bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind)
 {
     bg_status status = BG_OK;
@@ -86,6 +107,8 @@ bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_s
     if (stream != NULL && bg__captured_has(stream))
         return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture");
     bg__pending_note();
+    if (capture->eager)
+        return claim_eagerly(capture, stream, site, kind);
     BG__TRY(classify(capture, stream, kind));
     if (*kind == BG__FORKED)
         BG__TRY(bg__capture_add_member(capture, stream, site));

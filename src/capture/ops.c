@@ -175,10 +175,31 @@ done:
     return status;
 }
 
-static bg_status capture_at_barrier(bg_capture *capture, void *user)
+/* In a pass that captures nothing. What fails in an eager body, and what waits there, is that body's own. */
+static bg_status run_eagerly(bg__call *call, cudaStream_t stream, void *args)
+{
+    bg__body_scope scope;
+    bg_status status;
+
+    if (!call->eager) {
+        bg__call_rewind(call);
+        return bg__call_run_watched(call, args, stream);
+    }
+    scope = bg__body_enter(bg__thread_self()->phase, call);
+    status = bg__call_run_watched(call, args, stream);
+    bg__body_leave(scope);
+    return status;
+}
+
+static bg_status run_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
+{
+    return capture->eager ? run_eagerly(call, stream, args) : capture_inline(capture, call, stream, args);
+}
+
+static bg_status run_at_barrier(bg_capture *capture, void *user)
 {
     const at_break *at = user;
-    return capture_inline(capture, at->call, capture->origin, at->args);
+    return run_inline(capture, at->call, capture->origin, at->args);
 }
 
 static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStream_t stream, void *args,
@@ -193,13 +214,13 @@ static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStrea
     call->eager = capture->debug == BG_DEBUG_OPS ||
                   bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager);
     call->segment = capture->graph->segment_count;
-    if (call->eager) {
+    if (call->eager && !capture->eager) {
         bg__pending_note();
         status = bg__capture_break(capture, call, run_at_break, &(at_break){call, args});
-    } else if (op->eager) {
-        status = bg__capture_barrier(capture, capture_at_barrier, &(at_break){call, args});
+    } else if (call->eager || op->eager) {
+        status = bg__capture_barrier(capture, run_at_barrier, &(at_break){call, args});
     } else {
-        status = capture_inline(capture, call, stream, args);
+        status = run_inline(capture, call, stream, args);
     }
     if (status != BG_OK || capture->aborted)
         bg__outputs_forget(call, args);
@@ -219,7 +240,7 @@ static bool refuse_other_threads(cudaStream_t stream, const char *what, bg_statu
 
 static bool capture_op(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status)
 {
-    bg_capture *capture = bg__live_mine();
+    bg_capture *capture = bg__live_here();
     bg__stream_kind kind = BG__FORKED;
 
     if (capture == NULL || capture->in_body)
@@ -263,7 +284,7 @@ static bg_status break_in_capture(bg_capture *capture, cudaStream_t stream, cons
     BG__TRY(bg__capture_claim(capture, stream, site, &kind));
     if (kind != BG__FORKED)
         goto done;
-    if (bg__override_breakable(capture->override) && !capture->options.inline_eager)
+    if (!capture->eager && bg__override_breakable(capture->override) && !capture->options.inline_eager)
         BG__TRY(bg__capture_break(capture, NULL, NULL, NULL));
     else
         BG__TRY(bg__capture_barrier(capture, NULL, NULL));
@@ -279,8 +300,6 @@ bg_status bg_break_at(cudaStream_t stream, const bg_site *site)
     bg__pending_note();
     if (capture != NULL && capture->in_body)
         capture = NULL;
-    if (bg__pass_has_failed(&status))
-        return status;
     if (stream == NULL)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "stream is NULL; create a stream and use that");
     else if (capture == NULL)
@@ -293,8 +312,6 @@ bg_status bg_break_at(cudaStream_t stream, const bg_site *site)
         bg__fail_where("bg_break at %s:%d", site && site->file ? site->file : "unknown file", site ? site->line : 0);
         bg__fail_set_placed();
     }
-    if (status != BG_OK)
-        bg__pass_fail(status);
     if (status != BG_OK && capture != NULL && !capture->aborted)
         bg__capture_fail(capture, status);
     if (capture != NULL && stream != NULL)

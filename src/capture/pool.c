@@ -13,10 +13,13 @@ static size_t mapped(const bg_pool *pool)
 }
 
 /* An event on a stream that captures would be one of its capture. */
-static bg_status check_last_stream(const bg__use *use)
+bg_status bg__capture_check_use(const bg__use *use)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     bg_status status = BG_OK;
+    if (use->busy)
+        return bg__fail(BG_ERROR_BUSY, "options.pool is in use, by a replay or another pass; a pool serves one at a "
+                                       "time");
     if (use->stream != NULL && use->stream != cudaStreamLegacy)
         BG__TRY_CUDA(cudaStreamIsCapturing(use->stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
@@ -25,6 +28,37 @@ static bg_status check_last_stream(const bg__use *use)
                           "first");
 done:
     return status;
+}
+
+bg_status bg__capture_open_bucket(bg_capture *capture)
+{
+    bg_graph *graph = capture->graph;
+    bg_status status = BG_OK;
+
+    if (graph->pool == NULL)
+        return BG_OK;
+    BG__TRY(bg__pool_capture_begin(graph->pool, graph->name));
+    capture->holds_pool = true;
+    capture->source = (bg__source){pin, graph->pool};
+    graph->root.source = &capture->source;
+done:
+    return status;
+}
+
+/* What the calls of a graph were given stays theirs in its replays; a pass that runs eagerly is over. */
+void bg__capture_close_bucket(bg_capture *capture)
+{
+    bg__bucket_figures figures;
+    bg_graph *graph = capture->graph;
+
+    if (!capture->holds_pool)
+        return;
+    capture->holds_pool = false;
+    graph->root.source = NULL;
+    bg__pool_capture_end(graph->pool, &figures);
+    graph->pool_bytes = figures.bytes;
+    for (bg__call *call = &graph->root; call != NULL && capture->eager; call = bg__call_next(call))
+        bg__memory_forget_borrowed(&call->own);
 }
 
 bg_status bg__capture_take_pool(bg_capture *capture)
@@ -36,41 +70,26 @@ bg_status bg__capture_take_pool(bg_capture *capture)
     if (pool == NULL)
         return BG_OK;
     BG__TRY(bg__pool_check_device(pool, "bg_capture_begin"));
-    if (use->busy) {
-        status = bg__fail(BG_ERROR_BUSY, "bg_capture_begin: options.pool is in use, by a replay or another capture; a "
-                                         "pool serves one at a time");
-        goto done;
-    }
-    BG__TRY(check_last_stream(use));
-    BG__TRY(bg__pool_capture_begin(pool, capture->graph->name));
-    capture->holds_pool = true;
+    BG__TRY(bg__capture_check_use(use));
+    BG__TRY(bg__capture_open_bucket(capture));
+    capture->pool_mapped = mapped(pool);
     use->busy = true;
     BG__TRY(bg__use_order(use, capture->origin));
     capture->follows_pool = true;
-    capture->pool_mapped = mapped(pool);
-    capture->source = (bg__source){pin, pool};
-    capture->graph->root.source = &capture->source;
 done:
     return status;
 }
 
 cudaError_t bg__capture_leave_pool(bg_capture *capture)
 {
-    cudaError_t error = cudaSuccess;
-    bg__bucket_figures figures;
     bg_graph *graph = capture->graph;
 
     if (!capture->holds_pool)
         return cudaSuccess;
-    capture->holds_pool = false;
-    graph->root.source = NULL;
+    bg__capture_close_bucket(capture);
     graph->use->busy = false;
-    bg__pool_capture_end(graph->pool, &figures);
-    graph->pool_bytes = figures.bytes;
     /* The next use may come on another stream, when this one is long gone. */
-    if (capture->follows_pool)
-        error = bg__use_note(graph->use, capture->origin);
-    return error;
+    return capture->follows_pool ? bg__use_note(graph->use, capture->origin) : cudaSuccess;
 }
 
 size_t bg__capture_pool_growth(const bg_capture *capture)

@@ -63,7 +63,7 @@ static bg_status wait_without_capture(cudaStream_t waiter, cudaStream_t on)
 bool bg__stream_call_refused(const bg_capture *capture, bg_status *status)
 {
     *status = capture != NULL ? bg__capture_check(capture) : BG_OK;
-    return *status != BG_OK || bg__pass_has_failed(status);
+    return *status != BG_OK;
 }
 
 bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site)
@@ -71,7 +71,6 @@ bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char 
     if (status == BG_OK)
         return BG_OK;
     bg__fail_where("%s at %s:%d", function, site && site->file ? site->file : "unknown file", site ? site->line : 0);
-    bg__pass_fail(status);
     return capture != NULL ? bg__capture_fail(capture, status) : status;
 }
 

@@ -19,6 +19,15 @@ size_t bg__memory_own_bytes(const bg__memory *memory)
     return bytes;
 }
 
+void bg__memory_forget_borrowed(bg__memory *memory)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < memory->count; i++)
+        if (!memory->blocks[i].borrowed)
+            memory->blocks[kept++] = memory->blocks[i];
+    memory->count = kept;
+}
+
 void bg__memory_free(bg__memory *memory)
 {
     for (size_t i = 0; i < memory->count; i++)

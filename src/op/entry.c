@@ -2,44 +2,12 @@
 #include "op/op.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 static _Atomic(const bg__capture_hooks *) capture_hooks;
 
 void bg__op_set_capture_hooks(const bg__capture_hooks *hooks)
 {
     atomic_store(&capture_hooks, hooks);
-}
-
-/* The root of the pass that this thread runs as one eager call; NULL elsewhere, and inside an op declared eager. */
-static bg__call *eager_pass(void)
-{
-    const bg__thread *self = bg__thread_self();
-    bg__call *call = self->call;
-    if (self->phase != BG_PHASE_EAGER && self->phase != BG_PHASE_REPLAY)
-        return NULL;
-    while (call != NULL && call->op != NULL)
-        call = call->op->eager ? NULL : call->parent;
-    return call != NULL && call->failure != NULL ? call : NULL;
-}
-
-void bg__pass_fail(bg_status status)
-{
-    bg__call *pass = eager_pass();
-    if (pass == NULL || pass->failure->status != BG_OK)
-        return;
-    pass->failure->status = status;
-    snprintf(pass->failure->text, sizeof pass->failure->text, "%s", bg_last_error());
-}
-
-bool bg__pass_has_failed(bg_status *status)
-{
-    const bg__call *pass = eager_pass();
-    if (pass == NULL || pass->failure->status == BG_OK)
-        return false;
-    bg__fail_restore(pass->failure->text);
-    *status = pass->failure->status;
-    return true;
 }
 
 static bg_status check(const bg_op *op, cudaStream_t stream, const void *args)
@@ -97,21 +65,30 @@ done:
     return status;
 }
 
+bg_status bg__call_run_watched(bg__call *call, void *args, cudaStream_t stream)
+{
+    const bg__watcher *watcher = bg__thread_self()->watcher;
+    bg_status status;
+
+    if (__builtin_expect(watcher != NULL, 0))
+        BG__TRY(watcher->before(watcher->user, call, args, stream));
+    BG__TRY(bg__call_run(call, call->op->body, args, stream));
+    if (__builtin_expect(watcher != NULL, 0))
+        BG__TRY(watcher->after(watcher->user, call, args, stream));
+done:
+    return status;
+}
+
 /* In a body that runs at a break, or in a replay: inline, but named. */
 static bg_status run_nested(bg__call *parent, const bg_op *op, cudaStream_t stream, void *args, const bg_site *site)
 {
-    const bg__watcher *watcher = bg__thread_self()->watcher;
     bg__call *call;
     bg_status status;
 
     BG__TRY(bg__call_enter(parent, op, site, &call));
     call->eager = true;
     bg__call_rewind(call);
-    if (__builtin_expect(watcher != NULL, 0))
-        BG__TRY(watcher->before(watcher->user, call, args, stream));
-    BG__TRY(bg__call_run(call, op->body, args, stream));
-    if (__builtin_expect(watcher != NULL, 0))
-        BG__TRY(watcher->after(watcher->user, call, args, stream));
+    BG__TRY(bg__call_run_watched(call, args, stream));
 done:
     return status;
 }
@@ -122,11 +99,11 @@ static bg_status dispatch(const bg_op *op, cudaStream_t stream, void *args, cons
     bg__thread *self = bg__thread_self();
     bg_status status = check(op, stream, args);
 
-    if (status != BG_OK || bg__pass_has_failed(&status))
+    if (status != BG_OK)
         return status;
     if (__builtin_expect(self->observe != NULL, 0))
         self->observe(self->observer, op);
-    if (self->phase != BG_PHASE_CAPTURE && self->call != NULL && self->call->recorded) {
+    if (self->phase != BG_PHASE_CAPTURE && self->pass == NULL && self->call != NULL && self->call->recorded) {
         bg__pending_note();
         return run_nested(self->call, op, stream, args, site);
     }
@@ -144,7 +121,6 @@ bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_
     if (status != BG_OK) {
         if (op != NULL && !bg__fail_is_placed())
             bg__call_blame(&(bg__call){.op = op, .site = site ? *site : (bg_site){NULL, 0}}, status);
-        bg__pass_fail(status);
         if (hooks != NULL)
             hooks->fail(status);
     }

@@ -40,18 +40,14 @@ bg_status bg__memory_get(struct bg__call *call, bg__block_kind kind, int slot, s
 size_t bg__memory_bytes(const bg__memory *memory);
 /* Of these, what is not borrowed. */
 size_t bg__memory_own_bytes(const bg__memory *memory);
+/* The source has taken its blocks back. */
+void bg__memory_forget_borrowed(bg__memory *memory);
 void bg__memory_free(bg__memory *memory);
 
 /* Gives a plain call the memory that its place in the program has in this thread (plain.c). */
 bg_status bg__plain_memory(struct bg__call *call);
 
 /* ---- calls (call.c) ------------------------------------------------------------------------------------------ */
-
-/* The first failure of a pass. */
-typedef struct bg__failure {
-    bg_status status;
-    char text[1024];
-} bg__failure;
 
 typedef struct bg__op_count {
     const bg_op *op;
@@ -91,7 +87,6 @@ typedef struct bg__call {
     void *want, *shaped;      /* copies of a nested call's arguments, as expected and for the shape function: kept, so
                                * that replays allocate nothing */
     const bg__source *source; /* of a root: NULL unless it is being captured, with memory of someone else's */
-    bg__failure *failure;     /* of a root: the first one of a pass that runs as one eager call */
     struct bg__slab *slabs;   /* of a root: what its calls lie in */
 } bg__call;
 
@@ -174,7 +169,7 @@ bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_
 
 /* ---- the calling thread (thread.c) --------------------------------------------------------------------------- */
 
-/* Who looks at the calls of a pass that runs as one eager call, before and after each body; args are the caller's. */
+/* Who looks at the calls of a pass that runs eagerly, before and after each body; args are the caller's. */
 typedef struct bg__watcher {
     bg_status (*before)(void *user, const bg__call *call, const void *args, cudaStream_t stream);
     bg_status (*after)(void *user, const bg__call *call, const void *args, cudaStream_t stream);
@@ -184,6 +179,7 @@ typedef struct bg__watcher {
 typedef struct bg__thread {
     bg_phase phase;
     bg__call *call;                                   /* whose body runs now; NULL: none */
+    struct bg_capture *pass;                          /* that runs eagerly, and that calls here belong to; NULL: none */
     void (*observe)(void *observer, const bg_op *op); /* told of each op call of this thread; NULL: nobody */
     void *observer;
     const bg__watcher *watcher; /* NULL: none */
@@ -202,11 +198,8 @@ typedef struct bg__capture_hooks {
 } bg__capture_hooks;
 void bg__op_set_capture_hooks(const bg__capture_hooks *hooks);
 
-/* A pass that runs as one eager call (BG_DEBUG=forward) keeps its first failure, as a capture does: calls after it
- * return it without running. Nothing happens elsewhere; what fails inside an op declared eager is that op's to handle.
- */
-void bg__pass_fail(bg_status status);
-bool bg__pass_has_failed(bg_status *status);
+/* Runs the body of a call that has a name, outside graphs, under the eyes of the thread's watcher. */
+bg_status bg__call_run_watched(bg__call *call, void *args, cudaStream_t stream);
 
 /* A call that no graph knows of. An eager op refuses a stream that someone else captures, unless foreign_inline. */
 bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline);
@@ -219,8 +212,8 @@ typedef struct bg__override bg__override;
  */
 void bg__override_force(const char *list);
 /* What is set now: by own (NULL: nothing), after it by the program, and by the environment. "@FILE" in the environment
- * is what the file holds, a pattern a line. */
-bg_status bg__override_get(bg__override **override, const char *own);
+ * is what the file holds, a pattern a line. tell: a warning says which pattern of the environment matches no op. */
+bg_status bg__override_get(bg__override **override, const char *own, bool tell);
 void bg__override_free(bg__override *override);
 /* INVALID_ARGUMENT, with from before it, where a pattern of list is malformed; NULL and "" are fine. */
 bg_status bg__override_check(const char *list, const char *from);

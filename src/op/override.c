@@ -228,7 +228,7 @@ static bg_status read_list(const char *path, char **list)
     return status;
 }
 
-bg_status bg__override_get(bg__override **override, const char *own)
+bg_status bg__override_get(bg__override **override, const char *own, bool tell)
 {
     const char *environment = getenv("BG_EAGER_OPS");
     char *list = NULL;
@@ -248,7 +248,8 @@ bg_status bg__override_get(bg__override **override, const char *own)
     status = make(override, sources);
     if (status == BG_OK) {
         (*override)->breakable = breakable;
-        warn_of_strangers(*override);
+        if (tell)
+            warn_of_strangers(*override);
     }
     pthread_mutex_unlock(&mutex);
 done:

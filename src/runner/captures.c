@@ -85,13 +85,6 @@ static bg_context context_of(const bg__bucket *bucket, bg_phase phase)
                         .phase = phase};
 }
 
-/* A pass of the bucket's graph: with BG_DEBUG=forward in replays, too, and then of the run's context. */
-static bg_status forward_of_bucket(void *user, cudaStream_t stream)
-{
-    const bg__bucket *bucket = user;
-    return bucket->runner->forward(bucket->runner->user, bg_context_get(), stream);
-}
-
 static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
 {
     bg_context context = context_of(bucket, BG_PHASE_WARMUP);
@@ -136,7 +129,7 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     options.state = runner->config.state;
     options.state_count = runner->config.state_count;
     options.ranks = bg__ranks_table(&runner->ranks);
-    status = bg__pass_open_bucket(runner, name);
+    status = bg__pool_bucket_begin(runner->pool, name);
     if (status != BG_OK) {
         (void)bg__ranks_meet_before(&runner->ranks, name, NULL, false, status);
         return share(runner, status, "the capture", name);
@@ -147,7 +140,7 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     if (status != BG_OK)
         (void)bg__ranks_meet_before(&runner->ranks, name, NULL, false, status);
     else
-        status = bg_capture_forward(&bucket->graph, forward_of_bucket, bucket, runner->stream, &options);
+        status = bg_capture_forward(&bucket->graph, bg__pass_forward, runner, runner->stream, &options);
     bg__context_reset();
     observe_no_more();
     if (status == BG_OK)

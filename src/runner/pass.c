@@ -54,59 +54,27 @@ bg_status bg__pass_prepare(bg_runner *runner, const bg_context *context)
     return status;
 }
 
-bg_status bg__pass_open_bucket(bg_runner *runner, const char *name)
+bg_status bg__pass_forward(void *user, cudaStream_t stream)
 {
-    bg_status status;
-
-    if (runner->bucket_left)
-        BG__TRY(bg__pool_bucket_end(runner->pool, NULL));
-    runner->bucket_left = false;
-    BG__TRY(bg__pool_bucket_begin(runner->pool, name));
-done:
-    return status;
+    const bg_runner *runner = user;
+    return runner->forward(runner->user, bg_context_get(), stream);
 }
 
-/* Whether forward began a capture of breakgraph's and did not end it. */
-static bool left_capture(const bg_capture *before)
+bg_status bg__pass_create(bg_runner *runner)
 {
-    const bg_capture *now = bg__live_mine();
-    return now != NULL && now != before;
-}
-
-/* The same of bare ones, too. */
-static bg_status check_left(const bg_runner *runner, const bg_capture *before)
-{
-    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    bool left = left_capture(before);
-    bg_status status = BG_OK;
-
-    if (!left && runner->stream != cudaStreamLegacy)
-        BG__TRY_CUDA(cudaStreamIsCapturing(runner->stream, &capturing));
-    if (left || capturing != cudaStreamCaptureStatusNone)
-        status = bg__fail(BG_ERROR_BUSY, "the forward pass left a capture open that it began; it has to end or abort "
-                                         "that before it returns");
-done:
-    return status;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    options.pool = runner->pool;
+    options.eager_ops = runner->config.eager_ops;
+    return bg__graph_of_forward(&runner->eager, "an eager run", bg__pass_forward, runner, &options, false);
 }
 
 bg_status bg__pass_eager(bg_runner *runner, const bg_context *context)
 {
-    bg__thread *self = bg__thread_self();
-    const bg_capture *capture = bg__live_mine();
-    bg_phase before = self->phase;
+    bg_phase phase = context->phase == BG_PHASE_WARMUP ? BG_PHASE_WARMUP : bg__forward_phase();
     bg_status status;
 
-    BG__TRY(bg__pass_open_bucket(runner, "an eager run"));
-    if (context->phase == BG_PHASE_WARMUP)
-        self->phase = BG_PHASE_WARMUP;
-    status = call(runner->forward, runner->user, context, runner->stream, "the forward pass");
-    if (context->phase == BG_PHASE_WARMUP && self->phase == BG_PHASE_WARMUP)
-        self->phase = before;
-    if (status == BG_OK)
-        status = check_left(runner, capture);
-    runner->bucket_left = left_capture(capture); /* that one may hold the pool */
-    if (!runner->bucket_left)
-        bg__pool_bucket_end(runner->pool, NULL);
+    BG__TRY(bg__forward_renew(runner->eager, runner->config.eager_ops, false));
+    BG__TRY(bg__forward_run(runner->eager, phase, runner->stream));
 done:
     return status;
 }

@@ -50,7 +50,7 @@ bg_status bg__runner_check_capture(const char *function)
     bg_phase phase = bg_current_phase();
     if (phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY)
         return bg__fail(BG_ERROR_BUSY, "%s: an eager body runs in this thread; capture outside it", function);
-    if (bg__live_mine() != NULL)
+    if (bg__live_captured() != NULL)
         return bg__fail(BG_ERROR_ALREADY_CAPTURING, "%s: this thread has a capture already; end that first", function);
     return BG_OK;
 }

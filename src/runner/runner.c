@@ -73,6 +73,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     BG__TRY_CUDA(cudaGetDevice(&runner->device));
     BG__TRY(bg__driver_capture_info(&runner->capture_info));
     BG__TRY(make_pool(runner));
+    BG__TRY(bg__pass_create(runner));
     BG__TRY(bg__plan_make(runner, runner->config.mode));
     *result = runner;
     runner = NULL;
@@ -91,6 +92,7 @@ void bg_runner_destroy(bg_runner *runner)
         return;
     }
     bg__plan_free(&runner->plan);
+    bg_graph_destroy(runner->eager);
     bg_pool_destroy(runner->pool); /* the last hold on it: it waits for all work, which may use the buffers, too */
     bg__buffers_free(&runner->inputs);
     bg__buffers_free(&runner->outputs);

@@ -96,8 +96,10 @@ bool bg__context_is_set(void);
 
 /* config.prepare; OK without one. */
 bg_status bg__pass_prepare(bg_runner *runner, const bg_context *context);
-/* A bucket of the pool, for one pass; bg__pool_bucket_end ends it. */
-bg_status bg__pass_open_bucket(bg_runner *runner, const char *name);
+/* runner's forward of the thread's context: with BG_DEBUG=forward in replays, too, and then of the run's. */
+bg_status bg__pass_forward(void *runner, cudaStream_t stream);
+/* Makes runner->eager. */
+bg_status bg__pass_create(bg_runner *runner);
 /* forward, run eagerly in the thread's context. */
 bg_status bg__pass_eager(bg_runner *runner, const bg_context *context);
 
@@ -119,6 +121,7 @@ struct bg_runner {
     uint64_t thread; /* that made it */
     bg__capture_info capture_info;
     bg_pool *pool;
+    bg_graph *eager; /* its passes outside graphs */
     bg__buffers inputs, outputs, extra;
     int rows; /* of inputs and outputs */
 
@@ -137,7 +140,6 @@ struct bg_runner {
 
     bool frozen; /* graphs may hold the static buffers */
     bool running;
-    bool bucket_left; /* the pool's bucket is open: a pass began a capture there, and left it */
 };
 
 /* ---- places (place.c) ---------------------------------------------------------------------------------------- */
