@@ -4,12 +4,11 @@
 #include "debug/check/check.h"
 #include "replay_tools.h"
 #include "debug/check/node_pointers.h"
-#include "step_replays.h"
 
 const bg__debug_table bg__debug_hooks = {
     .check_replay = bg__check_replay,
     .note_nodes = bg__nodes_note,
-    .step_begin = bg__stepping_begin,
+    .begin = bg__diverted_prepare,
     .check_twice = bg__env_check_twice,
     .check_poison = bg__env_check_poison,
     .captured = bg__diverted_begin,

@@ -47,6 +47,18 @@ done:
     return status;
 }
 
+bg_status bg__diverted_prepare(bg_graph *graph, bool steps)
+{
+    bg_status status = BG_OK;
+
+    if (!bg__thread_self()->in_tool)
+        BG__TRY(bg__shadowing_check());
+    if (steps)
+        BG__TRY(bg__stepping_begin(graph));
+done:
+    return status;
+}
+
 bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
 {
     bg_status status = BG_OK;

@@ -156,18 +156,38 @@ struct bg__shadowing {
     int told;           /* findings */
 };
 
-bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+/* 0: not shadowed, 1: whole passes, 2: call by call. */
+static bg_status read_mode(int *mode)
 {
     static const char *const names[] = {"0", "1", "calls", NULL};
+    return bg__env_choice("BG_SHADOW", names, 0, mode);
+}
+
+bg_status bg__shadowing_check(void)
+{
+    bg__tolerances tolerances = {0};
+    bg_status status;
+    int mode = 0;
+
+    BG__TRY(read_mode(&mode));
+    if (mode != 0)
+        status = bg__tolerances_add(&tolerances, getenv("BG_TOLERANCE"), "BG_TOLERANCE");
+done:
+    bg__tolerances_free(&tolerances);
+    return status;
+}
+
+bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+{
     struct bg__shadowing *shadowing = NULL;
     bg__shadow_pass pass = {bg__graph_name(graph), forward, user, NULL, *options};
     bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
     bg__tools *tools = bg__tools_find(graph);
     bg_status status;
-    int index = 0;
+    int mode = 0;
 
-    BG__TRY(bg__env_choice("BG_SHADOW", names, 0, &index));
-    if (index == 0 || forward == NULL || (tools != NULL && tools->stepping != NULL))
+    BG__TRY(read_mode(&mode));
+    if (mode == 0 || forward == NULL || (tools != NULL && tools->stepping != NULL))
         goto done;
     BG__TRY(bg__tools_get(graph, &tools));
     shadowing = calloc(1, sizeof *shadowing);
@@ -175,7 +195,7 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for BG_SHADOW");
         goto done;
     }
-    shadowing->every_call = index == 2;
+    shadowing->every_call = mode == 2;
     for (size_t i = 0; i < options->state_count; i++) {
         uintptr_t begin = (uintptr_t)options->state[i].data;
         BG__TRY(bg__spans_add(&shadowing->state, begin, begin + bg_tensor_bytes(&options->state[i])));

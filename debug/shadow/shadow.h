@@ -4,6 +4,8 @@
 
 #include "capture/inspect.h"
 
+/* INVALID_ARGUMENT where BG_SHADOW is malformed, or BG_TOLERANCE, which it reads. */
+bg_status bg__shadowing_check(void);
 /* For a graph that has just been captured; in place of a replay's steps; with the graph. */
 bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
 bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream);

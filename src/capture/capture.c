@@ -60,8 +60,7 @@ static bg_status prepare(bg_capture **result, cudaStream_t stream, const bg_capt
     bg__graph_join_ranks(capture->graph, ranks);
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
     BG__TRY(bg__capture_resolve_check(capture, whole));
-    if (capture->debug == BG_DEBUG_STEP)
-        BG__TRY(bg__debug_hooks.step_begin(capture->graph));
+    BG__TRY(bg__debug_hooks.begin(capture->graph, capture->debug == BG_DEBUG_STEP));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
     capture->graph->root.zero_tail = checked->zero_tail;

@@ -13,8 +13,9 @@ typedef struct bg__debug_table {
     bg_status (*check_replay)(bg_graph *graph);
     /* At the end of its capture: what the nodes hold now is what later checks compare with. */
     bg_status (*note_nodes)(bg_graph *graph);
-    /* BG_DEBUG_STEP: at begin, what the environment says of it. */
-    bg_status (*step_begin)(bg_graph *graph);
+    /* Before a capture changes anything: what the environment says of its tools. INVALID_ARGUMENT where a variable is
+     * malformed. steps: every replay of graph goes node by node (BG_DEBUG_STEP). */
+    bg_status (*begin)(bg_graph *graph, bool steps);
     /* What they find goes to standard error. BG_CHECK=twice: before bg_capture_forward's own capture, so that what
      * forward keeps of a pass is the graph's in the end; =poison: when it has made the graph. */
     void (*check_twice)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);

@@ -424,14 +424,8 @@ static void test_bad_values(void **state)
                                              "ulp=99999999999999999999"};
     model m = {.f = *state, .factor = 2};
     bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
-    bg_graph *graph = NULL;
     bg_report *report = NULL;
 
-    assert_int_equal(setenv("BG_SHADOW", "2", 1), 0);
-    EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_SHADOW");
-    assert_null(graph);
-    assert_int_equal(unsetenv("BG_SHADOW"), 0);
     for (size_t i = 0; i < sizeof tolerances / sizeof *tolerances; i++) {
         options.tolerances = tolerances[i];
         EXPECT_STATUS(bg_shadow(forward, &m, m.f->stream, &options, &report), BG_ERROR_INVALID_ARGUMENT);
@@ -538,6 +532,34 @@ static void test_failing_inner_reference(void **state)
     bg_graph_destroy(graph);
 }
 
+/* A malformed variable fails the beginning of a capture, before the pass runs and anything is written. */
+static void test_bad_environment(void **state)
+{
+    static const struct {
+        const char *shadow, *tolerance, *named;
+    } cases[] = {{"2", "", "BG_SHADOW"}, {"1", "rel", "BG_TOLERANCE"}, {"calls", "f32=1", "BG_TOLERANCE"}};
+    model m = {.f = *state, .factor = 2};
+
+    put(&m.f->z, 7);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bg_graph *graph = NULL;
+        bg_capture *begun = NULL;
+        assert_int_equal(setenv("BG_SHADOW", cases[i].shadow, 1), 0);
+        assert_int_equal(setenv("BG_TOLERANCE", cases[i].tolerance, 1), 0);
+        EXPECT_STATUS(bg_capture_forward(&graph, forward, &m, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR(cases[i].named);
+        assert_null(graph);
+        EXPECT_STATUS(bg_capture_begin(&begun, m.f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR(cases[i].named);
+        assert_null(begun);
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
+    }
+    assert_int_equal(m.passes, 0);
+    assert_true(get(&m.f->z) == 7);
+    expect_usable(m.f, m.f->stream);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -548,6 +570,7 @@ int main(void)
                                        TEST(test_failing_pass),      TEST(test_beside_a_capture),
                                        TEST(test_join_at_end),       TEST(test_fork_is_told),
                                        TEST(test_bad_values),        TEST(test_references),
-                                       TEST(test_failing_reference), TEST(test_failing_inner_reference)};
+                                       TEST(test_failing_reference), TEST(test_failing_inner_reference),
+                                       TEST(test_bad_environment)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
