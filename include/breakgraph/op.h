@@ -107,20 +107,21 @@ BG_API bg_status bg_op_set_graph_support(const char *name, bg_support support);
  * with commas between, "attention,moe_*,rope#3,!sample_*". A bare name matches that op at any depth; name#k the k-th
  * call of it at the top level, from 0; a path with '/' what it says, a part without '#' standing for every call of that
  * op. '*' matches any characters but '/', '!' makes what it matches captured; the last pattern that matches a call
- * decides. It replaces what was set before; NULL or "" clears it. The environment variable BG_EAGER_OPS has the same
- * form and comes after it. BG_BREAKABLE=0 in the environment captures everything inline. An op that is declared eager
- * and captured all the same joins the streams of the capture and forks them again, as its break would. Errors:
- * INVALID_ARGUMENT, with the pattern that is wrong; OUT_OF_MEMORY. */
+ * decides. Nothing between two commas is no pattern. It replaces what was set before; NULL, or a list without patterns,
+ * clears it. The environment variable BG_EAGER_OPS has the same form, or is "@FILE", for a list from a file, where an
+ * end of line stands for a comma; it comes after it. BG_BREAKABLE=0 in the environment captures everything inline. An
+ * op that is declared eager and captured all the same joins the streams of the capture and forks them again, as its
+ * break would. Errors: INVALID_ARGUMENT, with the pattern that is wrong; OUT_OF_MEMORY. */
 BG_API bg_status bg_override_eager(const char *pattern);
 
 /* The one entry: every call comes through here. args is a NAME_args. On return each BG_OUT and BG_INOUT tensor in args
  * is the caller's own, or, where the caller gave no memory, a bridge buffer of the shape that the caller gave or, with
- * rank 0, the body: in a capture the graph owns it; outside it belongs to the library, and lasts until the same line
- * calls the op again in the same thread, or the thread ends; after a failure it is NULL. The other members are the
- * caller's, unchanged.
+ * rank 0, the body: in a capture the graph owns it; in a pass that runs eagerly (bg_forward_run, a runner) it lasts as
+ * long as the pass; elsewhere it belongs to the library, and lasts until the same line calls the op again in the same
+ * thread, or the thread ends; after a failure it is NULL. The other members are the caller's, unchanged.
  *
- * Inside a capture an error sticks: later calls return it without running, and the end returns it. What fails inside an
- * eager body is that body's to handle. Errors: INVALID_ARGUMENT (a NULL, an invalid
+ * Inside a capture, and in a pass that runs eagerly, an error sticks: later calls return it without running, and the end
+ * returns it. What fails inside an eager body is that body's to handle. Errors: INVALID_ARGUMENT (a NULL, an invalid
  * tensor, two ops of one name), the body's own status, SHAPE and DTYPE (the body changed an output's), OP (it left an
  * output without memory), WRONG_THREAD, FOREIGN_CAPTURE (an eager op on a stream that someone else captures;
  * BG_FOREIGN_INLINE=1 in the environment runs it inline), CAPTURE_INVALID, UNTRACKED_STREAM, OUT_OF_MEMORY, CUDA. */

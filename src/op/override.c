@@ -60,6 +60,7 @@ static bool pattern_is_valid(const pattern *p)
     }
 }
 
+/* Nothing between two commas, or a line that is blank, is no pattern and no mistake. */
 static bg_status add_pattern(bg__override *override, const char *text, size_t length, const char *from)
 {
     pattern *p = &override->patterns[override->count];
@@ -69,7 +70,9 @@ static bg_status add_pattern(bg__override *override, const char *text, size_t le
     }
     while (length > 0 && isspace((unsigned char)text[length - 1]))
         length--;
-    p->negate = length > 0 && *text == '!';
+    if (length == 0)
+        return BG_OK;
+    p->negate = *text == '!';
     p->text = text + p->negate;
     p->length = length - p->negate;
     if (!pattern_is_valid(p))
@@ -205,9 +208,6 @@ void bg__override_force(const char *list)
 
 static void join_lines(char *text)
 {
-    size_t length = strlen(text);
-    while (length > 0 && isspace((unsigned char)text[length - 1]))
-        text[--length] = '\0';
     for (; *text != '\0'; text++)
         if (*text == '\n')
             *text = ',';
@@ -217,12 +217,17 @@ static bg_status read_list(const char *path, char **list)
 {
     FILE *file = fopen(path, "r");
     size_t bytes = 0;
+    ssize_t length = file != NULL ? getdelim(list, &bytes, '\0', file) : -1;
     bg_status status = BG_OK;
 
-    if (file == NULL || (getdelim(list, &bytes, '\0', file) < 0 && ferror(file)))
+    if (file == NULL || (length < 0 && !feof(file))) {
         status = bg__fail(BG_ERROR_IO, "BG_EAGER_OPS: %s cannot be read: %s", path, strerror(errno));
-    else if (*list != NULL)
+    } else if (length < 0) { /* the file is empty, and nothing was stored */
+        free(*list);
+        *list = NULL;
+    } else {
         join_lines(*list);
+    }
     if (file != NULL)
         (void)fclose(file);
     return status;

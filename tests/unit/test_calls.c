@@ -1,8 +1,10 @@
 /* Calls, their names, which of them are eager, and the arguments of those that are. */
 #include "tests/support/support.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 BG_OP(rope, BG_INOUT(x))
 {
@@ -175,12 +177,15 @@ static void test_overrides(void **state)
     expect_breaks(f, "!*, layer/attention", 1, 2);
     expect_breaks(f, "layer#0,!layer#0", 3, 2); /* the last one decides */
     expect_breaks(f, "layer#7,nothing_of_that_name", 3, 2);
+    expect_breaks(f, ",", 3, 2); /* a list of nothing */
+    expect_breaks(f, " , ", 3, 2);
+    expect_breaks(f, ",rope#1, ,!layer/*,", 3, 1);
 }
 
 static void test_bad_patterns(void **state)
 {
-    static const char *const bad[] = {",",  "a,,b", "!",   "rope#", "rope#x", "rope#03", "a//b",
-                                      "/a", "a/",   "a b", "a;b",   "#1",     "!!a"};
+    static const char *const bad[] = {"!",  ", ! ,", "rope#", "rope#x", "rope#03", "a//b",
+                                      "/a", "a/",    "a b",   "a;b",    "#1",      "!!a"};
     fixture *f = *state;
     bg_capture *capture;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -209,6 +214,44 @@ static void test_environment(void **state)
     setenv("BG_BREAKABLE", "maybe", 1);
     EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("BG_BREAKABLE is \"maybe\"; allowed are: 0, 1");
+}
+
+static void write_list(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* An empty file, blank lines and commas at ends set nothing. Memory that nobody has written is no list. */
+static void test_list_of_a_file(void **state)
+{
+    static const struct {
+        const char *text;
+        int breaks, segments;
+    } files[] = {{"", 3, 2},
+                 {"\n", 3, 2},
+                 {" \n\n,\n", 3, 2},
+                 {"rope#1", 4, 1},
+                 {"rope#1\n", 4, 1},
+                 {"\n\nrope#1,\n", 4, 1},
+                 {"rope#1,\r\n\r\n!layer/*", 3, 1}};
+    char path[] = "/tmp/breakgraph-test-XXXXXX", variable[sizeof path + 1];
+    int descriptor = mkstemp(path);
+
+    assert_true(descriptor >= 0 && close(descriptor) == 0);
+    snprintf(variable, sizeof variable, "@%s", path);
+    assert_int_equal(setenv("BG_EAGER_OPS", variable, 1), 0);
+    /* What malloc gives begins as anything but "". A sanitizer, which knows no such option, sees the read itself. */
+    (void)mallopt(M_PERTURB, 0x5a);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        write_list(path, files[i].text);
+        expect_breaks(*state, NULL, files[i].breaks, files[i].segments);
+    }
+    (void)mallopt(M_PERTURB, 0);
+    assert_int_equal(unsetenv("BG_EAGER_OPS"), 0);
+    assert_int_equal(unlink(path), 0);
 }
 
 static void test_args(void **state)
@@ -325,7 +368,7 @@ int main(void)
         TEST(test_names),        TEST(test_names_are_stable),    TEST(test_overrides),
         TEST(test_bad_patterns), TEST(test_environment),         TEST(test_args),
         TEST(test_plain_calls),  TEST(test_two_ops_of_one_name), TEST(test_registry),
-        TEST(test_32_fields),    TEST(test_many_calls),
+        TEST(test_32_fields),    TEST(test_many_calls),          TEST(test_list_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,7 +284,7 @@ static void test_refused(void **state)
         {"max_padding", "-2", "\"-2\""},
         {"max_padding", "1.5.5", "\"1.5.5\""},
         {"max_padding", "", "\"\""},
-        {"eager_ops", "a,,b", "eager_ops: \"\" is not a pattern"},
+        {"eager_ops", "a,!,b", "eager_ops: \"!\" is not a pattern"},
         {"lazy", "yes", "lazy is \"yes\"; allowed are true, false, 1, 0"},
         {"copy_inputs", "", "copy_inputs is \"\""},
         {"memory_limit", "-1", "\"-1\""},

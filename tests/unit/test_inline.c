@@ -108,7 +108,7 @@ static void test_order_of_patterns(void **state)
 
 static void test_malformed_patterns(void **state)
 {
-    static const char *const patterns[] = {",", "a,", "a,,b", "!", "a b", "rope#", "rope#03", "/a", "a/"};
+    static const char *const patterns[] = {"!", "a,!", "a b", "rope#", "rope#03", "/a", "a/"};
     fixture *f = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
