@@ -120,10 +120,10 @@ BG_API bg_status bg_override_eager(const char *pattern);
  * long as the pass; elsewhere it belongs to the library, and lasts until the same line calls the op again in the same
  * thread, or the thread ends; after a failure it is NULL. The other members are the caller's, unchanged.
  *
- * Inside a capture, and in a pass that runs eagerly, an error sticks: later calls return it without running, and the end
- * returns it. What fails inside an eager body is that body's to handle. Errors: INVALID_ARGUMENT (a NULL, an invalid
- * tensor, two ops of one name), the body's own status, SHAPE and DTYPE (the body changed an output's), OP (it left an
- * output without memory), WRONG_THREAD, FOREIGN_CAPTURE (an eager op on a stream that someone else captures;
+ * Inside a capture, and in a pass that runs eagerly, an error sticks: later calls return it without running, and the
+ * end returns it. What fails inside an eager body is that body's to handle. Errors: INVALID_ARGUMENT (a NULL, an
+ * invalid tensor, two ops of one name), the body's own status, SHAPE and DTYPE (the body changed an output's), OP (it
+ * left an output without memory), WRONG_THREAD, FOREIGN_CAPTURE (an eager op on a stream that someone else captures;
  * BG_FOREIGN_INLINE=1 in the environment runs it inline), CAPTURE_INVALID, UNTRACKED_STREAM, OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site);
 
