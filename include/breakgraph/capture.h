@@ -173,8 +173,10 @@ BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t str
  * NULL, a stream of another device, another device than at capture), ALREADY_CAPTURING (a breakgraph capture runs on
  * stream; it goes on unharmed), FOREIGN_CAPTURE (someone else captures stream), BUSY (the graph is being replayed, or
  * the stream of its last replay is being captured; a capture of its pool is going on), a body's own status, SHAPE and
- * DTYPE (an output changed), STALE_ADDRESS (options.check), CUDA. It takes no lock, allocates nothing and reads no
- * environment, unless an eager body does, or asks for more memory than before. */
+ * DTYPE (an output changed), STALE_ADDRESS (options.check), CUDA. Whether someone else captures the stream of the last
+ * replay is looked at only for graphs that were captured with a debug mode or BG_CHECK: else the segments become part
+ * of that capture, or end it, and bodies run into it. It takes no lock, allocates nothing and reads no environment,
+ * unless an eager body does, or asks for more memory than before. */
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
 /* Gives back all that the graph owns. NULL is fine, a replay in flight too. Not inside one of the graph's bodies. */

@@ -153,10 +153,35 @@ done:
     return status;
 }
 
-/* The pass was a real one, and does not count. */
-static void restore_after(bg_capture *capture)
+/* What makes a capture that went well a graph. */
+static bg_status settle(bg_capture *capture)
 {
-    bg__capture_note_failure(capture, BG_ERROR_RANKS);
+    bg_graph *graph = capture->graph;
+    cudaError_t error;
+    bg_status status;
+
+    BG__TRY(bg__events_settle(capture));
+    /* The first replay may come on another stream, when this one is long gone. */
+    error = graph->pool != NULL ? bg__capture_leave_pool(capture) : bg__use_note(graph->use, capture->origin);
+    if (error != cudaSuccess) {
+        status = bg__fail_cuda(error, "cudaEventRecord");
+        goto done;
+    }
+    BG__TRY(bg__writeback_bind(graph));
+    if (graph->watched)
+        BG__TRY(bg__debug_hooks.note_nodes(graph));
+    measure(capture);
+    BG__TRY(bg__watch_note(graph));
+    BG__TRY(bg__debug_hooks.captured(graph, capture->forward, capture->user, &capture->options));
+    BG__TRY(bg__capture_meet_at_end(capture));
+done:
+    return status;
+}
+
+/* The pass was a real one, and does not count. */
+static void restore_after(bg_capture *capture, bg_status status)
+{
+    bg__capture_note_failure(capture, status);
     if (capture->options.launch_segments && bg__state_restore(&capture->state, capture->origin) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
     bg__fail_restore(capture->message);
@@ -165,7 +190,6 @@ static void restore_after(bg_capture *capture)
 static bg_status end(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
-    cudaError_t error;
 
     bg__capture_enter(capture);
     if (status == BG_OK && capture->open)
@@ -189,23 +213,9 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     }
     if (status != BG_OK)
         goto done;
-    BG__TRY(bg__events_settle(capture));
-    /* The first replay may come on another stream, when this one is long gone. */
-    error = capture->graph->pool != NULL ? bg__capture_leave_pool(capture)
-                                         : bg__use_note(capture->graph->use, capture->origin);
-    if (error != cudaSuccess) {
-        status = bg__fail_cuda(error, "cudaEventRecord");
-        goto done;
-    }
-    BG__TRY(bg__writeback_bind(capture->graph));
-    if (capture->graph->watched)
-        BG__TRY(bg__debug_hooks.note_nodes(capture->graph));
-    measure(capture);
-    BG__TRY(bg__watch_note(capture->graph));
-    BG__TRY(bg__debug_hooks.captured(capture->graph, capture->forward, capture->user, &capture->options));
-    status = bg__capture_meet_at_end(capture);
+    status = settle(capture);
     if (status != BG_OK) {
-        restore_after(capture);
+        restore_after(capture, status);
         goto done;
     }
     if (capture->eager)

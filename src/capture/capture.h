@@ -70,6 +70,7 @@ struct bg_graph {
     size_t step_capacity;
     int step_count;
     bool watched;  /* its addresses are checked before each replay */
+    bool careful;  /* watched, or debugged: each replay looks whether its stream captures */
     bool diverted; /* the debugging tools do its replays */
 
     bg__use *use;             /* the order of replays: own_use, or that of all graphs of the pool */
@@ -165,7 +166,6 @@ void bg__body_leave(bg__body_scope scope);
 /* A pass, of which graphs are made; or that runs eagerly, with the same meaning (forward.c). */
 struct bg_capture {
     struct bg_capture *next; /* in the list of live captures */
-    bool eager;              /* nothing is captured: segments neither open nor close, and all that is queued runs */
     bg__body_scope around;   /* where the thread was */
     uint64_t thread;
     cudaStream_t origin;
@@ -185,6 +185,7 @@ struct bg_capture {
     size_t event_capacity;
     int opened;       /* segments, empty ones too */
     int part;         /* of the pass: each begins where all streams were joined and forked again */
+    bool eager;       /* nothing is captured: segments neither open nor close, and all that is queued runs */
     bool unseen_body; /* the body of some break did not run: it may record events */
     bg__state state;
     bg__source source;           /* the pool's */

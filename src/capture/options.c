@@ -91,5 +91,6 @@ bg_status bg__capture_resolve_check(bg_capture *capture, bool whole)
     capture->graph->watched = capture->options.check == BG_REPLAY_CHECK_ON || index == 1;
     if (status == BG_OK && index > 1)
         capture->check = choose_check(capture, names[index], whole);
+    capture->graph->careful = capture->graph->watched || index > 1 || capture->debug != BG_DEBUG_OFF;
     return status;
 }

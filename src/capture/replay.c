@@ -17,7 +17,7 @@ static bg_status check_captures(const bg_graph *graph, cudaStream_t stream)
         return bg__fail(BG_ERROR_ALREADY_CAPTURING,
                         "bg_replay: a capture runs on stream; replay %s before it, after it, or in an eager op",
                         graph->name);
-    if (stream == last || stream == NULL)
+    if ((stream == last && !graph->careful) || stream == NULL)
         return BG_OK;
     if (stream != cudaStreamLegacy)
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
@@ -36,12 +36,11 @@ done:
     return status;
 }
 
-static bg_status check_device(const bg_graph *graph, cudaStream_t stream)
+static bg_status check_device(const bg_graph *graph)
 {
-    bg_status status;
+    bg_status status = BG_OK;
     int device;
 
-    BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
     BG__TRY_CUDA(cudaGetDevice(&device));
     if (device != graph->device)
         status =
@@ -67,9 +66,11 @@ static bg_status prepare(bg_graph *graph, cudaStream_t stream)
                         "bg_replay: %s is being replayed already, by one of its own bodies or another thread",
                         graph->name);
     BG__TRY(check_captures(graph, stream));
-    if (stream == graph->use->stream && stream != NULL)
+    if (stream != graph->use->stream || stream == NULL)
+        BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
+    BG__TRY(check_device(graph));
+    if (stream == graph->use->stream)
         goto done;
-    BG__TRY(check_device(graph, stream));
     if (graph->wrapped && graph->segments[0].exec == NULL)
         BG__TRY(bg__wrapped_instantiate(graph));
     BG__TRY(bg__use_order(graph->use, stream));
@@ -259,6 +260,12 @@ static void count_replay(bg_graph *graph, bg_status status)
     atomic_store_explicit(&graph->replays, replays + (status == BG_OK), memory_order_relaxed);
 }
 
+static bool is_elsewhere(const bg_graph *graph)
+{
+    int device = -1;
+    return cudaGetDevice(&device) != cudaSuccess || device != graph->device;
+}
+
 bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__step *step, *end;
@@ -267,7 +274,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     bool ranges;
 
     if (__builtin_expect(graph == NULL || stream == NULL || stream != graph->use->stream || graph->use->busy ||
-                             graph->watched || bg__captured_any(),
+                             graph->careful || bg__captured_any() || is_elsewhere(graph),
                          0)) {
         bg__pending_note();
         status = prepare(graph, stream);

@@ -423,6 +423,88 @@ static void test_replay_on_a_captured_stream(void **state)
     bg_graph_destroy(second);
 }
 
+/* On the stream of the last replay it is looked for where a debug mode or a check is on. */
+static void test_replay_into_a_foreign_capture(void **state)
+{
+    static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        bg_graph *graph;
+        cudaGraph_t foreign;
+        size_t nodes = 0;
+        options.debug = modes[i];
+        options.check = modes[i] == BG_DEBUG_OFF ? BG_REPLAY_CHECK_ON : BG_REPLAY_CHECK_OFF;
+        put(&f->x, 1);
+        EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeRelaxed));
+        EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_FOREIGN_CAPTURE);
+        EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign)); /* unharmed, and empty */
+        EXPECT_CUDA(cudaGraphGetNodes(foreign, NULL, &nodes));
+        assert_int_equal(nodes, 0);
+        EXPECT_CUDA(cudaGraphDestroy(foreign));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        bg_graph_destroy(graph);
+        expect_usable(f, f->stream);
+    }
+}
+
+BG_EAGER_OP(leaves_a_capture)
+{
+    return from_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+}
+
+static bg_status leaving_pass(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    BG_CALL(leaves_a_capture, stream);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 2);
+}
+
+static void test_a_body_leaves_a_capture(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    cudaGraph_t left;
+    EXPECT_STATUS(bg_capture_forward(&graph, leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
+    assert_null(graph);
+    EXPECT_ERROR("op leaves_a_capture, call leaves_a_capture#0");
+    EXPECT_ERROR("left stream in a capture that it began");
+    expect_works(f);
+    EXPECT_STATUS(bg_forward_run(leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
+    EXPECT_ERROR("left a capture open");
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &left));
+    EXPECT_CUDA(cudaGraphDestroy(left));
+    expect_works(f);
+}
+
+/* Where the very last call of the end fails, the pass does not count. */
+static void test_the_end_fails(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture;
+    bg_graph *graph;
+    if (!hostcuda_fail) {
+        print_message("skipped: calls fail on request on the host device only\n");
+        skip();
+    }
+    put(&f->x, 1);
+    put(&f->y, 5);
+    options.state = &f->y;
+    options.state_count = 1;
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 9));
+    assert_int_equal(hostcuda_fail("cudaEventRecord@1=cudaErrorNotPermitted"), 0);
+    EXPECT_STATUS(bg_capture_end(capture, &graph), BG_ERROR_CUDA);
+    assert_int_equal(hostcuda_faults(), 1);
+    assert_int_equal(hostcuda_fail(NULL), 0);
+    assert_true(get(&f->y) == 5);
+    expect_works(f);
+}
+
 static void test_foreign_capture(void **state)
 {
     fixture *f = *state;
@@ -689,6 +771,11 @@ static void test_stream_of_another_device(void **state)
     EXPECT_ERROR("captured on device 0, the current device is 1");
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_CUDA(cudaSetDevice(1)); /* now also on the stream of the last replay */
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("captured on device 0, the current device is 1");
+    EXPECT_CUDA(cudaSetDevice(0));
+    EXPECT_OK(bg_replay(graph, f->stream));
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaStreamDestroy(stream));
 }
@@ -713,6 +800,9 @@ int main(void)
         TEST(test_capture_beside_a_foreign_one),
         TEST(test_capture_and_replay_in_a_body),
         TEST(test_replay_on_a_captured_stream),
+        TEST(test_replay_into_a_foreign_capture),
+        TEST(test_a_body_leaves_a_capture),
+        TEST(test_the_end_fails),
         TEST(test_foreign_capture),
         TEST(test_foreign_inline_option),
         TEST(test_pending_error_stays),

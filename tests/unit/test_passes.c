@@ -86,13 +86,11 @@ static bg_status forward_of_runner(void *user, const bg_context *context, cudaSt
 
 typedef struct way {
     const char *name;
-    bool captures; /* it ends with bg_capture_forward, else with RUNS further runs */
     bg_status (*run)(const struct way *way, subject *s, cudaStream_t stream);
+    const char *variable, *value, *eager_ops;
     bg_debug debug;
-    const char *variable, *value;
-    bool inline_eager, unlaunched;
-    const char *eager_ops;
     int warmups;
+    bool inline_eager, unlaunched;
 } way;
 
 static void follow(const subject *s, cudaStream_t stream)
