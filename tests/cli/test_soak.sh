@@ -2,11 +2,13 @@
 # The soaks, in short: they pass, and find each defect that is planted.
 . "$(dirname "$0")/lib.sh"
 soak=$OUT/tests/soak/soak_replay
+passes=$OUT/tests/soak/soak_passes
 ranks=$OUT/tests/soak/soak_ranks
 few=20000
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
     for name in replays lost-on-host lost-on-device wrong-result too-few unknown-plant \
+        passes passes-lost-in-pool passes-too-few \
         ranks ranks-wrong-result ranks-lost-on-host ranks-apart ranks-fenced ranks-unknown-plant; do skip $name "there is no GPU"; done
     exit 0
 fi
@@ -21,6 +23,10 @@ expect lost-on-device 1 '^device memory .*GREW' "$soak" --plant device $few
 expect wrong-result 1 "replay $((few / 2)): y\\[3\\] is .*, expected " "$soak" --plant result $few
 expect too-few 2 'usage: soak_replay' "$soak" 5
 expect unknown-plant 2 'usage: soak_replay' "$soak" --plant everything
+
+expect passes 0 '^2000 runs, bg_forward_run: all results' "$passes" 200
+expect passes-lost-in-pool 1 '^in use of the pool .*GREW' "$passes" --plant pool 200
+expect passes-too-few 2 'usage: soak_passes' "$passes" 5
 
 # A rank that goes another way is an error of all, which the others' patience bounds.
 expect ranks 0 'seeds 1 to 2: .* as they must be|skipped: ' "$ranks" --replays 100 --seeds 2

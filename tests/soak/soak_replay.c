@@ -80,18 +80,10 @@ static bool replay_once(soak *s, long replay)
     return true;
 }
 
-static bool grew(const char *what, size_t first, size_t last, size_t slack)
-{
-    bool bad = last > first + slack;
-    printf("%-24s %12.1f KiB at first, %12.1f at the end: %+.1f (allowed: %.1f)%s\n", what, (double)first / 1024,
-           (double)last / 1024, ((double)last - (double)first) / 1024, (double)slack / 1024, bad ? "  GREW" : "");
-    return bad;
-}
-
 static bool run(soak *s)
 {
     growth_look first = {0}, last = {0};
-    bool good = true, any_grew;
+    bool good = true;
 
     for (long i = 0; i < s->replays && good; i++) {
         good = replay_once(s, i);
@@ -102,10 +94,7 @@ static bool run(soak *s)
         return false;
     printf("%ld replays of the quickstart's graph, each with other inputs: all results as computed on the host\n",
            s->replays);
-    any_grew = grew("resident set", first.resident, last.resident, growth_slack.resident);
-    any_grew |= grew("host heap", first.heap, last.heap, growth_slack.heap);
-    any_grew |= grew("device memory", first.device, last.device, growth_slack.device);
-    return !any_grew;
+    return !growth_tell(&first, &last);
 }
 
 static bool setup(soak *s)

@@ -28,3 +28,19 @@ bool growth_take(growth_look *look)
     look->device = total - left;
     return true;
 }
+
+static bool tell(const char *what, size_t first, size_t last, size_t slack)
+{
+    bool grew = last > first + slack;
+    printf("%-24s %12.1f KiB at first, %12.1f at the end: %+.1f (allowed: %.1f)%s\n", what, (double)first / 1024,
+           (double)last / 1024, ((double)last - (double)first) / 1024, (double)slack / 1024, grew ? "  GREW" : "");
+    return grew;
+}
+
+bool growth_tell(const growth_look *first, const growth_look *last)
+{
+    bool grew = tell("resident set", first->resident, last->resident, growth_slack.resident);
+    grew |= tell("host heap", first->heap, last->heap, growth_slack.heap);
+    grew |= tell("device memory", first->device, last->device, growth_slack.device);
+    return grew;
+}

@@ -15,4 +15,7 @@ bool growth_take(growth_look *look);
 /* Libraries may move by a few pages: of host memory, growth by less is none. */
 extern const growth_look growth_slack;
 
+/* Prints both, and whether any has grown beyond that. */
+bool growth_tell(const growth_look *first, const growth_look *last);
+
 #endif
