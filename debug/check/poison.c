@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "debug/graph/tools.h"
 #include "debug/memory/tensors.h"
 
 /* ---- replays ---- */
@@ -14,7 +15,9 @@ static bg_status replay(const bg__poison *poison, bg__pattern pattern, bg__poiso
 {
     bg_status status;
     BG__TRY(bg__poison_prepare(poison, pattern));
-    BG__TRY(bg_replay(poison->graph, poison->stream));
+    BG__TRY(bg__replay_enter(poison->graph, poison->stream));
+    status = bg__replay_steps(poison->graph, poison->stream);
+    BG__TRY(bg__replay_leave(poison->graph, poison->stream, status));
     for (size_t i = 0; i < count; i++)
         BG__TRY(bg__poison_read(&outputs[i], pattern, poison->stream));
 done:
@@ -189,8 +192,11 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     }
     BG__TRY(bg__check_addresses(graph, poison.report));
     if (bg_report_count(poison.report) == 0) { /* else a replay would touch memory of others */
+        bool in_tool;
         BG__TRY(prepare(&poison, bytes, outputs, count));
-        BG__TRY(check_all(&poison, bytes, count));
+        in_tool = bg__tool_enter();
+        status = check_all(&poison, bytes, count);
+        bg__tool_leave(in_tool);
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());

@@ -3,6 +3,7 @@
 #include "recapture.h"
 
 #include "leaks.h"
+#include "debug/graph/tools.h"
 #include "debug/memory/footprint.h"
 
 #include <breakgraph/check.h>
@@ -149,9 +150,12 @@ static bg_status list_blocks(bg__side *side)
 
 static bg_status take_side(bg__side *side, const char *name, const bg__twice_pass *pass)
 {
-    bg_status status;
+    bool in_tool = bg__tool_enter();
+    bg_status status = capture_pass(&side->graph, name, pass);
 
-    BG__TRY(capture_pass(&side->graph, name, pass));
+    bg__tool_leave(in_tool);
+    if (status != BG_OK)
+        goto done;
     BG__TRY(bg__nodes_note(side->graph)); /* before anything is freed */
     BG__TRY(bg__nodes_notes(side->graph, &side->notes));
     BG__TRY(bg__nodes_take(side->graph, &side->nodes));

@@ -15,6 +15,14 @@ typedef struct bg__tools {
     bg__allocations *used;           /* what the nodes are known to use; NULL: nobody has looked */
 } bg__tools;
 
+/* Between these the calling thread captures and replays for a tool, of which no other one takes note. enter returns
+ * what leave takes, since tools run inside of tools. */
+bool bg__tool_enter(void);
+void bg__tool_leave(bool before);
+
+/* All steps of a replay that was entered (inspect.h). */
+bg_status bg__replay_steps(bg_graph *graph, cudaStream_t stream);
+
 /* NULL where no tool keeps anything. */
 bg__tools *bg__tools_find(const bg_graph *graph);
 /* Errors: OUT_OF_MEMORY. */

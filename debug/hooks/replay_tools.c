@@ -74,14 +74,6 @@ done:
     return status;
 }
 
-static bg_status replay_steps(bg_graph *graph, cudaStream_t stream)
-{
-    bg_status status = BG_OK;
-    for (int i = 0; i < bg__graph_step_count(graph) && status == BG_OK; i++)
-        status = bg__replay_step(graph, i, stream);
-    return status;
-}
-
 /* The replay is as good as any where only its file cannot be written. */
 static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char *path)
 {
@@ -102,7 +94,7 @@ static bg_status replay(bg_graph *graph, cudaStream_t stream)
     bg__tools none = {.trace = NULL}, *tools = bg__tools_find(graph);
     const char *trace;
 
-    if (tools == NULL) /* the ranks are told of it, and no more */
+    if (tools == NULL || bg__thread_self()->in_tool) /* the ranks are told of it, and no more */
         tools = &none;
     trace = tools->trace;
     tools->trace = NULL;
@@ -115,19 +107,21 @@ static bg_status replay(bg_graph *graph, cudaStream_t stream)
     }
     if (trace != NULL)
         return replay_traced(graph, stream, trace);
-    return replay_steps(graph, stream);
+    return bg__replay_steps(graph, stream);
 }
 
 bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__tools *tools = bg__tools_find(graph);
-    bool entered;
+    bool in_tool = bg__thread_self()->in_tool, entered;
     bg_status status;
 
     BG__TRY(bg__watch_enter(graph, &entered));
     status = replay(graph, stream);
     if (entered)
         bg__watch_leave(graph);
+    if (in_tool)
+        return status;
     if (status == BG_OK && tools != NULL && tools->reported)
         bg__record_replay();
     if (status == BG_OK)

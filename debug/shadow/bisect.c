@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/graph/tools.h"
 #include "debug/report/outline.h"
 #include "comparison.h"
 
@@ -462,6 +463,7 @@ bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const b
 {
     bisection b = {.pass = {"the forward pass", forward, user, stream, BG_CAPTURE_OPTIONS_INIT}};
     bg_status status;
+    bool in_tool;
 
     BG__NEED(report);
     *report = NULL;
@@ -472,7 +474,9 @@ bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const b
     BG__TRY(bg__wait_for_device("bg_bisect")); /* what uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&b.shadow, "bisect", "bg_bisect", &b.pass, options));
     b.shadow.eager.all_streams = true;
-    BG__TRY(bisect(&b));
+    in_tool = bg__tool_enter();
+    status = bisect(&b);
+    bg__tool_leave(in_tool);
 done:
     status = bg__shadow_finish(&b.shadow, status, report);
     bg_graph_destroy(b.graph);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/graph/tools.h"
+
 enum { REPEATS_MAX = 1000 };
 
 /* ---- what is asked for ---- */
@@ -96,8 +98,7 @@ void bg__shadow_free(bg__shadow *s)
 bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const char *eager, bg_graph **graph)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg__thread *self = bg__thread_self();
-    bool in_tool = self->in_tool;
+    bool in_tool = bg__tool_enter();
     bg_status status, restored;
 
     options.name = pass->name;
@@ -106,11 +107,10 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     options.check = BG_REPLAY_CHECK_OFF;
     options.zero_tail = pass->captured.zero_tail;
     options.ranks = bg__ranks_table(&s->ranks);
-    self->in_tool = true;
     bg__override_force(eager);
     status = bg_capture_forward(graph, pass->forward, pass->user, s->stream, &options);
     bg__override_force(NULL);
-    self->in_tool = in_tool;
+    bg__tool_leave(in_tool);
     if (status != BG_OK) {
         char text[1024];
         s->ranks.parted = true; /* all ranks know of it */
@@ -250,12 +250,11 @@ bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
 bg_status bg__shadow_run_replay(const bg__shadow *s)
 {
     bool entered = bg__graph_get_facts(s->graph).replaying; /* inside a replay of it */
-    bg_status status = BG_OK, waited;
+    bg_status status, waited;
 
     if (!entered)
         BG__TRY(bg__replay_enter(s->graph, s->stream));
-    for (int i = 0; i < bg__graph_step_count(s->graph) && status == BG_OK; i++)
-        status = bg__replay_step(s->graph, i, s->stream);
+    status = bg__replay_steps(s->graph, s->stream);
     if (!entered)
         status = bg__replay_leave(s->graph, s->stream, status);
     if (status != BG_OK) {

@@ -126,6 +126,7 @@ bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const b
     bg__shadow s = {0};
     bg_graph *graph = NULL;
     bg_status status;
+    bool in_tool;
 
     BG__NEED(report);
     *report = NULL;
@@ -136,7 +137,9 @@ bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const b
     BG__TRY(bg__wait_for_device("bg_shadow")); /* what uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
     s.eager.all_streams = true;
-    BG__TRY(shadow(&s, &pass, &graph));
+    in_tool = bg__tool_enter();
+    status = shadow(&s, &pass, &graph);
+    bg__tool_leave(in_tool);
 done:
     status = bg__shadow_finish(&s, status, report);
     bg_graph_destroy(graph);
@@ -340,19 +343,17 @@ bool bg__shadowing_undo(const bg_graph *graph)
 bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
 {
     struct bg__shadowing *g = bg__tools_find(graph)->shadowing;
-    bg__thread *self = bg__thread_self();
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
-    bool in_tool = self->in_tool;
+    bool in_tool = bg__tool_enter();
     char hidden = bg__fail_hide();
     bg_status status, replayed = BG_OK;
 
     g->shadow.stream = stream;
-    self->in_tool = true;
     BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
     status = shadow_replay(g, graph, &replayed);
 done:
     bg__relax_end(relaxed);
-    self->in_tool = in_tool;
+    bg__tool_leave(in_tool);
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", bg__graph_name(graph),
                  bg_last_error());

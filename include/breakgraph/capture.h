@@ -103,7 +103,7 @@ typedef struct bg_graph_info {
                           * meanwhile */
     double capture_ms;   /* from begin to end, bodies and instantiation included */
     double instantiate_ms;
-    uint64_t replays; /* that succeeded */
+    uint64_t replays; /* that succeeded, without those of bg_check_poison */
 } bg_graph_info;
 
 #define BG_GRAPH_INFO_INIT                                                                                             \

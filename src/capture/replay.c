@@ -336,6 +336,7 @@ bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status statu
     graph->use->busy = false;
     if (stream == cudaStreamPerThread)
         status = leave_per_thread_stream(graph, status);
-    count_replay(graph, status);
+    if (!bg__thread_self()->in_tool)
+        count_replay(graph, status);
     return status;
 }

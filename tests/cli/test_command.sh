@@ -195,6 +195,12 @@ if [ "$DEVICE" = host ]; then
         expect "doctor-bad-$variable" 1 "✗ $variable +\"/nowhere/x\"; allowed: (directories|files) that" env $variable=/nowhere/x "$command" doctor
         expect "doctor-$variable" 0 "✓ $variable +" env $variable="$work$([ $variable != BG_TRACE ] || echo /t.json)" "$command" doctor
     done
+    # What a check captures and replays is not the program's.
+    for check in twice poison; do
+        mkdir "$work/$check"
+        expect "report-of-$check" 0 '"graphs": 1, "replays": 2, .*graph-[0-9]+-1.json$' \
+            env BG_CHECK=$check BG_REPORT="$work/$check" sh -c '"$0" >/dev/null && echo $(cat "$1"/process-*) "$1"/graph-*' "$quickstart" "$work/$check"
+    done
 fi
 expect run-missing-program 3 "'/nowhere' cannot be started" "$command" run -- /nowhere
 

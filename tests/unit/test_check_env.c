@@ -108,12 +108,83 @@ static void test_nothing(void **state)
     assert_int_equal(m.eager, 4);
 }
 
+static int count_files(const char *directory, const char *pattern)
+{
+    char command[200];
+    FILE *pipe;
+    int count = -1;
+
+    snprintf(command, sizeof command, "find %s -name '%s' | wc -l", directory, pattern);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_int_equal(fscanf(pipe, "%d", &count), 1);
+    assert_int_equal(pclose(pipe), 0);
+    return count;
+}
+
+static void remove_directory(const char *directory)
+{
+    char command[200];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    assert_int_equal(system(command), 0);
+}
+
+/* The captures of a check are its own: the one timeline is of the program's graph, and so are the drawings. */
+static void test_trace_is_left(void **state)
+{
+    char directory[] = "/tmp/breakgraph-check-XXXXXX", path[64], text[4096];
+    model m = {.f = *state};
+
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/trace.json", directory);
+    assert_int_equal(setenv("BG_CHECK", "twice", 1), 0);
+    assert_int_equal(setenv("BG_TRACE", path, 1), 0);
+    assert_int_equal(setenv("BG_DOT", directory, 1), 0);
+    capture(&m, NULL, text, sizeof text); /* and replays */
+    assert_int_equal(unsetenv("BG_DOT"), 0);
+    assert_int_equal(unsetenv("BG_TRACE"), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(count_files(directory, "*.dot"), 1);
+    assert_int_equal(count_files(directory, "trace.json"), 1);
+    remove_directory(directory);
+}
+
+/* The replays of a check are its own: they do not step, and their pattern is no finding. */
+static void test_poison_does_not_step(void **state)
+{
+    char directory[] = "/tmp/breakgraph-check-XXXXXX", path[64], text[4096];
+    model m = {.f = *state, .leaves_out = true};
+    bg_graph *graph = NULL;
+
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/dump", directory);
+    assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
+    assert_int_equal(setenv("BG_DEBUG", "step", 1), 0);
+    capture(&m, NULL, text, sizeof text);
+    assert_non_null(strstr(text, "[unwritten-output]"));
+    assert_null(strstr(text, "[nan"));
+    assert_int_equal(setenv("BG_STEP_DUMP", path, 1), 0);
+    m.leaves_out = false;
+    EXPECT_OK(bg_capture_forward(&graph, forward, &m, m.f->stream, NULL));
+    assert_int_equal(info_of(graph).replays, 0);
+    assert_int_equal(access(path, F_OK), -1);
+    EXPECT_OK(bg_replay(graph, m.f->stream));
+    assert_int_equal(info_of(graph).replays, 1);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(unsetenv("BG_STEP_DUMP"), 0);
+    assert_int_equal(unsetenv("BG_DEBUG"), 0);
+    bg_graph_destroy(graph);
+    remove_directory(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_twice, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_nothing, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_trace_is_left, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_poison_does_not_step, fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
