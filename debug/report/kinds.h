@@ -19,6 +19,7 @@
     X("nan-born")                                                                                                      \
     X("inf-born")                                                                                                      \
     X("not-stepped")                                                                                                   \
+    X("from-source")                                                                                                   \
     X("not-counted")                                                                                                   \
     X("stopped")                                                                                                       \
     X("unwritten-output")                                                                                              \

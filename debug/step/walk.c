@@ -257,16 +257,38 @@ done:
     return status;
 }
 
+/* CUDA disables these alone, and does not know nodes in child graphs, nor what the source got after the instantiation.
+ */
+static bg_status is_enabled(const walk *w, int segment, const bg__node *node, bool *enabled)
+{
+    bool known = node->type == cudaGraphNodeTypeKernel || node->type == cudaGraphNodeTypeMemcpy ||
+                 node->type == cudaGraphNodeTypeMemset;
+    unsigned on = 1;
+    bg_status status = BG_OK;
+
+    if (known && bg__graph_get_facts(w->graph).foreign) {
+        cudaError_t error = cudaGraphNodeGetEnabled(bg__graph_segment(w->graph, segment)->exec, node->handle, &on);
+        if (error != cudaErrorInvalidValue)
+            BG__TRY_CUDA(error);
+        bg__ignore(error);
+    }
+    *enabled = on != 0;
+done:
+    return status;
+}
+
 static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *node)
 {
     bg__writeback found;
     const bg__writeback *writer = bg__graph_find_writeback(w->graph, node->node->handle, &found) ? &found : NULL;
     cudaError_t fault = cudaSuccess;
     unit u = {.segment = segment};
-    bg_status status = BG_OK;
+    bool enabled = true;
+    bg_status status;
 
-    if (writer != NULL && !writer->enabled)
-        return BG_OK;
+    BG__TRY(is_enabled(w, segment, node->node, &enabled));
+    if (!enabled || (writer != NULL && !writer->enabled))
+        goto done;
     bg__step_describe(node->node, &u.kernel);
     name_node(p, node, writer, &u);
     BG__TRY(begin_calls(w, p, node->outer));
@@ -350,6 +372,13 @@ static bg_status run_segment(walk *w, int number)
         w->index++;
         goto done;
     }
+    if (bg__graph_get_facts(w->graph).foreign)
+        bg__report_add(
+            w->report, "from-source", BG_NOTE, NULL, NULL,
+            "give the nodes of the source the same parameters (cudaGraphKernelNodeSetParams) to step with them",
+            "the nodes of %s ran with the parameters of its source; those that cudaGraphExecKernelNodeSetParams "
+            "and its like gave to the executable graph cannot be read",
+            bg__graph_name(w->graph));
     for (size_t i = 0; i < p->list.count && !w->end->early; i++) {
         BG__TRY(run_node(w, p, segment, &p->list.nodes[i]));
         w->index++;

@@ -200,9 +200,10 @@ BG_API cudaGraph_t bg_graph_segment(const bg_graph *graph, int index);
 
 /* A graph around a CUDA graph that breakgraph did not capture, for the debugging tools, and for bg_replay, which
  * launches exec; where exec is NULL, the first replay instantiates source, and the graph keeps and destroys what it
- * made. source and exec stay the program's: they must outlive *graph, which destroys neither. It has one segment, no
- * breaks and no calls, so that findings name nodes alone. name is copied; NULL: "graph". Errors: INVALID_ARGUMENT (a
- * NULL), OUT_OF_MEMORY, CUDA (source is no graph). */
+ * made. The tools look at source, and not at what was changed in exec since it was instantiated (but bg_step and
+ * bg_trace pass over disabled nodes). source and exec stay the program's: they must outlive *graph, which destroys
+ * neither. It has one segment, no breaks and no calls, so that findings name nodes alone. name is copied; NULL:
+ * "graph". Errors: INVALID_ARGUMENT (a NULL), OUT_OF_MEMORY, CUDA (source is no graph). */
 BG_API bg_status bg_graph_wrap(bg_graph **graph, cudaGraph_t source, cudaGraphExec_t exec, const char *name);
 
 /* Where the calling thread is. */

@@ -17,7 +17,8 @@ BG_BEGIN_C_
  * callback returns; those that do not apply are "". */
 typedef struct bg_step_info {
     size_t struct_size;
-    int index, total;   /* from 0, of all that a replay may run; a write-back that is not needed is passed over */
+    int index, total;   /* from 0, of all that a replay may run; a write-back that is not needed is passed over, and a
+                         * node that is disabled */
     const char *node;   /* "segment 0, node 3 (kernel scale)"; a node's number is its place in cudaGraphGetNodes' list,
                          * one inside a child graph is "3.1" */
     const char *call;   /* the innermost op call that it comes from */
@@ -41,13 +42,15 @@ typedef struct bg_step_info {
 /* Replays graph on stream one node after the other: in an order that the dependencies allow, of those that are ready
  * the one that was made first; eager calls and copies in their places. Each node runs in a CUDA graph of its own, and
  * is waited for. The results are those of bg_replay, bit for bit. A segment that cannot be taken apart (memory nodes,
- * conditional nodes) is launched as a whole, of which a note tells. each (NULL: none) is called after every one; where
- * it returns false the replay ends there, with a note. Of a graph that was captured with ranks all ranks step at once;
- * where one ends, for whatever reason, the others end after that segment or eager call.
+ * conditional nodes) is launched as a whole, of which a note tells. Of a graph of bg_graph_wrap with an executable
+ * graph of the program's, nodes run as the source has them, of which a note tells, too: parameters that were set in the
+ * executable graph cannot be read; its disabled nodes do not run, but for those in child graphs. each (NULL: none) is
+ * called after every one; where it returns false the replay ends there, with a note. Of a graph that was captured with
+ * ranks all ranks step at once; where one ends, for whatever reason, the others end after that segment or eager call.
  *
  * BG_OK: the tool worked, *report is the caller's to destroy, and what it found is in it ("fault", "nan-born",
- * "inf-born", "stopped", "not-stepped", "not-counted": docs/findings.md). A fault ends the replay; after one that took
- * the device, too, the report is whole and can be written. Errors, with *report NULL: those of bg_replay,
+ * "inf-born", "stopped", "not-stepped", "from-source", "not-counted": docs/findings.md). A fault ends the replay; after
+ * one that took the device, too, the report is whole and can be written. Errors, with *report NULL: those of bg_replay,
  * INVALID_ARGUMENT, OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 BG_API bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info),
                          void *user, bg_report **report);

@@ -23,6 +23,7 @@ bg__graph_facts bg__graph_get_facts(const bg_graph *graph)
         .pool = graph->pool,
         .forked = graph->forked,
         .watched = graph->watched,
+        .foreign = graph->wrapped && !graph->instantiated && graph->segments[0].exec != NULL,
         .replaying = graph->use->busy,
     };
 }

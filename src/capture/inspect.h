@@ -22,6 +22,7 @@ typedef struct bg__graph_facts {
     bg_pool *pool;  /* NULL: the graph has its own memory */
     bool forked;    /* other streams than the origin took part in its capture */
     bool watched;   /* its addresses are checked before each replay */
+    bool foreign;   /* it launches an executable graph of the program's, which may have changed it */
     bool replaying; /* a replay of it, or of its pool, has not returned */
 } bg__graph_facts;
 bg__graph_facts bg__graph_get_facts(const bg_graph *graph);

@@ -1,6 +1,7 @@
 /* Graphs that breakgraph did not capture. */
 #include "tests/support/finding_support.h"
 
+#include <breakgraph/step.h>
 #include <string.h>
 
 #include "tests/support/graph_kernels.h"
@@ -120,6 +121,64 @@ static void test_check(void **state)
     EXPECT_CUDA(cudaGraphDestroy(clean));
 }
 
+/* Step and replay do the same, whichever of three nodes the executable graph has disabled. */
+static void test_disabled_nodes(void **state)
+{
+    fixture *f = *state;
+    int *x = (int *)f->memory, replayed;
+    cudaGraph_t source = NULL;
+    cudaGraphNode_t nodes[3];
+    cudaGraphExec_t exec;
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+    size_t count = 3;
+
+    EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_CUDA(cudaMemsetAsync(x, 0, sizeof *x, f->stream));
+    EXPECT_CUDA(gk_add(x, 5, f->stream));
+    EXPECT_CUDA(cudaMemcpyAsync(x + 1, x, sizeof *x, cudaMemcpyDeviceToDevice, f->stream));
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &source));
+    EXPECT_CUDA(cudaGraphGetNodes(source, nodes, &count));
+    EXPECT_CUDA(cudaGraphInstantiate(&exec, source, 0));
+    EXPECT_OK(bg_graph_wrap(&graph, source, exec, "theirs"));
+    for (unsigned off = 0; off < 8; off++) {
+        for (unsigned n = 0; n < 3; n++)
+            EXPECT_CUDA(cudaGraphNodeSetEnabled(exec, nodes[n], (off >> n & 1) == 0));
+        EXPECT_CUDA(cudaMemset(x, 1, 2 * sizeof *x));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        replayed = value_of(x);
+        assert_int_equal(replayed, (off & 1 ? 0x01010101 : 0) + (off & 2 ? 0 : 5));
+        assert_int_equal(value_of(x + 1), off & 4 ? 0x01010101 : replayed);
+        EXPECT_CUDA(cudaMemset(x, 1, 2 * sizeof *x));
+        EXPECT_OK(bg_step(graph, f->stream, NULL, NULL, &report));
+        assert_int_equal(value_of(x), replayed);
+        assert_int_equal(value_of(x + 1), off & 4 ? 0x01010101 : replayed);
+        EXPECT_FINDING(report, "from-source", "", 0, "the nodes of theirs ran with the parameters of its source");
+    }
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphExecDestroy(exec));
+    EXPECT_CUDA(cudaGraphDestroy(source));
+}
+
+/* Without an executable graph of the program's there is nothing to note. */
+static void test_step_of_own_exec(void **state)
+{
+    fixture *f = *state;
+    int *x = (int *)f->memory;
+    cudaGraph_t source = capture(f->stream, x);
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+
+    EXPECT_OK(bg_graph_wrap(&graph, source, NULL, "ours"));
+    for (int i = 1; i <= 2; i++) {
+        EXPECT_OK(bg_step(graph, f->stream, NULL, NULL, &report));
+        EXPECT_NO_FINDING(report);
+        assert_int_equal(value_of(x), 5 * i);
+    }
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaGraphDestroy(source));
+}
+
 static void test_arguments(void **state)
 {
     fixture *f = *state;
@@ -140,6 +199,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_exec, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_figures, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_check, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_disabled_nodes, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_step_of_own_exec, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_arguments, fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
