@@ -163,6 +163,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
 {
     bg__segment segment = {NULL, NULL, 0};
     bg__unjoined unjoined;
+    int number = capture->graph->segment_count; /* which is that of the next one once it is added */
     bg_status status = BG_OK;
     cudaError_t error;
 
@@ -197,7 +198,7 @@ done:
     if (segment.graph != NULL)
         BG__RELEASE(cudaGraphDestroy(segment.graph));
     if (status != BG_OK)
-        bg__fail_where("segment %d of %s", capture->graph->segment_count, capture->graph->name);
+        bg__fail_where("segment %d of %s", number, capture->graph->name);
     return status;
 }
 

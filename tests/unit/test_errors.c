@@ -647,6 +647,13 @@ static bg_status bare_pass(void *user, cudaStream_t stream)
     return bg_break(stream);
 }
 
+static bg_status two_segments(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    bare_pass(user, stream);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 3);
+}
+
 /* What the program leaves in its own functions stays, too, where a call of the library fails next. */
 static void test_errors_left_in_bodies_stay(void **state)
 {
@@ -669,6 +676,29 @@ static void test_errors_left_in_bodies_stay(void **state)
         assert_int_equal(hostcuda_fail(NULL), 0);
         EXPECT_ERROR("cudaErrorNotPermitted");
         assert_int_not_equal(cudaGetLastError(), cudaSuccess);
+        expect_works(f);
+    }
+}
+
+/* A segment is counted before it is launched: the sentence names that one, not the next. */
+static void test_segment_that_fails_is_named(void **state)
+{
+    static const char *const cases[][2] = {{"cudaGraphLaunch@1=cudaErrorNotPermitted", "segment 0 of graph: "},
+                                           {"cudaGraphLaunch@2=cudaErrorNotPermitted", "segment 1 of graph: "},
+                                           {"cudaGraphInstantiate@2=cudaErrorNotPermitted", "segment 1 of graph: "}};
+    fixture *f = *state;
+    if (!hostcuda_fail) {
+        print_message("skipped: calls fail on request on the host device only\n");
+        skip();
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bg_graph *graph;
+        assert_int_equal(hostcuda_fail(cases[i][0]), 0);
+        EXPECT_STATUS(bg_capture_forward(&graph, two_segments, f, f->stream, NULL), BG_ERROR_CUDA);
+        assert_int_equal(hostcuda_faults(), 1);
+        assert_int_equal(hostcuda_fail(NULL), 0);
+        EXPECT_ERROR("cudaErrorNotPermitted");
+        EXPECT_ERROR(cases[i][1]);
         expect_works(f);
     }
 }
@@ -808,6 +838,7 @@ int main(void)
         TEST(test_pending_error_stays),
         TEST(test_pending_error_beside_scratch),
         TEST(test_errors_left_in_bodies_stay),
+        TEST(test_segment_that_fails_is_named),
         TEST(test_null_arguments),
         TEST(test_bad_options),
         TEST(test_stream_of_another_device),
