@@ -130,7 +130,8 @@ typedef struct bg_call_info {
  * between them. options may be NULL (BG_CAPTURE_OPTIONS_INIT). *capture is to be ended or aborted by the same thread;
  * it is NULL after an error. Errors: INVALID_ARGUMENT (a NULL, the legacy stream, a stream of another device, a bad
  * environment variable), ALREADY_CAPTURING (this thread, or that stream), FOREIGN_CAPTURE (someone else captures
- * stream), BUSY (inside an eager body; options.pool is in use), RANKS, UNSUPPORTED, OUT_OF_MEMORY, CUDA. */
+ * stream), BUSY (inside an eager body; options.pool is in use), RANKS, UNSUPPORTED (256 streams take part in the
+ * process's captures already), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_capture_options *options);
 
 /* Ends the capture and makes *graph, which the caller owns. It consumes the capture, whatever it returns; after an

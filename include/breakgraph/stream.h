@@ -17,8 +17,9 @@ BG_BEGIN_C_
  * waiter that waits on a stream of the capture becomes a member of it, stays one across breaks, and is joined at each
  * break by itself; at the end it must have been joined (or options.join_at_end). Members must live until the end.
  * Errors: INVALID_ARGUMENT (a NULL stream); ISOLATION, where a member would wait on a stream outside its capture (the
- * capture fails, at this site); WRONG_THREAD, for a stream of another thread's capture; CUDA; the capture's first
- * error, once it has failed. */
+ * capture fails, at this site); WRONG_THREAD, for a stream of another thread's capture; UNSUPPORTED, where more than
+ * 256 streams would take part in the process's captures at once (the capture fails); CUDA; the capture's first error,
+ * once it has failed. */
 BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, const bg_site *site);
 #define bg_stream_wait_stream(waiter, on) bg_stream_wait_stream_at(waiter, on, BG_SITE)
 
@@ -43,8 +44,9 @@ BG_API bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsi
  * on an event of the capture becomes a member of it, as for bg_stream_wait_stream; so does one that waits, after a
  * break, on an event from before it. An event without a record is no wait.
  * flags: 0, or cudaEventWaitExternal (in a capture: a node that waits in each replay; left to CUDA).
- * Errors: as above, and ISOLATION, where a member would wait on an event that was recorded outside the capture;
- * FOREIGN_CAPTURE, where waiter is captured by someone else and the event belongs to this thread's capture. */
+ * Errors: as above, UNSUPPORTED as for bg_stream_wait_stream, and ISOLATION, where a member would wait on an event that
+ * was recorded outside the capture; FOREIGN_CAPTURE, where waiter is captured by someone else and the event belongs to
+ * this thread's capture. */
 BG_API bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site);
 #define bg_stream_wait_event(waiter, event) bg_stream_wait_event_at(waiter, event, 0, BG_SITE)
 

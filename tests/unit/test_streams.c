@@ -288,6 +288,55 @@ static void test_libraries_that_fork(void **state)
     EXPECT_CUDA(cudaEventDestroy(library_event));
 }
 
+/* ---- more streams than can take part ---- */
+
+enum { MOST_STREAMS = 256 };
+
+typedef struct crowd {
+    fixture *f;
+    cudaStream_t streams[MOST_STREAMS]; /* beside the origin: one too many */
+    int forks;
+} crowd;
+
+/* Forks and joins that many streams, across a break. */
+static bg_status fork_many(void *user, cudaStream_t stream)
+{
+    const crowd *c = user;
+    for (int i = 0; i < c->forks; i++) {
+        bg_stream_wait_stream(c->streams[i], stream);
+        BG_CALL(scale, c->streams[i], .x = c->f->x, .y = c->f->y, .factor = 2);
+        bg_stream_wait_stream(stream, c->streams[i]);
+    }
+    bg_break(stream);
+    return BG_CALL(scale, stream, .x = c->f->y, .y = c->f->z, .factor = 3);
+}
+
+static void test_too_many_streams(void **state)
+{
+    crowd c = {.f = *state};
+    bg_graph *graph = NULL;
+
+    for (int i = 0; i < MOST_STREAMS; i++)
+        EXPECT_CUDA(cudaStreamCreateWithFlags(&c.streams[i], cudaStreamNonBlocking));
+    c.forks = MOST_STREAMS;
+    EXPECT_STATUS(bg_capture_forward(&graph, fork_many, &c, c.f->stream, NULL), BG_ERROR_UNSUPPORTED);
+    EXPECT_ERROR("256 streams take part in this process's captures already");
+    EXPECT_ERROR("fork fewer streams");
+    EXPECT_ERROR("test_streams.c");
+    assert_null(graph);
+    expect_usable(c.f, c.f->stream);
+    for (int i = 0; i < MOST_STREAMS; i++)
+        expect_usable(c.f, c.streams[i]);
+    c.forks = MOST_STREAMS - 1;
+    put(&c.f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, fork_many, &c, c.f->stream, NULL));
+    EXPECT_OK(bg_replay(graph, c.f->other));
+    assert_true(get(&c.f->z) == 6);
+    bg_graph_destroy(graph);
+    for (int i = 0; i < MOST_STREAMS; i++)
+        EXPECT_CUDA(cudaStreamDestroy(c.streams[i]));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -295,7 +344,7 @@ int main(void)
         TEST(test_fork_and_join),         TEST(test_used_after_a_break),  TEST(test_fork_of_a_fork),
         TEST(test_eager_on_a_fork),       TEST(test_unjoined_at_the_end), TEST(test_an_idle_fork_need_not_be_joined),
         TEST(test_wait_for_work_outside), TEST(test_bare_forks),          TEST(test_an_op_on_a_stream_outside),
-        TEST(test_libraries_that_fork),
+        TEST(test_libraries_that_fork),   TEST(test_too_many_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
