@@ -65,8 +65,10 @@ BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dty
 /* Puts data, memory of the caller's with as many rows as the static buffer, in that buffer's place; *tensor becomes the
  * new one. For callers who own a stable address: batches that come there are not copied. Where batches keep coming
  * from elsewhere they are copied there, with a message once. Warm-ups fill it with padding. data outlives the runner.
- * Only before the first capture or run. Errors: NOT_FOUND (no input of that name), INVALID_ARGUMENT (a NULL; memory
- * that the device does not reach, or of no alignment for the dtype), BUSY (captured or run already). */
+ * It may be an output's static buffer, or one of bg_runner_add_buffer, for a pass that feeds itself: the run's padding
+ * then fills the rows beyond the batch there. Only before the first capture or run. Errors: NOT_FOUND (no input of that
+ * name), INVALID_ARGUMENT (a NULL; the static buffer of an input, this one's own included; memory that the device does
+ * not reach, or of no alignment for the dtype), BUSY (captured or run already). */
 BG_API bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, bg_tensor *tensor);
 
 /* Declares an output, as for inputs; nothing is padded. */

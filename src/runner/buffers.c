@@ -234,6 +234,20 @@ done:
     return status;
 }
 
+/* What give_back would take away, or two inputs would be padded in. */
+static bg_status check_foreign(const bg_runner *runner, const void *data)
+{
+    for (size_t i = 0; i < runner->inputs.count; i++) {
+        const bg__buffer *input = &runner->inputs.list[i];
+        if (!input->bound && bg__pages_has(&input->pages, BG__LOW, data))
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                            "bg_runner_bind_input: %p is in the static buffer of input %s, which the runner owns; bind "
+                            "memory of the caller's, or leave the input as it is",
+                            data, input->name);
+    }
+    return BG_OK;
+}
+
 bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, bg_tensor *tensor)
 {
     bg__buffer *input;
@@ -254,6 +268,7 @@ bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, 
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "bg_runner_bind_input: %p is no place for %s, which is %s: no multiple of %zu", data, name,
                         bg_dtype_name(input->tensor.dtype), bg_dtype_bytes(input->tensor.dtype));
+    BG__TRY(check_foreign(runner, data));
     BG__TRY(bg__reach_check(runner, data, &reached));
     if (!reached)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,

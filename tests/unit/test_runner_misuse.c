@@ -290,6 +290,60 @@ static void test_bad_memory_to_bind(void **state)
     bg_runner_destroy(m.runner);
 }
 
+/* What binding would give back, or pad twice. */
+static void test_static_buffers_of_inputs_to_bind(void **state)
+{
+    const int64_t dim[] = {0, WIDTH};
+    fixture *f = *state;
+    bg_tensor second, before;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
+    before = m.x;
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", m.x.data, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("is in the static buffer of input x");
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", (float *)m.x.data + WIDTH, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", second.data, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("is in the static buffer of input second");
+    assert_memory_equal(&before, &m.x, sizeof before);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_run(f, &m, 3);
+    bg_runner_destroy(m.runner);
+}
+
+/* A pass that feeds itself: each run doubles what the last one left, and pads the rows beyond the batch. */
+static void test_an_input_bound_to_an_output(void **state)
+{
+    enum { ROWS = 4 };
+    fixture *f = *state;
+    float ones[WIDTH], found[ROWS * WIDTH];
+    bg_batch batch = mixed_batch(1);
+    bg_tensor views[1] = {{.data = NULL}};
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    for (int i = 0; i < WIDTH; i++)
+        ones[i] = 1;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_bind_input(m.runner, "x", m.y.data, &m.x));
+    assert_ptr_equal(m.x.data, m.y.data);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    EXPECT_CUDA(cudaMemcpyAsync(m.x.data, ones, sizeof ones, cudaMemcpyHostToDevice, f->stream));
+    for (int run = 0; run < 3; run++)
+        EXPECT_OK(bg_runner_run(m.runner, &batch, run > 0 ? views : NULL, views, NULL));
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    batch = mixed_batch(TOKENS_MAX + 1);
+    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("bound to memory of the caller's");
+    EXPECT_CUDA(cudaMemcpyAsync(found, m.y.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    for (int i = 0; i < ROWS * WIDTH; i++) /* padding repeats the row before it is doubled */
+        assert_true(found[i] == 8);
+    bg_runner_destroy(m.runner);
+}
+
 /* Declared buffers hold zeros, and what the caller writes there next on a stream of its own. */
 static void test_declared_buffers_are_ready(void **state)
 {
@@ -649,6 +703,8 @@ int main(void)
         TEST(test_inputs_inside_static_buffers),
         TEST(test_inputs_in_the_buffers_of_others),
         TEST(test_bad_memory_to_bind),
+        TEST(test_static_buffers_of_inputs_to_bind),
+        TEST(test_an_input_bound_to_an_output),
         TEST(test_declared_buffers_are_ready),
         TEST(test_a_lazy_batch_from_an_output),
         TEST(test_a_lazy_batch_that_passes_change),
