@@ -75,8 +75,11 @@ BG_API bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void 
 BG_API bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                       bg_tensor *tensor);
 
-/* A static buffer beside inputs and outputs, of exactly these dimensions, zeroed: memory that graphs may hold, which
- * lives as long as the runner. Errors as for inputs. */
+/* A static buffer beside inputs and outputs, zeroed: memory that graphs may hold, which lives as long as the runner.
+ * With dim[0] 0 that is the token dimension: the buffer has config.max_tokens rows, and as inputs and outputs it grows
+ * where it is when a larger batch comes. Else it has exactly these dimensions, and what forward writes beyond them in a
+ * larger batch is an error of memory, which compute-sanitizer and the host device's fences find. Errors as for inputs.
+ */
 BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                       bg_tensor *tensor);
 

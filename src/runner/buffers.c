@@ -78,18 +78,43 @@ static bg_status tell(const bg_runner *runner, const bg__buffers *buffers, const
     return bg_ledger_alloc(buffer->tensor.data, bg_tensor_bytes(&buffer->tensor), name);
 }
 
+/* tensor.data is the memory, even after an error. */
+static bg_status take_memory(const bg_runner *runner, bg__buffer *buffer)
+{
+    size_t bytes = bg_tensor_bytes(&buffer->tensor);
+    bg_status status;
+
+    if (!buffer->by_tokens)
+        return bg__device_alloc(bytes, &buffer->tensor.data);
+    BG__TRY(bg__pages_init(&buffer->pages, runner->device, bytes_to_reserve(bytes), 0));
+    BG__TRY(bg__pages_grow(&buffer->pages, BG__LOW, bytes));
+    buffer->tensor.data = bg__pages_address(&buffer->pages, BG__LOW, 0, bytes);
+done:
+    return status;
+}
+
+static void release_memory(bg__buffer *buffer)
+{
+    if (buffer->by_tokens)
+        bg__pages_clear(&buffer->pages);
+    else
+        bg__device_free(buffer->tensor.data);
+}
+
 static void give_back(bg__buffer *buffer)
 {
-    if (!buffer->bound && bg_ledger_free(buffer->tensor.data) != BG_OK)
+    if (buffer->bound)
+        return;
+    if (bg_ledger_free(buffer->tensor.data) != BG_OK)
         bg__warn("buffer %s of a runner: %s", buffer->name, bg_last_error());
-    bg__pages_clear(&buffer->pages);
+    release_memory(buffer);
 }
 
 /* In *made what is declared; the buffer's other fields are 0. */
 static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *function, const char *name,
-                     const bg_tensor *shape, bg__buffer **made)
+                     const bg_tensor *shape, bool by_tokens, bg__buffer **made)
 {
-    bg__buffer buffer = {.tensor = *shape};
+    bg__buffer buffer = {.tensor = *shape, .by_tokens = by_tokens};
     size_t bytes = bg_tensor_bytes(shape);
     bg_status status;
 
@@ -106,9 +131,7 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for a name", function);
         goto done;
     }
-    BG__TRY(bg__pages_init(&buffer.pages, runner->device, bytes_to_reserve(bytes), 0));
-    BG__TRY(bg__pages_grow(&buffer.pages, BG__LOW, bytes));
-    buffer.tensor.data = bg__pages_address(&buffer.pages, BG__LOW, 0, bytes);
+    BG__TRY(take_memory(runner, &buffer));
     BG__TRY(clear(runner, buffer.tensor.data, bytes));
     buffer.row = bytes / (size_t)shape->dim[0];
     BG__TRY(tell(runner, buffers, &buffer));
@@ -117,7 +140,7 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
     buffer = (bg__buffer){.name = NULL};
 done:
     free(buffer.name);
-    bg__pages_clear(&buffer.pages);
+    release_memory(&buffer);
     if (status != BG_OK && !bg__fail_is_placed())
         bg__fail_where("buffer %s of %d rows", name, (int)shape->dim[0]);
     return status;
@@ -151,16 +174,25 @@ done:
     return status;
 }
 
+static bg_status grow_all(bg__buffers *buffers, int rows)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < buffers->count; i++)
+        if (buffers->list[i].by_tokens)
+            BG__TRY(grow(&buffers->list[i], rows));
+done:
+    return status;
+}
+
 bg_status bg__buffers_grow(bg_runner *runner, int rows)
 {
     bg_status status = BG_OK;
 
     if (rows <= runner->rows)
         return BG_OK;
-    for (size_t i = 0; i < runner->inputs.count; i++)
-        BG__TRY(grow(&runner->inputs.list[i], rows));
-    for (size_t i = 0; i < runner->outputs.count; i++)
-        BG__TRY(grow(&runner->outputs.list[i], rows));
+    BG__TRY(grow_all(&runner->inputs, rows));
+    BG__TRY(grow_all(&runner->outputs, rows));
+    BG__TRY(grow_all(&runner->extra, rows));
     runner->rows = rows;
 done:
     return status;
@@ -188,7 +220,7 @@ bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtyp
                           pad_value, name, bg_dtype_name(dtype));
         goto done;
     }
-    BG__TRY(add(runner, &runner->inputs, __func__, name, &shape, &made));
+    BG__TRY(add(runner, &runner->inputs, __func__, name, &shape, true, &made));
     made->padding = padding;
     made->pattern = pattern;
     *tensor = made->tensor;
@@ -209,7 +241,7 @@ bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dtype dty
     BG__NEED(tensor);
     bg__pending_note();
     BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
-    BG__TRY(add(runner, &runner->outputs, __func__, name, &shape, &made));
+    BG__TRY(add(runner, &runner->outputs, __func__, name, &shape, true, &made));
     *tensor = made->tensor;
 done:
     return status;
@@ -220,6 +252,7 @@ bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dty
 {
     bg__buffer *made;
     bg_tensor shape;
+    bool by_tokens;
     bg_status status;
 
     BG__NEED(runner);
@@ -227,8 +260,9 @@ bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dty
     BG__NEED(dim);
     BG__NEED(tensor);
     bg__pending_note();
-    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, 0, &shape));
-    BG__TRY(add(runner, &runner->extra, __func__, name, &shape, &made));
+    by_tokens = rank > 0 && dim[0] == 0;
+    BG__TRY(make_tensor(__func__, name, dtype, rank, dim, by_tokens ? runner->rows : 0, &shape));
+    BG__TRY(add(runner, &runner->extra, __func__, name, &shape, by_tokens, &made));
     *tensor = made->tensor;
 done:
     return status;
@@ -299,7 +333,7 @@ static bg_status note_all(const bg__buffers *buffers, int rows, bg_graph *graph)
     bg_status status = BG_OK;
     for (size_t i = 0; i < buffers->count; i++) {
         bg_tensor tensor = buffers->list[i].tensor;
-        if (rows > 0)
+        if (buffers->list[i].by_tokens)
             tensor.dim[0] = rows;
         BG__TRY(bg__noted_tensor(&graph->noted, &(bg__note){.name = buffers->list[i].name}, &tensor));
     }
@@ -312,7 +346,7 @@ bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph)
     bg_status status;
     BG__TRY(note_all(&runner->inputs, rows, graph));
     BG__TRY(note_all(&runner->outputs, rows, graph));
-    BG__TRY(note_all(&runner->extra, 0, graph));
+    BG__TRY(note_all(&runner->extra, rows, graph));
 done:
     return status;
 }

@@ -18,9 +18,11 @@
 typedef struct bg__buffer {
     char *name;
     bg_tensor tensor; /* with all its rows */
-    bg__pages pages;  /* the runner's memory, which grows where it lies; unless bound to the caller's */
-    bool bound;
-    size_t row; /* bytes of one */
+    bool by_tokens;   /* dim[0] is the token dimension: it has as many rows as all such buffers */
+    bg__pages pages;  /* of one by tokens: it grows where it lies. Any other is an allocation of the driver's, whose end
+                       * the device and its checkers know */
+    bool bound;       /* the memory is the caller's */
+    size_t row;       /* bytes of one */
     bg_padding padding;
     uint64_t pattern; /* that padding rows are filled with */
     bool elsewhere;   /* a batch came at another address than the one that is to be used in place */
@@ -34,7 +36,7 @@ typedef struct bg__buffers {
 /* The 8 bytes that value fills a buffer of that dtype with, over and over (pattern.c); false: dtype cannot hold it. */
 bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern);
 void bg__buffers_free(bg__buffers *buffers);
-/* Makes inputs and outputs at least so many rows long, where they lie. */
+/* Makes the buffers by tokens at least so many rows long, where they lie. */
 bg_status bg__buffers_grow(bg_runner *runner, int rows);
 /* Notes in a graph of so many rows where the buffers lie, for the checks. */
 bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph);
@@ -123,7 +125,7 @@ struct bg_runner {
     bg_pool *pool;
     bg_graph *eager; /* its passes outside graphs */
     bg__buffers inputs, outputs, extra;
-    int rows; /* of inputs and outputs */
+    int rows; /* of buffers by tokens */
 
     bg_mode mode;
     bool resolved; /* the mode is what the ops of a pass support */

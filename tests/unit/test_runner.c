@@ -69,12 +69,12 @@ static bg_status forward(void *user, const bg_context *context, cudaStream_t str
                                      cudaMemcpyDeviceToDevice, stream));
 }
 
-/* The model's own buffers take batches of that many rows. */
+/* What the model adds up takes batches of that many rows; the buffer between grows with them. */
 static void open_for(fixture *f, model *m, const bg_runner_config *config, bg_padding padding, double value, int rows)
 {
     size_t count = (size_t)rows * WIDTH;
     float *ones = malloc(count * sizeof *ones);
-    int64_t dim[] = {0, WIDTH}, hidden[] = {rows, WIDTH};
+    int64_t dim[] = {0, WIDTH}, fixed[] = {rows, WIDTH};
 
     current = m;
     assert_non_null(ones);
@@ -83,8 +83,8 @@ static void open_for(fixture *f, model *m, const bg_runner_config *config, bg_pa
     EXPECT_OK(bg_runner_create(&m->runner, config, forward, m, f->stream));
     EXPECT_OK(bg_runner_add_input(m->runner, "x", BG_F32, 2, dim, padding, value, &m->x));
     EXPECT_OK(bg_runner_add_output(m->runner, "y", BG_F32, 2, dim, &m->y));
-    EXPECT_OK(bg_runner_add_buffer(m->runner, "hidden", BG_F32, 2, hidden, &m->hidden));
-    EXPECT_OK(bg_runner_add_buffer(m->runner, "ones", BG_F32, 2, hidden, &m->scale_of_rows));
+    EXPECT_OK(bg_runner_add_buffer(m->runner, "hidden", BG_F32, 2, dim, &m->hidden));
+    EXPECT_OK(bg_runner_add_buffer(m->runner, "ones", BG_F32, 2, fixed, &m->scale_of_rows));
     EXPECT_CUDA(cudaMemcpyAsync(m->scale_of_rows.data, ones, count * sizeof *ones, cudaMemcpyHostToDevice, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     free(ones);
@@ -753,7 +753,8 @@ static void test_bad_declarations(void **state)
                   BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_runner_add_input(m.runner, "a", BG_F32, 1, (int64_t[]){0}, (bg_padding)9, 0, &t),
                   BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_runner_add_buffer(m.runner, "a", BG_F32, 1, (int64_t[]){0}, &t), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_runner_add_buffer(m.runner, "a", BG_F32, 1, (int64_t[]){-1}, &t), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_runner_add_buffer(m.runner, "a", BG_F32, 2, (int64_t[]){0, 0}, &t), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_runner_add_output(m.runner, "a", BG_F32, 3, (int64_t[]){0, INT64_MAX / 2, INT64_MAX / 2}, &t),
                   BG_ERROR_INVALID_ARGUMENT);
     EXPECT_OK(bg_runner_capture(m.runner));
