@@ -36,7 +36,8 @@ typedef bg_status (*bg_runner_forward)(void *user, const bg_context *context, cu
  *                   times what all ranks run together, so that they choose alike)
  *   VETO:           config.veto refused
  *   CAPTURE_FAILED: its bucket could not be captured
- *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured; a lazy bucket where none can be */
+ *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured; a lazy bucket where none can be
+ *   UNSUPPORTED:    the device has no virtual memory management, which graphs' memory needs, in every mode but NONE */
 typedef enum bg_reason {
     BG_REASON_NONE,
     BG_REASON_MODE_NONE,
@@ -44,12 +45,16 @@ typedef enum bg_reason {
     BG_REASON_PADDING,
     BG_REASON_VETO,
     BG_REASON_CAPTURE_FAILED,
-    BG_REASON_NOT_CAPTURED
+    BG_REASON_NOT_CAPTURED,
+    BG_REASON_UNSUPPORTED
 } bg_reason;
 
 /* Makes a runner for stream's device; all that it does runs on stream. What config says is copied, with what the
- * environment sets on top (bg_runner_config_from_env). forward and user must live as long as the runner. Errors:
- * INVALID_ARGUMENT (a NULL; a key of config, which is named), OUT_OF_MEMORY, CUDA. *runner is NULL after an error. */
+ * environment sets on top (bg_runner_config_from_env). forward and user must live as long as the runner. On a device,
+ * or with a driver, without virtual memory management it says so on standard error, and the runner runs all batches
+ * eagerly, as BG_REASON_UNSUPPORTED: it has no pool and no buckets, its mode is NONE, and its static buffers do not
+ * grow. Errors: INVALID_ARGUMENT (a NULL; a key of config, which is named), OUT_OF_MEMORY, CUDA. *runner is NULL after
+ * an error. */
 BG_API bg_status bg_runner_create(bg_runner **runner, const bg_runner_config *config, bg_runner_forward forward,
                                   void *user, cudaStream_t stream);
 
@@ -86,8 +91,9 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
 /* Captures every bucket, from large to small, without launching it; with config.lazy each at its first use instead.
  * Before it forward runs config.warmups times eagerly on padding; config.state is put back afterwards. A bucket that
  * fails is named with the reason in a warning, and its batches run eagerly; the others stay usable: OK if any was
- * captured, else the first failure. A further call captures all anew. On a terminal it shows progress. Errors: BUSY (in
- * a run, in an eager body), ALREADY_CAPTURING (a capture of this thread), those of bg_capture_forward. */
+ * captured, or there is none to capture, else the first failure. A further call captures all anew. On a terminal it
+ * shows progress. Errors: BUSY (in a run, in an eager body), ALREADY_CAPTURING (a capture of this thread), those of
+ * bg_capture_forward. */
 BG_API bg_status bg_runner_capture(bg_runner *runner);
 
 /* Whether the batch would run by a graph; else *reason (may be NULL) says why not, and bg_last_error() in a sentence, a
@@ -103,8 +109,8 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * run, and this batch runs eagerly. It returns when all is queued. context_user is what the context's user shows. An
  * eager run reads the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors: INVALID_ARGUMENT
  * (a bad batch; rows that overlap those of a static buffer), SHAPE, DTYPE (a tensor, which is named), OUT_OF_MEMORY
- * (for a batch above config.max_tokens), BUSY (inside a run of this thread or of this runner), those of forward, of the
- * callbacks and of bg_replay. */
+ * (for a batch above config.max_tokens, always where static buffers do not grow), BUSY (inside a run of this thread or
+ * of this runner), those of forward, of the callbacks and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 
@@ -117,9 +123,10 @@ BG_API const bg_context *bg_context_get(void);
 
 /* ---- what there is ------------------------------------------------------------------------------------------- */
 
-/* The pool that buckets share; for forward's own memory. It goes with the runner. */
+/* The pool that buckets share; for forward's own memory. It goes with the runner. NULL on a device that can have none:
+ * take memory by cudaMalloc there. */
 BG_API bg_pool *bg_runner_pool(bg_runner *runner);
-/* The mode after it was lowered to what the ops support (bg_op_set_graph_support). */
+/* The mode after it was lowered to what the ops support (bg_op_set_graph_support), or the device. */
 BG_API bg_mode bg_runner_mode(const bg_runner *runner);
 
 typedef struct bg_bucket_info {
@@ -149,18 +156,19 @@ BG_API void bg_runner_print(const bg_runner *runner, FILE *out);
 
 /* Of all runners of the process. */
 typedef struct bg_counters {
-    size_t struct_size;     /* set by BG_COUNTERS_INIT */
-    uint64_t graphs;        /* captured */
-    uint64_t pieces;        /* segments of them */
-    uint64_t captures;      /* tried, those that failed too */
-    uint64_t replays[5];    /* by bg_mode: piecewise or full */
-    uint64_t eager[7];      /* eager runs by bg_reason */
-    uint64_t padded_tokens; /* rows computed for nothing */
-    uint64_t recaptures;    /* of buckets that were captured before */
+    size_t struct_size;         /* set by BG_COUNTERS_INIT */
+    uint64_t graphs;            /* captured */
+    uint64_t pieces;            /* segments of them */
+    uint64_t captures;          /* tried, those that failed too */
+    uint64_t replays[5];        /* by bg_mode: piecewise or full */
+    uint64_t eager[7];          /* eager runs by bg_reason, up to NOT_CAPTURED */
+    uint64_t padded_tokens;     /* rows computed for nothing */
+    uint64_t recaptures;        /* of buckets that were captured before */
+    uint64_t eager_unsupported; /* eager runs by BG_REASON_UNSUPPORTED */
 } bg_counters;
 #define BG_COUNTERS_INIT                                                                                               \
     {                                                                                                                  \
-        sizeof(bg_counters), 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0}, 0, 0                                     \
+        sizeof(bg_counters), 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0                                  \
     }
 BG_API void bg_counters_get(bg_counters *counters);
 BG_API void bg_counters_reset(void);

@@ -7,6 +7,8 @@
 bg_status bg__pool_bucket_begin(bg_pool *pool, const char *name)
 {
     char *copy;
+    if (pool == NULL)
+        return BG_OK;
     if (pool->bucket != NULL)
         return bg__fail(BG_ERROR_BUSY, "bucket %s cannot begin in a pool whose bucket %s is open", name, pool->bucket);
     copy = strdup(name);
@@ -40,6 +42,8 @@ bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_figures *figures)
 {
     if (figures != NULL)
         *figures = bg__pool_bucket_figures(pool);
+    if (pool == NULL)
+        return BG_OK;
     if (pool->bucket == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "no bucket of the pool is open");
     if (pool->capturing)
@@ -50,7 +54,7 @@ bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_figures *figures)
 
 bg__bucket_figures bg__pool_bucket_figures(const bg_pool *pool)
 {
-    return pool->bucket ? pool->figures : (bg__bucket_figures){0, 0, 0};
+    return pool != NULL && pool->bucket != NULL ? pool->figures : (bg__bucket_figures){0, 0, 0};
 }
 
 bg_status bg__pool_capture_begin(bg_pool *pool, const char *name)

@@ -54,7 +54,8 @@ typedef struct bg__bucket_figures {
 } bg__bucket_figures;
 
 /* From begin to end, blocks lie where those of other buckets lie, from the pool's base up. The largest comes first: the
- * later ones then map no more memory. BUSY where one is open already. name is copied. */
+ * later ones then map no more memory. BUSY where one is open already. name is copied. Without a pool, NULL, nothing
+ * happens, and so with the two functions below. */
 bg_status bg__pool_bucket_begin(bg_pool *pool, const char *name);
 /* Takes back the bucket's blocks. figures may be NULL. INVALID_ARGUMENT where none is open, BUSY inside a capture. */
 bg_status bg__pool_bucket_end(bg_pool *pool, bg__bucket_figures *figures);

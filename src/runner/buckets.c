@@ -148,6 +148,10 @@ bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, b
     bg_reason why = BG_REASON_MODE_NONE;
     bg__bucket *bucket = NULL;
 
+    if (runner->pool == NULL && runner->config.mode != BG_MODE_NONE) {
+        *reason = BG_REASON_UNSUPPORTED;
+        return NULL;
+    }
     if (batch->uniform_decode && batch->max_query_len == runner->config.max_query_len && decode->mode != BG_MODE_NONE)
         bucket = find(runner, decode, batch, tokens, &why);
     if (bucket == NULL && (mixed->mode != BG_MODE_NONE || why == BG_REASON_MODE_NONE))

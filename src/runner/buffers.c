@@ -84,7 +84,7 @@ static bg_status take_memory(const bg_runner *runner, bg__buffer *buffer)
     size_t bytes = bg_tensor_bytes(&buffer->tensor);
     bg_status status;
 
-    if (!buffer->by_tokens)
+    if (!buffer->by_tokens || runner->pool == NULL)
         return bg__device_alloc(bytes, &buffer->tensor.data);
     BG__TRY(bg__pages_init(&buffer->pages, runner->device, bytes_to_reserve(bytes), 0));
     BG__TRY(bg__pages_grow(&buffer->pages, BG__LOW, bytes));
@@ -95,7 +95,7 @@ done:
 
 static void release_memory(bg__buffer *buffer)
 {
-    if (buffer->by_tokens)
+    if (buffer->pages.base != NULL)
         bg__pages_clear(&buffer->pages);
     else
         bg__device_free(buffer->tensor.data);
@@ -157,6 +157,12 @@ static bg_status grow(bg__buffer *buffer, int rows)
                           "it is bound to memory of the caller's with %lld rows; raise "
                           "config.max_tokens, and bind as much",
                           (long long)buffer->tensor.dim[0]);
+        goto done;
+    }
+    if (buffer->pages.base == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
+                          "it cannot grow on a device without virtual memory management; raise config.max_tokens, or "
+                          "split the batch");
         goto done;
     }
     if ((size_t)rows > buffer->pages.bytes / buffer->row) {
@@ -268,12 +274,21 @@ done:
     return status;
 }
 
+static bool owns(const bg__buffer *buffer, const void *ptr)
+{
+    if (buffer->bound)
+        return false;
+    if (buffer->pages.base != NULL)
+        return bg__pages_has(&buffer->pages, BG__LOW, ptr);
+    return (uintptr_t)ptr - (uintptr_t)buffer->tensor.data < bg_tensor_bytes(&buffer->tensor);
+}
+
 /* What give_back would take away, or two inputs would be padded in. */
 static bg_status check_foreign(const bg_runner *runner, const void *data)
 {
     for (size_t i = 0; i < runner->inputs.count; i++) {
         const bg__buffer *input = &runner->inputs.list[i];
-        if (!input->bound && bg__pages_has(&input->pages, BG__LOW, data))
+        if (owns(input, data))
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                             "bg_runner_bind_input: %p is in the static buffer of input %s, which the runner owns; bind "
                             "memory of the caller's, or leave the input as it is",

@@ -4,13 +4,27 @@
 #include <stdatomic.h>
 #include <string.h>
 
+static const char *const reason_names[] = {
+    [BG_REASON_NONE] = "none",
+    [BG_REASON_MODE_NONE] = "mode_none",
+    [BG_REASON_TOO_LARGE] = "too_large",
+    [BG_REASON_PADDING] = "padding",
+    [BG_REASON_VETO] = "veto",
+    [BG_REASON_CAPTURE_FAILED] = "capture_failed",
+    [BG_REASON_NOT_CAPTURED] = "not_captured",
+    [BG_REASON_UNSUPPORTED] = "unsupported",
+};
+enum { REASONS = sizeof reason_names / sizeof *reason_names };
+
 static struct {
-    _Atomic uint64_t graphs, pieces, captures, replays[5], eager[7], padded_tokens, recaptures;
+    _Atomic uint64_t graphs, pieces, captures, replays[5], eager[REASONS], padded_tokens, recaptures;
 } counted;
 
-static const char *const reason_names[] = {"none", "mode_none",      "too_large",   "padding",
-                                           "veto", "capture_failed", "not_captured"};
-_Static_assert(sizeof reason_names / sizeof *reason_names == 7, "one name a reason");
+/* The public array ends where that of the first version did; later reasons have members of their own. */
+static uint64_t *eager_in(bg_counters *counters, int reason)
+{
+    return reason == BG_REASON_UNSUPPORTED ? &counters->eager_unsupported : &counters->eager[reason];
+}
 
 static void add(_Atomic uint64_t *counter, uint64_t count)
 {
@@ -57,8 +71,8 @@ void bg_counters_get(bg_counters *counters)
     now.captures = get(&counted.captures);
     for (int i = 0; i < 5; i++)
         now.replays[i] = get(&counted.replays[i]);
-    for (int i = 0; i < 7; i++)
-        now.eager[i] = get(&counted.eager[i]);
+    for (int i = 0; i < REASONS; i++)
+        *eager_in(&now, i) = get(&counted.eager[i]);
     now.padded_tokens = get(&counted.padded_tokens);
     now.recaptures = get(&counted.recaptures);
     memcpy(counters, &now, size);
@@ -71,7 +85,7 @@ void bg_counters_reset(void)
     atomic_store(&counted.captures, 0);
     for (int i = 0; i < 5; i++)
         atomic_store(&counted.replays[i], 0);
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < REASONS; i++)
         atomic_store(&counted.eager[i], 0);
     atomic_store(&counted.padded_tokens, 0);
     atomic_store(&counted.recaptures, 0);
@@ -91,8 +105,8 @@ void bg_counters_print(FILE *out)
     fprintf(out, "replays: %llu piecewise, %llu full; padding rows: %llu\n", (ull)c.replays[BG_MODE_PIECEWISE],
             (ull)c.replays[BG_MODE_FULL], (ull)c.padded_tokens);
     fputs("eager runs:", out);
-    for (int i = 1; i < 7; i++)
-        fprintf(out, "%s %llu %s", i > 1 ? "," : "", (ull)c.eager[i], reason_names[i]);
+    for (int i = 1; i < REASONS; i++)
+        fprintf(out, "%s %llu %s", i > 1 ? "," : "", (ull)*eager_in(&c, i), reason_names[i]);
     fputc('\n', out);
 }
 
@@ -108,7 +122,7 @@ void bg_counters_print_json(FILE *out)
     for (int i = 0; i < 5; i++)
         fprintf(out, "%s\"%s\": %llu", i ? ", " : "", bg__mode_name((bg_mode)i), (ull)c.replays[i]);
     fputs("}, \"eager\": {", out);
-    for (int i = 0; i < 7; i++)
-        fprintf(out, "%s\"%s\": %llu", i ? ", " : "", reason_names[i], (ull)c.eager[i]);
+    for (int i = 0; i < REASONS; i++)
+        fprintf(out, "%s\"%s\": %llu", i ? ", " : "", reason_names[i], (ull)*eager_in(&c, i));
     fprintf(out, "}, \"padded_tokens\": %llu}\n", (ull)c.padded_tokens);
 }

@@ -100,7 +100,9 @@ void bg_runner_print(const bg_runner *runner, FILE *out)
         if (bg_runner_get_bucket(runner, i, &info) == BG_OK)
             print_row(out, &info);
     }
-    if (bg_pool_get_stats(runner->pool, &stats) == BG_OK)
+    if (runner->pool == NULL)
+        fputs("no pool: the device has no virtual memory management, all batches run eagerly\n", out);
+    else if (bg_pool_get_stats(runner->pool, &stats) == BG_OK)
         fprintf(out, "pool: %.1f MiB mapped, %.1f MiB at the peak\n", (double)stats.mapped / (1 << 20),
                 (double)stats.peak / (1 << 20));
 }

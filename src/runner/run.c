@@ -97,6 +97,11 @@ static void explain(const bg_runner *runner, const bg_batch *batch, const choice
         bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket is not captured; call bg_runner_capture, and see "
                                        "config.variants");
         return;
+    case BG_REASON_UNSUPPORTED:
+        bg__fail(BG_ERROR_UNSUPPORTED,
+                 "device %d has no virtual memory management, which a runner's graphs need; all batches run eagerly",
+                 runner->device);
+        return;
     }
 }
 

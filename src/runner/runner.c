@@ -39,11 +39,18 @@ done:
     return status;
 }
 
+/* A device that cannot have one still runs every batch eagerly. */
 static bg_status make_pool(bg_runner *runner)
 {
     bg_pool_options options = BG_POOL_OPTIONS_INIT;
+    bg_status status;
+
     options.limit_bytes = runner->config.memory_limit;
-    return bg_pool_create(&runner->pool, &options);
+    status = bg_pool_create(&runner->pool, &options);
+    if (status != BG_ERROR_UNSUPPORTED)
+        return status;
+    bg__warn("a runner runs all batches eagerly: %s", bg_last_error());
+    return BG_OK;
 }
 
 bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, bg_runner_forward forward, void *user,
@@ -74,7 +81,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     BG__TRY(bg__driver_capture_info(&runner->capture_info));
     BG__TRY(make_pool(runner));
     BG__TRY(bg__pass_create(runner));
-    BG__TRY(bg__plan_make(runner, runner->config.mode));
+    BG__TRY(bg__plan_make(runner, runner->pool != NULL ? runner->config.mode : BG_MODE_NONE));
     *result = runner;
     runner = NULL;
 done:
@@ -93,7 +100,8 @@ void bg_runner_destroy(bg_runner *runner)
     }
     bg__plan_free(&runner->plan);
     bg_graph_destroy(runner->eager);
-    bg_pool_destroy(runner->pool); /* the last hold on it: it waits for all work, which may use the buffers, too */
+    /* The last hold on it: it waits for all work, which may use the buffers, too. Without one, cudaFree waits. */
+    bg_pool_destroy(runner->pool);
     bg__buffers_free(&runner->inputs);
     bg__buffers_free(&runner->outputs);
     bg__buffers_free(&runner->extra);

@@ -19,8 +19,8 @@ typedef struct bg__buffer {
     char *name;
     bg_tensor tensor; /* with all its rows */
     bool by_tokens;   /* dim[0] is the token dimension: it has as many rows as all such buffers */
-    bg__pages pages;  /* of one by tokens: it grows where it lies. Any other is an allocation of the driver's, whose end
-                       * the device and its checkers know */
+    bg__pages pages;  /* of one by tokens: it grows where it lies. Without a base the buffer is an allocation of the
+                       * driver's, whose end the device and its checkers know */
     bool bound;       /* the memory is the caller's */
     size_t row;       /* bytes of one */
     bg_padding padding;
@@ -122,7 +122,7 @@ struct bg_runner {
     int device;
     uint64_t thread; /* that made it */
     bg__capture_info capture_info;
-    bg_pool *pool;
+    bg_pool *pool;   /* NULL: the device can have none, and nothing is captured */
     bg_graph *eager; /* its passes outside graphs */
     bg__buffers inputs, outputs, extra;
     int rows; /* of buffers by tokens */

@@ -1,10 +1,20 @@
 /* The memory of a runner's static buffers: which of them grow, and who sees what goes beyond the end of the others. */
 #include "tests/support/child.h"
+#include "tests/support/host_only.h"
 #include "tests/support/runner_model.h"
 
+#include <hostcuda/hostcuda.h>
 #include "memory/ledger.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
+#pragma weak hostcuda_count_live
 
 /* ---- a batch larger than a buffer of fixed dimensions, in a process of its own: HOSTCUDA_MEMORY is read once ---- */
 
@@ -104,12 +114,201 @@ static void test_owners_of_buffers(void **state)
     assert_true(owner.freed || owner.kind == BG__OWNER_NONE);
 }
 
+/* ---- a device without virtual memory management ---- */
+
+static const char no_addresses[] = "cuMemAddressReserve@1=CUDA_ERROR_NOT_SUPPORTED";
+
+/* A runner of such a device, with a buffer of each kind; what is said on standard error meanwhile. */
+static void open_without_pages(fixture *f, runner_model *m, const bg_runner_config *config, char said[1000])
+{
+    const int64_t by_tokens[] = {0, WIDTH}, fixed[] = {3, WIDTH};
+    FILE *file = tmpfile();
+    int own = dup(STDERR_FILENO);
+    bg_tensor tensor;
+
+    assert_true(file != NULL && own >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    assert_int_equal(hostcuda_fail(no_addresses), 0);
+    runner_model_open(f, m, config);
+    EXPECT_OK(bg_runner_add_buffer(m->runner, "rows", BG_F32, 2, by_tokens, &tensor));
+    EXPECT_OK(bg_runner_add_buffer(m->runner, "fixed", BG_F32, 2, fixed, &tensor));
+    EXPECT_OK(bg_runner_capture(m->runner));
+    assert_int_equal(hostcuda_faults(), 1);
+    assert_int_equal(hostcuda_fail(NULL), 0);
+    assert_true(dup2(own, STDERR_FILENO) >= 0);
+    close(own);
+    rewind(file);
+    said[fread(said, 1, 999, file)] = '\0';
+    fclose(file);
+}
+
+static uint64_t count_unsupported(void)
+{
+    bg_counters counters = BG_COUNTERS_INIT;
+    bg_counters_get(&counters);
+    return counters.eager_unsupported;
+}
+
+static void expect_eager_run(fixture *f, runner_model *m, int tokens, bg_reason expected)
+{
+    bg_batch batch = mixed_batch(tokens);
+    bg_reason reason;
+
+    assert_false(bg_runner_can_run(m->runner, &batch, &reason));
+    assert_int_equal(reason, expected);
+    if (expected == BG_REASON_UNSUPPORTED)
+        EXPECT_ERROR("device 0 has no virtual memory management");
+    runner_model_run(f, m, tokens);
+    assert_int_equal(m->last.mode, BG_MODE_NONE);
+    assert_int_equal(m->last.padded_tokens, tokens);
+}
+
+static void test_without_virtual_memory(void **state)
+{
+    static const char warning[] = "a runner runs all batches eagerly: bg_pool_create: device 0 has no virtual memory";
+    fixture *f = *state;
+    bg_batch larger = mixed_batch(TOKENS_MAX + 1);
+    struct hostcuda_live before = hostcuda_count_live();
+    char said[1000];
+
+    for (int mode = BG_MODE_PIECEWISE; mode <= BG_MODE_FULL_AND_PIECEWISE; mode++) {
+        runner_model m = {NULL};
+        bg_runner_config config = runner_model_config(&m);
+        uint64_t unsupported = count_unsupported();
+
+        config.mode = (bg_mode)mode;
+        config.lazy = mode == BG_MODE_FULL;
+        open_without_pages(f, &m, &config, said);
+        assert_non_null(strstr(said, warning));
+        assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* once */
+        assert_null(bg_runner_pool(m.runner));
+        assert_int_equal(bg_runner_mode(m.runner), BG_MODE_NONE);
+        assert_int_equal(bg_runner_bucket_count(m.runner), 0);
+        expect_eager_run(f, &m, 3, BG_REASON_UNSUPPORTED);
+        EXPECT_STATUS(bg_runner_run(m.runner, &larger, NULL, NULL, NULL), BG_ERROR_OUT_OF_MEMORY);
+        EXPECT_ERROR("rows: it cannot grow");
+        EXPECT_ERROR("raise config.max_tokens");
+        expect_eager_run(f, &m, TOKENS_MAX, BG_REASON_UNSUPPORTED);
+        assert_int_equal(count_unsupported(), unsupported + 2);
+        bg_runner_destroy(m.runner);
+    }
+    EXPECT_CUDA(cudaGetLastError());
+    assert_int_equal(hostcuda_count_live().blocks, before.blocks);
+}
+
+/* A mode that wants no graphs is what the reason names. */
+static void test_mode_none_without_virtual_memory(void **state)
+{
+    fixture *f = *state;
+    char said[1000];
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.mode = BG_MODE_NONE;
+    open_without_pages(f, &m, &config, said);
+    expect_eager_run(f, &m, 3, BG_REASON_MODE_NONE);
+    bg_runner_destroy(m.runner);
+}
+
+static void test_binding_without_virtual_memory(void **state)
+{
+    const int64_t dim[] = {0, WIDTH};
+    fixture *f = *state;
+    bg_tensor first, second;
+    float *own;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    EXPECT_CUDA(cudaMalloc((void **)&own, TOKENS_MAX * WIDTH * sizeof *own));
+    assert_int_equal(hostcuda_fail(no_addresses), 0);
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
+    first = m.x;
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", (float *)m.x.data + 1, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", second.data, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    assert_ptr_equal(m.x.data, first.data);
+    EXPECT_OK(bg_runner_bind_input(m.runner, "x", own, &m.x));
+    assert_ptr_equal(m.x.data, own);
+    EXPECT_OK(bg_runner_run(m.runner, &(bg_batch){.tokens = 3}, NULL, NULL, NULL));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    bg_runner_destroy(m.runner);
+    EXPECT_CUDA(cudaFree(own));
+}
+
+/* What does not mean that the device cannot is a failure, as before. */
+static void test_other_failures_of_virtual_memory(void **state)
+{
+    static const struct {
+        const char *fault;
+        bg_status status;
+    } rows[] = {
+        {"cuMemGetAllocationGranularity@1=CUDA_ERROR_OUT_OF_MEMORY", BG_ERROR_OUT_OF_MEMORY},
+        {"cuMemAddressReserve@1=CUDA_ERROR_NOT_PERMITTED", BG_ERROR_CUDA},
+        {"cuMemAddressReserve@1=CUDA_ERROR_INVALID_VALUE", BG_ERROR_CUDA},
+    };
+    fixture *f = *state;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(hostcuda_fail(rows[i].fault), 0);
+        EXPECT_STATUS(bg_runner_create(&m.runner, &config, runner_model_forward, &m, f->stream), rows[i].status);
+        assert_null(m.runner);
+        assert_int_equal(hostcuda_fail(NULL), 0);
+    }
+}
+
+static void test_figures_without_virtual_memory(void **state)
+{
+    fixture *f = *state;
+    bg_counters older = BG_COUNTERS_INIT;
+    char said[1000], *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    assert_non_null(out);
+    bg_counters_reset();
+    open_without_pages(f, &m, &config, said);
+    expect_eager_run(f, &m, 3, BG_REASON_UNSUPPORTED);
+    bg_runner_print(m.runner, out);
+    bg_counters_print(out);
+    bg_counters_print_json(out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "\nno pool: the device has no virtual memory management"));
+    assert_non_null(strstr(text, " 0 not_captured, 1 unsupported\n"));
+    assert_non_null(strstr(text, "\"unsupported\": 1}"));
+    free(text);
+    older.struct_size = offsetof(bg_counters, eager_unsupported);
+    older.eager_unsupported = 99;
+    bg_counters_get(&older);
+    assert_int_equal(older.eager_unsupported, 99);
+    bg_counters_reset();
+    assert_int_equal(count_unsupported(), 0);
+    bg_runner_destroy(m.runner);
+}
+
+static int no_faults(void **state)
+{
+    assert_int_equal(hostcuda_fail(NULL), 0);
+    return fixture_teardown(state);
+}
+
 int main(void)
 {
+#define FAULT(name) cmocka_unit_test_setup_teardown(name, fixture_setup, no_faults)
+    struct CMUnitTest faults[] = {
+        FAULT(test_without_virtual_memory),         FAULT(test_mode_none_without_virtual_memory),
+        FAULT(test_binding_without_virtual_memory), FAULT(test_other_failures_of_virtual_memory),
+        FAULT(test_figures_without_virtual_memory),
+    };
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fences_behind_buffers), /* before CUDA is used here */
         TEST(test_owners_of_buffers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("runner's memory", tests, NULL, NULL);
+
+    skip_on_gpu(faults, sizeof faults / sizeof *faults, "that calls fail on request");
+    return failed + cmocka_run_group_tests_name("runner without virtual memory", faults, NULL, NULL);
 }
