@@ -53,20 +53,21 @@ done:
 }
 
 /* The next segment could not begin. */
-static bg_status end_left_capture(const bg_capture *capture, bg_status status)
+static bg_status end_left_capture(const bg_capture *capture)
 {
     enum cudaStreamCaptureStatus capturing;
     cudaGraph_t graph = NULL;
+    bg_status status = BG_OK;
 
-    if (capture->origin == cudaStreamLegacy || cudaStreamIsCapturing(capture->origin, &capturing) != cudaSuccess ||
-        capturing == cudaStreamCaptureStatusNone)
-        return status;
+    BG__TRY_CUDA(cudaStreamIsCapturing(capture->origin, &capturing));
+    if (capturing == cudaStreamCaptureStatusNone)
+        goto done;
     bg__ignore(cudaStreamEndCapture(capture->origin, &graph));
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));
-    if (status == BG_OK)
-        status = bg__fail(BG_ERROR_BUSY, "the body left stream in a capture that it began; it has to end that before "
-                                         "it returns");
+    status = bg__fail(BG_ERROR_BUSY, "the body left stream in a capture that it began; it has to end that before it "
+                                     "returns");
+done:
     return status;
 }
 
@@ -86,7 +87,7 @@ static bg_status run_body(bg_capture *capture, bg__eager *eager, bg_op_body body
     capture->in_body = false;
     bg__body_leave(scope);
     bg__pending_note(); /* it may have left an error of its own */
-    return end_left_capture(capture, status);
+    return status == BG_OK ? end_left_capture(capture) : status;
 }
 
 static bg_status run_at_break(bg_capture *capture, void *user)

@@ -36,22 +36,17 @@ done:
     return status;
 }
 
-static bg_status check_device(const bg_graph *graph)
+static bg_status check_device(const bg_graph *graph, int current)
 {
-    bg_status status = BG_OK;
-    int device;
-
-    BG__TRY_CUDA(cudaGetDevice(&device));
-    if (device != graph->device)
-        status =
-            bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                     "bg_replay: %s was captured on device %d, the current device is %d; call cudaSetDevice(%d) first",
-                     graph->name, graph->device, device, graph->device);
-done:
-    return status;
+    if (current == graph->device)
+        return BG_OK;
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                    "bg_replay: %s was captured on device %d, the current device is %d; call cudaSetDevice(%d) first",
+                    graph->name, graph->device, current, graph->device);
 }
 
-static bg_status prepare(bg_graph *graph, cudaStream_t stream)
+/* device: the current one. */
+static bg_status prepare(bg_graph *graph, cudaStream_t stream, int device)
 {
     bg_status status = BG_OK;
 
@@ -68,7 +63,7 @@ static bg_status prepare(bg_graph *graph, cudaStream_t stream)
     BG__TRY(check_captures(graph, stream));
     if (stream != graph->use->stream || stream == NULL)
         BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
-    BG__TRY(check_device(graph));
+    BG__TRY(check_device(graph, device));
     if (stream == graph->use->stream)
         goto done;
     if (graph->wrapped && graph->segments[0].exec == NULL)
@@ -260,24 +255,22 @@ static void count_replay(bg_graph *graph, bg_status status)
     atomic_store_explicit(&graph->replays, replays + (status == BG_OK), memory_order_relaxed);
 }
 
-static bool is_elsewhere(const bg_graph *graph)
-{
-    int device = -1;
-    return cudaGetDevice(&device) != cudaSuccess || device != graph->device;
-}
-
 bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__step *step, *end;
     bg_status status = BG_OK;
     bg__use *use;
     bool ranges;
+    int device = -1;
+    cudaError_t error = cudaGetDevice(&device);
 
+    if (__builtin_expect(error != cudaSuccess, 0))
+        return cuda_status(error, "cudaGetDevice");
     if (__builtin_expect(graph == NULL || stream == NULL || stream != graph->use->stream || graph->use->busy ||
-                             graph->careful || bg__captured_any() || is_elsewhere(graph),
+                             device != graph->device || graph->careful || bg__captured_any(),
                          0)) {
         bg__pending_note();
-        status = prepare(graph, stream);
+        status = prepare(graph, stream, device);
         if (status == BG_OK && graph->watched)
             status = bg__debug_hooks.check_replay(graph);
         if (status != BG_OK)
@@ -312,8 +305,10 @@ bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream)
 {
     bool entered;
     bg_status status;
+    int device;
 
-    BG__TRY(prepare(graph, stream));
+    BG__TRY_CUDA(cudaGetDevice(&device));
+    BG__TRY(prepare(graph, stream, device));
     BG__TRY(bg__watch_enter(graph, &entered));
     graph->use->busy = true;
 done:
