@@ -12,8 +12,8 @@
 
 BG_BEGIN_C_
 
-/* How batches run. A decode batch is a uniform one: every request has the same number of query tokens, at most
- * max_query_len; every other batch is mixed.
+/* How batches run. A decode batch is a uniform one, in which every request has the same number of query tokens, and
+ * that number is one of the query lengths of the configuration (max_query_len, query_lens); every other batch is mixed.
  *   NONE:               all eagerly
  *   PIECEWISE:          all in segments, with the eager ops between them
  *   FULL:               all as one graph each, without breaks
@@ -82,8 +82,8 @@ typedef struct bg_runner_config {
                      *   powers  1, 2, 4, 8, 16, ...
                      * each up to max_tokens; or a list, "1,2,4,8", taken as it is */
     int max_tokens; /* 512; tokens of the largest batch that is to run as a graph, 1 to 2^24; larger ones run eagerly */
-    int max_query_len; /* 1; tokens of one request in a decode batch, 1 to max_tokens; 1 + drafted tokens with
-                        * speculative decoding */
+    int max_query_len; /* 1; tokens of each request in a decode batch, 1 to max_tokens; 1 + drafted tokens with
+                        * speculative decoding. Not read where query_lens is set */
     int warmups;       /* 1; passes before each capture, 0 to 100 */
     double
         max_padding; /* 0; above this ratio of captured size to tokens a batch runs eagerly; 1 or more; 0: no limit */
@@ -111,21 +111,25 @@ typedef struct bg_runner_config {
      * that equal batches need no word; veto and pad_across_ranks must then answer alike on all ranks. With
      * ranks->compare_choices, and in every debug mode, each choice is compared before it runs. */
     const bg_ranks *ranks;
+    /* NULL: max_query_len alone. Else the query lengths of decode batches, "1,4": ascending, 1 to max_tokens. Each has
+     * buckets of its own, their sizes those of the schedule rounded up to whole requests. */
+    const char *query_lens;
 } bg_runner_config;
 
 #define BG_RUNNER_CONFIG_INIT                                                                                          \
     {                                                                                                                  \
         sizeof(bg_runner_config), BG_MODE_PIECEWISE, "powers", 512, 1, 1, 0.0, NULL, false, true, 0,                   \
-            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL                                       \
+            BG_DEBUG_FROM_ENV, NULL, NULL, NULL, NULL, 0, 0, NULL, 0, NULL, NULL, NULL                                 \
     }
 
 /* Sets one field by its name: mode, schedule, max_tokens, max_query_len, warmups, max_padding, eager_ops, lazy,
  * copy_inputs, memory_limit, debug, worker_threads or variants. The value is text: a mode in lower case ("full"), true
- * or false (or 1, 0), a decimal number, for memory_limit one that K, M or G may follow (2^10, 2^20, 2^30 bytes). A
- * string is copied; the configuration owns it until the same key is set again or bg_runner_config_clear. What concerns
- * several fields (max_query_len above max_tokens, a list's sizes) is checked when a runner is created. After an error
- * the configuration is unchanged. Errors: INVALID_ARGUMENT (a NULL, a value that the key does not take, with what it
- * does), NOT_FOUND (no such key, with the keys), OUT_OF_MEMORY. */
+ * or false (or 1, 0), a decimal number, for memory_limit one that K, M or G may follow (2^10, 2^20, 2^30 bytes), for
+ * max_query_len a list of them, too ("1,4"), which becomes query_lens. A string is copied; the configuration owns it
+ * until the same key is set again or bg_runner_config_clear. What concerns several fields (max_query_len above
+ * max_tokens, a list's sizes) is checked when a runner is created. After an error the configuration is unchanged.
+ * Errors: INVALID_ARGUMENT (a NULL, a value that the key does not take, with what it does), NOT_FOUND (no such key,
+ * with the keys), OUT_OF_MEMORY. */
 BG_API bg_status bg_runner_config_set(bg_runner_config *config, const char *key, const char *value);
 
 /* Sets every field that an environment variable names: BG_RUNNER_MODE, BG_RUNNER_MAX_TOKENS, ..., BG_RUNNER_ and the
@@ -134,9 +138,9 @@ BG_API bg_status bg_runner_config_set(bg_runner_config *config, const char *key,
 BG_API bg_status bg_runner_config_from_env(bg_runner_config *config);
 
 /* Sets every field that a JSON file names: one object, its keys those of bg_runner_config_set, its values strings,
- * numbers or booleans, for schedule also an array of numbers. All or nothing. Errors: IO (the file cannot be read),
- * INVALID_ARGUMENT (not JSON, with line and column; a key twice; a value that the key does not take), NOT_FOUND (no
- * such key), OUT_OF_MEMORY. */
+ * numbers or booleans, for schedule and max_query_len also an array of numbers. All or nothing. Errors: IO (the file
+ * cannot be read), INVALID_ARGUMENT (not JSON, with line and column; a key twice; a value that the key does not take),
+ * NOT_FOUND (no such key), OUT_OF_MEMORY. */
 BG_API bg_status bg_runner_config_read(bg_runner_config *config, const char *path);
 
 /* Gives the strings back that the configuration owns; a field that held one gets its default, the others stay. A runner

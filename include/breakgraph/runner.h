@@ -132,7 +132,7 @@ BG_API bg_mode bg_runner_mode(const bg_runner *runner);
 typedef struct bg_bucket_info {
     size_t struct_size; /* set by BG_BUCKET_INFO_INIT */
     bg_mode mode;       /* piecewise or full */
-    bool decode;        /* only for uniform decode batches */
+    bool decode;        /* only for uniform decode batches, of max_query_len tokens a request */
     int tokens, max_query_len, variant;
     bool captured;
     const char

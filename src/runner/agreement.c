@@ -20,10 +20,13 @@ bool bg__runner_compares(const bg_runner *runner)
 
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes)
 {
-    int length = snprintf(name, bytes, "%s %s %d", bg__mode_name(bucket->mode), bucket->decode ? "decode" : "tokens",
-                          bucket->tokens);
-    if (bucket->variant > 0 && length > 0 && (size_t)length < bytes)
-        snprintf(name + length, bytes - (size_t)length, " variant %d", bucket->variant);
+    char query[24] = "", variant[24] = "";
+    if (bucket->query_len > 1)
+        snprintf(query, sizeof query, " query_len %d", bucket->query_len);
+    if (bucket->variant > 0)
+        snprintf(variant, sizeof variant, " variant %d", bucket->variant);
+    snprintf(name, bytes, "%s %s %d%s%s", bg__mode_name(bucket->mode), bucket->query_len > 0 ? "decode" : "tokens",
+             bucket->tokens, query, variant);
 }
 
 /* ---- the configuration ---- */
@@ -36,9 +39,11 @@ static void print_config(const bg_runner *runner, FILE *out)
     const bg_runner_config *c = &runner->config;
     const char *environment = getenv("BG_DEBUG");
 
-    fprintf(out, "mode %s, schedule %s, max_tokens %d, max_query_len %d, warmups %d, max_padding %g, variants %d, ",
-            bg__mode_name(c->mode), c->schedule != NULL ? c->schedule : "powers", c->max_tokens, c->max_query_len,
-            c->warmups, c->max_padding, c->variants);
+    fprintf(out, "mode %s, schedule %s, max_tokens %d, max_query_len ", bg__mode_name(c->mode),
+            c->schedule != NULL ? c->schedule : "powers", c->max_tokens);
+    for (int i = 0; i < runner->query_len_count; i++)
+        fprintf(out, "%s%d", i > 0 ? "," : "", runner->query_lens[i]);
+    fprintf(out, ", warmups %d, max_padding %g, variants %d, ", c->warmups, c->max_padding, c->variants);
     fprintf(out, "lazy %d, memory_limit %zu, debug %s", c->lazy, c->memory_limit, debugs[c->debug]);
     if (c->debug == BG_DEBUG_FROM_ENV)
         fprintf(out, " (%s)", environment != NULL && environment[0] != '\0' ? environment : "off");
@@ -114,8 +119,10 @@ bg_status bg__runner_agree_once(bg_runner *runner)
 
 bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status)
 {
-    return bg__ranks_agree_after(&runner->ranks, "the mode that the ops of the pass support",
-                                 bg__mode_name(runner->mode), status);
+    char text[120];
+    snprintf(text, sizeof text, "%s, query lengths with decode graphs: %d", bg__mode_name(runner->mode),
+             runner->plan.group_count - 1);
+    return bg__ranks_agree_after(&runner->ranks, "the mode that the ops of the pass support", text, status);
 }
 
 /* ---- lazy captures ---- */

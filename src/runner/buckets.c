@@ -1,6 +1,7 @@
 /* Which sizes there are, and which one a batch runs by. */
 #include "runner/runner.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 void bg__plan_free(bg__plan *plan)
@@ -9,89 +10,114 @@ void bg__plan_free(bg__plan *plan)
         bg_graph_destroy(plan->order[i]->graph);
         free(plan->order[i]->failure);
     }
-    for (int h = 0; h < BG__HALVES; h++) {
-        free(plan->halves[h].sizes);
-        free(plan->halves[h].buckets);
+    for (int g = 0; g < plan->group_count; g++) {
+        free(plan->groups[g].sizes);
+        free(plan->groups[g].buckets);
     }
+    free(plan->groups);
     free(plan->order);
     *plan = (bg__plan){.order = NULL};
 }
 
 /* A decode bucket holds whole requests: sizes are rounded up to them, each kept once. */
-static void round_up(bg__half *half, int request, int max_tokens)
+static void round_up(bg__group *group, int request, int max_tokens)
 {
     int count = 0;
-    for (int i = 0; i < half->size_count; i++) {
-        int size = (half->sizes[i] + request - 1) / request * request;
+    for (int i = 0; i < group->size_count; i++) {
+        int size = (group->sizes[i] + request - 1) / request * request;
         if (size > max_tokens)
             size = max_tokens / request * request;
-        if (size > 0 && (count == 0 || size > half->sizes[count - 1]))
-            half->sizes[count++] = size;
+        if (size > 0 && (count == 0 || size > group->sizes[count - 1]))
+            group->sizes[count++] = size;
     }
-    half->size_count = count;
+    group->size_count = count;
 }
 
-static bg_status plan_half(bg_runner *runner, bg__half *half, bg_mode mode, bool decode)
+static bg_status plan_group(bg_runner *runner, bg__group *group, bg_mode mode, int query_len)
 {
     const bg_runner_config *config = &runner->config;
     bg_status status = BG_OK;
-    int count;
+    size_t count;
 
-    half->mode = mode;
-    half->decode = decode;
+    group->mode = mode;
+    group->query_len = query_len;
     if (mode == BG_MODE_NONE)
         return BG_OK;
-    BG__TRY(bg__schedule_make(config->schedule, config->max_tokens, &half->sizes, &half->size_count));
-    if (decode)
-        round_up(half, config->max_query_len, config->max_tokens);
-    count = half->size_count * config->variants;
-    half->buckets = calloc((size_t)count + 1, sizeof *half->buckets);
-    if (half->buckets == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", count);
+    BG__TRY(bg__schedule_make(config->schedule, config->max_tokens, &group->sizes, &group->size_count));
+    if (query_len > 0)
+        round_up(group, query_len, config->max_tokens);
+    count = (size_t)group->size_count * (size_t)config->variants;
+    group->buckets = calloc(count + 1, sizeof *group->buckets);
+    if (group->buckets == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu buckets", count);
         goto done;
     }
     for (int v = 0; v < config->variants; v++)
-        for (int i = 0; i < half->size_count; i++)
-            half->buckets[v * half->size_count + i] =
-                (bg__bucket){.runner = runner, .mode = mode, .decode = decode, .tokens = half->sizes[i], .variant = v};
+        for (int i = 0; i < group->size_count; i++)
+            group->buckets[v * group->size_count + i] = (bg__bucket){
+                .runner = runner, .mode = mode, .query_len = query_len, .tokens = group->sizes[i], .variant = v};
 done:
     return status;
 }
 
-/* From large to small; of one size the full graph, which needs least memory beside the segments', last. */
+static bg_status plan_groups(bg_runner *runner, const bg__scope *scope, bg__plan *plan)
+{
+    int decode = bg_mode_separate(scope->mode) ? scope->query_len_count : 0;
+    bg_status status;
+
+    plan->groups = calloc((size_t)decode + 1, sizeof *plan->groups);
+    if (plan->groups == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the buckets of %d query lengths", decode);
+        goto done;
+    }
+    plan->group_count = decode + 1;
+    BG__TRY(plan_group(runner, &plan->groups[0], bg_mode_mixed(scope->mode), 0));
+    for (int g = 1; g <= decode; g++)
+        BG__TRY(plan_group(runner, &plan->groups[g], bg_mode_decode(scope->mode), scope->query_lens[g - 1]));
+done:
+    return status;
+}
+
+/* From large to small; of one size the full graphs, which need least memory beside the segments', last. */
 static int by_order(const void *a, const void *b)
 {
     const bg__bucket *x = *(bg__bucket *const *)a, *y = *(bg__bucket *const *)b;
     if (x->tokens != y->tokens)
         return x->tokens > y->tokens ? -1 : 1;
-    if (x->decode != y->decode)
-        return x->decode ? 1 : -1;
+    if ((x->query_len == 0) != (y->query_len == 0))
+        return x->query_len == 0 ? -1 : 1;
+    if (x->query_len != y->query_len)
+        return x->query_len > y->query_len ? -1 : 1;
     return x->variant - y->variant;
 }
 
-bg_status bg__plan_make(bg_runner *runner, bg_mode mode)
+static bg_status put_in_order(const bg_runner *runner, bg__plan *plan)
+{
+    const int variants = runner->config.variants;
+    size_t count = 0;
+
+    for (int g = 0; g < plan->group_count; g++)
+        count += (size_t)plan->groups[g].size_count * (size_t)variants;
+    plan->order = count < INT_MAX ? calloc(count + 1, sizeof *plan->order) : NULL;
+    if (plan->order == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu buckets", count);
+    for (int g = 0; g < plan->group_count; g++)
+        for (int i = 0; i < plan->groups[g].size_count * variants; i++)
+            plan->order[plan->bucket_count++] = &plan->groups[g].buckets[i];
+    qsort(plan->order, (size_t)plan->bucket_count, sizeof *plan->order, by_order);
+    return BG_OK;
+}
+
+bg_status bg__plan_make(bg_runner *runner, const bg__scope *scope)
 {
     bg__plan plan = {.order = NULL};
-    bg__half *mixed = &plan.halves[BG__MIXED], *decode = &plan.halves[BG__DECODE];
-    int variants = runner->config.variants, count = 0;
     bg_status status;
 
-    BG__TRY(plan_half(runner, mixed, bg_mode_mixed(mode), false));
-    if (bg_mode_separate(mode))
-        BG__TRY(plan_half(runner, decode, bg_mode_decode(mode), true));
-    count = (mixed->size_count + decode->size_count) * variants;
-    plan.order = calloc((size_t)count + 1, sizeof *plan.order);
-    if (plan.order == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", count);
-        goto done;
-    }
-    for (int h = 0; h < BG__HALVES; h++)
-        for (int i = 0; i < plan.halves[h].size_count * variants; i++)
-            plan.order[plan.bucket_count++] = &plan.halves[h].buckets[i];
-    qsort(plan.order, (size_t)plan.bucket_count, sizeof *plan.order, by_order);
+    BG__TRY(plan_groups(runner, scope, &plan));
+    BG__TRY(put_in_order(runner, &plan));
     bg__plan_free(&runner->plan);
     runner->plan = plan;
-    runner->mode = mode;
+    runner->mode = scope->mode;
     plan = (bg__plan){.order = NULL};
 done:
     bg__plan_free(&plan);
@@ -101,12 +127,12 @@ done:
 /* ---- dispatch ---- */
 
 /* The first size that holds `tokens`; size_count: none does. */
-static int find_size(const bg__half *half, int tokens)
+static int find_size(const bg__group *group, int tokens)
 {
-    int low = 0, high = half->size_count;
+    int low = 0, high = group->size_count;
     while (low < high) {
         int middle = low + (high - low) / 2;
-        if (half->sizes[middle] < tokens)
+        if (group->sizes[middle] < tokens)
             low = middle + 1;
         else
             high = middle;
@@ -114,26 +140,26 @@ static int find_size(const bg__half *half, int tokens)
     return low;
 }
 
-static bg__bucket *find(const bg_runner *runner, const bg__half *half, const bg_batch *batch, int tokens,
+static bg__bucket *find(const bg_runner *runner, const bg__group *group, const bg_batch *batch, int tokens,
                         bg_reason *reason)
 {
     bg__bucket *bucket;
     int size;
 
     *reason = BG_REASON_MODE_NONE;
-    if (half->mode == BG_MODE_NONE)
+    if (group->mode == BG_MODE_NONE)
         return NULL;
     *reason = BG_REASON_TOO_LARGE;
-    size = find_size(half, tokens);
-    if (size == half->size_count)
+    size = find_size(group, tokens);
+    if (size == group->size_count)
         return NULL;
     *reason = BG_REASON_PADDING;
-    if (runner->config.max_padding > 0 && half->sizes[size] > runner->config.max_padding * tokens)
+    if (runner->config.max_padding > 0 && group->sizes[size] > runner->config.max_padding * tokens)
         return NULL;
     *reason = BG_REASON_NOT_CAPTURED;
     if (batch->variant >= runner->config.variants)
         return NULL;
-    bucket = &half->buckets[batch->variant * half->size_count + size];
+    bucket = &group->buckets[batch->variant * group->size_count + size];
     if (bucket->graph == NULL && bucket->failure != NULL)
         *reason = BG_REASON_CAPTURE_FAILED;
     if (bucket->graph == NULL && (bucket->failure != NULL || !runner->config.lazy))
@@ -142,9 +168,19 @@ static bg__bucket *find(const bg_runner *runner, const bg__half *half, const bg_
     return bucket;
 }
 
+/* That of decode batches of the batch's query length, which is not rounded up; NULL: there is none. */
+static const bg__group *find_decode(const bg_runner *runner, const bg_batch *batch)
+{
+    const bg__plan *plan = &runner->plan;
+    for (int g = 1; g < plan->group_count && batch->uniform_decode; g++)
+        if (plan->groups[g].query_len == batch->max_query_len)
+            return &plan->groups[g];
+    return NULL;
+}
+
 bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, bg_reason *reason)
 {
-    const bg__half *decode = &runner->plan.halves[BG__DECODE], *mixed = &runner->plan.halves[BG__MIXED];
+    const bg__group *decode = find_decode(runner, batch), *mixed = &runner->plan.groups[0];
     bg_reason why = BG_REASON_MODE_NONE;
     bg__bucket *bucket = NULL;
 
@@ -152,7 +188,7 @@ bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, b
         *reason = BG_REASON_UNSUPPORTED;
         return NULL;
     }
-    if (batch->uniform_decode && batch->max_query_len == runner->config.max_query_len && decode->mode != BG_MODE_NONE)
+    if (decode != NULL)
         bucket = find(runner, decode, batch, tokens, &why);
     if (bucket == NULL && (mixed->mode != BG_MODE_NONE || why == BG_REASON_MODE_NONE))
         bucket = find(runner, mixed, batch, tokens, &why);

@@ -39,19 +39,19 @@ static bg_status resolve(bg_runner *runner, bool *replanned)
 {
     bg_status status = BG_OK;
     char why[400];
-    bg_mode lowered;
+    bg__scope scope = {
+        .mode = runner->mode, .query_lens = runner->query_lens, .query_len_count = runner->query_len_count};
 
     *replanned = false;
     if (runner->ops_lost) {
         runner->ops_lost = false;
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a list of the ops that the forward pass calls");
     }
-    if (!bg__mode_lower(runner->mode, runner->config.max_query_len, runner->ops, runner->op_count, &lowered, why,
-                        sizeof why)) {
+    if (!bg__mode_lower(&scope, runner->ops, runner->op_count, why, sizeof why)) {
         runner->resolved = true;
         return BG_OK;
     }
-    BG__TRY(bg__plan_make(runner, lowered));
+    BG__TRY(bg__plan_make(runner, &scope));
     bg__warn("%s", why);
     runner->resolved = *replanned = true;
 done:
@@ -74,13 +74,13 @@ static bg_status check_step(const bg_runner *runner)
 
 static bg_context context_of(const bg__bucket *bucket, bg_phase phase)
 {
-    int request = bucket->decode ? bucket->runner->config.max_query_len : bucket->tokens;
+    int request = bucket->query_len > 0 ? bucket->query_len : bucket->tokens;
     return (bg_context){.mode = bucket->mode,
                         .batch = {.tokens = bucket->tokens,
                                   .requests = bucket->tokens / request,
                                   .max_query_len = request,
                                   .variant = bucket->variant,
-                                  .uniform_decode = bucket->decode},
+                                  .uniform_decode = bucket->query_len > 0},
                         .padded_tokens = bucket->tokens,
                         .phase = phase};
 }

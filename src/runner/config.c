@@ -40,7 +40,9 @@ static bg_status check_fields(const bg_runner_config *config)
     }
     BG__TRY(check_int("max_tokens", config->max_tokens, 1, BG__TOKENS_MAX));
     BG__TRY(bg__schedule_check(config->schedule, config->max_tokens));
-    if (config->max_query_len < 1 || config->max_query_len > config->max_tokens) {
+    if (config->query_lens != NULL) {
+        BG__TRY(bg__query_lens_check(config->query_lens, config->max_tokens));
+    } else if (config->max_query_len < 1 || config->max_query_len > config->max_tokens) {
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "max_query_len is %d; allowed are 1 to max_tokens, %d",
                           config->max_query_len, config->max_tokens);
         goto done;

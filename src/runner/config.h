@@ -31,6 +31,7 @@ typedef enum bg__key_type {
     BG__KEY_DEBUG,
     BG__KEY_BOOL,
     BG__KEY_INT,
+    BG__KEY_QUERY_LENS,
     BG__KEY_DOUBLE,
     BG__KEY_SIZE
 } bg__key_type;
@@ -66,6 +67,13 @@ bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, i
 /* The same check, without sizes. */
 bg_status bg__schedule_check(const char *schedule, int max_tokens);
 
+/* The query lengths of decode batches, ascending, at least one, of a valid configuration; the caller frees *lens, after
+ * an error, too. Errors: OUT_OF_MEMORY. */
+bg_status bg__query_lens_make(const bg_runner_config *config, int **lens, int *count);
+
+/* Of a list as in config.query_lens: INVALID_ARGUMENT, as for a schedule's. */
+bg_status bg__query_lens_check(const char *list, int max_tokens);
+
 /* ---- modes (mode.c) ------------------------------------------------------------------------------------------ */
 
 /* "full_decode_only"; "none" for a value that is none. Static storage. */
@@ -74,9 +82,15 @@ bool bg__mode_is_valid(bg_mode mode);
 /* false: text is no mode's name. */
 bool bg__mode_parse(const char *text, bg_mode *mode);
 
-/* Lowers mode to what the weakest of the ops supports, in decode batches of up to max_query_len tokens a request.
- * Returns whether it did; why, of bytes, then holds a sentence that names the op and what it supports, else "". */
-bool bg__mode_lower(bg_mode mode, int max_query_len, const bg_op *const *ops, size_t count, bg_mode *lowered, char *why,
-                    size_t bytes);
+/* What is to run as graphs. */
+typedef struct bg__scope {
+    bg_mode mode;
+    const int *query_lens; /* ascending; those of decode batches, where the mode has graphs for them apart */
+    int query_len_count;
+} bg__scope;
+
+/* Lowers scope to what the weakest of the ops supports: the mode, or the query lengths to the first. Returns whether it
+ * did; why, of bytes, then holds a sentence that names the op and what it supports, else "". */
+bool bg__mode_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes);
 
 #endif

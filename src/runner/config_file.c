@@ -156,6 +156,10 @@ static const char *wanted(const bg__config_key *key, const cJSON *item)
     case BG__KEY_INT:
     case BG__KEY_DOUBLE: return cJSON_IsNumber(item) ? NULL : "a number";
     case BG__KEY_SIZE: return cJSON_IsNumber(item) || cJSON_IsString(item) ? NULL : "a number, or a string like \"2G\"";
+    case BG__KEY_QUERY_LENS:
+        return cJSON_IsNumber(item) || cJSON_IsString(item) || cJSON_IsArray(item)
+                   ? NULL
+                   : "a number, a string or an array of numbers";
     case BG__KEY_SCHEDULE:
         return cJSON_IsString(item) || cJSON_IsArray(item) ? NULL : "a string or an array of numbers";
     default: return cJSON_IsString(item) ? NULL : "a string";

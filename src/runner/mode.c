@@ -105,27 +105,59 @@ static bg_mode without_full_decode(bg_mode mode)
     return mode == BG_MODE_FULL_DECODE_ONLY ? BG_MODE_NONE : BG_MODE_PIECEWISE;
 }
 
-bool bg__mode_lower(bg_mode mode, int max_query_len, const bg_op *const *ops, size_t count, bg_mode *lowered, char *why,
-                    size_t bytes)
+/* "1,4", as far as it has room. */
+static void list_query_lens(const bg__scope *scope, char *text, size_t bytes)
+{
+    size_t used = 0;
+    for (int i = 0; i < scope->query_len_count && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%d", i > 0 ? "," : "", scope->query_lens[i]);
+}
+
+/* What is lowered, and to what. */
+static void say_lowered(const bg__scope *before, const bg__scope *now, char *text, size_t bytes)
+{
+    const char *alone = "";
+    if (bg_mode_separate(now->mode) && now->query_len_count < before->query_len_count)
+        alone = " with full graphs of query length 1 alone";
+    if (now->mode != before->mode)
+        snprintf(text, bytes, "mode %s is lowered to %s%s", bg__mode_name(before->mode), bg__mode_name(now->mode),
+                 alone);
+    else
+        snprintf(text, bytes, "mode %s runs%s", bg__mode_name(now->mode), alone);
+}
+
+static void lower_to(bg__scope *scope, bg_support support)
+{
+    bool decode = support <= BG_SUPPORT_UNIFORM_BATCH;
+
+    if (support == BG_SUPPORT_SINGLE_TOKEN_DECODE && scope->query_lens[0] == 1) {
+        decode = true;
+        scope->query_len_count = 1;
+    }
+    if (!decode)
+        scope->mode = without_full_decode(scope->mode);
+    else if (bg_mode_mixed(scope->mode) == BG_MODE_FULL && support != BG_SUPPORT_ALWAYS)
+        scope->mode = BG_MODE_FULL_AND_PIECEWISE;
+}
+
+bool bg__mode_lower(bg__scope *scope, const bg_op *const *ops, size_t count, char *why, size_t bytes)
 {
     const bg_op *weakest = find_weakest(ops, count);
-    bg_support support;
-    bool decode;
+    const bg__scope before = *scope;
+    char lowered[160], lens[80];
 
-    *lowered = bg__mode_is_valid(mode) ? mode : BG_MODE_NONE;
     if (bytes > 0)
         why[0] = '\0';
-    if (!bg_mode_has_full(mode) || weakest == NULL)
+    if (!bg__mode_is_valid(scope->mode))
+        scope->mode = BG_MODE_NONE;
+    if (!bg_mode_has_full(scope->mode) || weakest == NULL)
         return false;
-    support = weakest->support_;
-    decode = support <= BG_SUPPORT_UNIFORM_BATCH || (support == BG_SUPPORT_SINGLE_TOKEN_DECODE && max_query_len <= 1);
-    if (!decode)
-        *lowered = without_full_decode(mode);
-    else if (bg_mode_mixed(mode) == BG_MODE_FULL && support != BG_SUPPORT_ALWAYS)
-        *lowered = BG_MODE_FULL_AND_PIECEWISE;
-    if (*lowered == mode)
+    lower_to(scope, weakest->support_);
+    if (scope->mode == before.mode && scope->query_len_count == before.query_len_count)
         return false;
-    snprintf(why, bytes, "mode %s is lowered to %s: op \"%s\" supports %s (max_query_len is %d)", bg__mode_name(mode),
-             bg__mode_name(*lowered), weakest->name, support_text(support), max_query_len);
+    say_lowered(&before, scope, lowered, sizeof lowered);
+    list_query_lens(&before, lens, sizeof lens);
+    snprintf(why, bytes, "%s: op \"%s\" supports %s (max_query_len is %s)", lowered, weakest->name,
+             support_text(weakest->support_), lens);
     return true;
 }

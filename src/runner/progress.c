@@ -14,6 +14,7 @@ void bg__progress_step(bg__progress *progress, const bg_runner *runner, const bg
     static const char full[] = "########################", none[] = "                        ";
     bg_pool_stats stats = BG_POOL_STATS_INIT;
     double left;
+    char name[80];
     int filled;
 
     progress->done++;
@@ -21,8 +22,9 @@ void bg__progress_step(bg__progress *progress, const bg_runner *runner, const bg
         return;
     filled = WIDTH * progress->done / progress->total;
     left = (bg__now_ms() - progress->began_ms) / progress->done * (progress->total - progress->done) / 1e3;
-    fprintf(stderr, "\rcapture [%.*s%.*s] %d of %d, %s %d, %d segments, %.1f MiB, %.0f s left \033[K", filled, full,
-            WIDTH - filled, none, progress->done, progress->total, bg__mode_name(bucket->mode), bucket->tokens,
+    bg__bucket_name(bucket, name, sizeof name);
+    fprintf(stderr, "\rcapture [%.*s%.*s] %d of %d, %s, %d segments, %.1f MiB, %.0f s left \033[K", filled, full,
+            WIDTH - filled, none, progress->done, progress->total, name,
             bucket->graph ? bucket->graph->segment_count : 0, (double)stats.mapped / (1 << 20), left);
     fflush(stderr);
 }
@@ -57,9 +59,9 @@ bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_bucket_inf
         BG__TRY(bg_graph_get_info(bucket->graph, &graph));
     found = (bg_bucket_info){.struct_size = sizeof found,
                              .mode = bucket->mode,
-                             .decode = bucket->decode,
+                             .decode = bucket->query_len > 0,
                              .tokens = bucket->tokens,
-                             .max_query_len = bucket->decode ? runner->config.max_query_len : bucket->tokens,
+                             .max_query_len = bucket->query_len > 0 ? bucket->query_len : bucket->tokens,
                              .variant = bucket->variant,
                              .captured = bucket->graph != NULL,
                              .failure = bucket->failure ? bucket->failure : "",
@@ -77,8 +79,11 @@ done:
 
 static void print_row(FILE *out, const bg_bucket_info *info)
 {
-    fprintf(out, "%-9s %-6s %7d %7d", bg__mode_name(info->mode), info->decode ? "decode" : "mixed", info->tokens,
-            info->variant);
+    char query[12] = "-";
+    if (info->decode)
+        snprintf(query, sizeof query, "%d", info->max_query_len);
+    fprintf(out, "%-9s %-6s %7d %9s %7d", bg__mode_name(info->mode), info->decode ? "decode" : "mixed", info->tokens,
+            query, info->variant);
     if (info->captured)
         fprintf(out, " %8d %7zu %9.1f %10.1f %10.2f %12.2f %9llu\n", info->segments, info->nodes,
                 (double)info->pool_bytes / (1 << 20), (double)info->graph_bytes / (1 << 20), info->capture_ms,
@@ -93,8 +98,8 @@ void bg_runner_print(const bg_runner *runner, FILE *out)
 
     if (runner == NULL || out == NULL)
         return;
-    fprintf(out, "%-9s %-6s %7s %7s %8s %7s %9s %10s %10s %12s %9s\n", "mode", "for", "tokens", "variant", "segments",
-            "nodes", "pool MiB", "graphs MiB", "capture ms", "of it inst.", "replays");
+    fprintf(out, "%-9s %-6s %7s %9s %7s %8s %7s %9s %10s %10s %12s %9s\n", "mode", "for", "tokens", "query_len",
+            "variant", "segments", "nodes", "pool MiB", "graphs MiB", "capture ms", "of it inst.", "replays");
     for (int i = 0; i < runner->plan.bucket_count; i++) {
         bg_bucket_info info = BG_BUCKET_INFO_INIT;
         if (bg_runner_get_bucket(runner, i, &info) == BG_OK)

@@ -27,11 +27,14 @@ static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
     BG__TRY(bg__config_load(config, &runner->config));
     if (config->schedule != NULL)
         BG__TRY(bg_runner_config_set(&runner->config, "schedule", config->schedule));
+    if (runner->config.query_lens != NULL) /* an older program's config has none */
+        BG__TRY(bg_runner_config_set(&runner->config, "max_query_len", runner->config.query_lens));
     if (config->eager_ops != NULL)
         BG__TRY(bg_runner_config_set(&runner->config, "eager_ops", config->eager_ops));
     BG__TRY(bg_runner_config_from_env(&runner->config));
     BG__TRY(bg__config_load(&runner->config, &checked));
     runner->config.variants = checked.variants; /* the environment's 0 means 1, too */
+    BG__TRY(bg__query_lens_make(&checked, &runner->query_lens, &runner->query_len_count));
     BG__TRY(copy_state(runner));
     BG__TRY(bg__ranks_take(&runner->ranks, runner->config.ranks, "config.ranks"));
     runner->compares = bg__runner_compares(runner);
@@ -51,6 +54,14 @@ static bg_status make_pool(bg_runner *runner)
         return status;
     bg__warn("a runner runs all batches eagerly: %s", bg_last_error());
     return BG_OK;
+}
+
+static bg_status make_plan(bg_runner *runner)
+{
+    bg__scope scope = {.mode = runner->pool != NULL ? runner->config.mode : BG_MODE_NONE,
+                       .query_lens = runner->query_lens,
+                       .query_len_count = runner->query_len_count};
+    return bg__plan_make(runner, &scope);
 }
 
 bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, bg_runner_forward forward, void *user,
@@ -81,7 +92,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     BG__TRY(bg__driver_capture_info(&runner->capture_info));
     BG__TRY(make_pool(runner));
     BG__TRY(bg__pass_create(runner));
-    BG__TRY(bg__plan_make(runner, runner->pool != NULL ? runner->config.mode : BG_MODE_NONE));
+    BG__TRY(make_plan(runner));
     *result = runner;
     runner = NULL;
 done:
@@ -107,6 +118,7 @@ void bg_runner_destroy(bg_runner *runner)
     bg__buffers_free(&runner->extra);
     bg_runner_config_clear(&runner->config);
     free(runner->state);
+    free(runner->query_lens);
     free(runner->ops);
     free(runner);
 }

@@ -1,5 +1,5 @@
-/* The piecewise runner, for its own files. A runner has one half or two: mixed batches and, where the mode says so,
- * uniform decode batches apart; a half has a bucket for each variant and size. */
+/* The piecewise runner, for its own files. A runner has groups of buckets: one for mixed batches and, where the mode
+ * has decode batches apart, one for each query length of theirs; a group has a bucket for each variant and size. */
 #ifndef BG_RUNNER_RUNNER_H
 #define BG_RUNNER_RUNNER_H
 
@@ -57,8 +57,8 @@ bg_status bg__outputs_store(bg_runner *runner, bg_tensor *tensors, int tokens);
 
 typedef struct bg__bucket {
     struct bg_runner *runner;
-    bg_mode mode; /* piecewise or full */
-    bool decode;
+    bg_mode mode;  /* piecewise or full */
+    int query_len; /* of each request in decode batches; 0: for mixed ones */
     int tokens, variant;
     bg_graph *graph; /* NULL: not captured */
     char *failure;   /* of its last capture; NULL: none */
@@ -67,24 +67,24 @@ typedef struct bg__bucket {
     bool captured_before;
 } bg__bucket;
 
-typedef struct bg__half {
+typedef struct bg__group {
     bg_mode mode;
-    bool decode;
-    int *sizes; /* ascending */
+    int query_len; /* as in its buckets */
+    int *sizes;    /* ascending */
     int size_count;
     bg__bucket *buckets; /* those of variant v begin at v * size_count */
-} bg__half;
-
-enum { BG__MIXED, BG__DECODE, BG__HALVES };
+} bg__group;
 
 typedef struct bg__plan {
-    bg__half halves[BG__HALVES]; /* mode NONE: there is none */
-    bg__bucket **order;          /* of capture: from large to small */
+    bg__group *groups; /* mixed batches' first, of mode NONE where there is none; then by query length, ascending */
+    int group_count;
+    bg__bucket **order; /* of capture: from large to small */
     int bucket_count;
 } bg__plan;
 
-/* The runner's mode becomes mode, its plan what that asks for, without graphs. After an error both are as before. */
-bg_status bg__plan_make(bg_runner *runner, bg_mode mode);
+/* The runner's mode becomes that of scope, its plan what scope asks for, without graphs. After an error both are as
+ * before. */
+bg_status bg__plan_make(bg_runner *runner, const bg__scope *scope);
 void bg__plan_free(bg__plan *plan);
 /* The bucket for a batch, of which all ranks run `tokens` together; NULL: none, and *reason says why. */
 bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, bg_reason *reason);
@@ -116,10 +116,12 @@ bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replan
 struct bg_runner {
     bg_runner_config config;
     bg_tensor *state; /* config.state */
+    int *query_lens;  /* config.query_lens, or config.max_query_len alone */
     bg_runner_forward forward;
     void *user;
     cudaStream_t stream;
     int device;
+    int query_len_count;
     uint64_t thread; /* that made it */
     bg__capture_info capture_info;
     bg_pool *pool;   /* NULL: the device can have none, and nothing is captured */
@@ -155,7 +157,7 @@ bg_status bg__runner_check_capture(const char *function);
 
 /* ---- other ranks (agreement.c) ------------------------------------------------------------------------------- */
 
-/* "piecewise tokens 16 variant 2" */
+/* "piecewise tokens 16 variant 2", "full decode 16 query_len 4" */
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes);
 
 /* Whether all ranks are told to do the same, and can (status: this one's failure): RANKS where not. Once: where that

@@ -1,4 +1,4 @@
-/* Which sizes are captured: by a rule that has a name, or as they are listed. */
+/* Which sizes are captured, by a rule that has a name or as they are listed, and of which query lengths. */
 #include "runner/config.h"
 
 #include <ctype.h>
@@ -84,47 +84,56 @@ static element element_at(const char *text, int index)
     return e;
 }
 
-static bg_status refuse(const element *e, const char *what)
+/* What a list's errors say. */
+typedef struct words {
+    const char *key, *allowed;
+} words;
+
+static const words schedule_words = {"schedule", ALLOWED},
+                   query_lens_words = {"max_query_len", "allowed are ascending positive numbers with commas between, "
+                                                        "such as \"1,4\""};
+
+static bg_status refuse(const words *words, const element *e, const char *what)
 {
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule: element %d, \"%.*s\", %s; " ALLOWED, e->index,
-                    e->length < 40 ? e->length : 40, e->text, what);
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: element %d, \"%.*s\", %s; %s", words->key, e->index,
+                    e->length < 40 ? e->length : 40, e->text, what, words->allowed);
 }
 
 /* The number that e is, beyond INT_MAX as INT_MAX. */
-static bg_status read_element(const element *e, int *number)
+static bg_status read_element(const words *words, const element *e, int *number)
 {
     int sign = e->length > 1 && e->text[0] == '-', i = sign;
     *number = 0;
     if (e->length == 0)
-        return refuse(e, "is empty");
+        return refuse(words, e, "is empty");
     for (; i < e->length && isdigit((unsigned char)e->text[i]); i++)
         *number = *number > (INT_MAX - 9) / 10 ? INT_MAX : *number * 10 + (e->text[i] - '0');
     if (i < e->length)
-        return refuse(e, "is not a whole number");
+        return refuse(words, e, "is not a whole number");
     if (sign || *number == 0)
-        return refuse(e, "is not positive");
+        return refuse(words, e, "is not positive");
     return BG_OK;
 }
 
-static bg_status follow_list(const char *list, int max_tokens, int *sizes, int *count)
+static bg_status follow_list(const words *words, const char *list, int max_tokens, int *sizes, int *count)
 {
     int last = 0;
     *count = 0;
     for (const char *text = list; text != NULL;) {
         element e = element_at(text, *count + 1);
         int number;
-        bg_status status = read_element(&e, &number);
+        bg_status status = read_element(words, &e, &number);
         if (status != BG_OK)
             return status;
         if (number > max_tokens)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                            "schedule: element %d, \"%.*s\", is above max_tokens, %d; raise max_tokens or drop the "
+                            "%s: element %d, \"%.*s\", is above max_tokens, %d; raise max_tokens or drop the "
                             "element",
-                            e.index, e.length < 40 ? e.length : 40, e.text, max_tokens);
+                            words->key, e.index, e.length < 40 ? e.length : 40, e.text, max_tokens);
         if (number == last)
-            return refuse(&e, "repeats the one before it");
+            return refuse(words, &e, "repeats the one before it");
         if (number < last)
-            return refuse(&e, "is below the one before it");
+            return refuse(words, &e, "is below the one before it");
         if (sizes != NULL)
             sizes[*count] = number;
         ++*count;
@@ -155,7 +164,7 @@ static bg_status follow(const char *schedule, int max_tokens, int *sizes, int *c
         return follow_rule(rule, max_tokens, sizes, count);
     if (strchr(schedule, ',') == NULL && !isdigit((unsigned char)*text) && *text != '-')
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is \"%.40s\"; " ALLOWED, schedule);
-    return follow_list(schedule, max_tokens, sizes, count);
+    return follow_list(&schedule_words, schedule, max_tokens, sizes, count);
 }
 
 bg_status bg__schedule_check(const char *schedule, int max_tokens)
@@ -180,5 +189,34 @@ bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, i
 done:
     if (status != BG_OK)
         *count = 0;
+    return status;
+}
+
+/* ---- query lengths ---- */
+
+bg_status bg__query_lens_check(const char *list, int max_tokens)
+{
+    int count;
+    return follow_list(&query_lens_words, list, max_tokens, NULL, &count);
+}
+
+bg_status bg__query_lens_make(const bg_runner_config *config, int **lens, int *count)
+{
+    bg_status status = BG_OK;
+
+    *lens = NULL;
+    *count = 1;
+    if (config->query_lens != NULL)
+        BG__TRY(follow_list(&query_lens_words, config->query_lens, config->max_tokens, NULL, count));
+    *lens = malloc((size_t)*count * sizeof **lens);
+    if (*lens == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d query lengths", *count);
+        goto done;
+    }
+    if (config->query_lens != NULL)
+        BG__TRY(follow_list(&query_lens_words, config->query_lens, config->max_tokens, *lens, count));
+    else
+        **lens = config->max_query_len;
+done:
     return status;
 }

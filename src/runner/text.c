@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct bg_config_text {
-    char *schedule, *eager_ops;
+    char *schedule, *eager_ops, *query_lens;
 };
 
 #define KEY(name, VARIABLE, fallback, type, min, max)                                                                  \
@@ -20,7 +20,7 @@ const bg__config_key bg__config_keys[] = {
     KEY(mode, MODE, "piecewise", BG__KEY_MODE, 0, 0),
     KEY(schedule, SCHEDULE, "powers", BG__KEY_SCHEDULE, 0, 0),
     KEY(max_tokens, MAX_TOKENS, "512", BG__KEY_INT, 1, BG__TOKENS_MAX),
-    KEY(max_query_len, MAX_QUERY_LEN, "1", BG__KEY_INT, 1, BG__TOKENS_MAX),
+    KEY(max_query_len, MAX_QUERY_LEN, "1", BG__KEY_QUERY_LENS, 0, 0),
     KEY(warmups, WARMUPS, "1", BG__KEY_INT, 0, BG__WARMUPS_MAX),
     KEY(max_padding, MAX_PADDING, "0", BG__KEY_DOUBLE, 0, 0),
     KEY(eager_ops, EAGER_OPS, "", BG__KEY_PATTERN, 0, 0),
@@ -138,32 +138,49 @@ static void free_text(struct bg_config_text *text)
         return;
     free(text->schedule);
     free(text->eager_ops);
+    free(text->query_lens);
     free(text);
 }
 
-/* Where the configuration keeps its own string of that key; NULL: no memory. */
-static char **owned_string(bg_runner_config *config, const bg__config_key *key)
+/* Where the configuration has its string of that key, and keeps its own. */
+static char **find_string(bg_runner_config *config, const bg__config_key *key, const char ***field)
 {
-    if (config->text_ == NULL)
-        config->text_ = calloc(1, sizeof *config->text_);
-    if (config->text_ == NULL)
-        return NULL;
-    return key->type == BG__KEY_SCHEDULE ? &config->text_->schedule : &config->text_->eager_ops;
+    switch (key->type) {
+    case BG__KEY_SCHEDULE: *field = &config->schedule; return &config->text_->schedule;
+    case BG__KEY_QUERY_LENS: *field = &config->query_lens; return &config->text_->query_lens;
+    default: *field = &config->eager_ops; return &config->text_->eager_ops;
+    }
 }
 
 static bg_status read_string(const bg__config_key *key, const char *value, bg_runner_config *config)
 {
-    const char **field = (const char **)((char *)config + key->offset);
+    const char **field;
     char **owned, *copy;
 
-    owned = owned_string(config, key);
-    copy = owned != NULL ? strdup(value) : NULL;
+    if (config->text_ == NULL)
+        config->text_ = calloc(1, sizeof *config->text_);
+    copy = config->text_ != NULL ? strdup(value) : NULL;
     if (copy == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %s", key->name);
+    owned = find_string(config, key, &field);
     free(*owned);
     *owned = copy;
     *field = copy;
     return BG_OK;
+}
+
+/* One number is the field's, which programs read; a list is a string. */
+static bg_status read_query_lens(const bg__config_key *key, const char *value, bg_runner_config *config)
+{
+    bg_status status;
+
+    BG__TRY(bg__query_lens_check(value, BG__TOKENS_MAX));
+    if (strchr(value, ',') != NULL)
+        return read_string(key, value, config);
+    config->query_lens = NULL;
+    config->max_query_len = (int)strtol(value, NULL, 10);
+done:
+    return status;
 }
 
 void bg__config_trial(const bg_runner_config *config, bg_runner_config *trial)
@@ -189,6 +206,7 @@ void bg__config_keep(bg_runner_config *config, bg_runner_config *trial)
     } else if (trial->text_ != NULL) {
         move_string(&text->schedule, &trial->text_->schedule);
         move_string(&text->eager_ops, &trial->text_->eager_ops);
+        move_string(&text->query_lens, &trial->text_->query_lens);
         free_text(trial->text_);
     }
     *config = *trial;
@@ -205,6 +223,8 @@ void bg_runner_config_clear(bg_runner_config *config)
         config->schedule = fallback.schedule;
     if (config->eager_ops == config->text_->eager_ops)
         config->eager_ops = fallback.eager_ops;
+    if (config->query_lens == config->text_->query_lens)
+        config->query_lens = fallback.query_lens;
     free_text(config->text_);
     config->text_ = NULL;
 }
@@ -223,6 +243,7 @@ static bg_status read_value(const bg__config_key *key, const char *value, bg_run
     case BG__KEY_INT: return read_int(key, value, field);
     case BG__KEY_DOUBLE: return read_double(key, value, field);
     case BG__KEY_SIZE: return read_size(key, value, field);
+    case BG__KEY_QUERY_LENS: return read_query_lens(key, value, config);
     case BG__KEY_SCHEDULE: status = bg__schedule_check(value, BG__TOKENS_MAX); break;
     case BG__KEY_PATTERN:
         config->eager_ops = NULL; /* what "" means */

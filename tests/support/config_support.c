@@ -31,4 +31,5 @@ void expect_same_config(const bg_runner_config *found, const bg_runner_config *e
     COMPARE(state);
     COMPARE(state_count);
     COMPARE(text_);
+    COMPARE(query_lens);
 }

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <locale.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const bg_runner_config fallback = BG_RUNNER_CONFIG_INIT;
@@ -123,6 +124,74 @@ static void test_other_fields(void **state)
     expect_invalid(&config, "state[0] has no memory");
 }
 
+static void test_query_lens(void **state)
+{
+    static const struct {
+        const char *list, *text; /* of the error; NULL: it is valid */
+    } rows[] = {
+        {"4", NULL},
+        {"1,4", NULL},
+        {" 1 , 64 ", NULL},
+        {"", "max_query_len: element 1, \"\", is empty"},
+        {"1,", "max_query_len: element 2, \"\", is empty"},
+        {"1,1", "element 2, \"1\", repeats the one before it"},
+        {"4,1", "element 2, \"1\", is below the one before it; allowed are ascending positive numbers"},
+        {"0", "element 1, \"0\", is not positive"},
+        {"-4", "element 1, \"-4\", is not positive"},
+        {"1,x", "element 2, \"x\", is not a whole number; allowed are ascending positive numbers with commas"},
+        {"1,65", "max_query_len: element 2, \"65\", is above max_tokens, 64"},
+        {"99999999999999999999", "is above max_tokens"},
+    };
+    bg_runner_config config = fallback;
+    int *lens, count;
+    (void)state;
+    config.max_tokens = 64;
+    config.max_query_len = -7; /* which is not read then */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        config.query_lens = rows[i].list;
+        if (rows[i].text == NULL)
+            EXPECT_OK(bg__config_check(&config));
+        else
+            expect_invalid(&config, rows[i].text);
+    }
+    config.query_lens = "1, 4,64";
+    EXPECT_OK(bg__query_lens_make(&config, &lens, &count));
+    assert_int_equal(count, 3);
+    assert_true(lens[0] == 1 && lens[1] == 4 && lens[2] == 64);
+    free(lens);
+    config.query_lens = NULL;
+    config.max_query_len = 3;
+    EXPECT_OK(bg__query_lens_make(&config, &lens, &count));
+    assert_true(count == 1 && lens[0] == 3);
+    free(lens);
+}
+
+/* One number by text is the field that programs set in C; a list is a string of the configuration's. */
+static void test_set_query_lens(void **state)
+{
+    char list[] = "1,4";
+    bg_runner_config config = fallback;
+    (void)state;
+    config.max_query_len = 2;
+    EXPECT_OK(bg_runner_config_set(&config, "max_query_len", list));
+    list[0] = 'x'; /* it was copied */
+    assert_string_equal(config.query_lens, "1,4");
+    assert_int_equal(config.max_query_len, 2);
+    EXPECT_OK(bg_runner_config_set(&config, "max_query_len", "2,3"));
+    assert_string_equal(config.query_lens, "2,3");
+    EXPECT_OK(bg_runner_config_set(&config, "max_query_len", " 5 "));
+    assert_null(config.query_lens);
+    assert_int_equal(config.max_query_len, 5);
+    EXPECT_OK(bg_runner_config_set(&config, "max_query_len", "1,4"));
+    bg_runner_config_clear(&config);
+    assert_null(config.query_lens);
+    assert_int_equal(config.max_query_len, 5);
+    config.query_lens = "6,7";
+    EXPECT_OK(bg_runner_config_set(&config, "schedule", "1,2"));
+    bg_runner_config_clear(&config);
+    assert_string_equal(config.query_lens, "6,7"); /* the caller's */
+}
+
 /* A program built against the first version of the header. */
 static void test_older(void **state)
 {
@@ -130,11 +199,13 @@ static void test_older(void **state)
     (void)state;
     config.struct_size = offsetof(bg_runner_config, worker_threads);
     config.worker_threads = config.variants = -7; /* what lies behind its struct */
+    config.query_lens = "rubbish";
     config.max_tokens = 64;
     EXPECT_OK(bg__config_load(&config, &copy));
     assert_int_equal(copy.struct_size, sizeof copy);
     assert_int_equal(copy.max_tokens, 64);
     assert_int_equal(copy.worker_threads, 0);
+    assert_null(copy.query_lens);
     assert_int_equal(copy.variants, 1);
     EXPECT_STATUS(bg_runner_config_set(&config, "warmups", "2"), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("struct_size");
@@ -154,6 +225,7 @@ static void test_keys(void **state)
     bg_runner_config config = fallback;
     (void)state;
     config.mode = BG_MODE_FULL, config.schedule = "atom", config.eager_ops = "x", config.debug = BG_DEBUG_OPS;
+    config.query_lens = "1,2";
     config.max_tokens = config.max_query_len = config.warmups = config.worker_threads = config.variants = 3;
     config.max_padding = 2, config.memory_limit = 9, config.lazy = true, config.copy_inputs = false;
     assert_int_equal(bg__config_key_count, 13);
@@ -273,7 +345,11 @@ static void test_refused(void **state)
         {"max_tokens", "-12", "\"-12\""},
         {"max_tokens", "1.5", "\"1.5\""},
         {"max_tokens", "", "\"\""},
-        {"max_query_len", "0", "max_query_len"},
+        {"max_query_len", "0", "max_query_len: element 1, \"0\", is not positive"},
+        {"max_query_len", "", "max_query_len: element 1, \"\", is empty"},
+        {"max_query_len", "1.5", "max_query_len: element 1, \"1.5\", is not a whole number"},
+        {"max_query_len", "1,4,4", "repeats the one before it"},
+        {"max_query_len", "16777217", "is above max_tokens, 16777216"},
         {"warmups", "101", "from 0 to 100"},
         {"max_padding", "0.5", "max_padding is \"0.5\"; allowed are 0"},
         {"max_padding", "1,5", "\"1,5\""},
@@ -323,9 +399,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_int_fields), cmocka_unit_test(test_other_fields),
-        cmocka_unit_test(test_older),    cmocka_unit_test(test_keys),       cmocka_unit_test(test_set),
-        cmocka_unit_test(test_sizes),    cmocka_unit_test(test_locale),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_int_fields),     cmocka_unit_test(test_other_fields),
+        cmocka_unit_test(test_older),      cmocka_unit_test(test_keys),           cmocka_unit_test(test_set),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_locale),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_query_lens), cmocka_unit_test(test_set_query_lens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,10 @@ static void test_environment(void **state)
     EXPECT_OK(bg_runner_config_from_env(&config));
     assert_string_equal(config.schedule, "1,2");
     assert_int_equal(config.warmups, 7);
+    assert_int_equal(setenv("BG_RUNNER_MAX_QUERY_LEN", "1,4", 1), 0);
+    EXPECT_OK(bg_runner_config_from_env(&config));
+    without_variables(NULL);
+    assert_string_equal(config.query_lens, "1,4"); /* its own */
     bg_runner_config_clear(&config);
     EXPECT_STATUS(bg_runner_config_from_env(NULL), BG_ERROR_INVALID_ARGUMENT);
 }

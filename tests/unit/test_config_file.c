@@ -84,6 +84,13 @@ static void test_read(void **state)
     assert_string_equal(config.eager_ops, "rope,!rope#1");
     assert_int_equal(config.memory_limit, 512 << 10);
     assert_int_equal(config.max_tokens, 2048);
+    read_ok(&config, "{\"max_query_len\": [1, 4]}");
+    assert_string_equal(config.query_lens, "1,4");
+    read_ok(&config, "{\"max_query_len\": \"2,3\"}");
+    assert_string_equal(config.query_lens, "2,3");
+    read_ok(&config, "{\"max_query_len\": [4]}");
+    assert_null(config.query_lens);
+    assert_int_equal(config.max_query_len, 4);
     read_ok(&config, "{\"eager_ops\": \"\", \"max_padding\": 2}");
     assert_null(config.eager_ops);
     assert_true(config.max_padding == 2);

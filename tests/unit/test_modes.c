@@ -59,7 +59,8 @@ static void test_no_modes(void **state)
     bg_mode parsed = BG_MODE_FULL;
     (void)state;
     for (int i = 0; i < 3; i++) {
-        bg_mode mode = (bg_mode)values[i], lowered;
+        bg_mode mode = (bg_mode)values[i];
+        bg__scope scope = {mode, (int[]){1}, 1};
         char why[64] = "x";
         assert_false(bg__mode_is_valid(mode));
         assert_int_equal(bg_mode_decode(mode), BG_MODE_NONE);
@@ -67,8 +68,8 @@ static void test_no_modes(void **state)
         assert_int_equal(bg_mode_highest(mode), BG_MODE_NONE);
         assert_false(bg_mode_has_full(mode) || bg_mode_has_piecewise(mode) || bg_mode_separate(mode));
         assert_string_equal(bg__mode_name(mode), "none");
-        assert_false(bg__mode_lower(mode, 1, NULL, 0, &lowered, why, sizeof why));
-        assert_int_equal(lowered, BG_MODE_NONE);
+        assert_false(bg__mode_lower(&scope, NULL, 0, why, sizeof why));
+        assert_int_equal(scope.mode, BG_MODE_NONE);
     }
     assert_false(bg__mode_parse("FULL", &parsed));
     assert_false(bg__mode_parse("", &parsed));
@@ -89,10 +90,11 @@ static void expect_lowered(const char *op, int max_query_len, const bg_mode expe
 {
     const bg_op *ops[] = {bg_op_find("modes_any"), bg_op_find(op), bg_op_find("modes_any")};
     for (int i = 0; i < ROWS; i++) {
-        bg_mode lowered;
+        bg__scope scope = {rows[i].mode, &max_query_len, 1};
         char why[512] = "x";
-        bool did = bg__mode_lower(rows[i].mode, max_query_len, ops, 3, &lowered, why, sizeof why);
-        assert_string_equal(bg__mode_name(lowered), bg__mode_name(expected[i]));
+        bool did = bg__mode_lower(&scope, ops, 3, why, sizeof why);
+        assert_string_equal(bg__mode_name(scope.mode), bg__mode_name(expected[i]));
+        assert_int_equal(scope.query_len_count, 1);
         assert_int_equal(did, expected[i] != rows[i].mode);
         if (did) {
             assert_non_null(strstr(why, op));
@@ -124,23 +126,66 @@ static void test_lowering(void **state)
     expect_lowered("modes_never", 4, no_full);
 }
 
+/* A mode that need not go lower loses the query lengths that the op cannot take. */
+static void test_lowering_of_query_lens(void **state)
+{
+    static const struct {
+        const char *op;
+        bg_mode mode, lowered;
+        int lens;
+        const char *why; /* NULL: nothing is lowered */
+    } cases[] = {
+        {"modes_single", BG_MODE_FULL, BG_MODE_FULL_AND_PIECEWISE, 1,
+         "mode full is lowered to full_and_piecewise with full graphs of query length 1 alone: op \"modes_single\""},
+        {"modes_single", BG_MODE_FULL_DECODE_ONLY, BG_MODE_FULL_DECODE_ONLY, 1,
+         "mode full_decode_only runs with full graphs of query length 1 alone: op \"modes_single\" supports full "
+         "graphs "
+         "of decode batches with one token a request alone (max_query_len is 1,4,9)"},
+        {"modes_single", BG_MODE_FULL_AND_PIECEWISE, BG_MODE_FULL_AND_PIECEWISE, 1,
+         "mode full_and_piecewise runs with full graphs of query length 1 alone"},
+        {"modes_single", BG_MODE_PIECEWISE, BG_MODE_PIECEWISE, 3, NULL},
+        {"modes_uniform", BG_MODE_FULL, BG_MODE_FULL_AND_PIECEWISE, 3,
+         "mode full is lowered to full_and_piecewise: op \"modes_uniform\""},
+        {"modes_uniform", BG_MODE_FULL_DECODE_ONLY, BG_MODE_FULL_DECODE_ONLY, 3, NULL},
+        {"modes_never", BG_MODE_FULL_AND_PIECEWISE, BG_MODE_PIECEWISE, 3, "is lowered to piecewise: op"},
+        {"modes_any", BG_MODE_FULL, BG_MODE_FULL, 3, NULL},
+    };
+    static const int lens[] = {1, 4, 9};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const bg_op *ops[] = {bg_op_find("modes_any"), bg_op_find(cases[i].op)};
+        bg__scope scope = {cases[i].mode, lens, 3};
+        char why[400];
+        assert_int_equal(bg__mode_lower(&scope, ops, 2, why, sizeof why), cases[i].why != NULL);
+        assert_int_equal(scope.mode, cases[i].lowered);
+        assert_int_equal(scope.query_len_count, cases[i].lens);
+        if (strstr(why, cases[i].why ? cases[i].why : "") == NULL)
+            fail_msg("case %zu: \"%s\" does not hold \"%s\"", i, why, cases[i].why);
+    }
+}
+
 static void test_weakest(void **state)
 {
     const bg_op *ops[] = {bg_op_find("modes_uniform"), bg_op_find("modes_never"), bg_op_find("modes_single")};
-    bg_mode lowered;
+    const bg__scope full = {BG_MODE_FULL, (int[]){1}, 1};
+    bg__scope scope = full;
     char why[512], small[8];
     (void)state;
-    assert_true(bg__mode_lower(BG_MODE_FULL, 1, ops, 3, &lowered, why, sizeof why));
-    assert_int_equal(lowered, BG_MODE_PIECEWISE);
+    assert_true(bg__mode_lower(&scope, ops, 3, why, sizeof why));
+    assert_int_equal(scope.mode, BG_MODE_PIECEWISE);
     assert_non_null(strstr(why, "op \"modes_never\" supports no full graph"));
-    assert_true(bg__mode_lower(BG_MODE_FULL, 1, ops, 1, &lowered, why, sizeof why));
-    assert_int_equal(lowered, BG_MODE_FULL_AND_PIECEWISE);
+    scope = full;
+    assert_true(bg__mode_lower(&scope, ops, 1, why, sizeof why));
+    assert_int_equal(scope.mode, BG_MODE_FULL_AND_PIECEWISE);
     assert_non_null(strstr(why, "modes_uniform"));
-    assert_true(bg__mode_lower(BG_MODE_FULL, 1, ops, 1, &lowered, small, sizeof small));
+    scope = full;
+    assert_true(bg__mode_lower(&scope, ops, 1, small, sizeof small));
     assert_string_equal(small, "mode fu");
-    assert_true(bg__mode_lower(BG_MODE_FULL, 1, ops, 1, &lowered, NULL, 0));
-    assert_false(bg__mode_lower(BG_MODE_FULL, 1, NULL, 0, &lowered, why, sizeof why));
-    assert_int_equal(lowered, BG_MODE_FULL);
+    scope = full;
+    assert_true(bg__mode_lower(&scope, ops, 1, NULL, 0));
+    scope = full;
+    assert_false(bg__mode_lower(&scope, NULL, 0, why, sizeof why));
+    assert_int_equal(scope.mode, BG_MODE_FULL);
 }
 
 static void test_support_errors(void **state)
@@ -158,7 +203,8 @@ static void test_support_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_no_modes),       cmocka_unit_test(test_lowering),
+        cmocka_unit_test(test_questions), cmocka_unit_test(test_no_modes),
+        cmocka_unit_test(test_lowering),  cmocka_unit_test(test_lowering_of_query_lens),
         cmocka_unit_test(test_weakest),   cmocka_unit_test(test_support_errors),
     };
     return cmocka_run_group_tests(tests, set_supports, NULL);

@@ -27,6 +27,7 @@ typedef enum way {
     ANOTHER_SCHEDULE,
     ANOTHER_PATTERN,
     ANOTHER_CONFIG,
+    ANOTHER_QUERY_LEN,
     ANOTHER_MODE,    /* an op that supports no full graph */
     FAILING_WARM_UP, /* of the bucket of 8 */
     FAILING_CAPTURE, /* the same */
@@ -93,6 +94,7 @@ static bool open_model(model *m, thread_rank *rank)
     config.schedule = m->way == ANOTHER_SCHEDULE ? "4,16" : "4,8";
     config.max_tokens = 16;
     config.max_padding = m->way == ANOTHER_CONFIG ? 3.5 : 0;
+    config.query_lens = m->way == ANOTHER_QUERY_LEN ? "1,2,4" : "1, 4";
     config.eager_ops = m->way == ANOTHER_PATTERN ? "row_scale" : NULL;
     config.lazy = p->lazy;
     config.prepare = prepare;
@@ -210,6 +212,7 @@ static void test_another_configuration(void **state)
     (void)state;
     check_config(ANOTHER_SCHEDULE, BG_MODE_PIECEWISE, "schedule 4,8,", "schedule 4,16,");
     check_config(ANOTHER_CONFIG, BG_MODE_PIECEWISE, "max_padding 0,", "max_padding 3.5,");
+    check_config(ANOTHER_QUERY_LEN, BG_MODE_PIECEWISE, "max_query_len 1,4,", "max_query_len 1,2,4,");
     check_config(ANOTHER_PATTERN, BG_MODE_PIECEWISE, "rank 0: ; rank", "row_scale");
 }
 
@@ -219,6 +222,10 @@ static void test_another_mode(void **state)
     (void)state;
     EXPECT_OK(bg_op_set_graph_support("row_weak", BG_SUPPORT_NEVER));
     check_config(ANOTHER_MODE, BG_MODE_FULL, "rank 0: full", "piecewise");
+    EXPECT_OK(bg_op_set_graph_support("row_weak", BG_SUPPORT_SINGLE_TOKEN_DECODE));
+    check_config(ANOTHER_MODE, BG_MODE_FULL_AND_PIECEWISE,
+                 "rank 0: full_and_piecewise, query lengths with decode graphs: 2",
+                 "full_and_piecewise, query lengths with decode graphs: 1");
 }
 
 /* A bucket that one rank cannot capture is none on any, and the other one is there. */

@@ -320,6 +320,149 @@ static void test_full_decode_only(void **state)
     bg_runner_destroy(m.runner);
 }
 
+static bg_batch uniform(int requests, int query_len)
+{
+    return (bg_batch){
+        .tokens = requests * query_len, .requests = requests, .max_query_len = query_len, .uniform_decode = true};
+}
+
+/* Runs it, by a graph of that mode and so many rows; padded 0: eagerly. */
+static void expect_graph(fixture *f, model *m, bg_batch batch, bg_mode mode, int query_len, int padded)
+{
+    for (int i = 0; i < bg_runner_bucket_count(m->runner); i++) {
+        bg_bucket_info before = BG_BUCKET_INFO_INIT, after = BG_BUCKET_INFO_INIT;
+        bool is_it;
+        EXPECT_OK(bg_runner_get_bucket(m->runner, i, &before));
+        is_it = before.mode == mode && before.tokens == padded &&
+                (before.decode ? before.max_query_len == query_len : query_len == 0);
+        expect_run(f, m, batch, 2);
+        EXPECT_OK(bg_runner_get_bucket(m->runner, i, &after));
+        if (after.replays != before.replays + is_it)
+            fail_msg("%d tokens of query length %d: bucket %d (%d tokens, query length %d) was replayed %d times",
+                     batch.tokens, batch.max_query_len, i, before.tokens, before.max_query_len,
+                     (int)(after.replays - before.replays));
+    }
+}
+
+static bg_runner_config query_lens_config(bg_mode mode)
+{
+    bg_runner_config config = small_config(mode, "4,6,16");
+    config.query_lens = "1,3,4";
+    return config;
+}
+
+/* Each size, rounded to whole requests, for each query length; from large to small. */
+static void test_buckets_of_query_lengths(void **state)
+{
+    static const int tokens[] = {18, 16, 16, 16, 8, 6, 6, 6, 4, 4, 4}, lens[] = {3, 0, 4, 1, 4, 0, 3, 1, 0, 4, 1};
+    fixture *f = *state;
+    bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    model m = {NULL};
+
+    assert_non_null(out);
+    open_with(f, &m, &config, BG_PAD_ZERO, 0);
+    m.fail_above = 17;
+    m.fail_status = BG_ERROR_TIMEOUT;
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_int_equal(bg_runner_bucket_count(m.runner), 11);
+    for (int i = 0; i < 11; i++) {
+        bg_bucket_info info = BG_BUCKET_INFO_INIT;
+        EXPECT_OK(bg_runner_get_bucket(m.runner, i, &info));
+        assert_int_equal(info.tokens, tokens[i]);
+        assert_int_equal(info.decode, lens[i] > 0);
+        assert_int_equal(info.max_query_len, lens[i] > 0 ? lens[i] : tokens[i]);
+        assert_true(info.captured == (i > 0));
+    }
+    bg_runner_print(m.runner, out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "\nfull      decode      16         4       0 "));
+    assert_non_null(strstr(text, "\nfull      decode      16         1       0 "));
+    assert_non_null(strstr(text, "\npiecewise mixed       16         -       0 "));
+    free(text);
+    bg_runner_destroy(m.runner);
+}
+
+static void test_dispatch_by_query_length(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
+    model m = {NULL};
+
+    open_with(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_graph(f, &m, uniform(4, 1), BG_MODE_FULL, 1, 4);
+    expect_graph(f, &m, uniform(5, 1), BG_MODE_FULL, 1, 6);
+    expect_graph(f, &m, uniform(1, 3), BG_MODE_FULL, 3, 6);
+    expect_graph(f, &m, uniform(6, 3), BG_MODE_FULL, 3, 18);
+    expect_graph(f, &m, uniform(1, 4), BG_MODE_FULL, 4, 4);
+    expect_graph(f, &m, uniform(3, 4), BG_MODE_FULL, 4, 16);
+    /* Not rounded up to a length of the list: mixed. */
+    expect_graph(f, &m, uniform(2, 2), BG_MODE_PIECEWISE, 0, 4);
+    expect_graph(f, &m, uniform(1, 5), BG_MODE_PIECEWISE, 0, 6);
+    expect_graph(f, &m, mixed(4), BG_MODE_PIECEWISE, 0, 4);
+    bg_runner_destroy(m.runner);
+
+    config.mode = BG_MODE_FULL_DECODE_ONLY;
+    m = (model){NULL};
+    open_with(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_graph(f, &m, uniform(2, 3), BG_MODE_FULL, 3, 6);
+    expect_eager(f, &m, uniform(2, 2), BG_REASON_MODE_NONE);
+    expect_eager(f, &m, uniform(7, 3), BG_REASON_TOO_LARGE);
+    bg_runner_destroy(m.runner);
+}
+
+/* An op of single tokens leaves the other query lengths to the mixed batches' graphs. */
+static void test_ops_lower_the_query_lengths(void **state)
+{
+    fixture *f = *state;
+
+    EXPECT_OK(bg_op_set_graph_support("add_variant", BG_SUPPORT_SINGLE_TOKEN_DECODE));
+    for (int lazy = 0; lazy < 2; lazy++) {
+        bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
+        model m = {NULL};
+        config.lazy = lazy;
+        open_with(f, &m, &config, BG_PAD_ZERO, 0);
+        EXPECT_OK(bg_runner_capture(m.runner));
+        expect_run(f, &m, uniform(1, 4), 1); /* a lazy runner finds out in this run */
+        assert_int_equal(bg_runner_mode(m.runner), BG_MODE_FULL_AND_PIECEWISE);
+        assert_int_equal(bg_runner_bucket_count(m.runner), 6);
+        expect_graph(f, &m, uniform(4, 1), BG_MODE_FULL, 1, 4);
+        expect_graph(f, &m, uniform(1, 4), BG_MODE_PIECEWISE, 0, 4);
+        bg_runner_destroy(m.runner);
+    }
+    EXPECT_OK(bg_op_set_graph_support("add_variant", BG_SUPPORT_ALWAYS));
+}
+
+static void test_query_lengths_are_copied(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = small_config(BG_MODE_FULL_DECODE_ONLY, "4,16");
+    char list[] = "1,4";
+    bg_runner *runner;
+    model m = {NULL};
+
+    config.query_lens = list;
+    open_with(f, &m, &config, BG_PAD_ZERO, 0);
+    memset(list, 'x', sizeof list - 1);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_graph(f, &m, uniform(1, 4), BG_MODE_FULL, 4, 4);
+    bg_runner_destroy(m.runner);
+    EXPECT_STATUS(bg_runner_create(&runner, &config, forward, &m, f->stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("runner configuration: max_query_len: element 1, \"xxx\"");
+    assert_int_equal(setenv("BG_RUNNER_MAX_QUERY_LEN", "2", 1), 0); /* in place of the list */
+    config.query_lens = "1,4";
+    open_with(f, &m, &config, BG_PAD_ZERO, 0);
+    assert_int_equal(unsetenv("BG_RUNNER_MAX_QUERY_LEN"), 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_graph(f, &m, uniform(2, 2), BG_MODE_FULL, 2, 4);
+    expect_eager(f, &m, uniform(1, 4), BG_REASON_MODE_NONE);
+    bg_runner_destroy(m.runner);
+}
+
 static void test_full(void **state)
 {
     fixture *f = *state;
@@ -863,6 +1006,10 @@ int main(void)
         TEST(test_batches_above_max_tokens),
         TEST(test_full_and_piecewise),
         TEST(test_full_decode_only),
+        TEST(test_buckets_of_query_lengths),
+        TEST(test_dispatch_by_query_length),
+        TEST(test_ops_lower_the_query_lengths),
+        TEST(test_query_lengths_are_copied),
         TEST(test_full),
         TEST(test_ops_lower_the_mode),
         TEST(test_variants),
