@@ -1,7 +1,7 @@
-/* What the modes mean, and how ops lower them. */
+/* What the modes mean, how ops lower them, and what buckets are called. */
 #include "tests/support/support.h"
 
-#include "runner/config.h"
+#include "runner/runner.h"
 
 #include <string.h>
 
@@ -188,6 +188,25 @@ static void test_weakest(void **state)
     assert_int_equal(scope.mode, BG_MODE_FULL);
 }
 
+static void test_bucket_names(void **state)
+{
+    static const struct {
+        bg__bucket bucket;
+        const char *name;
+    } cases[] = {
+        {{.mode = BG_MODE_PIECEWISE, .tokens = 16}, "piecewise tokens 16"},
+        {{.mode = BG_MODE_FULL, .tokens = 16, .query_len = 1}, "full decode 16"},
+        {{.mode = BG_MODE_FULL, .tokens = 16, .query_len = 4}, "full decode 16 query_len 4"},
+        {{.mode = BG_MODE_FULL, .tokens = 16, .query_len = 4, .variant = 2}, "full decode 16 query_len 4 variant 2"},
+    };
+    char name[80];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bg__bucket_name(&cases[i].bucket, name, sizeof name);
+        assert_string_equal(name, cases[i].name);
+    }
+}
+
 static void test_support_errors(void **state)
 {
     (void)state;
@@ -203,9 +222,10 @@ static void test_support_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_no_modes),
-        cmocka_unit_test(test_lowering),  cmocka_unit_test(test_lowering_of_query_lens),
-        cmocka_unit_test(test_weakest),   cmocka_unit_test(test_support_errors),
+        cmocka_unit_test(test_questions),    cmocka_unit_test(test_no_modes),
+        cmocka_unit_test(test_lowering),     cmocka_unit_test(test_lowering_of_query_lens),
+        cmocka_unit_test(test_weakest),      cmocka_unit_test(test_support_errors),
+        cmocka_unit_test(test_bucket_names),
     };
     return cmocka_run_group_tests(tests, set_supports, NULL);
 }
