@@ -265,7 +265,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     cudaError_t error = cudaGetDevice(&device);
 
     if (__builtin_expect(error != cudaSuccess, 0))
-        return cuda_status(error, "cudaGetDevice");
+        return bg__fail_cuda(error, "cudaGetDevice");
     if (__builtin_expect(graph == NULL || stream == NULL || stream != graph->use->stream || graph->use->busy ||
                              device != graph->device || graph->careful || bg__captured_any(),
                          0)) {
