@@ -8,7 +8,7 @@
 #include <cublas_v2.h>
 
 /* 32 MiB: what cuBLAS recommends on Hopper (cuBLAS documentation, cublasSetWorkspace); it also serves older GPUs. */
-#define BG_CUBLAS_WORKSPACE_BYTES ((size_t)32 << 20)
+#define BG_CUBLAS_WORKSPACE_BYTES (BG_CAST_(size_t, 32) << 20)
 
 /* Sets the handle's stream, and a workspace that no other handle uses. With its default workspace cuBLAS adds memory
  * nodes to a capture, and such a graph can be neither cloned nor instantiated twice. pool NULL: the workspace is the
@@ -19,14 +19,14 @@
  * (a NULL handle or stream, another device than the pool's), OUT_OF_MEMORY, CUBLAS. */
 static inline bg_status bg_cublas_bind(cublasHandle_t handle, cudaStream_t stream, bg_pool *pool)
 {
-    void *workspace = NULL;
+    void *workspace;
     cublasStatus_t result;
     bg_status status;
 
-    if (handle == NULL || stream == NULL)
+    if (!handle || !stream)
         return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "bg_cublas_bind",
-                                 handle == NULL ? "handle is NULL" : "stream is NULL", "create it first");
-    status = bg_workspace_in((const void *)handle, pool, BG_CUBLAS_WORKSPACE_BYTES, &workspace);
+                                 !handle ? "handle is NULL" : "stream is NULL", "create it first");
+    status = bg_workspace_in(handle, pool, BG_CUBLAS_WORKSPACE_BYTES, &workspace);
     if (status != BG_OK)
         return status;
     result = cublasSetStream(handle, stream);

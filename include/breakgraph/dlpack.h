@@ -17,7 +17,7 @@ static inline bg_status bg_tensor_to_dlpack(const bg_tensor *tensor, int device,
 {
     static const uint8_t codes[] = {kDLFloat, kDLFloat, kDLBfloat, kDLFloat,       kDLInt,
                                     kDLUInt,  kDLInt,   kDLInt,    BG_DLPACK_BOOL_};
-    if (tensor == NULL || shape == NULL || view == NULL || bg_dtype_bytes(tensor->dtype) == 0 || tensor->rank < 0 ||
+    if (!tensor || !shape || !view || bg_dtype_bytes(tensor->dtype) == 0 || tensor->rank < 0 ||
         tensor->rank > BG_MAX_RANK)
         return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "bg_tensor_to_dlpack", "a NULL or an invalid tensor",
                                  "check dtype and rank");
@@ -25,7 +25,7 @@ static inline bg_status bg_tensor_to_dlpack(const bg_tensor *tensor, int device,
     view->data = tensor->data;
     view->ndim = tensor->rank;
     view->dtype.code = codes[tensor->dtype];
-    view->dtype.bits = (uint8_t)(8 * bg_dtype_bytes(tensor->dtype));
+    view->dtype.bits = BG_CAST_(uint8_t, 8 * bg_dtype_bytes(tensor->dtype));
     view->dtype.lanes = 1;
     view->device.device_type = kDLCUDA;
     view->device.device_id = device;
@@ -37,7 +37,7 @@ static inline bg_status bg_tensor_to_dlpack(const bg_tensor *tensor, int device,
 static inline int bg_dlpack_is_contiguous_(const DLTensor *view)
 {
     int64_t stride = 1;
-    if (view->strides == NULL)
+    if (!view->strides)
         return 1;
     for (int i = view->ndim - 1; i >= 0; i--) {
         if (view->shape[i] != 1 && view->strides[i] != stride)
@@ -59,7 +59,7 @@ static inline bg_status bg_tensor_from_dlpack(bg_tensor *tensor, const DLTensor 
                  {kDLInt, 32, BG_I32},   {kDLInt, 64, BG_I64},   {BG_DLPACK_BOOL_, 8, BG_BOOL}};
     size_t type = 0;
 
-    if (tensor == NULL || view == NULL || view->ndim < 0 || view->ndim > BG_MAX_RANK)
+    if (!tensor || !view || view->ndim < 0 || view->ndim > BG_MAX_RANK)
         return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "bg_tensor_from_dlpack", "a NULL or too many dimensions",
                                  "a bg_tensor has at most 8");
     if (view->device.device_type != kDLCUDA || !bg_dlpack_is_contiguous_(view))
@@ -72,7 +72,7 @@ static inline bg_status bg_tensor_from_dlpack(bg_tensor *tensor, const DLTensor 
         return bg_report_failure(BG_ERROR_DTYPE, "bg_tensor_from_dlpack", "a type without a bg_dtype",
                                  "convert it first");
     memset(tensor, 0, sizeof *tensor);
-    tensor->data = (char *)view->data + view->byte_offset;
+    tensor->data = BG_CAST_(char *, view->data) + view->byte_offset;
     tensor->dtype = types[type].dtype;
     tensor->rank = view->ndim;
     for (int i = 0; i < view->ndim; i++)

@@ -10,11 +10,13 @@
 #define BG_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
-#define BG_BEGIN_C_ extern "C" {
-#define BG_END_C_   }
+#define BG_BEGIN_C_           extern "C" {
+#define BG_END_C_             }
+#define BG_CAST_(type, value) static_cast<type>(value)
 #else
 #define BG_BEGIN_C_
 #define BG_END_C_
+#define BG_CAST_(type, value) ((type)(value))
 #endif
 
 #endif

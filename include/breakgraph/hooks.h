@@ -39,8 +39,8 @@ static inline cudaStream_t bg_hook_stream_(cudaStream_t stream)
 
 #ifdef __cplusplus
 
-static inline cudaError_t bg_hook_event_record_(const char *file, int line, cudaEvent_t event, cudaStream_t stream = 0,
-                                                unsigned flags = 0)
+static inline cudaError_t bg_hook_event_record_(const char *file, int line, cudaEvent_t event,
+                                                cudaStream_t stream = nullptr, unsigned flags = 0)
 {
     const bg_site site = {file, line};
     return bg_hook_event_record(event, bg_hook_stream_(stream), flags, &site);

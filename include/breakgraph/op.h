@@ -156,8 +156,9 @@ BG_END_C_
 
 /* BG_CALL(name, stream, .field = value, ...): an expression of type bg_status. Fields not named are zero.
  * BG_CALL_ARGS(name, stream, &args): the same with a NAME_args of the caller's, in which the outputs come back. */
-#define BG_CALL(...)                     BG_CALL_(__VA_ARGS__, .bg_reserved_ = 0)
-#define BG_CALL_ARGS(name, stream, args) bg_op_call(&name##_bg_op_, stream, true ? (args) : (name##_args *)0, BG_SITE)
+#define BG_CALL(...) BG_CALL_(__VA_ARGS__, .bg_reserved_ = 0)
+#define BG_CALL_ARGS(name, stream, args)                                                                               \
+    bg_op_call(&name##_bg_op_, stream, true ? (args) : BG_NULL_(name##_args), BG_SITE)
 
 #ifdef __cplusplus
 #define BG_SITE                                                                                                        \
@@ -173,8 +174,10 @@ BG_END_C_
         BG_EACH_(BG_ASSIGN_, name, __VA_ARGS__)                                                                        \
         bg_op_call(&name##_bg_op_, stream, &bg_args_, &bg_site_);                                                      \
     })
-#define BG_EXTERN_   extern "C"
-#define BG_NOEXCEPT_ noexcept
+#define BG_EXTERN_               extern "C"
+#define BG_NOEXCEPT_             noexcept
+#define BG_NULL_(type)           static_cast<type *>(nullptr)
+#define BG_SIZE_OF_(name, field) sizeof(name::field)
 #define BG_CHECK_COPYABLE_(type, name)                                                                                 \
     static_assert(__is_trivially_copyable(__typeof__(type)),                                                           \
                   "BG_VALUE(" #name "): the type must be trivially copyable");
@@ -184,6 +187,8 @@ BG_END_C_
     bg_op_call(&name##_bg_op_, stream, &(name##_args){__VA_ARGS__}, &(const bg_site){__FILE__, __LINE__})
 #define BG_EXTERN_ extern
 #define BG_NOEXCEPT_
+#define BG_NULL_(type)           ((type *)0)
+#define BG_SIZE_OF_(name, field) sizeof(((name *)0)->field)
 #define BG_CHECK_COPYABLE_(type, name)
 #endif
 
@@ -212,8 +217,8 @@ BG_END_C_
 #define BG_FIELD_(name, field) BG_FIELD__(name, BG_UNPAREN_ field)
 #define BG_FIELD__(...)        BG_FIELD___(__VA_ARGS__)
 #define BG_FIELD___(name, role, type, member)                                                                          \
-    {#member, BG_ROLE_##role, (uint32_t)offsetof(struct name##_args, member),                                          \
-     (uint32_t)sizeof(((struct name##_args *)0)->member)},
+    {#member, BG_ROLE_##role, BG_CAST_(uint32_t, offsetof(struct name##_args, member)),                                \
+     BG_CAST_(uint32_t, BG_SIZE_OF_(name##_args, member))},
 
 /* The op's entry in the registry, and the opening of its body. */
 #define BG_DECLARE_(name)              BG_DECLARE__(name)
@@ -223,14 +228,14 @@ BG_END_C_
     static bg_status name##_bg_body_(name##_args *args, cudaStream_t stream);                                          \
     static bg_status name##_bg_entry_(void *args, cudaStream_t stream) BG_NOEXCEPT_                                    \
     {                                                                                                                  \
-        return name##_bg_body_((name##_args *)args, stream);                                                           \
+        return name##_bg_body_(BG_CAST_(name##_args *, args), stream);                                                 \
     }                                                                                                                  \
     linkage bg_op name##_bg_op_ = {sizeof(bg_op),                                                                      \
                                    #name,                                                                              \
                                    name##_bg_entry_,                                                                   \
                                    name##_bg_fields_,                                                                  \
-                                   (uint32_t)(sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] - 1),             \
-                                   (uint32_t)sizeof(name##_args),                                                      \
+                                   BG_CAST_(uint32_t, sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] - 1),     \
+                                   BG_CAST_(uint32_t, sizeof(name##_args)),                                            \
                                    eager,                                                                              \
                                    {__FILE__, __LINE__},                                                               \
                                    NULL,                                                                               \

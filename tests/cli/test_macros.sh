@@ -13,9 +13,11 @@ BG_DECLARE_OP(across_files, BG_IN(x), BG_OUTS(parts, 3), BG_VALUE(double, factor
 C
 cat >"$work/ops.c" <<'C'
 #include "ops.h"
+#include <breakgraph/cublas.h>
+#include <breakgraph/dlpack.h>
 typedef struct pair { float a, b; } pair;
 BG_EAGER_OP(sample_top_k, BG_IN(logits), BG_OUT(token), BG_VALUE(int, k)) { return args->k > 3 ? BG_OK : BG_ERROR_OP; }
-BG_OP(no_fields) { return stream != NULL ? BG_OK : BG_ERROR_OP; }
+BG_OP(no_fields) { return stream ? BG_OK : BG_ERROR_OP; }
 BG_OP(others, BG_INOUT(x), BG_VALUE(pair, p), BG_VALUE(const char *, name), BG_VALUE(int[4], list)) { return args->p.a < args->p.b ? BG_OK : BG_ERROR_OP; }
 BG_DEFINE_EAGER_OP(across_files) { return args->parts[2].data == args->x.data && args->factor > 1 ? BG_OK : BG_ERROR_OP; }
 bg_status use(bg_tensor logits, bg_tensor token, cudaStream_t stream);
@@ -36,6 +38,23 @@ bg_status configure(bg_mode mode);
 bg_status configure(bg_mode mode)
 {
     bg_runner_config config = BG_RUNNER_CONFIG_INIT;
+    const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    const bg_graph_info graph = BG_GRAPH_INFO_INIT;
+    const bg_call_info call = BG_CALL_INFO_INIT;
+    const bg_pool_options pool = BG_POOL_OPTIONS_INIT;
+    const bg_pool_stats stats = BG_POOL_STATS_INIT;
+    const bg_ranks ranks = BG_RANKS_INIT;
+    const bg_finding finding = BG_FINDING_INIT;
+    const bg_bucket_info bucket = BG_BUCKET_INFO_INIT;
+    const bg_counters counters = BG_COUNTERS_INIT;
+    const bg_compare_options compare = BG_COMPARE_OPTIONS_INIT;
+    const bg_step_info step = BG_STEP_INFO_INIT;
+    if (BG_CUBLAS_WORKSPACE_BYTES < 2 * (8u << 20))
+        return BG_ERROR_OP;
+    if (!options.struct_size || !graph.struct_size || !call.struct_size || !pool.struct_size || !stats.struct_size || !ranks.struct_size)
+        return BG_ERROR_OP;
+    if (!finding.struct_size || !bucket.struct_size || !counters.struct_size || !compare.struct_size || !step.struct_size)
+        return BG_ERROR_OP;
     config.mode = bg_mode_has_full(mode) ? mode : BG_MODE_PIECEWISE;
     return bg_runner_config_set(&config, "max_tokens", "64");
 }
@@ -86,7 +105,7 @@ refused() # name, text of the error, source
 compiles macros-per-thread-c gcc -std=c11 -DCUDA_API_PER_THREAD_DEFAULT_STREAM $warn "$work/ops.c"
 cp "$work/ops.c" "$work/per_thread.cpp"
 # shellcheck disable=SC2086
-compiles macros-per-thread-cpp g++ -std=c++11 -DCUDA_API_PER_THREAD_DEFAULT_STREAM $warn "$work/per_thread.cpp"
+compiles macros-per-thread-cpp g++ -std=c++11 -Wold-style-cast -Wzero-as-null-pointer-constant -DCUDA_API_PER_THREAD_DEFAULT_STREAM $warn "$work/per_thread.cpp"
 # shellcheck disable=SC2086
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || { echo "skip macros-$compiler: $compiler is not installed"; continue; }
@@ -97,7 +116,8 @@ cp "$work/ops.c" "$work/ops.cu"
 # shellcheck disable=SC2086
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || { echo "skip macros-$compiler: $compiler is not installed"; continue; }
-    for standard in c++11 c++14 c++17 c++20; do compiles "macros-$compiler-$standard" $compiler -std=$standard $warn "$work/ops.cpp"; done
+    strict="-Wold-style-cast -Wzero-as-null-pointer-constant $([ $compiler = clang++ ] || echo -Wuseless-cast)"
+    for standard in c++11 c++14 c++17 c++20 c++2b; do compiles "macros-$compiler-$standard" $compiler -std=$standard $strict $warn "$work/ops.cpp"; done
 done
 if command -v "$cuda/bin/nvcc" >/dev/null; then
     compiles macros-nvcc "$cuda/bin/nvcc" -std=c++17 -I"$top/include" -Xcompiler -Wall,-Wextra -c "$work/ops.cu" -o "$work/ops.o"
