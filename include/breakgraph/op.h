@@ -154,7 +154,9 @@ BG_END_C_
 #define BG_DEFINE_OP(name)       BG_BODY_(, name, false)
 #define BG_DEFINE_EAGER_OP(name) BG_BODY_(, name, true)
 
-/* BG_CALL(name, stream, .field = value, ...): an expression of type bg_status. Fields not named are zero.
+/* BG_CALL(name, stream, .field = value, ...): an expression of type bg_status. Fields not named are zero, the others in
+ * any order. In C++ each is an assignment, with its conversions, and a value that has commas outside of parentheses
+ * needs some: .x = (bg_tensor{data, BG_F32, 1, {n}}).
  * BG_CALL_ARGS(name, stream, &args): the same with a NAME_args of the caller's, in which the outputs come back. */
 #define BG_CALL(...) BG_CALL_(__VA_ARGS__, .bg_reserved_ = 0)
 #define BG_CALL_ARGS(name, stream, args)                                                                               \

@@ -60,6 +60,23 @@ bg_status configure(bg_mode mode)
 }
 C
 
+# A value with commas that are in no parentheses: C takes it as it is, C++ in parentheses.
+cat >>"$work/ops.c" <<'C'
+bg_status call_with_braces(void *data, long rows, cudaStream_t stream);
+bg_status call_with_braces(void *data, long rows, cudaStream_t stream)
+{
+#ifdef __cplusplus
+    pair p = pair();
+    BG_CALL(others, stream, .x = (bg_tensor{data, BG_F32, 1, {rows}}), .p = (pair{1, 2}), .name = "a");
+    BG_CALL(others, stream, .name = "a", .p = {}, .p.a = 1, .list[2] = 3, .x = bg_tensor_1d(data, BG_F32, rows));
+#else
+    pair p = {1, 2};
+    BG_CALL(others, stream, .x = (bg_tensor){data, BG_F32, 1, {rows}}, .p = {1, 2}, .name = "a");
+#endif
+    return BG_CALL(others, stream, .p = p, .name = "a");
+}
+C
+
 cat >"$work/hooks.h" <<'C'
 #include <breakgraph/breakgraph.h>
 #include <breakgraph/hooks.h>
