@@ -70,7 +70,7 @@ struct bg_graph {
     size_t step_capacity;
     int step_count;
     bool watched;  /* its addresses are checked before each replay */
-    bool careful;  /* watched, or debugged: each replay looks whether its stream captures */
+    bool careful;  /* watched, or debugged: each replay looks at the current device, and whether its stream captures */
     bool diverted; /* the debugging tools do its replays */
 
     bg__use *use;             /* the order of replays: own_use, or that of all graphs of the pool */

@@ -36,17 +36,22 @@ done:
     return status;
 }
 
-static bg_status check_device(const bg_graph *graph, int current)
+static bg_status check_device(const bg_graph *graph)
 {
-    if (current == graph->device)
-        return BG_OK;
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                    "bg_replay: %s was captured on device %d, the current device is %d; call cudaSetDevice(%d) first",
-                    graph->name, graph->device, current, graph->device);
+    bg_status status = BG_OK;
+    int current;
+
+    BG__TRY_CUDA(cudaGetDevice(&current));
+    if (current != graph->device)
+        status =
+            bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                     "bg_replay: %s was captured on device %d, the current device is %d; call cudaSetDevice(%d) first",
+                     graph->name, graph->device, current, graph->device);
+done:
+    return status;
 }
 
-/* device: the current one. */
-static bg_status prepare(bg_graph *graph, cudaStream_t stream, int device)
+static bg_status prepare(bg_graph *graph, cudaStream_t stream)
 {
     bg_status status = BG_OK;
 
@@ -63,7 +68,7 @@ static bg_status prepare(bg_graph *graph, cudaStream_t stream, int device)
     BG__TRY(check_captures(graph, stream));
     if (stream != graph->use->stream || stream == NULL)
         BG__TRY(bg__stream_check(stream, "bg_replay", "stream"));
-    BG__TRY(check_device(graph, device));
+    BG__TRY(check_device(graph));
     if (stream == graph->use->stream)
         goto done;
     if (graph->wrapped && graph->segments[0].exec == NULL)
@@ -261,16 +266,11 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     bg_status status = BG_OK;
     bg__use *use;
     bool ranges;
-    int device = -1;
-    cudaError_t error = cudaGetDevice(&device);
-
-    if (__builtin_expect(error != cudaSuccess, 0))
-        return bg__fail_cuda(error, "cudaGetDevice");
     if (__builtin_expect(graph == NULL || stream == NULL || stream != graph->use->stream || graph->use->busy ||
-                             device != graph->device || graph->careful || bg__captured_any(),
+                             graph->careful || bg__captured_any(),
                          0)) {
         bg__pending_note();
-        status = prepare(graph, stream, device);
+        status = prepare(graph, stream);
         if (status == BG_OK && graph->watched)
             status = bg__debug_hooks.check_replay(graph);
         if (status != BG_OK)
@@ -305,10 +305,8 @@ bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream)
 {
     bool entered;
     bg_status status;
-    int device;
 
-    BG__TRY_CUDA(cudaGetDevice(&device));
-    BG__TRY(prepare(graph, stream, device));
+    BG__TRY(prepare(graph, stream));
     BG__TRY(bg__watch_enter(graph, &entered));
     graph->use->busy = true;
 done:

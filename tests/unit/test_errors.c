@@ -779,6 +779,7 @@ static void test_bad_options(void **state)
 static void test_stream_of_another_device(void **state)
 {
     fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
     cudaStream_t stream;
     bg_capture *capture;
@@ -801,7 +802,11 @@ static void test_stream_of_another_device(void **state)
     EXPECT_ERROR("captured on device 0, the current device is 1");
     EXPECT_CUDA(cudaSetDevice(0));
     EXPECT_OK(bg_replay(graph, f->stream));
-    EXPECT_CUDA(cudaSetDevice(1)); /* now also on the stream of the last replay */
+    bg_graph_destroy(graph);
+    options.check = BG_REPLAY_CHECK_ON; /* then also on the stream of the last replay */
+    EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_CUDA(cudaSetDevice(1));
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("captured on device 0, the current device is 1");
     EXPECT_CUDA(cudaSetDevice(0));
