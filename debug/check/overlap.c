@@ -101,7 +101,8 @@ static const bg__owner *block_of(const bg__noted *noted, const held *h)
     return NULL;
 }
 
-/* Another call's tensor in the memory of a bridge, by another block: the pool has given it away. */
+/* Another call's tensor in the memory of a bridge, by a later block: the pool has given it away. An earlier block there
+ * was released before. */
 static void check_tensors(const bg_graph *graph, bg_report *report, const held *bridge)
 {
     const bg__noted *noted = bg__graph_noted(graph);
@@ -112,7 +113,7 @@ static void check_tensors(const bg_graph *graph, bg_report *report, const held *
     for (int i = 0; mine != NULL && i < noted->count; i++) {
         const bg__note *note = &noted->list[i];
         const bg__owner *other = pool_block_of(noted, note);
-        if (other == NULL || other->generation == mine->generation || note->address >= end ||
+        if (other == NULL || other->generation <= mine->generation || note->address >= end ||
             begin >= note->address + note->bytes)
             continue;
         bg__report_add(report, "reused", BG_FAULT, note->call, (const void *)note->address,

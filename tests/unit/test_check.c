@@ -455,6 +455,26 @@ static void test_bridge_given_away(void **state)
     }
 }
 
+/* A block that the pass has released is a later bridge's to take. */
+static void test_bridge_in_released_block(void **state)
+{
+    fixture *f = *state;
+    bg_pool *pool = make_pool();
+    bg_capture *capture = begin(f, pool);
+    bg_tensor block = vector(take(pool));
+    shift_args a = {.x = f->x, .y = vector(NULL)};
+    bg_graph *graph;
+
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = block, .factor = 2));
+    bg_pool_release(pool, block.data);
+    EXPECT_OK(BG_CALL_ARGS(shift, f->stream, &a));
+    assert_ptr_equal(a.y.data, block.data);
+    graph = end(capture);
+    EXPECT_CLEAN(graph, BG_CHECK_ALL);
+    bg_graph_destroy(graph);
+    bg_pool_destroy(pool);
+}
+
 static void test_bridges_overlap(void **state)
 {
     fixture *f = *state;
@@ -730,6 +750,7 @@ int main(void)
         CHECK_TEST(test_shared_blocks),
         CHECK_TEST(test_released_too_early),
         CHECK_TEST(test_bridge_given_away),
+        CHECK_TEST(test_bridge_in_released_block),
         CHECK_TEST(test_bridges_overlap),
         CHECK_TEST(test_overlap),
         CHECK_TEST(test_outputs_overlap),
