@@ -194,6 +194,8 @@ bool bug_plant(bug *b, bug_sort sort, program *p)
     dice d = {p->seed ^ 0xb06};
 
     *b = (bug){.sort = sort};
+    for (int i = 0; i < p->length; i++)
+        p->list[i].line = p->list[i].id;
     if (!suit(p, sort) || p->length == 0 || !choose(b, p, &d) || !take_memory(b) || !take_stream(b)) {
         bug_remove(b);
         return false;

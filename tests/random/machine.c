@@ -9,6 +9,8 @@ static cudaError_t open_memory(void)
 {
     cudaError_t error = cudaMalloc((void **)&the_machine.buffers, BUFFERS * sizeof(tensor_data));
     if (error == cudaSuccess)
+        error = cudaMalloc((void **)&the_machine.blocks, LENGTH * sizeof(tensor_data));
+    if (error == cudaSuccess)
         error = cudaMalloc((void **)&the_machine.inputs, sizeof the_machine.host_inputs);
     if (error == cudaSuccess)
         error = cudaMalloc((void **)&the_machine.found, sizeof(results));
@@ -81,6 +83,7 @@ void machine_close(void)
         released(cudaEventDestroy(this_pass.events[i]), "cudaEventDestroy");
     released(cudaEventDestroy(the_machine.order), "cudaEventDestroy");
     released(cudaFree(the_machine.buffers), "cudaFree");
+    released(cudaFree(the_machine.blocks), "cudaFree");
     released(cudaFree(the_machine.inputs), "cudaFree");
     released(cudaFree(the_machine.found), "cudaFree");
     released(cudaFree(this_pass.own), "cudaFree");

@@ -10,7 +10,8 @@ typedef tensor_data results[PASSES][CELLS];
 typedef struct machine {
     cudaStream_t streams[STREAMS], extra;
     cudaEvent_t bare[EVENTS], order;
-    tensor_data *buffers, (*inputs)[BUFFERS], (*found)[CELLS]; /* on the device: BUFFERS, PASSES, PASSES */
+    /* On the device: BUFFERS, LENGTH, PASSES, PASSES. */
+    tensor_data *buffers, *blocks, (*inputs)[BUFFERS], (*found)[CELLS];
     const bg_op *ops[OP_KINDS][2];
     results expected, seen; /* on the host */
     tensor_data host_inputs[PASSES][BUFFERS];

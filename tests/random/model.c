@@ -12,7 +12,7 @@ enum { TELLER = STREAMS };
 
 static void has(model *m, feature f)
 {
-    m->features |= (uint64_t)1 << f;
+    m->features[f] = true;
 }
 
 /* ---- eager or captured ---- */
@@ -34,7 +34,7 @@ static bool matches(const pattern *p, const call_name *call)
 
 bool model_is_eager(const program *p, const call_name *call, bool declared)
 {
-    bool eager = declared;
+    bool eager = declared && !p->inline_eager;
     if (!p->breakable)
         return false;
     if (p->debug == BG_DEBUG_OPS)
@@ -79,7 +79,8 @@ static void merge(clock *into, const clock *other)
             into->seen[s] = other->seen[s];
 }
 
-static void barrier(model *m)
+/* Where the default capture breaks, all streams are joined in every way to run the pass. */
+static void join_all(model *m)
 {
     for (int s = 1; s < STREAMS; s++)
         merge(&m->broken[0], &m->broken[s]);
@@ -90,9 +91,16 @@ static void barrier(model *m)
             has(m, HAS_OPEN_FORK_AT_BREAK);
         m->work[s] = 0;
     }
-    for (int e = 0; e < EVENTS; e++)
+}
+
+/* joined: the default capture breaks here; broken: this one does. */
+static void barrier(model *m, bool joined, bool broken)
+{
+    if (joined)
+        join_all(m);
+    for (int e = 0; e < EVENTS && (joined || broken); e++)
         m->bare[e].recorded = false;
-    m->segment++;
+    m->segment += joined || broken;
 }
 
 static const clock *clock_of(const model *m, int stream)
@@ -167,13 +175,13 @@ static bool step_wait(model *m, const instruction *in)
 
 static bool step_break(model *m, const instruction *in)
 {
-    if (!m->program->breakable || m->program->debug == BG_DEBUG_FORWARD)
-        return true;
+    bool broken = m->program->breakable && !m->program->inline_eager;
+
     has(m, HAS_BARE_BREAK);
     if (in->stream != 0)
         has(m, HAS_BREAK_ON_FORK);
-    m->breaks++;
-    barrier(m);
+    m->breaks += broken;
+    barrier(m, true, broken);
     return true;
 }
 
@@ -196,8 +204,6 @@ static bool step_plain(model *m, const instruction *in)
 /* Bare events know nothing of breaks: they live in one segment, and between streams that take part. */
 static bool step_bare_event(model *m, const instruction *in)
 {
-    if (m->program->debug == BG_DEBUG_FORWARD)
-        return false;
     if (in->kind == RECORD_BARE) {
         m->bare[in->event].recorded = true;
         m->bare[in->event].plain = m->plain[in->stream];
@@ -247,6 +253,47 @@ static bool step_wait_event(model *m, const instruction *in)
     m->idle[in->stream] = false;
     merge(&m->plain[in->stream], &m->events[in->event].plain);
     merge(&m->broken[in->stream], &m->events[in->event].broken);
+    return true;
+}
+
+/* What the pool gives is filled at once, so that nobody reads what was there. */
+static bool step_take(model *m, const instruction *in)
+{
+    int slot = in->out[0] - BUFFERS;
+
+    if (!m->program->pool || slot < 0)
+        return false;
+    has(m, HAS_TAKEN);
+    if (m->released)
+        has(m, HAS_TAKEN_AGAIN);
+    tick(m, in->stream);
+    m->cells[in->out[0]] = (history){.writer = -1};
+    note_write(m, in->stream, in->out[0]);
+    m->slot_set[slot] = m->slot_taken[slot] = true;
+    m->slot_segment[slot] = -1;
+    return true;
+}
+
+/* Whether work of the stream on the cell is not ordered before the origin's next. */
+static bool uses(const model *m, int stream, const history *h)
+{
+    uint8_t seen = m->broken[0].seen[stream];
+    return h->read[stream] > seen || (h->writer == stream && h->written > seen);
+}
+
+/* The pool waits for the streams of the pass, but not for what a body has left on one of its own. */
+static bool step_release(model *m, const instruction *in)
+{
+    int slot = in->out[0] - BUFFERS;
+
+    if (slot < 0 || !m->slot_set[slot] || !m->slot_taken[slot] || uses(m, TELLER, &m->cells[in->out[0]]))
+        return false;
+    has(m, HAS_RELEASED);
+    for (int s = 1; s < STREAMS; s++)
+        if (uses(m, s, &m->cells[in->out[0]]))
+            has(m, HAS_RELEASED_IN_USE);
+    m->slot_set[slot] = m->slot_taken[slot] = false;
+    m->released = true;
     return true;
 }
 
@@ -353,6 +400,28 @@ static void note_call_features(model *m, const instruction *in, bool eager, int 
         has(m, HAS_CALL_BESIDE_CALL);
 }
 
+static void note_faults(model *m, const instruction *in)
+{
+    if (in->op == OP_NEST && (in->variant & NEST_FAILS))
+        has(m, HAS_FAULT_HANDLED);
+    if (in->failing == FAILING_NEVER)
+        return;
+    has(m, in->failing == FAILING_LATER ? HAS_FAULT_LATER : HAS_FAULT_AT_CAPTURE);
+    has(m, m->program->faults == FAULTS_RETURNED ? HAS_FAULT_RETURNED : HAS_FAULT_IGNORED);
+}
+
+static void note_helper(model *m, const instruction *in)
+{
+    bool *before = &m->bridged[in->op][in->eager], bridges = false;
+    for (int i = 0; i < op_shapes[in->op].out; i++)
+        bridges |= in->given[i] != GIVEN_MEMORY;
+    if (in->line != HELPER_LINE || !bridges)
+        return;
+    if (*before)
+        has(m, HAS_HELPER);
+    *before = true;
+}
+
 static void note_bridge_read(model *m, int cell)
 {
     int made = cell < BUFFERS ? -1 : m->slot_segment[cell - BUFFERS];
@@ -374,10 +443,22 @@ static void note_accesses(model *m, const instruction *in, bool eager)
         if (in->given[i] != GIVEN_MEMORY) {
             m->cells[in->out[i]] = (history){.writer = -1};
             m->slot_set[in->out[i] - BUFFERS] = true;
+            m->slot_taken[in->out[i] - BUFFERS] = false;
             m->slot_segment[in->out[i] - BUFFERS] = eager ? m->segment : -1;
         }
         note_write(m, stream, in->out[i]);
     }
+}
+
+/* A body that handles a failure must be eager: in a captured one it would be the capture's. Where such a body fails
+ * itself, nobody knows whether it only passes the failure on. */
+static bool faults_are_legal(const program *p, const instruction *in, bool eager)
+{
+    bool handles = in->op == OP_NEST && (in->variant & NEST_FAILS), fails = in->failing != FAILING_NEVER;
+
+    if (handles && (p->faults == FAULTS_NONE || fails || !in->eager || !eager))
+        return false;
+    return !fails || p->faults >= FAULTS_RETURNED;
 }
 
 static bool step_call(model *m, const instruction *in)
@@ -387,30 +468,31 @@ static bool step_call(model *m, const instruction *in)
     call_name top = {op_name(in->op, in->eager, name, sizeof name), m->calls[in->op][in->eager], NULL, 0};
     bool forward = p->debug == BG_DEBUG_FORWARD, eager = model_is_eager(p, &top, in->eager);
     int inner = eager ? 0 : nested_breaks(p, in, name, top.index);
+    bool inner_joins = !in->eager && in->op == OP_NEST && (in->variant & NEST_EAGER);
 
     if (op_shapes[in->op].only_eager && !eager)
         return false;
     if (!operands_are_apart(in) || (in->shorter == SHORTER_SOME && !eager))
         return false;
-    if (eager && !forward) {
-        m->breaks++;
-        barrier(m);
-    }
+    if (!faults_are_legal(p, in, eager))
+        return false;
+    m->breaks += eager;
+    barrier(m, in->eager, eager);
     if (!call_is_ordered(m, in) || (in->op == OP_LISTEN && !model_may_listen(m, in)))
         return false;
-    for (int i = 0; i < inner && !forward; i++) {
-        if (i == 0)
-            tick(m, in->stream);
-        m->breaks++;
-        barrier(m);
+    if (inner > 0 || inner_joins) {
+        tick(m, in->stream);
+        m->breaks += inner;
+        barrier(m, inner_joins, inner > 0);
     }
     note_call_features(m, in, eager, forward ? 0 : inner);
+    note_faults(m, in);
+    note_helper(m, in);
     tick(m, in->stream);
     if (in->op == OP_TELL && !tell(m, in))
         return false;
     note_accesses(m, in, eager);
-    if (eager && !forward)
-        barrier(m);
+    barrier(m, in->eager, eager);
     m->calls[in->op][in->eager]++;
     m->after_eager = eager;
     return true;
@@ -430,6 +512,8 @@ static bool step(model *m, const instruction *in)
     case WAIT_EVENT: return step_wait_event(m, in);
     case RECORD_BARE:
     case WAIT_BARE: return step_bare_event(m, in);
+    case TAKE: return step_take(m, in);
+    case RELEASE: return step_release(m, in);
     default: return step_plain(m, in);
     }
 }
@@ -504,6 +588,8 @@ void model_end(model *m)
         has(m, HAS_QUEUED);
     if (p->churn)
         has(m, HAS_CHURN);
+    if (p->pool)
+        has(m, HAS_POOL);
 }
 
 /* One more, with an id of its own. */
@@ -515,6 +601,7 @@ static bool append(program *p, model *m, instruction in)
     for (int i = 0; i < p->length; i++)
         if (in.id <= p->list[i].id)
             in.id = p->list[i].id + 1;
+    in.line = in.id;
     p->list[p->length++] = in;
     return model_step(m, &in);
 }
@@ -538,4 +625,126 @@ bool mend(program *p)
     if (good)
         *p = out;
     return good;
+}
+
+/* ---- ways ---- */
+
+bool model_is_legal(const program *p)
+{
+    model m;
+
+    model_start(&m, p);
+    for (int i = 0; i < p->length; i++)
+        if (!model_step(&m, &p->list[i]))
+            return false;
+    return (p->join_at_end || model_unjoined(&m) < 0) && model_untold(&m) < 0;
+}
+
+static bool has_failing(const program *p)
+{
+    for (int i = 0; i < p->length; i++)
+        if (p->list[i].kind == CALL && p->list[i].failing != FAILING_NEVER)
+            return true;
+    return false;
+}
+
+static bool has_kind(const program *p, instruction_kind kind)
+{
+    for (int i = 0; i < p->length; i++)
+        if (p->list[i].kind == kind)
+            return true;
+    return false;
+}
+
+static bool has_op(const program *p, op_kind op)
+{
+    for (int i = 0; i < p->length; i++)
+        if (p->list[i].kind == CALL && p->list[i].op == op)
+            return true;
+    return false;
+}
+
+/* A runner's captures launch nothing and join nothing at the end; it shows no graph whose arguments could change. */
+static void suit_runner(program *p)
+{
+    p->whole = p->pool = true;
+    p->launch = p->state = p->join_at_end = p->zero_tail = p->upload = false;
+    p->mode = cudaStreamCaptureModeThreadLocal;
+    for (int i = 0; i < p->length; i++) {
+        p->list[i].change_value = false;
+        p->list[i].change_input = -1;
+    }
+}
+
+static void set_debug(program *p, bg_debug debug)
+{
+    p->debug = debug;
+    p->breakable = true;
+    p->whole |= debug == BG_DEBUG_FORWARD;
+}
+
+static void override_anew(program *p)
+{
+    dice d = {~p->seed};
+    p->breakable = true;
+    p->debug = BG_DEBUG_OFF;
+    throw_patterns(&d, p);
+}
+
+/* A shadow runs the pass beside the graph. What a body records there is not the graph's to wait for; and outputs are
+ * compared when the pass is over, those in blocks that it has released, too. */
+static bool can_be_shadowed(const program *p)
+{
+    return !has_failing(p) && !has_op(p, OP_TELL) && !has_kind(p, RELEASE);
+}
+
+/* It puts back what the pass changed: tensors of op calls, and options.state. */
+static void suit_shadow(program *p, bool tool)
+{
+    p->debug = BG_DEBUG_OFF;
+    p->whole = p->state = true;
+    if (!tool)
+        return;
+    p->launch = p->join_at_end = p->zero_tail = p->pool = false;
+}
+
+bool model_way(const program *p, way w, program *result)
+{
+    enum { FEW_REPLAYS = 8 }; /* one more than settle it, that does not fail */
+
+    *result = *p;
+    if (result->replays > FEW_REPLAYS)
+        result->replays = FEW_REPLAYS;
+    switch (w) {
+    case WAY_FORWARD_RUN: result->debug = BG_DEBUG_OFF; break;
+    case WAY_RUNNER:
+    case WAY_RUNNER_FULL:
+    case WAY_RUNNER_NONE:
+    case WAY_RUNNER_FORWARD:
+        set_debug(result, w == WAY_RUNNER_FORWARD ? BG_DEBUG_FORWARD : BG_DEBUG_OFF);
+        suit_runner(result);
+        result->inline_eager = w == WAY_RUNNER_FULL;
+        break;
+    case WAY_DEBUG_FORWARD: set_debug(result, BG_DEBUG_FORWARD); break;
+    case WAY_DEBUG_OPS: set_debug(result, BG_DEBUG_OPS); break;
+    case WAY_DEBUG_SYNC: set_debug(result, BG_DEBUG_SYNC); break;
+    case WAY_DEBUG_STEP: set_debug(result, BG_DEBUG_STEP); break;
+    case WAY_UNBREAKABLE:
+        result->debug = BG_DEBUG_OFF;
+        result->breakable = false;
+        break;
+    case WAY_INLINE:
+        result->debug = BG_DEBUG_OFF;
+        result->inline_eager = true;
+        break;
+    case WAY_OVERRIDE: override_anew(result); break;
+    case WAY_SHADOWED:
+    case WAY_SHADOW:
+        suit_shadow(result, w == WAY_SHADOW);
+        if (!can_be_shadowed(p))
+            return false;
+        break;
+    case WAY_COUNT: break;
+    }
+    return model_is_legal(result);
 }

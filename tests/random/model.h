@@ -69,7 +69,18 @@
     X(OTHER_MODE, "capture mode global or relaxed")                                                                    \
     X(MOVES, "replays on several streams")                                                                             \
     X(QUEUED, "replays queued without waiting")                                                                        \
-    X(CHURN, "memory allocated and freed between replays")
+    X(CHURN, "memory allocated and freed between replays")                                                             \
+    X(HELPER, "outputs without memory of one line's calls")                                                            \
+    X(POOL, "options.pool")                                                                                            \
+    X(TAKEN, "block of the pool")                                                                                      \
+    X(RELEASED, "block released in the pass")                                                                          \
+    X(RELEASED_IN_USE, "block released while a fork uses it")                                                          \
+    X(TAKEN_AGAIN, "block taken after another was released")                                                           \
+    X(FAULT_HANDLED, "nested call fails, its eager body goes on")                                                      \
+    X(FAULT_AT_CAPTURE, "call fails in the first pass")                                                                \
+    X(FAULT_LATER, "call fails in a later pass alone")                                                                 \
+    X(FAULT_RETURNED, "failure returned by the pass")                                                                  \
+    X(FAULT_IGNORED, "failure ignored by the pass")
 
 typedef enum feature {
 #define FEATURE_ENUM(name, text) HAS_##name,
@@ -93,13 +104,14 @@ typedef struct history {
 typedef struct model {
     const program *program;
     clock plain[STREAMS + 1];  /* as the program orders itself */
-    clock broken[STREAMS + 1]; /* and as breaks order it in the capture */
+    clock broken[STREAMS + 1]; /* and as the breaks of its default capture do: of ops as declared, and bare ones */
     uint8_t now[STREAMS + 1];
     bool member[STREAMS];
     bool idle[STREAMS];    /* no wait of its own since the last break */
     uint8_t work[STREAMS]; /* the last work in this segment; 0: none */
     history cells[CELLS];
     bool slot_set[SLOTS];
+    bool slot_taken[SLOTS];  /* it holds a block of the pool */
     int slot_segment[SLOTS]; /* where an eager call made the bridge; -1: no eager call */
     int calls[OP_KINDS][2];  /* so far, by kind and declaration */
     int breaks, segment;
@@ -109,8 +121,10 @@ typedef struct model {
         int segment;
         clock plain, broken;
     } events[EVENTS], bare[EVENTS];
-    bool after_eager; /* nothing since an eager call */
-    uint64_t features;
+    bool after_eager;          /* nothing since an eager call */
+    bool released;             /* a block, so far */
+    bool bridged[OP_KINDS][2]; /* an output without memory, by a call of HELPER_LINE */
+    bool features[FEATURE_COUNT];
 } model;
 
 void model_start(model *m, const program *p);
@@ -124,6 +138,11 @@ int model_unjoined(const model *m);
 int model_untold(const model *m);
 /* After the last instruction: adds the features of the program as a whole. */
 void model_end(model *m);
+
+/* Whether it is legal as it is. */
+bool model_is_legal(const program *p);
+/* The program as it runs in that way; false: it is illegal there. */
+bool model_way(const program *p, way w, program *result);
 
 /* A call as patterns see it. */
 typedef struct call_name {

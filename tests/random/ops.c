@@ -35,6 +35,22 @@ int rows_of(how h)
     return few ? ROWS_LEFT : ELEMENTS;
 }
 
+bool fails_now(failing f)
+{
+    return f != FAILING_NEVER && this_pass.number % 3 == (f == FAILING_LATER);
+}
+
+bg_status fault_of(int id)
+{
+    return id % 2 ? BG_ERROR_IO : BG_ERROR_OP;
+}
+
+/* In turn one of two blocks. */
+static uint32_t *own_memory(int own, int ordinal)
+{
+    return this_pass.own + (((size_t)own * OUTPUTS + (size_t)ordinal) * 2 + (size_t)this_pass.number % 2) * ELEMENTS;
+}
+
 /* Where a body is to leave its ordinal-th output; the tensor points there from now on. */
 static bg_status put(void *args, bg_tensor *tensor, how h, int ordinal, uint32_t **memory)
 {
@@ -42,6 +58,8 @@ static bg_status put(void *args, bg_tensor *tensor, how h, int ordinal, uint32_t
     bg_status status = BG_OK;
     void *scratch = tensor->data;
 
+    if (fails_now(h.failing) && !this_pass.sound)
+        return fault_of(h.own);
     if (tensor->data == NULL && tensor->rank == 0) { /* the caller knows nothing of it */
         *tensor = bg_tensor_1d(NULL, pass_dtype(), ELEMENTS);
         at = at == PLACE_HERE ? PLACE_SCRATCH : at;
@@ -49,7 +67,7 @@ static bg_status put(void *args, bg_tensor *tensor, how h, int ordinal, uint32_t
     if (at == PLACE_SCRATCH)
         status = bg_scratch(args, ELEMENTS * sizeof(uint32_t), &scratch);
     else if (at == PLACE_OWN)
-        scratch = this_pass.own + (((size_t)h.own * OUTPUTS + (size_t)ordinal) * 2 + this_pass.number % 2) * ELEMENTS;
+        scratch = own_memory(h.own, ordinal);
     tensor->data = *memory = scratch;
     tensor->dim[0] = rows_of(h);
     return status;
@@ -149,16 +167,24 @@ BG_EAGER_OP(eager_split, BG_IN(a), BG_OUTS(parts, 3), WITH_VALUES)
     return body_split(args, args->a.data, outputs, 3, args->k, args->how, stream);
 }
 
+/* Fails, always. */
+BG_OP(broken, BG_INOUT(x))
+{
+    return BG_ERROR_IO;
+}
+
 /* Calls other ops on memory that those give, then y = mix(a, what came of them). */
 static bg_status body_nest(void *args, const bg_tensor *a, bg_tensor *y, uint32_t k, int variant, how h,
                            cudaStream_t stream)
 {
-    how inner = {variant & NEST_SCRATCH ? PLACE_SCRATCH : PLACE_HERE, INNER_CALL, SHORTER_NEVER};
+    how inner = {variant & NEST_SCRATCH ? PLACE_SCRATCH : PLACE_HERE, INNER_CALL, SHORTER_NEVER, FAILING_NEVER};
     bg_tensor given =
         variant & NEST_OPEN ? (bg_tensor){.dtype = pass_dtype()} : bg_tensor_1d(NULL, pass_dtype(), ELEMENTS);
     mix_args made = {.a = *a, .b = *a, .y = given, .k = k, .how = inner};
     bg_status status = BG_CALL_ARGS(mix, stream, &made);
 
+    if (status == BG_OK && (variant & NEST_FAILS) && BG_CALL(broken, stream, .x = made.y) != BG_ERROR_IO)
+        status = BG_ERROR_MISMATCH;
     if (status == BG_OK)
         status = BG_CALL(bump, stream, .x = made.y, .k = k + 1, .how = inner);
     if (status == BG_OK && (variant & NEST_EAGER))
@@ -217,14 +243,13 @@ BG_EAGER_OP(inspect, BG_IN(a), BG_OUT(y), WITH_VALUES)
     return body_mix(args, args->a.data, args->a.data, &args->y, args->k + seen % 7, args->how, stream);
 }
 
-/* Has another stream wait for an event of the pass, and work: y = mix(a, mix(a, a)), the inner one there. */
+/* Has another stream wait for an event of the pass, and work: y = mix(a, mix(a, a)), the inner one there. Its memory is
+ * the body's own: scratch may have been a block that other work uses to the end, and only stream comes after that. */
 BG_EAGER_OP(listen, BG_IN(a), BG_OUT(y), WITH_VALUES)
 {
     const void *a = args->a.data;
-    void *aside;
-    bg_status status = bg_scratch(args, ELEMENTS * sizeof(uint32_t), &aside);
-    if (status == BG_OK)
-        status = bg_stream_wait_event(this_pass.side, this_pass.events[args->event]);
+    void *aside = own_memory(args->how.own, 1);
+    bg_status status = bg_stream_wait_event(this_pass.side, this_pass.events[args->event]);
     if (status == BG_OK)
         status = mix(aside, a, a, args->k, ELEMENTS, this_pass.side);
     if (status == BG_OK)

@@ -13,9 +13,13 @@ typedef struct how {
     place where;
     int own; /* whose memory of its own */
     shorter shorter;
+    failing failing;
 } how;
 /* Elements of the outputs in this pass. */
 int rows_of(how h);
+/* Whether a body fails in this pass, and then with what. */
+bool fails_now(failing f);
+bg_status fault_of(int id);
 
 /* What bodies know of the pass that runs, beside their arguments. */
 typedef struct pass {
@@ -28,6 +32,7 @@ typedef struct pass {
     cudaStream_t side;          /* of bodies that fork */
     bool floats;                /* cells hold f32 in place of whole numbers */
     bool drains;                /* no body leaves work behind it that has not run */
+    bool sound;                 /* no body fails */
     /* Planted in the body of the call of that id, as its how tells; NO_CALL: in none. */
     int nan_at, stack_copy_at, leak_at;
     cudaStream_t outside; /* where the call leak_at launches */

@@ -22,6 +22,8 @@ static void print_call(FILE *file, const program *p, const instruction *in, int 
     static const char *const places[PLACES] = {"", ", left in scratch", ", left in its own memory",
                                                ", left here and in scratch in turn",
                                                ", left here, in scratch and in its own memory in turn"};
+    static const char *const failing[] = {"", ", fails in the capture and every third pass",
+                                          ", fails in the first replay and every third pass"};
     static const char *const shorter[] = {"", ", shorter", ", shorter and not in turn"};
     const op_shape *shape = &op_shapes[in->op];
     char name[24];
@@ -34,12 +36,15 @@ static void print_call(FILE *file, const program *p, const instruction *in, int 
     if (shape->in_place)
         fprintf(file, "%s, ", cell(in->out[0]));
     fprintf(file, "%u)%s", in->k, places[in->place]);
-    fprintf(file, "%s", shorter[in->shorter]);
+    fprintf(file, "%s%s", shorter[in->shorter], failing[in->failing]);
     if (in->op == OP_LISTEN || in->op == OP_TELL)
         fprintf(file, ", %s event %d", in->op == OP_TELL ? "records" : "waits for", in->event);
     if (in->op == OP_NEST)
-        fprintf(file, ", calls mix%s, bump%s%s", in->variant & NEST_OPEN ? " (no shape)" : "",
-                in->variant & NEST_EAGER ? ", eager_bump" : "", in->variant & NEST_SCRATCH ? ", in scratch" : "");
+        fprintf(file, ", calls mix%s%s, bump%s%s", in->variant & NEST_OPEN ? " (no shape)" : "",
+                in->variant & NEST_FAILS ? ", broken" : "", in->variant & NEST_EAGER ? ", eager_bump" : "",
+                in->variant & NEST_SCRATCH ? ", in scratch" : "");
+    if (in->line == HELPER_LINE)
+        fprintf(file, ", in the helper's line");
     fprintf(file, model_is_eager(p, &call, in->eager) ? "; eager" : "; captured");
     if (in->change_value)
         fprintf(file, ", value changed");
@@ -63,6 +68,8 @@ static void print_instruction(FILE *file, const program *p, const instruction *i
     case WAIT_EVENT: fprintf(file, "wait for event %d", in->event); break;
     case RECORD_BARE: fprintf(file, "record bare event %d", in->event); break;
     case WAIT_BARE: fprintf(file, "wait for bare event %d", in->event); break;
+    case TAKE: fprintf(file, "%s = block of the pool, filled with %u", cell(in->out[0]), in->k); break;
+    case RELEASE: fprintf(file, "release %s", cell(in->out[0])); break;
     }
     fputc('\n', file);
 }
@@ -70,7 +77,9 @@ static void print_instruction(FILE *file, const program *p, const instruction *i
 static void print_options(FILE *file, const program *p)
 {
     static const char *const modes[] = {"global", "thread-local", "relaxed"};
-    static const char *const debugs[] = {"", "off", "forward", "ops", "sync"};
+    static const char *const debugs[] = {"", "off", "forward", "ops", "sync", "step"};
+    static const char *const faulty[] = {"", ", bodies handle failures", ", the pass returns failures",
+                                         ", the pass ignores failures"};
     char text[80];
 
     fprintf(file, "  %s, mode %s, debug %s%s%s%s%s%s%s\n",
@@ -78,9 +87,9 @@ static void print_options(FILE *file, const program *p)
             p->debug_from_environment ? " by BG_DEBUG" : "", p->launch ? "" : ", launch_segments false",
             p->state ? ", state" : "", p->join_at_end ? ", join_at_end" : "", p->breakable ? "" : ", BG_BREAKABLE=0",
             p->barriers ? ", ordered by breaks" : "");
-    if (p->workers > 0 || p->upload || p->zero_tail)
-        fprintf(file, "  %d worker threads%s%s\n", p->workers, p->upload ? ", upload" : "",
-                p->zero_tail ? ", zero_tail" : "");
+    fprintf(file, "  %d worker threads%s%s%s%s%s\n", p->workers, p->upload ? ", upload" : "",
+            p->zero_tail ? ", zero_tail" : "", p->pool ? ", pool" : "", p->inline_eager ? ", inline_eager" : "",
+            faulty[p->faults]);
     for (int i = 0; i < p->pattern_count; i++) {
         pattern_text(&p->patterns[i], text, sizeof text);
         fprintf(file, "  %s \"%s\"\n", p->patterns_from_environment ? "BG_EAGER_OPS" : "bg_override_eager", text);
@@ -99,4 +108,9 @@ void print_program(FILE *file, const program *p)
     }
     fprintf(file, "  %d replays%s on %d stream%s%s\n", p->replays, p->queued ? " in a row" : ", each waited for,",
             p->move, p->move == 1 ? "" : "s in turn", p->churn ? ", memory allocated and freed in between" : "");
+    for (int w = 0; w < WAY_COUNT; w++) {
+        program other;
+        if (p->ways >> w & 1)
+            fprintf(file, "  also: %s%s\n", way_texts[w], model_way(p, (way)w, &other) ? "" : " (is not legal)");
+    }
 }

@@ -21,7 +21,8 @@ enum {
     ROWS_LEFT = 5,
     REPLAYS = 10,
     PASSES = 1 + REPLAYS, /* the first is the capture */
-    PATTERNS = 3
+    PATTERNS = 3,
+    HELPER_LINE = 1000
 };
 
 typedef enum op_kind {
@@ -39,7 +40,7 @@ typedef enum op_kind {
 } op_kind;
 
 /* What a nest op calls in its body. */
-enum { NEST_EAGER = 1, NEST_OPEN = 2, NEST_SCRATCH = 4, NEST_VARIANTS = 8 };
+enum { NEST_EAGER = 1, NEST_OPEN = 2, NEST_SCRATCH = 4, NEST_FAILS = 8, NEST_VARIANTS = 16 };
 
 typedef enum instruction_kind {
     CALL,        /* an op */
@@ -51,7 +52,9 @@ typedef enum instruction_kind {
     RECORD,      /* bg_event_record(event, stream) */
     WAIT_EVENT,  /* bg_stream_wait_event(stream, event) */
     RECORD_BARE, /* cudaEventRecord(bare event, stream) */
-    WAIT_BARE    /* cudaStreamWaitEvent(stream, bare event) */
+    WAIT_BARE,   /* cudaStreamWaitEvent(stream, bare event) */
+    TAKE,        /* bg_pool_alloc for the slot out[0], which stream then fills */
+    RELEASE      /* bg_pool_release of the slot out[0] */
 } instruction_kind;
 
 /* Where a body leaves an output. What changes does so from pass to pass. */
@@ -67,13 +70,24 @@ typedef enum place {
 /* When a body leaves outputs of ROWS_LEFT elements. */
 typedef enum shorter { SHORTER_NEVER, SHORTER_ALWAYS, SHORTER_SOME } shorter;
 
+/* In which passes a body fails: in every third, of which the capture is one, or the first replay. */
+typedef enum failing { FAILING_NEVER, FAILING_AT_CAPTURE, FAILING_LATER } failing;
+
+/* What the program does about bodies that fail.
+ *   NONE:     none does
+ *   HANDLED:  calls fail inside eager bodies alone, which go on
+ *   RETURNED: others, too, and the pass returns their status at once
+ *   IGNORED:  others, too, and the pass goes on and returns BG_OK */
+typedef enum faults { FAULTS_NONE, FAULTS_HANDLED, FAULTS_RETURNED, FAULTS_IGNORED } faults;
+
 /* What the caller gives for an output. */
 typedef enum given { GIVEN_MEMORY, GIVEN_SHAPE, GIVEN_NOTHING } given;
 
 /* Cells: 0 to BUFFERS - 1 are buffers, BUFFERS to CELLS - 1 slots. */
 typedef struct instruction {
     instruction_kind kind;
-    int id; /* stays when others are taken away; the line of the call's site */
+    int id;   /* stays when others are taken away */
+    int line; /* of the call's site; HELPER_LINE: that of all calls of the op which do not have their id there */
     int stream, on, event;
     op_kind op;
     bool eager; /* as declared */
@@ -81,6 +95,7 @@ typedef struct instruction {
     given given[OUTPUTS]; /* other than MEMORY: out is a slot, which takes the bridge buffer */
     place place;
     shorter shorter;
+    failing failing;
     uint32_t k;
     int variant;       /* of a nest op */
     bool change_value; /* k is another one in each replay, by bg_graph_args */
@@ -116,10 +131,41 @@ typedef struct program {
     bool churn;     /* memory is allocated and freed between replays */
     int move;       /* replays move between so many streams */
     int replays;
+    bool pool;         /* options.pool */
+    bool helper;       /* most calls are of one op, and from one line */
+    bool inline_eager; /* options.inline_eager */
+    faults faults;
+    unsigned ways; /* bits: in which other ways it runs, where it is legal there */
     enum cudaStreamCaptureMode mode;
     pattern patterns[PATTERNS];
     int pattern_count;
 } program;
+
+/* name, what it is: how else than captured as its own options say the program runs */
+#define WAYS(X)                                                                                                        \
+    X(FORWARD_RUN, "bg_forward_run")                                                                                   \
+    X(RUNNER, "runner: warm-up, replays, eager runs of larger batches")                                                \
+    X(RUNNER_FULL, "runner of mode full")                                                                              \
+    X(RUNNER_NONE, "runner of mode none")                                                                              \
+    X(RUNNER_FORWARD, "runner, debug mode forward")                                                                    \
+    X(DEBUG_FORWARD, "debug mode forward")                                                                             \
+    X(DEBUG_OPS, "debug mode ops")                                                                                     \
+    X(DEBUG_SYNC, "debug mode sync")                                                                                   \
+    X(DEBUG_STEP, "debug mode step")                                                                                   \
+    X(UNBREAKABLE, "BG_BREAKABLE=0")                                                                                   \
+    X(INLINE, "options.inline_eager")                                                                                  \
+    X(OVERRIDE, "other patterns")                                                                                      \
+    X(SHADOWED, "BG_SHADOW=1")                                                                                         \
+    X(SHADOW, "bg_shadow")
+
+typedef enum way {
+#define WAY_ENUM(name, text) WAY_##name,
+    WAYS(WAY_ENUM)
+#undef WAY_ENUM
+        WAY_COUNT,
+    WAY_OWN = WAY_COUNT /* as its own options say */
+} way;
+extern const char *const way_texts[WAY_COUNT + 1];
 
 /* Number of operands. */
 typedef struct op_shape {
@@ -149,6 +195,8 @@ uint32_t scramble(uint64_t x);
 
 /* The program of a seed: always the same one. */
 void generate(program *p, uint64_t seed);
+/* Patterns of overrides by chance; p has room for PATTERNS. */
+void throw_patterns(dice *d, program *p);
 /* As pseudo-code. */
 void print_program(FILE *file, const program *p);
 

@@ -27,6 +27,13 @@ uint32_t scramble(uint64_t x)
     return (uint32_t)(dice_roll(&d) >> 32);
 }
 
+const char *const way_texts[WAY_COUNT + 1] = {
+#define WAY_TEXT(name, text) text,
+    WAYS(WAY_TEXT)
+#undef WAY_TEXT
+        "as its options say",
+};
+
 const op_shape op_shapes[OP_KINDS] = {
     [OP_MIX] = {"mix", 2, 1, false, false, false},       [OP_BUMP] = {"bump", 0, 1, true, false, false},
     [OP_PAIR] = {"pair", 1, 2, false, false, true},      [OP_SPLIT] = {"split", 1, 3, false, false, true},

@@ -1,314 +1,26 @@
 #include "run.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
-#include "bugs.h"
+#include <hostcuda/hostcuda.h>
+
 #include "machine.h"
 #include "model.h"
 #include "ops.h"
+#include "session.h"
 
-/* Only the host device has it. */
-void hostcuda_seed(unsigned long long seed);
+/* Only the host device has them. */
 #pragma weak hostcuda_seed
+#pragma weak hostcuda_count_live
 
-static const char file_name[] = "program";
-
-/* One program's run. */
-typedef struct session {
-    const program *program;
-    failure *failure;
-    bool plain;  /* outside a capture */
-    bool serial; /* and one instruction after the other */
-    bool eager[LENGTH];
-    int breaks;
-    void *slots[SLOTS];
-    cudaStream_t origin;
-    bg_graph *graph;
-    void (*change)(void); /* between the two captures of bg_check_twice */
-} session;
-
-static bool fails(session *s, failure_kind kind, int pass, const char *format, ...)
+static session begin_session(const program *p, failure *f)
 {
-    va_list list;
-    s->failure->kind = kind;
-    s->failure->pass = pass;
-    va_start(list, format);
-    vsnprintf(s->failure->text, sizeof s->failure->text, format, list);
-    va_end(list);
-    return false;
-}
-
-static bool cuda_ok(session *s, cudaError_t error, const char *call)
-{
-    return error == cudaSuccess || fails(s, FAILED_CALL, this_pass.number, "%s: %s", call, cudaGetErrorName(error));
-}
-
-#define TRY_CUDA(call)                                                                                                 \
-    do {                                                                                                               \
-        if (!cuda_ok(s, call, #call))                                                                                  \
-            return false;                                                                                              \
-    } while (0)
-
-static bool bg_ok(session *s, bg_status status, const char *call)
-{
-    return status == BG_OK ||
-           fails(s, FAILED_CALL, this_pass.number, "%s: %s: %s", call, bg_status_name(status), bg_last_error());
-}
-
-/* ---- passes ---- */
-
-static void begin_pass(int number)
-{
-    this_pass.number = number;
-    this_pass.ambient = scramble((uint64_t)number);
-}
-
-static uint32_t input_bits(uint32_t number)
-{
-    float value = (float)(number >> 8) / (1 << 24);
-    if (this_pass.floats)
-        memcpy(&number, &value, sizeof number);
-    return number;
-}
-
-static bool upload_inputs(session *s)
-{
-    uint64_t at = s->program->seed;
-    for (int pass = 0; pass < PASSES; pass++)
-        for (int b = 0; b < BUFFERS; b++)
-            for (int i = 0; i < ELEMENTS; i++)
-                the_machine.host_inputs[pass][b][i] = input_bits(scramble(at++));
-    TRY_CUDA(cudaMemcpy(the_machine.inputs, the_machine.host_inputs, sizeof the_machine.host_inputs,
-                        cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaDeviceSynchronize());
-    return true;
-}
-
-/* Buffers hold the pass's inputs. */
-static bool reset(session *s, cudaStream_t stream)
-{
-    TRY_CUDA(cudaMemcpyAsync(the_machine.buffers, the_machine.inputs[this_pass.number], sizeof the_machine.inputs[0],
-                             cudaMemcpyDeviceToDevice, stream));
-    return true;
-}
-
-/* Buffers and slots are kept as what the pass made. */
-static bool gather(session *s, cudaStream_t stream)
-{
-    tensor_data *to = the_machine.found[this_pass.number];
-    TRY_CUDA(cudaMemcpyAsync(to, the_machine.buffers, BUFFERS * sizeof(tensor_data), cudaMemcpyDeviceToDevice, stream));
-    for (int i = 0; i < SLOTS; i++) {
-        if (s->slots[i] == NULL)
-            TRY_CUDA(cudaMemsetAsync(to[BUFFERS + i], 0, sizeof(tensor_data), stream));
-        else
-            TRY_CUDA(
-                cudaMemcpyAsync(to[BUFFERS + i], s->slots[i], sizeof(tensor_data), cudaMemcpyDeviceToDevice, stream));
-    }
-    return true;
-}
-
-static bool download(session *s, results *to)
-{
-    TRY_CUDA(cudaDeviceSynchronize());
-    TRY_CUDA(cudaMemcpy(to, the_machine.found, sizeof *to, cudaMemcpyDeviceToHost));
-    return true;
-}
-
-static bool compare(session *s, failure_kind kind, int first, int last)
-{
-    if (!download(s, &the_machine.seen))
-        return false;
-    for (int pass = first; pass <= last; pass++)
-        for (int c = 0; c < CELLS; c++)
-            for (int i = 0; i < ELEMENTS; i++)
-                if (the_machine.seen[pass][c][i] != the_machine.expected[pass][c][i])
-                    return fails(s, kind, pass, "%s%d[%d] is 0x%08x, expected 0x%08x", c < BUFFERS ? "buffer" : "slot",
-                                 c < BUFFERS ? c : c - BUFFERS, i, the_machine.seen[pass][c][i],
-                                 the_machine.expected[pass][c][i]);
-    return true;
-}
-
-/* ---- instructions ---- */
-
-static void *memory_of(const session *s, int c)
-{
-    return c < BUFFERS ? the_machine.buffers[c] : s->slots[c - BUFFERS];
-}
-
-static bg_tensor tensor_at(void *data)
-{
-    return bg_tensor_1d(data, pass_dtype(), ELEMENTS);
-}
-
-static uint32_t value_of(const session *s, int i)
-{
-    const instruction *in = &s->program->list[i];
-    return in->k + (in->change_value && s->eager[i] ? 1000 * (uint32_t)this_pass.number : 0);
-}
-
-static int input_of(const session *s, int i)
-{
-    const instruction *in = &s->program->list[i];
-    return in->change_input >= 0 && s->eager[i] && this_pass.number % 2 ? in->change_input : in->in[0];
-}
-
-static bg_tensor output_for(const session *s, const instruction *in, int ordinal)
-{
-    if (in->given[ordinal] == GIVEN_NOTHING)
-        return (bg_tensor){.dtype = pass_dtype()};
-    return tensor_at(in->given[ordinal] == GIVEN_SHAPE ? NULL : memory_of(s, in->out[ordinal]));
-}
-
-static how how_of(const instruction *in)
-{
-    return (how){in->place, in->id, in->shorter};
-}
-
-static void set_value(const session *s, int i, const bg_field *field, void *at)
-{
-    const instruction *in = &s->program->list[i];
-    if (strcmp(field->name, "k") == 0)
-        *(uint32_t *)at = value_of(s, i);
-    else if (strcmp(field->name, "variant") == 0)
-        *(int *)at = in->variant;
-    else if (strcmp(field->name, "event") == 0)
-        *(int *)at = in->event;
-    else
-        *(how *)at = how_of(in);
-}
-
-static void fill_args(const session *s, int i, const bg_op *op, unsigned char *args)
-{
-    const instruction *in = &s->program->list[i];
-    int inputs = 0, outputs = 0;
-
-    memset(args, 0, op->args_size);
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        bg_tensor *tensors = (bg_tensor *)(void *)(args + field->offset);
-        if (field->role == BG_ROLE_VALUE)
-            set_value(s, i, field, tensors);
-        else if (field->role == BG_ROLE_IN)
-            *tensors = tensor_at(memory_of(s, inputs++ == 0 ? input_of(s, i) : in->in[1]));
-        else
-            for (uint32_t t = 0; t < field->size / sizeof *tensors; t++, outputs++)
-                tensors[t] = output_for(s, in, outputs);
-    }
-}
-
-static void take_slots(session *s, const instruction *in, const bg_op *op, const unsigned char *args)
-{
-    int outputs = 0;
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        const bg_tensor *tensors = (const bg_tensor *)(const void *)(args + field->offset);
-        if (field->role == BG_ROLE_VALUE || field->role == BG_ROLE_IN)
-            continue;
-        for (uint32_t t = 0; t < field->size / sizeof *tensors; t++, outputs++)
-            if (in->given[outputs] != GIVEN_MEMORY)
-                s->slots[in->out[outputs] - BUFFERS] = tensors[t].data;
-    }
-}
-
-/* What options.zero_tail does in a capture. */
-static bool zero_tails(session *s, const instruction *in, cudaStream_t stream)
-{
-    int rows = rows_of(how_of(in));
-    for (int i = 0; i < op_shapes[in->op].out && s->program->zero_tail && rows < ELEMENTS; i++)
-        TRY_CUDA(cudaMemsetAsync((uint32_t *)memory_of(s, in->out[i]) + rows, 0,
-                                 (size_t)(ELEMENTS - rows) * sizeof(uint32_t), stream));
-    return true;
-}
-
-static bool issue_call(session *s, int i, cudaStream_t stream)
-{
-    const instruction *in = &s->program->list[i];
-    const bg_op *op = the_machine.ops[in->op][in->eager];
-    const bg_site site = {file_name, in->id};
-    _Alignas(16) unsigned char args[1024];
-
-    if (op->args_size > sizeof args)
-        return fails(s, FAILED_CALL, this_pass.number, "the arguments of %s have %u bytes", op->name, op->args_size);
-    if (bug_skips(in->id))
-        return true;
-    fill_args(s, i, op, args);
-    bug_spoil(in->id, op, args);
-    if (!bg_ok(s, bg_op_call(op, stream, args, &site), op->name))
-        return false;
-    take_slots(s, in, op, args);
-    return !s->plain || zero_tails(s, in, stream);
-}
-
-static cudaStream_t stream_of(const session *s, int number)
-{
-    return number == 0 ? s->origin : the_machine.streams[number];
-}
-
-static bool issue(session *s, int i)
-{
-    const instruction *in = &s->program->list[i];
-    const bg_site site = {file_name, in->id};
-    cudaStream_t stream = stream_of(s, in->stream);
-
-    switch (in->kind) {
-    case CALL: return issue_call(s, i, stream);
-    case WAIT: return bg_ok(s, bg_stream_wait_stream_at(stream, stream_of(s, in->on), &site), "bg_stream_wait_stream");
-    case BREAK: return bg_ok(s, bg_break_at(stream, &site), "bg_break");
-    case KERNEL:
-        TRY_CUDA(pass_mix(memory_of(s, in->out[0]), memory_of(s, in->in[0]), memory_of(s, in->in[1]), in->k, ELEMENTS,
-                          stream));
-        return true;
-    case COPY:
-        TRY_CUDA(cudaMemcpyAsync(memory_of(s, in->out[0]), memory_of(s, in->in[0]), sizeof(tensor_data),
-                                 cudaMemcpyDeviceToDevice, stream));
-        return true;
-    case FILL:
-        TRY_CUDA(cudaMemsetAsync(memory_of(s, in->out[0]), (int)in->k, sizeof(tensor_data), stream));
-        return true;
-    case RECORD: return bg_ok(s, bg_event_record_at(this_pass.events[in->event], stream, 0, &site), "bg_event_record");
-    case WAIT_EVENT:
-        return bg_ok(s, bg_stream_wait_event_at(stream, this_pass.events[in->event], 0, &site), "bg_stream_wait_event");
-    case RECORD_BARE: TRY_CUDA(cudaEventRecord(the_machine.bare[in->event], stream)); return true;
-    case WAIT_BARE: TRY_CUDA(cudaStreamWaitEvent(stream, the_machine.bare[in->event], 0)); return true;
-    }
-    return true;
-}
-
-static bg_status forward(void *user, cudaStream_t stream)
-{
-    session *s = user;
-    s->origin = stream;
-    memset(s->slots, 0, sizeof s->slots);
-    for (int i = 0; i < s->program->length; i++) {
-        if (!issue(s, i))
-            return BG_ERROR_OP;
-        if (s->serial && !cuda_ok(s, cudaDeviceSynchronize(), "cudaDeviceSynchronize"))
-            return BG_ERROR_CUDA;
-    }
-    return BG_OK;
-}
-
-/* ---- plain runs ---- */
-
-static bool run_plainly(session *s, bool serial, int passes)
-{
-    s->plain = true;
-    s->serial = serial;
-    for (int pass = 0; pass < passes; pass++) {
-        begin_pass(pass);
-        if (!reset(s, the_machine.streams[0]))
-            return false;
-        TRY_CUDA(cudaDeviceSynchronize());
-        if (forward(s, the_machine.streams[0]) != BG_OK)
-            return false;
-        TRY_CUDA(cudaDeviceSynchronize());
-        if (!gather(s, the_machine.streams[0]))
-            return false;
-    }
-    s->plain = s->serial = false;
-    return true;
+    *f = (failure){.kind = PASSED, .where = WAY_OWN};
+    if (hostcuda_seed != NULL)
+        hostcuda_seed(p->schedule);
+    return (session){.program = p, .failure = f, .cells = CELLS, .expects = -1};
 }
 
 /* ---- the capture ---- */
@@ -326,21 +38,23 @@ static void list_patterns(const program *p, char *text, size_t bytes)
 }
 
 /* What the program sets around its capture, and takes back. */
-static bool set_environment(session *s, bool on)
+bool set_environment(session *s, bool on)
 {
-    static const char *const names[] = {NULL, "off", "forward", "ops", "sync"};
+    static const char *const names[] = {NULL, "off", "forward", "ops", "sync", "step"};
     const program *p = s->program;
     char patterns[PATTERNS * 80];
     bool bad = false;
 
     list_patterns(p, patterns, sizeof patterns);
-    bad |= unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE");
+    bad |= unsetenv("BG_DEBUG") || unsetenv("BG_EAGER_OPS") || unsetenv("BG_BREAKABLE") || unsetenv("BG_SHADOW");
     if (on && p->debug_from_environment)
         bad |= setenv("BG_DEBUG", names[p->debug], 1) != 0;
     if (on && p->patterns_from_environment && p->pattern_count > 0)
         bad |= setenv("BG_EAGER_OPS", patterns, 1) != 0;
     if (on && !p->breakable)
         bad |= setenv("BG_BREAKABLE", "0", 1) != 0;
+    if (on && s->shadowed)
+        bad |= setenv("BG_SHADOW", "1", 1) != 0;
     if (bad)
         return fails(s, FAILED_CALL, 0, "the environment cannot be changed");
     return bg_ok(s, bg_override_eager(on && !p->patterns_from_environment ? patterns : NULL), "bg_override_eager");
@@ -349,40 +63,25 @@ static bool set_environment(session *s, bool on)
 static bool capture_with(session *s, const bg_capture_options *options)
 {
     bg_capture *capture = NULL;
-    bg_status status, ended;
 
     if (s->program->whole)
-        return bg_ok(s, bg_capture_forward(&s->graph, forward, s, the_machine.streams[0], options),
-                     "bg_capture_forward");
+        return check_outcome(s, bg_capture_forward(&s->graph, forward, s, the_machine.streams[0], options),
+                             "bg_capture_forward");
     if (!bg_ok(s, bg_capture_begin(&capture, the_machine.streams[0], options), "bg_capture_begin"))
         return false;
-    status = forward(s, the_machine.streams[0]);
-    ended = bg_capture_end(capture, &s->graph);
-    return status == BG_OK && bg_ok(s, ended, "bg_capture_end");
+    (void)forward(s, the_machine.streams[0]);
+    return check_outcome(s, bg_capture_end(capture, &s->graph), "bg_capture_end");
 }
 
-/* The program's events have no record yet: a capture refuses to wait for one from before it. */
-static bool renew_events(session *s)
-{
-    for (int i = 0; i < EVENTS; i++) {
-        if (this_pass.events[i] != NULL)
-            TRY_CUDA(cudaEventDestroy(this_pass.events[i]));
-        this_pass.events[i] = NULL;
-        TRY_CUDA(cudaEventCreateWithFlags(&this_pass.events[i], cudaEventDisableTiming));
-    }
-    return true;
-}
-
-static bool capture(session *s)
+bg_capture_options options_of(const session *s, bg_tensor *state)
 {
     const program *p = s->program;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg_tensor state[BUFFERS];
-    bool good;
 
     for (int i = 0; i < BUFFERS; i++)
         state[i] = tensor_at(the_machine.buffers[i]);
-    options.name = file_name;
+    state[BUFFERS] = bg_tensor_1d(this_pass.own, pass_dtype(), LENGTH * OUTPUTS * 2 * ELEMENTS);
+    options.name = PROGRAM_FILE;
     options.mode = p->mode;
     options.debug = p->debug_from_environment ? BG_DEBUG_FROM_ENV : p->debug;
     options.launch_segments = p->launch;
@@ -390,9 +89,20 @@ static bool capture(session *s)
     options.worker_threads = p->workers;
     options.upload = p->upload;
     options.zero_tail = p->zero_tail;
+    options.inline_eager = p->inline_eager;
+    options.pool = p->pool ? s->pool : NULL;
     options.state = p->state ? state : NULL;
-    options.state_count = p->state ? BUFFERS : 0;
-    begin_pass(0);
+    options.state_count = p->state ? BUFFERS + 1 : 0;
+    return options;
+}
+
+static bool capture(session *s)
+{
+    bg_tensor state[BUFFERS + 1];
+    bg_capture_options options = options_of(s, state);
+    bool good;
+
+    begin_pass(s, 0, CAPTURED_BODIES);
     if (!reset(s, the_machine.streams[0]))
         return false;
     TRY_CUDA(cudaDeviceSynchronize());
@@ -400,21 +110,41 @@ static bool capture(session *s)
     return set_environment(s, false) && good;
 }
 
+/* The buffers are what they were. */
+static bool check_state(session *s)
+{
+    const void *inputs = the_machine.host_inputs[this_pass.number];
+
+    TRY_CUDA(cudaDeviceSynchronize());
+    TRY_CUDA(cudaMemcpy(the_machine.seen[0], the_machine.buffers, sizeof the_machine.host_inputs[0],
+                        cudaMemcpyDeviceToHost));
+    if (memcmp(the_machine.seen[0], inputs, sizeof the_machine.host_inputs[0]) != 0)
+        return fails(s, FAILED_STATE, this_pass.number, "a buffer of options.state is not what it was before the pass");
+    return true;
+}
+
+/* Nobody can wait for what a body has left on a stream of its own. */
+bool check_failed_pass(session *s)
+{
+    for (int i = 0; i < s->expects; i++)
+        if (s->program->list[i].kind == CALL && s->program->list[i].op == OP_TELL)
+            return true;
+    return !s->program->state || check_state(s);
+}
+
 /* What a capture pass leaves behind. */
 static bool check_capture_pass(session *s)
 {
+    const program *p = s->program;
+
     TRY_CUDA(cudaDeviceSynchronize());
+    if (s->expects >= 0)
+        return check_failed_pass(s);
+    if (p->state && !p->launch && !check_state(s))
+        return false;
     for (int i = 0; i < EVENTS; i++)
         TRY_CUDA(cudaEventQuery(this_pass.events[i]));
-    if (s->program->launch)
-        return gather(s, the_machine.streams[0]) && compare(s, FAILED_CAPTURE, 0, 0);
-    if (!s->program->state)
-        return true;
-    TRY_CUDA(cudaMemcpy(the_machine.seen[0], the_machine.buffers, sizeof the_machine.host_inputs[0],
-                        cudaMemcpyDeviceToHost));
-    if (memcmp(the_machine.seen[0], the_machine.host_inputs[0], sizeof the_machine.host_inputs[0]) != 0)
-        return fails(s, FAILED_STATE, 0, "a buffer of options.state is not what it was before the capture");
-    return true;
+    return !p->launch || (gather(s, the_machine.streams[0]) && compare(s, FAILED_CAPTURE, 0, 0));
 }
 
 /* The call that an instruction made; false: there is none. */
@@ -422,8 +152,8 @@ static bool find_call(const session *s, int i, bg_call_info *info)
 {
     *info = (bg_call_info)BG_CALL_INFO_INIT;
     for (int c = 0; bg_graph_get_call(s->graph, c, info) == BG_OK; c++)
-        if (strcmp(info->file, file_name) == 0 && info->line == s->program->list[i].id)
-            return true;
+        if (strcmp(info->name, s->names[i]) == 0)
+            return strcmp(info->file, PROGRAM_FILE) == 0 && info->line == s->program->list[i].line;
     return false;
 }
 
@@ -448,6 +178,74 @@ static bool check_calls(session *s)
             return fails(s, FAILED_CALLS, 0, "%s is %s", call.name, call.eager ? "eager" : "captured");
     }
     return true;
+}
+
+/* ---- what is held ---- */
+
+typedef struct holdings {
+    size_t free_bytes;
+    struct hostcuda_live live;
+} holdings;
+
+/* Counted on the host device alone: a driver keeps memory of its own. */
+static holdings count_holdings(void)
+{
+    holdings now = {0};
+    size_t total;
+    if (hostcuda_count_live == NULL)
+        return now;
+    now.live = hostcuda_count_live();
+    released(cudaMemGetInfo(&now.free_bytes, &total), "cudaMemGetInfo");
+    return now;
+}
+
+static bool check_holdings(session *s, const holdings *before, const char *since)
+{
+    holdings now = count_holdings();
+    if (memcmp(&now, before, sizeof now) == 0)
+        return true;
+    return fails(s, FAILED_MEMORY, this_pass.number,
+                 "%s: %lld bytes, %zd blocks, %zd events, %zd graphs and %zd instantiated ones more", since,
+                 (long long)before->free_bytes - (long long)now.free_bytes,
+                 (ssize_t)(now.live.blocks - before->live.blocks), (ssize_t)(now.live.events - before->live.events),
+                 (ssize_t)(now.live.graphs - before->live.graphs), (ssize_t)(now.live.execs - before->live.execs));
+}
+
+/* The most that the passes so far have held; a shadow holds more in some than in others. */
+static void keep_most(holdings *most, int pass)
+{
+    holdings now = count_holdings();
+    if (pass == 1)
+        *most = now;
+    if (now.free_bytes < most->free_bytes)
+        most->free_bytes = now.free_bytes;
+    if (now.live.blocks > most->live.blocks)
+        most->live.blocks = now.live.blocks;
+    if (now.live.events > most->live.events)
+        most->live.events = now.live.events;
+}
+
+static bool check_growth(session *s, const holdings *most)
+{
+    holdings now = count_holdings();
+    if (now.free_bytes >= most->free_bytes && now.live.blocks <= most->live.blocks &&
+        now.live.events <= most->live.events)
+        return true;
+    return fails(s, FAILED_MEMORY, this_pass.number,
+                 "%lld bytes, %zd blocks and %zd events more than in any of the first replays",
+                 (long long)most->free_bytes - (long long)now.free_bytes,
+                 (ssize_t)(now.live.blocks - most->live.blocks), (ssize_t)(now.live.events - most->live.events));
+}
+
+bool check_pool(session *s)
+{
+    bg_pool_stats stats = BG_POOL_STATS_INIT;
+    if (!bg_ok(s, bg_pool_get_stats(s->pool, &stats), "bg_pool_get_stats"))
+        return false;
+    if (stats.in_use == s->in_use)
+        return true;
+    return fails(s, FAILED_MEMORY, this_pass.number, "%zu bytes of the pool are in use after the pass, %zu before",
+                 stats.in_use, s->in_use);
 }
 
 /* ---- replays ---- */
@@ -524,11 +322,12 @@ static bool replay(session *s, cudaStream_t stream)
         return false;
     if (!p->queued)
         TRY_CUDA(cudaDeviceSynchronize());
-    if (!is_clean(s) || !bg_ok(s, bg_replay(s->graph, stream), "bg_replay"))
+    if (!is_clean(s) || !check_outcome(s, bg_replay(s->graph, stream), "bg_replay") || !check_pool(s))
         return false;
-    if (!p->queued)
+    if (!p->queued ||
+        s->expects >= 0) /* a body that came before the failure may have left work that nobody waits for */
         TRY_CUDA(cudaDeviceSynchronize());
-    if (!gather(s, stream))
+    if (s->expects < 0 && !gather(s, stream))
         return false;
     TRY_CUDA(cudaEventRecord(the_machine.order, stream));
     return true;
@@ -536,40 +335,28 @@ static bool replay(session *s, cudaStream_t stream)
 
 static bool replay_all(session *s)
 {
+    /* By then each output was everywhere that a body leaves it, some in passes that do not fail. */
+    enum { SETTLED = 6 };
     const cudaStream_t streams[] = {the_machine.streams[0], the_machine.extra, the_machine.streams[1],
                                     cudaStreamPerThread};
+    holdings most = {0};
+
     for (int pass = 1; pass <= s->program->replays; pass++) {
-        begin_pass(pass);
+        begin_pass(s, pass, REPLAYED_BODIES);
         if (!replay(s, streams[pass % s->program->move]))
             return false;
+        if (pass <= SETTLED)
+            keep_most(&most, pass);
     }
+    if (s->program->replays > SETTLED && !check_growth(s, &most))
+        return false;
     return compare(s, FAILED_REPLAY, 1, s->program->replays);
 }
 
 /* ---- all of it ---- */
 
-static bool plan(session *s)
-{
-    int calls[OP_KINDS][2] = {{0}};
-    char name[24];
-    model m;
-
-    model_start(&m, s->program);
-    for (int i = 0; i < s->program->length; i++) {
-        const instruction *in = &s->program->list[i];
-        if (!model_step(&m, in))
-            return fails(s, FAILED_CALL, 0, "instruction %d is illegal", in->id);
-        if (in->kind == CALL) {
-            call_name call = {op_name(in->op, in->eager, name, sizeof name), calls[in->op][in->eager]++, NULL, 0};
-            s->eager[i] = model_is_eager(s->program, &call, in->eager);
-        }
-    }
-    s->breaks = m.breaks;
-    return true;
-}
-
 /* Nothing captures any more, whatever went wrong. */
-static bool check_streams(session *s)
+bool check_streams(session *s)
 {
     enum cudaStreamCaptureStatus status;
     TRY_CUDA(cudaDeviceSynchronize());
@@ -581,29 +368,50 @@ static bool check_streams(session *s)
     return true;
 }
 
-static bool run_all(session *s)
+bool run_graph(session *s)
 {
-    const program *p = s->program;
-    if (!plan(s) || !upload_inputs(s) || !renew_events(s))
+    bool good = capture(s) && check_streams(s) && check_capture_pass(s) && check_pool(s);
+    if (good && s->expects < 0)
+        good = check_calls(s) && replay_all(s);
+    bg_graph_destroy(s->graph);
+    s->graph = NULL;
+    return good;
+}
+
+/* With memory that is counted, in a pool of its own. */
+static bool run_counted(session *s, way w)
+{
+    holdings before = count_holdings();
+    bool good = bg_ok(s, bg_pool_create(&s->pool, NULL), "bg_pool_create");
+
+    good = good && run_way(s, w);
+    bg_pool_destroy(s->pool);
+    return check_streams(s) && good && check_holdings(s, &before, "since the program began");
+}
+
+/* p: as it runs in that way. */
+static bool run_so(const program *p, way w, failure *f)
+{
+    session s = begin_session(p, f);
+
+    f->where = w;
+    if (!plan(&s) || !renew_events(&s) || !run_serially(&s))
         return false;
-    if (!run_plainly(s, true, p->replays + 1) || !download(s, &the_machine.expected))
+    if (w == WAY_OWN && !p->barriers && !run_freely(&s))
         return false;
-    if (!p->barriers && (!run_plainly(s, false, 2) || !compare(s, FAILED_PLAIN, 0, 1)))
-        return false;
-    return capture(s) && check_streams(s) && check_capture_pass(s) && check_calls(s) && replay_all(s);
+    return run_counted(&s, w);
 }
 
 bool run_program(const program *p, failure *f)
 {
-    session s = {.program = p, .failure = f};
-    bool passed;
+    program other;
 
-    *f = (failure){PASSED, 0, ""};
-    if (hostcuda_seed != NULL)
-        hostcuda_seed(p->schedule);
-    passed = run_all(&s);
-    bg_graph_destroy(s.graph);
-    return check_streams(&s) && passed;
+    if (!run_so(p, WAY_OWN, f))
+        return false;
+    for (int w = 0; w < WAY_COUNT; w++)
+        if ((p->ways >> w & 1) && model_way(p, (way)w, &other) && !run_so(&other, (way)w, f))
+            return false;
+    return true;
 }
 
 /* ---- for the debugging tools ---- */
@@ -611,14 +419,11 @@ bool run_program(const program *p, failure *f)
 bool run_captured(const program *p, bool (*look)(void *user, bg_graph *graph, cudaStream_t stream), void *user,
                   failure *f)
 {
-    session s = {.program = p, .failure = f};
+    session s = begin_session(p, f);
     bool good;
 
-    *f = (failure){PASSED, 0, ""};
-    if (hostcuda_seed != NULL)
-        hostcuda_seed(p->schedule);
     good = plan(&s) && upload_inputs(&s) && capture(&s) && check_streams(&s);
-    begin_pass(1);
+    begin_pass(&s, 1, REPLAYED_BODIES);
     good = good && reset(&s, the_machine.streams[0]) && cuda_ok(&s, cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     good = good && look(user, s.graph, the_machine.streams[0]);
     bg_graph_destroy(s.graph);
@@ -635,41 +440,21 @@ static void between(void *user)
 
 bool run_twice(const program *p, void (*change)(void), bg_report **report, failure *f)
 {
-    session s = {.program = p, .failure = f, .change = change};
+    session s = begin_session(p, f);
     bool good;
 
-    *f = (failure){PASSED, 0, ""};
     *report = NULL;
-    if (hostcuda_seed != NULL)
-        hostcuda_seed(p->schedule);
-    begin_pass(0);
+    s.change = change;
+    begin_pass(&s, 0, CAPTURED_BODIES);
     good = plan(&s) && upload_inputs(&s) && renew_events(&s) && set_environment(&s, true);
     good = good && bg_ok(&s, bg_check_twice(forward, &s, between, the_machine.streams[0], report), "bg_check_twice");
     good = set_environment(&s, false) && good && f->kind == PASSED;
     return check_streams(&s) && good;
 }
 
-/* Buffers and a body's own memory are what passes change, by plain CUDA calls, too. */
 bool run_shadowed(const program *p, bg_report **report, failure *f)
 {
-    const bg_tensor state[] = {
-        bg_tensor_1d(the_machine.buffers, BG_I32, BUFFERS * ELEMENTS),
-        bg_tensor_1d(this_pass.own, BG_I32, LENGTH * OUTPUTS * 2 * ELEMENTS),
-    };
-    bg_compare_options options = BG_COMPARE_OPTIONS_INIT;
-    session s = {.program = p, .failure = f};
-    bool good;
-
-    *f = (failure){PASSED, 0, ""};
-    *report = NULL;
-    options.state = state;
-    options.state_count = sizeof state / sizeof *state;
-    if (hostcuda_seed != NULL)
-        hostcuda_seed(p->schedule);
-    begin_pass(0);
-    good = plan(&s) && upload_inputs(&s) && reset(&s, the_machine.streams[0]) && renew_events(&s) &&
-           set_environment(&s, true);
-    good = good && bg_ok(&s, bg_shadow(forward, &s, the_machine.streams[0], &options, report), "bg_shadow");
-    good = set_environment(&s, false) && good && f->kind == PASSED;
+    session s = begin_session(p, f);
+    bool good = plan(&s) && upload_inputs(&s) && shadow(&s, report);
     return check_streams(&s) && good;
 }

@@ -1,4 +1,4 @@
-/* Runs a program plainly, captured and replayed, and compares. */
+/* Runs a program plainly, captured and replayed, and in the other ways that it has, and compares. */
 #ifndef RANDOM_RUN_H
 #define RANDOM_RUN_H
 
@@ -11,12 +11,17 @@ typedef enum failure_kind {
     FAILED_CAPTURE, /* results of the capture pass differ */
     FAILED_REPLAY,  /* results of a replay differ */
     FAILED_STATE,   /* a capture that launches nothing changed options.state */
-    FAILED_CALLS    /* other calls are eager, or other breaks made, than the rules say */
+    FAILED_CALLS,   /* other calls are eager, or other breaks made, than the rules say */
+    FAILED_EAGER,   /* results of an eager pass differ */
+    FAILED_FAULT,   /* what becomes of a body's failure differs */
+    FAILED_MEMORY,  /* memory or handles are not given back */
+    FAILED_FINDING  /* a tool finds a fault where there is none */
 } failure_kind;
 
 typedef struct failure {
     failure_kind kind;
     int pass;
+    way where;
     char text[700];
 } failure;
 

@@ -8,6 +8,7 @@ typedef struct hunt {
     program *best;
     failure *failure;
     failure_kind kind;
+    way where;
     int runs;
 } hunt;
 
@@ -25,7 +26,7 @@ static bool try(hunt *h, program *candidate)
     for (int i = 0; i < SCHEDULES; i++) {
         candidate->schedule = i == 0 ? schedule : (uint64_t)i;
         h->runs++;
-        if (run_program(candidate, &f) || f.kind != h->kind)
+        if (run_program(candidate, &f) || f.kind != h->kind || f.where != h->where)
             continue;
         *h->best = *candidate;
         *h->failure = f;
@@ -58,6 +59,8 @@ static bool take_away(hunt *h)
 /* Whether that changes anything. */
 #define SET(member, value) ((member) != (value) && ((member) = (value), true))
 
+enum { OPTIONS = 22 + WAY_COUNT };
+
 /* The option-th option as it is by default; false: it is so already, or there are no more. */
 static bool simplify_option(program *p, int option)
 {
@@ -81,10 +84,12 @@ static bool simplify_option(program *p, int option)
     case 16: return SET(p->workers, 0);
     case 17: return SET(p->upload, false);
     case 18: return SET(p->zero_tail, false);
-    default: return false;
+    case 19: return SET(p->pool, false);
+    case 20: return SET(p->faults, FAULTS_NONE);
+    case 21: return p->faults > FAULTS_RETURNED && SET(p->faults, FAULTS_RETURNED);
+    default: return option < OPTIONS && SET(p->ways, p->ways & ~(1u << (option - OPTIONS + WAY_COUNT)));
     }
 }
-enum { OPTIONS = 19 };
 
 /* The same of an instruction. */
 static bool simplify_instruction(instruction *in, int part)
@@ -99,10 +104,12 @@ static bool simplify_instruction(instruction *in, int part)
     case 6: return SET(in->in[1], in->in[0]);
     case 7: return in->place == PLACE_ROUND && SET(in->place, PLACE_SOME);
     case 8: return SET(in->shorter, SHORTER_NEVER);
+    case 9: return SET(in->failing, FAILING_NEVER);
+    case 10: return SET(in->line, in->id);
     default: return false;
     }
 }
-enum { PARTS = 9 };
+enum { PARTS = 11 };
 
 static bool simplify(hunt *h)
 {
@@ -124,7 +131,7 @@ static bool simplify(hunt *h)
 
 int shrink(program *p, failure *f)
 {
-    hunt h = {p, f, f->kind, 0};
+    hunt h = {p, f, f->kind, f->where, 0};
     bool any = true;
     while (any && h.runs < 20000) {
         any = take_away(&h);

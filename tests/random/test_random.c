@@ -1,38 +1,59 @@
-/* Random programs: each is run plainly, captured, and replayed on changing inputs, and must compute the same.
+/* Random programs: each is run plainly, captured, replayed on changing inputs, and in the other ways that there are to
+ * run a pass; all must compute the same, fail with the same calls, and give back what they took.
  *   test_random [--programs N] [--seed S] [--verbose]
  * Program i is made from seed S + i, so that --programs 1 --seed SEED runs the one that failed. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model.h"
 #include "settings.h"
 #include "shrink.h"
 
-enum { PROGRAMS = 500, RARE_PERCENT = 5, ENOUGH = 400 };
+/* Where freed memory stays fenced, each access is looked up among all that ever was: the time goes with the square. */
+enum { PROGRAMS = 500, FENCED_PROGRAMS = 150, RARE_PERCENT = 5, ENOUGH = 400 };
 
-static uint64_t features_of(const program *p)
+/* In how many programs each occurs. */
+typedef struct coverage {
+    int features[FEATURE_COUNT], ways[WAY_COUNT];
+} coverage;
+
+static void cover(coverage *c, const program *p)
 {
+    program other;
     model m;
+
     model_start(&m, p);
     for (int i = 0; i < p->length; i++)
         (void)model_step(&m, &p->list[i]);
     model_end(&m);
-    return m.features;
+    for (int f = 0; f < FEATURE_COUNT; f++)
+        c->features[f] += m.features[f];
+    for (int w = 0; w < WAY_COUNT; w++)
+        c->ways[w] += (p->ways >> w & 1) && model_way(p, (way)w, &other);
 }
 
-/* Which features occur in how many programs. */
-static bool show_histogram(const int *counts, int programs)
+static bool show_counts(const char *what, const char *const *texts, const int *counts, int count, int programs)
 {
     bool good = true;
-    printf("features, in percent of the programs:\n");
-    for (int f = 0; f < FEATURE_COUNT; f++) {
-        bool rare = counts[f] * 100 < programs * RARE_PERCENT;
-        printf("  %5.1f  %s%s\n", 100.0 * counts[f] / programs, feature_texts[f], rare ? "  too rare" : "");
+    printf("%s, in percent of the programs:\n", what);
+    for (int i = 0; i < count; i++) {
+        bool rare = counts[i] * 100 < programs * RARE_PERCENT;
+        printf("  %5.1f  %s%s\n", 100.0 * counts[i] / programs, texts[i], rare ? "  too rare" : "");
         good &= !rare;
     }
+    return good;
+}
+
+/* Which features occur in how many programs, and which ways beside the own one. */
+static bool show_histogram(const coverage *c, int programs)
+{
+    bool good = show_counts("features", feature_texts, c->features, FEATURE_COUNT, programs);
+    good &= show_counts("other ways", way_texts, c->ways, WAY_COUNT, programs);
     if (programs < ENOUGH)
         printf("skip histogram: %d programs say little\n", programs);
     else
-        printf(good ? "ok histogram\n" : "not ok histogram: a feature occurs in less than %d %% of the programs\n",
+        printf(good ? "ok histogram\n"
+                    : "not ok histogram: a feature or way occurs in less than %d %% of the programs\n",
                RARE_PERCENT);
     return good || programs < ENOUGH;
 }
@@ -40,11 +61,13 @@ static bool show_histogram(const int *counts, int programs)
 static void show_failure(program *p, failure *f, const settings *s)
 {
     static const char *const kinds[] = {
-        "passed",         "a call failed",      "plain run differs", "capture pass differs",
-        "replay differs", "state not restored", "calls differ"};
+        "passed",          "a call failed",         "plain run differs", "capture pass differs",
+        "replay differs",  "state not restored",    "calls differ",      "eager pass differs",
+        "failure differs", "memory not given back", "a tool's finding"};
     int length = p->length, runs;
 
-    printf("seed %llu fails: %s, pass %d: %s\n", (unsigned long long)p->seed, kinds[f->kind], f->pass, f->text);
+    printf("seed %llu fails: %s, %s, pass %d: %s\n", (unsigned long long)p->seed, kinds[f->kind], way_texts[f->where],
+           f->pass, f->text);
     if (s->verbose)
         print_program(stdout, p);
     runs = shrink(p, f);
@@ -57,18 +80,15 @@ static void show_failure(program *p, failure *f, const settings *s)
 
 static bool run_programs(const settings *s)
 {
-    int counts[FEATURE_COUNT] = {0};
+    coverage covered = {{0}, {0}};
     program p;
     failure f;
 
     printf("%d programs, seeds %llu to %llu\n", s->programs, (unsigned long long)s->seed,
            (unsigned long long)(s->seed + (uint64_t)s->programs - 1));
     for (int i = 0; i < s->programs; i++) {
-        uint64_t features;
         generate(&p, s->seed + (uint64_t)i);
-        features = features_of(&p);
-        for (int b = 0; b < FEATURE_COUNT; b++)
-            counts[b] += (int)(features >> b & 1);
+        cover(&covered, &p);
         set_last_words(p.seed);
         if (s->verbose)
             print_program(stdout, &p);
@@ -78,12 +98,13 @@ static bool run_programs(const settings *s)
         }
     }
     printf("ok programs\n");
-    return show_histogram(counts, s->programs);
+    return show_histogram(&covered, s->programs);
 }
 
 int main(int count, char **words)
 {
-    settings s = {PROGRAMS, 1, false};
+    const char *memory = getenv("HOSTCUDA_MEMORY");
+    settings s = {memory != NULL && strstr(memory, "fence") != NULL ? FENCED_PROGRAMS : PROGRAMS, 1, false};
     bool good;
 
     setvbuf(stdout, NULL, _IOLBF, 0);
