@@ -87,4 +87,16 @@ plant workers-out-of-order $capture/workers.c \
     's/j = &workers->jobs\[i\]/j = \&workers->jobs[workers->job_count - 1 - i]/'
 plant state-kept $capture/capture.c \
     's/status != BG_OK \|\| !capture->options.launch_segments\)/status != BG_OK)/'
+plant eager-join-at-end-dropped $capture/forward.c \
+    's/joined = bg__capture_join\(pass\);/joined = BG_OK;/'
+plant eager-error-forgotten $capture/forward.c \
+    's/return pass->status;/return BG_OK;/'
+plant eager-bucket-left-open $capture/forward.c \
+    's/bg__capture_close_bucket\(&pass\);/;/'
+plant eager-break-joins-nothing $capture/ops.c \
+    's/\} else if \(call->eager \|\| op->eager\) \{/} else if (!capture->eager \&\& op->eager) {/'
+plant captured-eager-op-joins-nothing $capture/ops.c \
+    's/\} else if \(call->eager \|\| op->eager\) \{/} else if (call->eager) {/'
+plant block-reused-at-once $capture/members.c \
+    's/bg__pool_set_concurrent\(capture->graph->pool, true\);/;/'
 exit "$bad"
