@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "footprint.h"
+#include "memory/ledger.h"
 
 /* The call that comes when this one and those inside it are done. */
 static const bg__call *next_outside(const bg__call *call)
@@ -25,6 +26,29 @@ static bool is_used_after(const bg_graph *graph, const bg__call *call, const bg_
     return false;
 }
 
+static bool is_memory_of(const bg__call *call, const void *ptr)
+{
+    for (size_t i = 0; i < call->own.count; i++)
+        if ((uintptr_t)ptr - (uintptr_t)call->own.blocks[i].ptr < call->own.blocks[i].bytes)
+            return true;
+    return false;
+}
+
+/* Whether an output lies in a block that the pass took of its pool: that may be released, and then be anybody's. What
+ * the call, or one around it, was given by the library is its own. */
+static bg_status find_block_of_pass(const bg__call *call, const bg_tensor *tensor, bool *found)
+{
+    bg__owner owner;
+    bg_status status;
+
+    BG__TRY(bg__owner_find(BG__POOLED, tensor->data, &owner));
+    *found = owner.kind == BG__OWNER_POOL && owner.shared;
+    for (; call != NULL && *found; call = call->parent)
+        *found = !is_memory_of(call, tensor->data);
+done:
+    return status;
+}
+
 static bg_status add(bg__results *r, const bg__call *call, const bg__field_tensor *t)
 {
     bg_status status;
@@ -41,11 +65,13 @@ bg_status bg__results_take(bg__results *r, const bg_graph *graph)
         const void *args = bg__graph_call_args(graph, call);
         bg__field_tensor t = {0};
         while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
-            bool reached;
+            bool reached, passing = true;
             if (!t.output || is_used_after(graph, call, t.tensor))
                 continue;
             BG__TRY(bg__tensor_reach(t.tensor, &reached));
             if (reached)
+                BG__TRY(find_block_of_pass(call, t.tensor, &passing));
+            if (reached && !passing)
                 BG__TRY(add(r, call, &t));
         }
     }

@@ -648,14 +648,6 @@ static bool has_failing(const program *p)
     return false;
 }
 
-static bool has_kind(const program *p, instruction_kind kind)
-{
-    for (int i = 0; i < p->length; i++)
-        if (p->list[i].kind == kind)
-            return true;
-    return false;
-}
-
 static bool has_op(const program *p, op_kind op)
 {
     for (int i = 0; i < p->length; i++)
@@ -695,7 +687,7 @@ static void override_anew(program *p)
  * compared when the pass is over, those in blocks that it has released, too. */
 static bool can_be_shadowed(const program *p)
 {
-    return !has_failing(p) && !has_op(p, OP_TELL) && !has_kind(p, RELEASE);
+    return !has_failing(p) && !has_op(p, OP_TELL);
 }
 
 /* It puts back what the pass changed: tensors of op calls, and options.state. */

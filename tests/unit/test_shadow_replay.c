@@ -173,6 +173,49 @@ static void test_options_state(void **state)
     bg_graph_destroy(graph);
 }
 
+typedef struct releasing {
+    fixture *f;
+    bg_pool *pool;
+} releasing;
+
+/* The block is dead when the pass ends: scratch of the pass that runs eagerly lies in its place, none of the replay's.
+ */
+static bg_status release_a_block(void *user, cudaStream_t stream)
+{
+    const releasing *p = user;
+    bg_tensor block = p->f->x;
+    TRY(bg_pool_alloc(p->pool, N * sizeof(float), &block.data));
+    TRY(BG_CALL(scale, stream, .x = p->f->x, .y = block, .factor = 5));
+    bg_pool_release(p->pool, block.data);
+    return BG_CALL(move, stream, .x = p->f->x, .y = p->f->y, .factor = 2);
+}
+
+static void test_released_blocks_are_nobodys(void **state)
+{
+    static const char *const modes[] = {"1", "calls"};
+    releasing p = {.f = *state};
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+
+    EXPECT_OK(bg_pool_create(&p.pool, NULL));
+    options.pool = p.pool;
+    options.launch_segments = false;
+    put(&p.f->x, 3);
+    for (int k = 0; k < 2; k++) {
+        bg_graph *graph = NULL;
+        char text[4096];
+        FILE *file;
+        assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, release_a_block, &p, p.f->stream, &options));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        file = listen();
+        EXPECT_OK(bg_replay(graph, p.f->stream));
+        assert_true(get(&p.f->y) == 6);
+        assert_string_equal(told(file, text, sizeof text), "");
+        bg_graph_destroy(graph);
+    }
+    bg_pool_destroy(p.pool);
+}
+
 BG_EAGER_OP(count, BG_IN(x), BG_INOUT(y))
 {
     return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
@@ -571,6 +614,6 @@ int main(void)
                                        TEST(test_join_at_end),       TEST(test_fork_is_told),
                                        TEST(test_bad_values),        TEST(test_references),
                                        TEST(test_failing_reference), TEST(test_failing_inner_reference),
-                                       TEST(test_bad_environment)};
+                                       TEST(test_bad_environment),   TEST(test_released_blocks_are_nobodys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
