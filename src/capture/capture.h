@@ -65,6 +65,15 @@ typedef struct bg__step {
 /* Notes the tensors of a call that has been captured, or has run at a break. */
 bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const struct bg__eager *eager, const void *args);
 
+/* What a FORWARD step keeps of its pass (forward.c). */
+typedef struct bg__forward {
+    bg_forward forward;
+    void *user;
+    bg__override *override;
+    cudaEvent_t event;          /* of each pass: where its streams fork */
+    bg_capture_options options; /* what they point to may be gone */
+} bg__forward;
+
 struct bg_graph {
     bg__step *steps;
     size_t step_capacity;
@@ -86,7 +95,7 @@ struct bg_graph {
     bg_pool *pool; /* which it holds; NULL: the graph has its own memory */
     bg__use own_use;
     size_t pool_bytes;
-    struct bg__forward *forward; /* of a FORWARD step (forward.c) */
+    bg__forward *forward;
     char *name;
     int device;
     int breaks;
@@ -275,7 +284,6 @@ bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream);
 bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops, bool tell);
 /* The phase of a pass that begins here: that of the thread, but for a capture, which such a pass is beside. */
 bg_phase bg__forward_phase(void);
-void bg__forward_free(struct bg__forward *forward);
 
 /* Write-backs (writeback.c). At a break: copy joins those of the next segment. */
 bg_status bg__writeback_add(bg_capture *capture, bg__copy *copy);

@@ -6,28 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a graph keeps of its pass. */
-struct bg__forward {
-    bg_forward forward;
-    void *user;
-    bg__override *override;
-    cudaEvent_t event;          /* of each pass: where its streams fork */
-    bg_capture_options options; /* what they point to may be gone */
-};
-
-void bg__forward_free(struct bg__forward *forward)
-{
-    if (forward == NULL)
-        return;
-    bg__override_free(forward->override);
-    if (forward->event != NULL)
-        BG__RELEASE(cudaEventDestroy(forward->event));
-    free(forward);
-}
-
 static bg_status keep_pass(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
 {
-    struct bg__forward *kept = calloc(1, sizeof *kept);
+    bg__forward *kept = calloc(1, sizeof *kept);
     bg_status status;
 
     if (kept == NULL)
@@ -72,7 +53,7 @@ static void leave_pass(bg__body_scope scope, const bg_capture *before)
     bg__thread_self()->pass = NULL;
 }
 
-static bg_status call_forward(bg_capture *pass, bg_phase phase, const struct bg__forward *forward)
+static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forward *forward)
 {
     const bg_capture *before = bg__live_captured();
     bg__body_scope scope = bg__body_enter(phase, &pass->graph->root);
@@ -93,7 +74,7 @@ static bg_status call_forward(bg_capture *pass, bg_phase phase, const struct bg_
 }
 
 /* The first failure counts, whatever forward makes of it. Also after one, what is queued comes before what follows. */
-static bg_status run(bg_capture *pass, bg_phase phase, const struct bg__forward *forward)
+static bg_status run(bg_capture *pass, bg_phase phase, const bg__forward *forward)
 {
     char hidden = bg__fail_hide();
     bg_status joined;
@@ -112,7 +93,7 @@ static bg_status run(bg_capture *pass, bg_phase phase, const struct bg__forward 
 
 bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream)
 {
-    const struct bg__forward *forward = graph->forward;
+    const bg__forward *forward = graph->forward;
     bg_capture pass = {.eager = true,
                        .parted = true,
                        .origin = stream,
@@ -179,7 +160,7 @@ done:
 
 void bg__capture_keep_forward(bg_capture *capture)
 {
-    struct bg__forward *forward = capture->graph->forward;
+    bg__forward *forward = capture->graph->forward;
     forward->override = capture->override;
     forward->event = capture->event;
     capture->override = NULL;

@@ -70,6 +70,16 @@ out_of_memory:
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", call->op->name);
 }
 
+static void free_forward(bg__forward *forward)
+{
+    if (forward == NULL)
+        return;
+    bg__override_free(forward->override);
+    if (forward->event != NULL)
+        BG__RELEASE(cudaEventDestroy(forward->event));
+    free(forward);
+}
+
 /* The stream of the last replay need not outlive the graph, but the pool does. The legacy stream lives on; one that
  * captures would take the event into its capture, and is alive. */
 static void settle_use(const bg_graph *graph)
@@ -114,7 +124,7 @@ void bg_graph_destroy(bg_graph *graph)
     if (graph->tools != NULL)
         bg__debug_hooks.destroyed(graph);
     bg__graph_leave_ranks(graph); /* its executable graphs are gone */
-    bg__forward_free(graph->forward);
+    free_forward(graph->forward);
     free(graph->steps);
     free(graph->segments);
     free(graph->sites);
