@@ -473,7 +473,6 @@ bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const b
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_bisect: stream is NULL; create a stream and use that");
     BG__TRY(bg__wait_for_device("bg_bisect")); /* what uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&b.shadow, "bisect", "bg_bisect", &b.pass, options));
-    b.shadow.eager.all_streams = true;
     in_tool = bg__tool_enter();
     status = bisect(&b);
     bg__tool_leave(in_tool);

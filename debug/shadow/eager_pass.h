@@ -6,13 +6,6 @@
 #include "references.h"
 #include "debug/memory/snapshot.h"
 
-/* A stream beside that of the pass, on which it called ops. */
-typedef struct bg__side_stream {
-    cudaStream_t stream;
-    cudaEvent_t event; /* after the last call on it */
-    int open;          /* calls on it that have begun and are not done */
-} bg__side_stream;
-
 typedef struct bg__eager_pass {
     bg_graph *graph;            /* runs forward as one call */
     bg__snapshot *before;       /* gets what a call is about to write */
@@ -21,17 +14,12 @@ typedef struct bg__eager_pass {
     bg__pass_calls inner;       /* those inside others, when they began */
     bool record;
     const bg__watcher *also; /* looks at each call, too; NULL: nobody */
-    cudaStream_t stream;     /* of the last run, */
-    bg__side_stream *sides;  /* and those beside it: what forward leaves there unjoined is waited for, too */
-    size_t side_count, side_capacity;
-    bool all_streams; /* the device is waited for, so that what plain CUDA calls leave on other streams has ended, too;
-                       * where no capture is open, which that would end */
 } bg__eager_pass;
 
 /* before must live as long as the pass. Starts zeroed; free it, also where this failed. */
 bg_status bg__eager_pass_create(bg__eager_pass *pass, const char *name, bg_forward forward, void *user,
                                 const bg_capture_options *options, bg__snapshot *before);
-/* Runs forward on stream and waits for that, and for the other streams on which it called ops. record: keeps what the
+/* Runs forward on stream and waits for that, which the pass joins its other streams to. record: keeps what the
  * outputs hold. function: the public one, for the sentence of a failure. */
 bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool record, const char *function);
 /* All that its calls have as outputs, in memory that is reached. */

@@ -14,13 +14,9 @@
 
 static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
-    static const char *const advices[] = {
+    static const char *const advice =
         "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
-        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)",
-        "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
-        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect). It may also be plain CUDA work that "
-        "the pass leaves on a stream which only a break joins, and which BG_SHADOW does not wait for: join it"};
-    const char *advice = advices[!s->eager.all_streams && bg__graph_get_facts(s->graph).forked];
+        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)";
     char text[800];
 
     if (out->told)
@@ -136,7 +132,6 @@ bg_status bg_shadow(bg_forward forward, void *user, cudaStream_t stream, const b
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_shadow: stream is NULL; create a stream and use that");
     BG__TRY(bg__wait_for_device("bg_shadow")); /* what uses the tensors, on any stream */
     BG__TRY(bg__shadow_create(&s, "shadow", "bg_shadow", &pass, options));
-    s.eager.all_streams = true;
     in_tool = bg__tool_enter();
     status = shadow(&s, &pass, &graph);
     bg__tool_leave(in_tool);

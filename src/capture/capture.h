@@ -104,7 +104,6 @@ struct bg_graph {
     bg__noted noted;
     bool wrapped;      /* the segment is the program's (wrap.c) */
     bool instantiated; /* but its executable graph was made here */
-    bool forked;       /* other streams than the origin took part in its capture */
     bool entered;      /* a replay of which ranks.table is told */
     void *tools;       /* what the debugging tools keep with it; NULL: nothing */
     bg__ranks ranks;   /* that it was captured with */

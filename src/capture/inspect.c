@@ -21,7 +21,6 @@ bg__graph_facts bg__graph_get_facts(const bg_graph *graph)
         .capture_ms = graph->capture_ms,
         .instantiate_ms = graph->instantiate_ms,
         .pool = graph->pool,
-        .forked = graph->forked,
         .watched = graph->watched,
         .foreign = graph->wrapped && !graph->instantiated && graph->segments[0].exec != NULL,
         .replaying = graph->use->busy,

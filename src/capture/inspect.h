@@ -20,7 +20,6 @@ typedef struct bg__graph_facts {
     int device, breaks;
     double capture_ms, instantiate_ms;
     bg_pool *pool;  /* NULL: the graph has its own memory */
-    bool forked;    /* other streams than the origin took part in its capture */
     bool watched;   /* its addresses are checked before each replay */
     bool foreign;   /* it launches an executable graph of the program's, which may have changed it */
     bool replaying; /* a replay of it, or of its pool, has not returned */

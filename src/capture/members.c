@@ -32,7 +32,6 @@ bg_status bg__capture_add_member(bg_capture *capture, cudaStream_t stream, const
     if (site != NULL)
         member->site = *site;
     event = NULL;
-    capture->graph->forked |= !capture->eager;
     if (capture->holds_pool)
         bg__pool_set_concurrent(capture->graph->pool, true);
 done:
