@@ -3,8 +3,8 @@
  * pool's bucket is open. Such a pass is a capture that captures nothing. */
 #include "capture/capture.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static bg_status keep_pass(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
 {
@@ -211,14 +211,13 @@ done:
 }
 
 /* After a failure the pass does not count. */
-static bg_status put_back(const bg__state *state, cudaStream_t stream, bg_status status)
+static void put_back(const bg__state *state, cudaStream_t stream)
 {
-    char *text = strdup(bg_last_error());
+    char text[1024];
+    snprintf(text, sizeof text, "%s", bg_last_error());
     if (bg__state_restore(state, stream) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
-    bg__fail_restore(text != NULL ? text : bg_status_text(status));
-    free(text);
-    return status;
+    bg__fail_restore(text);
 }
 
 bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
@@ -239,7 +238,7 @@ bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, co
     BG__TRY(bg__state_save(&state, full.state, full.state_count, "options.state", stream));
     status = bg__forward_run(graph, bg__forward_phase(), stream);
     if (status != BG_OK)
-        put_back(&state, stream, status);
+        put_back(&state, stream);
 done:
     bg__state_free(&state);
     bg_graph_destroy(graph);
