@@ -18,7 +18,7 @@ static bg_status before_call(void *user, const bg__call *call, const void *args,
 {
     bg__eager_pass *pass = user;
     bg__field_tensor t = {0};
-    bg_status status;
+    bg_status status = BG_OK;
 
     while (bg__field_tensor_next(call->op, args, &t)) {
         uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
