@@ -65,16 +65,12 @@ static bg_status wait_for(cudaStream_t stream, bg_status status)
 bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool record, const char *function)
 {
     const bg__watcher watcher = {before_call, after_call, pass};
-    bg__thread *self = bg__thread_self();
-    const bg__watcher *outer = self->watcher;
     bg_status status;
 
     bg__pass_calls_clear(&pass->calls);
     bg__pass_calls_clear(&pass->inner);
     pass->record = record;
-    self->watcher = &watcher;
-    status = bg__forward_pass(pass->graph, BG_PHASE_REPLAY, stream);
-    self->watcher = outer;
+    status = bg__forward_pass(pass->graph, BG_PHASE_REPLAY, stream, &watcher);
     if (pass->references != NULL)
         bg__references_free(pass->references); /* what calls that failed have left */
     bg__pending_note();                        /* forward may have left an error of its own */

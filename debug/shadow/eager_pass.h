@@ -1,4 +1,4 @@
-/* A pass run eagerly, as plain calls that have names: what each call was given and left. */
+/* A pass run eagerly: what each call was given and left. */
 #ifndef BG_DEBUG_EAGER_PASS_H
 #define BG_DEBUG_EAGER_PASS_H
 

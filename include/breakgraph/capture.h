@@ -162,9 +162,9 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
  * end; an eager op runs on stream; what is taken from options.pool is given back at the end. Of the options, mode,
  * debug, launch_segments, worker_threads, barrier, upload, check and ranks say how to make graphs, and are not used
  * here; state is put back after a failure. What CUDA forbids in captures is not found: it runs. It returns when all is
- * queued, but for a pass without options.pool whose calls had bridge buffers or scratch: their memory is freed when the
- * work is done. bg_current_phase is that of the caller, PLAIN beside a capture. Errors: as for bg_capture_forward; BUSY
- * inside another such pass, or where options.pool is in use. */
+ * queued, but for a pass with options.state, or without options.pool whose calls had bridge buffers or scratch: that
+ * memory is freed when the work is done. bg_current_phase is that of the caller, PLAIN beside a capture. Errors: as for
+ * bg_capture_forward; BUSY inside another such pass, or where options.pool is in use. */
 BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
 
 /* Replays the graph on stream: launches each segment and runs each eager call, in order; it returns when all is queued,

@@ -5,10 +5,8 @@
  * ways then go call by call, to name the op calls that are at fault; BG_SHADOW=calls goes call by call in any case, and
  * so finds faults that cancel in the outputs. Findings go to standard error, as text, and to BG_REPORT. forward then
  * must stay valid, with user, as long as the graph; what the pass changes that is no tensor of an op call, and not in
- * the capture's options.state, changes twice. The eager pass is waited for on the graph's stream and on those on which
- * op calls ran: plain CUDA work that it leaves on another stream, or after the last call there, must be joined by a
- * wait, as eagerly a break joins nothing; else it may still run when outputs are compared and put back, and findings
- * may be false. bg_shadow and bg_bisect wait for the device, where no capture is open.
+ * the capture's options.state, changes twice. The eager pass runs as by bg_forward_run, and is
+ * waited for on the graph's stream, to which it joins its others.
  *
  * Threads: as bg_capture_forward. */
 #ifndef BREAKGRAPH_SHADOW_H
@@ -47,13 +45,13 @@ typedef struct bg_compare_options {
         sizeof(bg_compare_options), {0, 0, 0}, NULL, 0, NULL, 0, 1, NULL, false, NULL                                  \
     }
 
-/* Runs forward(user, stream) eagerly, as plain calls, and by replay of a graph captured from it, from the same contents
- * of all tensors, and compares the outputs on the device: "mismatch" for each that differs beyond the tolerance, with
- * the largest errors, counts of NaN and infinity, the first index, digests, and the smallest tolerance that would have
- * let it pass. Then the graph goes call by call: each op call gets the inputs that the eager run gave it, and
- * "mismatch-born" names each whose outputs differ all the same, also where the difference is gone again in the outputs.
- * A call that the eager run or the capture makes alone, outside other calls, is "frozen-control-flow". An op with a
- * reference (bg_op_set_reference) is compared with that, too, on the inputs of the eager run
+/* Runs forward(user, stream) eagerly, as bg_forward_run does, and by replay of a graph captured from it, from the same
+ * contents of all tensors, and compares the outputs on the device: "mismatch" for each that differs beyond the
+ * tolerance, with the largest errors, counts of NaN and infinity, the first index, digests, and the smallest tolerance
+ * that would have let it pass. Then the graph goes call by call: each op call gets the inputs that the eager run gave
+ * it, and "mismatch-born" names each whose outputs differ all the same, also where the difference is gone again in the
+ * outputs. A call that the eager run or the capture makes alone, outside other calls, is "frozen-control-flow". An op
+ * with a reference (bg_op_set_reference) is compared with that, too, on the inputs of the eager run
  * ("differs-from-reference"). An output that two eager runs leave different gives the note "not-repeatable".
  *
  * A list of tolerances has items NAME:LIMIT,LIMIT... with ';' between. NAME is a dtype (f32, f16, bf16, f64, i8, u8,

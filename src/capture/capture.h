@@ -364,6 +364,9 @@ void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__c
 bool bg__stream_call_refused(const bg_capture *capture, bg_status *status);
 bg_status bg__stream_call_end(bg_capture *capture, bg_status status, const char *function, const bg_site *site);
 
+/* Whether someone else captures a stream of a pass that runs eagerly (members.c). */
+bg_status bg__capture_find_foreign(const bg_capture *pass, bool *found);
+
 /* Events (events.c). The last record of event in this capture; NULL: there is none. */
 bg__event *bg__event_find(const bg_capture *capture, cudaEvent_t event);
 void bg__event_forget(bg_capture *capture, cudaEvent_t event);

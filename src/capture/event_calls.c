@@ -29,12 +29,6 @@ static bg_status check_threads(cudaStream_t stream)
     return BG_OK;
 }
 
-/* CUDA takes flags that ask for a node only from streams that capture. */
-static unsigned flags_for(const bg_capture *capture, unsigned flags)
-{
-    return capture != NULL && capture->eager ? 0 : flags;
-}
-
 static bg_status record(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, unsigned flags,
                         const bg_site *site)
 {
@@ -49,7 +43,7 @@ static bg_status record(bg_capture *capture, cudaEvent_t event, cudaStream_t str
         BG__TRY(bg__event_reserve(capture));
         BG__TRY(finish_awaited(capture, event));
     }
-    BG__TRY_CUDA(cudaEventRecordWithFlags(event, stream, flags_for(capture, flags)));
+    BG__TRY_CUDA(cudaEventRecordWithFlags(event, stream, flags));
     if (capture == NULL || (flags & cudaEventRecordExternal) != 0)
         goto done;
     if (capture->in_body || kind == BG__FORKED)
@@ -60,25 +54,35 @@ done:
     return status;
 }
 
-/* The thread's capture, or NULL. */
-static bg_capture *capture_here(void)
+/* In a pass that runs eagerly, in a body of the capture or beside it. CUDA takes flags that ask for a node only from
+ * streams that capture. */
+static bg_status record_in_pass(bg_capture *pass, cudaEvent_t event, cudaStream_t stream, const bg_site *site)
 {
-    bg__pending_note();
-    return bg__live_mine();
+    bg__stream_kind kind;
+    bg_status status;
+
+    BG__TRY(bg__capture_claim(pass, stream, site, &kind));
+    BG__TRY(bg__event_reserve(pass));
+    BG__TRY(record(bg__live_captured(), event, stream, 0, site));
+    bg__event_note(pass, event, site);
+done:
+    return status;
 }
 
 /* A body's failures are the body's to handle, in a replay beside the capture too. */
-static bg_capture *failing(bg_capture *capture)
+static bg_capture *failing(void)
 {
-    return capture != NULL && capture->in_body ? NULL : bg__live_here();
+    bg_capture *capture = bg__live_here();
+    return capture != NULL && capture->in_body ? NULL : capture;
 }
 
 bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned flags, const bg_site *site)
 {
-    bg_capture *capture = capture_here();
+    bg_capture *pass = bg__thread_self()->pass;
     bg_status status;
 
-    if (bg__stream_call_refused(failing(capture), &status))
+    bg__pending_note();
+    if (bg__stream_call_refused(failing(), &status))
         return status;
     if (event == NULL)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "event is NULL; create it first");
@@ -86,8 +90,9 @@ bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned fl
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
                           "flags is %#x; allowed are cudaEventRecordDefault and cudaEventRecordExternal", flags);
     else
-        status = record(capture, event, stream, flags, site);
-    return bg__stream_call_end(failing(capture), status, "bg_event_record", site);
+        status = pass != NULL ? record_in_pass(pass, event, stream, site)
+                              : record(bg__live_captured(), event, stream, flags, site);
+    return bg__stream_call_end(failing(), status, "bg_event_record", site);
 }
 
 /* ---- waits outside the graphs ---- */
@@ -237,8 +242,8 @@ static bg_status wait_beside_capture(bg_capture *capture, cudaStream_t waiter, c
     bg_status status;
 
     BG__TRY(bg__capture_claim(capture, waiter, site, &kind));
-    if (capture->eager || (flags & cudaEventWaitExternal) != 0)
-        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, flags_for(capture, flags)));
+    if ((flags & cudaEventWaitExternal) != 0)
+        BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, flags));
     else if (kind == BG__FORKED)
         BG__TRY(wait_of_member(capture, waiter, event, site));
     else if (kind == BG__OUTSIDE)
@@ -252,35 +257,64 @@ done:
     return status;
 }
 
-bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site)
+static bg_status wait_in_pass(bg_capture *pass, cudaStream_t waiter, cudaEvent_t event, const bg_site *site)
 {
-    bg_capture *capture = capture_here();
+    bg_capture *capture = bg__live_captured();
+    const bg__event *entry = capture != NULL ? bg__event_find(capture, event) : NULL;
+    bg__stream_kind kind;
     bg_status status;
 
-    if (bg__stream_call_refused(failing(capture), &status))
+    BG__TRY(bg__capture_claim(pass, waiter, site, &kind));
+    if (capture != NULL && capture->in_body)
+        BG__TRY(wait_in_body(capture, waiter, event, 0));
+    else if (entry != NULL && !entry->in_body)
+        status = bg__fail(BG_ERROR_ISOLATION, "the event was recorded in a capture of this thread, which the pass runs "
+                                              "beside; wait on it when that capture has ended");
+    else
+        BG__TRY(wait_plain(waiter, event, 0));
+done:
+    return status;
+}
+
+static bg_status wait_outside_pass(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site)
+{
+    bg_capture *capture = bg__live_captured();
+    if (capture == NULL)
+        return wait_plain(waiter, event, flags);
+    if (capture->in_body)
+        return wait_in_body(capture, waiter, event, flags);
+    return wait_beside_capture(capture, waiter, event, flags, site);
+}
+
+bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsigned flags, const bg_site *site)
+{
+    bg_capture *pass = bg__thread_self()->pass;
+    bg_status status;
+
+    bg__pending_note();
+    if (bg__stream_call_refused(failing(), &status))
         return status;
     if (event == NULL)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "event is NULL; create it first");
     else if ((flags & ~(unsigned)cudaEventWaitExternal) != 0)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
                           "flags is %#x; allowed are cudaEventWaitDefault and cudaEventWaitExternal", flags);
-    else if (capture == NULL)
-        status = wait_plain(waiter, event, flags);
-    else if (capture->in_body)
-        status = wait_in_body(capture, waiter, event, flags);
     else
-        status = wait_beside_capture(capture, waiter, event, flags, site);
-    return bg__stream_call_end(failing(capture), status, "bg_stream_wait_event", site);
+        status = pass != NULL ? wait_in_pass(pass, waiter, event, site) : wait_outside_pass(waiter, event, flags, site);
+    return bg__stream_call_end(failing(), status, "bg_stream_wait_event", site);
 }
 
 /* ---- destroy ---- */
 
 bg_status bg_event_destroy(cudaEvent_t event)
 {
-    bg_capture *capture = capture_here();
+    bg_capture *pass = bg__thread_self()->pass, *capture = bg__live_captured();
     bg_status status = BG_OK;
 
+    bg__pending_note();
     BG__NEED(event);
+    if (pass != NULL)
+        bg__event_forget(pass, event);
     if (capture != NULL) {
         BG__TRY(finish_awaited(capture, event));
         bg__event_forget(capture, event);

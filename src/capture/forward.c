@@ -27,14 +27,13 @@ done:
 
 static bg_status check_left(const bg_capture *pass, const bg_capture *before)
 {
-    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     const bg_capture *now = bg__live_captured();
     bool left = now != NULL && now != before;
     bg_status status = BG_OK;
 
-    if (!left && pass->origin != cudaStreamLegacy)
-        BG__TRY_CUDA(cudaStreamIsCapturing(pass->origin, &capturing));
-    if (left || capturing != cudaStreamCaptureStatusNone)
+    if (!left)
+        BG__TRY(bg__capture_find_foreign(pass, &left));
+    if (left)
         status = bg__fail(BG_ERROR_BUSY, "the forward pass left a capture open that it began; it has to end or abort "
                                          "that before it returns");
 done:
@@ -53,14 +52,18 @@ static void leave_pass(bg__body_scope scope, const bg_capture *before)
     bg__thread_self()->pass = NULL;
 }
 
-static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forward *forward)
+static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forward *forward, const bg__watcher *watcher)
 {
     const bg_capture *before = bg__live_captured();
     bg__body_scope scope = bg__body_enter(phase, &pass->graph->root);
+    bg__thread *self = bg__thread_self();
+    const bg__watcher *outer = self->watcher;
     bg_status status, left;
 
-    bg__thread_self()->pass = pass;
+    self->pass = pass;
+    self->watcher = watcher;
     status = forward->forward(forward->user, pass->origin);
+    self->watcher = outer;
     leave_pass(scope, before);
     bg__pending_note(); /* it may have left an error of its own */
     if (status != BG_OK && bg_last_error()[0] == '\0')
@@ -74,13 +77,13 @@ static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forwar
 }
 
 /* The first failure counts, whatever forward makes of it. Also after one, what is queued comes before what follows. */
-static bg_status run(bg_capture *pass, bg_phase phase, const bg__forward *forward)
+static bg_status run(bg_capture *pass, bg_phase phase, const bg__forward *forward, const bg__watcher *watcher)
 {
     char hidden = bg__fail_hide();
     bg_status joined;
 
     bg__op_set_capture_hooks(&bg__capture_op_hooks);
-    if (call_forward(pass, phase, forward) == BG_OK) {
+    if (call_forward(pass, phase, forward, watcher) == BG_OK) {
         joined = bg__capture_join(pass);
         if (joined != BG_OK)
             bg__capture_note_failure(pass, joined);
@@ -91,7 +94,7 @@ static bg_status run(bg_capture *pass, bg_phase phase, const bg__forward *forwar
     return pass->status;
 }
 
-bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream)
+bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream, const bg__watcher *watcher)
 {
     const bg__forward *forward = graph->forward;
     bg_capture pass = {.eager = true,
@@ -105,7 +108,7 @@ bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream)
     bg_status status;
 
     BG__TRY(bg__capture_open_bucket(&pass));
-    status = run(&pass, phase, forward);
+    status = run(&pass, phase, forward, watcher);
     bg__capture_close_bucket(&pass);
     bg__capture_free_streams(&pass);
 done:
@@ -151,7 +154,7 @@ bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void 
     BG__TRY(keep_pass(capture->graph, forward, user, &capture->options));
     if (capture->options.launch_segments) {
         bg__ranges_enter_break(capture);
-        status = run(capture, BG_PHASE_EAGER, capture->graph->forward);
+        status = run(capture, BG_PHASE_EAGER, capture->graph->forward, NULL);
         bg__ranges_leave_break(capture);
     }
 done:
@@ -175,8 +178,14 @@ bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream)
     BG__TRY(bg__capture_check_use(use));
     BG__TRY(bg__use_order(use, stream));
     use->busy = true;
-    status = bg__forward_pass(graph, phase, stream);
+    status = bg__forward_pass(graph, phase, stream, NULL);
     use->busy = false;
+    if (stream == cudaStreamPerThread) { /* another one in the next thread, under the same name */
+        cudaError_t error = bg__use_note(use, stream);
+        bg__ignore(error);
+        if (status == BG_OK && error != cudaSuccess)
+            status = bg__fail_cuda(error, "cudaEventRecord");
+    }
 done:
     return status;
 }
@@ -200,7 +209,11 @@ static bg_status check_stream(cudaStream_t stream)
     if (bg__captured_has(stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING, "bg_forward_run: a capture runs on stream; call the function "
                                                     "itself, or run it in an eager op");
-    if (stream != NULL && stream != cudaStreamLegacy)
+    if (stream == cudaStreamLegacy)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_forward_run: stream is the legacy stream, which a capture cannot "
+                        "have; create a stream and use that");
+    if (stream != NULL)
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
         return bg__fail(BG_ERROR_FOREIGN_CAPTURE, "bg_forward_run: stream is captured by a capture that breakgraph did "
@@ -213,9 +226,16 @@ done:
 /* After a failure the pass does not count. */
 static void put_back(const bg__state *state, cudaStream_t stream)
 {
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     char text[1024];
+
+    if (state->count == 0)
+        return;
     snprintf(text, sizeof text, "%s", bg_last_error());
-    if (bg__state_restore(state, stream) != BG_OK)
+    bg__ignore(cudaStreamIsCapturing(stream, &capturing));
+    if (capturing != cudaStreamCaptureStatusNone)
+        bg__warn("options.state could not be restored: stream captures");
+    else if (bg__state_restore(state, stream) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
     bg__fail_restore(text);
 }

@@ -151,8 +151,8 @@ void bg__watch_leave(bg_graph *graph);
 bg_status bg__graph_of_forward(bg_graph **graph, const char *name, bg_forward forward, void *user,
                                const bg_capture_options *options, bool tell);
 /* One pass of it on stream, which is neither ordered after other uses of its memory nor keeps them away: the caller
- * does that. */
-bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream);
+ * does that. watcher looks at its calls, and not at those of passes inside of it; NULL: nobody does. */
+bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream, const bg__watcher *watcher);
 
 /* ---- what the tools keep with a graph (inspect.c) ------------------------------------------------------------------
  */

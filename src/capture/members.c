@@ -51,6 +51,28 @@ done:
     return status;
 }
 
+static bg_status is_capturing(cudaStream_t stream, bool *found)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    bg_status status = BG_OK;
+    if (stream != cudaStreamLegacy)
+        BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
+    *found |= capturing != cudaStreamCaptureStatusNone;
+done:
+    return status;
+}
+
+bg_status bg__capture_find_foreign(const bg_capture *pass, bool *found)
+{
+    bg_status status;
+    *found = false;
+    BG__TRY(is_capturing(pass->origin, found));
+    for (int i = 0; i < pass->member_count; i++)
+        BG__TRY(is_capturing(pass->members[i].stream, found));
+done:
+    return status;
+}
+
 void bg__capture_note_call(bg_capture *capture, cudaStream_t stream, const bg__call *call)
 {
     bg__member *member = bg__member_find(capture, stream);
@@ -104,7 +126,8 @@ bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_s
     if (bg__capture_has(capture, stream))
         return BG_OK;
     if (stream != NULL && bg__captured_has(stream))
-        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture");
+        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in %s",
+                        capture->eager ? "a capture, which the pass runs beside" : "another thread's capture");
     bg__pending_note();
     if (capture->eager)
         return claim_eagerly(capture, stream, site, kind);

@@ -10,6 +10,7 @@
 typedef struct at_break {
     bg__call *call;
     void *args;
+    bool eager; /* else it is captured there */
 } at_break;
 
 /* What runs at capture; NULL: nothing, since nothing is launched and all shapes are known. */
@@ -53,16 +54,18 @@ done:
 }
 
 /* The next segment could not begin. */
-static bg_status end_left_capture(const bg_capture *capture)
+static bg_status end_left_capture(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing;
     cudaGraph_t graph = NULL;
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaStreamIsCapturing(capture->origin, &capturing));
+    if (stream == cudaStreamLegacy)
+        return BG_OK;
+    BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
     if (capturing == cudaStreamCaptureStatusNone)
         goto done;
-    bg__ignore(cudaStreamEndCapture(capture->origin, &graph));
+    bg__ignore(cudaStreamEndCapture(stream, &graph));
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));
     status = bg__fail(BG_ERROR_BUSY, "the body left stream in a capture that it began; it has to end that before it "
@@ -87,7 +90,7 @@ static bg_status run_body(bg_capture *capture, bg__eager *eager, bg_op_body body
     capture->in_body = false;
     bg__body_leave(scope);
     bg__pending_note(); /* it may have left an error of its own */
-    return status == BG_OK ? end_left_capture(capture) : status;
+    return status == BG_OK ? end_left_capture(capture->origin) : status;
 }
 
 static bg_status run_at_break(bg_capture *capture, void *user)
@@ -195,51 +198,68 @@ done:
 }
 
 /* In a pass that captures nothing. What fails in an eager body, and what waits there, is that body's own. */
-static bg_status run_eagerly(bg__call *call, cudaStream_t stream, void *args)
+static bg_status run_eagerly(const at_break *at, cudaStream_t stream)
 {
+    bg__call *call = at->call;
     bg__body_scope scope;
     bg_status status;
 
-    if (!call->eager) {
+    if (!at->eager) {
         bg__call_rewind(call);
-        return bg__call_run_watched(call, args, stream);
+        return bg__call_run_watched(call, at->args, stream);
     }
     scope = bg__body_enter(bg__thread_self()->phase, call);
-    status = bg__call_run_watched(call, args, stream);
+    status = bg__call_run_watched(call, at->args, stream);
     bg__body_leave(scope);
+    if (status == BG_OK) {
+        status = end_left_capture(stream);
+        if (status != BG_OK)
+            bg__call_blame(call, status);
+    }
     return status;
 }
 
-static bg_status run_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, void *args)
+static bg_status run_inline(bg_capture *capture, const at_break *at, cudaStream_t stream)
 {
-    return capture->eager ? run_eagerly(call, stream, args) : capture_inline(capture, call, stream, args);
+    return capture->eager ? run_eagerly(at, stream) : capture_inline(capture, at->call, stream, at->args);
 }
 
 static bg_status run_at_barrier(bg_capture *capture, void *user)
 {
-    const at_break *at = user;
-    return run_inline(capture, at->call, capture->origin, at->args);
+    return run_inline(capture, user, capture->origin);
+}
+
+/* The call of this pass whose body makes the next one; its root: none. A capture may begin in a call of another pass.
+ */
+static bg__call *parent_in(const bg_capture *capture)
+{
+    bg__call *root = &capture->graph->root, *around = bg__thread_self()->call;
+    for (const bg__call *call = around; call != NULL && call->recorded; call = call->parent)
+        if (call == root)
+            return around;
+    return root;
 }
 
 static bg_status call_in_capture(bg_capture *capture, const bg_op *op, cudaStream_t stream, void *args,
                                  const bg_site *site)
 {
-    bg__call *around = bg__thread_self()->call;
-    bg__call *parent = around != NULL && around->recorded ? around : &capture->graph->root;
     bg__call *call;
+    at_break at;
     bg_status status;
 
-    BG__TRY(bg__call_enter(parent, op, site, &call));
-    call->eager = capture->debug == BG_DEBUG_OPS ||
-                  bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager);
+    BG__TRY(bg__call_enter(parent_in(capture), op, site, &call));
+    at = (at_break){call, args,
+                    capture->debug == BG_DEBUG_OPS ||
+                        bg__override_apply(capture->override, call, op->eager && !capture->options.inline_eager)};
+    call->eager = at.eager || capture->eager;
     call->segment = capture->graph->segment_count;
-    if (call->eager && !capture->eager) {
+    if (at.eager && !capture->eager) {
         bg__pending_note();
-        status = bg__capture_break(capture, call, run_at_break, &(at_break){call, args});
-    } else if (call->eager || op->eager) {
-        status = bg__capture_barrier(capture, run_at_barrier, &(at_break){call, args});
+        status = bg__capture_break(capture, call, run_at_break, &at);
+    } else if (at.eager || op->eager) {
+        status = bg__capture_barrier(capture, run_at_barrier, &at);
     } else {
-        status = run_inline(capture, call, stream, args);
+        status = run_inline(capture, &at, stream);
     }
     if (status != BG_OK || capture->aborted)
         bg__outputs_forget(call, args);

@@ -218,7 +218,7 @@ static inline __attribute__((always_inline)) bg_status run_step(bg_graph *graph,
     switch (step->kind) {
     case BG__LAUNCH: return cuda_status(cudaGraphLaunch(step->of.exec, stream), "cudaGraphLaunch");
     case BG__CALL: return run_call(step->of.eager, stream);
-    case BG__FORWARD: return bg__forward_pass(graph, BG_PHASE_REPLAY, stream);
+    case BG__FORWARD: return bg__forward_pass(graph, BG_PHASE_REPLAY, stream, NULL);
     case BG__COPY: return bg__move_is_needed(&step->of.copy->move) ? move_now(&step->of.copy->move, stream) : BG_OK;
     case BG__WAIT: return cuda_status(cudaStreamWaitEvent(stream, step->of.event, 0), "cudaStreamWaitEvent");
     case BG__RECORD: return cuda_status(cudaEventRecord(step->of.event, stream), "cudaEventRecord");

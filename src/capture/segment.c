@@ -218,10 +218,26 @@ static void enter_part(const bg_capture *capture)
         bg__pool_break(capture->graph->pool);
 }
 
+/* In a pass that runs eagerly a capture of someone else's would take all in that is joined. */
+static bg_status check_foreign(const bg_capture *capture)
+{
+    bool found = false;
+    bg_status status = BG_OK;
+
+    if (capture->eager)
+        BG__TRY(bg__capture_find_foreign(capture, &found));
+    if (found)
+        status = bg__fail(BG_ERROR_FOREIGN_CAPTURE, "a stream of the pass is captured by a capture that breakgraph did "
+                                                    "not begin; end that before a break");
+done:
+    return status;
+}
+
 bg_status bg__capture_barrier(bg_capture *capture, bg__at_break run, void *user)
 {
     bg_status status;
 
+    BG__TRY(check_foreign(capture));
     BG__TRY(bg__capture_join(capture));
     leave_part(capture);
     if (run != NULL)

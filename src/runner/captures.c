@@ -88,8 +88,12 @@ static bg_context context_of(const bg__bucket *bucket, bg_phase phase)
 static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
 {
     bg_context context = context_of(bucket, BG_PHASE_WARMUP);
-    bg_status status = BG_OK;
+    bg_status status;
 
+    /* Eager runs go by the overrides of the last capture. */
+    status = bg__forward_renew(runner->eager, runner->config.eager_ops, false);
+    if (status != BG_OK)
+        return status;
     observe(runner);
     bg__context_set(&context);
     for (int i = 0; i < runner->config.warmups && status == BG_OK; i++) {

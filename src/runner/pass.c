@@ -71,10 +71,5 @@ bg_status bg__pass_create(bg_runner *runner)
 bg_status bg__pass_eager(bg_runner *runner, const bg_context *context)
 {
     bg_phase phase = context->phase == BG_PHASE_WARMUP ? BG_PHASE_WARMUP : bg__forward_phase();
-    bg_status status;
-
-    BG__TRY(bg__forward_renew(runner->eager, runner->config.eager_ops, false));
-    BG__TRY(bg__forward_run(runner->eager, phase, runner->stream));
-done:
-    return status;
+    return bg__forward_run(runner->eager, phase, runner->stream);
 }

@@ -467,16 +467,13 @@ static void test_a_body_leaves_a_capture(void **state)
 {
     fixture *f = *state;
     bg_graph *graph;
-    cudaGraph_t left;
     EXPECT_STATUS(bg_capture_forward(&graph, leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
     assert_null(graph);
     EXPECT_ERROR("op leaves_a_capture, call leaves_a_capture#0");
     EXPECT_ERROR("left stream in a capture that it began");
     expect_works(f);
     EXPECT_STATUS(bg_forward_run(leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("left a capture open");
-    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &left));
-    EXPECT_CUDA(cudaGraphDestroy(left));
+    EXPECT_ERROR("op leaves_a_capture, call leaves_a_capture#0");
     expect_works(f);
 }
 

@@ -419,7 +419,7 @@ static bg_status leave_a_capture(runner_model *m, const bg_context *context, cud
         return BG_OK;
     options.pool = bg_runner_pool(m->runner);
     EXPECT_STATUS(bg_capture_begin(&m->left, stream, &options), BG_ERROR_BUSY); /* the pass has it */
-    EXPECT_ERROR("options.pool is in use");
+    EXPECT_ERROR("the pool is in use");
     return bg_capture_begin(&m->left, stream, NULL);
 }
 
