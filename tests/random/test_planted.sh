@@ -94,9 +94,9 @@ plant eager-error-forgotten $capture/forward.c \
 plant eager-bucket-left-open $capture/forward.c \
     's/bg__capture_close_bucket\(&pass\);/;/'
 plant eager-break-joins-nothing $capture/ops.c \
-    's/\} else if \(call->eager \|\| op->eager\) \{/} else if (!capture->eager \&\& op->eager) {/'
+    's/\} else if \(at.eager \|\| op->eager\) \{/} else if (!capture->eager \&\& op->eager) {/'
 plant captured-eager-op-joins-nothing $capture/ops.c \
-    's/\} else if \(call->eager \|\| op->eager\) \{/} else if (call->eager) {/'
+    's/\} else if \(at.eager \|\| op->eager\) \{/} else if (at.eager) {/'
 plant block-reused-at-once $capture/members.c \
     's/bg__pool_set_concurrent\(capture->graph->pool, true\);/;/'
 exit "$bad"
