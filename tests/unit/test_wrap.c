@@ -144,12 +144,12 @@ static void test_disabled_nodes(void **state)
     for (unsigned off = 0; off < 8; off++) {
         for (unsigned n = 0; n < 3; n++)
             EXPECT_CUDA(cudaGraphNodeSetEnabled(exec, nodes[n], (off >> n & 1) == 0));
-        EXPECT_CUDA(cudaMemset(x, 1, 2 * sizeof *x));
+        EXPECT_CUDA(cudaMemsetAsync(x, 1, 2 * sizeof *x, f->stream));
         EXPECT_OK(bg_replay(graph, f->stream));
         replayed = value_of(x);
         assert_int_equal(replayed, (off & 1 ? 0x01010101 : 0) + (off & 2 ? 0 : 5));
         assert_int_equal(value_of(x + 1), off & 4 ? 0x01010101 : replayed);
-        EXPECT_CUDA(cudaMemset(x, 1, 2 * sizeof *x));
+        EXPECT_CUDA(cudaMemsetAsync(x, 1, 2 * sizeof *x, f->stream));
         EXPECT_OK(bg_step(graph, f->stream, NULL, NULL, &report));
         assert_int_equal(value_of(x), replayed);
         assert_int_equal(value_of(x + 1), off & 4 ? 0x01010101 : replayed);
