@@ -215,6 +215,7 @@ static void expect_all(const way *way, const char *what, const bg_tensor *tensor
     size_t count = (size_t)tensor->dim[0];
     float *found = malloc(count * sizeof *found);
     assert_non_null(found);
+    EXPECT_CUDA(cudaDeviceSynchronize());
     EXPECT_CUDA(cudaMemcpy(found, tensor->data, count * sizeof *found, cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < count; i++)
         if (found[i] != value)
