@@ -296,8 +296,10 @@ static void test_static_buffers_of_inputs_to_bind(void **state)
     const int64_t dim[] = {0, WIDTH};
     fixture *f = *state;
     bg_tensor second, before;
+    bg_batch batch = mixed_batch(3);
     runner_model m = {NULL};
     bg_runner_config config = runner_model_config(&m);
+    float found = 0;
 
     runner_model_open(f, &m, &config);
     EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
@@ -309,7 +311,11 @@ static void test_static_buffers_of_inputs_to_bind(void **state)
     EXPECT_ERROR("is in the static buffer of input second");
     assert_memory_equal(&before, &m.x, sizeof before);
     EXPECT_OK(bg_runner_capture(m.runner));
-    runner_model_run(f, &m, 3);
+    EXPECT_CUDA(bgk_fill(m.x.data, 4, (size_t)3 * WIDTH, f->stream)); /* it is still there */
+    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
+    EXPECT_CUDA(cudaMemcpyAsync(&found, m.y.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    assert_true(found == 8);
     bg_runner_destroy(m.runner);
 }
 
