@@ -7,7 +7,8 @@
  *     BG_CALL(sample_top_k, stream, .logits = logits, .token = token, .k = 50);
  *
  * Outside a capture a call is a plain function call. Inside one, a BG_OP is captured and a BG_EAGER_OP is a break: it
- * runs between two CUDA graphs, at capture and in every replay.
+ * runs between two CUDA graphs, at capture and in every replay. In a pass that runs eagerly (bg_forward_run, a runner)
+ * calls run at once, in the order that the capture would give them.
  *
  * Threads: calls may come from any thread; what is set for an op (stub, reference, shape, overrides) is set before
  * captures that use it. C99 to C23, C++11 and later, nvcc; gcc or clang. */

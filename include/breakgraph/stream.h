@@ -1,6 +1,6 @@
-/* Streams and events that take part in a capture.
+/* Streams and events that take part in a capture, or in a pass that runs eagerly (bg_forward_run, a runner).
  *
- * Outside a capture these do what CUDA's own do. Inside one, they let it follow which streams take part in it, across
+ * Outside both these do what CUDA's own do. Inside a capture, they let it follow which streams take part in it, across
  * breaks: breakgraph/hooks.h maps CUDA's names onto them. In a capture, an event is recorded and waited on through
  * these, or by bare CUDA calls, but not by turns.
  *
