@@ -413,10 +413,9 @@ void bg__live_add(bg_capture *capture);
 void bg__live_remove(bg_capture *capture);
 /* The capture that the calling thread began, NULL without one. */
 bg_capture *bg__live_captured(void);
-/* The pass that the calling thread runs eagerly, or that capture. */
-bg_capture *bg__live_mine(void);
-/* The one that a call here may belong to. The body of a replay on a stream outside is beside the thread's capture: what
- * it does, and what fails in it, is none of the capture's. So is a pass that runs eagerly. */
+/* The pass that the calling thread runs eagerly, or that capture, where a call here may belong to it. The body of a
+ * replay on a stream outside is beside the thread's capture: what it does, and what fails in it, is none of the
+ * capture's. So is a pass that runs eagerly. */
 bg_capture *bg__live_here(void);
 /* Streams that capture right now, of a capture that `thread` began: looked at by replays, without a lock. */
 bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);

@@ -60,17 +60,11 @@ bg_capture *bg__live_captured(void)
     return found.capture;
 }
 
-bg_capture *bg__live_mine(void)
-{
-    bg_capture *pass = bg__thread_self()->pass;
-    return pass != NULL ? pass : bg__live_captured();
-}
-
 bg_capture *bg__live_here(void)
 {
-    bg_capture *capture = bg__live_mine();
-    bool beside =
-        capture != NULL && !capture->eager && !capture->in_body && bg__thread_self()->phase != BG_PHASE_CAPTURE;
+    const bg__thread *self = bg__thread_self();
+    bg_capture *capture = self->pass != NULL ? self->pass : bg__live_captured();
+    bool beside = capture != NULL && !capture->eager && !capture->in_body && self->phase != BG_PHASE_CAPTURE;
     return beside ? NULL : capture;
 }
 

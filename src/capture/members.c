@@ -102,14 +102,14 @@ done:
  * others were last joined. */
 static bg_status claim_eagerly(bg_capture *pass, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind)
 {
-    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-    bg_status status = BG_OK;
+    bool foreign = false;
+    bg_status status;
 
     *kind = BG__OUTSIDE;
     if (stream == NULL || stream == cudaStreamLegacy)
         return BG_OK;
-    BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
-    *kind = capturing == cudaStreamCaptureStatusNone ? BG__FORKED : BG__FOREIGN;
+    BG__TRY(is_capturing(stream, &foreign));
+    *kind = foreign ? BG__FOREIGN : BG__FORKED;
     if (*kind == BG__FORKED) {
         BG__TRY(bg__capture_add_member(pass, stream, site));
         BG__TRY_CUDA(cudaStreamWaitEvent(stream, pass->event, 0));

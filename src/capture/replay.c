@@ -266,6 +266,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
     bg_status status = BG_OK;
     bg__use *use;
     bool ranges;
+
     if (__builtin_expect(graph == NULL || stream == NULL || stream != graph->use->stream || graph->use->busy ||
                              graph->careful || bg__captured_any(),
                          0)) {
