@@ -1,6 +1,9 @@
 /* Rank 0 lets the others in. Who does not belong to the job is sent away, and costs it nothing. */
 #include "comm/hello.h"
 
+#include "comm/address.h"
+#include "comm/peer.h"
+
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* What a rank says when it joins. */
 #include "comm/hello.h"
 
+#include "comm/address.h"
+
 #include <errno.h>
 #include <string.h>
 #include <stdio.h>

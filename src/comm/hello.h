@@ -19,6 +19,7 @@ bg_status bg__hello_make(const bg__job *job, bg__hello *mine);
 bool bg__hello_is(const bg__hello *from);
 bool bg__hello_same_token(const bg__hello *a, const bg__hello *b);
 /* Without a token nobody but this user on this machine can be told from strangers: INVALID_ARGUMENT elsewhere. */
+struct addrinfo;
 bg_status bg__need_token(const bg__job *job, const char *address, const struct addrinfo *found);
 
 /* On rank 0 (door.c): returns when all are there. */

@@ -1,6 +1,9 @@
 /* How the ranks meet: rank 0 listens, the others connect twice and say who they are. */
 #include "comm/hello.h"
 
+#include "comm/address.h"
+#include "comm/peer.h"
+
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
