@@ -95,6 +95,9 @@ ifneq ($(filter host,$(DEVICE))$(NCCL_FOUND),)
 # And its header, wherever the compiler finds it.
 NCCL_HEADER := $(shell printf '\043include <nccl.h>\n' | $(CC) $(ALL_CPPFLAGS) -fsyntax-only -x c - 2>/dev/null && echo there)
 DEFINES += $(if $(NCCL_HEADER),-DBG_NCCL)
+# What libbreakgraph_nccl needs beside that.
+RANKS_LDLIBS := $(if $(NCCL_HEADER),-lcrypto)
+PACKAGES += $(if $(NCCL_HEADER),libcrypto)
 endif
 
 # ---- files -----------------------------------------------------------------------------------------------
@@ -156,7 +159,7 @@ $(OUT)/flags.c: FORCE
 $(OUT)/flags.cu: FORCE
 	$(call stamp,$(if $(filter host,$(DEVICE)),$(CXX) $(ALL_CXXFLAGS),$(NVCC) $(NVCCFLAGS)) $(ALL_CPPFLAGS))
 $(OUT)/flags.link: FORCE
-	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(RANKS_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(FAULTY_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
+	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(RANKS_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(FAULTY_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
 
 # What was found, said once.
 define FOUND
@@ -224,7 +227,7 @@ $(OUT)/libbreakgraph.so: $(DEVICE_SO)
 $(OUT)/libbreakgraph.so: SHARED = $(LIB_LDLIBS) $(SO_LINK) -Wl,-z,nodelete
 $(OUT)/libbreakgraph_nccl.so: $(OUT)/libbreakgraph.so
 # Its threads may outlive the last call into it.
-$(OUT)/libbreakgraph_nccl.so: SHARED = -L$(OUT) -lbreakgraph $(SO_LINK) $(if $(filter cuda,$(DEVICE)),-lnccl) -Wl,-z,nodelete
+$(OUT)/libbreakgraph_nccl.so: SHARED = -L$(OUT) -lbreakgraph $(RANKS_LDLIBS) $(SO_LINK) $(if $(filter cuda,$(DEVICE)),-lnccl) -Wl,-z,nodelete
 $(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++ -Wl,-z,nodelete -Wl,--version-script=src/hostcuda/exports.map
 $(OUT)/libhostcuda.so: src/hostcuda/exports.map
 $(OUT)/%.so: $(OUT)/flags.link
@@ -233,7 +236,7 @@ $(OUT)/%.so: $(OUT)/flags.link
 
 EXAMPLE_LIBS := $(OUT)/libllama.a $(RANKS_LIB) $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph_kernels.a $(DEVICE_LIB)
 TEST_LIBS := $(OUT)/libtest_support.a $(OUT)/libtest_kernels.a $(EXAMPLE_LIBS)
-link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
+link = $(call say,LINK)$(CC) -pthread $(SAN) $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread
 $(COMMAND): $(COMMAND_OBJ) $(OUT)/libbreakgraph.a $(DEVICE_LIB) $(OUT)/flags.link
 	$(link)
 $(OUT)/examples/llama/llama: $(OUT)/examples/llama/main.o $(EXAMPLE_LIBS) $(OUT)/flags.link

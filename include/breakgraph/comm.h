@@ -4,11 +4,15 @@
  * breakgraph run --ranks), else Open MPI's OMPI_COMM_WORLD_RANK, _SIZE and _LOCAL_RANK, else Slurm's SLURM_PROCID,
  * SLURM_NTASKS and SLURM_LOCALID, but for a batch script, which is no step; none: one rank.
  *
- * Beside NCCL the ranks hold TCP connections to rank 0: for NCCL's id, barriers, comparisons and the watchdog. Rank 0
- * listens only until all ranks have joined, and only on this machine (MASTER_ADDR must be a loopback address) unless
- * BG_RANKS_BIND names an address. Who joins must show the token, BG_RANKS_TOKEN, up to 255 bytes. Without one only
- * processes of this machine and user are let in, by the kernel's table of connections (/proc/net/tcp). Nothing is
- * encrypted, the token neither: a network that strangers listen on is no place for it.
+ * Beside NCCL the ranks hold two connections each to rank 0: for NCCL's id, barriers, comparisons and the watchdog.
+ * They are TCP, or, where BG_RANKS_SOCKET names a path (breakgraph run --ranks does) and options name neither address
+ * nor port, a Unix-domain socket of this machine. Rank 0 listens only until all ranks have joined, and only on this
+ * machine (MASTER_ADDR must be a loopback address) unless BG_RANKS_BIND names an address.
+ *
+ * With a token (BG_RANKS_TOKEN, up to 255 bytes) each rank and rank 0 prove to each other that they know it, by
+ * HMAC-SHA-256 (RFC 2104, of libcrypto) over nonces of both, rank, size and port; it is not sent. On one machine the
+ * other process must also be of this user, as the kernel tells (/proc/net/tcp, SO_PEERCRED); without a token only such
+ * are let in. What follows is neither encrypted nor signed: SECURITY.md tells what is protected against whom.
  *
  * A failure is everybody's and final: each later call returns it with the first one's sentence, and NCCL's communicator
  * is aborted, a second later where it came from the ranks' own calls, so that no stream waits for ever.
@@ -42,14 +46,15 @@ typedef struct bg_comm_options {
     size_t struct_size;         /* set by BG_COMM_OPTIONS_INIT */
     int rank, size, local_rank; /* -1: from the environment */
     const char *address;        /* of rank 0; NULL: MASTER_ADDR, else 127.0.0.1 */
-    int port;                   /* 0: MASTER_PORT (one above it under torchrun, whose own store has that) */
-    const char *bind;           /* NULL: BG_RANKS_BIND, else loopback; another needs a token */
-    const char *token;          /* NULL: BG_RANKS_TOKEN */
-    double timeout;             /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60. The system's
-                                 * resolver has its own limits: where address is a name, it may take longer */
-    double watchdog;            /* seconds without progress after which a replay, or an eager run of a runner, is given
-                                 * up; 0: BG_RANKS_WATCHDOG, else timeout; below 0: never */
-    bool set_device;            /* true: the current device becomes local_rank modulo the devices there are */
+    int port;          /* 0: BG_RANKS_SOCKET, else MASTER_PORT (one above it under torchrun, whose own store has
+                        * that) */
+    const char *bind;  /* NULL: BG_RANKS_BIND, else loopback; another needs a token */
+    const char *token; /* NULL: BG_RANKS_TOKEN */
+    double timeout;    /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60. The system's
+                        * resolver has its own limits: where address is a name, it may take longer */
+    double watchdog;   /* seconds without progress after which a replay, or an eager run of a runner, is given
+                        * up; 0: BG_RANKS_WATCHDOG, else timeout; below 0: never */
+    bool set_device;   /* true: the current device becomes local_rank modulo the devices there are */
 } bg_comm_options;
 #define BG_COMM_OPTIONS_INIT                                                                                           \
     {                                                                                                                  \
@@ -58,7 +63,7 @@ typedef struct bg_comm_options {
 
 /* Joins the job: returns on every rank when all have joined, or fails on each. options may be NULL. Errors:
  * INVALID_ARGUMENT (the environment, options), TIMEOUT (with the ranks that did not come), RANKS (a stranger, two of
- * one rank, another size, version or token), IO, NCCL, CUDA. *comm is NULL after an error. */
+ * one rank, another size, version, token or port), IO, NCCL, CUDA. *comm is NULL after an error. */
 BG_API bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options);
 BG_API int bg_comm_rank(const bg_comm *comm);
 BG_API int bg_comm_size(const bg_comm *comm);

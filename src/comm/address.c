@@ -1,45 +1,92 @@
 /* Names, addresses and sockets. */
 #include "comm/address.h"
 
+#include "comm/peer.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-bg_status bg__look_up(const char *address, int port, struct addrinfo **found)
+/* ---- where ---------------------------------------------------------------------------------------------------- */
+
+bg_status bg__meeting_at(bg__meeting *meeting, const char *address, int port)
 {
     struct addrinfo hints = {
         .ai_flags = AI_NUMERICSERV | AI_NUMERICHOST, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     char service[16];
     int error;
+    snprintf(meeting->name, sizeof meeting->name, "%.120s port %d", address, port);
     snprintf(service, sizeof service, "%d", port);
-    error = getaddrinfo(address, service, &hints, found);
+    error = getaddrinfo(address, service, &hints, &meeting->found);
     if (error == EAI_NONAME) {
         hints.ai_flags = AI_NUMERICSERV;
-        error = getaddrinfo(address, service, &hints, found);
+        error = getaddrinfo(address, service, &hints, &meeting->found);
     }
     if (error == 0)
         return BG_OK;
-    *found = NULL;
+    meeting->found = NULL;
     return bg__fail(error == EAI_MEMORY ? BG_ERROR_OUT_OF_MEMORY : BG_ERROR_IO,
                     "the address \"%s\" of rank 0 is unknown: %s; see MASTER_ADDR and BG_RANKS_BIND", address,
                     error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
 }
 
-void bg__addresses_free(struct addrinfo *found)
+/* One block, as an answer of getaddrinfo: what listens and connects need not know where it is from. */
+typedef struct path_address {
+    struct addrinfo info;
+    struct sockaddr_un path;
+} path_address;
+
+bg_status bg__meeting_at_path(bg__meeting *meeting, const char *path)
 {
-    if (found != NULL)
-        freeaddrinfo(found);
+    path_address *made;
+    if (strlen(path) >= sizeof made->path.sun_path)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "the environment variable BG_RANKS_SOCKET has %zu bytes; a socket's path may have %zu",
+                        strlen(path), sizeof made->path.sun_path - 1);
+    made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the address of a socket");
+    made->path.sun_family = AF_UNIX;
+    memcpy(made->path.sun_path, path, strlen(path));
+    made->info = (struct addrinfo){.ai_family = AF_UNIX,
+                                   .ai_socktype = SOCK_STREAM,
+                                   .ai_addr = (struct sockaddr *)&made->path,
+                                   .ai_addrlen = sizeof made->path};
+    meeting->found = &made->info;
+    snprintf(meeting->name, sizeof meeting->name, "socket %s", path);
+    return BG_OK;
+}
+
+const char *bg__meeting_path(const bg__meeting *meeting)
+{
+    const struct addrinfo *found = meeting->found;
+    return found != NULL && found->ai_family == AF_UNIX ? ((const path_address *)found)->path.sun_path : NULL;
+}
+
+void bg__meeting_free(bg__meeting *meeting)
+{
+    if (bg__meeting_path(meeting) != NULL)
+        free(meeting->found);
+    else if (meeting->found != NULL)
+        freeaddrinfo(meeting->found);
+    meeting->found = NULL;
 }
 
 bool bg__is_loopback(const struct sockaddr *address)
 {
     struct sockaddr_in four;
     struct sockaddr_in6 six;
+    if (address->sa_family == AF_UNIX)
+        return true;
     if (address->sa_family == AF_INET) {
         memcpy(&four, address, sizeof four);
         return ntohl(four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
@@ -50,17 +97,17 @@ bool bg__is_loopback(const struct sockaddr *address)
     return IN6_IS_ADDR_LOOPBACK(&six.sin6_addr);
 }
 
-bool bg__are_loopback(const struct addrinfo *found)
+bool bg__is_local(const bg__meeting *meeting)
 {
-    bool loopback = true;
-    for (; found != NULL; found = found->ai_next)
-        loopback = loopback && bg__is_loopback(found->ai_addr);
-    return loopback;
+    bool local = true;
+    for (const struct addrinfo *found = meeting->found; found != NULL; found = found->ai_next)
+        local = local && bg__is_loopback(found->ai_addr);
+    return local;
 }
 
-static void name_of(const struct sockaddr_storage *address, socklen_t bytes, char text[BG__NAME_MAX])
+void bg__address_name(const struct sockaddr_storage *address, socklen_t bytes, char text[BG__NAME_MAX])
 {
-    char host[BG__NAME_MAX - 12], service[8];
+    char host[BG__NAME_MAX / 2], service[8];
     if (getnameinfo((const struct sockaddr *)address, bytes, host, sizeof host, service, sizeof service,
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         snprintf(text, BG__NAME_MAX, "an unknown address");
@@ -68,24 +115,39 @@ static void name_of(const struct sockaddr_storage *address, socklen_t bytes, cha
         snprintf(text, BG__NAME_MAX, address->ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, service);
 }
 
-void bg__peer_name(int fd, char text[BG__NAME_MAX])
+/* ---- listening ------------------------------------------------------------------------------------------------ */
+
+/* A socket's file stays when its process is killed, and nobody can listen at that path before it is removed. Only one
+ * of this user's, to which nobody listens any more. */
+static bool remove_stale(const struct addrinfo *at)
 {
-    struct sockaddr_storage address = {0};
-    socklen_t bytes = sizeof address;
-    if (getpeername(fd, (struct sockaddr *)&address, &bytes) != 0)
-        snprintf(text, BG__NAME_MAX, "an unknown address");
-    else
-        name_of(&address, bytes, text);
+    const char *path = ((const path_address *)at)->path.sun_path;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct stat about;
+    bool stale = fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) != 0 && errno == ECONNREFUSED &&
+                 lstat(path, &about) == 0 && S_ISSOCK(about.st_mode) && about.st_uid == geteuid() && unlink(path) == 0;
+    bg__close(&fd);
+    return stale;
 }
 
-/* ---- listening ------------------------------------------------------------------------------------------------ */
+static bool bind_at(int fd, const struct addrinfo *at)
+{
+    if (bind(fd, at->ai_addr, at->ai_addrlen) == 0)
+        return true;
+    if (errno != EADDRINUSE || at->ai_family != AF_UNIX)
+        return false;
+    if (remove_stale(at))
+        return bind(fd, at->ai_addr, at->ai_addrlen) == 0;
+    errno = EADDRINUSE;
+    return false;
+}
 
 static int listen_at(const struct addrinfo *at)
 {
     const int on = 1;
     int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at->ai_protocol);
-    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0)
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 && bind_at(fd, at) &&
+        listen(fd, SOMAXCONN) == 0)
         return fd;
     if (fd >= 0) {
         int error = errno;
@@ -95,24 +157,44 @@ static int listen_at(const struct addrinfo *at)
     return -1;
 }
 
-bg_status bg__listen(const struct addrinfo *found, const char *address, int port, int *fd, char text[BG__NAME_MAX])
+static const char *advice_to_listen(const bg__meeting *meeting, int error)
+{
+    if (error != EADDRINUSE)
+        return "";
+    return bg__meeting_path(meeting) != NULL
+               ? "; another process listens there, or has left its socket: choose another BG_RANKS_SOCKET"
+               : "; another job may run there: choose another MASTER_PORT; or another process of this job is rank 0, "
+                 "too";
+}
+
+bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX])
 {
     struct sockaddr_storage own = {0};
     socklen_t bytes = sizeof own;
+    char why[BG__ERRNO_MAX];
+    int error = 0;
 
     *fd = -1;
-    for (; found != NULL && *fd < 0; found = found->ai_next)
-        *fd = listen_at(found);
+    for (const struct addrinfo *at = meeting->found; at != NULL && *fd < 0; at = at->ai_next) {
+        *fd = listen_at(at);
+        error = errno;
+    }
     if (*fd < 0)
-        return bg__fail(BG_ERROR_IO, "rank 0 cannot listen on %s port %d: %s%s", address, port, strerror(errno),
-                        errno == EADDRINUSE ? "; another job may run there: choose another MASTER_PORT; or another "
-                                              "process of this job is rank 0, too"
-                                            : "");
-    if (getsockname(*fd, (struct sockaddr *)&own, &bytes) == 0)
-        name_of(&own, bytes, text);
+        return bg__fail(BG_ERROR_IO, "rank 0 cannot listen on %s: %s%s", meeting->name, bg__errno_text(error, why),
+                        advice_to_listen(meeting, error));
+    if (bg__meeting_path(meeting) != NULL || getsockname(*fd, (struct sockaddr *)&own, &bytes) != 0)
+        snprintf(text, BG__NAME_MAX, "%s", meeting->name);
     else
-        snprintf(text, BG__NAME_MAX, "an unknown address");
+        bg__address_name(&own, bytes, text);
     return BG_OK;
+}
+
+void bg__stop_listening(const bg__meeting *meeting, int *fd)
+{
+    const char *path = bg__meeting_path(meeting);
+    if (*fd >= 0 && path != NULL)
+        (void)unlink(path); /* what remains is told from a socket on which somebody listens */
+    bg__close(fd);
 }
 
 /* Messages are small, and someone waits for each. Where that cannot be set they are late, not wrong. */
@@ -124,11 +206,12 @@ static void hurry(int fd)
 
 bg_status bg__accept(int listener, int *fd)
 {
+    char why[BG__ERRNO_MAX];
     *fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (*fd >= 0)
         hurry(*fd);
     else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        return bg__fail(BG_ERROR_IO, "rank 0 cannot let ranks in: %s", strerror(errno));
+        return bg__fail(BG_ERROR_IO, "rank 0 cannot let ranks in: %s", bg__errno_text(errno, why));
     return BG_OK;
 }
 
@@ -146,26 +229,29 @@ static int connect_to(const struct addrinfo *to, double until_ms, int *fd)
         error = errno;
     if (error == EINPROGRESS || error == EINTR) {
         struct pollfd wait = {*fd, POLLOUT, 0};
-        while (!wait.revents && bg__now_ms() < until_ms)
-            bg__wait(&wait, 1, until_ms);
+        while (!wait.revents && bg__now_ms() < until_ms && bg__wait(&wait, 1, until_ms) == BG_OK)
+            continue;
         error = ETIMEDOUT;
         if (wait.revents && getsockopt(*fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0)
             error = errno;
     }
+    if (error == 0 && bg__is_own_end(*fd))
+        error = ECONNREFUSED;
     if (error != 0)
         bg__close(fd);
     return error;
 }
 
-bg_status bg__connect(const struct addrinfo *found, const char *address, int port, double until_ms, int *fd)
+bg_status bg__connect(const bg__meeting *meeting, double until_ms, int *fd)
 {
+    char why[BG__ERRNO_MAX];
     int error = 0;
     *fd = -1;
-    for (; found != NULL && *fd < 0; found = found->ai_next)
-        error = connect_to(found, until_ms, fd);
+    for (const struct addrinfo *to = meeting->found; to != NULL && *fd < 0; to = to->ai_next)
+        error = connect_to(to, until_ms, fd);
     if (*fd >= 0)
         hurry(*fd);
     else if (error == EMFILE || error == ENFILE || error == EACCES || error == EAFNOSUPPORT)
-        return bg__fail(BG_ERROR_IO, "rank 0 at %s port %d cannot be reached: %s", address, port, strerror(error));
+        return bg__fail(BG_ERROR_IO, "rank 0 at %s cannot be reached: %s", meeting->name, bg__errno_text(error, why));
     return BG_OK;
 }

@@ -4,24 +4,42 @@
 
 #include "comm/wire.h"
 
-enum { BG__NAME_MAX = 80 }; /* of a text */
+#include <sys/socket.h>
 
-/* The addresses that a name stands for, which the caller frees (bg__addresses_free; NULL is fine). A number is not
- * looked up; for a name it takes as long as the system's resolver does. */
+enum { BG__NAME_MAX = 160 }; /* of a text */
+
 struct addrinfo;
-bg_status bg__look_up(const char *address, int port, struct addrinfo **found);
-void bg__addresses_free(struct addrinfo *found);
-/* Whether it is, or all of them are, this machine's alone. */
-struct sockaddr;
+
+/* Where rank 0 listens, or is connected to. Starts zeroed. */
+typedef struct bg__meeting {
+    struct addrinfo *found;
+    char name[BG__NAME_MAX]; /* for messages, as it was asked for: "localhost port 4000", "socket /tmp/job/ranks" */
+} bg__meeting;
+
+/* The addresses that a name stands for. A number is not looked up; for a name it takes as long as the system's resolver
+ * does. */
+bg_status bg__meeting_at(bg__meeting *meeting, const char *address, int port);
+/* A Unix-domain socket. INVALID_ARGUMENT: the path is too long for one. */
+bg_status bg__meeting_at_path(bg__meeting *meeting, const char *path);
+void bg__meeting_free(bg__meeting *meeting);
+/* The path; NULL: it is no Unix-domain socket. */
+const char *bg__meeting_path(const bg__meeting *meeting);
+
+/* "127.0.0.1:4000", for messages. */
+void bg__address_name(const struct sockaddr_storage *address, socklen_t bytes, char text[BG__NAME_MAX]);
+
+/* Whether an address is, or all of a meeting's are, this machine's alone. */
 bool bg__is_loopback(const struct sockaddr *address);
-bool bg__are_loopback(const struct addrinfo *found);
-/* A socket at the first of them that takes one; -1 where none does, with the sentence, which names the address as it
- * was looked up. text: for messages, "127.0.0.1:4000". */
-bg_status bg__listen(const struct addrinfo *found, const char *address, int port, int *fd, char text[BG__NAME_MAX]);
+bool bg__is_local(const bg__meeting *meeting);
+
+/* A socket at the first of the addresses that takes one; *fd -1 where none does, with the sentence. text: where it is,
+ * for messages: "127.0.0.1:4000". */
+bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX]);
+/* Closes it, and removes the file that a Unix-domain socket has. fd may be -1. */
+void bg__stop_listening(const bg__meeting *meeting, int *fd);
 /* *fd -1 and BG_OK: nobody listens there, yet. */
-bg_status bg__connect(const struct addrinfo *found, const char *address, int port, double until_ms, int *fd);
+bg_status bg__connect(const bg__meeting *meeting, double until_ms, int *fd);
 /* *fd -1: nobody came, or has gone again. */
 bg_status bg__accept(int listener, int *fd);
-void bg__peer_name(int fd, char text[BG__NAME_MAX]);
 
 #endif

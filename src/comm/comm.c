@@ -102,7 +102,7 @@ static void drain(bg_comm *comm)
 {
     double still;
     while (!bg__link_failed(&comm->link) && bg__track_look(&comm->track, &still))
-        bg__wait(NULL, 0, bg__now_ms() + 1);
+        bg__pause(bg__now_ms() + 1);
 }
 
 static void finish(bg_comm *comm)

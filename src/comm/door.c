@@ -1,30 +1,31 @@
 /* Rank 0 lets the others in. Who does not belong to the job is sent away, and costs it nothing. */
-#include "comm/hello.h"
-
-#include "comm/address.h"
+#include "comm/handshake.h"
 #include "comm/peer.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CANDIDATES = 32, PATIENCE_MS = 5000 };
+enum { CANDIDATES = 32, PATIENCE_MS = 5000, BODY_MAX = 512 };
 
 typedef struct candidate {
     int fd; /* -1: none */
     double until_ms;
-    bg__reader reader;
+    bg__reader reader; /* with room for the first words of other protocols */
+    bool challenged;   /* it has said hello */
+    bg__hello hello;
+    bg__nonce nonce; /* ours, for it */
 } candidate;
 
 typedef struct door {
     bg__link *link;
     const bg__job *job;
-    bg__hello own;
+    const bg__meeting *meeting;
     int listener;
     char name[BG__NAME_MAX];
     double until_ms;
     candidate candidates[CANDIDATES];
-    char refused[200];   /* the last one that was, for the sentence */
+    char refused[300];   /* the last one that was, for the sentence */
     bg__failure failure; /* not BG_OK: the job's, which those that come now are told */
 } door;
 
@@ -169,29 +170,93 @@ static bg_status fail_job(door *d, bg_status status)
     return status;
 }
 
+/* ---- the handshake -------------------------------------------------------------------------------------------- */
+
+static void send_or_drop(candidate *one, bg__frame_type type, const void *body, size_t bytes)
+{
+    const bg__frame frame = {.type = type, .body = body, .bytes = bytes};
+    if (!bg__frame_send(one->fd, &frame, 0)) /* a connection that has just begun takes so little at once */
+        drop(one);
+}
+
+static bool is_welcome_here(door *d, candidate *one)
+{
+    bg__owner owner = bg__peer_owner(one->fd);
+    if (bg__owner_may_join(owner, d->job->token != NULL))
+        return true;
+    refuse(d, one,
+           owner == BG__OWNER_OTHER ? "on this machine only processes of rank 0's user may join"
+                                    : "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
+    return false;
+}
+
+static bg_status challenge(door *d, candidate *one, const bg__frame *frame)
+{
+    uint32_t protocol;
+    bg_status status = BG_OK;
+    if (!bg__hello_is(frame, &protocol)) {
+        drop(one);
+    } else if (protocol != BG__PROTOCOL || frame->bytes != sizeof one->hello) {
+        refuse(d, one, "it has another version of breakgraph than rank 0, " BG_VERSION);
+    } else if (is_welcome_here(d, one)) {
+        memcpy(&one->hello, frame->body, sizeof one->hello);
+        BG__TRY(bg__nonce_make(&one->nonce));
+        one->challenged = true;
+        send_or_drop(one, BG__CHALLENGE, &one->nonce, sizeof one->nonce);
+    }
+done:
+    return status;
+}
+
+static bg_status check_proof(const door *d, const candidate *one, const bg__frame *frame, bool *proven)
+{
+    bg__proof theirs, right;
+    bg_status status = BG_OK;
+    *proven = false;
+    if (frame->type != BG__PROOF || frame->bytes != sizeof theirs)
+        return BG_OK;
+    memcpy(&theirs, frame->body, sizeof theirs);
+    BG__TRY(bg__proof_make(d->job, BG__SIDE_RANK, &one->hello, &one->nonce, &right));
+    *proven = bg__proof_equal(&theirs, &right);
+done:
+    return status;
+}
+
+/* What is refused or fails from here on, it is told by one that it can believe. */
+static bg_status prove(const door *d, candidate *one)
+{
+    bg__proof own;
+    bg_status status;
+    BG__TRY(bg__proof_make(d->job, BG__SIDE_RANK_0, &one->hello, &one->nonce, &own));
+    send_or_drop(one, BG__PROOF, &own, sizeof own);
+done:
+    return status;
+}
+
 /* An error is the job's. */
 static bg_status judge(door *d, candidate *one, const bg__frame *frame)
 {
-    bg__hello from = {.protocol = 0};
-    bg_status status = BG_OK;
-    if (frame->type != BG__HELLO || frame->bytes != sizeof from) {
-        drop(one);
+    const bg__hello from = one->hello;
+    bool proven = false;
+    bg_status status;
+    BG__TRY(check_proof(d, one, frame, &proven));
+    if (!proven) {
+        refuse(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
         return BG_OK;
     }
-    memcpy(&from, frame->body, sizeof from);
-    if (!bg__hello_is(&from)) {
-        drop(one);
-    } else if (!bg__hello_same_token(&from, &d->own)) {
-        refuse(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
-    } else if (d->job->token == NULL && !bg__peer_is_own(one->fd)) {
-        refuse(d, one, "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
-    } else if (d->failure.status != BG_OK) {
+    BG__TRY(prove(d, one));
+    if (one->fd < 0)
+        return BG_OK;
+    if (d->failure.status != BG_OK) {
         turn_away(d, one, &from);
-    } else {
-        BG__TRY(check_fit(&from));
-        BG__TRY(check_size(&from, d->link));
-        admit(d, one, &from);
+        return BG_OK;
     }
+    BG__TRY(check_fit(&from));
+    BG__TRY(check_size(&from, d->link));
+    if (from.port == (d->job->socket != NULL ? 0 : (uint32_t)d->job->port))
+        admit(d, one, &from);
+    else
+        refuse(d, one, "it has come for a job at another port");
 done:
     if (status != BG_OK) {
         fail_job(d, status);
@@ -204,7 +269,7 @@ static bg_status hear(door *d, candidate *one)
 {
     bg__frame frame;
     switch (bg__frame_read(one->fd, &one->reader, &frame)) {
-    case BG__READ_FRAME: return judge(d, one, &frame);
+    case BG__READ_FRAME: return one->challenged ? judge(d, one, &frame) : challenge(d, one, &frame);
     case BG__READ_NOTHING: return BG_OK;
     default: drop(one); return BG_OK;
     }
@@ -224,7 +289,7 @@ static bg_status let_in(door *d)
             place = one;
     }
     drop(place);
-    *place = (candidate){.fd = fd, .until_ms = bg__now_ms() + PATIENCE_MS, .reader.most = sizeof(bg__hello)};
+    *place = (candidate){.fd = fd, .until_ms = bg__now_ms() + PATIENCE_MS, .reader.most = BODY_MAX};
     return BG_OK;
 }
 
@@ -253,35 +318,28 @@ static bg_status check_joined(const door *d)
 static bg_status look(door *d)
 {
     struct pollfd fds[1 + CANDIDATES] = {{d->listener, POLLIN, 0}};
+    candidate *who[1 + CANDIDATES] = {NULL};
     double until = d->until_ms < bg__now_ms() + 100 ? d->until_ms : bg__now_ms() + 100;
+    size_t count = 1;
     bg_status status = BG_OK;
+    /* only those that are there: poll takes no more than the process may open */
     for (int i = 0; i < CANDIDATES; i++)
-        fds[1 + i] = (struct pollfd){d->candidates[i].fd, POLLIN, 0};
-    bg__wait(fds, 1 + CANDIDATES, until);
-    for (int i = 0; i < CANDIDATES; i++) {
-        candidate *one = &d->candidates[i];
-        if (fds[1 + i].revents)
-            BG__TRY(hear(d, one));
-        if (one->fd >= 0 && bg__now_ms() >= one->until_ms)
-            drop(one);
+        if (d->candidates[i].fd >= 0) {
+            who[count] = &d->candidates[i];
+            fds[count++] = (struct pollfd){d->candidates[i].fd, POLLIN, 0};
+        }
+    BG__TRY(bg__wait(fds, count, until));
+    for (size_t i = 1; i < count; i++) {
+        if (fds[i].revents)
+            BG__TRY(hear(d, who[i]));
+        if (who[i]->fd >= 0 && bg__now_ms() >= who[i]->until_ms)
+            drop(who[i]);
     }
     if (fds[0].revents)
         BG__TRY(let_in(d));
     status = check_joined(d);
 done:
     return status;
-}
-
-static bg_status check_bind(const bg__job *job, const struct addrinfo *found)
-{
-    if (job->bind != NULL)
-        return bg__need_token(job, job->bind, found);
-    if (bg__are_loopback(found))
-        return BG_OK;
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                    "rank 0 is at %s, which others can reach, too; set BG_RANKS_BIND to the address to listen on, "
-                    "and BG_RANKS_TOKEN to the same secret on all ranks",
-                    job->address);
 }
 
 static bool all_told(const bg__link *link)
@@ -303,11 +361,11 @@ static bg_status end_job(door *d, bg_status status)
     return bg__fail(status, "%s", d->failure.text);
 }
 
-static bg_status gather_ranks(door *d, const struct addrinfo *found)
+static bg_status gather_ranks(door *d)
 {
     const bg__frame welcome = {.type = BG__WELCOME};
     bg_status status = BG_OK;
-    BG__TRY(bg__listen(found, d->job->bind ? d->job->bind : d->job->address, d->job->port, &d->listener, d->name));
+    BG__TRY(bg__listen(d->meeting, &d->listener, d->name));
     while (!all_there(d->link)) {
         if (bg__now_ms() >= d->until_ms) {
             char why[64];
@@ -324,19 +382,18 @@ done:
 
 bg_status bg__open_door(bg__link *link, const bg__job *job)
 {
-    door d = {.link = link, .job = job, .listener = -1, .until_ms = bg__now_ms() + link->timeout_ms};
-    struct addrinfo *found = NULL;
+    bg__meeting meeting = {.found = NULL};
+    door d = {
+        .link = link, .job = job, .meeting = &meeting, .listener = -1, .until_ms = bg__now_ms() + link->timeout_ms};
     bg_status status = BG_OK;
     for (int i = 0; i < CANDIDATES; i++)
         d.candidates[i].fd = -1;
-    BG__TRY(bg__look_up(job->bind ? job->bind : job->address, job->port, &found));
-    BG__TRY(check_bind(job, found));
-    BG__TRY(bg__hello_make(job, &d.own));
-    status = gather_ranks(&d, found);
+    BG__TRY(bg__job_meeting(job, &meeting));
+    status = gather_ranks(&d);
 done:
-    bg__addresses_free(found);
     for (int i = 0; i < CANDIDATES; i++)
         drop(&d.candidates[i]);
-    bg__close(&d.listener);
+    bg__stop_listening(&meeting, &d.listener);
+    bg__meeting_free(&meeting);
     return status;
 }

@@ -110,12 +110,18 @@ static bool all_came(const round *r)
 }
 
 /* Waits a little for some of these connections, or for a failure. */
-static void wait_a_little(bg__link *link, struct pollfd *fds, int count)
+static bg_status wait_a_little(bg__link *link, struct pollfd *fds, int count)
 {
+    bg_status status;
     fds[count] = (struct pollfd){link->failed_event, POLLIN, 0};
-    bg__wait(fds, (size_t)count + 1, bg__now_ms() + IDLE_MS);
+    status = bg__wait(fds, (size_t)count + 1, bg__now_ms() + IDLE_MS);
+    if (status != BG_OK) {
+        bg__link_fail_text(link, status, "rank %d: %s", link->rank, bg_last_error());
+        return bg__link_check(link);
+    }
     if (link->idle != NULL)
         link->idle(link->idle_user);
+    return BG_OK;
 }
 
 static bg_status collect(round *r)
@@ -129,7 +135,7 @@ static bg_status collect(round *r)
         }
         for (int i = 0; i < size; i++)
             r->fds[i] = (struct pollfd){r->came[i] ? -1 : r->link->peers[i].work, POLLIN, 0};
-        wait_a_little(r->link, r->fds, size);
+        BG__TRY(wait_a_little(r->link, r->fds, size));
         for (int i = 1; i < size; i++)
             if (!r->came[i])
                 BG__TRY(read_rank(r, i));
@@ -215,7 +221,7 @@ static bg_status follow(bg__link *link, const bg__frame *own, double until_ms, v
     for (;;) {
         struct pollfd fds[2] = {{zero->work, POLLIN, 0}};
         bg__frame frame;
-        wait_a_little(link, fds, 1);
+        BG__TRY(wait_a_little(link, fds, 1));
         /* what has ended well has, even where the next has failed already */
         switch (bg__frame_read(zero->work, &zero->from_work, &frame)) {
         case BG__READ_FRAME: return take_result(link, own, &frame, all);

@@ -104,6 +104,20 @@ done:
     return status;
 }
 
+/* An empty one is none, like an empty variable: an empty token would keep no one out. */
+static const char *either(const char *option, const char *variable)
+{
+    return option != NULL && *option != '\0' ? option : value_of(variable);
+}
+
+/* What names a place to meet counts before what a launcher has set. */
+static const char *find_socket(const bg_comm_options *options)
+{
+    bool address = options->address != NULL && *options->address != '\0';
+    bool bind = either(options->bind, "BG_RANKS_BIND") != NULL;
+    return options->port != 0 || address || bind ? NULL : value_of("BG_RANKS_SOCKET");
+}
+
 /* torchrun keeps MASTER_PORT for itself. */
 static bg_status find_port(bg__job *job, const bg_comm_options *options)
 {
@@ -115,7 +129,7 @@ static bg_status find_port(bg__job *job, const bg_comm_options *options)
     }
     if (job->port < 0 || job->port > MOST_PORT)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.port is %d; allowed are 1 to %d", job->port, MOST_PORT);
-    else if (job->port == 0 && job->size > 1)
+    else if (job->port == 0 && job->size > 1 && job->socket == NULL)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
                           "there are %d ranks, and no port where they meet; start them with breakgraph run --ranks, or "
                           "set MASTER_PORT, and MASTER_ADDR where rank 0 is on another machine",
@@ -124,16 +138,11 @@ done:
     return status;
 }
 
-/* An empty one is none, like an empty variable: an empty token would keep no one out. */
-static const char *either(const char *option, const char *variable)
-{
-    return option != NULL && *option != '\0' ? option : value_of(variable);
-}
-
 bg_status bg__job_find(bg__job *job, const bg_comm_options *options)
 {
     bg_status status = BG_OK;
     BG__TRY(find_ranks(job, options));
+    job->socket = find_socket(options);
     BG__TRY(find_port(job, options));
     job->address = either(options->address, "MASTER_ADDR");
     job->address = job->address != NULL ? job->address : "127.0.0.1";

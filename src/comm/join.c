@@ -1,19 +1,18 @@
 /* How the ranks meet: rank 0 listens, the others connect twice and say who they are. */
-#include "comm/hello.h"
-
-#include "comm/address.h"
+#include "comm/handshake.h"
 #include "comm/peer.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { RETRY_MS = 20, OWN_MS = 1000 };
+/* OWNER_MS: less than rank 0 waits for the first words. */
+enum { RETRY_MS = 20, OWNER_MS = 3000 };
 
 typedef struct guest {
     bg__link *link;
     const bg__job *job;
-    struct addrinfo *found; /* looked up once: a resolver that fails later does not matter */
+    bg__meeting meeting; /* looked up once: a resolver that fails later does not matter */
     bg__hello own;
     double until_ms;
     const char *last; /* what rank 0's place did last */
@@ -21,74 +20,152 @@ typedef struct guest {
 
 static bg_status fail_guest(const guest *g, bg_status status, const char *why)
 {
-    return bg__fail(status, "rank %d of %d cannot join at %s port %d: %s", g->link->rank, g->link->size,
-                    g->job->address, g->job->port, why);
+    return bg__fail(status, "rank %d of %d cannot join at %s: %s", g->link->rank, g->link->size, g->meeting.name, why);
 }
 
-/* Linux before 6.17 shows a connection as root's until rank 0 accepts it. *gone: it is closed, and nobody's. */
-static bool is_own_soon(const guest *g, int fd, bool *gone)
-{
-    double until = bg__now_ms() + OWN_MS;
-    bool own;
-    until = until < g->until_ms ? until : g->until_ms;
-    *gone = false;
-    while (!(own = bg__peer_is_own(fd)) && !*gone && bg__now_ms() < until) {
-        struct pollfd wait = {fd, POLLRDHUP, 0};
-        bg__wait(&wait, 1, bg__now_ms() + RETRY_MS);
-        *gone = wait.revents != 0;
-    }
-    return own;
-}
+/* ---- one connection ------------------------------------------------------------------------------------------- */
 
-/* *again: nobody is there, yet. */
-static bg_status introduce(guest *g, bool watch, int *fd, bool *again)
+static const char no_answer[] = "connections are closed there without an answer";
+
+/* Linux before 6.17 shows a TCP connection as root's until rank 0 accepts it. *gone: it is closed, and nobody's. */
+static bg_status check_owner(const guest *g, int fd, bool *gone)
 {
-    bg__frame frame = {.type = BG__HELLO, .body = &g->own, .bytes = sizeof g->own};
+    double until = bg__now_ms() + OWNER_MS;
     bg_status status = BG_OK;
-    *again = false;
-    g->own.watch = watch;
-    BG__TRY(bg__connect(g->found, g->job->address, g->job->port, g->until_ms, fd));
-    if (*fd < 0) {
-        g->last = "nobody listens there";
-        *again = true;
-    } else if (g->job->token == NULL && !is_own_soon(g, *fd, again)) {
-        g->last = "connections are closed there without an answer";
-        if (!*again)
-            status = fail_guest(g, BG_ERROR_RANKS, "who listens there is not of this user; see BG_RANKS_TOKEN");
-    } else if (!bg__frame_send(*fd, &frame, g->until_ms)) {
-        g->last = "connections are closed there without an answer";
-        *again = true;
+    if (bg__meeting_path(&g->meeting) != NULL)
+        until = 0;
+    else if (until > g->until_ms)
+        until = g->until_ms;
+    *gone = false;
+    while (!bg__owner_may_join(bg__peer_owner(fd), g->job->token != NULL)) {
+        struct pollfd wait = {fd, POLLRDHUP, 0};
+        if (bg__now_ms() >= until)
+            return fail_guest(g, BG_ERROR_RANKS, "who listens there is not of this user");
+        BG__TRY(bg__wait(&wait, 1, bg__now_ms() + RETRY_MS));
+        *gone = wait.revents != 0;
+        if (*gone)
+            return BG_OK;
     }
 done:
     return status;
 }
 
-static bg_status take_answer(const guest *g, const bg__frame *frame)
+/* Each frame from rank 0 before all have joined comes through here. What is believed, but for a refusal, comes after
+ * rank 0's proof. */
+static bg_status take_refusal(const guest *g, const bg__frame *frame, bool proven)
 {
     bg__failure failure;
-    if (frame->type == BG__WELCOME)
-        return BG_OK;
     if (frame->type == BG__REFUSED)
         return fail_guest(g, BG_ERROR_RANKS, frame->what);
-    if (frame->type != BG__FAILED || frame->bytes != sizeof failure)
+    if (!proven || frame->type != BG__FAILED || frame->bytes != sizeof failure)
         return fail_guest(g, BG_ERROR_RANKS, "what listens there is no rank 0");
     memcpy(&failure, frame->body, sizeof failure);
     failure.text[sizeof failure.text - 1] = '\0';
     return bg__fail(failure.status, "%s", failure.text);
 }
 
-static bg_status read_answer(guest *g, int fd, bg__reader *reader, bool *answered, bool *again)
+/* The next frame, of that type and size; *again: the connection has ended instead. */
+static bg_status await_frame(guest *g, int fd, bg__reader *reader, bg__frame_type type, void *body, size_t bytes,
+                             bool *again)
+{
+    bg__frame frame;
+    bg_status status;
+    while (bg__now_ms() < g->until_ms) {
+        struct pollfd wait = {fd, POLLIN, 0};
+        BG__TRY(bg__wait(&wait, 1, g->until_ms));
+        switch (bg__frame_read(fd, reader, &frame)) {
+        case BG__READ_NOTHING: continue;
+        case BG__READ_GARBAGE: return fail_guest(g, BG_ERROR_RANKS, "what listens there is no rank 0");
+        case BG__READ_END:
+            g->last = no_answer;
+            *again = true;
+            return BG_OK;
+        case BG__READ_FRAME: break;
+        }
+        if (frame.type != type || frame.bytes != bytes)
+            return take_refusal(g, &frame, false);
+        memcpy(body, frame.body, bytes);
+        return BG_OK;
+    }
+    status = fail_guest(g, BG_ERROR_TIMEOUT, "what listens there does not answer");
+done:
+    return status;
+}
+
+static void send_frame(guest *g, int fd, bg__frame_type type, const void *body, size_t bytes, bool *again)
+{
+    const bg__frame frame = {.type = type, .body = body, .bytes = bytes};
+    *again = !bg__frame_send(fd, &frame, g->until_ms);
+    if (*again)
+        g->last = no_answer;
+}
+
+static bg_status shake_hands(guest *g, int fd, bg__reader *reader, bool *again)
+{
+    bg__nonce challenge;
+    bg__proof own, right, theirs;
+    bg_status status;
+    BG__TRY(bg__nonce_make(&g->own.nonce));
+    send_frame(g, fd, BG__HELLO, &g->own, sizeof g->own, again);
+    if (!*again)
+        BG__TRY(await_frame(g, fd, reader, BG__CHALLENGE, &challenge, sizeof challenge, again));
+    if (*again)
+        return BG_OK;
+    BG__TRY(bg__proof_make(g->job, BG__SIDE_RANK, &g->own, &challenge, &own));
+    BG__TRY(bg__proof_make(g->job, BG__SIDE_RANK_0, &g->own, &challenge, &right));
+    send_frame(g, fd, BG__PROOF, &own, sizeof own, again);
+    if (!*again)
+        BG__TRY(await_frame(g, fd, reader, BG__PROOF, &theirs, sizeof theirs, again));
+    if (!*again && !bg__proof_equal(&theirs, &right))
+        status = fail_guest(g, BG_ERROR_RANKS, "who listens there does not know the job's token");
+done:
+    return status;
+}
+
+static void hang_up(int *fd, bg__reader *reader)
+{
+    bg__close(fd);
+    bg__reader_free(reader);
+}
+
+/* *fd -1 and *again: nobody is there, yet. Else both sides have proved who they are. */
+static bg_status introduce(guest *g, bool watch, int *fd, bg__reader *reader, bool *again)
+{
+    bg_status status = BG_OK;
+    g->own.watch = watch;
+    BG__TRY(bg__connect(&g->meeting, g->until_ms, fd));
+    if (*fd < 0) {
+        g->last = "nobody listens there";
+        *again = true;
+        return BG_OK;
+    }
+    BG__TRY(check_owner(g, *fd, again));
+    if (*again)
+        g->last = no_answer;
+    else
+        BG__TRY(shake_hands(g, *fd, reader, again));
+done:
+    if (status != BG_OK || *again)
+        hang_up(fd, reader);
+    return status;
+}
+
+/* ---- both ----------------------------------------------------------------------------------------------------- */
+
+static bg_status read_answer(guest *g, int fd, bg__reader *reader, bool *welcome, bool *again)
 {
     bg__frame frame;
     switch (bg__frame_read(fd, reader, &frame)) {
     case BG__READ_NOTHING: return BG_OK;
-    case BG__READ_FRAME: *answered = true; return take_answer(g, &frame);
     case BG__READ_GARBAGE: return fail_guest(g, BG_ERROR_RANKS, "what listens there is no rank 0");
-    case BG__READ_END: break;
+    case BG__READ_FRAME: break;
+    case BG__READ_END:
+        g->last = no_answer;
+        *again = true;
+        return BG_OK;
     }
-    g->last = "connections are closed there without an answer";
-    *again = true;
-    return BG_OK;
+    *welcome = frame.type == BG__WELCOME;
+    return *welcome ? BG_OK : take_refusal(g, &frame, true);
 }
 
 static bg_status await_welcome(guest *g, bool *welcome, bool *again)
@@ -97,18 +174,17 @@ static bg_status await_welcome(guest *g, bool *welcome, bool *again)
     /* rank 0's own limit, if it began as late as it may, comes with a better sentence */
     double until = g->until_ms + BG__SLACK_MS;
     bg_status status = BG_OK;
-    bool refused = false; /* the second connection is only answered to be refused */
     while (!*welcome && !*again) {
         struct pollfd fds[] = {{zero->work, POLLIN, 0}, {zero->watch, POLLIN, 0}};
         if (bg__now_ms() >= until) {
             status = fail_guest(g, BG_ERROR_TIMEOUT, "rank 0 does not say that all ranks are there");
             goto done;
         }
-        bg__wait(fds, 2, until);
+        BG__TRY(bg__wait(fds, 2, until));
         if (fds[0].revents)
             BG__TRY(read_answer(g, zero->work, &zero->from_work, welcome, again));
         else if (fds[1].revents)
-            BG__TRY(read_answer(g, zero->watch, &zero->from_watch, &refused, again));
+            BG__TRY(read_answer(g, zero->watch, &zero->from_watch, welcome, again));
     }
 done:
     return status;
@@ -117,21 +193,19 @@ done:
 static bg_status try_to_join(guest *g, bool *welcome)
 {
     bg__peer *zero = &g->link->peers[0];
-    bool again = false, refused = false;
+    bool again = false;
     bg_status status = BG_OK;
-    BG__TRY(introduce(g, true, &zero->watch, &again));
+    BG__TRY(introduce(g, true, &zero->watch, &zero->from_watch, &again));
     if (!again)
-        BG__TRY(introduce(g, false, &zero->work, &again));
+        BG__TRY(introduce(g, false, &zero->work, &zero->from_work, &again));
     if (!again)
         BG__TRY(await_welcome(g, welcome, &again));
-    if (again && zero->watch >= 0) /* the first connection may have been answered already */
-        BG__TRY(read_answer(g, zero->watch, &zero->from_watch, &refused, &again));
+    if (again && zero->watch >= 0) /* why the other one has ended may stand here */
+        BG__TRY(read_answer(g, zero->watch, &zero->from_watch, welcome, &again));
     if (again) {
-        bg__close(&zero->work);
-        bg__close(&zero->watch);
-        bg__reader_free(&zero->from_work);
-        bg__reader_free(&zero->from_watch);
-        bg__wait(NULL, 0, bg__now_ms() + RETRY_MS);
+        hang_up(&zero->work, &zero->from_work);
+        hang_up(&zero->watch, &zero->from_watch);
+        bg__pause(bg__now_ms() + RETRY_MS);
     }
 done:
     return status;
@@ -145,8 +219,7 @@ static bg_status knock(bg__link *link, const bg__job *job)
                .last = "its address was looked up that long"};
     bool welcome = false;
     bg_status status = BG_OK;
-    BG__TRY(bg__look_up(job->address, job->port, &g.found));
-    BG__TRY(bg__need_token(job, job->address, g.found));
+    BG__TRY(bg__job_meeting(job, &g.meeting));
     BG__TRY(bg__hello_make(job, &g.own));
     while (!welcome) {
         if (bg__now_ms() >= g.until_ms) {
@@ -158,7 +231,7 @@ static bg_status knock(bg__link *link, const bg__job *job)
         BG__TRY(try_to_join(&g, &welcome));
     }
 done:
-    bg__addresses_free(g.found);
+    bg__meeting_free(&g.meeting);
     return status;
 }
 

@@ -21,6 +21,7 @@ static void init_peers(bg__link *link)
 
 bg_status bg__link_init(bg__link *link, const bg__job *job)
 {
+    char why[BG__ERRNO_MAX];
     bg_status status = BG_OK;
     *link = (bg__link){.rank = job->rank,
                        .size = job->size,
@@ -36,7 +37,7 @@ bg_status bg__link_init(bg__link *link, const bg__job *job)
     link->failed_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     link->news_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (link->failed_event < 0 || link->news_event < 0)
-        status = bg__fail(BG_ERROR_IO, "eventfd failed: %s", strerror(errno));
+        status = bg__fail(BG_ERROR_IO, "eventfd failed: %s", bg__errno_text(errno, why));
     return status;
 }
 
@@ -52,6 +53,11 @@ void bg__link_free(bg__link *link)
     bg__close(&link->news_event);
     free(link->peers);
     link->peers = NULL;
+}
+
+int bg__link_peers(const bg__link *link)
+{
+    return link->rank == 0 ? link->size : 1;
 }
 
 /* An eventfd takes more than anyone will write, and only a full one refuses. */
@@ -79,7 +85,7 @@ void bg__link_tell(bg__link *link, int rank, const bg__frame *frame)
 
 static void tell_all(bg__link *link, const bg__frame *frame)
 {
-    for (int i = 0; i < link->size; i++)
+    for (int i = 0; i < bg__link_peers(link); i++)
         bg__link_tell(link, i, frame);
 }
 
@@ -131,7 +137,7 @@ bool bg__link_await_failure(bg__link *link, double until_ms)
 {
     struct pollfd wait = {link->failed_event, POLLIN, 0};
     while (!wait.revents && bg__now_ms() < until_ms)
-        bg__wait(&wait, 1, until_ms);
+        (void)bg__wait(&wait, 1, until_ms); /* the failure is looked for all the same */
     return bg__link_failed(link);
 }
 

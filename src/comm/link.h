@@ -54,6 +54,9 @@ void bg__link_free(bg__link *link);
 /* Meets the other ranks (join.c). */
 bg_status bg__link_join(bg__link *link, const bg__job *job);
 
+/* How many of the peers, from the first on, this rank may be connected to: on rank 0 all, on the others rank 0. */
+int bg__link_peers(const bg__link *link);
+
 /* Sets the failure, unless there is one, and tells the ranks that this one is connected to. */
 void bg__link_fail(bg__link *link, const bg__failure *failure);
 void bg__link_fail_text(bg__link *link, bg_status status, const char *format, ...)

@@ -149,7 +149,7 @@ static bool await_beginning(bg_comm *comm, beginning *b)
                                comm->link.timeout_ms / 1e3);
         if (grace <= 0 && bg__link_failed(&comm->link))
             grace = bg__now_ms() + GRACE_MS;
-        bg__wait(NULL, 0, bg__now_ms() + LOOK_MS);
+        bg__pause(bg__now_ms() + LOOK_MS);
     }
     pthread_mutex_lock(&b->lock);
     over = b->over;

@@ -1,13 +1,78 @@
 /* Whose connections are, as the kernel tells. */
 #include "comm/peer.h"
 
-#include "comm/address.h"
-
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* ---- both ends ------------------------------------------------------------------------------------------------ */
+
+typedef struct ends {
+    struct sockaddr_storage here, there;
+} ends;
+
+/* Of a socket for IPv6 that an IPv4 connection came to: the kernel's table has that connection under IPv4. */
+static void unmap(struct sockaddr_storage *address)
+{
+    struct sockaddr_in6 six;
+    struct sockaddr_in four = {.sin_family = AF_INET};
+    if (address->ss_family != AF_INET6)
+        return;
+    memcpy(&six, address, sizeof six);
+    if (!IN6_IS_ADDR_V4MAPPED(&six.sin6_addr))
+        return;
+    memcpy(&four.sin_addr, &six.sin6_addr.s6_addr[12], sizeof four.sin_addr);
+    four.sin_port = six.sin6_port;
+    memset(address, 0, sizeof *address);
+    memcpy(address, &four, sizeof four);
+}
+
+static bool find_ends(int fd, ends *found)
+{
+    socklen_t here_bytes = sizeof found->here, there_bytes = sizeof found->there;
+    memset(found, 0, sizeof *found);
+    if (getsockname(fd, (struct sockaddr *)&found->here, &here_bytes) != 0 ||
+        getpeername(fd, (struct sockaddr *)&found->there, &there_bytes) != 0)
+        return false;
+    unmap(&found->here);
+    unmap(&found->there);
+    return true;
+}
+
+static bool is_same_host(const ends *e)
+{
+    struct sockaddr_in here, there;
+    struct sockaddr_in6 here6, there6;
+    if (e->here.ss_family != e->there.ss_family)
+        return false;
+    if (e->here.ss_family == AF_INET) {
+        memcpy(&here, &e->here, sizeof here);
+        memcpy(&there, &e->there, sizeof there);
+        return here.sin_addr.s_addr == there.sin_addr.s_addr;
+    }
+    memcpy(&here6, &e->here, sizeof here6);
+    memcpy(&there6, &e->there, sizeof there6);
+    return e->here.ss_family == AF_INET6 && memcmp(&here6.sin6_addr, &there6.sin6_addr, sizeof here6.sin6_addr) == 0;
+}
+
+static in_port_t port_of(const struct sockaddr_storage *address)
+{
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+    memcpy(&four, address, sizeof four);
+    memcpy(&six, address, sizeof six);
+    return address->ss_family == AF_INET6 ? six.sin6_port : four.sin_port;
+}
+
+bool bg__is_own_end(int fd)
+{
+    ends e;
+    return find_ends(fd, &e) && is_same_host(&e) && port_of(&e.here) == port_of(&e.there);
+}
+
+/* ---- whose ---------------------------------------------------------------------------------------------------- */
 
 /* As the table writes it. */
 static void in_table(const struct sockaddr_storage *address, char *text, size_t room)
@@ -26,30 +91,59 @@ static void in_table(const struct sockaddr_storage *address, char *text, size_t 
 }
 
 /* A connection that its process has given up is nobody's, and shown as root's: only an established one counts. */
-static bool table_has(const char *table, const char *from, const char *to)
+static bg__owner find_in_table(const char *table, const char *from, const char *to)
 {
     enum { ESTABLISHED = 1 };
     char line[512], local[64], remote[64];
-    unsigned state, user;
+    unsigned state, user = 0;
     bool has = false;
     FILE *file = fopen(table, "re");
     while (file != NULL && !has && fgets(line, sizeof line, file) != NULL)
         has = sscanf(line, "%*s %63s %63s %x %*s %*s %*s %u", local, remote, &state, &user) == 4 &&
-              state == ESTABLISHED && strcmp(local, from) == 0 && strcmp(remote, to) == 0 && user == geteuid();
+              state == ESTABLISHED && strcmp(local, from) == 0 && strcmp(remote, to) == 0;
     if (file != NULL)
         (void)fclose(file); /* it was only read */
-    return has;
+    return !has ? BG__OWNER_UNKNOWN : user == geteuid() ? BG__OWNER_SAME : BG__OWNER_OTHER;
 }
 
-bool bg__peer_is_own(int fd)
+static bg__owner owner_of_unix(int fd)
 {
-    struct sockaddr_storage here = {0}, there = {0};
-    socklen_t here_bytes = sizeof here, there_bytes = sizeof there;
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0)
+        return BG__OWNER_UNKNOWN;
+    return peer.uid == geteuid() ? BG__OWNER_SAME : BG__OWNER_OTHER;
+}
+
+bg__owner bg__peer_owner(int fd)
+{
+    ends e;
     char to[64], from[64];
-    if (getsockname(fd, (struct sockaddr *)&here, &here_bytes) != 0 ||
-        getpeername(fd, (struct sockaddr *)&there, &there_bytes) != 0 || !bg__is_loopback((struct sockaddr *)&there))
-        return false;
-    in_table(&here, to, sizeof to);
-    in_table(&there, from, sizeof from);
-    return table_has(here.ss_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp", from, to);
+    if (!find_ends(fd, &e))
+        return BG__OWNER_UNKNOWN;
+    if (e.here.ss_family == AF_UNIX)
+        return owner_of_unix(fd);
+    if (!bg__is_loopback((const struct sockaddr *)&e.there) && !is_same_host(&e))
+        return BG__OWNER_UNKNOWN;
+    in_table(&e.here, to, sizeof to);
+    in_table(&e.there, from, sizeof from);
+    return find_in_table(e.here.ss_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp", from, to);
+}
+
+bool bg__owner_may_join(bg__owner owner, bool token)
+{
+    return owner == BG__OWNER_SAME || (token && owner == BG__OWNER_UNKNOWN);
+}
+
+void bg__peer_name(int fd, char text[BG__NAME_MAX])
+{
+    struct sockaddr_storage address = {0};
+    struct ucred peer = {.pid = 0};
+    socklen_t bytes = sizeof address, peer_bytes = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&address, &bytes) != 0)
+        snprintf(text, BG__NAME_MAX, "an unknown address");
+    else if (address.ss_family == AF_UNIX && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) == 0)
+        snprintf(text, BG__NAME_MAX, "process %ld of user %lu", (long)peer.pid, (unsigned long)peer.uid);
+    else
+        bg__address_name(&address, bytes, text);
 }

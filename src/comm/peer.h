@@ -2,10 +2,23 @@
 #ifndef BG_COMM_PEER_H
 #define BG_COMM_PEER_H
 
-#include "comm/wire.h"
+#include "comm/address.h"
 
-/* Whether the other end of this connection, which does not leave the machine, belongs to this user, as the kernel's
- * table of connections tells. */
-bool bg__peer_is_own(int fd);
+/* Whose process it is, as the kernel tells: for a Unix-domain socket by SO_PEERCRED, for a TCP connection that does not
+ * leave the machine by the table of connections, /proc/net/tcp. UNKNOWN: it leaves the machine, or the table does not
+ * have it. */
+typedef enum bg__owner { BG__OWNER_UNKNOWN, BG__OWNER_SAME, BG__OWNER_OTHER } bg__owner;
+bg__owner bg__peer_owner(int fd);
+
+/* With a token a process of another user on this machine may not join, and nobody may without one who is not known to
+ * be of this user. */
+bool bg__owner_may_join(bg__owner owner, bool token);
+
+/* A connection to a port on which nobody listens may be given that same port for its own end, and is then connected to
+ * itself. */
+bool bg__is_own_end(int fd);
+
+/* For messages. */
+void bg__peer_name(int fd, char text[BG__NAME_MAX]);
 
 #endif

@@ -267,13 +267,17 @@ static void listen_for(bg__watchdog *w)
     struct pollfd *fds = w->fds;
     double until = bg__now_ms() + tick(w);
     uint64_t news;
-    for (int i = 0; i < link->size; i++)
+    int peers = bg__link_peers(link);
+    bg_status status;
+    for (int i = 0; i < peers; i++)
         fds[i] = (struct pollfd){link->peers[i].ended ? -1 : link->peers[i].watch, POLLIN, 0};
-    fds[link->size] = (struct pollfd){link->news_event, POLLIN, 0};
-    bg__wait(fds, (size_t)link->size + 1, until);
-    if (fds[link->size].revents)
+    fds[peers] = (struct pollfd){link->news_event, POLLIN, 0};
+    status = bg__wait(fds, (size_t)peers + 1, until);
+    if (status != BG_OK)
+        bg__link_fail_text(link, status, "the watchdog of rank %d: %s", link->rank, bg_last_error());
+    if (fds[peers].revents)
         (void)!read(link->news_event, &news, sizeof news); /* that there is news is all that counts */
-    for (int i = 0; i < link->size; i++)
+    for (int i = 0; i < peers; i++)
         if (fds[i].revents)
             hear(w, i);
 }

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,17 +17,46 @@ typedef struct header {
     uint32_t what, body; /* bytes */
 } header;
 
-enum { MAGIC = 0x62675231 };
+enum { MAGIC = 0x62675231, LONGEST_WAIT_MS = 1000, AFTER_ERROR_MS = 20 };
 
-void bg__wait(struct pollfd *fds, size_t count, double until_ms)
+/* Milliseconds that poll() may take. */
+static int remaining_ms(double until_ms)
 {
     double left = until_ms - bg__now_ms();
-    int timeout = left <= 0 ? 0 : left > 1000 ? 1000 : (int)ceil(left);
-    if (poll(fds, (nfds_t)count, timeout) >= 0)
-        return;
-    /* interrupted, or out of kernel memory: callers look again */
+    return left <= 0 ? 0 : left > LONGEST_WAIT_MS ? LONGEST_WAIT_MS : (int)ceil(left);
+}
+
+void bg__pause(double until_ms)
+{
+    (void)poll(NULL, 0, remaining_ms(until_ms)); /* without descriptors only a signal ends it early */
+}
+
+const char *bg__errno_text(int error, char text[BG__ERRNO_MAX])
+{
+    struct rlimit limit;
+    if (error == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        snprintf(text, BG__ERRNO_MAX, "%s; this process may have %llu open files (ulimit -n)", strerror(error),
+                 (unsigned long long)limit.rlim_cur);
+    else
+        snprintf(text, BG__ERRNO_MAX, "%s", strerror(error));
+    return text;
+}
+
+/* poll's EINVAL: more descriptors than the limit. */
+bg_status bg__wait(struct pollfd *fds, size_t count, double until_ms)
+{
+    char why[BG__ERRNO_MAX];
+    int error;
+    if (poll(fds, (nfds_t)count, remaining_ms(until_ms)) >= 0)
+        return BG_OK;
+    error = errno;
     for (size_t i = 0; i < count; i++)
         fds[i].revents = 0;
+    if (error == EINTR)
+        return BG_OK;
+    bg__pause(bg__now_ms() + AFTER_ERROR_MS);
+    return bg__fail(error == ENOMEM ? BG_ERROR_OUT_OF_MEMORY : BG_ERROR_IO, "poll failed for %zu connections: %s",
+                    count, bg__errno_text(error == EINVAL ? EMFILE : error, why));
 }
 
 void bg__close(int *fd)
@@ -49,7 +80,8 @@ static bool send_all(int fd, const void *data, size_t bytes, int more, double un
             struct pollfd wait = {fd, POLLOUT, 0};
             if (bg__now_ms() >= until_ms)
                 return false;
-            bg__wait(&wait, 1, until_ms);
+            if (bg__wait(&wait, 1, until_ms) != BG_OK)
+                return false;
         } else if (errno != EINTR) {
             return false;
         }

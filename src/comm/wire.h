@@ -9,9 +9,11 @@ enum { BG__WHAT_MAX = 200, BG__BODY_MAX = 64 << 20 };
 
 typedef enum bg__frame_type {
     /* joining */
-    BG__HELLO = 1,
-    BG__WELCOME,
-    BG__REFUSED, /* what: why */
+    BG__HELLO = 1, /* body: bg__hello */
+    BG__CHALLENGE, /* body: bg__nonce */
+    BG__PROOF,     /* body: bg__proof */
+    BG__WELCOME,   /* all are there */
+    BG__REFUSED,   /* what: why */
     /* operations */
     BG__BARRIER,
     BG__AGREE,
@@ -54,8 +56,15 @@ void bg__reader_free(bg__reader *reader);
 bool bg__frame_send(int fd, const bg__frame *frame, double until_ms);
 void bg__close(int *fd);
 
-/* poll() that a signal does not end early. Events are in fds. */
+/* poll(); events are in fds. It may end early: with a signal, and after a second. An error of poll() comes back after a
+ * moment, so that a caller who goes on all the same does not spin: IO, where there are more fds than the process may
+ * open files, or OUT_OF_MEMORY. */
 struct pollfd;
-void bg__wait(struct pollfd *fds, size_t count, double until_ms);
+bg_status bg__wait(struct pollfd *fds, size_t count, double until_ms);
+/* Until then, or until a signal. */
+void bg__pause(double until_ms);
+/* strerror of an error, with the limit where it is that of open files. */
+enum { BG__ERRNO_MAX = 160 };
+const char *bg__errno_text(int error, char text[BG__ERRNO_MAX]);
 
 #endif

@@ -17,8 +17,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "comm/hello.h"
-
 static int join_well(const struct member *m)
 {
     bg_comm *comm = NULL;
@@ -219,31 +217,6 @@ static void test_empty_token(void **state)
     run_processes_as(1, 2, numbers, empty_token, NULL);
 }
 
-/* Another user of this machine, without a token: it sees that rank 0 is not its own, and rank 0 would see it, too. */
-static int other_user(struct member *m)
-{
-    bg_comm *comm = NULL;
-    m->options.timeout = 2;
-    if (m->rank == 0) {
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "not there of 2 ranks");
-        return 0;
-    }
-    EXPECT(setuid(65534) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "not of this user");
-    return 0;
-}
-
-static void test_other_user(void **state)
-{
-    (void)state;
-    need_ranks(2);
-    if (geteuid() != 0) {
-        print_message("skipped: only root can be another user\n");
-        skip();
-    }
-    run_members(2, other_user, NULL);
-}
-
 /* ---- ranks that do not fit ------------------------------------------------------------------------------------ */
 
 /* The job goes on with the one of them that came first; the last rank waits until the other has been refused. */
@@ -270,34 +243,6 @@ static void test_twice(void **state)
     (void)state;
     need_ranks(3);
     run_processes_as(4, 3, numbers, twice, NULL);
-}
-
-/* A rank whose second connection was lost, or who was killed between the two and has been started again, comes anew. */
-static int half_way(struct member *m)
-{
-    bg_comm *comm = NULL;
-    bg__job job = {.rank = 1, .size = 2};
-    bg__hello hello;
-    bg__frame frame = {.type = BG__HELLO, .body = &hello, .bytes = sizeof hello};
-    if (m->rank == 0)
-        return join_well(m);
-    int fd = knock_until_open(m->port);
-    EXPECT_BG(bg__hello_make(&job, &hello));
-    hello.watch = 1;
-    EXPECT(bg__frame_send(fd, &frame, bg__now_ms() + 1000));
-    usleep(300000); /* it is let in */
-    close(fd);
-    EXPECT_BG(bg_comm_create(&comm, &m->options));
-    EXPECT_BG(bg_comm_barrier(comm, "here"));
-    bg_comm_destroy(comm);
-    return 0;
-}
-
-static void test_half_way(void **state)
-{
-    (void)state;
-    need_ranks(2);
-    run_members(2, half_way, NULL);
 }
 
 static int other_size(struct member *m)
@@ -401,11 +346,10 @@ static void test_dies_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strangers), cmocka_unit_test(test_nobody),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_tokens),    cmocka_unit_test(test_long_token), cmocka_unit_test(test_other_user),
-        cmocka_unit_test(test_twice),     cmocka_unit_test(test_other_size), cmocka_unit_test(test_port_taken),
-        cmocka_unit_test(test_missing),   cmocka_unit_test(test_dies_early), cmocka_unit_test(test_empty_token),
-        cmocka_unit_test(test_half_way),
+        cmocka_unit_test(test_strangers),  cmocka_unit_test(test_nobody),      cmocka_unit_test(test_names),
+        cmocka_unit_test(test_tokens),     cmocka_unit_test(test_long_token),  cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_other_size), cmocka_unit_test(test_port_taken),  cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_dies_early), cmocka_unit_test(test_empty_token),
     };
     return cmocka_run_group_tests_name("comm_join", tests, NULL, NULL);
 }

@@ -1,0 +1,58 @@
+/* How rank 0 and another rank prove to each other that they are of one job:
+ *
+ *     rank to rank 0   HELLO       who it is, and a nonce
+ *     rank 0           CHALLENGE   a nonce of its own
+ *     rank             PROOF       HMAC-SHA-256 over "rank", HELLO and rank 0's nonce, with the token as key
+ *     rank 0           PROOF       the same over "rank 0"
+ *
+ * for each of its two connections. The token itself is never sent; a proof counts for one connection, rank and size of
+ * the job, and cannot be sent back as the other side's. Rank 0 sends no proof to whom has shown none. */
+#ifndef BG_COMM_HANDSHAKE_H
+#define BG_COMM_HANDSHAKE_H
+
+#include "comm/address.h"
+#include "comm/link.h"
+
+enum { BG__PROTOCOL = 3, BG__TOKEN_MAX = 256, BG__SLACK_MS = 2000 };
+
+typedef struct bg__nonce {
+    unsigned char bytes[32];
+} bg__nonce;
+
+typedef struct bg__proof {
+    unsigned char bytes[32];
+} bg__proof;
+
+/* magic and protocol are first, whatever the protocol. No bytes between the members. */
+typedef struct bg__hello {
+    char magic[8];
+    uint32_t protocol;
+    int32_t rank, size;
+    uint32_t port; /* where it has come to; 0: a Unix-domain socket */
+    uint64_t instance;
+    uint64_t watch; /* 1: for the watchdog's thread */
+    char version[32];
+    bg__nonce nonce;
+} bg__hello;
+
+typedef enum bg__side { BG__SIDE_RANK, BG__SIDE_RANK_0 } bg__side;
+
+/* A rank's first words; the nonce is still to be made, for each connection. */
+bg_status bg__hello_make(const bg__job *job, bg__hello *hello);
+/* Whether a frame's body is such a beginning, and of which protocol; the rest of it is known for our own alone. */
+bool bg__hello_is(const bg__frame *frame, uint32_t *protocol);
+bg_status bg__nonce_make(bg__nonce *nonce);
+/* Without a token all zeros: then only the owner of the connection tells who may join. */
+bg_status bg__proof_make(const bg__job *job, bg__side side, const bg__hello *hello, const bg__nonce *challenge,
+                         bg__proof *proof);
+/* In a time that does not depend on where they differ. */
+bool bg__proof_equal(const bg__proof *a, const bg__proof *b);
+
+/* Where the job's ranks meet; on rank 0 that may be another address than for the others. Without a token nobody but
+ * this user on this machine can be told from strangers: INVALID_ARGUMENT elsewhere. */
+bg_status bg__job_meeting(const bg__job *job, bg__meeting *meeting);
+
+/* On rank 0 (door.c): returns when all are there. */
+bg_status bg__open_door(bg__link *link, const bg__job *job);
+
+#endif

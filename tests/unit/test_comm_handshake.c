@@ -1,0 +1,716 @@
+/* Who pretends to be of a job: a rank that does not know the token, a rank 0 that does not, and what is sent again or
+ * passed on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/comm_ranks.h"
+
+#ifdef TEST_NCCL
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "comm/handshake.h"
+#include "comm/peer.h"
+
+static const char secret[] = "the job's secret";
+
+static int join_well(const struct member *m)
+{
+    bg_comm *comm = NULL;
+    EXPECT_BG(bg_comm_create(&comm, &m->options));
+    EXPECT_BG(bg_comm_barrier(comm, "here"));
+    bg_comm_destroy(comm);
+    return 0;
+}
+
+/* ---- one end by hand ------------------------------------------------------------------------------------------- */
+
+/* What one side of a connection does by itself, with a token or none. */
+struct end {
+    int fd;
+    bg__reader reader;
+    bg__job job;
+    bg__hello hello;
+    bg__nonce nonce; /* rank 0's */
+};
+
+static struct end end_of_rank(const struct member *m, int rank, const char *token)
+{
+    struct end e = {.fd = -1,
+                    .reader.most = sizeof(bg__failure),
+                    .job = {.rank = rank, .size = m->size, .port = m->port, .token = token}};
+    return e;
+}
+
+static void end_free(struct end *e)
+{
+    bg__close(&e->fd);
+    bg__reader_free(&e->reader);
+}
+
+static int connect_end(struct end *e, const struct member *m)
+{
+    while ((e->fd = knock_at(m->port)) < 0)
+        pass_time(0.01);
+    return 0;
+}
+
+static int say(struct end *e, bg__frame_type type, const void *body, size_t bytes)
+{
+    const bg__frame frame = {.type = type, .body = body, .bytes = bytes};
+    EXPECT(bg__frame_send(e->fd, &frame, bg__now_ms() + 5000));
+    return 0;
+}
+
+/* The next frame, whatever it is; the type 0 where the connection ends instead. */
+static int listen_to(struct end *e, bg__frame *frame)
+{
+    double until = bg__now_ms() + SOON * 1e3;
+    memset(frame, 0, sizeof *frame);
+    while (bg__now_ms() < until) {
+        struct pollfd wait = {e->fd, POLLIN, 0};
+        EXPECT_BG(bg__wait(&wait, 1, until));
+        switch (bg__frame_read(e->fd, &e->reader, frame)) {
+        case BG__READ_NOTHING: continue;
+        case BG__READ_FRAME: return 0;
+        default: frame->type = (bg__frame_type)0; return 0;
+        }
+    }
+    return rank_complain(__FILE__, __LINE__, "no frame within %d s", SOON);
+}
+
+/* And copies its body. */
+static int hear(struct end *e, bg__frame_type type, void *body, size_t bytes)
+{
+    bg__frame frame;
+    if (listen_to(e, &frame))
+        return 1;
+    if (frame.type != type || frame.bytes != bytes)
+        return rank_complain(__FILE__, __LINE__, "frame %d of %zu bytes (%s), expected was %d of %zu", frame.type,
+                             frame.bytes, frame.what, type, bytes);
+    memcpy(body, frame.body, bytes);
+    return 0;
+}
+
+static int say_hello(struct end *e)
+{
+    EXPECT_BG(bg__hello_make(&e->job, &e->hello));
+    EXPECT_BG(bg__nonce_make(&e->hello.nonce));
+    return say(e, BG__HELLO, &e->hello, sizeof e->hello);
+}
+
+static int say_proof(struct end *e, bg__side side)
+{
+    bg__proof proof;
+    EXPECT_BG(bg__proof_make(&e->job, side, &e->hello, &e->nonce, &proof));
+    return say(e, BG__PROOF, &proof, sizeof proof);
+}
+
+static int is_refused(struct end *e, const char *why)
+{
+    bg__frame frame;
+    if (listen_to(e, &frame))
+        return 1;
+    if (frame.type != BG__REFUSED || strstr(frame.what, why) == NULL)
+        return rank_complain(__FILE__, __LINE__, "frame %d: \"%s\", expected was a refusal: \"%s\"", frame.type,
+                             frame.what, why);
+    return 0;
+}
+
+/* ---- a stranger at rank 0's door ------------------------------------------------------------------------------- */
+
+/* Each of these comes before the right rank 1, and fails; the last process is the stranger. */
+static int with_stranger(struct member *m, int (*try_it)(const struct member *m))
+{
+    m->options.token = secret;
+    if (m->rank == 0)
+        return join_well(m);
+    if (m->rank == 1)
+        return await_ready(m) || join_well(m);
+    return try_it(m) || tell_ready(m);
+}
+
+static void run_stranger(member_body body)
+{
+    static const int numbers[] = {0, 1, 2};
+    need_ranks(2);
+    run_processes_as(3, 2, numbers, body, NULL);
+}
+
+static int guess(const struct member *m)
+{
+    static const char *const tokens[] = {NULL, "", "the job's secreT", "the job's secret and more"};
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        struct end e = end_of_rank(m, 1, tokens[i]);
+        if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+            say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "its token is not the job's"))
+            return 1;
+        end_free(&e);
+    }
+    return 0;
+}
+
+static int guessing(struct member *m)
+{
+    return with_stranger(m, guess);
+}
+
+/* Rank 0 shows nobody a proof who has shown none, and takes its own for nobody's. */
+static int proof_of_the_other_side(const struct member *m)
+{
+    struct end e = end_of_rank(m, 1, secret);
+    if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+        say_proof(&e, BG__SIDE_RANK_0) || is_refused(&e, "its token is not the job's"))
+        return 1;
+    end_free(&e);
+    return 0;
+}
+
+static int reflecting(struct member *m)
+{
+    return with_stranger(m, proof_of_the_other_side);
+}
+
+/* A proof of one connection, in another one that begins with the same words. */
+static int proof_again(const struct member *m)
+{
+    struct end first = end_of_rank(m, 1, secret), second = end_of_rank(m, 1, NULL);
+    bg__proof proof, zero;
+    EXPECT_BG(bg__hello_make(&first.job, &first.hello));
+    first.hello.watch = 1; /* a rank that loses this one alone may come again */
+    if (connect_end(&first, m) || say(&first, BG__HELLO, &first.hello, sizeof first.hello) ||
+        hear(&first, BG__CHALLENGE, &first.nonce, sizeof first.nonce))
+        return 1;
+    EXPECT_BG(bg__proof_make(&first.job, BG__SIDE_RANK, &first.hello, &first.nonce, &proof));
+    if (connect_end(&second, m) || say(&second, BG__HELLO, &first.hello, sizeof first.hello) ||
+        hear(&second, BG__CHALLENGE, &second.nonce, sizeof second.nonce))
+        return 1;
+    EXPECT(memcmp(&first.nonce, &second.nonce, sizeof first.nonce) != 0);
+    if (say(&second, BG__PROOF, &proof, sizeof proof) || is_refused(&second, "its token is not the job's"))
+        return 1;
+    end_free(&second);
+    /* and where it belongs it counts */
+    if (say(&first, BG__PROOF, &proof, sizeof proof) || hear(&first, BG__PROOF, &zero, sizeof zero))
+        return 1;
+    end_free(&first);
+    return 0;
+}
+
+static int replaying(struct member *m)
+{
+    return with_stranger(m, proof_again);
+}
+
+/* What was proved is what was said: another rank, size, or role than in the proof. */
+static int proof_of_another(const struct member *m)
+{
+    for (int what = 0; what < 3; what++) {
+        struct end e = end_of_rank(m, 1, secret);
+        bg__hello words;
+        if (connect_end(&e, m))
+            return 1;
+        EXPECT_BG(bg__hello_make(&e.job, &e.hello));
+        words = e.hello;
+        words.rank += what == 0;
+        words.size += what == 1;
+        words.watch ^= what == 2;
+        if (say(&e, BG__HELLO, &words, sizeof words) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+            say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "its token is not the job's"))
+            return 1;
+        end_free(&e);
+    }
+    return 0;
+}
+
+static int changing(struct member *m)
+{
+    return with_stranger(m, proof_of_another);
+}
+
+/* A rank of another job with the same token, that a stranger passes on: it was looking for another port. */
+static int proof_for_another_port(const struct member *m)
+{
+    struct end e = end_of_rank(m, 1, secret);
+    bg__proof zero;
+    e.job.port++;
+    if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+        say_proof(&e, BG__SIDE_RANK) || hear(&e, BG__PROOF, &zero, sizeof zero) || is_refused(&e, "another port"))
+        return 1;
+    end_free(&e);
+    return 0;
+}
+
+static int relaying(struct member *m)
+{
+    return with_stranger(m, proof_for_another_port);
+}
+
+/* Other words than the protocol's: nothing, other frames, too many bytes, an older version's hello. */
+static int speak_otherwise(const struct member *m)
+{
+    struct old_hello {
+        char magic[8];
+        uint32_t protocol;
+        char rest[308];
+    } old = {"bgranks", 2, {0}};
+    struct end e = end_of_rank(m, 1, secret);
+    bg__frame frame;
+    if (connect_end(&e, m) || say(&e, BG__HELLO, &old, sizeof old) || is_refused(&e, "another version of breakgraph"))
+        return 1;
+    end_free(&e);
+    for (int what = 0; what < 3; what++) {
+        static const char much[600];
+        if (connect_end(&e, m) || say(&e, what ? BG__PROOF : BG__HELLO, much, what == 2 ? sizeof much : 32) ||
+            listen_to(&e, &frame))
+            return 1;
+        EXPECT(frame.type == 0);
+        end_free(&e);
+    }
+    return 0;
+}
+
+static int speaking_otherwise(struct member *m)
+{
+    return with_stranger(m, speak_otherwise);
+}
+
+static void test_strangers_at_rank_0(void **state)
+{
+    static const member_body bodies[] = {guessing, reflecting, replaying, changing, relaying, speaking_otherwise};
+    (void)state;
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        run_stranger(bodies[i]);
+}
+
+/* A rank whose second connection was lost, or who was killed between the two and has been started again, comes anew. */
+static int half_way(struct member *m)
+{
+    struct end e = end_of_rank(m, 1, NULL);
+    bg__proof zero;
+    if (m->rank == 0)
+        return join_well(m);
+    if (connect_end(&e, m))
+        return 1;
+    EXPECT_BG(bg__hello_make(&e.job, &e.hello));
+    e.hello.watch = 1;
+    if (say(&e, BG__HELLO, &e.hello, sizeof e.hello) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+        say_proof(&e, BG__SIDE_RANK) || hear(&e, BG__PROOF, &zero, sizeof zero))
+        return 1;
+    end_free(&e);
+    return join_well(m);
+}
+
+static void test_half_way(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    run_members(2, half_way, NULL);
+}
+
+/* ---- a stranger in rank 0's place ------------------------------------------------------------------------------ */
+
+static int listen_there(const struct member *m)
+{
+    const int on = 1;
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)m->port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+        bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 8) == 0)
+        return fd;
+    bg__close(&fd);
+    return -1;
+}
+
+/* Waits for a rank, and answers its hello with a challenge. What the rank shows is no token. */
+static int accept_rank(struct end *e, int listener, const struct member *m)
+{
+    *e = end_of_rank(m, 1, NULL);
+    e->reader.most = sizeof(bg__hello);
+    e->fd = accept(listener, NULL, NULL);
+    EXPECT(e->fd >= 0);
+    return hear(e, BG__HELLO, &e->hello, sizeof e->hello) || memmem(&e->hello, sizeof e->hello, secret, 8) != NULL ||
+           bg__nonce_make(&e->nonce) != BG_OK || say(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce);
+}
+
+static const char *const pretences[] = {"zeros", "back", "welcome", "failed", "silent"};
+
+/* What it says in place of its proof, once it has the rank's. */
+static int pretend(struct end *e, const char *how)
+{
+    bg__failure failure = {.status = BG_ERROR_IO, .text = "believe me"};
+    bg__proof proof, zeros = {{0}};
+    if (hear(e, BG__PROOF, &proof, sizeof proof))
+        return 1;
+    EXPECT(memmem(&proof, sizeof proof, secret, 8) == NULL && !bg__proof_equal(&proof, &zeros));
+    if (strcmp(how, "zeros") == 0)
+        return say(e, BG__PROOF, &zeros, sizeof zeros);
+    if (strcmp(how, "back") == 0)
+        return say(e, BG__PROOF, &proof, sizeof proof);
+    if (strcmp(how, "welcome") == 0)
+        return say(e, BG__WELCOME, NULL, 0);
+    return strcmp(how, "failed") == 0 ? say(e, BG__FAILED, &failure, sizeof failure) : 0;
+}
+
+static int false_rank_0(struct member *m)
+{
+    const char *how = m->argument;
+    const char *expected = strcmp(how, "silent") == 0                              ? "does not answer"
+                           : strcmp(how, "zeros") == 0 || strcmp(how, "back") == 0 ? "does not know the job's token"
+                                                                                   : "is no rank 0";
+    bg_comm *comm = NULL;
+    struct end e;
+    m->options.token = secret;
+    m->options.timeout = 2;
+    if (m->rank == 1) {
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), strcmp(how, "silent") ? BG_ERROR_RANKS : BG_ERROR_TIMEOUT,
+                    expected);
+        EXPECT(comm == NULL);
+        return tell_ready(m);
+    }
+    int listener = listen_there(m);
+    EXPECT(listener >= 0);
+    if (accept_rank(&e, listener, m) || pretend(&e, how) || await_ready(m))
+        return 1;
+    end_free(&e);
+    close(listener);
+    return 0;
+}
+
+static void test_false_rank_0(void **state)
+{
+    static const int numbers[] = {0, 1};
+    (void)state;
+    need_ranks(1);
+    for (size_t i = 0; i < sizeof pretences / sizeof *pretences; i++)
+        run_processes_as(2, 2, numbers, false_rank_0, pretences[i]);
+}
+
+/* ---- another user ---------------------------------------------------------------------------------------------- */
+
+static bool need_root(void)
+{
+    if (geteuid() == 0)
+        return true;
+    print_message("skipped: only root can be another user\n");
+    return false;
+}
+
+/* With the token, and with none: it sees that rank 0 is not its own, and rank 0 would see it, too. */
+static int other_user(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.timeout = 4;
+    m->options.token = m->argument;
+    if (m->rank == 0) {
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "not there of 2 ranks");
+        return 0;
+    }
+    EXPECT(setuid(65534) == 0);
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "not of this user");
+    return 0;
+}
+
+/* It does not look who listens, and knows the token. */
+static int bold_user(struct member *m)
+{
+    struct end e = end_of_rank(m, 1, m->argument);
+    m->options.token = m->argument;
+    if (m->rank == 0)
+        return join_well(m);
+    if (m->rank == 1)
+        return await_ready(m) || join_well(m);
+    EXPECT(setuid(65534) == 0);
+    if (connect_end(&e, m) || say_hello(&e) ||
+        is_refused(&e, "on this machine only processes of rank 0's user may join") || tell_ready(m))
+        return 1;
+    end_free(&e);
+    return 0;
+}
+
+/* A rank meets another user who listens first. */
+static int other_listener(struct member *m)
+{
+    bg_comm *comm = NULL;
+    bg__frame frame;
+    struct end e = end_of_rank(m, 0, NULL);
+    m->options.token = m->argument;
+    m->options.timeout = 4;
+    if (m->rank == 1) {
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "not of this user");
+        return 0;
+    }
+    EXPECT(setuid(65534) == 0);
+    int listener = listen_there(m);
+    EXPECT(listener >= 0);
+    e.fd = accept(listener, NULL, NULL);
+    EXPECT(e.fd >= 0 && listen_to(&e, &frame) == 0);
+    EXPECT(frame.type == 0); /* not even hello */
+    end_free(&e);
+    close(listener);
+    return 0;
+}
+
+static void test_other_user(void **state)
+{
+    static const int numbers[] = {0, 1, 2};
+    static const char *const tokens[] = {secret, NULL};
+    (void)state;
+    need_ranks(2);
+    if (!need_root())
+        skip();
+    for (size_t i = 0; i < 2; i++) {
+        run_members(2, other_user, tokens[i]);
+        run_processes_as(3, 2, numbers, bold_user, tokens[i]);
+        run_processes_as(2, 2, numbers, other_listener, tokens[i]);
+    }
+}
+
+/* ---- connected to itself --------------------------------------------------------------------------------------- */
+
+/* As where MASTER_PORT is one that the system gives to connections, and rank 0 is late: sooner or later. */
+static void test_own_end(void **state)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), other, listener;
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &bytes), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_true(bg__is_own_end(fd));
+    close(fd);
+
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    address.sin_port = 0;
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
+    other = knock_at(ntohs(address.sin_port));
+    assert_true(other >= 0);
+    assert_false(bg__is_own_end(other));
+    close(other);
+    close(listener);
+}
+
+/* In place of the system's, which gives a connection its own port by chance: always. */
+static bool from_own_port;
+int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t bytes)
+{
+    static int (*real)(int, const struct sockaddr *, socklen_t);
+    if (!real) {
+        void *symbol = dlsym(RTLD_NEXT, "connect");
+        memcpy(&real, &symbol, sizeof real);
+    }
+    if (from_own_port && address.__sockaddr__->sa_family == AF_INET)
+        (void)bind(fd, address.__sockaddr__, bytes); /* where rank 0 listens it fails, and the port is another */
+    return real(fd, address.__sockaddr__, bytes);
+}
+
+static int meets_itself(struct member *m)
+{
+    m->options.token = m->argument;
+    if (m->rank == 0) {
+        pass_time(0.5);
+        return join_well(m);
+    }
+    from_own_port = true;
+    return join_well(m);
+}
+
+static void test_meets_itself(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    run_members(2, meets_itself, NULL);
+    run_members(2, meets_itself, secret);
+}
+
+/* ---- a socket of this machine ---------------------------------------------------------------------------------- */
+
+static char *socket_in(const char *directory)
+{
+    char *path = NULL;
+    assert_true(asprintf(&path, "%s/ranks", directory) > 0);
+    return path;
+}
+
+/* Twice: the socket's file is gone after all have joined. */
+static int by_socket(struct member *m)
+{
+    struct stat about;
+    m->options.port = 0;
+    m->options.address = NULL;
+    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0);
+    for (int i = 0; i < 2; i++)
+        if (join_well(m))
+            return 1;
+    EXPECT(m->rank != 0 || (stat(m->argument, &about) != 0 && errno == ENOENT));
+    return 0;
+}
+
+/* What a killed rank 0 leaves. */
+static void leave_stale(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0 && strlen(path) < sizeof address.sun_path);
+    memcpy(address.sun_path, path, strlen(path));
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    close(fd);
+}
+
+static int other_user_by_socket(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.port = 0;
+    m->options.address = NULL;
+    m->options.timeout = 3;
+    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0 && setenv("BG_RANKS_TOKEN", secret, 1) == 0);
+    if (m->rank == 0) {
+        umask(0);
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "not there of 2 ranks");
+        return 0;
+    }
+    EXPECT(setuid(65534) == 0);
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "not of this user");
+    return 0;
+}
+
+static int long_path(struct member *m)
+{
+    bg_comm *comm = NULL;
+    m->options.port = 0;
+    m->options.address = NULL;
+    EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0);
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "a socket's path may have 107");
+    return 0;
+}
+
+static void test_socket(void **state)
+{
+    char directory[] = "/tmp/breakgraph-test-XXXXXX", much[120];
+    char *path;
+    (void)state;
+    need_ranks(2);
+    assert_non_null(mkdtemp(directory));
+    path = socket_in(directory);
+    run_members(2, by_socket, path);
+    leave_stale(path);
+    run_members(2, by_socket, path);
+    memset(much, 'x', sizeof much - 1);
+    much[sizeof much - 1] = '\0';
+    run_members(2, long_path, much);
+    if (geteuid() == 0) {
+        assert_int_equal(chmod(directory, 0711), 0);
+        run_members(2, other_user_by_socket, path);
+    } else {
+        print_message("not tried: only root can be another user\n");
+    }
+    assert_int_equal(rmdir(directory), 0);
+    free(path);
+}
+
+/* ---- few open files -------------------------------------------------------------------------------------------- */
+
+/* So many more than are open; what the host device and the test have open does not count. */
+static int leave_files(int more)
+{
+    struct rlimit few;
+    int count, next = -1;
+    EXPECT(cudaGetDeviceCount(&count) == cudaSuccess);
+    next = dup(STDERR_FILENO);
+    EXPECT(next >= 0 && close(next) == 0);
+    EXPECT(next + more < 33); /* less than rank 0 would listen to at once */
+    few = (struct rlimit){(rlim_t)(next + more), (rlim_t)(next + more)};
+    EXPECT(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    return 0;
+}
+
+static int few_files(struct member *m)
+{
+    return (m->rank == 0 && leave_files(12)) || join_well(m);
+}
+
+/* Two events, and the socket that listens: there is no room for who comes. */
+static int too_few_files(struct member *m)
+{
+    bg_comm *comm = NULL;
+    if (m->rank == 0 && leave_files(3))
+        return 1;
+    m->options.timeout = 3;
+    bg_status status = bg_comm_create(&comm, &m->options);
+    EXPECT(comm == NULL && status != BG_OK);
+    if (m->rank == 0)
+        EXPECT_SAID(status, BG_ERROR_IO, "open files (ulimit -n)");
+    return 0;
+}
+
+/* poll takes no more than the limit, though they are open. */
+static void test_wait_names_the_limit(void **state)
+{
+    struct rlimit before, few = {8, 0};
+    struct pollfd fds[16];
+    double start = bg__now_ms();
+    (void)state;
+    for (int i = 0; i < 16; i++)
+        fds[i] = (struct pollfd){-1, POLLIN, POLLIN};
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    assert_int_equal(bg__wait(fds, 16, bg__now_ms() + 1000), BG_ERROR_IO);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_non_null(strstr(bg_last_error(), "this process may have 8 open files (ulimit -n)"));
+    assert_int_equal(fds[3].revents, 0);
+    assert_true(bg__now_ms() - start >= 10); /* who goes on all the same does not spin */
+}
+
+static void test_few_files(void **state)
+{
+    (void)state;
+    need_ranks(2);
+    if (strcmp(bg_device_kind(), "host") != 0) {
+        print_message("skipped: a GPU's driver and NCCL open files of their own\n");
+        skip();
+    }
+    run_members(2, few_files, NULL);
+    run_members(2, too_few_files, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_few_files), /* before others have opened any */
+        cmocka_unit_test(test_wait_names_the_limit),
+        cmocka_unit_test(test_strangers_at_rank_0),
+        cmocka_unit_test(test_half_way),
+        cmocka_unit_test(test_false_rank_0),
+        cmocka_unit_test(test_other_user),
+        cmocka_unit_test(test_own_end),
+        cmocka_unit_test(test_meets_itself),
+        cmocka_unit_test(test_socket),
+    };
+    return cmocka_run_group_tests_name("comm_handshake", tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+    print_message("skipped: there is no NCCL\n");
+    return 0;
+}
+#endif
