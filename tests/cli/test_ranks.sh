@@ -95,6 +95,78 @@ else
     fail port-held "it does not build"
 fi
 
+# Where ranks of breakgraph meet nobody else may enter, and nothing of it stays.
+meeting='echo "$RANK $(stat -c "%a %u" "$(dirname "$BG_RANKS_SOCKET")") $BG_RANKS_SOCKET"'
+ranks 2 --no-prefix -- sh -c "$meeting" >"$work/log" 2>&1
+is socket-place "$(sort "$work/log" | cut -d' ' -f1-3 | tr '\n' ' ')" "0 700 $(id -u) 1 700 $(id -u) "
+is socket-same "$(cut -d' ' -f4 "$work/log" | sort -u | wc -l)" 1
+[ ! -e "$(dirname "$(cut -d' ' -f4 "$work/log" | head -1)")" ] && pass socket-gone || fail socket-gone "its directory is still there"
+deep=$work/$(printf 'd%.0s' $(seq 110))
+mkdir "$deep"
+expect socket-too-long 0 '^\[rank 1\] none$' env TMPDIR="$deep" "$command" run --ranks=2 --oversubscribe -- sh -c 'echo ${BG_RANKS_SOCKET:-none}'
+
+# A stranger who listens at the job's port before rank 0 comes: nobody comes to it, and the ranks meet.
+cat >"$work/stranger.c" <<'C_'
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+/* PORT: listens there, says so, and then for each who comes what it says, until standard input ends. */
+int main(int argc, char **argv)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct pollfd fds[2] = {{socket(AF_INET, SOCK_STREAM, 0), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+    char said[512];
+    int on = 1;
+    if (argc < 2 || (geteuid() == 0 && setuid(65534) != 0))
+        return 1;
+    address.sin_port = htons((unsigned short)atoi(argv[1]));
+    if (setsockopt(fds[0].fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(fds[0].fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fds[0].fd, 8) != 0)
+        return 1;
+    puts("listens");
+    fflush(stdout);
+    while (poll(fds, 2, -1) > 0 && fds[1].revents == 0) {
+        int fd = accept(fds[0].fd, NULL, NULL);
+        ssize_t got = fd >= 0 ? recv(fd, said, sizeof said, 0) : -1;
+        printf("came, and said %zd bytes\n", got);
+        fflush(stdout);
+    }
+    return 0;
+}
+C_
+script meet <<'SH_'
+if [ "$RANK" = 0 ]; then
+    mkfifo "$1/end"
+    "$1/stranger" "$MASTER_PORT" <"$1/end" >"$1/stranger.log" &
+    exec 9>"$1/end"
+    while ! grep -q listens "$1/stranger.log"; do sleep 0.05; done
+    sleep 0.5 # time for rank 1 to come
+    "$1/meeting" 9>&-; status=$?
+    exec 9>&-
+    wait
+    exit $status
+fi
+exec "$1/meeting"
+SH_
+IFS='|' read -r cuda _ cuda_lib < <(tools/find_cuda "$DEVICE" "${CUDA_HOME:-}")
+if [ ! -e "$OUT/libbreakgraph_nccl.so" ]; then
+    skip stranger-first "there is no NCCL"
+elif ! $CC -o "$work/stranger" "$work/stranger.c" 2>"$work/log" ||
+    ! $CC -std=c11 -Iinclude -isystem "$cuda/include" tests/cli/consumer_ranks.c -o "$work/meeting" -L"$OUT" -lbreakgraph_nccl -lbreakgraph \
+        $([ "$DEVICE" = host ] && echo -lhostcuda || echo -L"$cuda_lib" -lcudart) "-Wl,-rpath,$PWD/$OUT" 2>"$work/log"; then
+    fail stranger-first "it does not build"
+else
+    chmod 711 "$work"
+    n=$([ "$DEVICE" = host ] && echo 2 || echo 1)
+    "$command" run --ranks=$n -- bash "$work/meet-$mark.sh" "$work" >"$work/log" 2>&1
+    is stranger-first "$(sort "$work/log" | tr '\n' ' ')" "$(for ((r = 0; r < n; r++)); do printf '[rank %s] rank %s of %s: 7 ' $r $r $n; done)"
+    is stranger-alone "$(cat "$work/stranger.log")" listens
+fi
+
 # ---- output ----
 
 # Up to 4 times 1 MB and as much on the other stream, all at once: no line is cut, none is lost, none is in another order.

@@ -11,15 +11,17 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
+#include "debug/cli/output/place.h"
 
 const cli_flag cli_job_flags[] = {
     {"--ranks", "N", NULL, NULL, NULL,
      "start the program N times, as the ranks of one job: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, "
-     "BG_RANKS_TOKEN"},
+     "BG_RANKS_SOCKET, BG_RANKS_TOKEN"},
     {"--oversubscribe", NULL, NULL, NULL, NULL, "more ranks than there are devices"},
     {0},
 };
@@ -99,7 +101,8 @@ cli_status cli_job_read(const cli_arguments *arguments, int *count)
 
 /* ---- where they meet ---- */
 
-/* With SO_REUSEADDR on both sides rank 0 may listen where this is bound and does not listen (man 7 socket). */
+/* With SO_REUSEADDR on both sides rank 0 may listen where this is bound and does not listen (man 7 socket). So may
+ * every user of this machine: what must not meet a stranger meets at the socket. */
 static bool hold_port(cli_job *job)
 {
     const int on = 1;
@@ -115,11 +118,27 @@ static bool hold_port(cli_job *job)
     return true;
 }
 
+/* A socket's path may have so many bytes; in a directory with a longer name they meet at the port. */
+static bool make_socket(cli_job *job)
+{
+    const struct sockaddr_un *address = NULL;
+    job->directory = cli_place_make();
+    if (job->directory == NULL)
+        return false;
+    job->socket = cli_path(job->directory, "ranks");
+    if (job->socket != NULL && strlen(job->socket) >= sizeof address->sun_path) {
+        free(job->socket);
+        job->socket = NULL;
+        return true;
+    }
+    return job->socket != NULL;
+}
+
 bool cli_job_make(cli_job *job, int count)
 {
     unsigned char random[sizeof job->token / 2];
     *job = (cli_job){.count = count, .held = -1};
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random || !hold_port(job))
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random || !hold_port(job) || !make_socket(job))
         return false;
     for (size_t i = 0; i < sizeof random; i++)
         snprintf(job->token + 2 * i, 3, "%02x", random[i]);
@@ -131,6 +150,10 @@ void cli_job_end(cli_job *job)
     if (job->held >= 0)
         (void)close(job->held);
     job->held = -1;
+    cli_place_remove(job->directory);
+    free(job->directory);
+    free(job->socket);
+    job->directory = job->socket = NULL;
 }
 
 /* ---- in a rank ---- */
@@ -179,6 +202,7 @@ int cli_job_become(const cli_job *job, int rank)
                set_number("LOCAL_RANK", rank) == 0 && set_number("LOCAL_WORLD_SIZE", job->count) == 0 &&
                set_number("MASTER_PORT", job->port) == 0 && setenv("MASTER_ADDR", "127.0.0.1", 1) == 0 &&
                setenv("BG_RANKS_TOKEN", job->token, 1) == 0 &&
+               (job->socket != NULL ? setenv("BG_RANKS_SOCKET", job->socket, 1) : unsetenv("BG_RANKS_SOCKET")) == 0 &&
                unsetenv("BG_RANKS_BIND") == 0 &&     /* they meet on this machine */
                unsetenv("TORCHELASTIC_RUN_ID") == 0; /* a torchrun's around this: its ranks meet one port above */
     if (set && job->count > 1)

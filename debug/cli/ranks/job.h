@@ -9,9 +9,11 @@ enum { CLI_RANKS_MOST = 64 };
 
 typedef struct cli_job {
     int count;
-    int port;       /* for rank 0 to listen on */
-    int held;       /* a descriptor bound to it, so that no one else is given it */
-    char token[33]; /* only ranks of this job know it */
+    int port;        /* for a program that has ranks of its own meet there: rank 0 may listen on it */
+    int held;        /* a descriptor bound to it, so that no one else is given it */
+    char *directory; /* that only this user may enter; NULL: they meet at the port */
+    char *socket;    /* in it, where ranks of breakgraph meet; NULL: so do they */
+    char token[33];  /* only ranks of this job know it */
 } cli_job;
 
 /* The flags of each command that starts a program. */
