@@ -92,8 +92,8 @@ To bits(From value)
 template <class To, class From>
 To clamp(From value)
 {
-    constexpr From low = static_cast<From>(std::is_signed<To>::value ? -std::ldexp(1.0, sizeof(To) * 8 - 1) : 0.0);
-    constexpr From high = static_cast<From>(std::ldexp(1.0, sizeof(To) * 8 - (std::is_signed<To>::value ? 1 : 0)));
+    const From low = static_cast<From>(std::is_signed<To>::value ? -std::ldexp(1.0, sizeof(To) * 8 - 1) : 0.0);
+    const From high = static_cast<From>(std::ldexp(1.0, sizeof(To) * 8 - (std::is_signed<To>::value ? 1 : 0)));
     constexpr To most =
         static_cast<To>(std::is_signed<To>::value ? ~0ull >> (65 - sizeof(To) * 8) : ~0ull >> (64 - sizeof(To) * 8));
     if (value != value)
