@@ -15,6 +15,7 @@
 #include "debug/memory/tensors.h"
 
 enum { DUMP_VERSION = 1 }; /* of the index; a reader refuses others */
+enum { FILE_BYTES = 256 };
 
 struct bg__dump {
     char *directory;
@@ -101,16 +102,37 @@ void bg__dump_free(bg__dump *dump)
 
 /* ---- tensors ---- */
 
-/* "0007_attention_0.rope_1.x.npy" of "attention#0/rope#1": names that every system takes. */
-static void file_name(const bg__dump *dump, const bg__call *call, const char *field, char *name, size_t bytes)
+/* Of the call's tensors so far, which are the last of the list. */
+static bool is_taken(const bg__dump *dump, int so_far, const char *name)
 {
-    snprintf(name, bytes, "%04d_%.180s.%.60s.npy", dump->calls, call->name, field);
+    const cJSON *tensor = dump->tensors->child;
+    for (; so_far > 0; so_far--) {
+        const char *file;
+        tensor = tensor->prev; /* of the first one it is the last */
+        file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "file"));
+        if (file != NULL && strcmp(file, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "0007_attention_0.rope_1.x.npy" of "attention#0/rope#1": names that every system takes, 255 bytes with what a file
+ * has behind it until it is whole. Names that are the same then, since they are cut off or had other characters, get
+ * "_2", "_3" and so on. */
+static void file_name(const bg__dump *dump, int so_far, const bg__call *call, const char *field, char name[FILE_BYTES])
+{
+    size_t stem;
+    snprintf(name, FILE_BYTES, "%04d_%.150s.%.70s", dump->calls, call->name, field);
     for (char *c = name; *c != '\0'; c++) {
         if (*c == '/')
             *c = '.';
         else if (!isalnum((unsigned char)*c) && *c != '.' && *c != '-')
             *c = '_';
     }
+    stem = strlen(name);
+    snprintf(name + stem, FILE_BYTES - stem, ".npy");
+    for (int other = 2; is_taken(dump, so_far, name); other++)
+        snprintf(name + stem, FILE_BYTES - stem, "_%d.npy", other);
 }
 
 static bg_status write_tensor(const bg__dump *dump, const bg_tensor *tensor, const char *name, cudaStream_t stream)
@@ -169,16 +191,17 @@ static bool list_tensor(const bg__dump *dump, const bg__call *call, const bg__fi
                         : cJSON_AddNullToObject(item, "file") != NULL;
 }
 
-static bg_status dump_tensor(const bg__dump *dump, const bg__call *call, const bg__field_tensor *t, cudaStream_t stream)
+static bg_status dump_tensor(const bg__dump *dump, int so_far, const bg__call *call, const bg__field_tensor *t,
+                             cudaStream_t stream)
 {
     const char *note = t->tensor->dtype == BG_BF16 ? "bf16, as unsigned integers of the same bits" : NULL;
     bool empty = bg__tensor_is_valid(t->tensor) && bg_tensor_bytes(t->tensor) == 0, reached;
-    char name[300];
+    char name[FILE_BYTES];
     bg_status status;
 
     BG__TRY(bg__tensor_reach(t->tensor, &reached));
     if (reached || empty) {
-        file_name(dump, call, t->name, name, sizeof name);
+        file_name(dump, so_far, call, t->name, name);
         BG__TRY(write_tensor(dump, t->tensor, name, stream));
     } else {
         note = t->tensor->data == NULL ? "no memory" : "not in memory that the device reaches";
@@ -194,10 +217,11 @@ bg_status bg__dump_call(bg__dump *dump, const bg__call *call, const void *args, 
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg__field_tensor t = {0};
     bg_status status;
+    int so_far = 0;
 
     BG__TRY(bg__relax_begin(&relaxed));
     while (bg__field_tensor_next(call->op, args, &t))
-        BG__TRY(dump_tensor(dump, call, &t, stream));
+        BG__TRY(dump_tensor(dump, so_far++, call, &t, stream));
     dump->calls++;
 done:
     bg__relax_end(relaxed);

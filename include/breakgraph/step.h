@@ -56,11 +56,11 @@ BG_API bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void
                          void *user, bg_report **report);
 
 /* The same without a callback; after each op call all its tensors are written to directory, which is made where it is
- * missing: NNNN_CALL.FIELD.npy, in NumPy's format 1.0, and at the end index.json, which lists them: call, field, role,
- * dtype, shape, file. bf16, which NumPy does not know, is written as 16-bit unsigned integers of the same bits; a
- * tensor that is not in memory that the device reaches has no file (null). Every file is written whole or not at all;
- * an index is never overwritten. After a fault the index lists what was written before it. Errors: those of bg_step,
- * IO, INVALID_ARGUMENT (directory has an index). */
+ * missing: NNNN_CALL.FIELD.npy, in NumPy's format 1.0 (long names are cut off, and equal ones end in _2, _3), and at
+ * the end index.json, which lists them: call, field, role, dtype, shape, file. bf16, which NumPy does not know, is
+ * written as 16-bit unsigned integers of the same bits; a tensor that is not in memory that the device reaches has no
+ * file (null). Every file is written whole or not at all; an index is never overwritten. After a fault the index lists
+ * what was written before it. Errors: those of bg_step, IO, INVALID_ARGUMENT (directory has an index). */
 BG_API bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directory, bg_report **report);
 
 BG_END_C_

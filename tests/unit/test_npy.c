@@ -33,6 +33,17 @@ BG_OP(wrap, BG_IN(x), BG_OUT(y))
     return BG_CALL(copy, stream, .x = args->x, .y = args->y);
 }
 
+/* 90 letters, and fields whose files would have one name. */
+#define LONG(end) a_name_of_many_words_that_tells_all_there_is_to_be_told_of_what_it_stands_for_and_then_some_##end
+BG_OP(LONG(inner), BG_IN(LONG(x)), BG_IN(part_0_), BG_OUTS(part, 1))
+{
+    return from_cuda(cudaMemsetAsync(args->part[0].data, 0, bg_tensor_bytes(&args->part[0]), stream));
+}
+BG_OP(LONG(outer), BG_IN(x))
+{
+    return BG_CALL(LONG(inner), stream, .LONG(x) = args->x, .part_0_ = args->x, .part = {args->x});
+}
+
 typedef struct scene {
     fixture *f;
     bg_tensor typed[BG_BOOL + 1]; /* 2 x 3 x 4 elements of each dtype, whose bytes count up */
@@ -414,6 +425,36 @@ static void test_numpy_reads_them(void **state)
     bg_graph_destroy(graph);
 }
 
+static bg_status long_pass(void *user, cudaStream_t stream)
+{
+    scene *s = user;
+    return BG_CALL(LONG(outer), stream, .x = s->f->x);
+}
+
+/* However long the names are, each tensor has a file, and one of its own. */
+static void test_long_and_like_names(void **state)
+{
+    scene *s = *state;
+    bg_graph *graph = capture(s, long_pass);
+    cJSON *index;
+    const cJSON *tensors, *tensor;
+    dump(s, graph);
+    index = read_index(s);
+    tensors = cJSON_GetObjectItem(index, "tensors");
+    assert_int_equal(cJSON_GetArraySize(tensors), 4);
+    assert_int_equal(count_files(s), 5);
+    cJSON_ArrayForEach(tensor, tensors)
+    {
+        const char *field = string(tensor, "field"), *file = string(tensor, "file");
+        if (strcmp(field, "part_0_") == 0)
+            assert_non_null(strstr(file, ".part_0_.npy"));
+        if (strcmp(field, "part[0]") == 0)
+            assert_non_null(strstr(file, ".part_0__2.npy"));
+    }
+    cJSON_Delete(index);
+    bg_graph_destroy(graph);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -421,7 +462,7 @@ int main(void)
         TEST(test_dtypes),           TEST(test_calls),
         TEST(test_odd_tensors),      TEST(test_nothing_is_overwritten),
         TEST(test_bad_directories),  TEST(test_after_a_failure),
-        TEST(test_numpy_reads_them),
+        TEST(test_numpy_reads_them), TEST(test_long_and_like_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
