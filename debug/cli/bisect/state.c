@@ -101,24 +101,45 @@ static bool is_text(const cJSON *object, const char *name)
     return cJSON_IsString(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
+/* One that goes into BG_EAGER_OPS as it is: no list, pattern or file. */
+static bool is_call_name(const char *name)
+{
+    return name[0] != '\0' && strpbrk(name, ",!*@ \t\n") == NULL;
+}
+
 static bool are_calls(const cJSON *calls)
 {
     const cJSON *call;
     cJSON_ArrayForEach(call, calls)
     {
-        if (!is_text(call, "name") || !is_text(call, "op") || !is_text(call, "file"))
+        if (!is_call_name(cli_text(call, "name")) || !is_text(call, "op") || !is_text(call, "file"))
             return false;
     }
     return cJSON_IsArray(calls);
 }
 
-static bool are_trials(const cJSON *trials)
+/* Places of calls. */
+static bool are_places(const cJSON *list, int calls)
+{
+    const cJSON *place;
+    cJSON_ArrayForEach(place, list)
+    {
+        if (!cJSON_IsNumber(place) || place->valuedouble != place->valueint || place->valueint < 0 ||
+            place->valueint >= calls)
+            return false;
+    }
+    return cJSON_IsArray(list);
+}
+
+/* The calls are known before a trial is kept. */
+static bool are_trials(const cJSON *trials, int calls)
 {
     const cJSON *trial;
     cJSON_ArrayForEach(trial, trials)
     {
         const char *verdict = cli_text(trial, "verdict");
-        if (!is_text(trial, "why") || !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(trial, "eager")) ||
+        if (calls == 0 || !is_text(trial, "why") ||
+            !are_places(cJSON_GetObjectItemCaseSensitive(trial, "eager"), calls) ||
             (strcmp(verdict, "good") != 0 && strcmp(verdict, "bad") != 0 && strcmp(verdict, "skip") != 0))
             return false;
     }
@@ -136,7 +157,7 @@ static cli_status read_file(const cli_bisection *b, cJSON **root)
 {
     size_t bytes = 0;
     char *text = cli_file_read(b->state, &bytes);
-    const cJSON *version;
+    const cJSON *version, *calls;
 
     *root = NULL;
     if (text == NULL && errno == ENOENT)
@@ -144,7 +165,8 @@ static cli_status read_file(const cli_bisection *b, cJSON **root)
     if (text == NULL)
         return cli_say(CLI_UNREADABLE, "%s cannot be read: %s; give another one with --state=FILE", b->state,
                        errno == EINVAL ? "it is no file" : strerror(errno));
-    *root = cJSON_Parse(text);
+    if (strlen(text) == bytes) /* nothing behind a zero byte, or behind the state, is lost when it is saved */
+        *root = cJSON_ParseWithLengthOpts(text, bytes + 1, NULL, true);
     free(text);
     version = cJSON_GetObjectItemCaseSensitive(*root, key);
     if (!cJSON_IsNumber(version))
@@ -154,8 +176,8 @@ static cli_status read_file(const cli_bisection *b, cJSON **root)
     if (version->valuedouble != STATE_VERSION)
         return cli_say(CLI_UNREADABLE, "%s is of version %g, not %d; --fresh starts over", b->state,
                        version->valuedouble, STATE_VERSION);
-    if (!are_calls(cJSON_GetObjectItemCaseSensitive(*root, "calls")) ||
-        !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials")))
+    calls = cJSON_GetObjectItemCaseSensitive(*root, "calls");
+    if (!are_calls(calls) || !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials"), cJSON_GetArraySize(calls)))
         return refuse(b, "is damaged");
     return CLI_OK;
 }
