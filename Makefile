@@ -37,7 +37,7 @@ endif
 
 # ---- what is there: GPU, toolkit, packages -----------------------------------------------------------
 # Goals that build nothing look for nothing.
-BUILDS := $(filter-out help clean model format format-check gpu-check,$(GOALS))
+BUILDS := $(filter-out help clean model format format-check gpu-check fuzz,$(GOALS))
 
 ifneq ($(BUILDS),)
 ifneq ($(DEVICE),host)
@@ -123,6 +123,9 @@ EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)
 UNIT := $(patsubst %.c,$(OUT)/%,$(call find,tests/unit,c))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(filter tests/conformance/test_%,$(call find,tests/conformance,c)))
 RANDOM := $(patsubst %.c,$(OUT)/%,$(filter tests/random/test_%,$(call find,tests/random,c)))
+# libFuzzer's runtime has a main of its own, and once.c is that of the others.
+FUZZ := $(patsubst %.c,$(OUT)/%,$(filter-out $(if $(RANKS_OBJ),,%_wire.c),$(filter tests/fuzz/fuzz_%,$(call find,tests/fuzz,c))))
+FUZZ_OBJ := $(call objects,tests/fuzz/fuzz.c tests/support/gguf_writer.c $(if $(findstring fuzzer,$(SAN)),,tests/fuzz/once.c))
 RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
 RANKS_BENCH := $(if $(RANKS_OBJ),$(OUT)/tests/bench/bench_ranks)
@@ -148,7 +151,7 @@ READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() 
 
 .PHONY: all tests benches soaks FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
-tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(RECORDER) $(CLI_PROGRAMS)
+tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(RECORDER) $(CLI_PROGRAMS)
 benches: $(BENCH) $(RANKS_BENCH)
 soaks: $(SOAK)
 
@@ -159,12 +162,12 @@ $(OUT)/flags.c: FORCE
 $(OUT)/flags.cu: FORCE
 	$(call stamp,$(if $(filter host,$(DEVICE)),$(CXX) $(ALL_CXXFLAGS),$(NVCC) $(NVCCFLAGS)) $(ALL_CPPFLAGS))
 $(OUT)/flags.link: FORCE
-	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(RANKS_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(FAULTY_OBJ) $(TEST_SUPPORT_OBJ) $(TEST_KERNEL_OBJ))
+	$(call stamp,$(CC) $(SAN) $(ALL_LDFLAGS) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) $(LIB_OBJ) $(RANKS_OBJ) $(HOSTCUDA_OBJ) $(KERNEL_OBJ) $(LLAMA_OBJ) $(FAULTY_OBJ) $(TEST_SUPPORT_OBJ) $(FUZZ_OBJ) $(COMMAND_OBJ) $(TEST_KERNEL_OBJ))
 
 # What was found, said once.
 define FOUND
 breakgraph $(VERSION), DEVICE=$(DEVICE), in $(OUT)
-✓ $(CC) $(shell $(CC) -dumpfullversion 2>&1)
+✓ $(CC) $(shell $(CC) -dumpfullversion -dumpversion 2>&1)
 ✓ CUDA toolkit $(CUDA_VERSION) in $(CUDA_HOME)
 $(GPU_SAID)
 endef
@@ -218,6 +221,7 @@ $(OUT)/libbreakgraph_kernels.a: $(KERNEL_OBJ)
 $(OUT)/libllama.a: $(LLAMA_OBJ)
 $(OUT)/libllama_faults.a: $(FAULTY_OBJ)
 $(OUT)/libtest_support.a: $(TEST_SUPPORT_OBJ)
+$(OUT)/libcommand.a: $(filter-out %/cli/main.o,$(COMMAND_OBJ))
 $(OUT)/libtest_kernels.a: $(TEST_KERNEL_OBJ)
 $(OUT)/%.a: $(OUT)/flags.link | $(READY)
 	$(call say,AR)rm -f $@ && ar rcs $@ $(filter %.o,$^)
@@ -258,6 +262,8 @@ $(addprefix $(OUT)/tests/unit/,test_llama_faults test_llama_bisect): %: %.o $(ca
 $(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty,$(EXAMPLE_LIBS)) $(OUT)/flags.link
 	@mkdir -p $(@D)
 	$(link)
+$(FUZZ): %: %.o $(FUZZ_OBJ) $(OUT)/libcommand.a $(EXAMPLE_LIBS) $(OUT)/flags.link
+	$(link) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka
 

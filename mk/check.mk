@@ -1,7 +1,7 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests planted soak model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
+.PHONY: demo test run-tests planted soak fuzz run-fuzz model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
@@ -20,7 +20,7 @@ LONGEST := test_comm_faults test_llama_faults.sh test_ranks.sh test_page.sh test
            test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh
 longest_first = $(foreach name,$(LONGEST),$(filter %/$(name),$(1))) $(filter-out $(addprefix %/,$(LONGEST)),$(1))
 # A name without a test would be one that does nothing.
-unknown = $(filter-out planted.sh $(notdir $(UNIT) $(CONFORMANCE) $(RANDOM) $(LAYERS) $(CLI_TESTS) $(RANDOM_PLANTED)),$($(1)))
+unknown = $(filter-out planted.sh $(notdir $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(LAYERS) $(CLI_TESTS) $(RANDOM_PLANTED)),$($(1)))
 $(foreach list,ORDERED ALONE LONGEST,$(if $(call unknown,$(list)),$(error mk/check.mk: $(list) names no test: $(call unknown,$(list)))))
 # Programs that share a GPU would disturb each other in memory and time.
 run = tests/run $(if $(filter cuda,$(DEVICE)),--jobs 1)
@@ -40,7 +40,7 @@ run-tests: tests all $(if $(VARIANT),,benches soaks)
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
 	  $(run) --results $(OUT)/test-results.tsv --alone '$(ALONE)' $(seeds) $(RUN_FLAGS) \
-	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(if $(VARIANT),,$(LAYERS) $(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED)))
+	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(if $(VARIANT),,$(LAYERS) $(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED)))
 
 # What takes long: many replays, many seeds, all under hostile memory, and the planted defects. A seed of the
 # fault sweep is some ten thousand failing calls: of it, fewer.
@@ -55,6 +55,8 @@ soak: tests soaks $(if $(PLANTED),planted)
 	@$(OUT)/tests/random/test_bugs --programs 4000
 	@$(run) --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
 	$(if $(filter host,$(DEVICE)),@$(run) --results $(OUT)/sweep-results.tsv --seeds $(SWEEP_SEEDS) --seeded test_fault_sweep $(filter %/test_fault_sweep,$(UNIT)))
+	$(if $(filter host,$(DEVICE)),@if BREAKGRAPH_NO_INSTALL=1 $(find_fuzzer) >/dev/null 2>&1; then $(MAKE) $(fuzz); else \
+	  echo "fuzz skipped: $(CLANG) with libFuzzer is not installed$(comma) and make fuzz says how"; fi)
 
 model:
 	@tools/fetch-model $(MODEL_FILE)
@@ -80,6 +82,21 @@ sanitize:
 	  $(MAKE) --no-print-directory DEVICE=host VARIANT=-sanitize OPT='-O1 -g' SAN='$(SANITIZERS)' RUN_FLAGS='--timeout 600' run-tests
 
 # BREAKGRAPH_TEST_SMALL asks the tests for their small workload; OpenBLAS's kernels for Haswell are those that valgrind can run.
+# The readers on what libFuzzer makes up, each for FUZZ_SECONDS, from FUZZ_SEED (0: another one each time, which is printed).
+# Clang builds them with all that they read by; newer ones also hold each call of a function to its type, which C does not.
+FUZZ_SECONDS := 60
+FUZZ_SEED := 0
+CLANG := $(if $(findstring clang,$(notdir $(CC))),$(CC),clang)
+CLANGXX := $(foreach word,$(CLANG),$(if $(findstring /,$(word)),$(dir $(word)))$(subst clang,clang++,$(notdir $(word))))
+find_fuzzer = CC='$(CLANG)' tools/packages $(if $(SILENT),-q) libfuzzer
+fuzz = --no-print-directory DEVICE=host VARIANT=-fuzz CC='$(CLANG)' CXX='$(CLANGXX)' OPT='-O1 -g' \
+  SAN='$(SANITIZERS) -fsanitize=fuzzer-no-link -fno-sanitize=function' CFLAGS='$(CFLAGS) -Wno-error' CXXFLAGS='$(CXXFLAGS) -Wno-error' run-fuzz
+fuzz:
+	@$(find_fuzzer)
+	@$(MAKE) $(fuzz)
+run-fuzz: $(FUZZ)
+	@tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_SEED) $(FUZZ)
+
 VALGRIND := valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite,indirect,possible \
             --show-leak-kinds=definite,indirect,possible
 # Fenced memory faults on purpose and goes on, which is an error to valgrind.

@@ -47,6 +47,8 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     skip install "only root installs"
 fi
+expect packages-libfuzzer 1 'install -y --no-install-recommends clang-99 libclang-rt-99-dev' \
+    env BREAKGRAPH_NO_INSTALL=1 CC=clang-99 tools/packages libfuzzer
 expect packages-there 0 '✓ cmocka' tools/packages cmocka
 
 # No build links the driver; what is built for cuda starts without a GPU.
