@@ -153,6 +153,7 @@ expect run-extra-value 2 '--nvtx takes no value' "$command" run --nvtx=1 -- true
 expect run-no-program 2 'no program given' "$command" run --debug=ops
 expect run-empty-value 2 "'--trace=' needs a value: --trace=FILE" "$command" run --trace= -- true
 
+expect run-bad-words 2 "write z': allowed are 0, for no limit, and ratios" "$command" run '--runner-max-padding=allowed are y; write z' -- true
 # judged NAME FLAG VARIABLE VALUE ALLOWED [PROGRAM...]: run refuses the value, the doctor marks it, both say what is allowed; the library refuses it, too.
 judged()
 {

@@ -35,18 +35,20 @@ static bool is_choice(const char *choices, const char *value)
     }
 }
 
-/* Of a sentence that says what is wrong, the end that says what is allowed. */
+/* Of a sentence that says what is wrong, the end that says what is allowed; before it the value may hold the same
+ * words.
+ */
 static const char *rest_of(const char *sentence)
 {
     static const char *const leads[] = {"allowed are ", "; write "};
+    const char *rest = sentence;
     for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
-        const char *lead = strstr(sentence, leads[i]);
-        if (lead != NULL) {
-            sentence = lead + strlen(leads[i]);
-            break;
+        for (const char *at = sentence; (at = strstr(at, leads[i])) != NULL;) {
+            at += strlen(leads[i]);
+            rest = at > rest ? at : rest;
         }
     }
-    snprintf(told, sizeof told, "%s", sentence);
+    snprintf(told, sizeof told, "%s", rest);
     told[strcspn(told, "\n")] = '\0';
     return told;
 }
