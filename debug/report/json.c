@@ -3,32 +3,15 @@
 
 #include <string.h>
 
+#include "base/base.h"
+
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* Bytes of the character that begins at text; 0: none does. */
-static size_t character_at(const unsigned char *text)
-{
-    unsigned char first = text[0], least = 0x80, most = 0xbf; /* of the second byte: none is longer than it must be */
-    size_t bytes = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
-
-    if (first == 0xe0 || first == 0xf0)
-        least = first == 0xe0 ? 0xa0 : 0x90;
-    if (first == 0xed || first == 0xf4)
-        most = first == 0xed ? 0x9f : 0x8f; /* no surrogates, and nothing beyond U+10FFFF */
-    for (size_t i = 1; i < bytes; i++) {
-        if (text[i] < least || text[i] > most)
-            return 0;
-        least = 0x80;
-        most = 0xbf;
-    }
-    return bytes;
-}
 
 static size_t count_bad(const char *text)
 {
     size_t bad = 0;
     while (*text != '\0') {
-        size_t bytes = character_at((const unsigned char *)text);
+        size_t bytes = bg__utf8_bytes(text);
         bad += bytes == 0;
         text += bytes > 0 ? bytes : 1;
     }
@@ -38,7 +21,7 @@ static size_t count_bad(const char *text)
 static void replace_bad(const char *text, char *to)
 {
     while (*text != '\0') {
-        size_t bytes = character_at((const unsigned char *)text);
+        size_t bytes = bg__utf8_bytes(text);
         memcpy(to, bytes > 0 ? text : replacement, bytes > 0 ? bytes : sizeof replacement - 1);
         to += bytes > 0 ? bytes : sizeof replacement - 1;
         text += bytes > 0 ? bytes : 1;

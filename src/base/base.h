@@ -4,6 +4,7 @@
 
 #include <breakgraph/status.h>
 #include <cuda.h>
+#include <stdio.h>
 
 /* BG_API marks what libbreakgraph_nccl calls, too. */
 
@@ -74,6 +75,18 @@ BG_API void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2
         if ((argument) == NULL)                                                                                        \
             return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", __func__, #argument);                         \
     } while (0)
+
+/* ---- text that others wrote (printable.c) --------------------------------------------------------------------- */
+
+/* Rewrites text, which has room bytes with its end, in place: each byte that is part of no printable character becomes
+ * \xNN: control characters with newlines and tabs, what is not UTF-8, and what turns the direction of writing. Where
+ * that does not fit, text ends with "...". Sentences of bg__fail and lines of bg__warn went through it. */
+BG_API void bg__printable(char *text, size_t room);
+/* The same for a text of any length, written to out. */
+void bg__print_text(FILE *out, const char *text);
+
+/* Bytes of the UTF-8 character that begins at text; 0: none does. */
+size_t bg__utf8_bytes(const char *text);
 
 /* ---- environment (env.c) ------------------------------------------------------------------------------------- */
 

@@ -25,6 +25,7 @@ bg_status bg__fail(bg_status status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(fresh, sizeof fresh, format, arguments);
     va_end(arguments);
+    bg__printable(fresh, sizeof fresh);
     memcpy(text, fresh, sizeof text);
     placed = false;
     cause = cudaSuccess;
@@ -61,9 +62,11 @@ void bg__fail_where(const char *format, ...)
     va_end(arguments);
     if (used < 0)
         return;
-    if (used > TEXT_BYTES / 2) /* what happened matters more than a long name */
-        used = TEXT_BYTES / 2;
+    fresh[TEXT_BYTES / 2] = '\0'; /* what happened matters more than a long name */
+    bg__printable(fresh, TEXT_BYTES / 2 + 1);
+    used = (int)strlen(fresh);
     snprintf(fresh + used, sizeof fresh - (size_t)used, ": %.*s", TEXT_BYTES - 3 - used, text);
+    bg__printable(fresh, sizeof fresh); /* a character may have been cut */
     memcpy(text, fresh, sizeof text);
 }
 
@@ -83,6 +86,7 @@ void bg__fail_unhide(char hidden)
 void bg__fail_restore(const char *saved)
 {
     snprintf(text, sizeof text, "%s", saved);
+    bg__printable(text, sizeof text);
     placed = true;
 }
 
@@ -193,5 +197,6 @@ void bg__warn(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    bg__printable(line, sizeof line);
     fprintf(stderr, "breakgraph: %s\n", line);
 }

@@ -65,6 +65,78 @@ static void test_grow_refuses_what_overflows(void **state)
     free(list);
 }
 
+/* text in a buffer of room bytes, as it is shown. */
+static void expect_printable(const char *from, size_t room, const char *shown)
+{
+    char text[64], written[64] = "";
+    FILE *out = fmemopen(written, sizeof written, "w");
+    assert_non_null(out);
+    memset(text, '#', sizeof text);
+    memcpy(text, from, strlen(from) + 1);
+    bg__printable(text, room);
+    assert_string_equal(text, shown);
+    for (size_t i = room; i < sizeof text; i++)
+        assert_int_equal(text[i], '#');
+    bg__print_text(out, from);
+    assert_int_equal(fclose(out), 0);
+    if (shown[0] == '\0' || shown[strlen(shown) - 1] != '.')
+        assert_string_equal(written, shown);
+}
+
+static void test_printable_text(void **state)
+{
+    (void)state;
+    expect_printable("", 1, "");
+    expect_printable("plain", 6, "plain");
+    expect_printable("\033[2Jx", 32, "\\x1b[2Jx");
+    expect_printable("a\nb\tc\rd\177", 32, "a\\x0ab\\x09c\\x0dd\\x7f");
+    expect_printable("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80", 32,
+                     "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80");
+    expect_printable("\xc2\x9b"
+                     "2J",
+                     32, "\\xc2\\x9b2J"); /* U+009B: ESC [ in one character */
+    expect_printable("\x9b"
+                     "2J",
+                     32, "\\x9b2J");                                                      /* the same in Latin-1 */
+    expect_printable("\xe2\x80\xae|\xe2\x81\xa6", 32, "\\xe2\\x80\\xae|\\xe2\\x81\\xa6"); /* from right to left */
+    expect_printable("\xc0\x80\xed\xa0\x80", 32, "\\xc0\\x80\\xed\\xa0\\x80");            /* too long; a surrogate */
+    expect_printable("cut \xe2\x82", 32, "cut \\xe2\\x82");
+}
+
+/* What does not fit ends with dots, at the end of a character. */
+static void test_printable_text_is_cut(void **state)
+{
+    (void)state;
+    expect_printable("\033\033", 9, "\\x1b\\x1b");
+    expect_printable("\033\033", 8, "\\x1b...");
+    expect_printable("\033\033", 7, "...");
+    expect_printable("\033", 4, "...");
+    expect_printable("\033", 2, ".");
+    expect_printable("abcdefgh\033", 12, "abcdefgh...");
+    expect_printable("\n\xe2\x82\xac\xe2\x82\xac", 13, "\\x0a\xe2\x82\xac\xe2\x82\xac");
+    expect_printable("\n\xe2\x82\xac\xe2\x82\xac", 10, "\\x0a...");
+    expect_printable("\033 \xc3\xbc\xc3\xbc\xc3\xbc\n", 14, "\\x1b \xc3\xbc\xc3\xbc...");
+}
+
+static void test_sentences_are_printable(void **state)
+{
+    char name[1200];
+    (void)state;
+    EXPECT_STATUS(bg__fail(BG_ERROR_IO, "%s is not there", "a\033]0;title\007b"), BG_ERROR_IO);
+    assert_string_equal(bg_last_error(), "a\\x1b]0;title\\x07b is not there");
+    bg__fail_where("at \033[31m");
+    assert_string_equal(bg_last_error(), "at \\x1b[31m: a\\x1b]0;title\\x07b is not there");
+    bg__fail_restore("kept\n");
+    assert_string_equal(bg_last_error(), "kept\\x0a");
+    memset(name, '\033', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    EXPECT_STATUS(bg__fail(BG_ERROR_IO, "what happened"), BG_ERROR_IO);
+    bg__fail_where("%s", name);
+    EXPECT_ERROR("\\x1b...: what happened");
+    EXPECT_STATUS(bg_report_failure(BG_ERROR_OP, name, "e", "a"), BG_ERROR_OP);
+    assert_null(strchr(bg_last_error(), '\033'));
+}
+
 static void test_tensors(void **state)
 {
     float data = 0;
@@ -218,6 +290,9 @@ int main(void)
         cmocka_unit_test(test_statuses),
         cmocka_unit_test(test_grow),
         cmocka_unit_test(test_grow_refuses_what_overflows),
+        cmocka_unit_test(test_printable_text),
+        cmocka_unit_test(test_printable_text_is_cut),
+        cmocka_unit_test(test_sentences_are_printable),
         cmocka_unit_test(test_tensors),
         cmocka_unit_test(test_dlpack),
         TEST(test_cublas_bind),
