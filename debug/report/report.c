@@ -3,6 +3,7 @@
 #include "json.h"
 
 #include <cjson/cJSON.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +28,11 @@ bg_status bg__report_create(bg_report **result, const char *tool, const char *gr
 
 void bg_report_destroy(bg_report *report)
 {
-    bg__report_entry *next;
     if (report == NULL)
         return;
-    for (bg__report_entry *e = report->first; e != NULL; e = next) {
-        next = e->next;
-        free(e);
-    }
+    tdestroy(report->known, free);
+    for (int severity = BG_NOTE; severity <= BG_FAULT; severity++)
+        free(report->of[severity].list);
     cJSON_Delete(report->parts);
     free(report->tool);
     free(report->graph);
@@ -42,26 +41,26 @@ void bg_report_destroy(bg_report *report)
 
 /* ---- findings ---- */
 
-static bool is_same(const bg_finding *a, const bg_finding *b)
+/* By kind and call first: one without a message is any of that kind on that call. */
+static int compare(const void *one, const void *other)
 {
-    return a->address == b->address && a->line == b->line && strcmp(a->kind, b->kind) == 0 &&
-           strcmp(a->call, b->call) == 0 && strcmp(a->message, b->message) == 0;
-}
-
-static bool is_known(const bg_report *report, const bg_finding *finding)
-{
-    for (const bg__report_entry *e = report->first; e != NULL; e = e->next)
-        if (is_same(&e->finding, finding))
-            return true;
-    return false;
+    const bg_finding *a = one, *b = other;
+    int order = strcmp(a->kind, b->kind);
+    if (order == 0)
+        order = strcmp(a->call, b->call);
+    if (order != 0 || a->message == NULL || b->message == NULL)
+        return order;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    if (a->address != b->address)
+        return (uintptr_t)a->address < (uintptr_t)b->address ? -1 : 1;
+    return strcmp(a->message, b->message);
 }
 
 bool bg__report_has(const bg_report *report, const char *kind, const char *call)
 {
-    for (const bg__report_entry *e = report->first; e != NULL; e = e->next)
-        if (strcmp(e->finding.kind, kind) == 0 && strcmp(e->finding.call, call) == 0)
-            return true;
-    return false;
+    const bg_finding any = {.kind = kind, .call = call};
+    return tfind(&any, &report->known, compare) != NULL;
 }
 
 static const char *copy_behind(char **room, const char *text)
@@ -71,39 +70,38 @@ static const char *copy_behind(char **room, const char *text)
     return copy;
 }
 
-static bg__report_entry *make_entry(const bg_finding *f)
+static bg_finding *copy_finding(const bg_finding *f)
 {
     size_t bytes = strlen(f->kind) + strlen(f->call) + strlen(f->file) + strlen(f->message) + strlen(f->advice) + 5;
-    bg__report_entry *e = calloc(1, sizeof *e + bytes);
+    bg_finding *copy = malloc(sizeof *copy + bytes);
     char *room;
-    if (e == NULL)
+    if (copy == NULL)
         return NULL;
-    room = (char *)(e + 1);
-    e->finding = *f;
-    e->finding.kind = copy_behind(&room, f->kind);
-    e->finding.call = copy_behind(&room, f->call);
-    e->finding.file = copy_behind(&room, f->file);
-    e->finding.message = copy_behind(&room, f->message);
-    e->finding.advice = copy_behind(&room, f->advice);
-    return e;
+    room = (char *)(copy + 1);
+    *copy = *f;
+    copy->kind = copy_behind(&room, f->kind);
+    copy->call = copy_behind(&room, f->call);
+    copy->file = copy_behind(&room, f->file);
+    copy->message = copy_behind(&room, f->message);
+    copy->advice = copy_behind(&room, f->advice);
+    return copy;
 }
 
 void bg__report_put(bg_report *report, const bg_finding *finding)
 {
-    bg__report_entry *e;
+    bg__report_findings *of = &report->of[finding->severity];
+    bg_finding *copy;
 
-    if (is_known(report, finding))
+    if (tfind(finding, &report->known, compare) != NULL)
         return;
-    e = make_entry(finding);
-    if (e == NULL) {
+    copy = copy_finding(finding);
+    if (copy == NULL || BG__GROW(of->list, of->count, of->capacity, "findings") != BG_OK ||
+        tsearch(copy, &report->known, compare) == NULL) {
+        free(copy);
         report->lost++;
         return;
     }
-    if (report->last != NULL)
-        report->last->next = e;
-    else
-        report->first = e;
-    report->last = e;
+    of->list[of->count++] = copy;
     report->count++;
 }
 
@@ -157,13 +155,14 @@ int bg_report_count(const bg_report *report)
     return report != NULL ? report->count : 0;
 }
 
-/* Faults first. */
-static const bg_finding *find(const bg_report *report, int index)
+const bg_finding *bg__report_find(const bg_report *report, int index)
 {
-    for (int severity = BG_FAULT; severity >= BG_NOTE; severity--)
-        for (const bg__report_entry *e = report->first; e != NULL; e = e->next)
-            if ((int)e->finding.severity == severity && index-- == 0)
-                return &e->finding;
+    size_t left = (size_t)index;
+    for (int severity = BG_FAULT; index >= 0 && severity >= BG_NOTE; severity--) {
+        if (left < report->of[severity].count)
+            return report->of[severity].list[left];
+        left -= report->of[severity].count;
+    }
     return NULL;
 }
 
@@ -173,7 +172,7 @@ bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding)
 
     BG__NEED(report);
     BG__NEED(finding);
-    found = index < 0 ? NULL : find(report, index);
+    found = bg__report_find(report, index);
     if (found == NULL)
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_report_get: there is no finding %d; the report has %d", index,
                         report->count);
@@ -186,7 +185,7 @@ void bg__report_print(const bg_report *report, FILE *out)
 {
     fprintf(out, "%s of %s: %d finding%s\n", report->tool, report->graph, report->count, report->count == 1 ? "" : "s");
     for (int i = 0; i < report->count; i++) {
-        const bg_finding *f = find(report, i);
+        const bg_finding *f = bg__report_find(report, i);
         fprintf(out, "%s [%s]", bg__severity_names[f->severity], f->kind);
         if (f->call[0] != '\0')
             fprintf(out, " %s", f->call);
@@ -243,7 +242,7 @@ static bool add_all(const bg_report *report, cJSON *root)
         return false;
     list = cJSON_AddArrayToObject(root, "findings");
     for (int i = 0; list != NULL && i < report->count; i++)
-        if (!add_finding(list, find(report, i)))
+        if (!add_finding(list, bg__report_find(report, i)))
             return false;
     return list != NULL && add_parts(report, root);
 }

@@ -4,14 +4,16 @@
 
 #include "report.h"
 
-typedef struct bg__report_entry {
-    struct bg__report_entry *next;
-    bg_finding finding; /* its strings lie behind it */
-} bg__report_entry;
+/* The findings of one severity, in the order in which they came. The strings of each lie behind it. */
+typedef struct bg__report_findings {
+    bg_finding **list;
+    size_t count, capacity;
+} bg__report_findings;
 
 struct bg_report {
     char *tool, *graph;
-    bg__report_entry *first, *last;
+    bg__report_findings of[BG_FAULT + 1];
+    void *known; /* all findings, as a tree (tsearch): a report may have very many */
     int count;
     int lost;             /* findings that there was no memory for */
     cJSON *parts;         /* of the JSON, beside the findings; NULL: none */
@@ -20,6 +22,9 @@ struct bg_report {
 
 /* NOTE, WARNING, FAULT; NULL ends them. */
 extern const char *const bg__severity_names[];
+
+/* The finding of that index, faults first; NULL: there is none. */
+const bg_finding *bg__report_find(const bg_report *report, int index);
 
 /* Adds a copy of finding, of which no string is NULL, unless the report has it. */
 void bg__report_put(bg_report *report, const bg_finding *finding);

@@ -297,8 +297,8 @@ bg_status bg_report_merge(bg_report *report, const bg_report *from)
     }
     while (parts != NULL && parts->child != NULL)
         BG__TRY(move_part(report, cJSON_DetachItemViaPointer(parts, parts->child)));
-    for (const bg__report_entry *e = from->first; e != NULL; e = e->next)
-        bg__report_put(report, &e->finding);
+    for (int i = 0; i < from->count; i++)
+        bg__report_put(report, bg__report_find(from, i));
     report->lost = from->lost > INT_MAX - report->lost ? INT_MAX : report->lost + from->lost;
 done:
     cJSON_Delete(parts);

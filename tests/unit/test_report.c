@@ -275,6 +275,34 @@ static void test_bytes(void **state)
     }
 }
 
+/* Very many findings: each is looked for, read and written in about the same time. Were it in the time of all before
+ * it, this took half an hour; the limit ends the program then. */
+static void test_many(void **state)
+{
+    enum { MANY = 100000, LIMIT_S = 300 };
+    static const bg_format formats[] = {BG_TEXT, BG_HTML, BG_JSON};
+    bg_report *report = make(), *read = NULL;
+    bg_finding finding = BG_FINDING_INIT;
+    (void)state;
+    (void)alarm(LIMIT_S);
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < MANY; i++)
+            bg__report_add(report, "freed", (bg_severity)(i % 3), &call, NULL, "free it later", "field x of %d", i);
+    assert_int_equal(bg_report_count(report), MANY);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        EXPECT_OK(bg_report_write(report, formats[i], path));
+    EXPECT_OK(bg_report_read(&read, path));
+    bg__report_add(read, "freed", BG_FAULT, &call, NULL, "free it later", "field y");
+    EXPECT_OK(bg_report_merge(report, read));
+    assert_int_equal(bg_report_count(report), MANY + 1);
+    for (int i = 0; i <= MANY; i++)
+        EXPECT_OK(bg_report_get(report, i, &finding));
+    assert_int_equal(finding.severity, BG_NOTE);
+    (void)alarm(0);
+    bg_report_destroy(read);
+    bg_report_destroy(report);
+}
+
 /* An old report stays where a new one cannot be written, and nothing else is left behind. */
 static void test_whole_or_not(void **state)
 {
@@ -414,10 +442,11 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        REPORT_TEST(test_empty),  REPORT_TEST(test_order),        REPORT_TEST(test_duplicates),
-        REPORT_TEST(test_copies), REPORT_TEST(test_text),         REPORT_TEST(test_json),
-        REPORT_TEST(test_bytes),  REPORT_TEST(test_whole_or_not), REPORT_TEST(test_no_place),
-        REPORT_TEST(test_links),  REPORT_TEST(test_stdout),       REPORT_TEST(test_arguments),
+        REPORT_TEST(test_empty),     REPORT_TEST(test_order), REPORT_TEST(test_duplicates),
+        REPORT_TEST(test_copies),    REPORT_TEST(test_many),  REPORT_TEST(test_text),
+        REPORT_TEST(test_json),      REPORT_TEST(test_bytes), REPORT_TEST(test_whole_or_not),
+        REPORT_TEST(test_no_place),  REPORT_TEST(test_links), REPORT_TEST(test_stdout),
+        REPORT_TEST(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
