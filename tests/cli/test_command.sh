@@ -251,6 +251,20 @@ expect step-json-shows 4 '^  before it$' "$command" step --json -- sh -c 'echo b
 mkdir "$work/reports"
 expect check-own-reports 1 'fault \[freed\]' env BG_REPORT="$work/reports" "$command" check --what=replay -- sh "$work/found.sh" fault
 [ -z "$(ls -A "$work/reports")" ] && pass check-own-reports-alone || fail check-own-reports-alone "something was written there"
+# Very many findings, most of them in both files. Were each looked for among all others, this took ten minutes.
+many() # FILE FIRST
+{
+    seq "$2" $(($2 + 39999)) | sed -e '1s/^/ /; 1!s/^/,/' -e 's/[0-9]\+/{"kind": "freed", "severity": "note", "call": "rope#3", "message": "field & at 0x&"}/' >"$work/findings"
+    { echo '{"breakgraph": "0.1.0", "report_version": 2, "tool": "check", "graph": "g", "findings": ['; cat "$work/findings"; echo ']}'; } >"$1"
+}
+mkdir "$work/many"
+many "$work/many/report-1-1.json" 100000
+many "$work/many/report-2-1.json" 100001
+expect report-many 0 '^check of g: 40001 findings$' timeout 120 "$command" report "$work/many"
+for rank in 0 1; do
+    echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": $((rank + 1)), \"rank\": $rank, \"ranks\": 2}}" >"$work/many/process-$rank.json"
+done
+expect report-many-of-ranks 0 '^note .freed. rope#3: rank 1: field 140000 at 0x140000$' timeout 120 "$command" report "$work/many"
 # JSON is UTF-8 though arguments are not.
 if command -v iconv >/dev/null; then
     utf8() { expect "$1" 0 '"' sh -c "'$command' $2 | iconv -f UTF-8 -t UTF-8"; }

@@ -36,32 +36,18 @@ static cli_status read_report(const char *path, cJSON **root)
     return status;
 }
 
-static bool is_known(const cli_gathered *gathered, const cJSON *finding)
-{
-    const cJSON *report, *known;
-    cJSON_ArrayForEach(report, gathered->reports)
-    {
-        cJSON_ArrayForEach(known, cJSON_GetObjectItemCaseSensitive(report, "findings"))
-        {
-            if (cJSON_Compare(known, finding, true))
-                return true;
-        }
-    }
-    return false;
-}
-
 /* A tool that goes on after a report writes what it found before again. */
-static void forget_known(const cli_gathered *gathered, cJSON *root)
+static void forget_known(cli_gathered *gathered, cJSON *root)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "findings"), *next;
     for (cJSON *finding = list != NULL ? list->child : NULL; finding != NULL; finding = next) {
         next = finding->next;
-        if (is_known(gathered, finding))
+        if (cli_gathered_is_again(gathered, finding, -1))
             cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
     }
 }
 
-static void forget_or_merge(const cli_gathered *gathered, cJSON *root, const char *name)
+static void forget_or_merge(cli_gathered *gathered, cJSON *root, const char *name)
 {
     int rank = cli_gathered_rank_of(gathered, name);
     if (rank >= 0)
@@ -140,11 +126,9 @@ cli_status cli_gather(const char *directory, cli_gathered *gathered)
 {
     cli_status status = CLI_OK;
 
-    *gathered = (cli_gathered){.of_rank = cJSON_CreateObject(),
-                               .seen = cJSON_CreateObject(),
-                               .captured = cJSON_CreateArray(),
-                               .reports = cJSON_CreateArray()};
-    if (gathered->of_rank == NULL || gathered->seen == NULL || gathered->captured == NULL || gathered->reports == NULL)
+    *gathered = (cli_gathered){
+        .of_rank = cJSON_CreateObject(), .captured = cJSON_CreateArray(), .reports = cJSON_CreateArray()};
+    if (gathered->of_rank == NULL || gathered->captured == NULL || gathered->reports == NULL)
         return cli_say(CLI_FAILED, "no host memory");
     status = add_files(gathered, directory, is_process);
     if (status == CLI_OK)
@@ -159,7 +143,7 @@ void cli_gathered_clear(cli_gathered *gathered)
     cJSON_Delete(gathered->captured);
     cJSON_Delete(gathered->reports);
     cJSON_Delete(gathered->of_rank);
-    cJSON_Delete(gathered->seen);
+    cli_gathered_forget(gathered);
     *gathered = (cli_gathered){0};
 }
 

@@ -1,11 +1,12 @@
 #include "gather_ranks.h"
 
 #include <ctype.h>
-#include <stdbool.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "debug/cli/output/json.h"
 
 static const char ranks_key[] = "ranks";
@@ -39,64 +40,104 @@ int cli_gathered_rank_of(const cli_gathered *gathered, const char *file)
 
 /* ---- which findings are the same ---- */
 
-static const char *skip_address(const char *text)
+/* What has one key. */
+typedef struct known {
+    char *key;
+    cJSON **findings;
+    size_t count, capacity;
+} known;
+
+static int compare_keys(const void *a, const void *b)
 {
-    if (strncmp(text, "0x", 2) != 0)
-        return text;
-    for (text += 2; isxdigit((unsigned char)*text);)
-        text++;
-    return text;
+    return strcmp(((const known *)a)->key, ((const known *)b)->key);
+}
+
+static void free_known(void *one)
+{
+    known *k = one;
+    free(k->findings);
+    free(k->key);
+    free(k);
+}
+
+/* What has that key, which it takes; NULL: no host memory. */
+static known *get(cli_gathered *gathered, char *key)
+{
+    known *fresh = calloc(1, sizeof *fresh), **found;
+    if (key == NULL || fresh == NULL) {
+        free(key);
+        free(fresh);
+        return NULL;
+    }
+    fresh->key = key;
+    found = tsearch(fresh, &gathered->known, compare_keys);
+    if (found == NULL || *found != fresh)
+        free_known(fresh);
+    return found != NULL ? *found : NULL;
+}
+
+void cli_gathered_forget(cli_gathered *gathered)
+{
+    tdestroy(gathered->known, free_known);
+    gathered->known = NULL;
+}
+
+bool cli_gathered_is_again(cli_gathered *gathered, const cJSON *finding, int rank)
+{
+    char *text = cJSON_PrintUnformatted(finding), *key = NULL;
+    known *same = text != NULL && asprintf(&key, "%d as it is: %s", rank, text) >= 0 ? get(gathered, key) : NULL;
+    cJSON_free(text);
+    return same != NULL && same->count++ > 0;
 }
 
 /* Each rank has addresses of its own. */
-static bool is_same_text(const char *a, const char *b)
+static void put_without_addresses(const char *text, FILE *out)
 {
-    for (;; a++, b++) {
-        const char *behind_a = skip_address(a), *behind_b = skip_address(b);
-        if (behind_a > a && behind_b > b) {
-            a = behind_a;
-            b = behind_b;
-        }
-        if (*a != *b)
-            return false;
-        if (*a == '\0')
-            return true;
+    while (*text != '\0') {
+        bool address = strncmp(text, "0x", 2) == 0;
+        fwrite(text, 1, address ? 2 : 1, out);
+        text += address ? 2 : 1;
+        while (address && isxdigit((unsigned char)*text))
+            text++;
     }
 }
 
-static bool has_rank(const cJSON *finding, int rank)
-{
-    const cJSON *one;
-    cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(finding, ranks_key))
-    {
-        if (one->valueint == rank)
-            return true;
-    }
-    return false;
-}
-
-/* known carries its ranks; another one of the same rank is about something else. */
-static bool is_same(const cJSON *known, const cJSON *finding, int rank)
+/* The same for findings that are the same on another rank. NULL: no host memory. */
+static char *key_of(const cJSON *finding)
 {
     static const char *const texts[] = {"kind", "severity", "call", "file"};
-    bool same = cli_number(known, "line") == cli_number(finding, "line") && !has_rank(known, rank);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && same; i++)
-        same = strcmp(cli_text(known, texts[i]), cli_text(finding, texts[i])) == 0;
-    return same && is_same_text(cli_text(known, "message"), cli_text(finding, "message"));
+    char *key = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&key, &bytes);
+
+    if (out == NULL)
+        return NULL;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        fprintf(out, "%zu %s, ", strlen(cli_text(finding, texts[i])), cli_text(finding, texts[i]));
+    fprintf(out, "%.17g ", cli_number(finding, "line"));
+    put_without_addresses(cli_text(finding, "message"), out);
+    if (fclose(out) == 0)
+        return key;
+    free(key);
+    return NULL;
 }
 
-static cJSON *find_known(const cli_gathered *gathered, const cJSON *finding, int rank)
+/* The finding that this one of a rank is the same as: itself, where no other rank had it. Several of one rank that only
+ * differ in addresses are different ones: each rank's first stands for the first one of the others, and so on. */
+static cJSON *find_same(cli_gathered *gathered, cJSON *finding, int rank)
 {
-    cJSON *report, *known;
-    cJSON_ArrayForEach(report, gathered->reports)
-    {
-        cJSON_ArrayForEach(known, cJSON_GetObjectItemCaseSensitive(report, "findings"))
-        {
-            if (is_same(known, finding, rank))
-                return known;
-        }
+    char *key = key_of(finding), *own = NULL;
+    known *of_rank = key != NULL && asprintf(&own, "%d of %s", rank, key) >= 0 ? get(gathered, own) : NULL;
+    known *same = get(gathered, key);
+
+    if (same == NULL || of_rank == NULL)
+        return finding;
+    if (of_rank->count == same->count) {
+        if (BG__GROW(same->findings, same->count, same->capacity, "findings") != BG_OK)
+            return finding;
+        same->findings[same->count++] = finding;
     }
-    return NULL;
+    return same->findings[of_rank->count++];
 }
 
 /* ---- merging ---- */
@@ -106,27 +147,7 @@ static void add_rank(cJSON *finding, int rank)
     cJSON *ranks = cJSON_GetObjectItemCaseSensitive(finding, ranks_key);
     if (ranks == NULL)
         ranks = cJSON_AddArrayToObject(finding, ranks_key);
-    if (!has_rank(finding, rank))
-        cJSON_AddItemToArray(ranks, cJSON_CreateNumber(rank));
-}
-
-/* A tool that goes on after a report writes what it found before again. */
-static bool is_again(const cli_gathered *gathered, const cJSON *finding, int rank)
-{
-    char key[16];
-    cJSON *seen, *one;
-
-    snprintf(key, sizeof key, "%d", rank);
-    seen = cJSON_GetObjectItemCaseSensitive(gathered->seen, key);
-    if (seen == NULL)
-        seen = cJSON_AddArrayToObject(gathered->seen, key);
-    cJSON_ArrayForEach(one, seen)
-    {
-        if (cJSON_Compare(one, finding, true))
-            return true;
-    }
-    cJSON_AddItemToArray(seen, cJSON_Duplicate(finding, true));
-    return false;
+    cJSON_AddItemToArray(ranks, cJSON_CreateNumber(rank));
 }
 
 /* What was compared differs from rank to rank. */
@@ -141,16 +162,15 @@ static void name_comparisons(cJSON *report, int rank)
     }
 }
 
-void cli_gathered_merge(const cli_gathered *gathered, cJSON *report, int rank)
+void cli_gathered_merge(cli_gathered *gathered, cJSON *report, int rank)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(report, "findings"), *next;
     for (cJSON *finding = list != NULL ? list->child : NULL; finding != NULL; finding = next) {
-        bool again = is_again(gathered, finding, rank);
-        cJSON *known = again ? NULL : find_known(gathered, finding, rank);
+        cJSON *same = cli_gathered_is_again(gathered, finding, rank) ? NULL : find_same(gathered, finding, rank);
         next = finding->next;
-        if (!again)
-            add_rank(known != NULL ? known : finding, rank);
-        if (again || known != NULL)
+        if (same != NULL)
+            add_rank(same, rank);
+        if (same != finding)
             cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
     }
     name_comparisons(report, rank);
@@ -158,7 +178,8 @@ void cli_gathered_merge(const cli_gathered *gathered, cJSON *report, int rank)
 
 static int compare_numbers(const void *a, const void *b)
 {
-    return *(const int *)a - *(const int *)b;
+    int one = *(const int *)a, other = *(const int *)b;
+    return (one > other) - (one < other);
 }
 
 /* "rank 1: " or "ranks 0, 2: "; nothing where all have it. */

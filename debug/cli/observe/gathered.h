@@ -11,7 +11,7 @@ typedef struct cli_gathered {
     long graphs, replays;
     int ranks;       /* of the job that they are of; 0: none */
     cJSON *of_rank;  /* where there are ranks, the rank of each process id */
-    cJSON *seen;     /* where there are ranks, the findings of each as it wrote them */
+    void *known;     /* the findings so far by texts that tell them apart, as a tree (tsearch) */
     cJSON *captured; /* a list of reports with outlines, one for each graph, in order */
     cJSON *reports;  /* a list of the other reports; what several ranks found is in it once, with "ranks" */
 } cli_gathered;
