@@ -30,7 +30,7 @@ seeds = $(if $(filter host,$(DEVICE)),--seeds $(SEEDS) --seeded '$(ORDERED)')
 # Small defects in copies of the host device, each of which a conformance case must notice.
 PLANTED := $(if $(filter host,$(DEVICE)),tests/conformance/planted.sh)
 plant = PLANTED_TEST='$(OUT)/tests/conformance/test_capture_rules' PLANTED_COMPILE='$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' \
-  PLANTED_LINK='$(CC) -pthread $(SAN) $(ALL_LDFLAGS)' PLANTED_LIBS='$(TEST_LIBS) $(LIB_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread -lcmocka'
+  PLANTED_LINK='$(CC) -pthread $(SAN) $(ALL_LDFLAGS)' PLANTED_LIBS='$(TEST_LIBS) $(LIB_LDLIBS) $(RANKS_LDLIBS) $(DEVICE_LDLIBS) -lm -lpthread -lcmocka'
 planted: $(OUT)/tests/conformance/test_capture_rules
 	$(if $(PLANTED),@$(plant) $(PLANTED),@echo "make planted is about the host device: DEVICE=host" >&2; exit 1)
 

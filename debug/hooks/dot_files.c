@@ -1,11 +1,12 @@
 #include "dot_files.h"
 
-#include <breakgraph/trace.h>
 #include <ctype.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "debug/trace/trace.h"
 
 /* Names that every system takes. */
 static void file_name(char *text)
@@ -24,7 +25,7 @@ static bg_status draw_segment(const bg_graph *graph, const char *directory, unsi
     file_name(name);
     if (asprintf(&path, "%s/%s-%ld-%lu-%d.dot", directory, name, (long)getpid(), number, segment) < 0)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
-    status = bg_graph_write_dot(graph, segment, path);
+    status = bg__dot_write(graph, segment, path, BG__FILE_MADE);
     free(path);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,74 @@
 static bg_status fail(const char *path)
 {
     return bg__fail(BG_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
+}
+
+static bg_status refuse_foreign(const char *path)
+{
+    return bg__fail(
+        BG_ERROR_IO,
+        "%s cannot be written: another user put something in its place, in a directory that all share; name "
+        "a file in a directory of your own",
+        path);
+}
+
+/* ---- a new file ---- */
+
+/* Names that nobody can take before: with O_EXCL one that is taken, by whatever, is never opened. As mkstemp, but for
+ * whom the process's mask allows. */
+static int create_unfinished(char *name, mode_t mode)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    char *end = name + strlen(name) - strlen("XXXXXX");
+    int descriptor = -1;
+
+    errno = EEXIST;
+    for (unsigned i = 0; i < 100 && descriptor < 0 && errno == EEXIST; i++) {
+        uint64_t random = (uint64_t)getpid() * 1021U + i;
+        (void)getrandom(&random, sizeof random, GRND_NONBLOCK); /* else by the number of this process and try */
+        for (int k = 0; k < 6; k++, random /= sizeof letters - 1)
+            end[k] = letters[random % (sizeof letters - 1)];
+        descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    }
+    return descriptor;
+}
+
+/* The caller frees it. */
+static char *unfinished_name(const char *target)
+{
+    char *name = NULL;
+    return asprintf(&name, "%s.XXXXXX", target) >= 0 ? name : NULL;
+}
+
+static bg_status open_unfinished(char *name, const char *path, FILE **file)
+{
+    int descriptor = create_unfinished(name, 0666);
+    if (descriptor < 0)
+        return fail(path);
+    *file = fdopen(descriptor, "w");
+    if (*file == NULL) {
+        bg_status status = fail(path);
+        (void)close(descriptor);
+        (void)remove(name);
+        return status;
+    }
+    return BG_OK;
+}
+
+int bg__file_create(const char *path)
+{
+    char *unfinished = unfinished_name(path);
+    int descriptor = unfinished != NULL ? create_unfinished(unfinished, 0600) : -1, error;
+
+    if (descriptor >= 0 && (fcntl(descriptor, F_SETFL, O_APPEND) != 0 || rename(unfinished, path) != 0)) {
+        error = errno;
+        (void)close(descriptor);
+        (void)remove(unfinished);
+        errno = error;
+        descriptor = -1;
+    }
+    free(unfinished);
+    return descriptor;
 }
 
 /* In its place by one call, which leaves what is there alone where it must be fresh. */
@@ -25,32 +94,16 @@ static bg_status put_in_place(const char *unfinished, const char *target, const 
     return BG_OK;
 }
 
-/* As mkstemp, but for whom the process's mask allows. */
-static int create(char *name)
-{
-    char *end = name + strlen(name) - strlen("XXXXXX");
-    int descriptor = -1;
-    errno = EEXIST;
-    for (unsigned i = 0; i < 10000 && descriptor < 0 && errno == EEXIST; i++) {
-        snprintf(end, sizeof "XXXXXX", "%06x", ((unsigned)getpid() * 1021U + i) & 0xffffffU);
-        descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    }
-    return descriptor;
-}
+/* ---- what is written into it ---- */
 
-static bg_status open_unfinished(char *name, const char *path, FILE **file)
+static bg_status write_and_close(FILE *file, const char *path, bg__file_writer write, void *user)
 {
-    int descriptor = create(name);
-    if (descriptor < 0)
-        return fail(path);
-    *file = fdopen(descriptor, "w");
-    if (*file == NULL) {
-        bg_status status = fail(path);
-        (void)close(descriptor);
-        (void)remove(name);
-        return status;
-    }
-    return BG_OK;
+    bg_status status = write(user, file);
+    if ((fflush(file) != 0 || ferror(file) != 0) && status == BG_OK)
+        status = fail(path);
+    if (fclose(file) != 0 && status == BG_OK)
+        status = fail(path);
+    return status;
 }
 
 /* A device or a pipe, like /dev/null: another file must not take its name. */
@@ -62,42 +115,37 @@ static bool is_special(const char *path)
 
 static bg_status write_special(const char *path, bg__file_writer write, void *user)
 {
-    FILE *file = fopen(path, "w");
-    bg_status status;
+    int descriptor = -1;
+    FILE *file;
 
-    if (file == NULL)
-        return fail(path);
-    status = write(user, file);
-    if ((fflush(file) != 0 || ferror(file) != 0) && status == BG_OK)
-        status = fail(path);
-    if (fclose(file) != 0 && status == BG_OK)
-        status = fail(path);
-    return status;
+    if (bg__link_is_foreign(path))
+        return refuse_foreign(path);
+    descriptor = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC); /* of a pipe: when somebody reads it */
+    file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (file != NULL)
+        return write_and_close(file, path, write, user);
+    if (descriptor >= 0)
+        (void)close(descriptor);
+    return fail(path);
 }
 
-static bg_status write_file(const char *path, bool fresh, bg__file_writer write, void *user)
+static bg_status write_file(const char *path, bg__file_name name, bg__file_writer write, void *user)
 {
-    char *target = fresh ? strdup(path) : bg__link_resolve(path), *unfinished = NULL;
+    char *target = name == BG__FILE_GIVEN ? bg__link_resolve(path) : strdup(path), *unfinished = NULL;
     FILE *file = NULL;
     bg_status status;
 
     if (target == NULL && errno != ENOMEM)
-        return fail(path);
-    if (target == NULL || asprintf(&unfinished, "%s.XXXXXX", target) < 0) {
+        return errno == EACCES ? refuse_foreign(path) : fail(path);
+    unfinished = target != NULL ? unfinished_name(target) : NULL;
+    if (unfinished == NULL) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
-        unfinished = NULL;
         goto done;
     }
     BG__TRY(open_unfinished(unfinished, path, &file));
-    status = write(user, file);
-    if (fflush(file) != 0 && status == BG_OK)
-        status = fail(path);
-    if (ferror(file) != 0 && status == BG_OK)
-        status = fail(path);
-    if (fclose(file) != 0 && status == BG_OK)
-        status = fail(path);
+    status = write_and_close(file, path, write, user);
     if (status == BG_OK)
-        status = put_in_place(unfinished, target, path, fresh);
+        status = put_in_place(unfinished, target, path, name == BG__FILE_FRESH);
     if (status != BG_OK)
         (void)remove(unfinished);
 done:
@@ -106,16 +154,33 @@ done:
     return status;
 }
 
-bg_status bg__file_write(const char *path, bool fresh, bg__file_writer write, void *user)
+bg_status bg__file_write(const char *path, bg__file_name name, bg__file_writer write, void *user)
 {
     bg_status status;
 
+    if (name != BG__FILE_GIVEN)
+        return write_file(path, name, write, user);
     if (strcmp(path, "-") != 0)
-        return !fresh && is_special(path) ? write_special(path, write, user) : write_file(path, fresh, write, user);
+        return is_special(path) ? write_special(path, write, user) : write_file(path, name, write, user);
     status = write(user, stdout);
     if (fflush(stdout) != 0 && status == BG_OK)
         status = fail("standard output");
     return status;
+}
+
+bg_status bg__directory_make(const char *path)
+{
+    struct stat about;
+
+    if (mkdir(path, 0777) == 0)
+        return BG_OK;
+    if (errno != EEXIST)
+        return bg__fail(BG_ERROR_IO, "%s cannot be made: %s", path, strerror(errno));
+    if (bg__link_is_foreign(path))
+        return refuse_foreign(path);
+    if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
+        return bg__fail(BG_ERROR_IO, "%s cannot be made: something else has that name; name another directory", path);
+    return BG_OK;
 }
 
 typedef struct parts {
@@ -133,9 +198,9 @@ static bg_status write_parts(void *user, FILE *out)
     return BG_OK;
 }
 
-bg_status bg__file_write_bytes(const char *path, bool fresh, const void *head, size_t head_bytes, const void *body,
-                               size_t body_bytes)
+bg_status bg__file_write_bytes(const char *path, bg__file_name name, const void *head, size_t head_bytes,
+                               const void *body, size_t body_bytes)
 {
     parts p = {{head, body}, {head_bytes, body_bytes}, path};
-    return bg__file_write(path, fresh, write_parts, &p);
+    return bg__file_write(path, name, write_parts, &p);
 }

@@ -27,14 +27,44 @@ static char *follow(const char *path)
     return asprintf(&whole, "%.*s%.*s", target[0] == '/' ? 0 : lead, path, (int)bytes, target) >= 0 ? whole : NULL;
 }
 
+/* The directory that path is in, in place; path without the slashes at its end. */
+static const char *cut_to_parent(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return ".";
+    slash[slash == path] = '\0';
+    return path;
+}
+
+bool bg__link_is_foreign(const char *path)
+{
+    const mode_t shared = S_ISVTX | S_IWOTH;
+    size_t length = strlen(path);
+    struct stat about, around;
+    char *own;
+    bool foreign;
+
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    own = strndup(path, length);
+    if (own == NULL)
+        return true;
+    foreign = lstat(own, &about) == 0 && about.st_uid != geteuid() && stat(cut_to_parent(own), &around) == 0 &&
+              (around.st_mode & shared) == shared && about.st_uid != around.st_uid;
+    free(own);
+    return foreign;
+}
+
 char *bg__link_resolve(const char *path)
 {
     char *at = strdup(path);
     struct stat about;
     for (int links = 0; at != NULL && lstat(at, &about) == 0 && S_ISLNK(about.st_mode); links++) {
-        char *next = links < MOST_LINKS ? follow(at) : NULL;
-        if (links == MOST_LINKS)
-            errno = ELOOP;
+        bool foreign = bg__link_is_foreign(at);
+        char *next = links < MOST_LINKS && !foreign ? follow(at) : NULL;
+        if (links == MOST_LINKS || foreign)
+            errno = foreign ? EACCES : ELOOP;
         free(at);
         at = next;
     }

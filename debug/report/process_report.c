@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "files.h"
 #include "outline.h"
 #include "report_data.h"
 #include "debug/graph/tools.h"
@@ -99,7 +98,7 @@ static bg_status print_process(void *user, FILE *out)
 static void write_process(void)
 {
     char *path = path_of("process", 0);
-    if (path != NULL && bg__file_write(path, false, print_process, NULL) != BG_OK)
+    if (path != NULL && bg__file_write(path, BG__FILE_MADE, print_process, NULL) != BG_OK)
         complain();
     free(path);
 }
@@ -143,7 +142,7 @@ static void write_graph(const bg_graph *graph, unsigned long number)
         return;
     BG__TRY(bg__report_create(&report, "capture", bg__graph_name(graph)));
     BG__TRY(bg__outline_note(report, graph));
-    BG__TRY(bg_report_write(report, BG_JSON, path));
+    BG__TRY(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
 done:
     if (status != BG_OK)
         complain();
@@ -213,7 +212,7 @@ void bg__record_report(bg_report *report)
     if (report->number == 0)
         report->number = atomic_fetch_add(&record.reports, 1) + 1;
     path = path_of("report", report->number);
-    if (path != NULL && bg_report_write(report, BG_JSON, path) != BG_OK)
+    if (path != NULL && bg__report_write(report, BG_JSON, path, BG__FILE_MADE) != BG_OK)
         complain();
     free(path);
     bg__fail_unhide(hidden);

@@ -2,6 +2,7 @@
 #ifndef BG_DEBUG_REPORT_DATA_H
 #define BG_DEBUG_REPORT_DATA_H
 
+#include "files.h"
 #include "report.h"
 
 /* The findings of one severity, in the order in which they came. The strings of each lie behind it. */
@@ -31,6 +32,9 @@ void bg__report_put(bg_report *report, const bg_finding *finding);
 
 /* The JSON text, indented or not, to be freed by cJSON_free. */
 bg_status bg__report_json(const bg_report *report, bool indented, char **text);
+
+/* As bg_report_write, with whose idea the file's name is. */
+bg_status bg__report_write(const bg_report *report, bg_format format, const char *path, bg__file_name name);
 
 /* The page of BG_HTML. Errors: IO, OUT_OF_MEMORY. */
 bg_status bg__report_page(const bg_report *report, FILE *out);

@@ -5,38 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { READ_BYTES = 1 << 16, LARGEST_BYTES = 256 << 20 }; /* no report is as large as LARGEST_BYTES */
+enum { LARGEST_BYTES = 256 << 20 }; /* no report is as large as LARGEST_BYTES */
 
 /* ---- the file ---- */
 
-static bg_status read_stream(FILE *file, const char *path, char **text, size_t *size)
-{
-    size_t room = 0, got = 1;
-    bg_status status = BG_OK;
-
-    *size = 0;
-    for (; got > 0; *size += got) {
-        BG__TRY(bg__grow(text, &room, *size + READ_BYTES, 1, "bytes of a report"));
-        if (*size > LARGEST_BYTES)
-            return bg__fail(BG_ERROR_IO, "%s holds no report: it is larger than %d MiB", path, LARGEST_BYTES >> 20);
-        got = fread(*text + *size, 1, READ_BYTES, file);
-    }
-    if (ferror(file) != 0)
-        return bg__fail(BG_ERROR_IO, "%s cannot be read: %s", path, strerror(errno));
-    (*text)[*size] = '\0';
-done:
-    return status;
-}
-
 static bg_status read_file(const char *path, char **text, size_t *size)
 {
-    FILE *file = fopen(path, "rb");
-    bg_status status;
-
-    if (file == NULL)
-        return bg__fail(BG_ERROR_IO, "%s cannot be read: %s", path, strerror(errno));
-    status = read_stream(file, path, text, size);
-    (void)fclose(file); /* nothing was written */
+    bg_status status = bg__file_read(path, true, LARGEST_BYTES, text, size);
+    if (status == BG_OK && *size > LARGEST_BYTES)
+        status = bg__fail(BG_ERROR_IO, "%s holds no report: it is larger than %d MiB", path, LARGEST_BYTES >> 20);
     return status;
 }
 

@@ -3,8 +3,6 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 
-#include "files.h"
-
 static bg_status write_json(const bg_report *report, FILE *out)
 {
     char *text;
@@ -32,17 +30,20 @@ static bg_status write_to(void *user, FILE *out)
     return BG_OK;
 }
 
-bg_status bg_report_write(const bg_report *report, bg_format format, const char *path)
+bg_status bg__report_write(const bg_report *report, bg_format format, const char *path, bg__file_name name)
 {
     writing w = {report, format};
-    bg_status status;
+    bg_status status = bg__file_write(path, name, write_to, &w);
+    if (status == BG_ERROR_IO)
+        bg__fail_where("bg_report_write");
+    return status;
+}
 
+bg_status bg_report_write(const bg_report *report, bg_format format, const char *path)
+{
     BG__NEED(report);
     BG__NEED(path);
     if (format != BG_TEXT && format != BG_JSON && format != BG_HTML)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_report_write: format is %d, no bg_format", (int)format);
-    status = bg__file_write(path, false, write_to, &w);
-    if (status == BG_ERROR_IO)
-        bg__fail_where("bg_report_write");
-    return status;
+    return bg__report_write(report, format, path, BG__FILE_GIVEN);
 }

@@ -2,12 +2,10 @@
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "debug/report/files.h"
 #include "debug/report/json.h"
@@ -73,10 +71,7 @@ bg_status bg__dump_create(bg__dump **result, const char *directory, const char *
     bg_status status;
 
     BG__TRY(bg__dump_check(directory));
-    if (mkdir(directory, 0777) != 0 && errno != EEXIST) {
-        status = bg__fail(BG_ERROR_IO, "%s cannot be made: %s", directory, strerror(errno));
-        goto done;
-    }
+    BG__TRY(bg__directory_make(directory));
     dump = calloc(1, sizeof *dump);
     if (dump != NULL)
         dump->directory = strdup(directory);
@@ -151,7 +146,7 @@ static bg_status write_tensor(const bg__dump *dump, const bg_tensor *tensor, con
         BG__TRY_CUDA(cudaMemcpyAsync(host, tensor->data, bytes, cudaMemcpyDefault, stream));
     BG__TRY_CUDA(cudaStreamSynchronize(stream));
     header_bytes = bg__npy_header(tensor, header);
-    BG__TRY(bg__file_write_bytes(path, false, header, header_bytes, host, bytes));
+    BG__TRY(bg__file_write_bytes(path, BG__FILE_MADE, header, header_bytes, host, bytes));
 done:
     free(path);
     free(host);
@@ -240,7 +235,7 @@ bg_status bg__dump_finish(bg__dump *dump, bool complete)
     if (text == NULL || path == NULL)
         status = out_of_memory();
     else
-        status = bg__file_write_bytes(path, true, text, strlen(text), "\n", 1);
+        status = bg__file_write_bytes(path, BG__FILE_FRESH, text, strlen(text), "\n", 1);
     cJSON_free(text);
     free(path);
     return status;

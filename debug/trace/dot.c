@@ -284,26 +284,31 @@ static bg_status draw_text(drawing *d, char **text, size_t *bytes)
     return status;
 }
 
-bg_status bg_graph_write_dot(const bg_graph *graph, int segment, const char *path)
+bg_status bg__dot_write(const bg_graph *graph, int segment, const char *path, bg__file_name name)
 {
     drawing d = {.graph = graph, .segment = segment};
     char *text = NULL;
     size_t bytes = 0;
     bg_status status;
 
-    BG__NEED(graph);
-    BG__NEED(path);
-    if (segment < 0 || segment >= bg__graph_segment_count(graph))
-        return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_write_dot: there is no segment %d; %s has %d", segment,
-                        bg__graph_name(graph), bg__graph_segment_count(graph));
     bg__pending_note();
     BG__TRY(bg__nodes_take(graph, &d.nodes));
     BG__TRY(draw_text(&d, &text, &bytes));
-    BG__TRY(bg__file_write_bytes(path, false, text, bytes, NULL, 0));
+    BG__TRY(bg__file_write_bytes(path, name, text, bytes, NULL, 0));
 done:
     if (status != BG_OK)
         bg__fail_where("bg_graph_write_dot");
     free(text);
     bg__nodes_free(&d.nodes);
     return status;
+}
+
+bg_status bg_graph_write_dot(const bg_graph *graph, int segment, const char *path)
+{
+    BG__NEED(graph);
+    BG__NEED(path);
+    if (segment < 0 || segment >= bg__graph_segment_count(graph))
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_write_dot: there is no segment %d; %s has %d", segment,
+                        bg__graph_name(graph), bg__graph_segment_count(graph));
+    return bg__dot_write(graph, segment, path, BG__FILE_GIVEN);
 }

@@ -294,7 +294,7 @@ static bg_status write_trace(const bg_graph *graph, const bg__timing *timing, co
     if (text == NULL)
         status = out_of_memory(graph);
     else
-        status = bg__file_write_bytes(path, false, text, strlen(text), "\n", 1);
+        status = bg__file_write_bytes(path, BG__FILE_GIVEN, text, strlen(text), "\n", 1);
 done:
     cJSON_free(text);
     cJSON_Delete(root);

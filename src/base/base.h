@@ -97,6 +97,14 @@ bg_status bg__env_choice(const char *variable, const char *const *choices, int f
 /* "0" or "1". */
 BG_API bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
 
+/* ---- files that are read (file.c) ----------------------------------------------------------------------------- */
+
+/* What a regular file holds, a zero behind it: *bytes, which the caller frees. Of a file with more than `most` bytes it
+ * reads one more than that. links: a symbolic link at the end of path is followed, as for a path that the user gave; it
+ * is an error where the library or the command made up the name. IO, with errno: ENOENT where there is no file;
+ * OUT_OF_MEMORY. */
+bg_status bg__file_read(const char *path, bool links, size_t most, char **bytes, size_t *size);
+
 /* ---- numbers (number.c) -------------------------------------------------------------------------------------- */
 
 /* Decimal, with a point whatever the program's locale writes: "-1", "2.5", "1e-3". false: text is no such number, or it

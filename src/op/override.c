@@ -2,7 +2,6 @@
 #include "op/op.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,23 +212,21 @@ static void join_lines(char *text)
             *text = ',';
 }
 
+enum { LIST_BYTES = 16 << 20 }; /* no list of ops is as large */
+
 static bg_status read_list(const char *path, char **list)
 {
-    FILE *file = fopen(path, "r");
     size_t bytes = 0;
-    ssize_t length = file != NULL ? getdelim(list, &bytes, '\0', file) : -1;
-    bg_status status = BG_OK;
+    bg_status status;
 
-    if (file == NULL || (length < 0 && !feof(file))) {
-        status = bg__fail(BG_ERROR_IO, "BG_EAGER_OPS: %s cannot be read: %s", path, strerror(errno));
-    } else if (length < 0) { /* the file is empty, and nothing was stored */
-        free(*list);
-        *list = NULL;
-    } else {
-        join_lines(*list);
-    }
-    if (file != NULL)
-        (void)fclose(file);
+    BG__TRY(bg__file_read(path, true, LIST_BYTES, list, &bytes));
+    if (bytes > LIST_BYTES)
+        return bg__fail(BG_ERROR_IO, "BG_EAGER_OPS: %s is no list of ops: it is larger than %d MiB", path,
+                        LIST_BYTES >> 20);
+    join_lines(*list);
+done:
+    if (status != BG_OK)
+        bg__fail_where("BG_EAGER_OPS");
     return status;
 }
 

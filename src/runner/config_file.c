@@ -3,7 +3,6 @@
 
 #include <cjson/cJSON.h>
 
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,44 +16,20 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the file ---- */
 
-/* The whole file, a zero byte behind it, the caller's to free. */
+/* The whole file, the caller's to free. */
 static bg_status read_file(const char *path, char **text)
 {
-    char *buffer = malloc(FILE_MAX + 1);
-    FILE *file = NULL;
-    bg_status status = BG_OK;
-    size_t size;
+    size_t size = 0;
+    bg_status status;
 
-    if (buffer == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to read it");
-        goto done;
-    }
-    file = fopen(path, "rb");
-    if (file == NULL) {
-        status = bg__fail(BG_ERROR_IO, "it cannot be opened: %s", strerror(errno));
-        goto done;
-    }
-    size = fread(buffer, 1, FILE_MAX + 1, file);
-    if (ferror(file)) {
-        status = bg__fail(BG_ERROR_IO, "it cannot be read: %s", strerror(errno));
-        goto done;
-    }
-    if (size > FILE_MAX) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "it is larger than %d bytes, so no configuration", FILE_MAX);
-        goto done;
-    }
-    buffer[size] = '\0';
+    BG__TRY(bg__file_read(path, true, FILE_MAX, text, &size));
+    if (size > FILE_MAX)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: it is larger than %d bytes, so no configuration", path,
+                        FILE_MAX);
     /* Either would end a text early. */
-    if (strlen(buffer) != size || strstr(buffer, "\\u0000") != NULL) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "there is a zero byte in it, so it is no configuration");
-        goto done;
-    }
-    *text = buffer;
-    buffer = NULL;
+    if (strlen(*text) != size || strstr(*text, "\\u0000") != NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: there is a zero byte in it, so it is no configuration", path);
 done:
-    if (file != NULL)
-        (void)fclose(file); /* read only */
-    free(buffer);
     return status;
 }
 
@@ -230,12 +205,14 @@ bg_status bg_runner_config_read(bg_runner_config *config, const char *path)
     BG__TRY(bg__config_check_size(config));
     bg__config_trial(config, &trial);
     BG__TRY(read_file(path, &text));
-    BG__TRY(parse(text, &root));
-    BG__TRY(set_keys(&trial, root));
-    bg__config_keep(config, &trial);
-done:
-    if (status != BG_OK)
+    status = parse(text, &root);
+    if (status == BG_OK)
+        status = set_keys(&trial, root);
+    if (status == BG_OK)
+        bg__config_keep(config, &trial);
+    else
         bg__fail_where("%s", path);
+done:
     cJSON_Delete(root);
     free(text);
     bg_runner_config_clear(&trial);

@@ -339,7 +339,7 @@ refused state-no-name 'is damaged' -- ./faulty wrong 32 9
 refused state-and-more 'is no state of a bisect' -- ./faulty wrong 32 9
 expect state-output 2 'is none' in_work "$command" bisect --state=- -- ./faulty wrong 8 2
 expect state-nowhere 10 'cannot be written' in_work "$command" bisect --state=/nowhere/state.json -- ./faulty wrong 8 2
-expect state-directory 10 ' cannot be read: it is no file' in_work "$command" bisect --state="$work" -- ./faulty wrong 8 2
+expect state-directory 10 ' cannot be read: it is a directory, not a file; name a regular file; give another one with --state=FILE' in_work "$command" bisect --state="$work" -- ./faulty wrong 8 2
 cp "$work/kept.json" "$work/state.json"
 touch "$work/faulty"
 refused state-of-older-program 'before it was built again' -- ./faulty wrong 32 9

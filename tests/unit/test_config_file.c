@@ -172,9 +172,9 @@ static void test_files(void **state)
     EXPECT_ERROR("larger than 1048576 bytes");
     free(large);
     EXPECT_STATUS(bg_runner_config_read(&config, "/nowhere/runner.json"), BG_ERROR_IO);
-    EXPECT_ERROR("/nowhere/runner.json: it cannot be opened: No such file");
+    EXPECT_ERROR("/nowhere/runner.json cannot be read: No such file");
     EXPECT_STATUS(bg_runner_config_read(&config, "/"), BG_ERROR_IO);
-    EXPECT_ERROR("/: it cannot be read: Is a directory");
+    EXPECT_ERROR("/ cannot be read: it is a directory, not a file; name a regular file");
     EXPECT_STATUS(bg_runner_config_read(&config, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_runner_config_read(NULL, path), BG_ERROR_INVALID_ARGUMENT);
     config.struct_size = 8;

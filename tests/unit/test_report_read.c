@@ -283,7 +283,11 @@ static void test_no_file(void **state)
     EXPECT_STATUS(bg_report_read(&report, directory), BG_ERROR_IO);
     EXPECT_ERROR("directory");
     EXPECT_STATUS(bg_report_read(&report, "/dev/zero"), BG_ERROR_IO);
-    EXPECT_ERROR("larger than");
+    EXPECT_ERROR("/dev/zero cannot be read: it is a device, not a file; name a regular file");
+    write_bytes("", 0);
+    assert_int_equal(truncate(path, ((off_t)256 << 20) + 1), 0);
+    EXPECT_STATUS(bg_report_read(&report, path), BG_ERROR_IO);
+    EXPECT_ERROR("larger than 256 MiB");
     EXPECT_STATUS(bg_report_read(NULL, path), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_report_read(&report, NULL), BG_ERROR_INVALID_ARGUMENT);
 }

@@ -70,12 +70,11 @@ static const char *allow_patterns(const char *value)
 static const char *allow_pattern_file(const char *path)
 {
     size_t bytes = 0;
-    char *list = cli_file_read(path, &bytes);
+    char *list = cli_file_read(path, true, &bytes);
     const char *allowed;
 
     if (list == NULL) {
-        snprintf(told, sizeof told, PATTERNS "; or @FILE, which must be there (%s: %s)", path,
-                 errno == EINVAL ? "it is no file" : strerror(errno));
+        snprintf(told, sizeof told, PATTERNS "; or @FILE, which must be there (%s)", bg_last_error());
         return told;
     }
     cli_patterns_join(list);

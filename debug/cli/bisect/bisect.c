@@ -190,7 +190,7 @@ static cli_status read_base(cli_bisection *b)
     const char *value = getenv("BG_EAGER_OPS");
     size_t bytes = 0;
     if (value != NULL && value[0] == '@')
-        b->base = cli_file_read(value + 1, &bytes);
+        b->base = cli_file_read(value + 1, true, &bytes);
     else
         b->base = strdup(value != NULL ? value : "");
     if (b->base == NULL)

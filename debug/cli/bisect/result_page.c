@@ -81,7 +81,7 @@ cli_status cli_bisect_write_page(const cli_bisection *b)
     bg_report *report = NULL;
     cli_status status = CLI_OK;
 
-    if (path == NULL || text == NULL || !cli_file_write(path, text))
+    if (path == NULL || text == NULL || !cli_file_write(path, BG__FILE_MADE, text))
         status = cli_say(CLI_FAILED, "the page cannot be made in %s", b->place);
     else if (bg_report_read(&report, path) != BG_OK || bg_report_write(report, BG_HTML, b->html) != BG_OK)
         status = cli_say(CLI_FAILED, "%s", bg_last_error());

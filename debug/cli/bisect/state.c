@@ -156,15 +156,14 @@ static cli_status refuse(const cli_bisection *b, const char *why)
 static cli_status read_file(const cli_bisection *b, cJSON **root)
 {
     size_t bytes = 0;
-    char *text = cli_file_read(b->state, &bytes);
+    char *text = cli_file_read(b->state, b->keep, &bytes);
     const cJSON *version, *calls;
 
     *root = NULL;
     if (text == NULL && errno == ENOENT)
         return CLI_OK;
     if (text == NULL)
-        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s; give another one with --state=FILE", b->state,
-                       errno == EINVAL ? "it is no file" : strerror(errno));
+        return cli_say(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
     if (strlen(text) == bytes) /* nothing behind a zero byte, or behind the state, is lost when it is saved */
         *root = cJSON_ParseWithLengthOpts(text, bytes + 1, NULL, true);
     free(text);
@@ -229,7 +228,7 @@ cli_status cli_state_save(const cli_bisection *b)
     cli_status status = CLI_OK;
     if (text == NULL)
         status = cli_say(CLI_FAILED, "no host memory");
-    else if (!cli_file_write(b->state, text))
+    else if (!cli_file_write(b->state, b->keep ? BG__FILE_GIVEN : BG__FILE_MADE, text))
         status = cli_say(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
     cJSON_free(text);
     return status;

@@ -26,7 +26,7 @@ static char *eager_value(const cli_bisection *b, const bool *eager)
     if (list == NULL || strlen(list) <= LONGEST_LIST)
         return list;
     path = cli_path(b->place, "eager");
-    if (path == NULL || !cli_file_write(path, list) || asprintf(&value, "@%s", path) < 0)
+    if (path == NULL || !cli_file_write(path, BG__FILE_MADE, list) || asprintf(&value, "@%s", path) < 0)
         value = NULL;
     free(path);
     free(list);

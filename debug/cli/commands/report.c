@@ -77,7 +77,7 @@ static cli_status add_list(bg_report **all, const cJSON *reports, const char *pa
     cJSON_ArrayForEach(report, reports)
     {
         char *text = status == CLI_OK ? cJSON_PrintUnformatted(report) : NULL;
-        if (text != NULL && cli_file_write(path, text))
+        if (text != NULL && cli_file_write(path, BG__FILE_MADE, text))
             status = add_file(all, path);
         else if (status == CLI_OK)
             status = cli_say(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "no host memory");
@@ -149,13 +149,13 @@ static cli_status start(const cli_observation *o, bool *found, cli_end *end)
 static cli_status put_timeline(const cli_observation *o, const char *made, const char *path)
 {
     size_t bytes = 0;
-    char *text = cli_file_read(made, &bytes);
+    char *text = cli_file_read(made, false, &bytes);
     cli_status status = CLI_OK;
 
     if (text == NULL) {
-        status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], strerror(errno));
+        status = cli_say(CLI_FAILED, "'%s' wrote no timeline: %s", o->argv[0], bg_last_error());
         cli_observed_show(o);
-    } else if (!cli_file_write(path, text)) {
+    } else if (!cli_file_write(path, BG__FILE_GIVEN, text)) {
         status = cli_say(CLI_FAILED, "%s", bg_last_error());
     }
     free(text);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
@@ -15,6 +14,7 @@
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
 #include "debug/cli/ranks/ranks.h"
+#include "debug/report/files.h"
 
 static cli_status set(const cli_given *given)
 {
@@ -86,8 +86,8 @@ static int run_ranks(const cli_arguments *arguments, int count)
 
     if (status != CLI_OK)
         return status;
-    if (directory != NULL && mkdir(directory, 0777) != 0 && errno != EEXIST)
-        return cli_say(CLI_FAILED, "%s cannot be made: %s", directory, strerror(errno));
+    if (directory != NULL && bg__directory_make(directory) != BG_OK)
+        return cli_say(CLI_FAILED, "%s", bg_last_error());
     status = cli_signals_hold();
     if (status != CLI_OK)
         return status;

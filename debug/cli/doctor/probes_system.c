@@ -98,7 +98,7 @@ static void probe_place(void)
     char *place = cli_place_make(), *file = place != NULL ? cli_path(place, "probe") : NULL;
     if (file == NULL)
         cli_answer("temporary files", CLI_BROKEN, "cannot be written: %s; set TMPDIR", strerror(errno));
-    else if (cli_file_write(file, "probe\n"))
+    else if (cli_file_write(file, BG__FILE_MADE, "probe\n"))
         cli_answer("temporary files", CLI_WORKS, "in %.*s", (int)(strrchr(place, '/') - place), place);
     else
         cli_answer("temporary files", CLI_BROKEN, "%s; set TMPDIR", bg_last_error());

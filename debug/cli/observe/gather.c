@@ -17,11 +17,11 @@ static const char *const severities[] = {"note", "warning", "fault"};
 static cli_status read_report(const char *path, cJSON **root)
 {
     size_t bytes = 0;
-    char *text = cli_file_read(path, &bytes);
+    char *text = cli_file_read(path, false, &bytes);
     cli_status status = CLI_OK;
 
     if (text == NULL)
-        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", path, strerror(errno));
+        return cli_say(CLI_UNREADABLE, "%s", bg_last_error());
     *root = cJSON_Parse(text);
     free(text);
     if (cli_text(*root, "breakgraph")[0] == '\0')

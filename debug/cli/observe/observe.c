@@ -107,7 +107,7 @@ static cli_status check_place(const cli_observation *o)
     }
     memset(text, '.', ROOM - 1);
     text[ROOM - 1] = '\0';
-    if (!cli_file_write(path, text))
+    if (!cli_file_write(path, BG__FILE_MADE, text))
         status = cli_say(CLI_FAILED, "reports and output cannot be kept: %s; set TMPDIR", bg_last_error());
     else
         (void)remove(path);

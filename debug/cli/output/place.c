@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "debug/report/files.h"
+#include "base/base.h"
 #include "exits.h"
 
 enum { SHOWN = 10, MOST = 1 << 28 }; /* lines; bytes of a file that is read */
@@ -54,46 +54,29 @@ bool cli_place_renew(const char *directory)
     return mkdir(directory, 0700) == 0;
 }
 
-char *cli_file_read(const char *path, size_t *bytes)
+char *cli_file_read(const char *path, bool links, size_t *bytes)
 {
-    FILE *file = fopen(path, "rb");
-    struct stat about;
     char *text = NULL;
-    size_t size, got;
 
-    if (file == NULL)
+    if (bg__file_read(path, links, MOST, &text, bytes) != BG_OK)
         return NULL;
-    if (fstat(fileno(file), &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > MOST) {
-        errno = EINVAL;
-        goto done;
-    }
-    size = (size_t)about.st_size;
-    text = malloc(size + 1);
-    if (text == NULL)
-        goto done;
-    got = fread(text, 1, size, file);
-    if (got < size && ferror(file)) {
-        free(text);
-        text = NULL;
-        errno = EIO;
-        goto done;
-    }
-    text[got] = '\0';
-    *bytes = got;
-done:
-    (void)fclose(file);
-    return text;
+    if (*bytes <= MOST)
+        return text;
+    free(text);
+    errno = EFBIG;
+    (void)bg__fail(BG_ERROR_IO, "%s cannot be read: it is larger than %d MiB", path, MOST >> 20);
+    return NULL;
 }
 
-bool cli_file_write(const char *path, const char *text)
+bool cli_file_write(const char *path, bg__file_name name, const char *text)
 {
-    return bg__file_write_bytes(path, false, text, strlen(text), NULL, 0) == BG_OK;
+    return bg__file_write_bytes(path, name, text, strlen(text), NULL, 0) == BG_OK;
 }
 
 void cli_file_show_end(const char *path)
 {
     size_t bytes = 0, from;
-    char *text = cli_file_read(path, &bytes), *line, *rest;
+    char *text = cli_file_read(path, false, &bytes), *line, *rest;
     int lines = 0;
 
     if (text == NULL)

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "debug/report/files.h"
+
 /* "DIR/name", which the caller frees; NULL: no host memory. */
 char *cli_path(const char *directory, const char *name);
 
@@ -15,10 +17,11 @@ void cli_place_remove(const char *directory);
 /* A directory in it, empty: it is made anew. */
 bool cli_place_renew(const char *directory);
 
-/* What a file holds, ended by a zero; the caller frees it. NULL with errno. */
-char *cli_file_read(const char *path, size_t *bytes);
+/* What a file holds, ended by a zero, as bg__file_read has it; the caller frees it. NULL with bg_last_error and errno.
+ */
+char *cli_file_read(const char *path, bool links, size_t *bytes);
 /* text becomes the file, as bg__file_write has it; false with bg_last_error. */
-bool cli_file_write(const char *path, const char *text);
+bool cli_file_write(const char *path, bg__file_name name, const char *text);
 /* The last lines of a file on standard error, each behind two blanks. */
 void cli_file_show_end(const char *path);
 

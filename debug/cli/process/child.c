@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "debug/report/files.h"
 #include "signals.h"
 
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
@@ -25,15 +26,27 @@ double cli_now(void)
 
 /* ---- in the child ---- */
 
-/* Becomes the descriptor: the one that is given, else the file. */
-static int redirect(const int *streams, const char *path, int descriptor, int flags)
+/* Becomes the descriptor: the one that is given, else the file, which is a new one where it is written. */
+static int redirect(const int *streams, const char *path, int descriptor)
 {
     int from = streams != NULL ? streams[descriptor] : -1;
     if (from < 0 && path == NULL)
         return 0;
     if (from < 0)
-        from = open(path, flags | O_CLOEXEC, 0600);
+        from = descriptor == STDIN_FILENO ? open(path, O_RDONLY | O_CLOEXEC) : bg__file_create(path);
     return from >= 0 && dup2(from, descriptor) >= 0 ? 0 : errno;
+}
+
+/* Both streams may go into one file. */
+static int redirect_all(const cli_child *child)
+{
+    bool one = child->output != NULL && child->errors != NULL && strcmp(child->output, child->errors) == 0;
+    int error = redirect(child->streams, child->input, STDIN_FILENO);
+    if (error == 0)
+        error = redirect(child->streams, child->output, STDOUT_FILENO);
+    if (error == 0 && one)
+        return dup2(STDOUT_FILENO, STDERR_FILENO) >= 0 ? 0 : errno;
+    return error == 0 ? redirect(child->streams, child->errors, STDERR_FILENO) : error;
 }
 
 static int set_environment(const char *const *set)
@@ -55,11 +68,7 @@ static void become(const cli_child *child, int tell)
             _exit(127);
     }
     cli_signals_restore();
-    error = redirect(child->streams, child->input, STDIN_FILENO, O_RDONLY);
-    if (error == 0)
-        error = redirect(child->streams, child->output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
-    if (error == 0)
-        error = redirect(child->streams, child->errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+    error = redirect_all(child);
     if (error == 0)
         error = set_environment(child->set);
     if (error == 0 && child->prepare != NULL)

@@ -569,7 +569,7 @@ int gguf_open(gguf **file, const char *path, char *error)
     *file = NULL;
     if (!opened)
         goto done;
-    descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) {
         say(error, "%s: cannot open it: %s", path, strerror(errno));
         goto done;
