@@ -65,7 +65,7 @@ static int print_help(int argc, char **argv)
 static int refuse(const char *name)
 {
     bool flag = name[0] == '-';
-    fprintf(stderr, "breakgraph: unknown %s '%s'; allowed:", flag ? "flag" : "command", name);
+    cli_print(stderr, "breakgraph: unknown %s '%s'; allowed:", flag ? "flag" : "command", name);
     for (size_t i = 0; i < COUNT; i++)
         fprintf(stderr, " %s", commands[i]->name);
     fprintf(stderr, "%s\n", flag ? " --help --version" : "");

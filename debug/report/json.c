@@ -1,30 +1,45 @@
 /* JSON is UTF-8, and names of files and ops are what a program makes them; cJSON writes any bytes. */
 #include "json.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-static size_t count_bad(const char *text)
+/* The first character at text as it is written, to to: the bytes of that. *taken: bytes of text. */
+static size_t put(const char *text, size_t *taken, char to[8])
 {
-    size_t bad = 0;
-    while (*text != '\0') {
-        size_t bytes = bg__utf8_bytes(text);
-        bad += bytes == 0;
-        text += bytes > 0 ? bytes : 1;
-    }
-    return bad;
+    const unsigned char *byte = (const unsigned char *)text;
+    size_t bytes = bg__utf8_bytes(text);
+
+    *taken = bytes > 0 ? bytes : 1;
+    if (bytes == 0)
+        return (size_t)snprintf(to, 8, "%s", replacement);
+    if (byte[0] == 0x7f || (bytes == 2 && byte[0] == 0xc2 && byte[1] < 0xa0)) /* they control terminals */
+        return (size_t)snprintf(to, 8, "\\u%04x", byte[bytes - 1]);
+    memcpy(to, text, bytes);
+    return bytes;
 }
 
-static void replace_bad(const char *text, char *to)
+static size_t count_bytes(const char *text)
 {
-    while (*text != '\0') {
-        size_t bytes = bg__utf8_bytes(text);
-        memcpy(to, bytes > 0 ? text : replacement, bytes > 0 ? bytes : sizeof replacement - 1);
-        to += bytes > 0 ? bytes : sizeof replacement - 1;
-        text += bytes > 0 ? bytes : 1;
+    size_t bytes = 0, taken;
+    char to[8];
+    for (; *text != '\0'; text += taken)
+        bytes += put(text, &taken, to);
+    return bytes;
+}
+
+static void put_all(const char *text, char *to)
+{
+    size_t taken;
+    char one[8];
+    for (; *text != '\0'; text += taken) {
+        size_t bytes = put(text, &taken, one);
+        memcpy(to, one, bytes);
+        to += bytes;
     }
     *to = '\0';
 }
@@ -32,13 +47,13 @@ static void replace_bad(const char *text, char *to)
 char *bg__json_text(const cJSON *root, bool indented)
 {
     char *text = indented ? cJSON_Print(root) : cJSON_PrintUnformatted(root), *fixed;
-    size_t bad = text != NULL ? count_bad(text) : 0;
+    size_t bytes = text != NULL ? count_bytes(text) : 0;
 
-    if (bad == 0)
+    if (text == NULL || bytes == strlen(text))
         return text;
-    fixed = cJSON_malloc(strlen(text) + bad * (sizeof replacement - 2) + 1);
+    fixed = cJSON_malloc(bytes + 1);
     if (fixed != NULL)
-        replace_bad(text, fixed);
+        put_all(text, fixed);
     cJSON_free(text);
     return fixed;
 }

@@ -16,8 +16,8 @@ static inline cJSON *bg__json_add_object(cJSON *list)
     return NULL;
 }
 
-/* As cJSON_Print, in UTF-8 whatever the strings hold: U+FFFD stands for each byte that is part of no character.
- * cJSON_free takes it; NULL: no host memory. */
+/* As cJSON_Print, in UTF-8 whatever the strings hold: U+FFFD stands for each byte that is part of no character,
+ * and control characters, U+0080 to U+009F too, are \u and their number. cJSON_free takes it; NULL: no host memory. */
 char *bg__json_text(const cJSON *root, bool indented);
 
 #endif

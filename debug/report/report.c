@@ -181,20 +181,42 @@ bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding)
 
 /* ---- text ---- */
 
+static void print_head(const bg_report *report, FILE *out)
+{
+    bg__print_text(out, report->tool);
+    fputs(" of ", out);
+    bg__print_text(out, report->graph);
+    fprintf(out, ": %d finding%s\n", report->count, report->count == 1 ? "" : "s");
+}
+
+static void print_finding(const bg_finding *f, FILE *out)
+{
+    fprintf(out, "%s [", bg__severity_names[f->severity]);
+    bg__print_text(out, f->kind);
+    fputs("]", out);
+    if (f->call[0] != '\0') {
+        fputs(" ", out);
+        bg__print_text(out, f->call);
+    }
+    if (f->file[0] != '\0') {
+        fputs(" at ", out);
+        bg__print_text(out, f->file);
+        fprintf(out, ":%d", f->line);
+    }
+    fputs(": ", out);
+    bg__print_text(out, f->message);
+    if (f->advice[0] != '\0') {
+        fputs("\n    ", out);
+        bg__print_text(out, f->advice);
+    }
+    fputs("\n", out);
+}
+
 void bg__report_print(const bg_report *report, FILE *out)
 {
-    fprintf(out, "%s of %s: %d finding%s\n", report->tool, report->graph, report->count, report->count == 1 ? "" : "s");
-    for (int i = 0; i < report->count; i++) {
-        const bg_finding *f = bg__report_find(report, i);
-        fprintf(out, "%s [%s]", bg__severity_names[f->severity], f->kind);
-        if (f->call[0] != '\0')
-            fprintf(out, " %s", f->call);
-        if (f->file[0] != '\0')
-            fprintf(out, " at %s:%d", f->file, f->line);
-        fprintf(out, ": %s\n", f->message);
-        if (f->advice[0] != '\0')
-            fprintf(out, "    %s\n", f->advice);
-    }
+    print_head(report, out);
+    for (int i = 0; i < report->count; i++)
+        print_finding(bg__report_find(report, i), out);
     if (report->lost > 0)
         fprintf(out, "%d more for which there was no host memory\n", report->lost);
 }

@@ -251,6 +251,22 @@ expect step-json-shows 4 '^  before it$' "$command" step --json -- sh -c 'echo b
 mkdir "$work/reports"
 expect check-own-reports 1 'fault \[freed\]' env BG_REPORT="$work/reports" "$command" check --what=replay -- sh "$work/found.sh" fault
 [ -z "$(ls -A "$work/reports")" ] && pass check-own-reports-alone || fail check-own-reports-alone "something was written there"
+# What others wrote drives no terminal: flags, commands, names of files, variables, findings.
+printable() # NAME STATUS PATTERN COMMAND...
+{
+    expect "$@"
+    LC_ALL=C grep -q $'[\001-\010\013-\037\177]' "$work/log" && fail "$1-bytes" "control characters" || pass "$1-bytes"
+}
+escape=$'\033[2J\233'
+printable printable-flag 2 "unknown flag '--x.x1b.2J.x9b'" "$command" run "--x$escape" -- true
+printable printable-command 2 "unknown command 'x.x1b.2J.x9b'" "$command" "x$escape"
+printable printable-value 2 "'--debug=x.x1b.2J.x9b': allowed" "$command" run "--debug=x$escape" -- true
+printable printable-program 3 "'/nowhere/.x1b.2J.x9b' cannot be started" "$command" run -- "/nowhere/$escape"
+printable printable-file 10 '/nowhere/.x1b.2J.x9b cannot be read' "$command" report "/nowhere/$escape"
+printable printable-doctor 1 'BG_DEBUG +"x.x1b.2J.x9b"' env BG_DEBUG="x$escape" "$command" doctor
+sed 's/it is gone/it is \\u001b[2J gone\\u009b/' "$work/found.sh" >"$work/escape.sh"
+printable printable-finding 1 'it is .x1b.2J gone.xc2.x9b$' "$command" check --what=replay -- sh "$work/escape.sh" fault
+printable printable-json 1 'it is .u001b.2J gone.u009b"' "$command" check --json --what=replay -- sh "$work/escape.sh" fault
 # Very many findings, most of them in both files. Were each looked for among all others, this took ten minutes.
 many() # FILE FIRST
 {

@@ -174,8 +174,33 @@ static void test_text(void **state)
     assert_string_equal(text, "check of decode: 4 findings\n"
                               "fault [freed] rope#3 at model.c:42: field x of 7\n    keep it\n"
                               "fault [reused] rope#3 at model.c:42: field y\n    copy it\n"
-                              "warning [odd]: a \"quoted\" \\ line\nand another\n    look\n"
+                              "warning [odd]: a \"quoted\" \\ line\\x0aand another\n    look\n"
                               "note [note-kind]: worth knowing\n");
+    free(text);
+    bg_report_destroy(report);
+}
+
+/* Nothing of a report drives a terminal. */
+static void test_hostile_text(void **state)
+{
+    static const bg__call hostile = {.name = (char *)"rope\033[2J", .site = {"\033]0;x\007.c", 42}};
+    bg_report *report;
+    char *text;
+    (void)state;
+    EXPECT_OK(bg__report_create(&report, "to\rol", "gra\302\233ph"));
+    bg__report_add(report, "ki\nnd", BG_FAULT, &hostile, NULL, "\177", "%s", "a\033[31m b\233 gr\303\274n");
+    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
+    text = read_all();
+    assert_string_equal(text, "to\\x0dol of gra\\xc2\\x9bph: 1 finding\n"
+                              "fault [ki\\x0and] rope\\x1b[2J at \\x1b]0;x\\x07.c:42: a\\x1b[31m b\\x9b gr\303\274n\n"
+                              "    \\x7f\n");
+    free(text);
+    EXPECT_OK(bg_report_write(report, BG_JSON, path));
+    text = read_all();
+    assert_non_null(strstr(text, "\"gra\\u009bph\""));
+    assert_non_null(strstr(text, "\"\\u007f\""));
+    assert_null(strchr(text, '\033'));
+    assert_null(strchr(text, '\177'));
     free(text);
     bg_report_destroy(report);
 }
@@ -442,11 +467,11 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        REPORT_TEST(test_empty),     REPORT_TEST(test_order), REPORT_TEST(test_duplicates),
-        REPORT_TEST(test_copies),    REPORT_TEST(test_many),  REPORT_TEST(test_text),
-        REPORT_TEST(test_json),      REPORT_TEST(test_bytes), REPORT_TEST(test_whole_or_not),
-        REPORT_TEST(test_no_place),  REPORT_TEST(test_links), REPORT_TEST(test_stdout),
-        REPORT_TEST(test_arguments),
+        REPORT_TEST(test_empty),        REPORT_TEST(test_order),     REPORT_TEST(test_duplicates),
+        REPORT_TEST(test_copies),       REPORT_TEST(test_many),      REPORT_TEST(test_hostile_text),
+        REPORT_TEST(test_text),         REPORT_TEST(test_json),      REPORT_TEST(test_bytes),
+        REPORT_TEST(test_whole_or_not), REPORT_TEST(test_no_place),  REPORT_TEST(test_links),
+        REPORT_TEST(test_stdout),       REPORT_TEST(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

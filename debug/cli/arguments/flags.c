@@ -20,7 +20,7 @@ static const cli_flag *find_flag(const cli_command *command, const char *argumen
 static cli_status refuse_unknown(const cli_command *command, const char *argument)
 {
     const cli_flag *flag;
-    fprintf(stderr, "breakgraph %s: unknown flag '%s'; allowed:", command->name, argument);
+    cli_print(stderr, "breakgraph %s: unknown flag '%s'; allowed:", command->name, argument);
     for (size_t i = 0; (flag = cli_command_flag(command, i)) != NULL; i++)
         fprintf(stderr, " %s%s%s", flag->name, flag->value != NULL ? "=" : "", flag->value != NULL ? flag->value : "");
     fprintf(stderr, " --help\n");

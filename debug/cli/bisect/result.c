@@ -83,8 +83,10 @@ static void print_culprits(const cli_bisection *b, double seconds)
     char *good = make_good_line(b), *bad = make_line(b, NULL);
     for (size_t i = 0; i < b->found; i++) {
         const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
-        printf("%sculprit%s %s (op %s) at %s:%d\n", cli_color_on(CLI_RED), cli_color_off(), cli_text(call, "name"),
-               cli_text(call, "op"), cli_text(call, "file"), (int)cli_number(call, "line"));
+        printf("%sculprit%s ", cli_color_on(CLI_RED), cli_color_off());
+        cli_print(stdout, "%s (op %s) at %s:%d", cli_text(call, "name"), cli_text(call, "op"), cli_text(call, "file"),
+                  (int)cli_number(call, "line"));
+        fputs("\n", stdout);
     }
     printf("%zu of %zu captured calls, %zu trials, %.1f s\n", b->found, b->name_count, b->next, seconds);
     if (b->confirmed)
@@ -95,7 +97,10 @@ static void print_culprits(const cli_bisection *b, double seconds)
     else
         printf("not confirmed: with %s captured alone it is not bad; the fault needs other captured calls, too\n",
                b->found == 1 ? "it" : "them");
-    printf("good: %s\nbad:  %s\n", good != NULL ? good : "", bad != NULL ? bad : "");
+    cli_print(stdout, "good: %s", good != NULL ? good : "");
+    fputs("\n", stdout);
+    cli_print(stdout, "bad:  %s", bad != NULL ? bad : "");
+    fputs("\n", stdout);
     free(good);
     free(bad);
 }
@@ -175,6 +180,13 @@ static void print_json(const cli_bisection *b, cli_status status, double seconds
     cJSON_Delete(root);
 }
 
+static void print_sentence(const char *sentence)
+{
+    fputs(cli_color_on(CLI_GREEN), stdout);
+    cli_print(stdout, "%s", sentence);
+    printf("%s\n", cli_color_off());
+}
+
 void cli_bisect_print(const cli_bisection *b, cli_status status, double seconds)
 {
     if (b->json)
@@ -182,7 +194,7 @@ void cli_bisect_print(const cli_bisection *b, cli_status status, double seconds)
     else if (status == CLI_FAILED && b->found > 0)
         print_culprits(b, seconds);
     else if (status == CLI_OK)
-        printf("%s%s%s\n", cli_color_on(CLI_GREEN), b->sentence, cli_color_off());
+        print_sentence(b->sentence);
     if (status != CLI_OK && b->sentence[0] != '\0')
         (void)cli_say(status, "%s", b->sentence);
 }

@@ -37,7 +37,9 @@ void cli_answer(const char *what, cli_health health, const char *format, ...)
     va_end(arguments);
     broken = broken || health == CLI_BROKEN;
     if (answers == NULL) {
-        printf("%s%s%s %-24s %s\n", cli_color_on(colors[health]), marks[health], cli_color_off(), what, text);
+        printf("%s%s%s ", cli_color_on(colors[health]), marks[health], cli_color_off());
+        cli_print(stdout, "%-24s %s", what, text);
+        fputs("\n", stdout);
         return;
     }
     item = cJSON_CreateObject();

@@ -190,15 +190,19 @@ static void print_finding(const cJSON *finding, FILE *out)
 {
     static const cli_color colors[] = {CLI_BOLD, CLI_YELLOW, CLI_RED};
     int severity = severity_of(finding);
-    fprintf(out, "%s%s [%s]%s", cli_color_on(colors[severity]), severities[severity], cli_text(finding, "kind"),
-            cli_color_off());
+    fprintf(out, "%s%s [", cli_color_on(colors[severity]), severities[severity]);
+    cli_print(out, "%s]", cli_text(finding, "kind"));
+    fputs(cli_color_off(), out);
     if (cli_text(finding, "call")[0] != '\0')
-        fprintf(out, " %s", cli_text(finding, "call"));
+        cli_print(out, " %s", cli_text(finding, "call"));
     if (cli_text(finding, "file")[0] != '\0')
-        fprintf(out, " at %s:%d", cli_text(finding, "file"), (int)cli_number(finding, "line"));
-    fprintf(out, ": %s\n", cli_text(finding, "message"));
-    if (cli_text(finding, "advice")[0] != '\0')
-        fprintf(out, "    %s\n", cli_text(finding, "advice"));
+        cli_print(out, " at %s:%d", cli_text(finding, "file"), (int)cli_number(finding, "line"));
+    cli_print(out, ": %s", cli_text(finding, "message"));
+    if (cli_text(finding, "advice")[0] != '\0') {
+        fputs("\n    ", out);
+        cli_print(out, "%s", cli_text(finding, "advice"));
+    }
+    fputs("\n", out);
 }
 
 void cli_gathered_print(const cli_gathered *gathered, FILE *out)

@@ -1,9 +1,10 @@
 #include "exits.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "base/base.h"
 
 const cli_exit cli_exits[] = {
 #define ENTRY(name, number, text) {number, text},
@@ -19,12 +20,29 @@ void cli_say_for(const char *command)
     speaker = command;
 }
 
+static void print(FILE *out, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0)
+        return;
+    bg__print_text(out, text);
+    free(text);
+}
+
+void cli_print(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(out, format, arguments);
+    va_end(arguments);
+}
+
 cli_status cli_say(cli_status status, const char *format, ...)
 {
     va_list arguments;
     fprintf(stderr, "breakgraph%s%s: ", speaker[0] != '\0' ? " " : "", speaker);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    print(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
     return status;

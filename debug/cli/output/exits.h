@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* Every exit status of the command once: name, number, what it means. run passes its program's own through. */
 #define CLI_EXIT_MAP(X)                                                                                                \
@@ -37,8 +38,10 @@ typedef struct cli_exit {
 extern const cli_exit cli_exits[];
 extern const size_t cli_exits_count;
 
-/* A line "breakgraph COMMAND: ..." on standard error; gives status back. */
+/* A line "breakgraph COMMAND: ..." on standard error, in printable characters; gives status back. */
 cli_status cli_say(cli_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* printf into out, with what others wrote in printable characters: as bg__print_text has it, newlines too. */
+void cli_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Which command cli_say speaks for. */
 void cli_say_for(const char *command);
 
