@@ -4,6 +4,7 @@
 command=$OUT/breakgraph
 mark=ranks_of_$$_$RANDOM
 # Shells need no devices.
+of_keeper='cut -d" " -f4 /proc/$PPID/stat' # in a program: the number of the command, whose child the program's parent is
 ranks() { local n=$1; shift; timeout --kill-after=5 120 "$command" run --ranks="$n" --oversubscribe "$@"; }
 
 # gone NAME: no process whose command line has $mark is left, or comes to its end within ten seconds.
@@ -353,6 +354,92 @@ interrupt killed 137 KILL
 (trap '' HUP; "$command" run --ranks=2 --oversubscribe -- sh -c 'kill -HUP '"\$PPID"'; echo on' >"$work/log" 2>&1)
 is nohup $? 0
 
+# ---- what leaves its session ----
+
+# A daemon, in a session of its own and nobody's child; then the program ends, or stays.
+script away <<'SH_'
+(setsid bash -c 'trap "" HUP TERM; touch "$1"; while :; do sleep 300; done' "$0" "$1.${RANK:-0}" >/dev/null 2>&1 </dev/null &)
+until [ -e "$1.${RANK:-0}" ]; do sleep 0.02; done
+echo left
+while [ "${2:-}" = stay ]; do sleep 0.1; done
+SH_
+# away NAME STATUS WORD...: of a command that comes to its end
+away()
+{
+    rm -f "$work"/away.*
+    expect "away-$1" "$2" 'left|libbreakgraph' timeout -k 5 60 "$command" "${@:3}" -- bash "$work/away-$mark.sh" "$work/away"
+    [ -e "$work/away.0" ] && gone "away-$1-gone" || fail "away-$1-gone" "it has not started"
+}
+in_its_place() { (cd "$work" && away "$@"); }
+command=$(readlink -f "$command")
+away run 0 run --ranks=2 --oversubscribe
+away check 4 check
+away check-ranks 4 check --ranks=2 --oversubscribe
+away step 4 step
+away report 4 report
+in_its_place bisect 4 bisect
+away bisect-check 4 bisect --state="$work/state" --check='bash '"$work/away-$mark.sh $work/away"
+# away_killed NAME WHOM WORD...: SIGKILL for the command, or, "-", for its process group
+away_killed()
+{
+    local pid tries
+    rm -f "$work"/away.*
+    setsid "$command" "${@:3}" -- bash "$work/away-$mark.sh" "$work/away" stay >"$work/log" 2>&1 </dev/null &
+    pid=$!
+    for ((tries = 0; tries < 600; tries++)); do [ ! -e "$work/away.0" ] || break; sleep 0.05; done
+    kill -KILL -- "$2$pid"
+    { wait $pid; } 2>/dev/null
+    is "away-killed-$1" $? 137
+    gone "away-killed-$1-gone"
+}
+for whom in '' -; do
+    away_killed run$whom "$whom" run --ranks=2 --oversubscribe
+    away_killed check$whom "$whom" check
+    away_killed step$whom "$whom" step
+    away_killed bisect$whom "$whom" bisect --fresh --state="$work/state"
+done
+# The process in between may end, too.
+expect away-keeper-killed 137 'rank 0 \([0-9]+\) ended by SIGKILL' ranks 1 -- bash -c '(setsid sleep 300 '"$mark"' &) 2>/dev/null; kill -KILL $PPID; sleep 300'
+gone away-keeper-killed-gone
+# Without --ranks the command becomes the program, and there is nothing of it to end, or to outlive.
+"$command" run -- sh -c 'echo $$' >"$work/number" &
+wait $!
+is run-becomes "$(cat "$work/number")" $!
+
+# A stray whose number changes all the time: 100000 generations take longer than it may live.
+cat >"$work/chain.c" <<'C_'
+#include <unistd.h>
+int main(void)
+{
+    int generation = 0;
+    if (fork() > 0 || setsid() < 0)
+        return 0;
+    while (generation < 100000 && fork() == 0)
+        generation++;
+    return 0;
+}
+C_
+if $CC -o "$work/chain-$mark" "$work/chain.c" 2>"$work/log"; then
+    expect away-chain 4 'libbreakgraph' timeout 60 "$command" check -- "$work/chain-$mark"
+    is away-chain-gone "$(alive)" ''
+else
+    fail away-chain "it does not build"
+fi
+
+# Another user's cannot be ended, and is named: the command runs as nobody, its program starts root's.
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR="$work/open" "$@"; }
+mkdir -m 1777 "$work/open" && chmod 755 "$work" && cp "$(command -v setpriv)" "$work/setpriv" && chmod 4755 "$work/setpriv"
+is_root=$(as_nobody "$work/setpriv" --reuid=0 id -ru 2>/dev/null)
+if [ "$(id -u)" = 0 ] && [ "$is_root" = 0 ] && as_nobody "$command" version >"$work/log" 2>&1; then
+    expect away-other-user 4 "check: process [0-9]+ \\(bash\\), which 'bash' has left, cannot be ended: it is another user's" as_nobody "$command" check -- \
+        bash -c "setsid $work/setpriv --reuid=0 bash -c 'touch $work/open/began; while :; do sleep 300; done' $mark & until [ -e $work/open/began ]; do sleep 0.02; done"
+    [ "$(alive)" != '' ] && pass away-other-user-lives || fail away-other-user-lives "it is gone"
+    # shellcheck disable=SC2046
+    kill -KILL $(alive)
+else
+    skip away-other-user "it needs root, and programs that may become root"
+fi
+
 # A library's thread that takes any signal, as OpenBLAS's do: none is lost, and none ends the command.
 cat >"$work/thread.c" <<'C_'
 #define _GNU_SOURCE
@@ -375,7 +462,7 @@ __attribute__((constructor)) static void start(void)
 C_
 if $CC -shared -fPIC -pthread -o "$work/thread.so" "$work/thread.c" 2>"$work/log"; then
     threaded() { LD_PRELOAD=$work/thread.so ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 "$@"; }
-    expect thread 0 '^\[rank 0\] [2-9]' threaded ranks 1 -- sh -c 'ls /proc/$PPID/task | wc -l'
+    expect thread 0 '^\[rank 0\] [2-9]' threaded ranks 1 -- sh -c "ls /proc/\$($of_keeper)/task | wc -l"
     for ((tries = 0; tries < 50; tries++)); do
         threaded timeout -s KILL 20 "$command" run --ranks=1 -- sh -c 'exec >&- 2>&-; sleep 0.01' >"$work/log" 2>&1 || break
     done

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const int held[] = {SIGCHLD, SIGINT, SIGTERM, SIGQUIT, SIGHUP};
@@ -16,7 +17,14 @@ static int ends[2] = {-1, -1};
 static struct sigaction before[COUNT], before_pipe;
 static sigset_t mask_before;
 
-static void note(int signal)
+double cli_now(void)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+void cli_signals_note(int signal)
 {
     int error = errno;
     unsigned char byte = (unsigned char)signal;
@@ -39,7 +47,7 @@ cli_status cli_signals_hold(void)
         return cli_say(CLI_FAILED, "no descriptors for signals: %s", strerror(errno));
     sigemptyset(&freed);
     for (int i = 0; i < COUNT; i++) {
-        set(held[i], note, &before[i]);
+        set(held[i], cli_signals_note, &before[i]);
         if ((held[i] == SIGQUIT || held[i] == SIGHUP) && before[i].sa_handler == SIG_IGN) /* nohup */
             set(held[i], SIG_IGN, NULL);
         sigaddset(&freed, held[i]);
@@ -81,6 +89,22 @@ pid_t cli_signals_fork(void)
         (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     errno = error;
     return pid;
+}
+
+void cli_signals_move(int descriptor)
+{
+    (void)dup2(ends[1], descriptor);
+    ends[1] = descriptor;
+}
+
+bool cli_signals_poll(int descriptor)
+{
+    struct pollfd polled = {.fd = descriptor, .events = POLLIN};
+    sigset_t mask;
+    sigfillset(&mask);
+    for (int i = 0; i < COUNT; i++)
+        sigdelset(&mask, held[i]);
+    return ppoll(&polled, 1, NULL, &mask) > 0;
 }
 
 void cli_signals_restore(void)

@@ -2,6 +2,7 @@
 #ifndef BG_CLI_SIGNALS_H
 #define BG_CLI_SIGNALS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "debug/cli/output/exits.h"
@@ -18,9 +19,19 @@ int cli_signals_next(void);
 /* Until one waits or seconds (-1: no end) are over. */
 void cli_signals_wait(double seconds);
 
+/* As if it had come. */
+void cli_signals_note(int signal);
+
 /* As fork; the child has every signal blocked until it calls cli_signals_restore. */
 pid_t cli_signals_fork(void);
+/* In such a child, which goes on to tell its parent of signals: by this descriptor, so that it may close the rest. */
+void cli_signals_move(int descriptor);
+/* In such a child: waits until the descriptor is readable (true) or a signal came, which its parent then reads. */
+bool cli_signals_poll(int descriptor);
 /* In a child: signals do what they did before cli_signals_hold. */
 void cli_signals_restore(void);
+
+/* Seconds of a clock that only goes on. */
+double cli_now(void);
 
 #endif

@@ -3,14 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "debug/cli/output/exits.h"
-#include "debug/cli/process/child.h"
+#include "debug/cli/process/strays.h"
 
 /* ---- sources and sinks ---- */
 
@@ -22,7 +22,6 @@ static bool is_same_file(int a, int b)
 
 void cli_group_open(cli_group *g)
 {
-    cli_child_adopt();
     g->sinks[CLI_SINK_OUTPUT].descriptor = STDOUT_FILENO;
     g->sinks[CLI_SINK_ERRORS].descriptor = STDERR_FILENO;
     g->sinks[CLI_SINK_INPUT].descriptor = -1;
@@ -120,55 +119,45 @@ bool cli_group_start(cli_group *g)
                        .prepare = become,
                        .user = &place,
                        .apart = true};
-    pid_t pid = -1;
+    bool done = false;
 
     errno = ENOMEM;
     if ((output != NULL || plan->output == NULL) && (errors != NULL || plan->errors == NULL) &&
         open_streams(g, &child, streams))
-        pid = cli_child_start(&child);
+        done = cli_keeper_start(&g->keepers[g->started], &child);
     error = errno;
     for (int i = 0; i < 3; i++)
         if (streams[i] >= 0)
             (void)close(streams[i]);
     free(output);
     free(errors);
-    if (pid > 0) {
-        g->pids[g->started++] = pid;
-        (void)cli_keeper_add(&g->keeper, pid);
-    }
+    g->started += done;
     errno = error;
-    return pid > 0;
+    return done;
 }
 
 void cli_group_signal(const cli_group *g, int signal)
 {
     for (int i = 0; i < g->started; i++)
-        (void)kill(-g->pids[i], signal);
+        (void)kill(-g->keepers[i].program, signal);
 }
 
 /* ---- what they left ---- */
 
-static bool is_ours(const void *user, pid_t pid)
+void cli_group_end(cli_group *g)
 {
-    const cli_group *g = user;
+    bool kept = true;
     for (int i = 0; i < g->started; i++)
-        if (g->pids[i] == pid)
-            return true;
-    return pid == g->keeper.pid;
+        cli_keeper_release(&g->keepers[i]);
+    for (int i = 0; i < g->started; i++)
+        kept = cli_keeper_close(&g->keepers[i], g->plan->argv[0]) && kept;
+    if (!kept)
+        cli_strays_end(NULL, NULL);
 }
 
-void cli_group_end(const cli_group *g)
-{
-    cli_group_signal(g, SIGKILL);
-    cli_child_end_strays(is_ours, g);
-}
-
-/* Only now may the numbers of its processes be given to others. */
 void cli_group_close(cli_group *g)
 {
     cli_job_end(&g->job);
-    for (int i = 0; i < g->started; i++)
-        (void)waitpid(g->pids[i], NULL, 0);
     for (int i = 0; i < g->source_count; i++)
         cli_source_close(&g->sources[i]);
     for (int i = 0; i < CLI_SINKS; i++)

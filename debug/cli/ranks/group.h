@@ -3,8 +3,8 @@
 #define BG_CLI_GROUP_H
 
 #include "debug/cli/output/forward.h"
+#include "debug/cli/process/keeper.h"
 #include "job.h"
-#include "keeper.h"
 #include "plan.h"
 
 enum { CLI_SINK_OUTPUT, CLI_SINK_ERRORS, CLI_SINK_INPUT, CLI_SINKS, CLI_SOURCES_MOST = 2 * CLI_RANKS_MOST + 1 };
@@ -12,21 +12,20 @@ enum { CLI_SINK_OUTPUT, CLI_SINK_ERRORS, CLI_SINK_INPUT, CLI_SINKS, CLI_SOURCES_
 typedef struct cli_group {
     const cli_ranks *plan;
     cli_job job;
-    cli_keeper keeper;
     int started;
-    pid_t pids[CLI_RANKS_MOST];
+    cli_keeper keepers[CLI_RANKS_MOST];
     cli_sink sinks[CLI_SINKS];
     cli_source sources[CLI_SOURCES_MOST];
     int source_count;
 } cli_group;
 
-/* Before ranks are started. Processes that they leave become the command's. */
+/* Before ranks are started. */
 void cli_group_open(cli_group *group);
 /* The next rank; false with errno. */
 bool cli_group_start(cli_group *group);
 void cli_group_signal(const cli_group *group, int signal);
-/* All that is left of ranks that have ended: their groups, and whoever left these. */
-void cli_group_end(const cli_group *group);
+/* Ends all that is left of ranks that have ended: their groups, and whoever left these. */
+void cli_group_end(cli_group *group);
 void cli_group_close(cli_group *group);
 
 #endif

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "debug/cli/process/signals.h"
@@ -22,7 +22,7 @@ typedef struct watch {
     phase phase;
     double deadline; /* 0: none */
     int running;
-    bool ended[CLI_RANKS_MOST]; /* the leader; until it is waited for, no one else gets that process group */
+    bool ended[CLI_RANKS_MOST];
 } watch;
 
 /* ---- ending ---- */
@@ -78,24 +78,22 @@ static int weight_of(const cli_end *end)
     return end->code == 0 ? 0 : end->code == 125 ? 1 : 2;
 }
 
-static void note_end(watch *w, int rank, const siginfo_t *info)
+static void note_end(watch *w, int rank, const cli_end *end)
 {
-    cli_end end = {.how = info->si_code == CLD_EXITED ? CLI_EXITED : CLI_KILLED, .code = info->si_status, .rank = rank};
     w->ended[rank] = true;
     w->running--;
-    if (w->phase <= PATIENT && weight_of(&end) > weight_of(&w->told->end)) {
-        w->told->end = end;
-        w->told->pid = w->group.pids[rank];
+    if (w->phase <= PATIENT && weight_of(end) > weight_of(&w->told->end)) {
+        w->told->end = *end;
+        w->told->pid = w->group.keepers[rank].program;
     }
 }
 
 static void look_for_ends(watch *w)
 {
     for (int i = 0; i < w->group.started; i++) {
-        siginfo_t info = {0};
-        if (!w->ended[i] && waitid(P_PID, (id_t)w->group.pids[i], &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            info.si_pid != 0)
-            note_end(w, i, &info);
+        cli_end end = {.rank = i};
+        if (!w->ended[i] && cli_keeper_ended(&w->group.keepers[i], &end))
+            note_end(w, i, &end);
     }
 }
 
@@ -241,12 +239,8 @@ void cli_ranks_run(const cli_ranks *ranks, cli_ranks_end *end)
     double began = cli_now();
     watch w = {.group = {.plan = ranks}, .told = end};
 
-    *end = (cli_ranks_end){.end = {.how = CLI_UNSTARTED}};
-    if (!cli_keeper_start(&w.group.keeper)) {
-        end->end.code = errno;
-        goto done;
-    }
-    end->end.how = CLI_EXITED;
+    *end = (cli_ranks_end){.end = {.how = CLI_EXITED}};
+
     w.deadline = ranks->timeout > 0 ? began + ranks->timeout : 0;
     cli_group_open(&w.group);
     start_all(&w);
@@ -257,8 +251,6 @@ void cli_ranks_run(const cli_ranks *ranks, cli_ranks_end *end)
             cli_source_close(&w.group.sources[i]);
     cli_sink_close(&w.group.sinks[CLI_SINK_INPUT]);
     write_rest(&w);
-    cli_keeper_end(&w.group.keeper);
     cli_group_close(&w.group);
-done:
     end->end.seconds = cli_now() - began;
 }

@@ -1,0 +1,270 @@
+#include "keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "debug/cli/output/exits.h"
+#include "debug/report/files.h"
+#include "signals.h"
+#include "strays.h"
+
+/* What a keeper tells the command. */
+typedef struct report {
+    enum { STARTED, UNSTARTED, ENDED, LEFT } what;
+    pid_t pid;     /* STARTED, LEFT */
+    int code;      /* UNSTARTED: errno; ENDED: exit status or signal */
+    bool killed;   /* ENDED, by a signal */
+    bool refused;  /* LEFT: another user's */
+    char name[16]; /* LEFT */
+} report;
+
+/* ---- in the program, before it is one ---- */
+
+/* Becomes the descriptor: the one that is given, else the file, which is a new one where it is written. */
+static int redirect(const int *streams, const char *path, int descriptor)
+{
+    int from = streams != NULL ? streams[descriptor] : -1;
+    if (from < 0 && path == NULL)
+        return 0;
+    if (from < 0)
+        from = descriptor == STDIN_FILENO ? open(path, O_RDONLY | O_CLOEXEC) : bg__file_create(path);
+    return from >= 0 && dup2(from, descriptor) >= 0 ? 0 : errno;
+}
+
+/* Both streams may go into one file. */
+static int redirect_all(const cli_child *child)
+{
+    bool one = child->output != NULL && child->errors != NULL && strcmp(child->output, child->errors) == 0;
+    int error = redirect(child->streams, child->input, STDIN_FILENO);
+    if (error == 0)
+        error = redirect(child->streams, child->output, STDOUT_FILENO);
+    if (error == 0 && one)
+        return dup2(STDOUT_FILENO, STDERR_FILENO) >= 0 ? 0 : errno;
+    return error == 0 ? redirect(child->streams, child->errors, STDERR_FILENO) : error;
+}
+
+static int set_environment(const char *const *set)
+{
+    for (; set != NULL && set[0] != NULL; set += 2)
+        if ((set[1] != NULL ? setenv(set[0], set[1], 1) : unsetenv(set[0])) != 0)
+            return errno;
+    return 0;
+}
+
+/* Does not return: what goes wrong is written to tell. */
+static void become(const cli_child *child, pid_t keeper, int tell)
+{
+    int error = 0;
+    if (child->apart)
+        (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != keeper)
+        _exit(127);
+    cli_signals_restore();
+    error = redirect_all(child);
+    if (error == 0)
+        error = set_environment(child->set);
+    if (error == 0 && child->prepare != NULL)
+        error = child->prepare(child->user);
+    if (error == 0) {
+        execvp(child->argv[0], child->argv);
+        error = errno;
+    }
+    if (write(tell, &error, sizeof error) != sizeof error)
+        _exit(126);
+    _exit(127);
+}
+
+/* ---- in the keeper ---- */
+
+/* -1 with errno. */
+static pid_t start_program(const cli_child *child)
+{
+    int told[2], error = 0;
+    pid_t pid, keeper = getpid();
+
+    if (pipe2(told, O_CLOEXEC) != 0)
+        return -1;
+    pid = cli_signals_fork();
+    if (pid == 0)
+        become(child, keeper, told[1]);
+    error = pid < 0 ? errno : 0;
+    (void)close(told[1]);
+    if (pid > 0 && child->apart)
+        (void)setpgid(pid, pid); /* whoever comes first */
+    if (pid > 0 && read(told[0], &error, sizeof error) == sizeof error)
+        (void)waitpid(pid, NULL, 0);
+    (void)close(told[0]);
+    errno = error;
+    return error == 0 ? pid : -1;
+}
+
+static void send(int reports, const report *what)
+{
+    ssize_t wrote = write(reports, what, sizeof *what);
+    (void)wrote; /* the command may be gone */
+}
+
+/* Neither output nor pipes of ranks may stay open because of the keeper: its own are 0 and 1, the signals' is 2. */
+static void close_others(int held, int reports)
+{
+    long most = sysconf(_SC_OPEN_MAX);
+    (void)dup2(held, STDIN_FILENO);
+    (void)dup2(reports, STDOUT_FILENO);
+    cli_signals_move(STDERR_FILENO);
+    if (close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
+        for (int descriptor = STDERR_FILENO + 1; descriptor < most; descriptor++)
+            (void)close(descriptor);
+}
+
+/* The program is not waited for: its number, and its group's, stay its own. */
+static bool look_for_end(pid_t program)
+{
+    siginfo_t info = {0};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+        report ended = {.what = ENDED, .code = info.si_status, .killed = info.si_code != CLD_EXITED};
+        if (info.si_pid == program) {
+            send(STDOUT_FILENO, &ended);
+            cli_signals_note(SIGCHLD);
+            return true;
+        }
+        (void)waitpid(info.si_pid, NULL, 0);
+    }
+    return false;
+}
+
+static void read_name(pid_t pid, char name[16])
+{
+    char path[32];
+    FILE *file;
+    snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
+    file = fopen(path, "re");
+    if (file == NULL || fgets(name, 16, file) == NULL)
+        memcpy(name, "?", 2);
+    name[strcspn(name, "\n")] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
+}
+
+static void tell_left(const void *user, pid_t pid, bool refused)
+{
+    report left = {.what = LEFT, .pid = pid, .refused = refused};
+    (void)user;
+    read_name(pid, left.name);
+    send(STDOUT_FILENO, &left);
+}
+
+/* Does not return. A group of its own: no signal of a terminal reaches it, nor one that is meant for the command's
+ * group. */
+static void keep(const cli_child *child, int held, int reports)
+{
+    bool ended = false;
+    pid_t program;
+
+    cli_strays_adopt();
+    program = start_program(child);
+    send(reports, &(report){.what = program > 0 ? STARTED : UNSTARTED, .pid = program, .code = errno});
+    if (program < 0)
+        _exit(0);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_NAME, "keeper");
+    close_others(held, reports);
+    do
+        ended = ended || look_for_end(program);
+    while (!cli_signals_poll(STDIN_FILENO));
+    if (child->apart)
+        (void)kill(-program, SIGKILL);
+    cli_strays_end(tell_left, NULL);
+    _exit(0);
+}
+
+/* ---- in the command ---- */
+
+/* Both ends belong to the keeper alone where it has started. */
+static bool start_keeper(cli_keeper *keeper, const cli_child *child, const int held[2], const int reports[2])
+{
+    (void)fflush(NULL);
+    cli_strays_adopt();
+    keeper->pid = cli_signals_fork();
+    if (keeper->pid == 0) {
+        (void)close(held[1]);
+        (void)close(reports[0]);
+        keep(child, held[0], reports[1]);
+    }
+    return keeper->pid > 0;
+}
+
+bool cli_keeper_start(cli_keeper *keeper, const cli_child *child)
+{
+    int held[2] = {-1, -1}, reports[2] = {-1, -1}, error;
+    report first = {.what = UNSTARTED, .code = ECHILD};
+
+    keeper->pid = -1;
+    if (pipe2(held, O_CLOEXEC) != 0 || pipe2(reports, O_CLOEXEC) != 0 || !start_keeper(keeper, child, held, reports))
+        first.code = errno;
+    keeper->held = held[1];
+    keeper->reports = reports[0];
+    for (int i = 0; i < 2; i++) {
+        int descriptor = i == 0 ? held[0] : reports[1];
+        if (descriptor >= 0)
+            (void)close(descriptor);
+    }
+    if (keeper->pid > 0 && read(keeper->reports, &first, sizeof first) != sizeof first)
+        first = (report){.what = UNSTARTED, .code = ECHILD};
+    keeper->program = first.pid;
+    if (first.what == STARTED)
+        return fcntl(keeper->reports, F_SETFL, O_NONBLOCK) == 0;
+    error = first.code;
+    if (keeper->held >= 0)
+        (void)close(keeper->held);
+    if (keeper->reports >= 0)
+        (void)close(keeper->reports);
+    if (keeper->pid > 0)
+        (void)waitpid(keeper->pid, NULL, 0);
+    errno = error;
+    return false;
+}
+
+bool cli_keeper_ended(const cli_keeper *keeper, cli_end *end)
+{
+    report ended;
+    ssize_t got = read(keeper->reports, &ended, sizeof ended);
+    if (got < 0)
+        return false;
+    if (got != sizeof ended) /* the keeper was ended, and the program with it (PR_SET_PDEATHSIG) */
+        ended = (report){.code = SIGKILL, .killed = true};
+    end->how = ended.killed ? CLI_KILLED : CLI_EXITED;
+    end->code = ended.code;
+    return true;
+}
+
+void cli_keeper_release(cli_keeper *keeper)
+{
+    (void)close(keeper->held);
+}
+
+static void say_left(const report *left, const char *program)
+{
+    const char *why = left->refused ? "it is another user's" : "it is still there after 10 s";
+    (void)cli_say(CLI_OK, "process %ld (%s), which '%s' has left, cannot be ended: %s; end it yourself",
+                  (long)left->pid, left->name, program, why);
+}
+
+bool cli_keeper_close(cli_keeper *keeper, const char *program)
+{
+    report left;
+    int status = 0;
+    (void)fcntl(keeper->reports, F_SETFL, 0);
+    while (read(keeper->reports, &left, sizeof left) == sizeof left)
+        if (left.what == LEFT)
+            say_left(&left, program);
+    (void)close(keeper->reports);
+    return waitpid(keeper->pid, &status, 0) == keeper->pid && status == 0;
+}

@@ -1,0 +1,144 @@
+#include "strays.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "signals.h"
+
+static const double patience = 10; /* seconds: a stray may start others faster than they can be ended */
+enum { NAMED_MOST = 8 };
+
+/* Children that this process had when it became a subreaper. */
+static pid_t *others;
+static size_t other_count;
+
+static bool is_other(pid_t pid)
+{
+    for (size_t i = 0; i < other_count; i++)
+        if (others[i] == pid)
+            return true;
+    return false;
+}
+
+/* False: the kernel has no list of them (CONFIG_PROC_CHILDREN). */
+static bool for_each_child(void (*visit)(void *user, pid_t pid), void *user)
+{
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    char *word = NULL;
+    size_t room = 0;
+
+    if (file == NULL)
+        return false;
+    while (getdelim(&word, &room, ' ', file) > 0) {
+        pid_t pid = (pid_t)strtol(word, NULL, 10);
+        if (pid > 0)
+            visit(user, pid);
+    }
+    free(word);
+    (void)fclose(file);
+    return true;
+}
+
+static void add_other(void *user, pid_t pid)
+{
+    pid_t *larger = realloc(others, (other_count + 1) * sizeof *others);
+    (void)user;
+    if (larger == NULL)
+        return;
+    others = larger;
+    others[other_count++] = pid;
+}
+
+void cli_strays_adopt(void)
+{
+    static pid_t adopter; /* not this process after a fork, which takes no children along */
+    if (adopter != getpid()) {
+        other_count = 0;
+        (void)for_each_child(add_other, NULL);
+    }
+    adopter = getpid();
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1L);
+}
+
+/* ---- ending them ---- */
+
+typedef struct sweep {
+    int reaped, killed, refused;
+    cli_stray_left *left; /* NULL in a sweep that ends them */
+    const void *user;
+} sweep;
+
+/* A number is not given to another process before its child was waited for, which is done here alone. */
+static void end_one(void *user, pid_t pid)
+{
+    sweep *s = user;
+    if (is_other(pid))
+        return;
+    if (waitpid(pid, NULL, WNOHANG) == pid)
+        s->reaped++;
+    else if (kill(pid, SIGKILL) == 0)
+        s->killed++;
+    else
+        s->refused++;
+}
+
+static void name_one(void *user, pid_t pid)
+{
+    sweep *s = user;
+    if (is_other(pid) || s->killed + s->refused >= NAMED_MOST || waitpid(pid, NULL, WNOHANG) == pid)
+        return;
+    bool refused = kill(pid, 0) != 0;
+    s->killed += !refused;
+    s->refused += refused;
+    s->left(s->user, pid, refused);
+}
+
+static bool has_children(void)
+{
+    siginfo_t info;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* Until a child has ended, or seconds are over. SIGCHLD is blocked; a library's thread may take it all the same. */
+static void wait_for_one(const sigset_t *ends, double seconds)
+{
+    const double most = 0.05;
+    const struct timespec wait = {.tv_nsec = (long)((seconds < most ? seconds : most) * 1e9)};
+    (void)sigtimedwait(ends, NULL, &wait);
+}
+
+/* False: none is left, or none that can be ended. */
+static bool end_some(const sigset_t *ends, double left)
+{
+    sweep s = {0};
+    if (!for_each_child(end_one, &s))
+        return false;
+    if (s.reaped > 0)
+        return true; /* its children are children of this process now */
+    if (s.killed > 0)
+        wait_for_one(ends, left);
+    /* The list may lack some while others end (man 5 proc). */
+    return s.killed > 0 || (s.refused == 0 && other_count == 0 && has_children());
+}
+
+void cli_strays_end(cli_stray_left *left, const void *user)
+{
+    double end = cli_now() + patience, now = cli_now();
+    sweep s = {.left = left, .user = user};
+    sigset_t ends, mask;
+
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &ends, &mask);
+    while (now < end && end_some(&ends, end - now))
+        now = cli_now();
+    if (left != NULL)
+        (void)for_each_child(name_one, &s);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+}
