@@ -68,8 +68,7 @@ cudaError_t hc_begin_quiet_as(const char *name)
 
 cudaError_t hc_end(cudaError_t error)
 {
-    if (hc_schedule_seeded())
-        hc_run_early();
+    hc_run_early();
     cudaUserObject_t due = hc_objects_take_due();
     hc_unlock();
     hc_objects_run_due(due);

@@ -1,4 +1,5 @@
-/* A set of the handles that the program holds. Open addressing; removed entries leave a mark. */
+/* A set of the handles that the program holds. Open addressing; what is behind a removed entry moves up, since marks in
+ * its place would add up: malloc gives the same address again and again. */
 #include "hostcuda/core/state.h"
 
 #include <stdlib.h>
@@ -8,9 +9,8 @@ struct entry {
     enum hc_handle kind;
 };
 
-static char removed_mark;
 static struct entry *entries;
-static size_t capacity, used; /* used counts marks too */
+static size_t capacity, used;
 
 static size_t slot_of(const void *handle)
 {
@@ -39,21 +39,16 @@ static void place(struct entry entry)
 
 static bool grow(void)
 {
-    size_t live = 0, old_capacity = capacity;
-    struct entry *old = entries;
-    for (size_t i = 0; i < old_capacity; i++)
-        live += old[i].handle && old[i].handle != &removed_mark;
-    size_t wanted = 256;
-    while (wanted < live * 4)
-        wanted *= 2;
-    struct entry *fresh = calloc(wanted, sizeof *fresh);
+    enum { SMALLEST = 256 };
+    size_t old_capacity = capacity;
+    struct entry *old = entries, *fresh = calloc(capacity ? 2 * capacity : SMALLEST, sizeof *fresh);
     if (!fresh)
         return false;
     entries = fresh;
-    capacity = wanted;
+    capacity = capacity ? 2 * capacity : SMALLEST;
     used = 0;
     for (size_t i = 0; i < old_capacity; i++)
-        if (old[i].handle && old[i].handle != &removed_mark)
+        if (old[i].handle)
             place(old[i]);
     free(old);
     return true;
@@ -67,11 +62,21 @@ bool hc_handle_add(enum hc_handle kind, const void *handle)
     return true;
 }
 
+/* Into the hole moves the next entry whose search would pass it, which leaves a hole of its own. */
 void hc_handle_remove(const void *handle)
 {
     struct entry *entry = find(handle);
-    if (entry)
-        entry->handle = &removed_mark;
+    if (!entry)
+        return;
+    size_t mask = capacity - 1, hole = (size_t)(entry - entries);
+    for (size_t i = (hole + 1) & mask; entries[i].handle; i = (i + 1) & mask) {
+        if (((i - slot_of(entries[i].handle)) & mask) < ((i - hole) & mask))
+            continue;
+        entries[hole] = entries[i];
+        hole = i;
+    }
+    entries[hole] = (struct entry){0};
+    used--;
 }
 
 bool hc_handle_is(enum hc_handle kind, const void *handle)
@@ -84,6 +89,6 @@ size_t hc_handle_count(enum hc_handle kind)
 {
     size_t count = 0;
     for (size_t i = 0; i < capacity; i++)
-        count += entries[i].handle && entries[i].handle != &removed_mark && entries[i].kind == kind;
+        count += entries[i].handle && entries[i].kind == kind;
     return count;
 }

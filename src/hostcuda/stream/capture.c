@@ -24,6 +24,16 @@ void hc_capture_invalidate(struct hc_capture *capture)
         capture->invalid = true;
 }
 
+static void enter(struct hc_capture *capture, cudaStream_t stream)
+{
+    stream->capture = capture;
+    stream->previous_member = NULL;
+    stream->next_member = capture->members;
+    if (capture->members)
+        capture->members->previous_member = stream;
+    capture->members = stream;
+}
+
 cudaError_t hc_capture_join(struct hc_capture *capture, cudaStream_t stream, const struct hc_nodes *after)
 {
     if (stream->kind == HC_STREAM_LEGACY) {
@@ -32,7 +42,7 @@ cudaError_t hc_capture_join(struct hc_capture *capture, cudaStream_t stream, con
     }
     if (!hc_nodes_assign(&stream->frontier, after))
         return cudaErrorMemoryAllocation;
-    stream->capture = capture;
+    enter(capture, stream);
     return cudaSuccess;
 }
 
@@ -49,6 +59,10 @@ cudaError_t hc_capture_add(cudaStream_t stream, struct hc_op *op)
 
 static void leave(cudaStream_t stream)
 {
+    *(stream->previous_member ? &stream->previous_member->next_member : &stream->capture->members) =
+        stream->next_member;
+    if (stream->next_member)
+        stream->next_member->previous_member = stream->previous_member;
     stream->capture = NULL;
     hc_nodes_clear(&stream->frontier);
 }
@@ -57,13 +71,11 @@ static void leave(cudaStream_t stream)
 static cudaGraph_t dissolve(struct hc_capture *capture)
 {
     cudaGraph_t graph = capture->graph;
-    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
-        if (stream->capture == capture)
-            leave(stream);
-    struct hc_capture **link = &captures;
-    while (*link != capture)
-        link = &(*link)->next;
-    *link = capture->next;
+    while (capture->members)
+        leave(capture->members);
+    *(capture->previous ? &capture->previous->next : &captures) = capture->next;
+    if (capture->next)
+        capture->next->previous = capture->previous;
     hc_nodes_free(&capture->orphans);
     free(capture);
     return graph;
@@ -100,8 +112,8 @@ static bool joined(const struct hc_capture *capture)
 {
     hc_graph_mark_ancestors(capture->graph, &capture->origin->frontier);
     bool all = hc_graph_all_marked(&capture->orphans);
-    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
-        if (stream->capture == capture && !hc_graph_all_marked(&stream->frontier))
+    for (cudaStream_t stream = capture->members; stream; stream = stream->next_member)
+        if (!hc_graph_all_marked(&stream->frontier))
             all = false;
     return all;
 }
@@ -172,8 +184,10 @@ static struct hc_capture *start(cudaStream_t stream, enum cudaStreamCaptureMode 
     capture->origin = stream;
     capture->graph = graph;
     capture->next = captures;
+    if (captures)
+        captures->previous = capture;
     captures = capture;
-    stream->capture = capture;
+    enter(capture, stream);
     hc_nodes_clear(&stream->frontier);
     return capture;
 }
@@ -226,8 +240,8 @@ cudaError_t hc_capture_begin_to_graph(cudaStream_t handle, enum cudaStreamCaptur
 /* Does a stream that the legacy stream must wait for take part in the capture? */
 static bool blocks_legacy(const struct hc_capture *capture, int device)
 {
-    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
-        if (stream->capture == capture && stream->device == device && !(stream->flags & cudaStreamNonBlocking))
+    for (cudaStream_t stream = capture->members; stream; stream = stream->next_member)
+        if (stream->device == device && !(stream->flags & cudaStreamNonBlocking))
             return true;
     return false;
 }
@@ -287,13 +301,21 @@ cudaError_t hc_capture_check_wait(cudaStream_t stream)
     return error ? error : hc_capture_unsafe_call();
 }
 
+static bool has_member_of(const struct hc_capture *capture, int device)
+{
+    for (cudaStream_t stream = capture->members; stream; stream = stream->next_member)
+        if (stream->device == device)
+            return true;
+    return false;
+}
+
 cudaError_t hc_capture_check_device_wait(int device)
 {
     cudaError_t error = cudaSuccess;
-    for (cudaStream_t stream = hc_streams; stream; stream = stream->next) {
-        if (!stream->capture || stream->device != device)
+    for (struct hc_capture *capture = captures; capture; capture = capture->next) {
+        if (!has_member_of(capture, device))
             continue;
-        hc_capture_invalidate(stream->capture);
+        hc_capture_invalidate(capture);
         error = cudaErrorStreamCaptureUnsupported;
     }
     return error;

@@ -7,11 +7,11 @@
 #include "hostcuda/op/ops.h"
 
 struct hc_capture {
-    struct hc_capture *next; /* all live captures, invalidated ones included */
-    uint64_t id;             /* never given twice */
-    uint64_t thread;         /* that began it */
+    struct hc_capture *next, *previous; /* all live captures, invalidated ones included */
+    uint64_t id;                        /* never given twice */
+    uint64_t thread;                    /* that began it */
     enum cudaStreamCaptureMode mode;
-    cudaStream_t origin;
+    cudaStream_t origin, members;
     cudaGraph_t graph;
     bool invalid;
     struct hc_nodes orphans; /* frontiers of members that were destroyed */

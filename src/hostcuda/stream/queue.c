@@ -10,6 +10,7 @@
 #include <time.h>
 
 static uint64_t sequences;
+static size_t queued;   /* items */
 static bool busy;       /* some thread runs an item: one at a time, so that runs are repeatable */
 static unsigned pauses; /* since an item ran */
 
@@ -35,7 +36,7 @@ void hc_item_free(struct hc_item *item)
 
 static cudaError_t append(cudaStream_t stream, struct hc_item contents)
 {
-    struct hc_item *item = malloc(sizeof *item);
+    struct hc_item *item = hc_stream_reserve_busy() ? malloc(sizeof *item) : NULL;
     if (!item) {
         release_contents(&contents);
         return cudaErrorMemoryAllocation;
@@ -43,11 +44,14 @@ static cudaError_t append(cudaStream_t stream, struct hc_item contents)
     *item = contents;
     item->next = NULL;
     item->sequence = ++sequences;
-    if (stream->tail)
+    if (stream->tail) {
         stream->tail->next = item;
-    else
+    } else {
         stream->head = item;
+        hc_stream_begin_busy(stream, item->sequence);
+    }
     stream->tail = item;
+    queued++;
     return cudaSuccess;
 }
 
@@ -100,13 +104,15 @@ static bool graph_blocked(const struct hc_item *item)
 /* The legacy stream waits for what was issued before on the device's blocking streams, and they for it. */
 static bool blocked_by_legacy_rule(const struct CUstream_st *stream)
 {
+    const struct CUstream_st *legacy = hc_device(stream->device)->legacy;
     if (stream->flags & cudaStreamNonBlocking)
         return false;
-    for (const struct CUstream_st *other = hc_streams; other; other = other->next) {
-        if (other == stream || !other->head || other->device != stream->device || other->flags & cudaStreamNonBlocking)
-            continue;
-        bool one_is_legacy = other->kind == HC_STREAM_LEGACY || stream->kind == HC_STREAM_LEGACY;
-        if (one_is_legacy && other->head->sequence < stream->head->sequence)
+    if (stream != legacy)
+        return legacy->head && legacy->oldest < stream->oldest;
+    for (size_t i = 0; hc_busy_streams[0] != stream && i < hc_busy_count; i++) {
+        const struct CUstream_st *other = hc_busy_streams[i];
+        if (other->oldest < stream->oldest && other->device == stream->device &&
+            !(other->flags & cudaStreamNonBlocking))
             return true;
     }
     return false;
@@ -144,13 +150,22 @@ struct choice {
     size_t place;
 };
 
+static bool can_run(const struct CUstream_st *stream)
+{
+    return runnable(stream) && place_ready(stream, stream->head->cursor);
+}
+
+/* As a rule the first one; those behind it run meanwhile where it waits for other threads or processes. */
 static struct choice oldest(void)
 {
     cudaStream_t best = NULL;
-    for (cudaStream_t stream = hc_streams; stream; stream = stream->next)
-        if (runnable(stream) && (!best || stream->head->sequence < best->head->sequence) &&
-            place_ready(stream, stream->head->cursor))
+    if (hc_busy_count && can_run(hc_busy_streams[0]))
+        best = hc_busy_streams[0];
+    for (size_t i = 1; hc_busy_count && best != hc_busy_streams[0] && i < hc_busy_count; i++) {
+        cudaStream_t stream = hc_busy_streams[i];
+        if ((!best || stream->oldest < best->oldest) && can_run(stream))
             best = stream;
+    }
     return (struct choice){best, best ? best->head->cursor : 0};
 }
 
@@ -158,6 +173,14 @@ static bool calls_program(const struct hc_item *item, size_t place)
 {
     const struct hc_op *op = op_at(item, place);
     return op && op->kind == HC_OP_HOST;
+}
+
+/* The same without the program's own functions, and without a search. */
+static struct choice oldest_early(void)
+{
+    cudaStream_t first = hc_busy_count ? hc_busy_streams[0] : NULL;
+    bool can = first && !calls_program(first->head, first->head->cursor) && can_run(first);
+    return can ? (struct choice){first, first->head->cursor} : (struct choice){NULL, 0};
 }
 
 /* Over what could run of one stream; early: without the program's own functions, which may wait for the thread that
@@ -260,8 +283,13 @@ static void run_one(struct choice choice)
     hc_stream_retain(stream);
     if (step_item(hc_device(stream->device), item, choice.place)) {
         stream->head = item->next;
-        if (!stream->head)
+        if (stream->head) {
+            hc_stream_move_busy(stream, stream->head->sequence);
+        } else {
             stream->tail = NULL;
+            hc_stream_end_busy(stream);
+        }
+        queued--;
         hc_item_free(item);
     }
     hc_stream_release(stream);
@@ -279,12 +307,16 @@ void hc_run_step(void)
     }
 }
 
+/* A program that never waits shall not take memory without end. */
 void hc_run_early(void)
 {
-    if (busy || hc_thread()->in_host_function)
+    enum { QUEUED_MOST = 4096 };
+    bool any_order = hc_schedule_seeded();
+    if ((!any_order && queued <= QUEUED_MOST) || busy || hc_thread()->in_host_function)
         return;
-    for (unsigned steps = hc_schedule_early(); steps && !busy; steps--) {
-        struct choice choice = seeded(true);
+    for (unsigned steps = any_order ? hc_schedule_early() : 0; (steps || queued > QUEUED_MOST) && !busy;
+         steps -= steps > 0) {
+        struct choice choice = any_order ? seeded(true) : oldest_early();
         if (!choice.stream)
             return;
         run_one(choice);
@@ -298,8 +330,10 @@ static bool stream_reached(const struct CUstream_st *stream, uint64_t limit)
 
 static bool device_reached(int device, uint64_t limit)
 {
-    for (const struct CUstream_st *stream = hc_streams; stream; stream = stream->next)
-        if (stream->device == device && !stream_reached(stream, limit))
+    if (!hc_busy_count || stream_reached(hc_busy_streams[0], limit))
+        return true;
+    for (size_t i = 0; i < hc_busy_count; i++)
+        if (hc_busy_streams[i]->device == device && !stream_reached(hc_busy_streams[i], limit))
             return false;
     return true;
 }
@@ -330,8 +364,8 @@ static bool awaits_others(const struct hc_item *item)
 /* Does something that is queued here wait for other threads or processes? */
 static bool others_awaited(void)
 {
-    for (const struct CUstream_st *stream = hc_streams; stream; stream = stream->next)
-        if (stream->head && awaits_others(stream->head))
+    for (size_t i = 0; i < hc_busy_count; i++)
+        if (awaits_others(hc_busy_streams[i]->head))
             return true;
     return false;
 }

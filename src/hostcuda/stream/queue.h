@@ -42,7 +42,8 @@ void hc_run_meanwhile(void);
 void hc_run_settle(void);
 /* One step of any work, or as many as the seed says, for programs that poll. */
 void hc_run_step(void);
-/* In a seeded order, what runs before anyone waits for it. */
+/* What runs before anyone waits for it: in a seeded order, and where very much is queued; the program's own functions
+ * do not, since they may wait for the thread that makes this call. */
 void hc_run_early(void);
 
 #endif

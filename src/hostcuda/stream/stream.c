@@ -1,8 +1,14 @@
 #include "hostcuda/stream/stream.h"
 
+#include "hostcuda/core/grow.h"
+
 #include <stdlib.h>
 
 cudaStream_t hc_streams;
+cudaStream_t *hc_busy_streams;
+size_t hc_busy_count;
+static cudaStream_t last_stream;
+static size_t busy_capacity;
 static unsigned long long stream_ids;
 
 cudaStream_t hc_stream_make(int device, enum hc_stream_kind kind, unsigned flags, int priority)
@@ -20,10 +26,9 @@ cudaStream_t hc_stream_make(int device, enum hc_stream_kind kind, unsigned flags
         return NULL;
     }
     /* at the end: seed 0 then finds streams in the order of their creation */
-    cudaStream_t *last = &hc_streams;
-    while (*last)
-        last = &(*last)->next;
-    *last = stream;
+    stream->previous = last_stream;
+    *(last_stream ? &last_stream->next : &hc_streams) = stream;
+    last_stream = stream;
     return stream;
 }
 
@@ -32,10 +37,8 @@ static void free_if_over(cudaStream_t stream)
 {
     if (!stream->retired || stream->head || stream->pins)
         return;
-    cudaStream_t *link = &hc_streams;
-    while (*link != stream)
-        link = &(*link)->next;
-    *link = stream->next;
+    *(stream->previous ? &stream->previous->next : &hc_streams) = stream->next;
+    *(stream->next ? &stream->next->previous : &last_stream) = stream->previous;
     hc_nodes_free(&stream->frontier);
     free(stream);
 }
@@ -57,6 +60,55 @@ void hc_stream_release(cudaStream_t stream)
     stream->pins--;
     free_if_over(stream);
 }
+
+/* ---- those with work ----------------------------------------------------------------------------------------- */
+
+static void place_busy(size_t rank, cudaStream_t stream)
+{
+    hc_busy_streams[rank] = stream;
+    stream->rank = rank;
+}
+
+/* The stream, whose place is free, goes up or down to where its sequence belongs. */
+static void sift(size_t rank, cudaStream_t stream)
+{
+    for (; rank && hc_busy_streams[(rank - 1) / 2]->oldest > stream->oldest; rank = (rank - 1) / 2)
+        place_busy(rank, hc_busy_streams[(rank - 1) / 2]);
+    for (size_t child; (child = 2 * rank + 1) < hc_busy_count; rank = child) {
+        if (child + 1 < hc_busy_count && hc_busy_streams[child + 1]->oldest < hc_busy_streams[child]->oldest)
+            child++;
+        if (hc_busy_streams[child]->oldest > stream->oldest)
+            break;
+        place_busy(rank, hc_busy_streams[child]);
+    }
+    place_busy(rank, stream);
+}
+
+bool hc_stream_reserve_busy(void)
+{
+    return hc_grow(&hc_busy_streams, &busy_capacity, hc_busy_count + 1, sizeof(*hc_busy_streams));
+}
+
+void hc_stream_begin_busy(cudaStream_t stream, uint64_t sequence)
+{
+    stream->oldest = sequence;
+    place_busy(hc_busy_count++, stream);
+}
+
+void hc_stream_move_busy(cudaStream_t stream, uint64_t sequence)
+{
+    stream->oldest = sequence;
+    sift(stream->rank, stream);
+}
+
+void hc_stream_end_busy(cudaStream_t stream)
+{
+    cudaStream_t last = hc_busy_streams[--hc_busy_count];
+    if (last != stream)
+        sift(stream->rank, last);
+}
+
+/* ---- what is behind a handle --------------------------------------------------------------------------------- */
 
 static cudaStream_t per_thread_stream(struct hc_thread *thread)
 {

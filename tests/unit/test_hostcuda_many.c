@@ -1,0 +1,167 @@
+/* Many streams, captures, blocks and launches: what one more costs does not depend on how many there are. Host device
+ * only. */
+#include "tests/support/cuda_support.h"
+
+#include <hostcuda/hostcuda.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "tests/support/host_only.h"
+
+#pragma weak hostcuda_seed
+
+/* A fraction of a second, where no step looks at all others; minutes, where one does. */
+enum { MANY = 60000, SECONDS_MOST = 15 };
+
+static void note(void *user)
+{
+    int *count = user;
+    ++*count;
+}
+
+static cudaStream_t *make_streams(unsigned flags)
+{
+    cudaStream_t *streams = calloc(MANY, sizeof *streams);
+    assert_non_null(streams);
+    for (int i = 0; i < MANY; i++)
+        OK(cudaStreamCreateWithFlags(&streams[i], flags));
+    return streams;
+}
+
+static void destroy_streams(cudaStream_t *streams)
+{
+    for (int i = MANY; i-- > 0;)
+        OK(cudaStreamDestroy(streams[i]));
+    free(streams);
+}
+
+static void expect_fast(clock_t began)
+{
+    double seconds = (double)(clock() - began) / CLOCKS_PER_SEC;
+    if (seconds > SECONDS_MOST)
+        fail_msg("%.1f s of processor time, at most %d are right", seconds, SECONDS_MOST);
+}
+
+static void test_streams(void **state)
+{
+    clock_t began = clock();
+    int count = 0;
+    (void)state;
+    hostcuda_seed(0); /* a seed chooses among all that could run, at each step */
+    cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
+    for (int i = 0; i < MANY; i++)
+        OK(cudaLaunchHostFunc(streams[i], note, &count));
+    OK(cudaDeviceSynchronize());
+    assert_int_equal(count, MANY);
+    for (int i = 0; i < MANY; i++) {
+        OK(cudaLaunchHostFunc(streams[i], note, &count));
+        OK(cudaStreamSynchronize(streams[i]));
+    }
+    assert_int_equal(count, 2 * MANY);
+    destroy_streams(streams);
+    expect_fast(began);
+}
+
+/* Which wait for the legacy stream, and it for them. */
+static void test_blocking_streams(void **state)
+{
+    clock_t began = clock();
+    int count = 0;
+    (void)state;
+    hostcuda_seed(0);
+    cudaStream_t *streams = make_streams(cudaStreamDefault);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++)
+            OK(cudaLaunchHostFunc(streams[i], note, &count));
+        OK(cudaLaunchHostFunc(cudaStreamLegacy, note, &count));
+    }
+    OK(cudaDeviceSynchronize());
+    assert_int_equal(count, 2 * (MANY + 1));
+    destroy_streams(streams);
+    expect_fast(began);
+}
+
+static void test_captures(void **state)
+{
+    clock_t began = clock();
+    int count = 0;
+    (void)state;
+    cudaStream_t *streams = make_streams(cudaStreamNonBlocking);
+    for (int i = 0; i < MANY; i++) {
+        cudaGraph_t graph = NULL;
+        OK(cudaStreamBeginCapture(streams[i], cudaStreamCaptureModeRelaxed));
+        OK(cudaLaunchHostFunc(streams[i], note, &count));
+        OK(cudaStreamEndCapture(streams[i], &graph));
+        OK(cudaGraphDestroy(graph));
+    }
+    destroy_streams(streams);
+    expect_fast(began);
+}
+
+static size_t heap_bytes(void)
+{
+    return mallinfo2().uordblks;
+}
+
+/* A program that never waits. */
+static void launch_graphs(int count)
+{
+    for (int i = 0; i < count; i++) {
+        cudaGraph_t graph = NULL;
+        cudaGraphNode_t node = NULL;
+        cudaGraphExec_t exec = NULL;
+        OK(cudaGraphCreate(&graph, 0));
+        OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
+        OK(cudaGraphInstantiate(&exec, graph, 0));
+        OK(cudaGraphLaunch(exec, NULL));
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
+    }
+}
+
+static void test_memory_of_launches(void **state)
+{
+    enum { WARM = 10000, MORE = 50000, BYTES_MOST = 1 << 20 };
+    size_t before = heap_bytes();
+    void *volatile probe = malloc(4096); /* which the compiler is to keep */
+    bool counts = heap_bytes() >= before + 4096;
+    (void)state;
+    free(probe);
+    if (!counts) {
+        print_message("skipped: mallinfo2 does not count here\n");
+        skip();
+    }
+    launch_graphs(WARM);
+    before = heap_bytes();
+    launch_graphs(MORE);
+    assert_in_range(heap_bytes(), 0, before + BYTES_MOST);
+    OK(cudaDeviceSynchronize());
+}
+
+/* What may wait for the thread that makes the call does not run in it, however much is queued. */
+static void test_no_function_runs_early(void **state)
+{
+    enum { COUNT = 20000 };
+    int count = 0;
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        OK(cudaLaunchHostFunc(NULL, note, &count));
+    assert_int_equal(count, 0);
+    OK(cudaDeviceSynchronize());
+    assert_int_equal(count, COUNT);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_blocking_streams),
+        cmocka_unit_test(test_captures),
+        cmocka_unit_test(test_memory_of_launches),
+        cmocka_unit_test(test_no_function_runs_early),
+    };
+    skip_on_gpu(tests, sizeof tests / sizeof tests[0], "what many handles cost here");
+    return cmocka_run_group_tests_name("host device, large counts", tests, NULL, NULL);
+}
