@@ -11,6 +11,7 @@
 #include "tests/support/host_only.h"
 
 #pragma weak hostcuda_seed
+#pragma weak hostcuda_count_live
 
 /* A fraction of a second, where no step looks at all others; minutes, where one does. */
 enum { MANY = 60000, SECONDS_MOST = 15 };
@@ -100,6 +101,33 @@ static void test_captures(void **state)
     expect_fast(began);
 }
 
+/* Freed in the order of their allocation, every other one before the rest. */
+static void test_blocks(void **state)
+{
+    enum { BLOCKS = 400000, BYTES = 16 };
+    clock_t began = clock();
+    char *range = malloc(2 * BLOCKS * BYTES);
+    void **blocks = calloc(BLOCKS, sizeof *blocks);
+    (void)state;
+    assert_non_null(range);
+    assert_non_null(blocks);
+    for (int i = 0; i < BLOCKS; i++)
+        OK(cudaMalloc(&blocks[i], BYTES));
+    for (int i = 0; i < BLOCKS; i++)
+        OK(cudaHostRegister(range + 2 * (size_t)i * BYTES, BYTES, 0));
+    for (int first = 0; first < 2; first++)
+        for (int i = first; i < BLOCKS; i += 2)
+            OK(cudaFree(blocks[i]));
+    EXPECT_CODE(cudaFree(blocks[1]), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaHostRegister(range + BYTES - 1, BYTES, 0), cudaErrorHostMemoryAlreadyRegistered);
+    for (int i = 0; i < BLOCKS; i++)
+        OK(cudaHostUnregister(range + 2 * (size_t)i * BYTES));
+    assert_int_equal(hostcuda_count_live().blocks, 0);
+    free(blocks);
+    free(range);
+    expect_fast(began);
+}
+
 static size_t heap_bytes(void)
 {
     return mallinfo2().uordblks;
@@ -159,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_blocking_streams),
         cmocka_unit_test(test_captures),
+        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_memory_of_launches),
         cmocka_unit_test(test_no_function_runs_early),
     };

@@ -7,19 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 256 };
+enum { ALIGNMENT = 256, CHUNK = 512 };
 
-static struct hc_block **blocks; /* by address */
-static size_t block_count, block_capacity;
+/* Blocks by address, in chunks, so that one more moves few others. None is empty. */
+struct chunk {
+    size_t count;
+    struct hc_block *blocks[CHUNK];
+};
+static struct chunk **chunks, *spare;
+static size_t chunk_count, chunk_capacity, block_count;
 static uint64_t block_ids;
 
-/* The first block that begins after the address. */
-static size_t upper_bound(const void *address)
+/* The last one that begins at or before the address, or else the first. */
+static size_t chunk_of(const void *address)
 {
-    size_t low = 0, high = block_count;
+    size_t low = 0, high = chunk_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if ((uintptr_t)blocks[middle]->base <= (uintptr_t)address)
+        if ((uintptr_t)chunks[middle]->blocks[0]->base <= (uintptr_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : 0;
+}
+
+/* The chunk's first block that begins after the address. */
+static size_t upper_bound(const struct chunk *chunk, const void *address)
+{
+    size_t low = 0, high = chunk->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((uintptr_t)chunk->blocks[middle]->base <= (uintptr_t)address)
             low = middle + 1;
         else
             high = middle;
@@ -27,14 +46,68 @@ static size_t upper_bound(const void *address)
     return low;
 }
 
-static bool reserve_slot(void)
+/* The chunk in which the address belongs; a full one is split. NULL: no memory. */
+static struct chunk *chunk_with_room(const void *address)
 {
-    return hc_grow(&blocks, &block_capacity, block_count + 1, sizeof(*blocks));
+    size_t at = chunk_of(address), half = CHUNK / 2;
+    struct chunk *full = chunk_count ? chunks[at++] : NULL;
+    if (full && full->count < CHUNK)
+        return full;
+    bool grown = hc_grow(&chunks, &chunk_capacity, chunk_count + 1, sizeof(*chunks));
+    struct chunk *fresh = !grown ? NULL : spare ? spare : malloc(sizeof *fresh);
+    if (!fresh)
+        return NULL;
+    spare = NULL;
+    fresh->count = 0;
+    memmove(chunks + at + 1, chunks + at, (chunk_count - at) * sizeof(*chunks));
+    chunks[at] = fresh;
+    chunk_count++;
+    if (!full)
+        return fresh;
+    memcpy(fresh->blocks, full->blocks + half, half * sizeof(*fresh->blocks));
+    full->count = fresh->count = half;
+    return (uintptr_t)fresh->blocks[0]->base <= (uintptr_t)address ? fresh : full;
+}
+
+static bool insert(struct hc_block *block)
+{
+    struct chunk *chunk = chunk_with_room(block->base);
+    if (!chunk)
+        return false;
+    size_t at = upper_bound(chunk, block->base);
+    memmove(chunk->blocks + at + 1, chunk->blocks + at, (chunk->count - at) * sizeof(*chunk->blocks));
+    chunk->blocks[at] = block;
+    chunk->count++;
+    block_count++;
+    return true;
+}
+
+/* Others may begin at the same address: memory that was registered before, and is still in use. */
+static void take_out(const struct hc_block *block)
+{
+    size_t in = chunk_of(block->base), at = upper_bound(chunks[in], block->base) - 1;
+    while (chunks[in]->blocks[at] != block) {
+        if (!at)
+            at = chunks[--in]->count;
+        at--;
+    }
+    struct chunk *chunk = chunks[in];
+    chunk->count--;
+    block_count--;
+    memmove(chunk->blocks + at, chunk->blocks + at + 1, (chunk->count - at) * sizeof(*chunk->blocks));
+    if (chunk->count)
+        return;
+    if (spare)
+        free(chunk);
+    else
+        spare = chunk;
+    chunk_count--;
+    memmove(chunks + in, chunks + in + 1, (chunk_count - in) * sizeof(*chunks));
 }
 
 struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, int device)
 {
-    struct hc_block *block = reserve_slot() ? calloc(1, sizeof *block) : NULL;
+    struct hc_block *block = calloc(1, sizeof *block);
     if (!block)
         return NULL;
     *block = (struct hc_block){.base = base,
@@ -45,11 +118,10 @@ struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, 
                                .live = true,
                                .borrowed = true,
                                .id = ++block_ids};
-    size_t at = upper_bound(base);
-    memmove(blocks + at + 1, blocks + at, (block_count - at) * sizeof(struct hc_block *));
-    blocks[at] = block;
-    block_count++;
-    return block;
+    if (insert(block))
+        return block;
+    free(block);
+    return NULL;
 }
 
 struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
@@ -78,11 +150,7 @@ void hc_block_release(struct hc_block *block)
 {
     if (--block->references)
         return;
-    size_t at = upper_bound(block->base) - 1;
-    if (blocks) {
-        memmove(blocks + at, blocks + at + 1, (block_count - at - 1) * sizeof(struct hc_block *));
-        block_count--;
-    }
+    take_out(block);
     if (!block->borrowed) {
         if (block->kind == HC_MEMORY_DEVICE)
             hc_device_unclaim(block->device, block->bytes);
@@ -98,10 +166,11 @@ size_t hc_block_count(void)
 
 struct hc_block *hc_block_find(const void *address)
 {
-    size_t at = upper_bound(address);
+    const struct chunk *chunk = chunk_count ? chunks[chunk_of(address)] : NULL;
+    size_t at = chunk ? upper_bound(chunk, address) : 0;
     if (!at)
         return NULL;
-    struct hc_block *block = blocks[at - 1];
+    struct hc_block *block = chunk->blocks[at - 1];
     bool inside = (uintptr_t)address - (uintptr_t)block->base < block->bytes;
     return inside && (block->live || block->graphs) ? block : NULL;
 }
@@ -112,12 +181,36 @@ const struct hc_block *hc_block_ask(const void *address)
     return block && block->live ? block : NULL;
 }
 
+/* Before the place in the chunk; NULL: none. */
+static struct hc_block *last_live(size_t in, size_t before)
+{
+    for (;;) {
+        while (before)
+            if (chunks[in]->blocks[--before]->live)
+                return chunks[in]->blocks[before];
+        if (!in)
+            return NULL;
+        before = chunks[--in]->count;
+    }
+}
+
+/* Live blocks do not overlap: of those that begin before the range, only the last one may reach into it. */
 struct hc_block *hc_block_overlapping(const void *address, size_t bytes)
 {
     uintptr_t low = (uintptr_t)address, high = low + bytes;
-    for (size_t i = 0; i < block_count && (uintptr_t)blocks[i]->base < high; i++)
-        if (blocks[i]->live && (uintptr_t)blocks[i]->base + blocks[i]->bytes > low)
-            return blocks[i];
+    size_t in = chunk_of(address), at = chunk_count ? upper_bound(chunks[in], address) : 0;
+    struct hc_block *before = last_live(in, at);
+    if (before && (uintptr_t)before->base + before->bytes > low)
+        return before;
+    for (; in < chunk_count; in++, at = 0) {
+        for (; at < chunks[in]->count; at++) {
+            struct hc_block *block = chunks[in]->blocks[at];
+            if ((uintptr_t)block->base >= high)
+                return NULL;
+            if (block->live)
+                return block;
+        }
+    }
     return NULL;
 }
 
