@@ -1,5 +1,5 @@
-/* Many streams, captures, blocks and launches: what one more costs does not depend on how many there are. Host device
- * only. */
+/* Many streams, captures, blocks, user objects and launches: what one more costs does not depend on how many there are.
+ * Host device only. */
 #include "tests/support/cuda_support.h"
 
 #include <hostcuda/hostcuda.h>
@@ -128,6 +128,27 @@ static void test_blocks(void **state)
     expect_fast(began);
 }
 
+static void test_user_objects(void **state)
+{
+    enum { OBJECTS = 200000 };
+    clock_t began = clock();
+    cudaGraph_t graph = NULL, copy = NULL;
+    int count = 0;
+    (void)state;
+    OK(cudaGraphCreate(&graph, 0));
+    for (int i = 0; i < OBJECTS; i++) {
+        cudaUserObject_t object = NULL;
+        OK(cudaUserObjectCreate(&object, &count, note, 1, cudaUserObjectNoDestructorSync));
+        OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+    }
+    OK(cudaGraphClone(&copy, graph));
+    OK(cudaGraphDestroy(graph));
+    assert_int_equal(count, 0);
+    OK(cudaGraphDestroy(copy));
+    assert_int_equal(count, OBJECTS);
+    expect_fast(began);
+}
+
 static size_t heap_bytes(void)
 {
     return mallinfo2().uordblks;
@@ -188,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_blocking_streams),
         cmocka_unit_test(test_captures),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_user_objects),
         cmocka_unit_test(test_memory_of_launches),
         cmocka_unit_test(test_no_function_runs_early),
     };

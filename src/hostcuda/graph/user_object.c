@@ -53,26 +53,33 @@ struct hc_object_count *hc_objects_find(struct hc_objects *objects, cudaUserObje
     return NULL;
 }
 
+static cudaError_t append(struct hc_objects *objects, struct hc_object_count held)
+{
+    if (!hc_grow(&objects->items, &objects->capacity, objects->count + 1, sizeof *objects->items))
+        return cudaErrorMemoryAllocation;
+    objects->items[objects->count++] = held;
+    return cudaSuccess;
+}
+
 cudaError_t hc_objects_hold(struct hc_objects *objects, cudaUserObject_t object, uint64_t count)
 {
-    struct hc_object_count *held = hc_objects_find(objects, object);
-    if (!held) {
-        if (!hc_grow(&objects->items, &objects->capacity, objects->count + 1, sizeof *objects->items))
-            return cudaErrorMemoryAllocation;
-        held = &objects->items[objects->count++];
-        *held = (struct hc_object_count){object, 0};
-    }
+    bool in_graphs = object->references > object->callers; /* else no search */
+    struct hc_object_count *held = in_graphs ? hc_objects_find(objects, object) : NULL;
+    if (!held)
+        return append(objects, (struct hc_object_count){object, count});
     held->count += count;
     return cudaSuccess;
 }
 
 cudaError_t hc_objects_copy(const struct hc_objects *from, struct hc_objects *to)
 {
+    bool fresh = !to->count;
     for (size_t i = 0; i < from->count; i++) {
-        cudaError_t error = hc_objects_hold(to, from->items[i].object, from->items[i].count);
+        struct hc_object_count held = from->items[i];
+        cudaError_t error = fresh ? append(to, held) : hc_objects_hold(to, held.object, held.count);
         if (error)
             return error;
-        from->items[i].object->references += from->items[i].count;
+        held.object->references += held.count;
     }
     return cudaSuccess;
 }
