@@ -111,7 +111,7 @@ static void expect_dump(const char *directory, int tensors)
     cJSON *index;
     const cJSON *item;
 
-    FUZZ_EXPECT(path != NULL && (text = cli_file_read(path, &bytes)) != NULL);
+    FUZZ_EXPECT(path != NULL && (text = cli_file_read(path, true, &bytes)) != NULL);
     index = cJSON_Parse(text);
     FUZZ_EXPECT(cJSON_GetArraySize(cJSON_GetObjectItem(index, "tensors")) == tensors);
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(index, "tensors"))

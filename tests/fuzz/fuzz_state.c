@@ -85,7 +85,7 @@ static void expect_whole(const uint8_t *data, size_t size)
 static void expect_untouched(const char *path, const uint8_t *data, size_t size)
 {
     size_t bytes = 0;
-    char *text = cli_file_read(path, &bytes);
+    char *text = cli_file_read(path, true, &bytes);
     FUZZ_EXPECT(text != NULL && bytes == size && (size == 0 || memcmp(text, data, size) == 0));
     free(text);
 }
