@@ -1,8 +1,6 @@
 /* Names, addresses and sockets. */
 #include "comm/address.h"
 
-#include "comm/peer.h"
-
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -235,8 +233,6 @@ static int connect_to(const struct addrinfo *to, double until_ms, int *fd)
         if (wait.revents && getsockopt(*fd, SOL_SOCKET, SO_ERROR, &error, &bytes) != 0)
             error = errno;
     }
-    if (error == 0 && bg__is_own_end(*fd))
-        error = ECONNREFUSED;
     if (error != 0)
         bg__close(fd);
     return error;

@@ -134,6 +134,8 @@ static bg_status introduce(guest *g, bool watch, int *fd, bg__reader *reader, bo
     bg_status status = BG_OK;
     g->own.watch = watch;
     BG__TRY(bg__connect(&g->meeting, g->until_ms, fd));
+    if (*fd >= 0 && bg__is_own_end(*fd))
+        bg__close(fd);
     if (*fd < 0) {
         g->last = "nobody listens there";
         *again = true;

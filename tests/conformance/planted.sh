@@ -88,7 +88,9 @@ plant work-goes-on-after-invalidation stream/capture.c \
 
 plant a-fork-may-begin stream/capture.c \
     'return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;' \
-    'return (*stream)->capture && (*stream)->capture->origin == *stream ? cudaErrorIllegalState : cudaSuccess;'
+    'if ((*stream)->capture && (*stream)->capture->origin != *stream)
+        leave(*stream);
+    return (*stream)->capture ? cudaErrorIllegalState : cudaSuccess;'
 plant the-legacy-stream-may-begin stream/capture.c \
     'if ((*stream)->kind == HC_STREAM_LEGACY)' \
     'if (false)'
@@ -136,12 +138,14 @@ plant a-global-capture-is-its-threads-own stream/capture.c \
     'bool global = thread->mode == cudaStreamCaptureModeGlobal && capture->mode == cudaStreamCaptureModeGlobal;' \
     'bool global = false;'
 plant an-unsafe-call-does-no-harm stream/capture.c \
-    'hc_capture_invalidate(capture);
-        error = cudaErrorStreamCaptureUnsupported;' \
-    'error = cudaErrorStreamCaptureUnsupported;'
+    'if (!own && !global)
+            continue;
+        hc_capture_invalidate(capture);' \
+    'if (!own && !global)
+            continue;'
 plant a-relaxed-capture-lets-the-device-wait stream/capture.c \
-    'if (!stream->capture || stream->device != device)' \
-    'if (!stream->capture || stream->device != device || stream->capture->mode == cudaStreamCaptureModeRelaxed)'
+    'if (!has_member_of(capture, device))' \
+    'if (!has_member_of(capture, device) || capture->mode == cudaStreamCaptureModeRelaxed)'
 plant exchange-gives-no-mode-back runtime/captures.c \
     '*mode = old;' \
     ''
