@@ -251,12 +251,13 @@ static bg_status judge(door *d, candidate *one, const bg__frame *frame)
         turn_away(d, one, &from);
         return BG_OK;
     }
+    if (from.port != (d->job->socket != NULL ? 0 : (uint32_t)d->job->port)) {
+        refuse(d, one, "it has come for a job at another port");
+        return BG_OK;
+    }
     BG__TRY(check_fit(&from));
     BG__TRY(check_size(&from, d->link));
-    if (from.port == (d->job->socket != NULL ? 0 : (uint32_t)d->job->port))
-        admit(d, one, &from);
-    else
-        refuse(d, one, "it has come for a job at another port");
+    admit(d, one, &from);
 done:
     if (status != BG_OK) {
         fail_job(d, status);

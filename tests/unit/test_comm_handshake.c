@@ -241,16 +241,20 @@ static int changing(struct member *m)
     return with_stranger(m, proof_of_another);
 }
 
-/* A rank of another job with the same token, that a stranger passes on: it was looking for another port. */
+/* A rank of another job with the same token, that a stranger passes on: it was looking for another port. That job may
+ * have more ranks. */
 static int proof_for_another_port(const struct member *m)
 {
-    struct end e = end_of_rank(m, 1, secret);
-    bg__proof zero;
-    e.job.port++;
-    if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-        say_proof(&e, BG__SIDE_RANK) || hear(&e, BG__PROOF, &zero, sizeof zero) || is_refused(&e, "another port"))
-        return 1;
-    end_free(&e);
+    for (int more = 0; more < 2; more++) {
+        struct end e = end_of_rank(m, 1, secret);
+        bg__proof zero;
+        e.job.port++;
+        e.job.size += more;
+        if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+            say_proof(&e, BG__SIDE_RANK) || hear(&e, BG__PROOF, &zero, sizeof zero) || is_refused(&e, "another port"))
+            return 1;
+        end_free(&e);
+    }
     return 0;
 }
 
