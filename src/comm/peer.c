@@ -74,15 +74,19 @@ bool bg__is_own_end(int fd)
 
 /* ---- whose ---------------------------------------------------------------------------------------------------- */
 
-/* As the table writes it. */
-static void in_table(const struct sockaddr_storage *address, char *text, size_t room)
+/* As the table writes it; mapped: an IPv4 address of a socket for IPv6. */
+static void in_table(const struct sockaddr_storage *address, bool mapped, char *text, size_t room)
 {
     struct sockaddr_in four;
     struct sockaddr_in6 six;
     uint32_t words[4];
     if (address->ss_family == AF_INET) {
         memcpy(&four, address, sizeof four);
-        snprintf(text, room, "%08X:%04X", four.sin_addr.s_addr, ntohs(four.sin_port));
+        if (mapped)
+            snprintf(text, room, "0000000000000000%08X%08X:%04X", htonl(0xffff), four.sin_addr.s_addr,
+                     ntohs(four.sin_port));
+        else
+            snprintf(text, room, "%08X:%04X", four.sin_addr.s_addr, ntohs(four.sin_port));
     } else {
         memcpy(&six, address, sizeof six);
         memcpy(words, &six.sin6_addr, sizeof words);
@@ -91,19 +95,30 @@ static void in_table(const struct sockaddr_storage *address, char *text, size_t 
 }
 
 /* A connection that its process has given up is nobody's, and shown as root's: only an established one counts. */
-static bg__owner find_in_table(const char *table, const char *from, const char *to)
+static bg__owner find_in_table(const char *table, const ends *e, bool mapped)
 {
     enum { ESTABLISHED = 1 };
-    char line[512], local[64], remote[64];
+    char line[512], local[64], remote[64], from[64], to[64];
     unsigned state, user = 0;
     bool has = false;
     FILE *file = fopen(table, "re");
+    in_table(&e->there, mapped, from, sizeof from);
+    in_table(&e->here, mapped, to, sizeof to);
     while (file != NULL && !has && fgets(line, sizeof line, file) != NULL)
         has = sscanf(line, "%*s %63s %63s %x %*s %*s %*s %u", local, remote, &state, &user) == 4 &&
               state == ESTABLISHED && strcmp(local, from) == 0 && strcmp(remote, to) == 0;
     if (file != NULL)
         (void)fclose(file); /* it was only read */
     return !has ? BG__OWNER_UNKNOWN : user == geteuid() ? BG__OWNER_SAME : BG__OWNER_OTHER;
+}
+
+/* The other end of an IPv4 connection may be a socket for IPv6. What is of another machine is in no table. */
+static bg__owner owner_of_tcp(const ends *e)
+{
+    bg__owner owner = BG__OWNER_UNKNOWN;
+    if (e->here.ss_family == AF_INET)
+        owner = find_in_table("/proc/net/tcp", e, false);
+    return owner == BG__OWNER_UNKNOWN ? find_in_table("/proc/net/tcp6", e, true) : owner;
 }
 
 static bg__owner owner_of_unix(int fd)
@@ -118,16 +133,9 @@ static bg__owner owner_of_unix(int fd)
 bg__owner bg__peer_owner(int fd)
 {
     ends e;
-    char to[64], from[64];
     if (!find_ends(fd, &e))
         return BG__OWNER_UNKNOWN;
-    if (e.here.ss_family == AF_UNIX)
-        return owner_of_unix(fd);
-    if (!bg__is_loopback((const struct sockaddr *)&e.there) && !is_same_host(&e))
-        return BG__OWNER_UNKNOWN;
-    in_table(&e.here, to, sizeof to);
-    in_table(&e.there, from, sizeof from);
-    return find_in_table(e.here.ss_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp", from, to);
+    return e.here.ss_family == AF_UNIX ? owner_of_unix(fd) : owner_of_tcp(&e);
 }
 
 bool bg__owner_may_join(bg__owner owner, bool token)

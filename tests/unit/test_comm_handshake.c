@@ -62,9 +62,28 @@ static void end_free(struct end *e)
     bg__reader_free(&e->reader);
 }
 
+/* Strangers use a socket for IPv6, which may speak IPv4, too. */
+static bool by_ipv6;
+
+static struct sockaddr_in6 mapped_address(int port)
+{
+    struct sockaddr_in6 address = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    assert_int_equal(inet_pton(AF_INET6, "::ffff:127.0.0.1", &address.sin6_addr), 1);
+    return address;
+}
+
+static int knock_by_ipv6(int port)
+{
+    struct sockaddr_in6 address = mapped_address(port);
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+        bg__close(&fd);
+    return fd;
+}
+
 static int connect_end(struct end *e, const struct member *m)
 {
-    while ((e->fd = knock_at(m->port)) < 0)
+    while ((e->fd = by_ipv6 ? knock_by_ipv6(m->port) : knock_at(m->port)) < 0)
         pass_time(0.01);
     return 0;
 }
@@ -332,9 +351,12 @@ static int listen_there(const struct member *m)
     const int on = 1;
     struct sockaddr_in address = {
         .sin_family = AF_INET, .sin_port = htons((uint16_t)m->port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in6 mapped = mapped_address(m->port);
+    int fd = socket(by_ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 8) == 0)
+        (by_ipv6 ? bind(fd, (struct sockaddr *)&mapped, sizeof mapped)
+                 : bind(fd, (struct sockaddr *)&address, sizeof address)) == 0 &&
+        listen(fd, 8) == 0)
         return fd;
     bg__close(&fd);
     return -1;
@@ -482,6 +504,24 @@ static void test_other_user(void **state)
         run_processes_as(3, 2, numbers, bold_user, tokens[i]);
         run_processes_as(2, 2, numbers, other_listener, tokens[i]);
     }
+}
+
+/* The kernel has its end in another table. With a token who is in no table may join. */
+static void test_other_user_by_ipv6(void **state)
+{
+    static const int numbers[] = {0, 1, 2};
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    (void)state;
+    need_ranks(2);
+    if (fd < 0)
+        print_message("skipped: there is no IPv6\n");
+    if (fd < 0 || !need_root())
+        skip();
+    bg__close(&fd);
+    by_ipv6 = true;
+    run_processes_as(3, 2, numbers, bold_user, secret);
+    run_processes_as(2, 2, numbers, other_listener, secret);
+    by_ipv6 = false;
 }
 
 /* ---- connected to itself --------------------------------------------------------------------------------------- */
@@ -705,6 +745,7 @@ int main(void)
         cmocka_unit_test(test_half_way),
         cmocka_unit_test(test_false_rank_0),
         cmocka_unit_test(test_other_user),
+        cmocka_unit_test(test_other_user_by_ipv6),
         cmocka_unit_test(test_own_end),
         cmocka_unit_test(test_meets_itself),
         cmocka_unit_test(test_socket),
