@@ -179,6 +179,7 @@ static void send_or_drop(candidate *one, bg__frame_type type, const void *body, 
         drop(one);
 }
 
+/* Only after the proof: the kernel's tables are long, and those who flood rank 0 are not to make it read them. */
 static bool is_welcome_here(door *d, candidate *one)
 {
     bg__owner owner = bg__peer_owner(one->fd);
@@ -198,7 +199,7 @@ static bg_status challenge(door *d, candidate *one, const bg__frame *frame)
         drop(one);
     } else if (protocol != BG__PROTOCOL || frame->bytes != sizeof one->hello) {
         refuse(d, one, "it has another version of breakgraph than rank 0, " BG_VERSION);
-    } else if (is_welcome_here(d, one)) {
+    } else {
         memcpy(&one->hello, frame->body, sizeof one->hello);
         BG__TRY(bg__nonce_make(&one->nonce));
         one->challenged = true;
@@ -244,6 +245,8 @@ static bg_status judge(door *d, candidate *one, const bg__frame *frame)
         refuse(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
         return BG_OK;
     }
+    if (!is_welcome_here(d, one))
+        return BG_OK;
     BG__TRY(prove(d, one));
     if (one->fd < 0)
         return BG_OK;

@@ -5,8 +5,8 @@
 #include "comm/address.h"
 
 /* Whose process it is, as the kernel tells: for a Unix-domain socket by SO_PEERCRED, for a TCP connection that does not
- * leave the machine by the tables of connections, /proc/net/tcp and tcp6. UNKNOWN: it leaves the machine, or no table has
- * it. */
+ * leave the machine by the tables of connections, /proc/net/tcp and tcp6. UNKNOWN: it leaves the machine, or no table
+ * has it. */
 typedef enum bg__owner { BG__OWNER_UNKNOWN, BG__OWNER_SAME, BG__OWNER_OTHER } bg__owner;
 bg__owner bg__peer_owner(int fd);
 

@@ -461,8 +461,9 @@ static int bold_user(struct member *m)
     if (m->rank == 1)
         return await_ready(m) || join_well(m);
     EXPECT(setuid(65534) == 0);
-    if (connect_end(&e, m) || say_hello(&e) ||
-        is_refused(&e, "on this machine only processes of rank 0's user may join") || tell_ready(m))
+    if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+        say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "on this machine only processes of rank 0's user may join") ||
+        tell_ready(m))
         return 1;
     end_free(&e);
     return 0;
