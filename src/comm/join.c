@@ -50,13 +50,24 @@ done:
     return status;
 }
 
+/* It has proved nothing, and what it says may be for a terminal. Rank 0 refuses in ASCII. */
+static bg_status fail_refused(const guest *g, const bg__frame *frame)
+{
+    char why[BG__WHAT_MAX];
+    memcpy(why, frame->what, sizeof why);
+    for (char *at = why; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    return fail_guest(g, BG_ERROR_RANKS, why);
+}
+
 /* Each frame from rank 0 before all have joined comes through here. What is believed, but for a refusal, comes after
  * rank 0's proof. */
 static bg_status take_refusal(const guest *g, const bg__frame *frame, bool proven)
 {
     bg__failure failure;
     if (frame->type == BG__REFUSED)
-        return fail_guest(g, BG_ERROR_RANKS, frame->what);
+        return fail_refused(g, frame);
     if (!proven || frame->type != BG__FAILED || frame->bytes != sizeof failure)
         return fail_guest(g, BG_ERROR_RANKS, "what listens there is no rank 0");
     memcpy(&failure, frame->body, sizeof failure);

@@ -373,7 +373,7 @@ static int accept_rank(struct end *e, int listener, const struct member *m)
            bg__nonce_make(&e->nonce) != BG_OK || say(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce);
 }
 
-static const char *const pretences[] = {"zeros", "back", "welcome", "failed", "silent"};
+static const char *const pretences[] = {"zeros", "back", "welcome", "failed", "refused", "silent"};
 
 /* What it says in place of its proof, once it has the rank's. */
 static int pretend(struct end *e, const char *how)
@@ -383,6 +383,9 @@ static int pretend(struct end *e, const char *how)
     if (hear(e, BG__PROOF, &proof, sizeof proof))
         return 1;
     EXPECT(memmem(&proof, sizeof proof, secret, 8) == NULL && !bg__proof_equal(&proof, &zeros));
+    const bg__frame refused = {.type = BG__REFUSED, .what = "go\033[2J\n\302\233away"};
+    if (strcmp(how, "refused") == 0)
+        return !bg__frame_send(e->fd, &refused, bg__now_ms() + 5000);
     if (strcmp(how, "zeros") == 0)
         return say(e, BG__PROOF, &zeros, sizeof zeros);
     if (strcmp(how, "back") == 0)
@@ -396,6 +399,7 @@ static int false_rank_0(struct member *m)
 {
     const char *how = m->argument;
     const char *expected = strcmp(how, "silent") == 0                              ? "does not answer"
+                           : strcmp(how, "refused") == 0                           ? "go?[2J???away"
                            : strcmp(how, "zeros") == 0 || strcmp(how, "back") == 0 ? "does not know the job's token"
                                                                                    : "is no rank 0";
     bg_comm *comm = NULL;
