@@ -173,7 +173,8 @@ bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX
     int error = 0;
 
     *fd = -1;
-    for (const struct addrinfo *at = meeting->found; at != NULL && *fd < 0; at = at->ai_next) {
+    /* where another listens at one of the addresses the ranks may find that one: the next would not do */
+    for (const struct addrinfo *at = meeting->found; at != NULL && *fd < 0 && error != EADDRINUSE; at = at->ai_next) {
         *fd = listen_at(at);
         error = errno;
     }

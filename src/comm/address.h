@@ -32,7 +32,8 @@ void bg__address_name(const struct sockaddr_storage *address, socklen_t bytes, c
 bool bg__is_loopback(const struct sockaddr *address);
 bool bg__is_local(const bg__meeting *meeting);
 
-/* A socket at the first of the addresses that takes one; *fd -1 where none does, with the sentence. text: where it is,
+/* A socket at the first of the addresses that takes one; *fd -1 where none does, or another process listens at one that
+ * comes before, with the sentence. text: where it is,
  * for messages: "127.0.0.1:4000". */
 bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX]);
 /* Closes it, and removes the file that a Unix-domain socket has. fd may be -1. */

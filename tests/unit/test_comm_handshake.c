@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <netdb.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -590,6 +591,36 @@ static void test_meets_itself(void **state)
     run_members(2, meets_itself, secret);
 }
 
+/* ---- where another listens -------------------------------------------------------------------------------------- */
+
+/* A name may stand for two addresses. Ranks that begin with the first would meet who listens there. */
+static void test_first_address_taken(void **state)
+{
+    struct sockaddr_in first = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}}, second;
+    socklen_t bytes = sizeof first;
+    int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+    char text[BG__NAME_MAX];
+    (void)state;
+    assert_true(other >= 0);
+    assert_int_equal(bind(other, (struct sockaddr *)&first, sizeof first), 0);
+    assert_int_equal(listen(other, 1), 0);
+    assert_int_equal(getsockname(other, (struct sockaddr *)&first, &bytes), 0);
+    second = first;
+    second.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    struct addrinfo next = {.ai_family = AF_INET,
+                            .ai_socktype = SOCK_STREAM,
+                            .ai_addr = (struct sockaddr *)&second,
+                            .ai_addrlen = sizeof second},
+                    both = next;
+    both.ai_addr = (struct sockaddr *)&first;
+    both.ai_next = &next;
+    bg__meeting meeting = {.found = &both, .name = "both"};
+    assert_int_equal(bg__listen(&meeting, &fd, text), BG_ERROR_IO);
+    assert_int_equal(fd, -1);
+    assert_non_null(strstr(bg_last_error(), "another job may run there"));
+    close(other);
+}
+
 /* ---- a socket of this machine ---------------------------------------------------------------------------------- */
 
 static char *socket_in(const char *directory)
@@ -753,6 +784,7 @@ int main(void)
         cmocka_unit_test(test_other_user_by_ipv6),
         cmocka_unit_test(test_own_end),
         cmocka_unit_test(test_meets_itself),
+        cmocka_unit_test(test_first_address_taken),
         cmocka_unit_test(test_socket),
     };
     return cmocka_run_group_tests_name("comm_handshake", tests, NULL, NULL);
