@@ -110,12 +110,14 @@ static const char *either(const char *option, const char *variable)
     return option != NULL && *option != '\0' ? option : value_of(variable);
 }
 
-/* What names a place to meet counts before what a launcher has set. */
+/* What names a place to meet counts before what a launcher has set. breakgraph run --ranks sets no torchrun's variable:
+ * a torchrun in one of its ranks starts a job of its own, and has inherited the socket. */
 static const char *find_socket(const bg_comm_options *options)
 {
     bool address = options->address != NULL && *options->address != '\0';
     bool bind = either(options->bind, "BG_RANKS_BIND") != NULL;
-    return options->port != 0 || address || bind ? NULL : value_of("BG_RANKS_SOCKET");
+    bool torchrun = value_of("TORCHELASTIC_RUN_ID") != NULL;
+    return options->port != 0 || address || bind || torchrun ? NULL : value_of("BG_RANKS_SOCKET");
 }
 
 /* torchrun keeps MASTER_PORT for itself. */

@@ -706,6 +706,25 @@ static void test_socket(void **state)
     free(path);
 }
 
+/* As started by torchrun, in a rank of breakgraph run --ranks. */
+static void test_torchrun_in_a_rank(void **state)
+{
+    bg_comm_options options = BG_COMM_OPTIONS_INIT;
+    bg__job job;
+    (void)state;
+    options.rank = 0;
+    options.size = 2;
+    assert_int_equal(setenv("BG_RANKS_SOCKET", "/tmp/outer/ranks", 1), 0);
+    assert_int_equal(setenv("MASTER_PORT", "4000", 1), 0);
+    assert_int_equal(bg__job_find(&job, &options), BG_OK);
+    assert_string_equal(job.socket, "/tmp/outer/ranks");
+    assert_int_equal(setenv("TORCHELASTIC_RUN_ID", "inner", 1), 0);
+    assert_int_equal(bg__job_find(&job, &options), BG_OK);
+    assert_null(job.socket);
+    assert_int_equal(job.port, 4001);
+    assert_int_equal(unsetenv("TORCHELASTIC_RUN_ID") | unsetenv("MASTER_PORT") | unsetenv("BG_RANKS_SOCKET"), 0);
+}
+
 /* ---- few open files -------------------------------------------------------------------------------------------- */
 
 /* So many more than are open; what the host device and the test have open does not count. */
@@ -786,6 +805,7 @@ int main(void)
         cmocka_unit_test(test_meets_itself),
         cmocka_unit_test(test_first_address_taken),
         cmocka_unit_test(test_socket),
+        cmocka_unit_test(test_torchrun_in_a_rank),
     };
     return cmocka_run_group_tests_name("comm_handshake", tests, NULL, NULL);
 }
