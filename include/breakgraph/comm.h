@@ -46,8 +46,8 @@ typedef struct bg_comm_options {
     size_t struct_size;         /* set by BG_COMM_OPTIONS_INIT */
     int rank, size, local_rank; /* -1: from the environment */
     const char *address;        /* of rank 0; NULL: MASTER_ADDR, else 127.0.0.1 */
-    int port;          /* 0: BG_RANKS_SOCKET, else MASTER_PORT (one above it under torchrun, whose own store has
-                        * that) */
+    int port;          /* 0: BG_RANKS_SOCKET, else MASTER_PORT (under torchrun no socket, and one above the port,
+                        * which its own store has) */
     const char *bind;  /* NULL: BG_RANKS_BIND, else loopback; another needs a token */
     const char *token; /* NULL: BG_RANKS_TOKEN */
     double timeout;    /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60. The system's
