@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CANDIDATES = 32, PATIENCE_MS = 5000, BODY_MAX = 512 };
+/* MOMENT_MS: that a candidate is given where descriptors are short, looked for again after ROOM_MS. */
+enum { CANDIDATES = 32, PATIENCE_MS = 5000, MOMENT_MS = 1000, ROOM_MS = 20, BODY_MAX = 512 };
 
 typedef struct candidate {
     int fd; /* -1: none */
@@ -179,16 +180,36 @@ static void send_or_drop(candidate *one, bg__frame_type type, const void *body, 
         drop(one);
 }
 
-/* Only after the proof: the kernel's tables are long, and those who flood rank 0 are not to make it read them. */
-static bool is_welcome_here(door *d, candidate *one)
+/* Who has come first, but for that one; NULL: there is none. */
+static candidate *find_oldest(door *d, const candidate *but)
 {
-    bg__owner owner = bg__peer_owner(one->fd);
-    if (bg__owner_may_join(owner, d->job->token != NULL))
-        return true;
-    refuse(d, one,
-           owner == BG__OWNER_OTHER ? "on this machine only processes of rank 0's user may join"
-                                    : "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
-    return false;
+    candidate *oldest = NULL;
+    for (int i = 0; i < CANDIDATES; i++) {
+        candidate *one = &d->candidates[i];
+        if (one != but && one->fd >= 0 && (oldest == NULL || one->until_ms < oldest->until_ms))
+            oldest = one;
+    }
+    return oldest;
+}
+
+/* Only after the proof: the kernel's tables are long, and those who flood rank 0 are not to make it read them. */
+static bg_status check_owner(door *d, candidate *one)
+{
+    candidate *other;
+    bg__owner owner;
+    bg_status status;
+    /* without a descriptor for the table one that has not proved anything makes room */
+    while ((status = bg__peer_owner(one->fd, &owner)) != BG_OK && (other = find_oldest(d, one)) != NULL)
+        drop(other);
+    if (status != BG_OK)
+        goto done;
+    if (!bg__owner_may_join(owner, d->job->token != NULL))
+        refuse(d, one,
+               owner == BG__OWNER_OTHER
+                   ? "on this machine only processes of rank 0's user may join"
+                   : "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
+done:
+    return status;
 }
 
 static bg_status challenge(door *d, candidate *one, const bg__frame *frame)
@@ -245,9 +266,9 @@ static bg_status judge(door *d, candidate *one, const bg__frame *frame)
         refuse(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
         return BG_OK;
     }
-    if (!is_welcome_here(d, one))
-        return BG_OK;
-    BG__TRY(prove(d, one));
+    BG__TRY(check_owner(d, one));
+    if (one->fd >= 0)
+        BG__TRY(prove(d, one));
     if (one->fd < 0)
         return BG_OK;
     if (d->failure.status != BG_OK) {
@@ -279,20 +300,42 @@ static bg_status hear(door *d, candidate *one)
     }
 }
 
+static candidate *find_free(door *d)
+{
+    for (int i = 0; i < CANDIDATES; i++)
+        if (d->candidates[i].fd < 0)
+            return &d->candidates[i];
+    return NULL;
+}
+
+/* There are no descriptors. Strangers who say nothing may have them; a rank needs a moment for its handshake. */
+static bg_status make_room(door *d, bg_status status)
+{
+    candidate *oldest = find_oldest(d, NULL);
+    if (oldest == NULL)
+        return status;
+    if (bg__now_ms() > oldest->until_ms - PATIENCE_MS + MOMENT_MS)
+        drop(oldest);
+    else
+        bg__pause(bg__now_ms() + ROOM_MS);
+    return BG_OK;
+}
+
 /* Where all places are taken, who has come first has had the longest time. */
 static bg_status let_in(door *d)
 {
-    candidate *place = &d->candidates[0];
+    candidate *place;
     int fd;
     bg_status status = bg__accept(d->listener, &fd);
+    if (status != BG_OK)
+        return make_room(d, status);
     if (fd < 0)
-        return status;
-    for (int i = 0; i < CANDIDATES; i++) {
-        candidate *one = &d->candidates[i];
-        if (place->fd >= 0 && (one->fd < 0 || one->until_ms < place->until_ms))
-            place = one;
+        return BG_OK;
+    place = find_free(d);
+    if (place == NULL) {
+        place = find_oldest(d, NULL);
+        drop(place);
     }
-    drop(place);
     *place = (candidate){.fd = fd, .until_ms = bg__now_ms() + PATIENCE_MS, .reader.most = BODY_MAX};
     return BG_OK;
 }

@@ -37,8 +37,12 @@ static bg_status check_owner(const guest *g, int fd, bool *gone)
     else if (until > g->until_ms)
         until = g->until_ms;
     *gone = false;
-    while (!bg__owner_may_join(bg__peer_owner(fd), g->job->token != NULL)) {
+    for (;;) {
         struct pollfd wait = {fd, POLLRDHUP, 0};
+        bg__owner owner;
+        BG__TRY(bg__peer_owner(fd, &owner));
+        if (bg__owner_may_join(owner, g->job->token != NULL))
+            return BG_OK;
         if (bg__now_ms() >= until)
             return fail_guest(g, BG_ERROR_RANKS, "who listens there is not of this user");
         BG__TRY(bg__wait(&wait, 1, bg__now_ms() + RETRY_MS));
@@ -50,28 +54,15 @@ done:
     return status;
 }
 
-/* It has proved nothing, and what it says may be for a terminal. Rank 0 refuses in ASCII. */
-static bg_status fail_refused(const guest *g, const bg__frame *frame)
-{
-    char why[BG__WHAT_MAX];
-    memcpy(why, frame->what, sizeof why);
-    for (char *at = why; *at != '\0'; at++)
-        if (*at < ' ' || *at > '~')
-            *at = '?';
-    return fail_guest(g, BG_ERROR_RANKS, why);
-}
-
 /* Each frame from rank 0 before all have joined comes through here. What is believed, but for a refusal, comes after
  * rank 0's proof. */
 static bg_status take_refusal(const guest *g, const bg__frame *frame, bool proven)
 {
     bg__failure failure;
     if (frame->type == BG__REFUSED)
-        return fail_refused(g, frame);
-    if (!proven || frame->type != BG__FAILED || frame->bytes != sizeof failure)
+        return fail_guest(g, BG_ERROR_RANKS, frame->what);
+    if (!proven || !bg__failure_read(frame, &failure))
         return fail_guest(g, BG_ERROR_RANKS, "what listens there is no rank 0");
-    memcpy(&failure, frame->body, sizeof failure);
-    failure.text[sizeof failure.text - 1] = '\0';
     return bg__fail(failure.status, "%s", failure.text);
 }
 
@@ -120,6 +111,8 @@ static bg_status shake_hands(guest *g, int fd, bg__reader *reader, bool *again)
     send_frame(g, fd, BG__HELLO, &g->own, sizeof g->own, again);
     if (!*again)
         BG__TRY(await_frame(g, fd, reader, BG__CHALLENGE, &challenge, sizeof challenge, again));
+    if (!*again) /* once more, for root: now it is accepted, and shown as whose it is */
+        BG__TRY(check_owner(g, fd, again));
     if (*again)
         return BG_OK;
     BG__TRY(bg__proof_make(g->job, BG__SIDE_RANK, &g->own, &challenge, &own));
@@ -177,8 +170,10 @@ static bg_status read_answer(guest *g, int fd, bg__reader *reader, bool *welcome
         *again = true;
         return BG_OK;
     }
-    *welcome = frame.type == BG__WELCOME;
-    return *welcome ? BG_OK : take_refusal(g, &frame, true);
+    if (frame.type != BG__WELCOME || fd != g->link->peers[0].work)
+        return take_refusal(g, &frame, true);
+    *welcome = true;
+    return BG_OK;
 }
 
 static bg_status await_welcome(guest *g, bool *welcome, bool *again)
@@ -234,6 +229,7 @@ static bg_status knock(bg__link *link, const bg__job *job)
     bg_status status = BG_OK;
     BG__TRY(bg__job_meeting(job, &g.meeting));
     BG__TRY(bg__hello_make(job, &g.own));
+    link->peers[0].from_work.most = sizeof(bg__failure); /* no more, before all have joined */
     while (!welcome) {
         if (bg__now_ms() >= g.until_ms) {
             char why[128];
@@ -244,6 +240,7 @@ static bg_status knock(bg__link *link, const bg__job *job)
         BG__TRY(try_to_join(&g, &welcome));
     }
 done:
+    link->peers[0].from_work.most = BG__BODY_MAX;
     bg__meeting_free(&g.meeting);
     return status;
 }

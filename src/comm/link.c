@@ -10,7 +10,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { TELL_MS = 1000 };
+#define BG__ONE(name, text) +1
+enum { TELL_MS = 1000, BG__STATUSES = 0 BG_STATUS_MAP(BG__ONE) };
+#undef BG__ONE
 
 static void init_peers(bg__link *link)
 {
@@ -87,6 +89,15 @@ static void tell_all(bg__link *link, const bg__frame *frame)
 {
     for (int i = 0; i < bg__link_peers(link); i++)
         bg__link_tell(link, i, frame);
+}
+
+bool bg__failure_read(const bg__frame *frame, bg__failure *failure)
+{
+    if (frame->type != BG__FAILED || frame->bytes != sizeof *failure)
+        return false;
+    memcpy(failure, frame->body, sizeof *failure);
+    failure->text[sizeof failure->text - 1] = '\0';
+    return (int)failure->status > BG_OK && (int)failure->status < BG__STATUSES;
 }
 
 void bg__link_fail(bg__link *link, const bg__failure *failure)

@@ -1,6 +1,7 @@
 /* Whose connections are, as the kernel tells. */
 #include "comm/peer.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,13 +96,18 @@ static void in_table(const struct sockaddr_storage *address, bool mapped, char *
 }
 
 /* A connection that its process has given up is nobody's, and shown as root's: only an established one counts. */
-static bg__owner find_in_table(const char *table, const ends *e, bool mapped)
+static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg__owner *owner)
 {
     enum { ESTABLISHED = 1 };
     char line[512], local[64], remote[64], from[64], to[64];
     unsigned state, user = 0;
+    char why[BG__ERRNO_MAX];
     bool has = false;
     FILE *file = fopen(table, "re");
+    *owner = BG__OWNER_UNKNOWN;
+    if (file == NULL && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return bg__fail(BG_ERROR_IO, "whose a connection is cannot be read from %s: %s", table,
+                        bg__errno_text(errno, why));
     in_table(&e->there, mapped, from, sizeof from);
     in_table(&e->here, mapped, to, sizeof to);
     while (file != NULL && !has && fgets(line, sizeof line, file) != NULL)
@@ -109,16 +115,21 @@ static bg__owner find_in_table(const char *table, const ends *e, bool mapped)
               state == ESTABLISHED && strcmp(local, from) == 0 && strcmp(remote, to) == 0;
     if (file != NULL)
         (void)fclose(file); /* it was only read */
-    return !has ? BG__OWNER_UNKNOWN : user == geteuid() ? BG__OWNER_SAME : BG__OWNER_OTHER;
+    if (has)
+        *owner = user == geteuid() ? BG__OWNER_SAME : BG__OWNER_OTHER;
+    return BG_OK;
 }
 
 /* The other end of an IPv4 connection may be a socket for IPv6. What is of another machine is in no table. */
-static bg__owner owner_of_tcp(const ends *e)
+static bg_status find_owner_of_tcp(const ends *e, bg__owner *owner)
 {
-    bg__owner owner = BG__OWNER_UNKNOWN;
+    bg_status status = BG_OK;
     if (e->here.ss_family == AF_INET)
-        owner = find_in_table("/proc/net/tcp", e, false);
-    return owner == BG__OWNER_UNKNOWN ? find_in_table("/proc/net/tcp6", e, true) : owner;
+        BG__TRY(find_in_table("/proc/net/tcp", e, false, owner));
+    if (*owner == BG__OWNER_UNKNOWN)
+        status = find_in_table("/proc/net/tcp6", e, true, owner);
+done:
+    return status;
 }
 
 static bg__owner owner_of_unix(int fd)
@@ -130,12 +141,16 @@ static bg__owner owner_of_unix(int fd)
     return peer.uid == geteuid() ? BG__OWNER_SAME : BG__OWNER_OTHER;
 }
 
-bg__owner bg__peer_owner(int fd)
+bg_status bg__peer_owner(int fd, bg__owner *owner)
 {
     ends e;
+    *owner = BG__OWNER_UNKNOWN;
     if (!find_ends(fd, &e))
-        return BG__OWNER_UNKNOWN;
-    return e.here.ss_family == AF_UNIX ? owner_of_unix(fd) : owner_of_tcp(&e);
+        return BG_OK;
+    if (e.here.ss_family != AF_UNIX)
+        return find_owner_of_tcp(&e, owner);
+    *owner = owner_of_unix(fd);
+    return BG_OK;
 }
 
 bool bg__owner_may_join(bg__owner owner, bool token)

@@ -8,7 +8,8 @@
  * leave the machine by the tables of connections, /proc/net/tcp and tcp6. UNKNOWN: it leaves the machine, or no table
  * has it. */
 typedef enum bg__owner { BG__OWNER_UNKNOWN, BG__OWNER_SAME, BG__OWNER_OTHER } bg__owner;
-bg__owner bg__peer_owner(int fd);
+/* IO: there are no descriptors to read the table with. */
+bg_status bg__peer_owner(int fd, bg__owner *owner);
 
 /* With a token a process of another user on this machine may not join, and nobody may without one who is not known to
  * be of this user. */

@@ -107,11 +107,8 @@ static void note_place(bg__watchdog *w, bg__peer *peer, const bg__frame *frame)
 static void note_failure(bg__link *link, const bg__frame *frame)
 {
     bg__failure failure;
-    if (frame->bytes != sizeof failure)
-        return;
-    memcpy(&failure, frame->body, sizeof failure);
-    failure.text[sizeof failure.text - 1] = '\0';
-    bg__link_fail(link, &failure);
+    if (bg__failure_read(frame, &failure))
+        bg__link_fail(link, &failure);
 }
 
 static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
