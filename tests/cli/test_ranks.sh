@@ -51,6 +51,7 @@ if [ "$DEVICE" = host ]; then
     expect devices-too-few 2 'ranks=4 needs a device each, and there are 3; --oversubscribe' "$command" run --host-devices=3 --ranks=4 -- true
     expect devices-shared 0 '^\[rank 3\] 3$' "$command" run --host-devices=3 --ranks=4 --oversubscribe -- sh -c 'echo $HOSTCUDA_DEVICES'
 fi
+expect ranks-few-files 3 "rank [0-9]: 'true' cannot be started: Too many open files; the limit is that of ulimit -n" bash -c 'ulimit -n 16; "$0" run --ranks=4 --oversubscribe -- true' "$command"
 expect ranks-none 2 'a number from 1 to 64' "$command" run --ranks=0 -- true
 expect ranks-word 2 'a number from 1 to 64' "$command" run --ranks=two -- true
 for flag in --timeout=3 --no-prefix --output-dir=x --oversubscribe; do
