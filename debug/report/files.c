@@ -36,8 +36,9 @@ static int create_unfinished(char *name, mode_t mode)
 
     errno = EEXIST;
     for (unsigned i = 0; i < 100 && descriptor < 0 && errno == EEXIST; i++) {
-        uint64_t random = (uint64_t)getpid() * 1021U + i;
-        (void)getrandom(&random, sizeof random, GRND_NONBLOCK); /* else by the number of this process and try */
+        uint64_t random;
+        if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+            random = (uint64_t)getpid() * 1021U + i;
         for (int k = 0; k < 6; k++, random /= sizeof letters - 1)
             end[k] = letters[random % (sizeof letters - 1)];
         descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
