@@ -281,6 +281,15 @@ for rank in 0 1; do
     echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": $((rank + 1)), \"rank\": $rank, \"ranks\": 2}}" >"$work/many/process-$rank.json"
 done
 expect report-many-of-ranks 0 '^note .freed. rope#3: rank 1: field 140000 at 0x140000$' timeout 120 "$command" report "$work/many"
+# The key of a finding is told from that of another one of one rank, whatever its text.
+mkdir "$work/keys"
+for pid in 1 2; do
+    echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": $pid, \"rank\": 20, \"ranks\": 30}}" >"$work/keys/process-$pid.json"
+done
+keyed() { echo '{"breakgraph": "0.1.0", "report_version": 2, "tool": "check", "graph": "g", "findings": [{"kind": "'"$2"'", "severity": "note", "message": "m"}]}' >"$1"; }
+keyed "$work/keys/report-1-1.json" 'kind-of-14-in.'
+keyed "$work/keys/report-2-1.json" 'of 14 kind-of-14-in.'
+expect report-keys 0 '^note .of 14 kind-of-14-in' "$command" report "$work/keys"
 # JSON is UTF-8 though arguments are not.
 if command -v iconv >/dev/null; then
     utf8() { expect "$1" 0 '"' sh -c "'$command' $2 | iconv -f UTF-8 -t UTF-8"; }

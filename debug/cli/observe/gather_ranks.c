@@ -102,7 +102,8 @@ static void put_without_addresses(const char *text, FILE *out)
     }
 }
 
-/* The same for findings that are the same on another rank. NULL: no host memory. */
+/* The same for findings that are the same on another rank. A key of one rank begins with a number, and this one with
+ * none, whatever text a finding holds. NULL: no host memory. */
 static char *key_of(const cJSON *finding)
 {
     static const char *const texts[] = {"kind", "severity", "call", "file"};
@@ -112,6 +113,7 @@ static char *key_of(const cJSON *finding)
 
     if (out == NULL)
         return NULL;
+    fputs("of any rank: ", out);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         fprintf(out, "%zu %s, ", strlen(cli_text(finding, texts[i])), cli_text(finding, texts[i]));
     fprintf(out, "%.17g ", cli_number(finding, "line"));
