@@ -106,9 +106,16 @@ static void test_blocks(void **state)
 {
     enum { BLOCKS = 400000, BYTES = 16 };
     clock_t began = clock();
-    char *range = malloc(2 * BLOCKS * BYTES);
-    void **blocks = calloc(BLOCKS, sizeof *blocks);
+    const char *hostile = getenv("HOSTCUDA_MEMORY");
+    char *range = NULL;
+    void **blocks = NULL;
     (void)state;
+    if (hostile != NULL && hostile[0] != '\0') {
+        print_message("skipped: HOSTCUDA_MEMORY maps each block for itself, and of mappings there is a limit\n");
+        skip();
+    }
+    range = malloc(2 * BLOCKS * BYTES);
+    blocks = calloc(BLOCKS, sizeof *blocks);
     assert_non_null(range);
     assert_non_null(blocks);
     for (int i = 0; i < BLOCKS; i++)
