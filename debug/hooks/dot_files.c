@@ -33,12 +33,12 @@ static bg_status draw_segment(const bg_graph *graph, const char *directory, unsi
 void bg__draw_graph(const bg_graph *graph)
 {
     static atomic_ulong graphs;
-    const char *directory = getenv("BG_DOT");
+    const char *directory = bg__env("BG_DOT");
     unsigned long number;
     bg_status status = BG_OK;
     char hidden;
 
-    if (directory == NULL || directory[0] == '\0')
+    if (directory == NULL)
         return;
     hidden = bg__fail_hide();
     number = atomic_fetch_add(&graphs, 1) + 1;

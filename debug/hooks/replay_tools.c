@@ -14,8 +14,8 @@
 static const char *take_trace(void)
 {
     static atomic_flag taken = ATOMIC_FLAG_INIT;
-    const char *path = getenv("BG_TRACE");
-    if (path == NULL || path[0] == '\0' || atomic_flag_test_and_set(&taken))
+    const char *path = bg__env("BG_TRACE");
+    if (path == NULL || atomic_flag_test_and_set(&taken))
         return NULL;
     return path;
 }

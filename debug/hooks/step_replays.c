@@ -43,8 +43,8 @@ static bool is_dumped(const char *directory)
 
 static bg_status read_variable(const char *variable, char **value)
 {
-    const char *text = getenv(variable);
-    if (text == NULL || text[0] == '\0')
+    const char *text = bg__env(variable);
+    if (text == NULL)
         return BG_OK;
     *value = strdup(text);
     return *value != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %s", variable);

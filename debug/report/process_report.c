@@ -105,9 +105,7 @@ static void write_process(void)
 
 __attribute__((constructor)) static void begin_process(void)
 {
-    record.directory = getenv("BG_REPORT");
-    if (record.directory != NULL && record.directory[0] == '\0')
-        record.directory = NULL;
+    record.directory = bg__env("BG_REPORT");
     if (record.directory != NULL)
         write_process();
 }

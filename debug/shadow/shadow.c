@@ -157,8 +157,7 @@ struct bg__shadowing {
 /* 0: not shadowed, 1: whole passes, 2: call by call. */
 static bg_status read_mode(int *mode)
 {
-    static const char *const names[] = {"0", "1", "calls", NULL};
-    return bg__env_choice("BG_SHADOW", names, 0, mode);
+    return bg__env_choice("BG_SHADOW", mode);
 }
 
 bg_status bg__shadowing_check(void)

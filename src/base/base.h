@@ -6,6 +6,8 @@
 #include <cuda.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 /* BG_API marks what libbreakgraph_nccl calls, too. */
 
 /* ---- failures (error.c) -------------------------------------------------------------------------------------- */
@@ -76,26 +78,17 @@ BG_API void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2
             return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", __func__, #argument);                         \
     } while (0)
 
-/* ---- text that others wrote (printable.c) --------------------------------------------------------------------- */
-
-/* Rewrites text, which has room bytes with its end, in place: each byte that is part of no printable character becomes
- * \xNN: control characters with newlines and tabs, what is not UTF-8, and what turns the direction of writing. Where
- * that does not fit, text ends with "...". Sentences of bg__fail and lines of bg__warn went through it. */
-BG_API void bg__printable(char *text, size_t room);
-/* The same for a text of any length, written to out. */
-void bg__print_text(FILE *out, const char *text);
-
-/* Bytes of the UTF-8 character that begins at text; 0: none does. */
-size_t bg__utf8_bytes(const char *text);
-
 /* ---- environment (env.c) ------------------------------------------------------------------------------------- */
 
-/* The value of variable as an index into choices (NULL ends them); fallback where it is unset or empty. Another value
- * is INVALID_ARGUMENT with the list of what is allowed. */
-bg_status bg__env_choice(const char *variable, const char *const *choices, int fallback, int *index);
+/* The value of a variable; NULL where it is unset or empty. */
+BG_API const char *bg__env(const char *name);
 
-/* "0" or "1". */
-BG_API bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
+/* The same of a variable in base/variables.h, by its row: the index of the choice, whether it is the second choice
+ * ("0|1"), the number. Where it is unset or empty: its default, and *number stays where that is no number. A value that
+ * the row does not allow is INVALID_ARGUMENT. */
+bg_status bg__env_choice(const char *name, int *index);
+BG_API bg_status bg__env_flag(const char *name, bool *flag);
+BG_API bg_status bg__env_number(const char *name, double *number);
 
 /* ---- files that are read (file.c) ----------------------------------------------------------------------------- */
 
@@ -104,12 +97,6 @@ BG_API bg_status bg__env_flag(const char *variable, bool fallback, bool *flag);
  * is an error where the library or the command made up the name. IO, with errno: ENOENT where there is no file;
  * OUT_OF_MEMORY. */
 bg_status bg__file_read(const char *path, bool links, size_t most, char **bytes, size_t *size);
-
-/* ---- numbers (number.c) -------------------------------------------------------------------------------------- */
-
-/* Decimal, with a point whatever the program's locale writes: "-1", "2.5", "1e-3". false: text is no such number, or it
- * is too large. */
-BG_API bool bg__number_read(const char *text, double *number);
 
 /* ---- lists that grow (grow.c) -------------------------------------------------------------------------------- */
 

@@ -1,35 +1,43 @@
+/* Reads the library's variables, as the table of them says. */
 #include "base/base.h"
+#include "base/variables.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-bg_status bg__env_choice(const char *variable, const char *const *choices, int fallback, int *index)
+const char *bg__env(const char *name)
 {
-    const char *value = getenv(variable);
-    char allowed[256] = "";
-    size_t used = 0;
-
-    *index = fallback;
-    if (value == NULL || value[0] == '\0')
-        return BG_OK;
-    for (int i = 0; choices[i] != NULL; i++) {
-        if (strcmp(value, choices[i]) == 0) {
-            *index = i;
-            return BG_OK;
-        }
-        if (used < sizeof allowed)
-            used += (size_t)snprintf(allowed + used, sizeof allowed - used, "%s%s", i ? ", " : "", choices[i]);
-    }
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the environment variable %s is \"%s\"; allowed are: %s", variable,
-                    value, allowed);
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-bg_status bg__env_flag(const char *variable, bool fallback, bool *flag)
+static bg_status refuse(const bg__variable *variable, const char *value)
 {
-    static const char *const choices[] = {"0", "1", NULL};
+    char allowed[BG__ALLOWED_BYTES];
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the environment variable %s is \"%s\"; allowed are %s", variable->name,
+                    value, bg__variable_allowed(variable, allowed));
+}
+
+bg_status bg__env_choice(const char *name, int *index)
+{
+    const bg__variable *variable = bg__variable_find(name);
+    const char *value = bg__env(name);
+    *index = 0;
+    (void)bg__variable_choice(variable, variable->fallback, index);
+    return value == NULL || bg__variable_choice(variable, value, index) ? BG_OK : refuse(variable, value);
+}
+
+bg_status bg__env_flag(const char *name, bool *flag)
+{
     int index;
-    bg_status status = bg__env_choice(variable, choices, fallback, &index);
+    bg_status status = bg__env_choice(name, &index);
     *flag = index == 1;
     return status;
+}
+
+bg_status bg__env_number(const char *name, double *number)
+{
+    const bg__variable *variable = bg__variable_find(name);
+    const char *value = bg__env(name);
+    (void)bg__variable_number(variable, variable->fallback, number);
+    return value == NULL || bg__variable_number(variable, value, number) ? BG_OK : refuse(variable, value);
 }

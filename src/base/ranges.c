@@ -73,11 +73,12 @@ void bg__range_end(uint64_t range)
 
 bg_status bg__ranges_wanted(bool *wanted)
 {
-    const char *profiler = getenv("NVTX_INJECTION64_PATH"); /* profilers set it for the programs that they start */
-    bool attached = available && profiler != NULL && profiler[0] != '\0';
+    /* Profilers set it for the programs that they start. */
+    bool attached = available && bg__env("NVTX_INJECTION64_PATH") != NULL;
     bg_status status;
 
-    BG__TRY(bg__env_flag("BG_NVTX", attached, wanted));
+    BG__TRY(bg__env_flag("BG_NVTX", wanted));
+    *wanted = bg__env("BG_NVTX") != NULL ? *wanted : attached;
     if (*wanted && !available)
         status = bg__fail(BG_ERROR_UNSUPPORTED, "BG_NVTX is 1, but the CUDA toolkit that breakgraph was built with has "
                                                 "no nvtx3/nvToolsExt.h; install that package and build again");

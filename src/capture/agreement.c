@@ -17,8 +17,8 @@ static void say_begin(const bg_capture *capture, bool whole, bool compares, char
     static const char *const checks[] = {
         [BG__CHECK_TWICE] = ", with BG_CHECK=twice", [BG__CHECK_POISON] = ", with BG_CHECK=poison"};
     const size_t debug = (size_t)capture->debug, check = (size_t)capture->check;
-    const char *shadow = getenv("BG_SHADOW");
-    bool shadowed = whole && shadow != NULL && strcmp(shadow, "") != 0 && strcmp(shadow, "0") != 0;
+    const char *shadow = bg__env("BG_SHADOW");
+    bool shadowed = whole && shadow != NULL && strcmp(shadow, "0") != 0;
 
     if (bg__thread_self()->in_tool || capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_STEP)
         shadowed = false;

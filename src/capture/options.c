@@ -3,7 +3,6 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 
 enum { WORKERS_MAX = 64 };
 
@@ -36,15 +35,13 @@ bg_status bg__capture_options_check(const bg_capture_options *options)
 
 bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole)
 {
-    static const char *const names[] = {"off", "forward", "ops", "sync", "step", NULL};
-    static const bg_debug values[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
     bg_status status = BG_OK;
     int index = 0;
 
     capture->debug = capture->options.debug;
     if (capture->debug == BG_DEBUG_FROM_ENV) {
-        BG__TRY(bg__env_choice("BG_DEBUG", names, 0, &index));
-        capture->debug = values[index];
+        BG__TRY(bg__env_choice("BG_DEBUG", &index));
+        capture->debug = (bg_debug)(BG_DEBUG_OFF + index);
     }
     if (!bg__override_breakable(capture->override) &&
         (capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_OPS)) {
@@ -64,10 +61,9 @@ done:
 
 /* Poisoned replays run eager bodies, which a capture that launches nothing has not done; captures before the one that
  * counts would take of its pool. */
-static bg__captured_check choose_check(const bg_capture *capture, const char *name, bool whole)
+static bg__captured_check choose_check(const bg_capture *capture, bool twice, bool whole)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    bool twice = strcmp(name, "twice") == 0;
     bool fits = twice ? capture->options.pool == NULL : capture->options.launch_segments;
 
     if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
@@ -76,21 +72,22 @@ static bg__captured_check choose_check(const bg_capture *capture, const char *na
         bg__warn(
             "BG_CHECK=%s looks at passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s is not looked "
             "at, nor are others like it",
-            name, twice ? "without options.pool" : "with options.launch_segments", capture->graph->name);
+            twice ? "twice" : "poison", twice ? "without options.pool" : "with options.launch_segments",
+            capture->graph->name);
     return BG__CHECK_NOTHING;
 }
 
 bg_status bg__capture_resolve_check(bg_capture *capture, bool whole)
 {
-    static const char *const names[] = {"off", "replay", "twice", "poison", NULL};
+    enum { OFF, REPLAY, TWICE }; /* the variable's choices; the last one is poison */
     bg_status status = BG_OK;
-    int index = 0;
+    int index = OFF;
 
     if (capture->options.check == BG_REPLAY_CHECK_FROM_ENV)
-        status = bg__env_choice("BG_CHECK", names, 0, &index);
-    capture->graph->watched = capture->options.check == BG_REPLAY_CHECK_ON || index == 1;
-    if (status == BG_OK && index > 1)
-        capture->check = choose_check(capture, names[index], whole);
-    capture->graph->careful = capture->graph->watched || index > 1 || capture->debug != BG_DEBUG_OFF;
+        status = bg__env_choice("BG_CHECK", &index);
+    capture->graph->watched = capture->options.check == BG_REPLAY_CHECK_ON || index == REPLAY;
+    if (status == BG_OK && index > REPLAY)
+        capture->check = choose_check(capture, index == TWICE, whole);
+    capture->graph->careful = capture->graph->watched || index > REPLAY || capture->debug != BG_DEBUG_OFF;
     return status;
 }

@@ -189,7 +189,7 @@ static bg_status create(bg_comm *comm, const bg__job *job, const bg_comm_options
 {
     bool compare = false;
     bg_status status = BG_OK;
-    BG__TRY(bg__env_flag("BG_RANKS_COMPARE", false, &compare));
+    BG__TRY(bg__env_flag("BG_RANKS_COMPARE", &compare));
     BG__TRY(set_device(comm, job, options->set_device));
     BG__TRY(bg__track_init(&comm->track));
     set_functions(comm, job, compare);

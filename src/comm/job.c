@@ -2,13 +2,14 @@
 #include "comm/job.h"
 
 #include "base/base.h"
+#include "base/variables.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_SECONDS = 60, MOST_SECONDS = 1000000, MOST_RANKS = 4096, MOST_PORT = 65535 };
+enum { MOST_RANKS = 4096, MOST_PORT = 65535 };
 
 typedef struct launcher {
     const char *rank, *size, *local_rank;
@@ -22,16 +23,10 @@ static const launcher launchers[] = {
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", true},
 };
 
-static const char *value_of(const char *variable)
-{
-    const char *value = getenv(variable);
-    return value != NULL && *value != '\0' ? value : NULL;
-}
-
 /* *number stays as it is where the variable is not set. */
 static bg_status read_number(const char *variable, long least, long most, int *number)
 {
-    const char *value = value_of(variable);
+    const char *value = bg__env(variable);
     char *end = NULL;
     long found;
     if (value == NULL)
@@ -45,26 +40,12 @@ static bg_status read_number(const char *variable, long least, long most, int *n
     return BG_OK;
 }
 
-static bg_status read_seconds(const char *variable, bool never, double *seconds)
-{
-    const char *value = value_of(variable);
-    double found;
-    if (value == NULL)
-        return BG_OK;
-    if (!bg__number_read(value, &found) || found > MOST_SECONDS || found == 0 || (found < 0 && !never))
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "the environment variable %s is \"%s\"; allowed are seconds, above 0 and up to %d%s", variable,
-                        value, MOST_SECONDS, never ? ", or a number below 0 for never" : "");
-    *seconds = found;
-    return BG_OK;
-}
-
 static bg_status read_launcher(bg__job *job, const launcher *from)
 {
     bg_status status = BG_OK;
-    if (value_of(from->rank) == NULL || value_of(from->size) == NULL)
+    if (bg__env(from->rank) == NULL || bg__env(from->size) == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the environment variable %s is set and %s is not; set both",
-                        value_of(from->rank) ? from->rank : from->size, value_of(from->rank) ? from->size : from->rank);
+                        bg__env(from->rank) ? from->rank : from->size, bg__env(from->rank) ? from->size : from->rank);
     BG__TRY(read_number(from->rank, 0, MOST_RANKS - 1, &job->rank));
     BG__TRY(read_number(from->size, 1, MOST_RANKS, &job->size));
     BG__TRY(read_number(from->local_rank, 0, MOST_RANKS - 1, &job->local_rank));
@@ -76,8 +57,8 @@ done:
  * the number of tasks. */
 static bool is_there(const launcher *one)
 {
-    bool rank = value_of(one->rank) != NULL, size = value_of(one->size) != NULL;
-    bool task = value_of("SLURM_STEP_ID") != NULL || value_of("SLURM_JOB_ID") == NULL;
+    bool rank = bg__env(one->rank) != NULL, size = bg__env(one->size) != NULL;
+    bool task = bg__env("SLURM_STEP_ID") != NULL || bg__env("SLURM_JOB_ID") == NULL;
     return one->slurm ? rank && size && task : rank || size;
 }
 
@@ -107,7 +88,7 @@ done:
 /* An empty one is none, like an empty variable: an empty token would keep no one out. */
 static const char *either(const char *option, const char *variable)
 {
-    return option != NULL && *option != '\0' ? option : value_of(variable);
+    return option != NULL && *option != '\0' ? option : bg__env(variable);
 }
 
 /* What names a place to meet counts before what a launcher has set. breakgraph run --ranks sets no torchrun's variable:
@@ -116,8 +97,8 @@ static const char *find_socket(const bg_comm_options *options)
 {
     bool address = options->address != NULL && *options->address != '\0';
     bool bind = either(options->bind, "BG_RANKS_BIND") != NULL;
-    bool torchrun = value_of("TORCHELASTIC_RUN_ID") != NULL;
-    return options->port != 0 || address || bind || torchrun ? NULL : value_of("BG_RANKS_SOCKET");
+    bool torchrun = bg__env("TORCHELASTIC_RUN_ID") != NULL;
+    return options->port != 0 || address || bind || torchrun ? NULL : bg__env("BG_RANKS_SOCKET");
 }
 
 /* torchrun keeps MASTER_PORT for itself. */
@@ -127,7 +108,7 @@ static bg_status find_port(bg__job *job, const bg_comm_options *options)
     job->port = options->port;
     if (job->port == 0) {
         BG__TRY(read_number("MASTER_PORT", 1, MOST_PORT - 1, &job->port));
-        job->port += job->port != 0 && value_of("TORCHELASTIC_RUN_ID") != NULL;
+        job->port += job->port != 0 && bg__env("TORCHELASTIC_RUN_ID") != NULL;
     }
     if (job->port < 0 || job->port > MOST_PORT)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.port is %d; allowed are 1 to %d", job->port, MOST_PORT);
@@ -150,17 +131,16 @@ bg_status bg__job_find(bg__job *job, const bg_comm_options *options)
     job->address = job->address != NULL ? job->address : "127.0.0.1";
     job->bind = either(options->bind, "BG_RANKS_BIND");
     job->token = either(options->token, "BG_RANKS_TOKEN");
-    job->timeout = DEFAULT_SECONDS;
-    BG__TRY(read_seconds("BG_RANKS_TIMEOUT", false, &job->timeout));
+    BG__TRY(bg__env_number("BG_RANKS_TIMEOUT", &job->timeout));
     job->timeout = options->timeout > 0 ? options->timeout : job->timeout;
     job->watchdog = job->timeout;
-    BG__TRY(read_seconds("BG_RANKS_WATCHDOG", true, &job->watchdog));
+    BG__TRY(bg__env_number("BG_RANKS_WATCHDOG", &job->watchdog));
     job->watchdog = options->watchdog != 0 ? options->watchdog : job->watchdog;
-    if (!(options->timeout >= 0 && job->timeout <= MOST_SECONDS && job->watchdog <= MOST_SECONDS))
+    if (!(options->timeout >= 0 && job->timeout <= BG__SECONDS_MAX && job->watchdog <= BG__SECONDS_MAX))
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
                           "options.timeout is %g and options.watchdog %g; allowed are seconds up to %d, and 0 for what "
                           "the environment says",
-                          options->timeout, options->watchdog, MOST_SECONDS);
+                          options->timeout, options->watchdog, BG__SECONDS_MAX);
 done:
     return status;
 }

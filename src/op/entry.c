@@ -38,7 +38,7 @@ static bg_status refuse_foreign_capture(const bg__call *call, cudaStream_t strea
     BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capture));
     if (capture == cudaStreamCaptureStatusNone)
         return BG_OK;
-    BG__TRY(bg__env_flag("BG_FOREIGN_INLINE", false, &inlined));
+    BG__TRY(bg__env_flag("BG_FOREIGN_INLINE", &inlined));
     if (!inlined) {
         status =
             bg__fail(BG_ERROR_FOREIGN_CAPTURE,

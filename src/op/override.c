@@ -239,7 +239,7 @@ bg_status bg__override_get(bg__override **override, const char *own, bool tell)
     bool breakable;
 
     *override = NULL;
-    BG__TRY(bg__env_flag("BG_BREAKABLE", true, &breakable));
+    BG__TRY(bg__env_flag("BG_BREAKABLE", &breakable));
     if (environment != NULL && environment[0] == '@') {
         BG__TRY(read_list(environment + 1, &list));
         environment = list;

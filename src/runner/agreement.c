@@ -7,7 +7,7 @@
 
 bool bg__runner_compares(const bg_runner *runner)
 {
-    const char *debug = getenv("BG_DEBUG");
+    const char *debug = bg__env("BG_DEBUG");
 
     if (!runner->ranks.there)
         return false;
@@ -15,7 +15,7 @@ bool bg__runner_compares(const bg_runner *runner)
         return true;
     if (runner->config.debug != BG_DEBUG_FROM_ENV)
         return runner->config.debug != BG_DEBUG_OFF;
-    return debug != NULL && debug[0] != '\0' && strcmp(debug, "off") != 0;
+    return debug != NULL && strcmp(debug, "off") != 0;
 }
 
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes)
@@ -37,7 +37,7 @@ static void print_config(const bg_runner *runner, FILE *out)
 {
     static const char *const debugs[] = {"env", "off", "forward", "ops", "sync", "step"};
     const bg_runner_config *c = &runner->config;
-    const char *environment = getenv("BG_DEBUG");
+    const char *environment = bg__env("BG_DEBUG");
 
     fprintf(out, "mode %s, schedule %s, max_tokens %d, max_query_len ", bg__mode_name(c->mode),
             c->schedule != NULL ? c->schedule : "powers", c->max_tokens);
@@ -46,7 +46,7 @@ static void print_config(const bg_runner *runner, FILE *out)
     fprintf(out, ", warmups %d, max_padding %g, variants %d, ", c->warmups, c->max_padding, c->variants);
     fprintf(out, "lazy %d, memory_limit %zu, debug %s", c->lazy, c->memory_limit, debugs[c->debug]);
     if (c->debug == BG_DEBUG_FROM_ENV)
-        fprintf(out, " (%s)", environment != NULL && environment[0] != '\0' ? environment : "off");
+        fprintf(out, " (%s)", environment != NULL ? environment : "off");
     fprintf(out, ", veto %s, pad_across_ranks %s, choices %s", c->veto != NULL ? "yes" : "no",
             c->pad_across_ranks != NULL ? "yes" : "no", bg__runner_compares(runner) ? "compared" : "not compared");
 }

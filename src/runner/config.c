@@ -3,11 +3,14 @@
 
 #include <math.h>
 
-static bg_status check_int(const char *key, int value, int min, int max)
+static bg_status check_int(const char *key, int value)
 {
-    if (value >= min && value <= max)
+    const bg__variable *row = bg__variable_find(bg__config_key_find(key)->variable);
+    char allowed[BG__ALLOWED_BYTES];
+    if (value >= row->least && value <= row->most)
         return BG_OK;
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is %d; allowed are %d to %d", key, value, min, max);
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is %d; allowed are %s", key, value,
+                    bg__variable_allowed(row, allowed));
 }
 
 static bg_status check_debug(bg_debug debug)
@@ -38,7 +41,7 @@ static bg_status check_fields(const bg_runner_config *config)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "mode is %d, no bg_mode", (int)config->mode);
         goto done;
     }
-    BG__TRY(check_int("max_tokens", config->max_tokens, 1, BG__TOKENS_MAX));
+    BG__TRY(check_int("max_tokens", config->max_tokens));
     BG__TRY(bg__schedule_check(config->schedule, config->max_tokens));
     if (config->query_lens != NULL) {
         BG__TRY(bg__query_lens_check(config->query_lens, config->max_tokens));
@@ -47,7 +50,7 @@ static bg_status check_fields(const bg_runner_config *config)
                           config->max_query_len, config->max_tokens);
         goto done;
     }
-    BG__TRY(check_int("warmups", config->warmups, 0, BG__WARMUPS_MAX));
+    BG__TRY(check_int("warmups", config->warmups));
     if (!isfinite(config->max_padding) || (config->max_padding != 0 && config->max_padding < 1)) {
         status =
             bg__fail(BG_ERROR_INVALID_ARGUMENT,
@@ -56,8 +59,8 @@ static bg_status check_fields(const bg_runner_config *config)
     }
     BG__TRY(bg__override_check(config->eager_ops, "eager_ops"));
     BG__TRY(check_debug(config->debug));
-    BG__TRY(check_int("worker_threads", config->worker_threads, 0, BG__CONFIG_WORKERS_MAX));
-    BG__TRY(check_int("variants", config->variants, 0, BG__VARIANTS_MAX));
+    BG__TRY(check_int("worker_threads", config->worker_threads));
+    BG__TRY(check_int("variants", config->variants));
     BG__TRY(check_state(config->state, config->state_count));
 done:
     return status;

@@ -4,9 +4,8 @@
 
 #include <breakgraph/config.h>
 
+#include "base/variables.h"
 #include "op/op.h"
-
-enum { BG__TOKENS_MAX = 1 << 24, BG__WARMUPS_MAX = 100, BG__CONFIG_WORKERS_MAX = 64, BG__VARIANTS_MAX = 64 };
 
 /* ---- configuration (config.c) -------------------------------------------------------------------------------- */
 
@@ -25,10 +24,9 @@ bg_status bg__config_check_size(const bg_runner_config *config);
 
 /* What a key's value is. */
 typedef enum bg__key_type {
-    BG__KEY_MODE,
+    BG__KEY_CHOICE, /* of an enum, in its order */
     BG__KEY_SCHEDULE,
     BG__KEY_PATTERN,
-    BG__KEY_DEBUG,
     BG__KEY_BOOL,
     BG__KEY_INT,
     BG__KEY_QUERY_LENS,
@@ -38,11 +36,9 @@ typedef enum bg__key_type {
 
 typedef struct bg__config_key {
     const char *name;     /* "max_tokens" */
-    const char *variable; /* "BG_RUNNER_MAX_TOKENS" */
-    const char *fallback; /* its default, as text: "512"; "" for no string */
+    const char *variable; /* "BG_RUNNER_MAX_TOKENS", whose row tells what is allowed */
     bg__key_type type;
     size_t offset; /* in bg_runner_config */
-    int min, max;  /* of an int */
 } bg__config_key;
 
 /* All keys, in the order of the struct. */
@@ -79,8 +75,6 @@ bg_status bg__query_lens_check(const char *list, int max_tokens);
 /* "full_decode_only"; "none" for a value that is none. Static storage. */
 const char *bg__mode_name(bg_mode mode);
 bool bg__mode_is_valid(bg_mode mode);
-/* false: text is no mode's name. */
-bool bg__mode_parse(const char *text, bg_mode *mode);
 
 /* What is to run as graphs. */
 typedef struct bg__scope {

@@ -1,7 +1,6 @@
 /* A configuration from environment variables. */
 #include "runner/config.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,8 +38,8 @@ bg_status bg_runner_config_from_env(bg_runner_config *config)
     bg__config_trial(config, &trial);
     for (int i = 0; i < bg__config_key_count; i++) {
         const bg__config_key *key = &bg__config_keys[i];
-        const char *value = getenv(key->variable);
-        if (value == NULL || value[0] == '\0')
+        const char *value = bg__env(key->variable);
+        if (value == NULL)
             continue;
         status = bg_runner_config_set(&trial, key->name, value);
         if (status != BG_OK) {

@@ -67,17 +67,6 @@ const char *bg__mode_name(bg_mode mode)
     return row_of(mode)->name;
 }
 
-bool bg__mode_parse(const char *text, bg_mode *mode)
-{
-    for (int i = 0; i < MODES; i++) {
-        if (strcmp(rows[i].name, text) == 0) {
-            *mode = (bg_mode)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- what the ops allow ---- */
 
 static const char *support_text(bg_support support)

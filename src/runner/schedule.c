@@ -23,9 +23,6 @@ static const rule rules[] = {
     {"vllm", {{1, 1}, {2, 2}, {4, 4}, {8, 8}, {256, 16}, {0, -1}}},
     {"powers", {{1, 0}, {0, -1}}},
 };
-#define ALLOWED                                                                                                        \
-    "allowed are sglang, atom, vllm, powers, or ascending positive numbers with commas between, such as \"1,2,4,8\""
-
 static int next_size(const rule *rule, int size)
 {
     int by = 0;
@@ -86,17 +83,27 @@ static element element_at(const char *text, int index)
 
 /* What a list's errors say. */
 typedef struct words {
-    const char *key, *allowed;
+    const char *key, *variable;
 } words;
 
-static const words schedule_words = {"schedule", ALLOWED},
-                   query_lens_words = {"max_query_len", "allowed are ascending positive numbers with commas between, "
-                                                        "such as \"1,4\""};
+static const words schedule_words = {"schedule", "BG_RUNNER_SCHEDULE"},
+                   query_lens_words = {"max_query_len", "BG_RUNNER_MAX_QUERY_LEN"};
+
+static const char *allowed(const words *words)
+{
+    return bg__variable_find(words->variable)->allowed;
+}
 
 static bg_status refuse(const words *words, const element *e, const char *what)
 {
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: element %d, \"%.*s\", %s; %s", words->key, e->index,
-                    e->length < 40 ? e->length : 40, e->text, what, words->allowed);
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: element %d, \"%.*s\", %s; allowed are %s", words->key, e->index,
+                    e->length < 40 ? e->length : 40, e->text, what, allowed(words));
+}
+
+static bg_status refuse_schedule(const char *quote, const char *what)
+{
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is %s%.40s%s; allowed are %s", quote, what, quote,
+                    allowed(&schedule_words));
 }
 
 /* The number that e is, beyond INT_MAX as INT_MAX. */
@@ -152,18 +159,18 @@ static bg_status follow(const char *schedule, int max_tokens, int *sizes, int *c
 
     *count = 0;
     if (schedule == NULL)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is NULL; " ALLOWED);
+        return refuse_schedule("", "NULL");
     while (isspace((unsigned char)*text))
         text++;
     if (*text == '\0')
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is empty; " ALLOWED);
+        return refuse_schedule("", "empty");
     if (max_tokens < 1)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "max_tokens is %d; allowed are 1 to %d", max_tokens, BG__TOKENS_MAX);
     rule = find_rule(schedule);
     if (rule != NULL)
         return follow_rule(rule, max_tokens, sizes, count);
     if (strchr(schedule, ',') == NULL && !isdigit((unsigned char)*text) && *text != '-')
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "schedule is \"%.40s\"; " ALLOWED, schedule);
+        return refuse_schedule("\"", schedule);
     return follow_list(&schedule_words, schedule, max_tokens, sizes, count);
 }
 

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +11,24 @@ struct bg_config_text {
     char *schedule, *eager_ops, *query_lens;
 };
 
-#define KEY(name, VARIABLE, fallback, type, min, max)                                                                  \
+#define KEY(name, VARIABLE, type)                                                                                      \
     {                                                                                                                  \
-#name, "BG_RUNNER_" #VARIABLE, fallback, type, offsetof(bg_runner_config, name), min, max                      \
+#name, "BG_RUNNER_" #VARIABLE, type, offsetof(bg_runner_config, name)                                          \
     }
 const bg__config_key bg__config_keys[] = {
-    KEY(mode, MODE, "piecewise", BG__KEY_MODE, 0, 0),
-    KEY(schedule, SCHEDULE, "powers", BG__KEY_SCHEDULE, 0, 0),
-    KEY(max_tokens, MAX_TOKENS, "512", BG__KEY_INT, 1, BG__TOKENS_MAX),
-    KEY(max_query_len, MAX_QUERY_LEN, "1", BG__KEY_QUERY_LENS, 0, 0),
-    KEY(warmups, WARMUPS, "1", BG__KEY_INT, 0, BG__WARMUPS_MAX),
-    KEY(max_padding, MAX_PADDING, "0", BG__KEY_DOUBLE, 0, 0),
-    KEY(eager_ops, EAGER_OPS, "", BG__KEY_PATTERN, 0, 0),
-    KEY(lazy, LAZY, "false", BG__KEY_BOOL, 0, 0),
-    KEY(copy_inputs, COPY_INPUTS, "true", BG__KEY_BOOL, 0, 0),
-    KEY(memory_limit, MEMORY_LIMIT, "0", BG__KEY_SIZE, 0, 0),
-    KEY(debug, DEBUG, "env", BG__KEY_DEBUG, 0, 0),
-    KEY(worker_threads, WORKER_THREADS, "0", BG__KEY_INT, 0, BG__CONFIG_WORKERS_MAX),
-    KEY(variants, VARIANTS, "0", BG__KEY_INT, 0, BG__VARIANTS_MAX),
+    KEY(mode, MODE, BG__KEY_CHOICE),
+    KEY(schedule, SCHEDULE, BG__KEY_SCHEDULE),
+    KEY(max_tokens, MAX_TOKENS, BG__KEY_INT),
+    KEY(max_query_len, MAX_QUERY_LEN, BG__KEY_QUERY_LENS),
+    KEY(warmups, WARMUPS, BG__KEY_INT),
+    KEY(max_padding, MAX_PADDING, BG__KEY_DOUBLE),
+    KEY(eager_ops, EAGER_OPS, BG__KEY_PATTERN),
+    KEY(lazy, LAZY, BG__KEY_BOOL),
+    KEY(copy_inputs, COPY_INPUTS, BG__KEY_BOOL),
+    KEY(memory_limit, MEMORY_LIMIT, BG__KEY_SIZE),
+    KEY(debug, DEBUG, BG__KEY_CHOICE),
+    KEY(worker_threads, WORKER_THREADS, BG__KEY_INT),
+    KEY(variants, VARIANTS, BG__KEY_INT),
 };
 const int bg__config_key_count = sizeof bg__config_keys / sizeof *bg__config_keys;
 
@@ -52,32 +51,25 @@ static bg_status refuse_key(const char *name)
 
 /* ---- values ---- */
 
-static bg_status refuse_value(const bg__config_key *key, const char *value, const char *allowed)
+static bg_status refuse_value(const bg__config_key *key, const char *value)
 {
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is \"%.64s\"; allowed are %s", key->name, value, allowed);
+    char allowed[BG__ALLOWED_BYTES];
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is \"%.64s\"; allowed are %s", key->name, value,
+                    bg__variable_allowed(bg__variable_find(key->variable), allowed));
+}
+
+static bg_status read_number(const bg__config_key *key, const char *value, double *number)
+{
+    return bg__variable_number(bg__variable_find(key->variable), value, number) ? BG_OK : refuse_value(key, value);
 }
 
 static bg_status read_int(const bg__config_key *key, const char *value, int *number)
 {
-    char allowed[64], *end;
-    long parsed;
-    snprintf(allowed, sizeof allowed, "whole numbers from %d to %d", key->min, key->max);
-    errno = 0;
-    parsed = strtol(value, &end, 10);
-    if (!isdigit((unsigned char)value[value[0] == '-']) || *end != '\0' || errno != 0 || parsed < key->min ||
-        parsed > key->max)
-        return refuse_value(key, value, allowed);
-    *number = (int)parsed;
-    return BG_OK;
-}
-
-static bg_status read_double(const bg__config_key *key, const char *value, double *number)
-{
-    double parsed;
-    if (!isdigit((unsigned char)value[0]) || !bg__number_read(value, &parsed) || (parsed != 0 && parsed < 1))
-        return refuse_value(key, value, "0, for no limit, and ratios of 1 or more, such as 1.5");
-    *number = parsed;
-    return BG_OK;
+    double parsed = 0;
+    bg_status status = read_number(key, value, &parsed);
+    if (status == BG_OK)
+        *number = (int)parsed;
+    return status;
 }
 
 static bg_status read_size(const bg__config_key *key, const char *value, size_t *size)
@@ -95,39 +87,24 @@ static bg_status read_size(const bg__config_key *key, const char *value, size_t 
         end++;
     }
     if (!isdigit((unsigned char)value[0]) || *end != '\0' || errno != 0 || parsed > SIZE_MAX >> shift)
-        return refuse_value(key, value, "bytes, 0 for no limit; K, M or G may follow the number");
+        return refuse_value(key, value);
     *size = (size_t)parsed << shift;
     return BG_OK;
 }
 
+static bg_status read_choice(const bg__config_key *key, const char *value, int *index)
+{
+    return bg__variable_choice(bg__variable_find(key->variable), value, index) ? BG_OK : refuse_value(key, value);
+}
+
+/* "true|false|1|0" */
 static bg_status read_bool(const bg__config_key *key, const char *value, bool *flag)
 {
-    bool yes = strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
-    if (!yes && strcmp(value, "false") != 0 && strcmp(value, "0") != 0)
-        return refuse_value(key, value, "true, false, 1, 0");
-    *flag = yes;
-    return BG_OK;
-}
-
-static bg_status read_mode(const bg__config_key *key, const char *value, bg_mode *mode)
-{
-    if (!bg__mode_parse(value, mode))
-        return refuse_value(key, value, "none, piecewise, full, full_decode_only, full_and_piecewise");
-    return BG_OK;
-}
-
-static bg_status read_debug(const bg__config_key *key, const char *value, bg_debug *debug)
-{
-    static const char *const names[] = {"env", "off", "forward", "ops", "sync", "step"};
-    static const bg_debug values[] = {BG_DEBUG_FROM_ENV, BG_DEBUG_OFF,  BG_DEBUG_FORWARD,
-                                      BG_DEBUG_OPS,      BG_DEBUG_SYNC, BG_DEBUG_STEP};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], value) == 0) {
-            *debug = values[i];
-            return BG_OK;
-        }
-    }
-    return refuse_value(key, value, "env, off, forward, ops, sync, step");
+    int index = 0;
+    bg_status status = read_choice(key, value, &index);
+    if (status == BG_OK)
+        *flag = index % 2 == 0;
+    return status;
 }
 
 /* ---- strings ---- */
@@ -237,11 +214,10 @@ static bg_status read_value(const bg__config_key *key, const char *value, bg_run
     bg_status status = BG_OK;
 
     switch (key->type) {
-    case BG__KEY_MODE: return read_mode(key, value, field);
-    case BG__KEY_DEBUG: return read_debug(key, value, field);
+    case BG__KEY_CHOICE: return read_choice(key, value, field);
     case BG__KEY_BOOL: return read_bool(key, value, field);
     case BG__KEY_INT: return read_int(key, value, field);
-    case BG__KEY_DOUBLE: return read_double(key, value, field);
+    case BG__KEY_DOUBLE: return read_number(key, value, field);
     case BG__KEY_SIZE: return read_size(key, value, field);
     case BG__KEY_QUERY_LENS: return read_query_lens(key, value, config);
     case BG__KEY_SCHEDULE: status = bg__schedule_check(value, BG__TOKENS_MAX); break;

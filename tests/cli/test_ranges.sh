@@ -168,5 +168,5 @@ rm -f "$work/record"
 expect off 0 '^$' env NVTX_INJECTION64_PATH="$recorder" RECORD="$work/record" BG_NVTX=0 sh -c "'$program'; status=\$?; echo; exit \$status"
 [ ! -e "$work/record" ] || fail off "the profiler was told something"
 expect no-profiler 0 '^$' env BG_NVTX=1 sh -c "'$program'; status=\$?; echo; exit \$status"
-expect bad-value 1 'BG_ERROR_INVALID_ARGUMENT: .*BG_NVTX is "yes"; allowed are: 0, 1' env BG_NVTX=yes "$program"
+expect bad-value 1 'BG_ERROR_INVALID_ARGUMENT: .*BG_NVTX is "yes"; allowed are 0, 1' env BG_NVTX=yes "$program"
 exit $bad

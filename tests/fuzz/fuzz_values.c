@@ -60,7 +60,7 @@ static bool library_reads(const char *variable, const char *value, bg_status *st
     if (value[0] == '\0')
         return false;
     if (is_flag(variable))
-        *status = bg__env_flag(variable, false, &flag);
+        *status = bg__env_flag(variable, &flag);
     else if (starts_with(variable, "BG_RUNNER_"))
         *status = read_runner();
     else if (strcmp(variable, "BG_EAGER_OPS") == 0 && value[0] != '@')

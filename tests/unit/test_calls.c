@@ -213,7 +213,7 @@ static void test_environment(void **state)
     expect_breaks(f, NULL, 3, 2);
     setenv("BG_BREAKABLE", "maybe", 1);
     EXPECT_STATUS(bg_capture_begin(&refused, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_BREAKABLE is \"maybe\"; allowed are: 0, 1");
+    EXPECT_ERROR("BG_BREAKABLE is \"maybe\"; allowed are 0, 1");
 }
 
 static void write_list(const char *path, const char *text)

@@ -232,7 +232,7 @@ static void test_keys(void **state)
     for (int i = 0; i < bg__config_key_count; i++) {
         const bg__config_key *key = &bg__config_keys[i];
         assert_ptr_equal(bg__config_key_find(key->name), key);
-        EXPECT_OK(bg_runner_config_set(&config, key->name, key->fallback));
+        EXPECT_OK(bg_runner_config_set(&config, key->name, bg__variable_find(key->variable)->fallback));
         assert_int_equal(strncmp(key->variable, "BG_RUNNER_", 10), 0);
         assert_int_equal(strlen(key->variable), 10 + strlen(key->name));
         for (size_t c = 0; c < strlen(key->name); c++)

@@ -203,7 +203,8 @@ static void test_page(void **state)
     (void)state;
     for (int i = 0; i < bg__config_key_count; i++) {
         const bg__config_key *key = &bg__config_keys[i];
-        const char *shown = key->fallback[0] != '\0' ? key->fallback : "\"\"";
+        const char *fallback_of = bg__variable_find(key->variable)->fallback;
+        const char *shown = fallback_of[0] != '\0' ? fallback_of : "\"\"";
         char expected[256];
         snprintf(expected, sizeof expected, "| `%s` | `%s` | `%s` | ", key->name, key->variable, shown);
         row = strstr(row, "\n| `");

@@ -39,7 +39,8 @@ static void test_questions(void **state)
 {
     (void)state;
     for (int i = 0; i < ROWS; i++) {
-        bg_mode mode = rows[i].mode, parsed = BG_MODE_NONE;
+        bg_mode mode = rows[i].mode;
+        bg_runner_config config = BG_RUNNER_CONFIG_INIT;
         assert_int_equal(bg_mode_decode(mode), rows[i].decode);
         assert_int_equal(bg_mode_mixed(mode), rows[i].mixed);
         assert_int_equal(bg_mode_highest(mode), rows[i].highest);
@@ -48,15 +49,14 @@ static void test_questions(void **state)
         assert_int_equal(bg_mode_separate(mode), rows[i].separate);
         assert_string_equal(bg__mode_name(mode), rows[i].name);
         assert_true(bg__mode_is_valid(mode));
-        assert_true(bg__mode_parse(rows[i].name, &parsed));
-        assert_int_equal(parsed, mode);
+        EXPECT_OK(bg_runner_config_set(&config, "mode", rows[i].name));
+        assert_int_equal(config.mode, mode);
     }
 }
 
 static void test_no_modes(void **state)
 {
     const int values[] = {-1, 5, 999};
-    bg_mode parsed = BG_MODE_FULL;
     (void)state;
     for (int i = 0; i < 3; i++) {
         bg_mode mode = (bg_mode)values[i];
@@ -71,10 +71,6 @@ static void test_no_modes(void **state)
         assert_false(bg__mode_lower(&scope, NULL, 0, why, sizeof why));
         assert_int_equal(scope.mode, BG_MODE_NONE);
     }
-    assert_false(bg__mode_parse("FULL", &parsed));
-    assert_false(bg__mode_parse("", &parsed));
-    assert_false(bg__mode_parse("full ", &parsed));
-    assert_int_equal(parsed, BG_MODE_FULL);
 }
 
 static int set_supports(void **state)

@@ -1,0 +1,24 @@
+/* Text that others wrote: printed, and read as numbers. */
+#ifndef BG_TEXT_H
+#define BG_TEXT_H
+
+#include <breakgraph/export.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Rewrites text, which has room bytes with its end, in place: each byte that is part of no printable character becomes
+ * \xNN: control characters with newlines and tabs, what is not UTF-8, and what turns the direction of writing. Where
+ * that does not fit, text ends with "...". Sentences of bg__fail and lines of bg__warn went through it. */
+BG_API void bg__printable(char *text, size_t room);
+/* The same for a text of any length, written to out. */
+void bg__print_text(FILE *out, const char *text);
+
+/* Bytes of the UTF-8 character that begins at text; 0: none does. */
+size_t bg__utf8_bytes(const char *text);
+
+/* Decimal, with a point whatever the program's locale writes: "-1", "2.5", "1e-3". false: text is no such number, or it
+ * is too large. */
+BG_API bool bg__number_read(const char *text, double *number);
+
+#endif

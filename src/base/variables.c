@@ -1,0 +1,178 @@
+#include "base/variables.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define PATTERNS                                                                                                       \
+    "names of ops, paths like attention#0/rope#1, '*' for any characters, '!' before a name to capture it, commas "    \
+    "between"
+#define A_DIRECTORY "directories that exist and can be written into"
+
+/* In the order of help; a group's rows stand together. */
+const bg__variable bg__variables[] = {
+    {"BG_DEBUG", "capture", BG__FORM_CHOICE, "off|forward|ops|sync|step", .fallback = "off",
+     .text = "forward runs the whole pass eagerly, ops every op; sync waits and checks after each segment, step after "
+             "each node"},
+    {"BG_EAGER_OPS", "capture", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
+     .allowed = PATTERNS "; or @FILE, a file of patterns that can be read",
+     .text = "run these ops eagerly: \"attention,moe_*,rope#3,!sample_*\"; @FILE: patterns from a file"},
+    {"BG_BREAKABLE", "capture", BG__FORM_CHOICE, "0|1", .fallback = "1",
+     .text = "0 captures every op, also those that are declared eager"},
+    {"BG_FOREIGN_INLINE", "capture", BG__FORM_CHOICE, "0|1", .fallback = "0",
+     .text = "1 runs an eager op inline, instead of failing, in a capture that breakgraph did not begin"},
+
+    {"BG_CHECK", "check", BG__FORM_CHOICE, "off|replay|twice|poison", .fallback = "off",
+     .text = "replay checks captured addresses before each replay, twice compares two captures, poison finds reads of "
+             "memory that nobody wrote"},
+    {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
+     .text = "1 compares each replay with an eager pass; calls compares it op call by op call"},
+    {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",
+     .allowed = "abs=X, rel=X or ulp=N, several with commas, after a dtype or a pattern of op calls and a colon, and "
+                "';' between: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
+     .text = "differences that comparisons accept, by dtype and op: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\""},
+    {"BG_STEP_STOP", "check", BG__FORM_TEXT, "CALL", .fallback = "", .allowed = "an op call (rope#3) or a number",
+     .text = "with BG_DEBUG=step: stop each replay after this op call (rope#3), or after the node of this number"},
+    {"BG_STEP_DUMP", "check", BG__FORM_DUMP, "DIR", .fallback = "",
+     .allowed = "a directory without an index.json: dumps are not overwritten",
+     .text = "with BG_DEBUG=step: write each op call's tensors at the first replay into this directory, as .npy"},
+
+    {"BG_REPORT", "files", BG__FORM_DIRECTORY, "DIR", .fallback = "", .allowed = A_DIRECTORY,
+     .text = "write reports of graphs and tools into this directory, as JSON"},
+    {"BG_TRACE", "files", BG__FORM_FILE, "FILE", .fallback = "",
+     .allowed = "files that can be written, in directories that exist",
+     .text = "write a timeline of the first replay into this file, for Perfetto"},
+    {"BG_DOT", "files", BG__FORM_DIRECTORY, "DIR", .fallback = "", .allowed = A_DIRECTORY,
+     .text = "write each segment of each graph into this directory, as DOT"},
+    {"BG_NVTX", "files", BG__FORM_CHOICE, "0|1", .fallback = "1 under a profiler",
+     .text = "1 shows segments, breaks and ops to profilers as NVTX ranges, 0 does not"},
+
+    {"BG_RUNNER_MODE", "runner", BG__FORM_CHOICE, "none|piecewise|full|full_decode_only|full_and_piecewise",
+     .fallback = "piecewise", .text = "what a runner's batches run in: segments, full graphs, or no graph"},
+    {"BG_RUNNER_SCHEDULE", "runner", BG__FORM_SIZES, "SIZES", .fallback = "powers",
+     .allowed = "sglang, atom, vllm, powers, or ascending positive numbers with commas between, such as \"1,2,4,8\"",
+     .text = "the batch sizes to capture: the name of a schedule, or a list"},
+    {"BG_RUNNER_MAX_TOKENS", "runner", BG__FORM_INTEGER, "N", 1, BG__TOKENS_MAX, .fallback = "512",
+     .text = "tokens of the largest batch that runs as a graph"},
+    {"BG_RUNNER_MAX_QUERY_LEN", "runner", BG__FORM_SIZES, "N", .fallback = "1",
+     .allowed = "ascending positive numbers with commas between, such as \"1,4\"",
+     .text = "tokens of each request in a decode batch; a list captures graphs for each number"},
+    {"BG_RUNNER_WARMUPS", "runner", BG__FORM_INTEGER, "N", 0, 100, .fallback = "1",
+     .text = "passes that run before each capture"},
+    {"BG_RUNNER_MAX_PADDING", "runner", BG__FORM_RATIO, "RATIO", .fallback = "0",
+     .allowed = "0, for no limit, and ratios of 1 or more, such as 1.5",
+     .text = "run a batch eagerly where captured size / tokens is above this ratio"},
+    {"BG_RUNNER_EAGER_OPS", "runner", BG__FORM_PATTERNS, "PATTERNS", .fallback = "", .allowed = PATTERNS,
+     .text = "ops that runners run eagerly; BG_EAGER_OPS comes after it"},
+    {"BG_RUNNER_LAZY", "runner", BG__FORM_CHOICE, "true|false|1|0", .fallback = "false",
+     .text = "true captures a size when a batch first needs it"},
+    {"BG_RUNNER_COPY_INPUTS", "runner", BG__FORM_CHOICE, "true|false|1|0", .fallback = "true",
+     .text = "false: the program writes into the static input buffers itself"},
+    {"BG_RUNNER_MEMORY_LIMIT", "runner", BG__FORM_BYTES, "BYTES", .fallback = "0",
+     .allowed = "bytes, 0 for no limit; K, M or G may follow the number",
+     .text = "bytes that the graphs of a runner may take of the pool; 2G, for example"},
+    {"BG_RUNNER_DEBUG", "runner", BG__FORM_CHOICE, "env|off|forward|ops|sync|step", .fallback = "env",
+     .text = "BG_DEBUG for runners alone; env: what BG_DEBUG says"},
+    {"BG_RUNNER_WORKER_THREADS", "runner", BG__FORM_INTEGER, "N", 0, 64, .fallback = "0",
+     .text = "threads that instantiate graphs; 0: the thread that captures does"},
+    {"BG_RUNNER_VARIANTS", "runner", BG__FORM_INTEGER, "N", 0, 64, .fallback = "0",
+     .text = "how many variants are captured at the start; 0 means 1"},
+
+    {"BG_RANKS_SOCKET", "ranks", BG__FORM_TEXT, "PATH", .fallback = "", .allowed = "paths of up to 107 bytes",
+     .text = "a Unix-domain socket where ranks of one machine meet, instead of at MASTER_ADDR and MASTER_PORT"},
+    {"BG_RANKS_TOKEN", "ranks", BG__FORM_SECRET, "TEXT", .fallback = "", .allowed = "text of up to 255 bytes",
+     .text = "a secret of the job: only ranks that know it may join"},
+    {"BG_RANKS_BIND", "ranks", BG__FORM_ADDRESS, "ADDRESS", .fallback = "127.0.0.1",
+     .allowed = "names and addresses that this machine knows",
+     .text = "the address at which rank 0 listens; needs BG_RANKS_TOKEN"},
+    {"BG_RANKS_TIMEOUT", "ranks", BG__FORM_SECONDS, "SECONDS", 0, BG__SECONDS_MAX, .fallback = "60",
+     .allowed = "seconds, above 0 and up to 1000000", .text = "how long a rank waits for the others"},
+    {"BG_RANKS_WATCHDOG", "ranks", BG__FORM_SECONDS, "SECONDS", -HUGE_VAL, BG__SECONDS_MAX,
+     .fallback = "BG_RANKS_TIMEOUT", .allowed = "seconds, above 0 and up to 1000000, or a number below 0 for never",
+     .text = "give up a replay whose ranks make no progress for this long; below 0: never"},
+    {"BG_RANKS_COMPARE", "ranks", BG__FORM_CHOICE, "0|1", .fallback = "0",
+     .text = "1 checks before each replay, and each batch of a runner, that all ranks run the same"},
+
+    {"HOSTCUDA_DEVICES", "host", BG__FORM_INTEGER, "N", 1, 64, .fallback = "1",
+     .text = "how many devices the host device shows"},
+    {"HOSTCUDA_SEED", "host", BG__FORM_HOST, "N", .fallback = "0",
+     .allowed = "0 (order of issue) to 18446744073709551606",
+     .text = "picks the order of work that no stream, event or graph edge orders; 0: as issued"},
+    {"HOSTCUDA_MEMORY", "host", BG__FORM_HOST, "KINDS", .fallback = "",
+     .allowed = "poison, fence, reuse, never, with commas between; not reuse and never together",
+     .text = "makes memory errors visible: poison, fence, and reuse or never, with commas"},
+    {"HOSTCUDA_FAIL", "host", BG__FORM_HOST, "NAME@N=CODE", .fallback = "",
+     .allowed = "NAME@N=CODE and NAME@N~CODE with commas between; NAME: a function of CUDA, cuBLAS or NCCL, or *; "
+                "CODE: an error of it, by name or number",
+     .text = "the N-th call of the function NAME returns CODE; NAME@N~CODE: the device fails with it"},
+    {"HOSTCUDA_NCCL_TIMEOUT", "host", BG__FORM_INTEGER, "SECONDS", 1, 1000000, .fallback = "120",
+     .text = "how long a rank on the host device may wait while nothing moves"},
+};
+const size_t bg__variables_count = sizeof bg__variables / sizeof *bg__variables;
+
+const bg__variable *bg__variable_find(const char *name)
+{
+    for (size_t i = 0; i < bg__variables_count; i++)
+        if (strcmp(bg__variables[i].name, name) == 0)
+            return &bg__variables[i];
+    return NULL;
+}
+
+const char *bg__variable_allowed(const bg__variable *variable, char text[BG__ALLOWED_BYTES])
+{
+    size_t used = 0;
+    if (variable->allowed != NULL)
+        return variable->allowed;
+    if (variable->form == BG__FORM_INTEGER) {
+        snprintf(text, BG__ALLOWED_BYTES, "whole numbers from %.0f to %.0f", variable->least, variable->most);
+        return text;
+    }
+    for (const char *c = variable->values; *c != '\0' && used + 3 < BG__ALLOWED_BYTES; c++) {
+        text[used++] = (char)(*c == '|' ? ',' : *c);
+        if (*c == '|')
+            text[used++] = ' ';
+    }
+    text[used] = '\0';
+    return text;
+}
+
+bool bg__variable_choice(const bg__variable *variable, const char *value, int *index)
+{
+    size_t length = strlen(value);
+    const char *choice = variable->values;
+    for (int i = 0;; i++) {
+        size_t bytes = strcspn(choice, "|");
+        if (bytes == length && memcmp(choice, value, length) == 0) {
+            *index = i;
+            return true;
+        }
+        if (choice[bytes] == '\0')
+            return false;
+        choice += bytes + 1;
+    }
+}
+
+bool bg__variable_number(const bg__variable *variable, const char *value, double *number)
+{
+    double found;
+    if (!bg__number_read(value, &found))
+        return false;
+    switch (variable->form) {
+    case BG__FORM_INTEGER:
+        if (value[strspn(value, "-0123456789")] != '\0' || found < variable->least || found > variable->most)
+            return false;
+        break;
+    case BG__FORM_SECONDS:
+        if (found == 0 || found <= variable->least || found > variable->most)
+            return false;
+        break;
+    default: /* a ratio */
+        if (!isdigit((unsigned char)value[0]) || (found != 0 && found < 1))
+            return false;
+    }
+    *number = found;
+    return true;
+}
