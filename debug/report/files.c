@@ -1,5 +1,7 @@
 #include "files.h"
 
+#include "base/base.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,9 +2,8 @@
 #ifndef BG_DEBUG_FILES_H
 #define BG_DEBUG_FILES_H
 
+#include <breakgraph/status.h>
 #include <stdio.h>
-
-#include "base/base.h"
 
 /* Whose idea a file's name is. */
 typedef enum bg__file_name {

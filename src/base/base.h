@@ -6,6 +6,8 @@
 #include <cuda.h>
 #include <stdio.h>
 
+#include "base/file.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 /* BG_API marks what libbreakgraph_nccl calls, too. */
@@ -89,24 +91,6 @@ BG_API const char *bg__env(const char *name);
 bg_status bg__env_choice(const char *name, int *index);
 BG_API bg_status bg__env_flag(const char *name, bool *flag);
 BG_API bg_status bg__env_number(const char *name, double *number);
-
-/* ---- files that are read (file.c) ----------------------------------------------------------------------------- */
-
-/* What a regular file holds, a zero behind it: *bytes, which the caller frees. Of a file with more than `most` bytes it
- * reads one more than that. links: a symbolic link at the end of path is followed, as for a path that the user gave; it
- * is an error where the library or the command made up the name. IO, with errno: ENOENT where there is no file;
- * OUT_OF_MEMORY. */
-bg_status bg__file_read(const char *path, bool links, size_t most, char **bytes, size_t *size);
-
-/* ---- lists that grow (grow.c) -------------------------------------------------------------------------------- */
-
-/* Makes room for `need` elements in a list: list points to the pointer to its elements, capacity counts those that it
- * has room for; both start as 0. The capacity at least doubles. OUT_OF_MEMORY, with what the elements are ("nodes"),
- * leaves the list as it was. */
-BG_API bg_status bg__grow(void *list, size_t *capacity, size_t need, size_t element_bytes, const char *what);
-/* The same for one more element than count; no call where there is room. */
-#define BG__GROW(list, count, capacity, what)                                                                          \
-    ((size_t)(count) < (capacity) ? BG_OK : bg__grow(&(list), &(capacity), (size_t)(count) + 1, sizeof *(list), what))
 
 /* ---- structs that grow (sized.c) ------------------------------------------------------------------------------ */
 

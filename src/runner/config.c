@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-static bg_status check_int(const char *key, int value)
+static bg_status check_int(const char *key, int value, const char *variable)
 {
-    const bg__variable *row = bg__variable_find(bg__config_key_find(key)->variable);
+    const bg__variable *row = bg__variable_find(variable);
     char allowed[BG__ALLOWED_BYTES];
     if (value >= row->least && value <= row->most)
         return BG_OK;
@@ -41,7 +41,7 @@ static bg_status check_fields(const bg_runner_config *config)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "mode is %d, no bg_mode", (int)config->mode);
         goto done;
     }
-    BG__TRY(check_int("max_tokens", config->max_tokens));
+    BG__TRY(check_int("max_tokens", config->max_tokens, "BG_RUNNER_MAX_TOKENS"));
     BG__TRY(bg__schedule_check(config->schedule, config->max_tokens));
     if (config->query_lens != NULL) {
         BG__TRY(bg__query_lens_check(config->query_lens, config->max_tokens));
@@ -50,7 +50,7 @@ static bg_status check_fields(const bg_runner_config *config)
                           config->max_query_len, config->max_tokens);
         goto done;
     }
-    BG__TRY(check_int("warmups", config->warmups));
+    BG__TRY(check_int("warmups", config->warmups, "BG_RUNNER_WARMUPS"));
     if (!isfinite(config->max_padding) || (config->max_padding != 0 && config->max_padding < 1)) {
         status =
             bg__fail(BG_ERROR_INVALID_ARGUMENT,
@@ -59,8 +59,8 @@ static bg_status check_fields(const bg_runner_config *config)
     }
     BG__TRY(bg__override_check(config->eager_ops, "eager_ops"));
     BG__TRY(check_debug(config->debug));
-    BG__TRY(check_int("worker_threads", config->worker_threads));
-    BG__TRY(check_int("variants", config->variants));
+    BG__TRY(check_int("worker_threads", config->worker_threads, "BG_RUNNER_WORKER_THREADS"));
+    BG__TRY(check_int("variants", config->variants, "BG_RUNNER_VARIANTS"));
     BG__TRY(check_state(config->state, config->state_count));
 done:
     return status;

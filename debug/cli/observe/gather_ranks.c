@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/grow.h"
 #include "debug/cli/output/json.h"
 
 static const char ranks_key[] = "ranks";

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/base.h"
+#include "base/text.h"
 
 const cli_exit cli_exits[] = {
 #define ENTRY(name, number, text) {number, text},

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base.h"
+#include "base/file.h"
 #include "exits.h"
 
 enum { SHOWN = 10, MOST = 1 << 28 }; /* lines; bytes of a file that is read */
@@ -56,7 +56,7 @@ bool cli_place_renew(const char *directory)
 
 char *cli_file_read(const char *path, bool links, size_t *bytes)
 {
-    char *text = NULL;
+    char *text = NULL, why[512];
 
     if (bg__file_read(path, links, MOST, &text, bytes) != BG_OK)
         return NULL;
@@ -64,7 +64,8 @@ char *cli_file_read(const char *path, bool links, size_t *bytes)
         return text;
     free(text);
     errno = EFBIG;
-    (void)bg__fail(BG_ERROR_IO, "%s cannot be read: it is larger than %d MiB", path, MOST >> 20);
+    snprintf(why, sizeof why, "%s is larger than %d MiB", path, MOST >> 20);
+    (void)bg_report_failure(BG_ERROR_IO, "reading", why, "name another file");
     return NULL;
 }
 
