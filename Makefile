@@ -151,7 +151,7 @@ READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() 
 
 .PHONY: all tests benches soaks FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
-tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(RECORDER) $(CLI_PROGRAMS)
+tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(RECORDER) $(CLI_PROGRAMS) $(OUT)/tools/variables
 benches: $(BENCH) $(RANKS_BENCH)
 soaks: $(SOAK)
 
@@ -264,6 +264,8 @@ $(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty
 	$(link)
 $(FUZZ): %: %.o $(FUZZ_OBJ) $(OUT)/libcommand.a $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
+$(OUT)/tools/variables: $(OUT)/tools/variables.o $(OUT)/src/base/variables.o $(OUT)/src/base/number.o $(OUT)/flags.link
+	$(link)
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka
 

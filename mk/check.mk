@@ -64,7 +64,10 @@ model:
 # What the conformance cases are held to: a GPU's answers, and the page that shows them.
 record: $(RECORDER)
 	$(if $(RECORDER),@$(RECORDER),@echo "make record needs a GPU: DEVICE=$(DEVICE) has no recorder" >&2; exit 1)
-docs: $(OUT)/tests/conformance/document
+# Pages that hold the table of variables.
+VARIABLE_PAGES := docs/environment.md packaging/breakgraph.1 $(wildcard packaging/completions/*breakgraph*)
+docs: $(OUT)/tests/conformance/document $(OUT)/tools/variables
+	@for page in $(VARIABLE_PAGES); do $(OUT)/tools/variables <$$page >$$page.new && mv $$page.new $$page || exit 1; done
 	@mkdir -p docs/records
 	@$< >docs/records/capture-rules.md.new && mv docs/records/capture-rules.md.new docs/records/capture-rules.md
 

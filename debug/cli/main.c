@@ -1,6 +1,6 @@
 /* The command breakgraph. Its rooms, each of which uses only those before it: output, process, arguments, ranks,
- * observe, bisect and doctor, commands. It uses the public headers; of debug/ only files.h, links.h and json.h of
- * report/, and of src/ only base.h's numbers. */
+ * observe, bisect and doctor, commands. It uses the public headers, the table of environment variables, and helpers
+ * of report/ (files.h, links.h, json.h) and base/ (file.h, grow.h, text.h). */
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,9 @@
 _breakgraph()
 {
     local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} flag= words= i
+    # variables: bash
+    local variables="BG_DEBUG= BG_EAGER_OPS= BG_BREAKABLE= BG_FOREIGN_INLINE= BG_CHECK= BG_SHADOW= BG_TOLERANCE= BG_STEP_STOP= BG_STEP_DUMP= BG_REPORT= BG_TRACE= BG_DOT= BG_NVTX= BG_RUNNER_MODE= BG_RUNNER_SCHEDULE= BG_RUNNER_MAX_TOKENS= BG_RUNNER_MAX_QUERY_LEN= BG_RUNNER_WARMUPS= BG_RUNNER_MAX_PADDING= BG_RUNNER_EAGER_OPS= BG_RUNNER_LAZY= BG_RUNNER_COPY_INPUTS= BG_RUNNER_MEMORY_LIMIT= BG_RUNNER_DEBUG= BG_RUNNER_WORKER_THREADS= BG_RUNNER_VARIANTS= BG_RANKS_SOCKET= BG_RANKS_TOKEN= BG_RANKS_BIND= BG_RANKS_TIMEOUT= BG_RANKS_WATCHDOG= BG_RANKS_COMPARE= HOSTCUDA_DEVICES= HOSTCUDA_SEED= HOSTCUDA_MEMORY= HOSTCUDA_FAIL= HOSTCUDA_NCCL_TIMEOUT="
+    # end of variables
     COMPREPLY=()
     for ((i = 2; i < COMP_CWORD; i++)); do
         [ "${COMP_WORDS[i]}" = -- ] && { compopt -o default; return; }
@@ -12,23 +15,33 @@ _breakgraph()
     elif [ -n "$flag" ]; then case $command:$flag in
     run:--debug) words="off forward ops sync step" ;;
     run:--check) words="off replay twice poison" ;;
-    run:--shadow) words="1 calls" ;;
-    run:--runner-mode) words="none piecewise full full_decode_only full_and_piecewise" ;;
-    run:--runner-lazy) words="true false" ;;
-    run:--runner-copy-inputs) words="true false" ;;
-    run:--runner-debug) words="env off forward ops sync step" ;;
+    run:--shadow) words="0 1 calls" ;;
     check:--what) words="replay twice poison" ;;
+    # variables: bash-values
+    *:BG_DEBUG) words="off forward ops sync step" ;;
+    *:BG_BREAKABLE) words="0 1" ;;
+    *:BG_FOREIGN_INLINE) words="0 1" ;;
+    *:BG_CHECK) words="off replay twice poison" ;;
+    *:BG_SHADOW) words="0 1 calls" ;;
+    *:BG_NVTX) words="0 1" ;;
+    *:BG_RUNNER_MODE) words="none piecewise full full_decode_only full_and_piecewise" ;;
+    *:BG_RUNNER_LAZY) words="true false 1 0" ;;
+    *:BG_RUNNER_COPY_INPUTS) words="true false 1 0" ;;
+    *:BG_RUNNER_DEBUG) words="env off forward ops sync step" ;;
+    *:BG_RANKS_COMPARE) words="0 1" ;;
+    # end of variables
     *) compopt -o default; return ;;
     esac
+    elif [ "${COMP_WORDS[COMP_CWORD - 1]}" = -e ] && [ "$command" != help ]; then words=$variables
     else case $command in
     help) words=" --help" ;;
     version) words=" --help" ;;
     doctor) words=" --json --help" ;;
-    run) words=" --debug= --step-stop= --step-dump= --eager-ops= --no-breaks --foreign-inline --check= --shadow= --tolerance= --nvtx --reports= --trace= --dot= --runner-mode= --runner-schedule= --runner-max-tokens= --runner-max-query-len= --runner-warmups= --runner-max-padding= --runner-eager-ops= --runner-lazy= --runner-copy-inputs= --runner-memory-limit= --runner-debug= --runner-worker-threads= --runner-variants= --ranks-timeout= --ranks-watchdog= --ranks-compare --ranks-bind= --host-devices= --host-seed= --host-memory= --host-fail= --host-nccl-timeout= --ranks= --oversubscribe --no-prefix --output-dir= --timeout= --help --" ;;
-    check) words=" --ranks= --oversubscribe --what= --timeout= --json --help --" ;;
-    step) words=" --ranks= --oversubscribe --stop= --dump= --timeout= --json --help --" ;;
-    bisect) words=" --ranks= --oversubscribe --check= --shadow --tolerance= --only= --count= --timeout= --state= --fresh --json --html= --help --" ;;
-    report) words=" --ranks= --oversubscribe --text= --json= --html= --trace= --dot= --timeout= --help --" ;;
+    run) words=" --debug= --eager-ops= --check= --shadow= --reports= --trace= --no-prefix --output-dir= --timeout= -e --ranks= --oversubscribe --help --" ;;
+    check) words=" -e --ranks= --oversubscribe --what= --timeout= --json --help --" ;;
+    step) words=" -e --ranks= --oversubscribe --stop= --dump= --timeout= --json --help --" ;;
+    bisect) words=" -e --ranks= --oversubscribe --check= --shadow --tolerance= --only= --count= --timeout= --state= --fresh --json --html= --help --" ;;
+    report) words=" -e --ranks= --oversubscribe --text= --json= --html= --trace= --dot= --timeout= --help --" ;;
     esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -28,14 +28,64 @@ named() # NAME, text in a file, lead of a flag
     for word in $commands; do grep -Eqw -e "$word" "$2" || missing="$missing $word"; done
     [ -z "$missing" ] && pass "$1" || fail "$1" "does not name$missing"
 }
-[ "$(wc -w <<<"$flags")" -gt 40 ] && [ "$(wc -w <<<"$commands")" -ge 8 ] && pass tables || fail tables "not read: $flags $commands"
+[ "$(wc -w <<<"$flags")" -gt 20 ] && [ "$(wc -w <<<"$commands")" -ge 8 ] && pass tables || fail tables "not read: $flags $commands"
 for page in $commands; do "$command" help "$page"; done >"$work/help"
 named help-names-all "$work/help" --
 sed 's/\\-/-/g' packaging/breakgraph.1 >"$work/manual"
 named manual-names-all "$work/manual" --
-"$command" help | grep -oE '^  (BG|HOSTCUDA)_[A-Z_]+' >"$work/variables"
-while read -r variable; do grep -q "\`$variable\`" docs/environment.md || echo "$variable"; done <"$work/variables" >"$work/log"
-if [ -s "$work/variables" ] && [ ! -s "$work/log" ]; then pass environment-names-all; else fail environment-names-all "variables that docs/environment.md leaves out"; fi
+
+# ---- the table of variables: every page is what it writes, every name that the sources read is in it ----
+
+for page in docs/environment.md packaging/breakgraph.1 packaging/completions/*; do
+    "$OUT/tools/variables" <"$page" | diff "$page" - >"$work/log" && pass "variables-in-${page##*/}" || fail "variables-in-${page##*/}" "make docs writes something else"
+done
+"$command" help | sed -nE 's/^  ((BG|HOSTCUDA)_[A-Z_]+)=.*/\1/p' | sort >"$work/variables"
+{
+    grep -rhoE --include='*.[ch]' --exclude=variables.c '"(BG|HOSTCUDA)_[A-Z_]+[A-Z]"' src debug | tr -d '"' | grep -v '_INIT$'
+    sed -nE 's/^ *KEY\([a-z_]+, ([A-Z_]+),.*/BG_RUNNER_\1/p' src/runner/text.c
+} | sort -u >"$work/named"
+[ "$(wc -l <"$work/named")" -gt 30 ] && diff "$work/variables" "$work/named" >"$work/log" && pass variables-read || fail variables-read "the table (<) has other names than the sources read (>)"
+grep -rhoE 'getenv\("HOSTCUDA_[A-Z_]+"' src/hostcuda | sed 's/.*"\(.*\)"/\1/' | sort | diff <(grep ^HOSTCUDA "$work/variables") - >"$work/log" && pass variables-host || fail variables-host "the table (<) has other names than the host device reads (>)"
+# The host device takes what the table allows, and refuses what it forbids.
+taken() # NAME ALLOWED... : of a program on the host device, as the command says
+{
+    local name=$1 value
+    shift
+    for value in "$@"; do
+        expect "host-takes-$name=$value" 0 '' env "$name=$value" sh -c '"$0" >/dev/null; [ $? != 2 ] && echo' "$OUT/examples/hostcuda/missing_join"
+        expect "run-takes-$name=$value" 0 '' "$command" run -e "$name=$value" -- echo
+    done
+}
+refused() # NAME FORBIDDEN...
+{
+    local name=$1 value
+    shift
+    for value in "$@"; do
+        expect "host-refuses-$name=$value" 2 "^hostcuda: .*" env "$name=$value" "$OUT/examples/hostcuda/missing_join"
+        expect "run-refuses-$name=$value" 2 "'-e $name=.*': allowed are" "$command" run -e "$name=$value" -- echo
+    done
+}
+if [ "$DEVICE" = host ]; then
+    taken HOSTCUDA_DEVICES 1 64
+    refused HOSTCUDA_DEVICES 0 65 two
+    taken HOSTCUDA_SEED 0 18446744073709551606
+    refused HOSTCUDA_SEED 18446744073709551607 -1
+    taken HOSTCUDA_MEMORY poison poison,fence,reuse never
+    refused HOSTCUDA_MEMORY loud reuse,never
+    taken HOSTCUDA_FAIL cudaMalloc@900=2 '*@900~cudaErrorIllegalAddress' cudaGetDeviceCount@1=cudaErrorInitializationError
+    refused HOSTCUDA_FAIL cudaMalloc cudaMalloc@1=loud nowhere@1=2
+    # Read when a rank first waits.
+    if [ -e "$OUT/libbreakgraph_nccl.a" ]; then
+        wait_for() { env HOSTCUDA_NCCL_TIMEOUT="$1" "$command" run --ranks=2 -- "$OUT/examples/llama/llama" --tokens 1; }
+        expect host-refuses-wait 0 'HOSTCUDA_NCCL_TIMEOUT is "0"; allowed are' wait_for 0
+        expect host-refuses-long-wait 0 'HOSTCUDA_NCCL_TIMEOUT is "1000001"; allowed are' wait_for 1000001
+        wait_for 1000000 2>&1 | grep -q 'NCCL_TIMEOUT is' && fail host-takes-wait "1000000 is refused" || pass host-takes-wait
+    else
+        skip host-refuses-wait "built without NCCL"
+    fi
+else
+    skip variables-values "the host device's variables are for DEVICE=host"
+fi
 for status in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 130; do grep -q "^.fB$status.fR\$" packaging/breakgraph.1 || fail "manual-status-$status" "not in the manual"; done
 if man --version 2>/dev/null | grep -q '^man '; then
     expect manual-renders 0 'EXIT STATUS' env LC_ALL=C MANWIDTH=100 man --warnings -l packaging/breakgraph.1
@@ -108,6 +158,8 @@ completes() # NAME, expected, words...
 completes complete-command 'bisect' breakgraph bi
 completes complete-flag '--tolerance= --timeout=' breakgraph bisect --t
 completes complete-value 'replay' breakgraph check --what = r
+completes complete-variable 'BG_DEBUG= BG_DOT=' breakgraph check -e BG_D
+completes complete-variable-value 'sync step' breakgraph step -e BG_DEBUG = s
 completes complete-program '' breakgraph run -- l
 
 # ---- doctor ----
@@ -120,8 +172,8 @@ if [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1; then
 else
     expect doctor 1 '✗ device +none' "$command" doctor
 fi
-expect doctor-bad-debug 1 '✗ BG_DEBUG +"loud"; allowed: off\|forward\|ops\|sync' env BG_DEBUG=loud "$command" doctor
-expect doctor-bad-flag 1 '✗ BG_BREAKABLE +"yes"; allowed: 0\|1' env BG_BREAKABLE=yes "$command" doctor
+expect doctor-bad-debug 1 '✗ BG_DEBUG +"loud"; allowed: off, forward, ops, sync, step' env BG_DEBUG=loud "$command" doctor
+expect doctor-bad-flag 1 '✗ BG_BREAKABLE +"yes"; allowed: 0, 1' env BG_BREAKABLE=yes "$command" doctor
 expect doctor-bad-pattern 1 '✗ BG_EAGER_OPS +"rope##3"; allowed: names of ops' env 'BG_EAGER_OPS=rope##3' "$command" doctor
 expect doctor-no-place 1 '✗ temporary files +cannot be written' env TMPDIR=/nowhere "$command" doctor
 expect doctor-bad-json 1 '"healthy":[[:space:]]*false' env BG_DEBUG=loud "$command" doctor --json
@@ -134,63 +186,90 @@ fi
 
 # ---- run ----
 
-expect run 0 '^ops,rope#3,0,1$' "$command" run --debug=ops '--eager-ops=rope#3' --no-breaks --nvtx -- \
+expect run 0 '^ops,rope#3,0,1$' "$command" run --debug=ops '--eager-ops=rope#3' -e BG_BREAKABLE=0 -e BG_NVTX=1 -- \
     sh -c 'echo "$BG_DEBUG,$BG_EAGER_OPS,$BG_BREAKABLE,$BG_NVTX"'
 expect run-optional-value 0 '^1,calls$' sh -c "a=\$('$command' run --shadow -- sh -c 'echo \$BG_SHADOW') && \
     b=\$('$command' run --shadow=calls -- sh -c 'echo \$BG_SHADOW') && echo \$a,\$b"
-expect run-runner 0 '^full,7$' "$command" run --runner-mode=full --runner-max-tokens=7 -- \
+expect run-runner 0 '^full,7$' "$command" run -e BG_RUNNER_MODE=full -e BG_RUNNER_MAX_TOKENS=7 -- \
     sh -c 'echo "$BG_RUNNER_MODE,$BG_RUNNER_MAX_TOKENS"'
 if [ "$DEVICE" = host ]; then
-    expect run-host 0 '^7,poison$' "$command" run --host-seed=7 --host-memory=poison -- sh -c 'echo "$HOSTCUDA_SEED,$HOSTCUDA_MEMORY"'
+    expect run-host 0 '^7,poison$' "$command" run -e HOSTCUDA_SEED=7 -e HOSTCUDA_MEMORY=poison -- sh -c 'echo "$HOSTCUDA_SEED,$HOSTCUDA_MEMORY"'
 else
-    expect run-host 2 'is for the host device' "$command" run --host-seed=7 -- true
+    expect run-host 2 'is for the host device' "$command" run -e HOSTCUDA_SEED=7 -- true
 fi
 expect run-status 7 '' "$command" run -- sh -c 'echo; exit 7'
+expect run-set 0 '^1,a=b,$' "$command" run -e BG_NVTX=0 -e BG_NVTX=1 -e OTHER=a=b -e EMPTY= -- sh -c 'echo "$BG_NVTX,$OTHER,$EMPTY"'
+expect run-set-order 0 '^off sync$' sh -c "echo \$('$command' run --debug=ops -e BG_DEBUG=off -- sh -c 'echo \$BG_DEBUG') \
+    \$('$command' run -e BG_DEBUG=off --debug=sync -- sh -c 'echo \$BG_DEBUG')"
+for name in BG_DEBUG =x ''; do expect "run-set-nothing-$name" 2 "'-e $name' sets nothing; write -e NAME=VALUE" "$command" run -e "$name" -- true; done
+expect run-set-end 2 "'-e' sets nothing" "$command" run -e
+expect run-set-unknown 2 "there is no variable BG_DEBGU; the nearest is BG_DEBUG" "$command" run -e BG_DEBGU=ops -- true
+expect run-set-unknown-host 2 "the nearest is HOSTCUDA_SEED" "$command" run -e HOSTCUDA_SEEDS=1 -- true
+expect run-set-bad 2 "'-e BG_CHECK=all': allowed are off, replay, twice, poison" "$command" run -e BG_CHECK=all -- true
+expect check-set 4 '^  7$' "$command" check -e SEED=7 -- sh -c 'echo $SEED >&2; exit 1'
+expect step-set 4 '^7$' "$command" step -e SEED=7 -- sh -c 'echo $SEED'
+expect report-set 4 '^  7$' "$command" report -e SEED=7 -- sh -c 'echo $SEED >&2; exit 1'
+expect bisect-set 0 '^7$' sh -c "cd '$work' && '$(readlink -f "$command")' bisect -e SEED=7 -- sh -c 'echo \$SEED >$work/seed'; cat '$work/seed'"
+if [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1; then
+    expect bisect-set-kept 0 'no difference' "$command" bisect --state="$work/state.json" -e SEED=7 -- "$quickstart"
+    expect bisect-set-same 0 'no difference' "$command" bisect --state="$work/state.json" -e SEED=7 -- "$quickstart"
+    expect bisect-set-other 10 'another' "$command" bisect --state="$work/state.json" -e SEED=8 -- "$quickstart"
+else
+    for name in kept same other; do skip "bisect-set-$name" "there is no GPU"; done
+fi
+expect bisect-set-bad 2 "allowed are 0, 1" "$command" bisect -e BG_NVTX=2 -- true
+expect doctor-set 2 "unknown flag '-e'" "$command" doctor -e BG_NVTX=1
+expect doctor-unknown-variable 0 '– BG_DEBGU +there is no such variable; the nearest is BG_DEBUG' sh -c "BG_DEBGU=1 '$command' doctor || [ '$DEVICE' = cuda ]"
+expect doctor-secret 0 "BG_RANKS_TOKEN +set; its value is a secret" sh -c "BG_RANKS_TOKEN=hidden '$command' doctor >'$work/told' || [ '$DEVICE' = cuda ]; cat '$work/told'; ! grep hidden '$work/told'"
+for now in step-stop:BG_STEP_STOP=CALL no-breaks:BG_BREAKABLE=0\\\|1 nvtx:BG_NVTX=0\\\|1 dot:BG_DOT=DIR runner-max-tokens:BG_RUNNER_MAX_TOKENS=N \
+    ranks-watchdog:BG_RANKS_WATCHDOG=SECONDS host-nccl-timeout:HOSTCUDA_NCCL_TIMEOUT=SECONDS; do
+    expect "run-old-${now%%:*}" 2 "'--${now%%:*}=1': --${now%%:*} is now -e ${now#*:}\$" "$command" run "--${now%%:*}=1" -- true
+done
 expect run-unknown-flag 2 "unknown flag '--fast'; allowed: --debug=" "$command" run --fast -- true
-expect run-bad-value 2 "'--debug=loud': allowed are off\\|forward\\|ops\\|sync" "$command" run --debug=loud -- true
+expect run-bad-value 2 "'--debug=loud': allowed are off, forward, ops, sync, step" "$command" run --debug=loud -- true
 expect run-no-value 2 "'--debug' needs a value: --debug=off" "$command" run --debug -- true
-expect run-extra-value 2 '--nvtx takes no value' "$command" run --nvtx=1 -- true
+expect run-extra-value 2 '--no-prefix takes no value' "$command" run --no-prefix=1 -- true
 expect run-no-program 2 'no program given' "$command" run --debug=ops
 expect run-empty-value 2 "'--trace=' needs a value: --trace=FILE" "$command" run --trace= -- true
 
-expect run-bad-words 2 "write z': allowed are 0, for no limit, and ratios" "$command" run '--runner-max-padding=allowed are y; write z' -- true
-# judged NAME FLAG VARIABLE VALUE ALLOWED [PROGRAM...]: run refuses the value, the doctor marks it, both say what is allowed; the library refuses it, too.
+expect run-bad-words 2 "write z': allowed are 0, for no limit, and ratios" "$command" run -e 'BG_RUNNER_MAX_PADDING=allowed are y; write z' -- true
+# judged NAME VARIABLE VALUE ALLOWED [PROGRAM...]: -e refuses the value, the doctor marks it, both say what is allowed; the library refuses it, too.
 judged()
 {
-    local name=$1 flag=$2 variable=$3 value=$4 allowed=$5
-    expect "run-bad-$name" 2 "'$flag=.*': allowed are $allowed" "$command" run "$flag=$value" -- true
+    local name=$1 variable=$2 value=$3 allowed=$4
+    expect "run-bad-$name" 2 "'-e $variable=.*': allowed are $allowed" "$command" run -e "$variable=$value" -- true
     expect "doctor-bad-$name" 1 "✗ $variable +\".*\"; allowed: $allowed" env "$variable=$value" "$command" doctor
-    shift 5
+    shift 4
     [ $# -eq 0 ] || { env "$variable=$value" "$@" >"$work/log" 2>&1 </dev/null && fail "library-bad-$name" "the library takes it" || pass "library-bad-$name"; }
 }
 shadowed="env BG_SHADOW=1 $quickstart" runner=$OUT/examples/runner
 [ "$DEVICE" = host ] || shadowed= runner=
 # shellcheck disable=SC2086
 {
-    judged tolerance --tolerance BG_TOLERANCE garbage 'abs=X, rel=X or ulp=N' $shadowed
-    judged tolerance-infinite --tolerance BG_TOLERANCE abs=1e400 'abs=X, rel=X or ulp=N' $shadowed
-    judged eager-file --eager-ops BG_EAGER_OPS @/nowhere 'names of ops.*; or @FILE, which must be there' ${runner:+$quickstart}
-    judged runner-eager --runner-eager-ops BG_RUNNER_EAGER_OPS @x 'names of ops' $runner
-    judged runner-schedule --runner-schedule BG_RUNNER_SCHEDULE 4,2 'sglang, atom, vllm, powers, or ascending' $runner
-    judged runner-tokens --runner-max-tokens BG_RUNNER_MAX_TOKENS 0 'whole numbers from 1 to' $runner
-    judged runner-padding --runner-max-padding BG_RUNNER_MAX_PADDING .5 '0, for no limit, and ratios' $runner
-    judged runner-memory --runner-memory-limit BG_RUNNER_MEMORY_LIMIT 1T 'bytes, 0 for no limit' $runner
+    judged tolerance BG_TOLERANCE garbage 'abs=X, rel=X or ulp=N' $shadowed
+    judged tolerance-infinite BG_TOLERANCE abs=1e400 'abs=X, rel=X or ulp=N' $shadowed
+    judged eager-file BG_EAGER_OPS @/nowhere 'names of ops.*; or @FILE, a file' ${runner:+$quickstart}
+    judged runner-eager BG_RUNNER_EAGER_OPS @x 'names of ops' $runner
+    judged runner-schedule BG_RUNNER_SCHEDULE 4,2 'sglang, atom, vllm, powers, or ascending' $runner
+    judged runner-tokens BG_RUNNER_MAX_TOKENS 0 'whole numbers from 1 to' $runner
+    judged runner-padding BG_RUNNER_MAX_PADDING .5 '0, for no limit, and ratios' $runner
+    judged runner-memory BG_RUNNER_MEMORY_LIMIT 1T 'bytes, 0 for no limit' $runner
 }
-judged ranks-timeout --ranks-timeout BG_RANKS_TIMEOUT 0 'seconds, above 0'
-judged ranks-watchdog --ranks-watchdog BG_RANKS_WATCHDOG soon 'seconds, above 0 .* below 0 for never'
-judged ranks-bind --ranks-bind BG_RANKS_BIND 1.2.3.4.5 'names and addresses'
+judged ranks-timeout BG_RANKS_TIMEOUT 0 'seconds, above 0'
+judged ranks-watchdog BG_RANKS_WATCHDOG soon 'seconds, above 0 .* below 0 for never'
+judged ranks-bind BG_RANKS_BIND 1.2.3.4.5 'names and addresses'
 expect doctor-compare 0 '✓ BG_RANKS_COMPARE +1' env BG_RANKS_COMPARE=1 "$command" doctor
-expect doctor-bad-compare 1 '✗ BG_RANKS_COMPARE +"yes"; allowed: 0\|1' env BG_RANKS_COMPARE=yes "$command" doctor
-expect run-compare 0 '^1$' "$command" run --ranks-compare -- sh -c 'echo $BG_RANKS_COMPARE'
-expect run-watchdog-never 0 '^-1$' "$command" run --ranks-watchdog=-1 -- sh -c 'echo $BG_RANKS_WATCHDOG'
+expect doctor-bad-compare 1 '✗ BG_RANKS_COMPARE +"yes"; allowed: 0, 1' env BG_RANKS_COMPARE=yes "$command" doctor
+expect run-compare 0 '^1$' "$command" run -e BG_RANKS_COMPARE=1 -- sh -c 'echo $BG_RANKS_COMPARE'
+expect run-watchdog-never 0 '^-1$' "$command" run -e BG_RANKS_WATCHDOG=-1 -- sh -c 'echo $BG_RANKS_WATCHDOG'
 if [ "$DEVICE" = host ]; then
-    judged seed --host-seed HOSTCUDA_SEED x '0 \(order of issue\) to' "$quickstart"
-    judged memory --host-memory HOSTCUDA_MEMORY poison,loud 'poison, fence, reuse, never' "$quickstart"
-    judged memory-both --host-memory HOSTCUDA_MEMORY reuse,never 'poison, fence, and one of' "$quickstart"
-    judged devices --host-devices HOSTCUDA_DEVICES 65 '1 to 64' "$quickstart"
-    judged fault --host-fail HOSTCUDA_FAIL cudaMalloc@1=loud 'NAME@N=CODE' "$quickstart"
-    judged wait --host-nccl-timeout HOSTCUDA_NCCL_TIMEOUT 0 '1 to 1000000'
-    expect run-fault 0 '^cudaMalloc@1=2$' "$command" run --host-fail=cudaMalloc@1=2 -- sh -c 'echo $HOSTCUDA_FAIL'
+    judged seed HOSTCUDA_SEED x '0 \(order of issue\) to' "$quickstart"
+    judged memory HOSTCUDA_MEMORY poison,loud 'poison, fence, reuse, never' "$quickstart"
+    judged memory-both HOSTCUDA_MEMORY reuse,never 'poison, fence, reuse, never' "$quickstart"
+    judged devices HOSTCUDA_DEVICES 65 'whole numbers from 1 to 64' "$quickstart"
+    judged fault HOSTCUDA_FAIL cudaMalloc@1=loud 'NAME@N=CODE' "$quickstart"
+    judged wait HOSTCUDA_NCCL_TIMEOUT 0 'whole numbers from 1 to 1000000'
+    expect run-fault 0 '^cudaMalloc@1=2$' "$command" run -e HOSTCUDA_FAIL=cudaMalloc@1=2 -- sh -c 'echo $HOSTCUDA_FAIL'
     # Paths are the program's, which may go elsewhere; the doctor looks at them.
     for variable in BG_REPORT BG_DOT BG_TRACE; do
         expect "doctor-bad-$variable" 1 "✗ $variable +\"/nowhere/x\"; allowed: (directories|files) that" env $variable=/nowhere/x "$command" doctor
@@ -215,14 +294,14 @@ expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo befor
 expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo before it >&2; exit 1'
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
 expect check-bad-timeout 2 'a number of seconds' "$command" check --timeout=soon -- true
-expect check-bad-what 2 'allowed are replay\|twice\|poison' "$command" check --what=all -- true
+expect check-bad-what 2 'allowed are replay, twice, poison' "$command" check --what=all -- true
 expect step-hang 8 "ran longer than 0.2 s" "$command" step --timeout=0.2 -- sh -c 'while :; do :; done'
 expect step-bad-timeout 2 'a number of seconds' "$command" step --timeout=soon -- true
 expect report-nothing 2 'nothing given' "$command" report
 expect report-missing 10 '/nowhere cannot be read' "$command" report /nowhere
 echo '{"report_version": 99, "breakgraph": "9.0"}' >"$work/new.json"
 for flag in html json text trace dot; do
-    expect report-$flag-nowhere 2 "'--$flag=/nowhere/x': allowed are (files|directories) that .* there" "$command" report --$flag=/nowhere/x -- true
+    expect report-$flag-nowhere 2 "'--$flag=/nowhere/x': allowed are (files|directories) that .*exist" "$command" report --$flag=/nowhere/x -- true
 done
 expect bisect-html-nowhere 2 "'--html=/nowhere/x': allowed are files" "$command" bisect --html=/nowhere/x -- true
 expect report-html-directory 2 "'--html=.*': allowed are files" "$command" report --html="$work" -- true
@@ -350,7 +429,7 @@ bash -c 'sleep 60 & echo $! >"$1/shell"; exec "$2" step --timeout=0.3 -- sleep 6
 is=$?
 [ $is = 8 ] && kill "$(cat "$work/shell")" 2>/dev/null && pass strays-of-its-shell || fail strays-of-its-shell "status $is, or what the shell had started is gone"
 ln -s /nowhere/page "$work/dangling"
-expect output-through-link 2 'directories that are there' "$command" report --html="$work/dangling" -- true
+expect output-through-link 2 'directories that exist' "$command" report --html="$work/dangling" -- true
 
 llama=$OUT/examples/llama/llama
 expect llama-help 0 '--mode' "$llama" --help

@@ -72,10 +72,10 @@ expect bisect-clean 0 'no difference' "$OUT/breakgraph" bisect --state="$work/cl
 
 # A drawing of each of the five segments, whole; a place that is not there does no harm to the program.
 mkdir "$work/dot"
-expect dot 0 'segments 5' "$OUT/breakgraph" run --dot="$work/dot" -- "$program" --tokens 2
+expect dot 0 'segments 5' "$OUT/breakgraph" run -e BG_DOT="$work/dot" -- "$program" --tokens 2
 if [ "$(find "$work/dot" -name 'llama-*-1-[0-4].dot' | wc -l)" -eq 5 ] && [ "$(cat "$work"/dot/*.dot | grep -c '^digraph segment {$')" -eq 5 ] &&
     [ "$(cat "$work"/dot/*.dot | grep -c '^}$')" -eq 5 ]; then pass dot-files
 else find "$work/dot" >"$work/log"; fail dot-files "not five whole drawings"; fi
-expect dot-nowhere 0 'BG_DOT: .*No such file' "$OUT/breakgraph" run --dot="$work/nowhere" -- "$program" --tokens 2
+expect dot-nowhere 0 'BG_DOT: .*No such file' "$OUT/breakgraph" run -e BG_DOT="$work/nowhere" -- "$program" --tokens 2
 
 exit $bad

@@ -48,8 +48,8 @@ expect token-not-in-arguments 0 'none' ranks 1 -- bash -c "$token"
 if [ "$DEVICE" = host ]; then
     expect devices 0 '^\[rank 1\] 2$' "$command" run --ranks=2 -- sh -c 'echo $HOSTCUDA_DEVICES'
     expect devices-kept 0 '^\[rank 1\] 3$' env HOSTCUDA_DEVICES=3 "$command" run --ranks=2 -- sh -c 'echo $HOSTCUDA_DEVICES'
-    expect devices-too-few 2 'ranks=4 needs a device each, and there are 3; --oversubscribe' "$command" run --host-devices=3 --ranks=4 -- true
-    expect devices-shared 0 '^\[rank 3\] 3$' "$command" run --host-devices=3 --ranks=4 --oversubscribe -- sh -c 'echo $HOSTCUDA_DEVICES'
+    expect devices-too-few 2 'ranks=4 needs a device each, and there are 3; --oversubscribe' "$command" run -e HOSTCUDA_DEVICES=3 --ranks=4 -- true
+    expect devices-shared 0 '^\[rank 3\] 3$' "$command" run -e HOSTCUDA_DEVICES=3 --ranks=4 --oversubscribe -- sh -c 'echo $HOSTCUDA_DEVICES'
 fi
 expect ranks-few-files 3 "rank [0-9]: 'true' cannot be started: Too many open files; the limit is that of ulimit -n" bash -c 'ulimit -n 16; "$0" run --ranks=4 --oversubscribe -- true' "$command"
 expect ranks-none 2 'a number from 1 to 64' "$command" run --ranks=0 -- true
@@ -57,10 +57,10 @@ expect ranks-word 2 'a number from 1 to 64' "$command" run --ranks=two -- true
 for flag in --timeout=3 --no-prefix --output-dir=x --oversubscribe; do
     expect "alone$flag" 2 "is for --ranks" "$command" run $flag -- true
 done
-expect ranks-bind 2 'meet on loopback' ranks 2 --ranks-bind=127.0.0.1 -- true
+expect ranks-bind 2 'meet on loopback' ranks 2 -e BG_RANKS_BIND=127.0.0.1 -- true
 expect ranks-of-files 2 'needs a program' "$command" report --ranks=2 .
 expect flags-set 0 '^\[rank 1\] ops$' ranks 2 --debug=ops -- sh -c 'echo $BG_DEBUG'
-expect files-apart 0 '^\[rank 1\] d.x/t.rank-1.json d.x/dump.rank-1$' ranks 2 --trace=d.x/t.json --step-dump=d.x/dump -- sh -c 'echo $BG_TRACE $BG_STEP_DUMP'
+expect files-apart 0 '^\[rank 1\] d.x/t.rank-1.json d.x/dump.rank-1$' ranks 2 --trace=d.x/t.json -e BG_STEP_DUMP=d.x/dump -- sh -c 'echo $BG_TRACE $BG_STEP_DUMP'
 
 # The port stays the job's: rank 0 may listen there, and no one else who has not asked to share it, before and after.
 cat >"$work/port.c" <<'C_'

@@ -8,7 +8,6 @@
 #include "base/base.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/values.h"
-#include "debug/cli/arguments/variables.h"
 #include "debug/compare/tolerance.h"
 #include "runner/config.h"
 
@@ -72,23 +71,23 @@ static bool library_reads(const char *variable, const char *value, bg_status *st
     return true;
 }
 
-static void expect_agreement(const cli_flag *variable, const char *value)
+static void expect_agreement(const bg__variable *variable, const char *value)
 {
     const char *allowed;
     bg_status status;
     bool read;
 
-    FUZZ_EXPECT(setenv(variable->variable, value, 1) == 0);
+    FUZZ_EXPECT(setenv(variable->name, value, 1) == 0);
     fuzz_hush();
     fuzz_forget_error();
-    read = library_reads(variable->variable, value, &status);
+    read = library_reads(variable->name, value, &status);
     (void)fuzz_unhush();
     if (read && status != BG_OK)
         fuzz_expect_refused(status);
-    allowed = cli_variable_allowed(variable, value);
+    allowed = cli_variable_allowed(variable, value, false);
     FUZZ_EXPECT(allowed == NULL || strlen(allowed) > 2);
     FUZZ_EXPECT(!read || (allowed == NULL) == (status == BG_OK));
-    FUZZ_EXPECT(unsetenv(variable->variable) == 0);
+    FUZZ_EXPECT(unsetenv(variable->name) == 0);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------
@@ -124,25 +123,41 @@ static void expect_tolerances(const char *text)
  */
 
 static const cli_flag flags[] = {
-    {"--timeout", "SECONDS", NULL, NULL, NULL, "a number"},
-    {"--check", "off|replay|twice", "replay", "BG_CHECK", NULL, "a choice"},
-    {"--json", NULL, NULL, NULL, NULL, "no value"},
-    {"--eager-ops", "PATTERNS", NULL, "BG_EAGER_OPS", NULL, "patterns"},
-    {"--tolerance", "SPEC", NULL, "BG_TOLERANCE", NULL, "tolerances"},
+    {"--timeout", "SECONDS", NULL, NULL, "a number"},
+    {"--check", .without = "replay", .variable = "BG_CHECK"},
+    {"-e", "NAME=VALUE", NULL, NULL, "an assignment"},
+    {"--json", NULL, NULL, NULL, "no value"},
+    {"--eager-ops", .variable = "BG_EAGER_OPS"},
+    {"--tolerance", .variable = "BG_TOLERANCE"},
     {0},
 };
 
 static int given; /* arguments */
 static bool ran;
 
+/* The next input does not find what this one set. Returns how many arguments it was. */
+static int take_back(const cli_given *one)
+{
+    bool assigned = strcmp(one->flag->name, "-e") == 0;
+    char *name = strdup(one->flag->variable != NULL ? one->flag->variable : assigned ? one->value : "NOTHING");
+    FUZZ_EXPECT(name != NULL);
+    name[strcspn(name, "=")] = '\0';
+    FUZZ_EXPECT(unsetenv(name) == 0);
+    free(name);
+    return assigned ? 2 : 1;
+}
+
 static int run_fuzzed(const cli_arguments *arguments)
 {
     double seconds = 0;
+    int words = arguments->rest_count + arguments->program;
     ran = true;
-    FUZZ_EXPECT((int)arguments->count + arguments->rest_count + arguments->program == given);
+    for (size_t i = 0; i < arguments->count; i++)
+        words += take_back(&arguments->given[i]);
+    FUZZ_EXPECT(words == given);
     for (size_t i = 0; i < arguments->count; i++) {
         const cli_given *one = &arguments->given[i];
-        FUZZ_EXPECT(one->value != NULL && (one->flag->value != NULL || one->value[0] == '\0'));
+        FUZZ_EXPECT(one->value != NULL && (cli_flag_value(one->flag) != NULL || one->value[0] == '\0'));
         FUZZ_EXPECT(cli_value(arguments, one->flag->name) != NULL);
     }
     if (cli_timeout(arguments, &seconds) == CLI_OK)
@@ -171,14 +186,14 @@ static void expect_command_line(char *lines)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const cli_flag *variable;
+    const bg__variable *variable;
     char *value;
 
     if (size == 0)
         return 0;
-    variable = &cli_variables[data[0] % cli_variables_count];
+    variable = &bg__variables[data[0] % bg__variables_count];
     value = fuzz_text(data + 1, size - 1);
-    if (is_read_here(variable->variable) && value[0] != '@')
+    if (is_read_here(variable->name) && value[0] != '@')
         expect_agreement(variable, value);
     expect_number(value);
     expect_tolerances(value);

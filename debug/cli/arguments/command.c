@@ -1,5 +1,19 @@
 #include "command.h"
 
+#include "base/variables.h"
+
+const char *cli_flag_value(const cli_flag *flag)
+{
+    return flag->variable != NULL ? bg__variable_find(flag->variable)->values : flag->value;
+}
+
+const char *cli_flag_sign(const cli_flag *flag)
+{
+    if (cli_flag_value(flag) == NULL)
+        return "";
+    return flag->name[1] == '-' ? "=" : " ";
+}
+
 const cli_flag *cli_command_flag(const cli_command *command, size_t i)
 {
     for (const cli_flag *const *list = command->flags; *list != NULL; list++)

@@ -9,8 +9,7 @@ typedef struct cli_flag {
     const char *name;     /* "--debug" */
     const char *value;    /* what it takes: "off|ops" (one of these), "FILE" (anything); NULL: nothing */
     const char *without;  /* what it sets where it is given without a value; NULL: it must have one */
-    const char *variable; /* the environment variable that it sets in the program; NULL: none */
-    const char *allowed;  /* what that may hold, where it is not value */
+    const char *variable; /* the environment variable that it sets, whose row tells value and text; NULL: none */
     const char *text;
 } cli_flag;
 
@@ -37,6 +36,10 @@ typedef struct cli_command {
     int (*run)(const cli_arguments *arguments); /* gives the exit status */
 } cli_command;
 
+/* What the flag takes, its own or its variable's; NULL: nothing. */
+const char *cli_flag_value(const cli_flag *flag);
+/* What stands between the flag and its value: "--flag=VALUE", "-e VALUE"; "" where it takes none. */
+const char *cli_flag_sign(const cli_flag *flag);
 /* The i-th flag; NULL behind the last. */
 const cli_flag *cli_command_flag(const cli_command *command, size_t i);
 

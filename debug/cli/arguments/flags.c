@@ -1,10 +1,12 @@
 #include "flags.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "assign.h"
+#include "base/text.h"
 #include "help.h"
 #include "values.h"
 
@@ -17,28 +19,56 @@ static const cli_flag *find_flag(const cli_command *command, const char *argumen
     return flag;
 }
 
-static cli_status refuse_unknown(const cli_command *command, const char *argument)
+/* "--host-seed" for HOSTCUDA_SEED, "--dot" for BG_DOT: what was a flag once. NULL: none of them. */
+static const bg__variable *variable_of(const char *flag, size_t length)
 {
+    bool host = strncmp(flag, "--host-", 7) == 0;
+    size_t lead = host ? 7 : 2;
+    char name[64];
+    int used = snprintf(name, sizeof name, "%s%.*s", host ? "HOSTCUDA_" : "BG_",
+                        length > lead ? (int)(length - lead) : 0, flag + lead);
+    if (length == strlen("--no-breaks") && strncmp(flag, "--no-breaks", length) == 0)
+        return bg__variable_find("BG_BREAKABLE");
+    for (int i = 0; i < used && i < (int)sizeof name; i++)
+        name[i] = (char)(name[i] == '-' ? '_' : toupper((unsigned char)name[i]));
+    return bg__variable_find(name);
+}
+
+static void print_flag(const cli_flag *flag)
+{
+    const char *value = cli_flag_value(flag);
+    fprintf(stderr, " %s%s%s", flag->name, cli_flag_sign(flag), value != NULL ? value : "");
+}
+
+static cli_status refuse_unknown(const cli_command *command, const char *argument, size_t length)
+{
+    bool sets = find_flag(command, "-e", 2) != NULL;
+    const bg__variable *variable = sets && length > 2 ? variable_of(argument, length) : NULL;
     const cli_flag *flag;
+    if (variable != NULL)
+        return cli_say(CLI_USAGE, "'%s': %.*s is now -e %s=%s", argument, (int)length, argument, variable->name,
+                       variable->values);
     cli_print(stderr, "breakgraph %s: unknown flag '%s'; allowed:", command->name, argument);
     for (size_t i = 0; (flag = cli_command_flag(command, i)) != NULL; i++)
-        fprintf(stderr, " %s%s%s", flag->name, flag->value != NULL ? "=" : "", flag->value != NULL ? flag->value : "");
+        print_flag(flag);
     fprintf(stderr, " --help\n");
     return CLI_USAGE;
 }
 
+/* "--flag" or "--flag=VALUE". */
 static cli_status read_flag(const cli_command *command, const char *argument, cli_given *given)
 {
     size_t length = strcspn(argument, "=");
     const cli_flag *flag = find_flag(command, argument, length);
-    const char *value = argument[length] == '=' ? argument + length + 1 : NULL, *allowed;
+    const char *value = argument[length] == '=' ? argument + length + 1 : NULL, *takes, *allowed;
 
     if (flag == NULL)
-        return refuse_unknown(command, argument);
-    if (value != NULL && flag->value == NULL)
+        return refuse_unknown(command, argument, length);
+    takes = cli_flag_value(flag);
+    if (value != NULL && takes == NULL)
         return cli_say(CLI_USAGE, "'%s': %s takes no value", argument, flag->name);
-    if (flag->value != NULL && (value != NULL ? value[0] == '\0' : flag->without == NULL))
-        return cli_say(CLI_USAGE, "'%s' needs a value: %s=%s", argument, flag->name, flag->value);
+    if (takes != NULL && (value != NULL ? value[0] == '\0' : flag->without == NULL))
+        return cli_say(CLI_USAGE, "'%s' needs a value: %s=%s", argument, flag->name, takes);
     allowed = value != NULL ? cli_flag_allowed(flag, value) : NULL;
     if (allowed != NULL)
         return cli_say(CLI_USAGE, "'%s': allowed are %s", argument, allowed);
@@ -47,10 +77,18 @@ static cli_status read_flag(const cli_command *command, const char *argument, cl
     return CLI_OK;
 }
 
+/* -e and its argument. */
+static cli_status read_assignment(const cli_command *command, const char *assignment, cli_given *given)
+{
+    *given = (cli_given){.flag = find_flag(command, "-e", 2), .value = assignment};
+    return given->flag == NULL ? refuse_unknown(command, "-e", 2) : cli_assignment_check(assignment);
+}
+
 /* Reads what stands behind a command's name. CLI_OK; else it has said what is wrong, or shown the help: *done. */
 static cli_status parse(const cli_command *command, int argc, char **argv, cli_arguments *arguments, bool *done)
 {
     cli_status status = CLI_OK;
+    cli_given *given;
     int i = 1;
 
     *arguments = (cli_arguments){.given = calloc((size_t)argc, sizeof *arguments->given)};
@@ -63,7 +101,11 @@ static cli_status parse(const cli_command *command, int argc, char **argv, cli_a
             cli_help_print(command, stdout);
             return CLI_OK;
         }
-        status = read_flag(command, argv[i], &arguments->given[arguments->count]);
+        given = &arguments->given[arguments->count];
+        if (strcmp(argv[i], "-e") != 0)
+            status = read_flag(command, argv[i], given);
+        else
+            status = read_assignment(command, argv[++i], given); /* argv ends with NULL */
         if (status != CLI_OK)
             return status;
         arguments->count++;
@@ -84,6 +126,8 @@ int cli_command_run(const cli_command *command, int argc, char **argv)
     bool done;
     int status = parse(command, argc, argv, &arguments, &done);
     if (!done)
+        status = cli_assign(&arguments);
+    if (!done && status == CLI_OK)
         status = command->run(&arguments);
     free(arguments.given);
     return status;

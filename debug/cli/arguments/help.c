@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "debug/cli/output/exits.h"
-#include "variables.h"
+#include "base/variables.h"
 
 enum { WIDTH = 110 };
 
@@ -37,15 +37,14 @@ static void print_entry(FILE *out, const char *left, const char *text, int colum
 static void print_flag(FILE *out, const cli_flag *flag)
 {
     char left[128], text[512];
-    bool optional = flag->value != NULL && flag->without != NULL;
-    snprintf(left, sizeof left, "%s%s%s%s%s", flag->name, optional ? "[" : "", flag->value != NULL ? "=" : "",
-             flag->value != NULL ? flag->value : "", optional ? "]" : "");
+    const char *value = cli_flag_value(flag);
+    bool optional = value != NULL && flag->without != NULL;
+    snprintf(left, sizeof left, "%s%s%s%s%s", flag->name, optional ? "[" : "", cli_flag_sign(flag),
+             value != NULL ? value : "", optional ? "]" : "");
     if (flag->variable == NULL)
         snprintf(text, sizeof text, "%s", flag->text);
-    else if (flag->value == NULL)
-        snprintf(text, sizeof text, "%s=%s: %s", flag->variable, flag->without, flag->text);
     else
-        snprintf(text, sizeof text, "%s: %s", flag->variable, flag->text);
+        snprintf(text, sizeof text, "%s: %s", flag->variable, bg__variable_find(flag->variable)->text);
     print_entry(out, left, text, 32);
 }
 
@@ -76,10 +75,10 @@ void cli_help_print_all(const cli_command *const *commands, size_t count, FILE *
         print_entry(out, commands[i]->name, commands[i]->text, 16);
     fprintf(out, "'breakgraph help COMMAND' and 'breakgraph COMMAND --help' list its flags.\n\n"
                  "Environment of a program that links the library\n");
-    for (size_t i = 0; i < cli_variables_count; i++) {
-        const cli_flag *v = &cli_variables[i];
+    for (size_t i = 0; i < bg__variables_count; i++) {
+        const bg__variable *v = &bg__variables[i];
         char name[128];
-        snprintf(name, sizeof name, "%s=%s", v->variable, v->value == NULL ? v->allowed : v->value);
+        snprintf(name, sizeof name, "%s=%s", v->name, v->values);
         print_entry(out, name, v->text, 32);
     }
     fprintf(out, "\nExit status\n");

@@ -216,6 +216,7 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     const char *state = cli_value(arguments, "--state");
 
     b->argv = arguments->rest;
+    b->arguments = arguments;
     b->check = cli_value(arguments, "--check");
     b->tolerance = cli_value(arguments, "--tolerance");
     b->only = cli_value(arguments, "--only");
@@ -308,19 +309,19 @@ static int run_bisect(const cli_arguments *arguments)
 }
 
 static const cli_flag flags[] = {
-    {"--check", "CMD", NULL, NULL, NULL,
+    {"--check", "CMD", NULL, NULL,
      "a shell command judges each start: 0 good, 125 skip, else bad; the program's output is its standard input, and "
      "the file that BREAKGRAPH_OUTPUT names. Without it the program's own exit status says so"},
-    {"--shadow", NULL, NULL, NULL, NULL,
+    {"--shadow", NULL, NULL, NULL,
      "bad is a replay that differs from the eager pass, in its outputs or in any op call's (BG_SHADOW)"},
-    {"--tolerance", "SPEC", NULL, NULL, NULL, "what --shadow lets pass (BG_TOLERANCE)"},
-    {"--only", "PATTERNS", NULL, NULL, NULL, "only calls that match can be culprits; as --eager-ops of run"},
-    {"--count", "N", NULL, NULL, NULL, "starts for one verdict; one that is bad makes it bad"},
-    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
-    {"--state", "FILE", NULL, NULL, NULL, "where the verdicts are kept; stays at the end"},
-    {"--fresh", NULL, NULL, NULL, NULL, "start over, whatever verdicts are kept"},
-    {"--json", NULL, NULL, NULL, NULL, "the result for scripts, on standard output"},
-    {"--html", "FILE", NULL, NULL, NULL, "culprits and trials on the pass, as one page"},
+    {"--tolerance", "SPEC", NULL, NULL, "what --shadow lets pass (BG_TOLERANCE)"},
+    {"--only", "PATTERNS", NULL, NULL, "only calls that match can be culprits; as --eager-ops of run"},
+    {"--count", "N", NULL, NULL, "starts for one verdict; one that is bad makes it bad"},
+    {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
+    {"--state", "FILE", NULL, NULL, "where the verdicts are kept; stays at the end"},
+    {"--fresh", NULL, NULL, NULL, "start over, whatever verdicts are kept"},
+    {"--json", NULL, NULL, NULL, "the result for scripts, on standard output"},
+    {"--html", "FILE", NULL, NULL, "culprits and trials on the pass, as one page"},
     {0},
 };
 

@@ -5,10 +5,12 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
+#include "debug/cli/arguments/command.h"
 #include "debug/cli/output/exits.h"
 
 typedef struct cli_bisection {
     char *const *argv;
+    const cli_arguments *arguments;
     const char *check, *tolerance, *only, *html, *state; /* NULL where not given, but for state */
     bool shadow, fresh, json, keep;
     int count, ranks;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "debug/cli/arguments/variables.h"
+#include "base/variables.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
@@ -62,15 +62,30 @@ static void add_text(cJSON *command, const char *name, const char *text)
 /* The library's variables that are set, but for those that only write, and those that are in another member. */
 static void add_environment(cJSON *command)
 {
-    static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT", "BG_TRACE", "BG_NVTX"};
+    static const char *const others[] = {"BG_EAGER_OPS", "BG_REPORT",       "BG_TRACE",
+                                         "BG_NVTX",      "BG_RANKS_SOCKET", "BG_RANKS_TOKEN"};
     cJSON *environment = cJSON_AddObjectToObject(command, "environment");
-    for (size_t i = 0; i < cli_variables_count; i++) {
-        const char *name = cli_variables[i].variable;
+    for (size_t i = 0; i < bg__variables_count; i++) {
+        const char *name = bg__variables[i].name;
         bool other = false;
         for (size_t k = 0; k < sizeof others / sizeof *others; k++)
             other = other || strcmp(others[k], name) == 0;
         if (!other)
             add_text(environment, name, getenv(name));
+    }
+}
+
+/* What -e sets: variables of others, too. */
+static void add_assignments(cJSON *command, const cli_arguments *arguments)
+{
+    cJSON *set = NULL;
+    for (size_t i = 0; i < arguments->count; i++) {
+        const cli_given *given = &arguments->given[i];
+        if (strcmp(given->flag->name, "-e") != 0)
+            continue;
+        if (set == NULL)
+            set = cJSON_AddArrayToObject(command, "set");
+        cJSON_AddItemToArray(set, cJSON_CreateString(given->value));
     }
 }
 
@@ -85,6 +100,7 @@ static cJSON *describe(const cli_bisection *b)
     add_text(command, "only", b->only);
     add_text(command, "eager_ops", b->base);
     add_environment(command);
+    add_assignments(command, b->arguments);
     cJSON_AddBoolToObject(command, "shadow", b->shadow);
     cJSON_AddBoolToObject(command, "page", b->html != NULL);
     cJSON_AddNumberToObject(command, "count", b->count);

@@ -122,10 +122,10 @@ done:
 }
 
 static const cli_flag flags[] = {
-    {"--what", "replay|twice|poison", NULL, NULL, NULL,
+    {"--what", "replay|twice|poison", NULL, NULL,
      "which check; again for several, each of which is a start of the program; without it replay and twice"},
-    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
-    {"--json", NULL, NULL, NULL, NULL, "findings for scripts, on standard output"},
+    {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
+    {"--json", NULL, NULL, NULL, "findings for scripts, on standard output"},
     {0},
 };
 

@@ -290,12 +290,12 @@ static int run_report(const cli_arguments *arguments)
 }
 
 static const cli_flag flags[] = {
-    {"--text", "FILE", "-", NULL, NULL, "findings as text; -, or no FILE: standard output"},
-    {"--json", "FILE", "-", NULL, NULL, "everything as JSON"},
-    {"--html", "FILE", "-", NULL, NULL, "everything as one page that needs nothing else"},
-    {"--trace", "FILE", NULL, NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE); -: standard output"},
-    {"--dot", "DIR", NULL, NULL, NULL, "each segment of each graph into this directory, as DOT (BG_DOT)"},
-    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
+    {"--text", "FILE", "-", NULL, "findings as text; -, or no FILE: standard output"},
+    {"--json", "FILE", "-", NULL, "everything as JSON"},
+    {"--html", "FILE", "-", NULL, "everything as one page that needs nothing else"},
+    {"--trace", "FILE", NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE); -: standard output"},
+    {"--dot", "DIR", NULL, NULL, "each segment of each graph into this directory, as DOT (BG_DOT)"},
+    {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
     {0},
 };
 

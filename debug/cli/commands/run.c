@@ -8,26 +8,12 @@
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
-#include "debug/cli/arguments/variables.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
 #include "debug/cli/ranks/ranks.h"
 #include "debug/report/files.h"
-
-static cli_status set(const cli_given *given)
-{
-    const char *variable = given->flag->variable;
-    if (variable == NULL)
-        return CLI_OK;
-    if (strncmp(variable, "HOSTCUDA_", 9) == 0 && strcmp(bg_device_kind(), "host") != 0)
-        return cli_say(CLI_USAGE, "%s is for the host device; this is built for NVIDIA's CUDA runtime",
-                       given->flag->name);
-    if (setenv(variable, given->value, 1) != 0)
-        return cli_say(CLI_FAILED, "%s cannot be set: %s", variable, strerror(errno));
-    return CLI_OK;
-}
 
 static cli_status become(const cli_arguments *arguments)
 {
@@ -100,31 +86,32 @@ static int run_program(const cli_arguments *arguments)
 {
     int ranks = 0;
     cli_status status = cli_need_program(arguments);
-    for (size_t i = 0; status == CLI_OK && i < arguments->count; i++)
-        status = set(&arguments->given[i]);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &ranks);
-    if (status == CLI_OK && ranks > 0 && cli_value(arguments, "--ranks-bind") != NULL)
-        status = cli_say(CLI_USAGE, "--ranks-bind is for ranks of several machines; those of --ranks meet on loopback");
     if (status != CLI_OK)
         return status;
     return ranks > 0 ? run_ranks(arguments, ranks) : (int)become(arguments);
 }
 
 static const cli_flag flags[] = {
-    {"--no-prefix", NULL, NULL, NULL, NULL, "with --ranks: lines of output without \"[rank 1] \" before them"},
-    {"--output-dir", "DIR", NULL, NULL, NULL,
+    {"--debug", .variable = "BG_DEBUG"},
+    {"--eager-ops", .variable = "BG_EAGER_OPS"},
+    {"--check", .variable = "BG_CHECK"},
+    {"--shadow", .without = "1", .variable = "BG_SHADOW"},
+    {"--reports", .variable = "BG_REPORT"},
+    {"--trace", .variable = "BG_TRACE"},
+    {"--no-prefix", NULL, NULL, NULL, "with --ranks: lines of output without \"[rank 1] \" before them"},
+    {"--output-dir", "DIR", NULL, NULL,
      "with --ranks: output into files DIR/rank-N.out and DIR/rank-N.err; the directory is made"},
-    {"--timeout", "SECONDS", NULL, NULL, NULL, "with --ranks: ranks that run longer are ended"},
+    {"--timeout", "SECONDS", NULL, NULL, "with --ranks: ranks that run longer are ended"},
     {0},
 };
 
 static const char more[] =
-    "The command becomes the program, whose exit status it passes through. Each flag sets the variable behind it; "
-    "the\n"
-    "others stay as the environment has them. HOSTCUDA_ variables do something on the host device only. Processes that "
-    "the\n"
-    "program leaves running stay.\n\n"
+    "The command becomes the program, whose exit status it passes through. -e, and each flag that names a variable, "
+    "sets\n"
+    "it; other variables stay as they are. HOSTCUDA_ variables are for the host device. Processes that the program\n"
+    "leaves running stay.\n\n"
     "With --ranks=N the command stays, and starts N processes, which choose their device by LOCAL_RANK. Lines of "
     "output\n"
     "stay whole, behind \"[rank 1] \"; rank 0 has the standard input; but of a terminal nothing, where the command is "
@@ -142,6 +129,6 @@ const cli_command cli_run = {
     .arguments = "-- PROGRAM ARG...",
     .text = "start a program that links the library, with its environment set",
     .more = more,
-    .flags = {cli_variables, cli_job_flags, flags},
+    .flags = {flags, cli_job_flags},
     .run = run_program,
 };

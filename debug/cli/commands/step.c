@@ -75,10 +75,10 @@ static int run_step(const cli_arguments *arguments)
 }
 
 static const cli_flag flags[] = {
-    {"--stop", "CALL", NULL, NULL, NULL, "replays stop after this call (rope#3), or node by its number"},
-    {"--dump", "DIR", NULL, NULL, NULL, "the first replay writes each op call's tensors there, as .npy"},
-    {"--timeout", "SECONDS", NULL, NULL, NULL, "a start that takes longer is ended"},
-    {"--json", NULL, NULL, NULL, NULL, "findings for scripts, on standard output"},
+    {"--stop", "CALL", NULL, NULL, "replays stop after this call (rope#3), or node by its number"},
+    {"--dump", "DIR", NULL, NULL, "the first replay writes each op call's tensors there, as .npy"},
+    {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
+    {"--json", NULL, NULL, NULL, "findings for scripts, on standard output"},
     {0},
 };
 

@@ -5,10 +5,11 @@
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "debug/cli/arguments/assign.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/values.h"
-#include "debug/cli/arguments/variables.h"
 #include "debug/cli/output/exits.h"
 #include "answers.h"
 #include "gpu.h"
@@ -54,33 +55,53 @@ static void tell_gpu(void)
 /* Before any CUDA call: the host device reads its variables at the first. */
 static void judge_variables(char **judged)
 {
-    for (size_t i = 0; i < cli_variables_count; i++) {
-        const char *value = getenv(cli_variables[i].variable), *allowed = NULL;
-        if (value != NULL && value[0] != '\0')
-            allowed = cli_variable_allowed(&cli_variables[i], value);
+    for (size_t i = 0; i < bg__variables_count; i++) {
+        const char *value = getenv(bg__variables[i].name);
+        const char *allowed = value != NULL ? cli_variable_allowed(&bg__variables[i], value, true) : NULL;
         if (allowed != NULL)
             judged[i] = strdup(allowed);
     }
 }
 
-static void tell_variables(char *const *judged)
+static void tell_variable(const bg__variable *variable, const char *value, const char *judged)
 {
     bool host = strcmp(bg_device_kind(), "host") == 0;
+    if (variable->form == BG__FORM_SECRET)
+        cli_answer(variable->name, CLI_TOLD, "set; its value is a secret");
+    else if (!host && strcmp(variable->group, "host") == 0)
+        cli_answer(variable->name, CLI_TOLD, "%s; it is for the host device, and does nothing here", value);
+    else if (judged == NULL)
+        cli_answer(variable->name, CLI_WORKS, "%s", value);
+    else
+        cli_answer(variable->name, CLI_BROKEN, "\"%s\"; allowed: %s", value, judged);
+}
+
+static int tell_variables(char *const *judged)
+{
     int set = 0;
-    for (size_t i = 0; i < cli_variables_count; i++) {
-        const char *name = cli_variables[i].variable, *value = getenv(name);
+    for (size_t i = 0; i < bg__variables_count; i++) {
+        const char *value = getenv(bg__variables[i].name);
         if (value == NULL || value[0] == '\0')
             continue;
         set++;
-        if (!host && strncmp(name, "HOSTCUDA_", 9) == 0)
-            cli_answer(name, CLI_TOLD, "%s; it is for the host device, and does nothing here", value);
-        else if (judged[i] == NULL)
-            cli_answer(name, CLI_WORKS, "%s", value);
-        else
-            cli_answer(name, CLI_BROKEN, "\"%s\"; allowed: %s", value, judged[i]);
+        tell_variable(&bg__variables[i], value, judged[i]);
     }
-    if (set == 0)
-        cli_answer("variables", CLI_TOLD, "none of breakgraph's is set");
+    return set;
+}
+
+/* Misspelt ones, which do nothing. */
+static int tell_unknown_variables(void)
+{
+    int set = 0;
+    for (char **entry = environ; *entry != NULL; entry++) {
+        char *name = strndup(*entry, strcspn(*entry, "="));
+        const bg__variable *meant = name != NULL ? cli_variable_meant(name) : NULL;
+        if (meant != NULL)
+            cli_answer(name, CLI_MISSING, "there is no such variable; the nearest is %s", meant->name);
+        set += meant != NULL;
+        free(name);
+    }
+    return set;
 }
 
 static void ask(char **judged)
@@ -94,26 +115,27 @@ static void ask(char **judged)
     cli_probe_libraries();
     cli_probe_system();
     cli_answers_heading("Environment");
-    tell_variables(judged);
+    if (tell_variables(judged) + tell_unknown_variables() == 0)
+        cli_answer("variables", CLI_TOLD, "none of breakgraph's is set");
 }
 
 static int run_doctor(const cli_arguments *arguments)
 {
-    char **judged = calloc(cli_variables_count, sizeof *judged);
+    char **judged = calloc(bg__variables_count, sizeof *judged);
     bool healthy;
     if (judged == NULL)
         return cli_say(CLI_FAILED, "no host memory");
     cli_answers_open(cli_value(arguments, "--json") != NULL);
     ask(judged);
     healthy = cli_answers_close();
-    for (size_t i = 0; i < cli_variables_count; i++)
+    for (size_t i = 0; i < bg__variables_count; i++)
         free(judged[i]);
     free(judged);
     return healthy ? CLI_OK : CLI_FAILED;
 }
 
 static const cli_flag flags[] = {
-    {"--json", NULL, NULL, NULL, NULL, "the same for scripts"},
+    {"--json", NULL, NULL, NULL, "the same for scripts"},
     {0},
 };
 

@@ -19,10 +19,13 @@
 #include "debug/cli/output/place.h"
 
 const cli_flag cli_job_flags[] = {
-    {"--ranks", "N", NULL, NULL, NULL,
+    {"-e", "NAME=VALUE", NULL, NULL,
+     "set a variable of the program; again for several. Names that begin with BG_ or HOSTCUDA_ must be known ones, and "
+     "their values allowed"},
+    {"--ranks", "N", NULL, NULL,
      "start the program N times, as the ranks of one job: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, "
      "BG_RANKS_SOCKET, BG_RANKS_TOKEN"},
-    {"--oversubscribe", NULL, NULL, NULL, NULL, "more ranks than there are devices"},
+    {"--oversubscribe", NULL, NULL, NULL, "more ranks than there are devices"},
     {0},
 };
 
@@ -95,6 +98,10 @@ cli_status cli_job_read(const cli_arguments *arguments, int *count)
         return oversubscribe ? cli_say(CLI_USAGE, "--oversubscribe is for --ranks") : CLI_OK;
     if (end == value || *end != '\0' || number < 1 || number > CLI_RANKS_MOST)
         return cli_say(CLI_USAGE, "'--ranks=%s': a number from 1 to %d", value, CLI_RANKS_MOST);
+    for (size_t i = 0; i < arguments->count; i++)
+        if (strncmp(arguments->given[i].value, "BG_RANKS_BIND=", 14) == 0)
+            return cli_say(CLI_USAGE,
+                           "BG_RANKS_BIND is for ranks of several machines; those of --ranks meet on loopback");
     status = show_devices(value);
     return status == CLI_OK && !oversubscribe ? check_devices(*count) : status;
 }
