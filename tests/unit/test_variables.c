@@ -1,0 +1,84 @@
+/* The table of environment variables, and the readers that go by it. */
+#include "tests/support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/variables.h"
+
+enum { LONGEST_TEXT = 130 };
+
+static bool is_checked_by_table(const bg__variable *v)
+{
+    return v->form == BG__FORM_CHOICE || v->form == BG__FORM_INTEGER || v->form == BG__FORM_SECONDS ||
+           v->form == BG__FORM_RATIO;
+}
+
+static bool fits(const bg__variable *v, const char *value)
+{
+    double number;
+    int index;
+    return v->form == BG__FORM_CHOICE ? bg__variable_choice(v, value, &index) : bg__variable_number(v, value, &number);
+}
+
+/* A row's own default and limits are allowed, what is beyond them is not, and it says what is. */
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < bg__variables_count; i++) {
+        const bg__variable *v = &bg__variables[i];
+        char allowed[BG__ALLOWED_BYTES], value[32];
+        assert_ptr_equal(bg__variable_find(v->name), v);
+        assert_in_range(strlen(v->text), 10, LONGEST_TEXT);
+        assert_true(strchr(v->text, '\n') == NULL);
+        assert_true(is_checked_by_table(v) || v->allowed != NULL);
+        assert_true(strlen(bg__variable_allowed(v, allowed)) > 3);
+        if (is_checked_by_table(v) && strchr(v->fallback, ' ') == NULL && bg__variable_find(v->fallback) == NULL)
+            assert_true(fits(v, v->fallback));
+        if (is_checked_by_table(v))
+            assert_false(fits(v, "") || fits(v, "x") || fits(v, "off|ops") || fits(v, "1e999") || fits(v, " 1"));
+        if (v->form != BG__FORM_INTEGER)
+            continue;
+        for (int beyond = 0; beyond < 2; beyond++) {
+            snprintf(value, sizeof value, "%.0f", v->most + beyond);
+            assert_true(fits(v, value) == !beyond);
+            snprintf(value, sizeof value, "%.0f", v->least - beyond);
+            assert_true(fits(v, value) == !beyond);
+        }
+        assert_false(fits(v, "1.5") || fits(v, "1e0"));
+    }
+    assert_null(bg__variable_find("BG_DEBU"));
+}
+
+static void test_readers(void **state)
+{
+    double seconds = 7;
+    int index = -1;
+    bool flag = false;
+    (void)state;
+    assert_int_equal(unsetenv("BG_DEBUG") | unsetenv("BG_BREAKABLE") | unsetenv("BG_RANKS_TIMEOUT"), 0);
+    assert_int_equal(unsetenv("BG_RANKS_WATCHDOG"), 0);
+    EXPECT_OK(bg__env_choice("BG_DEBUG", &index));
+    EXPECT_OK(bg__env_flag("BG_BREAKABLE", &flag));
+    EXPECT_OK(bg__env_number("BG_RANKS_WATCHDOG", &seconds));
+    assert_true(index == 0 && flag && seconds == 7); /* the watchdog's default is no number */
+    EXPECT_OK(bg__env_number("BG_RANKS_TIMEOUT", &seconds));
+    assert_true(seconds == 60);
+    assert_int_equal(setenv("BG_DEBUG", "step", 1) | setenv("BG_RANKS_WATCHDOG", "-1", 1), 0);
+    EXPECT_OK(bg__env_choice("BG_DEBUG", &index));
+    EXPECT_OK(bg__env_number("BG_RANKS_WATCHDOG", &seconds));
+    assert_true(index == 4 && seconds == -1);
+    assert_int_equal(setenv("BG_DEBUG", "loud", 1) | setenv("BG_RANKS_TIMEOUT", "-1", 1), 0);
+    EXPECT_STATUS(bg__env_choice("BG_DEBUG", &index), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("the environment variable BG_DEBUG is \"loud\"; allowed are off, forward, ops, sync, step");
+    EXPECT_STATUS(bg__env_number("BG_RANKS_TIMEOUT", &seconds), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("BG_RANKS_TIMEOUT is \"-1\"; allowed are seconds, above 0");
+    assert_int_equal(unsetenv("BG_DEBUG") | unsetenv("BG_RANKS_TIMEOUT") | unsetenv("BG_RANKS_WATCHDOG"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_readers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
