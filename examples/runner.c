@@ -19,7 +19,7 @@ BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
 /* Eager: how many rows are the batch's own stands in the context, which is another one in each run. */
 BG_EAGER_OP(normalize, BG_INOUT(x))
 {
-    size_t rows = (size_t)bg_context_get()->batch.tokens;
+    size_t rows = (size_t)bg_forward_context_get()->batch.tokens;
     float host[LARGEST], sum = 0;
     bg_status status =
         checked(cudaMemcpyAsync(host, args->x.data, rows * sizeof *host, cudaMemcpyDeviceToHost, stream));
@@ -34,7 +34,7 @@ typedef struct model {
     bg_tensor x, y; /* the runner's static buffers */
 } model;
 
-static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     model *m = user;
     bg_tensor x = bg_tensor_1d(m->x.data, BG_F32, context->padded_tokens);

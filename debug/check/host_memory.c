@@ -1,4 +1,4 @@
-/* Host memory in copy nodes: a replay reads or writes it when the program may long have done something else there. */
+/* Host memory in memcpy nodes: a replay reads or writes it when the program may long have done something else there. */
 #include <stdio.h>
 #include <string.h>
 

@@ -266,7 +266,7 @@ bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t strea
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look for leaks");
     s->graph = graph;
     s->stream = stream;
-    BG__TRY(bg__wait_for_device("bg_check_twice")); /* what uses the tensors, on whichever stream */
+    BG__TRY(bg__wait_for_device("bg_check_recapture")); /* what uses the tensors, on whichever stream */
     BG__TRY(ignore(s));
     BG__TRY(list_outputs(s));
     BG__TRY(find_gone(s));
@@ -294,7 +294,7 @@ bg_status bg__leaks_end(bg__leaks *s, bg_report *report)
 
     if (s == NULL)
         return BG_OK;
-    BG__TRY(bg__wait_for_device("bg_check_twice")); /* what leaked, on whichever stream */
+    BG__TRY(bg__wait_for_device("bg_check_recapture")); /* what leaked, on whichever stream */
     BG__TRY(find_gone(s));
     if (report != NULL) {
         BG__TRY(compare_all(s));

@@ -45,7 +45,7 @@ bg_status bg__nodes_expect(bg_graph *graph, const bg__allocation *allocation);
  * of findings: docs/findings.md. */
 bg_status bg__check_nodes(bg_graph *graph, bg_report *report);
 
-/* Adds a finding "pageable-copy" or "stack-copy" for each copy node with an end in host memory that CUDA does not
+/* Adds a finding "pageable-copy" or "stack-copy" for each memcpy node with an end in host memory that CUDA does not
  * know. frame: __builtin_frame_address(0) of the public function; what lies below it in the stack has returned. */
 bg_status bg__check_host_memory(bg_graph *graph, const void *frame, bg_report *report);
 

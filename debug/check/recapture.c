@@ -35,7 +35,7 @@ static bg_status run_forward(bg_forward forward, void *user, cudaStream_t stream
     return status;
 }
 
-static bg_status capture_pass(bg_graph **graph, const char *name, const bg__twice_pass *pass)
+static bg_status capture_pass(bg_graph **graph, const char *name, const bg__recapture_pass *pass)
 {
     bg_capture_options options = pass->options;
     bg_capture *capture = NULL;
@@ -148,7 +148,7 @@ static bg_status list_blocks(bg__side *side)
     return BG_OK;
 }
 
-static bg_status take_side(bg__side *side, const char *name, const bg__twice_pass *pass)
+static bg_status take_side(bg__side *side, const char *name, const bg__recapture_pass *pass)
 {
     bool in_tool = bg__tool_enter();
     bg_status status = capture_pass(&side->graph, name, pass);
@@ -180,26 +180,26 @@ static void free_side(bg__side *side)
 /* ---- which calls are which ---- */
 
 /* What is in the bodies of other calls is not the same, whatever it is. */
-static bool is_same_call(const bg__twice *twice, size_t i, size_t j)
+static bool is_same_call(const bg__recapture *recapture, size_t i, size_t j)
 {
-    const bg__side_call *a = &twice->side[0].calls[i], *b = &twice->side[1].calls[j];
+    const bg__side_call *a = &recapture->side[0].calls[i], *b = &recapture->side[1].calls[j];
     const bg_site *x = &a->call->site, *y = &b->call->site;
     if (a->call->op != b->call->op || a->call->eager != b->call->eager || x->line != y->line ||
-        twice->side[0].calls[a->parent].pair != (long)b->parent)
+        recapture->side[0].calls[a->parent].pair != (long)b->parent)
         return false;
     return x->file == y->file || (x->file != NULL && y->file != NULL && strcmp(x->file, y->file) == 0);
 }
 
 /* The nearest place from which both go on alike; the ends, where there is none. */
-static void find_meeting(const bg__twice *twice, size_t *i, size_t *j)
+static void find_meeting(const bg__recapture *recapture, size_t *i, size_t *j)
 {
-    const bg__side *a = &twice->side[0], *b = &twice->side[1];
+    const bg__side *a = &recapture->side[0], *b = &recapture->side[1];
     size_t left = a->call_count - *i, right = b->call_count - *j;
 
     for (size_t steps = 1; steps < left + right; steps++) {
         for (size_t k = steps < left ? steps + 1 : left; k-- > 0;) {
             size_t l = steps - k;
-            if (k < left && l < right && is_same_call(twice, *i + k, *j + l)) {
+            if (k < left && l < right && is_same_call(recapture, *i + k, *j + l)) {
                 *i += k;
                 *j += l;
                 return;
@@ -210,72 +210,72 @@ static void find_meeting(const bg__twice *twice, size_t *i, size_t *j)
     *j = b->call_count;
 }
 
-static void pair_calls(bg__twice *twice)
+static void pair_calls(bg__recapture *recapture)
 {
-    bg__side *a = &twice->side[0], *b = &twice->side[1];
+    bg__side *a = &recapture->side[0], *b = &recapture->side[1];
     size_t i = 1, j = 1;
 
     while (i < a->call_count && j < b->call_count) {
-        if (is_same_call(twice, i, j)) {
+        if (is_same_call(recapture, i, j)) {
             a->calls[i].pair = (long)j;
             b->calls[j].pair = (long)i;
             i++;
             j++;
         } else {
-            find_meeting(twice, &i, &j);
+            find_meeting(recapture, &i, &j);
         }
     }
 }
 
 /* Calls without a pair; those inside of one, which have none either, go without saying. */
-static void report_lone(bg__twice *twice, int which)
+static void report_lone(bg__recapture *recapture, int which)
 {
-    const bg__side *side = &twice->side[which];
+    const bg__side *side = &recapture->side[which];
     for (size_t i = 1; i < side->call_count; i++) {
         const bg__side_call *call = &side->calls[i];
         if (call->pair >= 0 || side->calls[call->parent].pair < 0)
             continue;
-        twice->flow_differs = true;
-        bg__report_add(twice->report, "frozen-control-flow", BG_FAULT, call->call, NULL,
+        recapture->flow_differs = true;
+        bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, call->call, NULL,
                        "decide on the device, or in an eager op, or capture one graph for each case",
                        "%s is called in the %s capture alone; a replay does what the capture did", call->call->name,
                        which == 0 ? "first" : "second");
     }
 }
 
-static void report_breaks(bg__twice *twice)
+static void report_breaks(bg__recapture *recapture)
 {
     int segments[2], breaks[2];
 
     for (int i = 0; i < 2; i++) {
-        segments[i] = bg__graph_segment_count(twice->side[i].graph);
-        breaks[i] = bg__graph_get_facts(twice->side[i].graph).breaks;
+        segments[i] = bg__graph_segment_count(recapture->side[i].graph);
+        breaks[i] = bg__graph_get_facts(recapture->side[i].graph).breaks;
     }
-    if (twice->flow_differs || (segments[0] == segments[1] && breaks[0] == breaks[1]))
+    if (recapture->flow_differs || (segments[0] == segments[1] && breaks[0] == breaks[1]))
         return;
-    twice->flow_differs = true;
-    bg__report_add(twice->report, "frozen-control-flow", BG_FAULT, NULL, NULL,
+    recapture->flow_differs = true;
+    bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, NULL, NULL,
                    "break in the same places in each pass, or capture one graph for each case",
                    "the pass has %d segment%s and %d break%s in the first capture, %d and %d in the second",
                    segments[0], segments[0] == 1 ? "" : "s", breaks[0], breaks[0] == 1 ? "" : "s", segments[1],
                    breaks[1]);
 }
 
-bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user), bg_report **report)
+bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(void *user), bg_report **report)
 {
-    bg__twice twice = {.report = NULL};
+    bg__recapture recapture = {.report = NULL};
     bg__leaks *leaks = NULL;
     char text[1024];
     bg_status status, ended;
 
-    BG__TRY(bg__report_create(&twice.report, "twice", "the forward pass"));
-    BG__TRY(take_side(&twice.side[0], "the first capture", pass));
+    BG__TRY(bg__report_create(&recapture.report, "recapture", "the forward pass"));
+    BG__TRY(take_side(&recapture.side[0], "the first capture", pass));
     if (change != NULL)
         change(pass->user);
-    BG__TRY(bg__leaks_begin(&leaks, twice.side[0].graph, pass->stream));
-    status = take_side(&twice.side[1], "the second capture", pass);
+    BG__TRY(bg__leaks_begin(&leaks, recapture.side[0].graph, pass->stream));
+    status = take_side(&recapture.side[1], "the second capture", pass);
     snprintf(text, sizeof text, "%s", bg_last_error());
-    ended = bg__leaks_end(leaks, status == BG_OK ? twice.report : NULL);
+    ended = bg__leaks_end(leaks, status == BG_OK ? recapture.report : NULL);
     if (status != BG_OK) {
         if (ended != BG_OK)
             bg__warn("after a capture that failed: %s", bg_last_error());
@@ -283,30 +283,30 @@ bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user)
         goto done;
     }
     BG__TRY(ended);
-    pair_calls(&twice);
-    report_lone(&twice, 0);
-    report_lone(&twice, 1);
-    report_breaks(&twice);
-    for (size_t i = 0; i < twice.side[0].call_count; i++)
-        if (twice.side[0].calls[i].pair >= 0)
-            bg__twice_compare(&twice, i, (size_t)twice.side[0].calls[i].pair);
-    *report = twice.report;
-    twice.report = NULL;
+    pair_calls(&recapture);
+    report_lone(&recapture, 0);
+    report_lone(&recapture, 1);
+    report_breaks(&recapture);
+    for (size_t i = 0; i < recapture.side[0].call_count; i++)
+        if (recapture.side[0].calls[i].pair >= 0)
+            bg__recapture_compare(&recapture, i, (size_t)recapture.side[0].calls[i].pair);
+    *report = recapture.report;
+    recapture.report = NULL;
 done:
-    free_side(&twice.side[0]);
-    free_side(&twice.side[1]);
-    bg_report_destroy(twice.report);
+    free_side(&recapture.side[0]);
+    free_side(&recapture.side[1]);
+    bg_report_destroy(recapture.report);
     return status;
 }
 
-bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
-                         bg_report **report)
+bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
+                             bg_report **report)
 {
-    const bg__twice_pass pass = {forward, user, stream, BG_CAPTURE_OPTIONS_INIT};
+    const bg__recapture_pass pass = {forward, user, stream, BG_CAPTURE_OPTIONS_INIT};
 
     BG__NEED(report);
     *report = NULL;
     BG__NEED(forward);
     bg__pending_note();
-    return bg__check_twice(&pass, change, report);
+    return bg__check_recapture(&pass, change, report);
 }

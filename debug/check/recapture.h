@@ -6,13 +6,13 @@
 #include "debug/report/report.h"
 
 /* What is captured, and how; launch_segments and debug are set by the check. */
-typedef struct bg__twice_pass {
+typedef struct bg__recapture_pass {
     bg_forward forward;
     void *user;
     cudaStream_t stream;
     bg_capture_options options;
-} bg__twice_pass;
-bg_status bg__check_twice(const bg__twice_pass *pass, void (*change)(void *user), bg_report **report);
+} bg__recapture_pass;
+bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(void *user), bg_report **report);
 
 /* An op call, and its nodes: those of no inner call, and no write-backs. */
 typedef struct bg__side_call {
@@ -44,11 +44,11 @@ typedef struct bg__side {
     size_t *room;
 } bg__side;
 
-typedef struct bg__twice {
+typedef struct bg__recapture {
     bg__side side[2];
     bg_report *report;
     bool flow_differs;
-} bg__twice;
+} bg__recapture;
 
 /* What a word meant: a number, memory of the program's, or the capture's own, of a call or a node. */
 typedef struct bg__meaning {
@@ -59,9 +59,9 @@ typedef struct bg__meaning {
 } bg__meaning;
 bg__meaning bg__mean(const bg__side *side, uint64_t word);
 /* The capture's own memory is the same where its place in the pass is. */
-bool bg__is_same_meaning(const bg__twice *twice, const bg__meaning *a, const bg__meaning *b);
+bool bg__is_same_meaning(const bg__recapture *recapture, const bg__meaning *a, const bg__meaning *b);
 
 /* Compares the nodes and arguments of two calls that are a pair (recapture_values.c). */
-void bg__twice_compare(bg__twice *twice, size_t first, size_t second);
+void bg__recapture_compare(bg__recapture *recapture, size_t first, size_t second);
 
 #endif

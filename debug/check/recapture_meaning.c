@@ -20,14 +20,14 @@ static bool is_own(const bg__meaning *meaning)
     return meaning->kind == BG__CALL_MEMORY || meaning->kind == BG__NODE_MEMORY;
 }
 
-bool bg__is_same_meaning(const bg__twice *twice, const bg__meaning *a, const bg__meaning *b)
+bool bg__is_same_meaning(const bg__recapture *recapture, const bg__meaning *a, const bg__meaning *b)
 {
     if (a->value != b->value)
         return false;
     if (a->kind != b->kind) /* memory that was freed in between, at the same address */
         return !is_own(a) && !is_own(b);
     if (a->kind == BG__NODE_MEMORY) /* other nodes have other numbers */
-        return twice->flow_differs || a->node == b->node;
-    return a->kind != BG__CALL_MEMORY || (twice->side[0].calls[a->block->call].pair == (long)b->block->call &&
+        return recapture->flow_differs || a->node == b->node;
+    return a->kind != BG__CALL_MEMORY || (recapture->side[0].calls[a->block->call].pair == (long)b->block->call &&
                                           a->block->kind == b->block->kind && a->block->slot == b->block->slot);
 }

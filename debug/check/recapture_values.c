@@ -13,7 +13,7 @@ static const char *const flow_advice = "decide on the device, or in an eager op,
 /* ---- which field ---- */
 
 typedef struct difference {
-    bg__twice *twice;
+    bg__recapture *recapture;
     const bg__side_call *calls[2];
     const bg__node *nodes[2]; /* NULL: in the arguments */
     const char *what;         /* "parameter 2", "its source" */
@@ -34,26 +34,26 @@ static bool is_tensor(const bg_field *field)
     return field->role != BG_ROLE_VALUE;
 }
 
-static bool tensor_moved(const bg__twice *twice, const bg_tensor *x, const bg_tensor *y)
+static bool tensor_moved(const bg__recapture *recapture, const bg_tensor *x, const bg_tensor *y)
 {
-    bg__meaning first = bg__mean(&twice->side[0], (uintptr_t)x->data);
-    bg__meaning second = bg__mean(&twice->side[1], (uintptr_t)y->data);
-    return !bg__is_same_meaning(twice, &first, &second);
+    bg__meaning first = bg__mean(&recapture->side[0], (uintptr_t)x->data);
+    bg__meaning second = bg__mean(&recapture->side[1], (uintptr_t)y->data);
+    return !bg__is_same_meaning(recapture, &first, &second);
 }
 
 /* A tensor counts by its address and shape: what lies behind its rank is no part of it. */
-static bool tensor_differs(const bg__twice *twice, const bg_tensor *x, const bg_tensor *y)
+static bool tensor_differs(const bg__recapture *recapture, const bg_tensor *x, const bg_tensor *y)
 {
-    return !bg__tensor_has_shape(x, y) || tensor_moved(twice, x, y);
+    return !bg__tensor_has_shape(x, y) || tensor_moved(recapture, x, y);
 }
 
-static bool field_differs(const bg__twice *twice, const bg_field *field, const void *a, const void *b)
+static bool field_differs(const bg__recapture *recapture, const bg_field *field, const void *a, const void *b)
 {
     const bg_tensor *x = a, *y = b;
     if (!is_tensor(field))
         return memcmp(a, b, field->size) != 0;
     for (size_t i = 0; i < field->size / sizeof *x; i++)
-        if (tensor_differs(twice, &x[i], &y[i]))
+        if (tensor_differs(recapture, &x[i], &y[i]))
             return true;
     return false;
 }
@@ -81,7 +81,7 @@ static const bg_field *find_field(const difference *d, bool *exact)
         return NULL;
     for (uint32_t i = 0; i < d->calls[0]->call->op->field_count; i++) {
         const bg_field *field = &d->calls[0]->call->op->fields[i];
-        if (!field_differs(d->twice, field, a + field->offset, b + field->offset))
+        if (!field_differs(d->recapture, field, a + field->offset, b + field->offset))
             continue;
         if (holds_value(d, field)) {
             *exact = true;
@@ -141,14 +141,14 @@ static void report(const difference *d)
     for (int i = 0; i < 2; i++)
         value_text(d->values[i], d->bytes, d->pointer, values[i], sizeof values[i]);
     if (d->nodes[0] != NULL)
-        bg__node_label(&d->twice->side[0].nodes, d->nodes[0], label, sizeof label);
+        bg__node_label(&d->recapture->side[0].nodes, d->nodes[0], label, sizeof label);
     if (exact) {
-        bg__report_add(d->twice->report, kind, severity, call, NULL, advice,
+        bg__report_add(d->recapture->report, kind, severity, call, NULL, advice,
                        "field %s is %s in the first capture, %s in the second; a replay keeps the captured one",
                        field->name, values[0], values[1]);
         return;
     }
-    bg__report_add(d->twice->report, kind, severity, call, NULL, advice,
+    bg__report_add(d->recapture->report, kind, severity, call, NULL, advice,
                    "%s: %s is %s in the first capture, %s in the second%s%s%s", label, d->what, values[0], values[1],
                    field != NULL ? "; of the call's fields, " : "", field != NULL ? field->name : "",
                    field != NULL ? " differs" : "");
@@ -173,10 +173,10 @@ static void compare_bytes(const difference *d, const void *a, const void *b, siz
 /* A word that may be a pointer; address: it is one for sure. */
 static void compare_word(const difference *d, const void *a, const void *b, bool address)
 {
-    bg__meaning first = bg__mean(&d->twice->side[0], word_of(a, sizeof(uint64_t)));
-    bg__meaning second = bg__mean(&d->twice->side[1], word_of(b, sizeof(uint64_t)));
+    bg__meaning first = bg__mean(&d->recapture->side[0], word_of(a, sizeof(uint64_t)));
+    bg__meaning second = bg__mean(&d->recapture->side[1], word_of(b, sizeof(uint64_t)));
 
-    if (!bg__is_same_meaning(d->twice, &first, &second))
+    if (!bg__is_same_meaning(d->recapture, &first, &second))
         report_values(d, a, b, sizeof(uint64_t), address || first.kind != BG__NUMBER || second.kind != BG__NUMBER);
 }
 
@@ -316,11 +316,11 @@ static void report_flow(const difference *d, size_t at, const bg__node *a, const
     const bg__call *call = d->calls[0]->call;
 
     if (a != NULL)
-        bg__node_label(&d->twice->side[0].nodes, a, first, sizeof first);
+        bg__node_label(&d->recapture->side[0].nodes, a, first, sizeof first);
     if (b != NULL)
-        bg__node_label(&d->twice->side[1].nodes, b, second, sizeof second);
-    d->twice->flow_differs = true;
-    bg__report_add(d->twice->report, "frozen-control-flow", BG_FAULT, call, NULL, flow_advice,
+        bg__node_label(&d->recapture->side[1].nodes, b, second, sizeof second);
+    d->recapture->flow_differs = true;
+    bg__report_add(d->recapture->report, "frozen-control-flow", BG_FAULT, call, NULL, flow_advice,
                    "%s makes %zu nodes in the first capture, %zu in the second; number %zu of them is "
                    "the first to differ: %s in the one, %s in the other",
                    call != NULL ? call->name : "what lies in no op call", d->calls[0]->count, d->calls[1]->count,
@@ -330,7 +330,7 @@ static void report_flow(const difference *d, size_t at, const bg__node *a, const
 /* false: the two made other nodes, so that there is nothing to compare. */
 static bool make_same_nodes(const difference *d)
 {
-    const bg__side *sides = d->twice->side;
+    const bg__side *sides = d->recapture->side;
     size_t counts[] = {d->calls[0]->count, d->calls[1]->count};
 
     for (size_t i = 0; i < counts[0] || i < counts[1]; i++) {
@@ -349,14 +349,14 @@ static bool make_same_nodes(const difference *d)
 static void compare_tensors(const difference *d, const bg_field *field, const bg_tensor *x, const bg_tensor *y)
 {
     for (size_t i = 0; i < field->size / sizeof *x; i++) {
-        bool moved = tensor_moved(d->twice, &x[i], &y[i]);
+        bool moved = tensor_moved(d->recapture, &x[i], &y[i]);
         char element[24] = "";
-        if (!tensor_differs(d->twice, &x[i], &y[i]))
+        if (!tensor_differs(d->recapture, &x[i], &y[i]))
             continue;
         if (field->role == BG_ROLE_OUTS)
             snprintf(element, sizeof element, "[%zu]", i);
-        bg__report_add(d->twice->report, moved ? "unstable-pointer" : "frozen-value", BG_FAULT, d->calls[0]->call, NULL,
-                       moved ? pointer_advice : value_advice,
+        bg__report_add(d->recapture->report, moved ? "unstable-pointer" : "frozen-value", BG_FAULT, d->calls[0]->call,
+                       NULL, moved ? pointer_advice : value_advice,
                        "field %s%s is at %p in the first capture, at %p in the second%s", field->name, element,
                        x[i].data, y[i].data, bg__tensor_has_shape(&x[i], &y[i]) ? "" : ", of another shape");
     }
@@ -368,7 +368,7 @@ static void compare_field(difference *d, const bg_field *field)
     const char *b = (const char *)d->calls[1]->args + field->offset;
     bool sure = is_tensor(field) || field->size <= sizeof(uint64_t); /* a larger one may have gaps that hold anything */
 
-    if (!field_differs(d->twice, field, a, b))
+    if (!field_differs(d->recapture, field, a, b))
         return;
     d->sure = sure;
     d->what = field->name;
@@ -381,9 +381,10 @@ static void compare_field(difference *d, const bg_field *field)
     }
 }
 
-void bg__twice_compare(bg__twice *twice, size_t first, size_t second)
+void bg__recapture_compare(bg__recapture *recapture, size_t first, size_t second)
 {
-    difference d = {.twice = twice, .calls = {&twice->side[0].calls[first], &twice->side[1].calls[second]}};
+    difference d = {.recapture = recapture,
+                    .calls = {&recapture->side[0].calls[first], &recapture->side[1].calls[second]}};
     const bg__call *call = d.calls[0]->call;
 
     if (call != NULL && call->eager && d.calls[0]->args != NULL && d.calls[1]->args != NULL)
@@ -392,8 +393,8 @@ void bg__twice_compare(bg__twice *twice, size_t first, size_t second)
     if (!make_same_nodes(&d))
         return;
     for (size_t i = 0; i < d.calls[0]->count; i++) {
-        d.nodes[0] = &twice->side[0].nodes.node[d.calls[0]->nodes[i]];
-        d.nodes[1] = &twice->side[1].nodes.node[d.calls[1]->nodes[i]];
+        d.nodes[0] = &recapture->side[0].nodes.node[d.calls[0]->nodes[i]];
+        d.nodes[1] = &recapture->side[1].nodes.node[d.calls[1]->nodes[i]];
         compare_nodes(&d);
     }
 }

@@ -330,8 +330,8 @@ const char *bg__node_kind(const bg__node *node)
 {
     switch (node->type) {
     case cudaGraphNodeTypeKernel: return "kernel";
-    case cudaGraphNodeTypeMemcpy: return "copy";
-    case cudaGraphNodeTypeMemset: return "fill";
+    case cudaGraphNodeTypeMemcpy: return "memcpy";
+    case cudaGraphNodeTypeMemset: return "memset";
     case cudaGraphNodeTypeHost: return "host function";
     case cudaGraphNodeTypeGraph: return "child graph";
     case cudaGraphNodeTypeEmpty: return "empty node";

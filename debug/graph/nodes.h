@@ -59,9 +59,9 @@ void bg__nodes_free(bg__nodes *nodes);
 /* The node of that handle: looked for from *near on, which becomes the place behind it. NULL: there is none. */
 const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle, size_t *near);
 
-/* "kernel", "copy", "fill", ... */
+/* "kernel", "memcpy", "memset", ... */
 const char *bg__node_kind(const bg__node *node);
-/* "segment 2, node 17, kernel NAME"; of a child graph "segment 2, node 17, child node 3, copy". Gives text back. */
+/* "segment 2, node 17, kernel NAME"; of a child graph "segment 2, node 17, child node 3, memcpy". Gives text back. */
 const char *bg__node_label(const bg__nodes *nodes, const bg__node *node, char *text, size_t bytes);
 
 /* A kernel's parameter: its place among all, and its bytes in the node. */
@@ -76,15 +76,15 @@ typedef struct bg__parameter {
  * or nobody can tell. */
 bool bg__node_parameter(const bg__node *node, int index, bg__parameter *parameter);
 
-/* One end of a copy node: the first byte that is read (source) or written, and how many bytes there are up to the last
- * one, rows' gaps included. false: the end is a CUDA array, or the node's parameters are unknown. */
+/* One end of a memcpy node: the first byte that is read (source) or written, and how many bytes there are up to the
+ * last one, rows' gaps included. false: the end is a CUDA array, or the node's parameters are unknown. */
 typedef enum bg__end_kind { BG__SOURCE, BG__DESTINATION } bg__end_kind;
 typedef struct bg__end {
     const void *address;
     size_t bytes;
 } bg__end;
 bool bg__copy_end(const bg__node *node, bg__end_kind which, bg__end *end);
-/* The same of what a fill node writes. */
+/* The same of what a memset node writes. */
 bool bg__fill_end(const bg__node *node, bg__end *end);
 
 #endif

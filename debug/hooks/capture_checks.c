@@ -42,9 +42,9 @@ static void tell(const char *check, const char *name, bg_status status, bg_repor
     bg_report_destroy(report);
 }
 
-void bg__env_check_twice(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
+void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
 {
-    bg__twice_pass pass = {forward, user, stream, *options};
+    bg__recapture_pass pass = {forward, user, stream, *options};
     char hidden = bg__fail_hide();
     bg_report *report = NULL;
     bg_status status;
@@ -53,8 +53,8 @@ void bg__env_check_twice(bg_forward forward, void *user, cudaStream_t stream, co
     pass.options.worker_threads = 0;
     pass.options.upload = false;
     pass.options.barrier = NULL;
-    status = bg__check_twice(&pass, NULL, &report);
-    tell("twice", options->name != NULL ? options->name : "graph", status, report);
+    status = bg__check_recapture(&pass, NULL, &report);
+    tell("recapture", options->name != NULL ? options->name : "graph", status, report);
     bg__fail_unhide(hidden);
 }
 

@@ -16,8 +16,8 @@
     X("unstable-pointer")                                                                                              \
     X("frozen-control-flow")                                                                                           \
     X("fault")                                                                                                         \
-    X("nan-born")                                                                                                      \
-    X("inf-born")                                                                                                      \
+    X("nan-origin")                                                                                                    \
+    X("inf-origin")                                                                                                    \
     X("not-stepped")                                                                                                   \
     X("from-source")                                                                                                   \
     X("not-counted")                                                                                                   \
@@ -28,7 +28,7 @@
     X("leak")                                                                                                          \
     X("race")                                                                                                          \
     X("mismatch")                                                                                                      \
-    X("mismatch-born")                                                                                                 \
+    X("mismatch-origin")                                                                                               \
     X("differs-from-reference")                                                                                        \
     X("culprit")                                                                                                       \
     X("nondeterministic")                                                                                              \

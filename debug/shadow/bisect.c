@@ -208,7 +208,7 @@ static bg_status tell_outside(bisection *b)
     bg__shadow *s = &b->shadow;
     bg__report_add(
         s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
-        "bg_check_twice names what a capture has frozen; make ops (BG_OP) of what is launched between them",
+        "bg_check_recapture names what a capture has frozen; make ops (BG_OP) of what is launched between them",
         "the replay differs from the eager pass also with all %zu op calls eager: the fault is in what no op "
         "call holds, or in arguments that are frozen at capture",
         b->count);

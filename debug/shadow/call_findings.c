@@ -92,22 +92,22 @@ done:
 static bg_status tell(void *user, const bg__pass_difference *d)
 {
     static const char *const advice = "look at what this call reads beside its tensors: values, host state, other "
-                                      "streams; bg_check_twice names what a capture has frozen";
+                                      "streams; bg_check_recapture names what a capture has frozen";
     const walking *w = user;
     bg__shadow *s = w->shadow;
     char text[800];
     bg_status status = BG_OK;
 
     if (d->shape) {
-        bg__report_add(s->report, "mismatch-born", BG_FAULT, d->call, d->field->tensor->data, advice,
+        bg__report_add(s->report, "mismatch-origin", BG_FAULT, d->call, d->field->tensor->data, advice,
                        "%s of %s has another shape or dtype in the graph than in the eager pass", d->field->name,
                        d->call->name);
         return BG_OK;
     }
     if (!s->noted)
         BG__TRY(bg__compare_note(s->report, d->call, d->field->name, d->field->tensor, "eager", &d->found));
-    if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-born", d->call->name))
-        bg__report_add(s->report, "mismatch-born", BG_FAULT, d->call, d->field->tensor->data, advice,
+    if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-origin", d->call->name))
+        bg__report_add(s->report, "mismatch-origin", BG_FAULT, d->call, d->field->tensor->data, advice,
                        "%s of %s differs from the eager pass though the call gets the same inputs: %s", d->field->name,
                        d->call->name,
                        bg__compare_text(d->field->tensor, &d->found, "eager", "replayed", text, sizeof text));
@@ -128,8 +128,8 @@ static bg_status tell_outer(void *user, const bg__pass_difference *d)
 
     if (d->shape || d->found.differing == 0)
         return BG_OK;
-    if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-born", outer->name))
-        bg__report_add(s->report, "mismatch-born", BG_FAULT, outer, d->field->tensor->data, "",
+    if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-origin", outer->name))
+        bg__report_add(s->report, "mismatch-origin", BG_FAULT, outer, d->field->tensor->data, "",
                        "%s, which %s is given, differs from the eager pass: %s", d->field->name, d->call->name,
                        bg__compare_text(d->tensor, &d->found, "eager", "replayed", text, sizeof text));
     BG__TRY(heal(s, d));

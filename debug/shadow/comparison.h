@@ -82,9 +82,9 @@ bg_status bg__shadow_compare(bg__shadow *shadow, bool eager,
 /* Whether a rank says so; without ranks, this one. */
 bg_status bg__shadow_any(bg__shadow *shadow, const char *what, bool *flag);
 
-/* The graph call by call: "mismatch-born" for each call that leaves something else than that of the eager run that was
- * kept, which was recorded, when it gets that one's inputs (call_findings.c). Begins with memory as it was, and leaves
- * it changed. */
+/* The graph call by call: "mismatch-origin" for each call that leaves something else than that of the eager run that
+ * was kept, which was recorded, when it gets that one's inputs (call_findings.c). Begins with memory as it was, and
+ * leaves it changed. */
 bg_status bg__shadow_compare_calls(bg__shadow *shadow);
 /* "nondeterministic", with the first op call that leaves something else when the pass, or the graph, runs twice more;
  * where none does, only if something is known to vary. Begins with memory as it was, and leaves it changed. */

@@ -15,7 +15,7 @@
 static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
     static const char *const advice =
-        "the findings \"mismatch-born\" tell at which op calls it begins; where there are "
+        "the findings \"mismatch-origin\" tell at which op calls it begins; where there are "
         "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)";
     char text[800];
 

@@ -46,7 +46,7 @@ static void report_birth(bg__look *look, const bg__call *call, const bg__field_t
                          bool nan)
 {
     uint64_t count = nan ? counts->nan : counts->inf, first = nan ? counts->first_nan : counts->first_inf;
-    bg__report_add(look->report, nan ? "nan-born" : "inf-born", BG_WARNING, call, t->tensor->data,
+    bg__report_add(look->report, nan ? "nan-origin" : "inf-origin", BG_WARNING, call, t->tensor->data,
                    nan ? "dump the call's tensors (bg_step_dump), and look at what it computes from them"
                        : "a mask of -inf is right; else dump the call's tensors (bg_step_dump)",
                    "%s of %s holds %llu %s (of %zu elements), the first at index %llu, and no input of the call holds "
@@ -59,7 +59,7 @@ bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *
                               bg__held *outputs)
 {
     bg__field_tensor t = {0};
-    bool tell_nan = inputs->nan == 0 && !look->nan_born, tell_inf = inputs->inf == 0 && !look->inf_born;
+    bool tell_nan = inputs->nan == 0 && !look->nan_reported, tell_inf = inputs->inf == 0 && !look->inf_reported;
     bg_status status = BG_OK;
 
     *outputs = (bg__held){0, 0};
@@ -75,8 +75,8 @@ bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *
         outputs->nan += counts.nan;
         outputs->inf += counts.inf;
     }
-    look->nan_born |= tell_nan && outputs->nan > 0;
-    look->inf_born |= tell_inf && outputs->inf > 0;
+    look->nan_reported |= tell_nan && outputs->nan > 0;
+    look->inf_reported |= tell_inf && outputs->inf > 0;
 done:
     return status;
 }

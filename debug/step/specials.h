@@ -1,4 +1,4 @@
-/* What the tensors of op calls hold, before and after: NaN and infinities, and where they are born. */
+/* What the tensors of op calls hold, before and after: NaN and infinities, and which op call first yields them. */
 #ifndef BG_DEBUG_STEP_SPECIALS_H
 #define BG_DEBUG_STEP_SPECIALS_H
 
@@ -8,8 +8,8 @@
 typedef struct bg__look {
     cudaStream_t stream;
     bg_report *report;
-    bgk_specials *room;      /* in device memory */
-    bool nan_born, inf_born; /* told of already */
+    bgk_specials *room;              /* in device memory */
+    bool nan_reported, inf_reported; /* told of already */
 } bg__look;
 
 /* Elements of all inputs, or outputs, of a call. */

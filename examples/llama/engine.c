@@ -2,7 +2,7 @@
 #include "ops.h"
 #include <string.h>
 
-static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     llama_engine *e = user;
     e->last = *context;
@@ -10,7 +10,7 @@ static bg_status forward(void *user, const bg_context *context, cudaStream_t str
 }
 
 /* Before each replay, of which forward knows nothing. */
-static bg_status note(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status note(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     llama_engine *e = user;
     (void)stream;

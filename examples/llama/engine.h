@@ -9,7 +9,7 @@ typedef struct llama_engine {
     bg_runner *runner;
     llama_batch_io io; /* the runner's static buffers */
     cudaStream_t stream;
-    bg_context last; /* of the last pass, whatever it was for */
+    bg_forward_context last; /* of the last pass, whatever it was for */
 } llama_engine;
 
 /* Caches for `slots` texts of `capacity` positions; the runner does as config says, but for config.prepare, which is

@@ -37,7 +37,7 @@ typedef enum bg_debug {
 } bg_debug;
 
 /* Whether the addresses that a graph holds are checked before each replay, by the allocations that they lie in.
- *   FROM_ENV: what the environment variable BG_CHECK says (off, replay); off where it is not set. twice and
+ *   FROM_ENV: what the environment variable BG_CHECK says (off, replay); off where it is not set. recapture and
  *             poison are for bg_capture_forward: below
  *   OFF:      never
  *   ON:       a replay of a graph with a stale address is BG_ERROR_STALE_ADDRESS, and nothing is launched */
@@ -75,10 +75,10 @@ typedef struct bg_capture_options {
     bg_replay_check check; /* FROM_ENV */
     const bg_ranks *ranks; /* NULL: this process alone. Else the capture is in step with that of the other ranks: they
                             * compare the graph's name before it, and how it is debugged (the modes forward and step,
-                            * BG_CHECK=twice and poison, BG_SHADOW), and after each segment the eager call that follows,
-                            * or that the pass is over and with how many segments and breaks. Where the capture of one
-                            * fails those of all do, the others with RANKS and its sentence. Replays tell ranks->enter
-                            * and step where they are */
+                            * BG_CHECK=recapture and poison, BG_SHADOW), and after each segment the eager call that
+                            * follows, or that the pass is over and with how many segments and breaks. Where the capture
+                            * of one fails those of all do, the others with RANKS and its sentence. Replays tell
+                            * ranks->enter and step where they are */
 } bg_capture_options;
 
 #define BG_CAPTURE_OPTIONS_INIT                                                                                        \
@@ -146,8 +146,8 @@ BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
 BG_API void bg_capture_abort(bg_capture *capture);
 
 /* Begin, forward(user, stream), end. With BG_DEBUG=forward the graph is one eager call of forward, which then must stay
- * valid, with user, as long as the graph. With options.check FROM_ENV, BG_CHECK=twice in the environment runs
- * bg_check_twice, without a change, before the capture (where options.pool is NULL), and BG_CHECK=poison runs
+ * valid, with user, as long as the graph. With options.check FROM_ENV, BG_CHECK=recapture in the environment runs
+ * bg_check_recapture, without a change, before the capture (where options.pool is NULL), and BG_CHECK=poison runs
  * bg_check_poison after it (where launch_segments is set), of all outputs that no later call uses; neither under
  * BG_DEBUG=forward, nor while another thread captures. Findings go to standard error, as text. A pass with collectives
  * is captured and replayed more often than it asks for: not for ranks that may find different things. An error of

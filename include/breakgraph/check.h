@@ -18,15 +18,15 @@ BG_BEGIN_C_
  *   ADDRESSES: the tensors of all op calls, and the static buffers of a runner's graph, against what their addresses
  *              meant at capture: freed, reused, moved, shrunk, out-of-range. Of an eager call the arguments that its
  *              next replay would get: what bg_graph_args changed must be valid now
- *   NODES:     the addresses in kernel, copy and fill nodes, in child graphs too: those that point into memory which
- *              has been freed since the graph was first looked at ("dangling")
- *   HOST_MEMORY: copies from and to host memory that CUDA does not know ("pageable-copy", "stack-copy")
- *   OVERLAP:   outputs of a call that overlap other tensors of that call, bridge buffers that overlap anything, and
- *              captured calls that share bytes which one of them writes, and that neither streams nor events order
+ *   NODES:     the addresses in kernel, memcpy and memset nodes, in child graphs too: those that point into memory
+ * which has been freed since the graph was first looked at ("dangling") HOST_MEMORY: copies from and to host memory
+ * that CUDA does not know ("pageable-copy", "stack-copy") OVERLAP:   outputs of a call that overlap other tensors of
+ * that call, bridge buffers that overlap anything, and captured calls that share bytes which one of them writes, and
+ * that neither streams nor events order
  *              ("race")
  *   LEAKS:     captured calls that have outputs, but left no work in the graph, as on the default stream, a stream that
  *              was not forked, or a library handle's other stream ("leak"). A call that left some of its work there is
- *              told by bg_check_twice alone */
+ *              told by bg_check_recapture alone */
 enum {
     BG_CHECK_ADDRESSES = 1,
     BG_CHECK_NODES = 2,
@@ -59,8 +59,8 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
  * bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4). What
  * forward itself keeps of a pass, such as the address of a bridge buffer, is then of a capture that is gone: check
  * before the capture that counts. */
-BG_API bg_status bg_check_twice(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
-                                bg_report **report);
+BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
+                                    bg_report **report);
 
 /* Replays graph with different patterns in what nobody should read: the calls' scratch and bridge buffers, outputs of
  * calls that no call reads before one has written them, released blocks and padding of the graph's pool, and the given

@@ -59,14 +59,14 @@ typedef struct bg_batch {
 } bg_batch;
 
 /* What runs now, for eager ops: a captured graph cannot take it as an argument. */
-typedef struct bg_context {
+typedef struct bg_forward_context {
     bg_mode mode;      /* NONE, PIECEWISE or FULL */
     bg_batch batch;    /* as the caller gave it */
     int padded_tokens; /* rows that the pass works on; tokens, where nothing is padded */
     bg_phase phase;
     uint64_t replay; /* how many replays of this graph came before */
     void *user;      /* the run's context_user */
-} bg_context;
+} bg_forward_context;
 
 /* Strings that a configuration owns. */
 struct bg_config_text;
@@ -98,7 +98,7 @@ typedef struct bg_runner_config {
      * could not be told, and the run fails with RANKS and the sentence that bg_comm_max, say, has left. */
     int (*pad_across_ranks)(void *user, int tokens);
     /* NULL, or called before each warm-up, capture and run, with the static inputs filled. */
-    bg_status (*prepare)(void *user, const bg_context *context, cudaStream_t stream);
+    bg_status (*prepare)(void *user, const bg_forward_context *context, cudaStream_t stream);
     void *callback_user;
     int worker_threads;           /* 0; threads that instantiate graphs at capture, 0 to 64 */
     int variants;                 /* 0; how many variants, from 0, are captured at the start, 0 to 64; 0 means 1 */

@@ -27,7 +27,7 @@ typedef struct bg_runner bg_runner;
 
 /* Queues one pass on stream: context->padded_tokens rows, from the static inputs to the static outputs. Its status
  * other than OK ends the run, or the capture of that bucket. */
-typedef bg_status (*bg_runner_forward)(void *user, const bg_context *context, cudaStream_t stream);
+typedef bg_status (*bg_runner_forward)(void *user, const bg_forward_context *context, cudaStream_t stream);
 
 /* Why a batch does not run by a graph.
  *   MODE_NONE:      the mode runs such batches eagerly
@@ -119,7 +119,7 @@ BG_API void bg_runner_destroy(bg_runner *runner);
 
 /* The context of the run, warm-up or capture that this thread is in: forward gets it as an argument, an eager op reads
  * it here, in replays too. NULL, with bg_last_error(), outside. */
-BG_API const bg_context *bg_context_get(void);
+BG_API const bg_forward_context *bg_forward_context_get(void);
 
 /* ---- what there is ------------------------------------------------------------------------------------------- */
 
@@ -158,7 +158,7 @@ BG_API void bg_runner_print(const bg_runner *runner, FILE *out);
 typedef struct bg_counters {
     size_t struct_size;         /* set by BG_COUNTERS_INIT */
     uint64_t graphs;            /* captured */
-    uint64_t pieces;            /* segments of them */
+    uint64_t segments;          /* of them */
     uint64_t captures;          /* tried, those that failed too */
     uint64_t replays[5];        /* by bg_mode: piecewise or full */
     uint64_t eager[7];          /* eager runs by bg_reason, up to NOT_CAPTURED */

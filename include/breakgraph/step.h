@@ -48,10 +48,10 @@ typedef struct bg_step_info {
  * called after every one; where it returns false the replay ends there, with a note. Of a graph that was captured with
  * ranks all ranks step at once; where one ends, for whatever reason, the others end after that segment or eager call.
  *
- * BG_OK: the tool worked, *report is the caller's to destroy, and what it found is in it ("fault", "nan-born",
- * "inf-born", "stopped", "not-stepped", "from-source", "not-counted": docs/findings.md). A fault ends the replay; after
- * one that took the device, too, the report is whole and can be written. Errors, with *report NULL: those of bg_replay,
- * INVALID_ARGUMENT, OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+ * BG_OK: the tool worked, *report is the caller's to destroy, and what it found is in it ("fault", "nan-origin",
+ * "inf-origin", "stopped", "not-stepped", "from-source", "not-counted": docs/findings.md). A fault ends the replay;
+ * after one that took the device, too, the report is whole and can be written. Errors, with *report NULL: those of
+ * bg_replay, INVALID_ARGUMENT, OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 BG_API bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info),
                          void *user, bg_report **report);
 

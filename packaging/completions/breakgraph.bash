@@ -14,14 +14,14 @@ _breakgraph()
     if [ "$COMP_CWORD" = 1 ]; then words="help version doctor run check step bisect report --help --version"
     elif [ -n "$flag" ]; then case $command:$flag in
     run:--debug) words="off forward ops sync step" ;;
-    run:--check) words="off replay twice poison" ;;
+    run:--check) words="off replay recapture poison" ;;
     run:--shadow) words="0 1 calls" ;;
-    check:--what) words="replay twice poison" ;;
+    check:--what) words="replay recapture poison" ;;
     # variables: bash-values
     *:BG_DEBUG) words="off forward ops sync step" ;;
     *:BG_BREAKABLE) words="0 1" ;;
     *:BG_FOREIGN_INLINE) words="0 1" ;;
-    *:BG_CHECK) words="off replay twice poison" ;;
+    *:BG_CHECK) words="off replay recapture poison" ;;
     *:BG_SHADOW) words="0 1 calls" ;;
     *:BG_NVTX) words="0 1" ;;
     *:BG_RUNNER_MODE) words="none piecewise full full_decode_only full_and_piecewise" ;;

@@ -15,7 +15,7 @@ static void say_begin(const bg_capture *capture, bool whole, bool compares, char
     static const char *const debugs[] = {
         [BG_DEBUG_FORWARD] = ", in the debug mode forward", [BG_DEBUG_STEP] = ", in the debug mode step"};
     static const char *const checks[] = {
-        [BG__CHECK_TWICE] = ", with BG_CHECK=twice", [BG__CHECK_POISON] = ", with BG_CHECK=poison"};
+        [BG__CHECK_RECAPTURE] = ", with BG_CHECK=recapture", [BG__CHECK_POISON] = ", with BG_CHECK=poison"};
     const size_t debug = (size_t)capture->debug, check = (size_t)capture->check;
     const char *shadow = bg__env("BG_SHADOW");
     bool shadowed = whole && shadow != NULL && strcmp(shadow, "0") != 0;

@@ -273,10 +273,10 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     BG__NEED(forward);
     bg__pending_note();
     status = begin(&capture, stream, options, true);
-    if (status == BG_OK && capture->check == BG__CHECK_TWICE) {
+    if (status == BG_OK && capture->check == BG__CHECK_RECAPTURE) {
         const bg_capture_options checked = capture->options;
         bg__capture_throw_away(capture);
-        bg__debug_hooks.check_twice(forward, user, stream, &checked);
+        bg__debug_hooks.check_recapture(forward, user, stream, &checked);
         status = begin(&capture, stream, options, true);
     }
     if (status != BG_OK)

@@ -61,18 +61,18 @@ done:
 
 /* Poisoned replays run eager bodies, which a capture that launches nothing has not done; captures before the one that
  * counts would take of its pool. */
-static bg__captured_check choose_check(const bg_capture *capture, bool twice, bool whole)
+static bg__captured_check choose_check(const bg_capture *capture, bool recapture, bool whole)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    bool fits = twice ? capture->options.pool == NULL : capture->options.launch_segments;
+    bool fits = recapture ? capture->options.pool == NULL : capture->options.launch_segments;
 
     if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
-        return twice ? BG__CHECK_TWICE : BG__CHECK_POISON;
+        return recapture ? BG__CHECK_RECAPTURE : BG__CHECK_POISON;
     if (!atomic_flag_test_and_set(&told))
         bg__warn(
             "BG_CHECK=%s looks at passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s is not looked "
             "at, nor are others like it",
-            twice ? "twice" : "poison", twice ? "without options.pool" : "with options.launch_segments",
+            recapture ? "recapture" : "poison", recapture ? "without options.pool" : "with options.launch_segments",
             capture->graph->name);
     return BG__CHECK_NOTHING;
 }

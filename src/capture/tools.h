@@ -6,7 +6,7 @@
 #include <breakgraph/capture.h>
 
 /* What BG_CHECK asks for of a pass that is captured. */
-typedef enum bg__captured_check { BG__CHECK_NOTHING, BG__CHECK_TWICE, BG__CHECK_POISON } bg__captured_check;
+typedef enum bg__captured_check { BG__CHECK_NOTHING, BG__CHECK_RECAPTURE, BG__CHECK_POISON } bg__captured_check;
 
 typedef struct bg__debug_table {
     /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
@@ -16,9 +16,9 @@ typedef struct bg__debug_table {
     /* Before a capture changes anything: what the environment says of its tools. INVALID_ARGUMENT where a variable is
      * malformed. steps: every replay of graph goes node by node (BG_DEBUG_STEP). */
     bg_status (*begin)(bg_graph *graph, bool steps);
-    /* What they find goes to standard error. BG_CHECK=twice: before bg_capture_forward's own capture, so that what
+    /* What they find goes to standard error. BG_CHECK=recapture: before bg_capture_forward's own capture, so that what
      * forward keeps of a pass is the graph's in the end; =poison: when it has made the graph. */
-    void (*check_twice)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
+    void (*check_recapture)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
     /* When a capture has made graph: what the environment asks for beside that, BG_SHADOW (unless forward is NULL),
      * BG_TRACE and BG_REPORT. Diverts the graph (inspect.h) where its replays are not only replays. */

@@ -142,7 +142,7 @@ done:
 
 /* ---- eager runs ---- */
 
-bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_context *context)
+bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *context)
 {
     bg_ranks *table = &runner->ranks.table;
     bg_status status;

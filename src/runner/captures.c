@@ -72,22 +72,22 @@ static bg_status check_step(const bg_runner *runner)
 
 /* ---- one bucket ---- */
 
-static bg_context context_of(const bg__bucket *bucket, bg_phase phase)
+static bg_forward_context context_of(const bg__bucket *bucket, bg_phase phase)
 {
     int request = bucket->query_len > 0 ? bucket->query_len : bucket->tokens;
-    return (bg_context){.mode = bucket->mode,
-                        .batch = {.tokens = bucket->tokens,
-                                  .requests = bucket->tokens / request,
-                                  .max_query_len = request,
-                                  .variant = bucket->variant,
-                                  .uniform_decode = bucket->query_len > 0},
-                        .padded_tokens = bucket->tokens,
-                        .phase = phase};
+    return (bg_forward_context){.mode = bucket->mode,
+                                .batch = {.tokens = bucket->tokens,
+                                          .requests = bucket->tokens / request,
+                                          .max_query_len = request,
+                                          .variant = bucket->variant,
+                                          .uniform_decode = bucket->query_len > 0},
+                                .padded_tokens = bucket->tokens,
+                                .phase = phase};
 }
 
 static bg_status warm_up(bg_runner *runner, const bg__bucket *bucket)
 {
-    bg_context context = context_of(bucket, BG_PHASE_WARMUP);
+    bg_forward_context context = context_of(bucket, BG_PHASE_WARMUP);
     bg_status status;
 
     /* Eager runs go by the overrides of the last capture. */
@@ -118,7 +118,7 @@ static bg_status share(bg_runner *runner, bg_status status, const char *when, co
 
 static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char *name)
 {
-    bg_context context = context_of(bucket, BG_PHASE_CAPTURE);
+    bg_forward_context context = context_of(bucket, BG_PHASE_CAPTURE);
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg__bucket_figures figures = {0};
     bg_status status;

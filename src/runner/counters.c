@@ -17,7 +17,7 @@ static const char *const reason_names[] = {
 enum { REASONS = sizeof reason_names / sizeof *reason_names };
 
 static struct {
-    _Atomic uint64_t graphs, pieces, captures, replays[5], eager[REASONS], padded_tokens, recaptures;
+    _Atomic uint64_t graphs, segments, captures, replays[5], eager[REASONS], padded_tokens, recaptures;
 } counted;
 
 /* The public array ends where that of the first version did; later reasons have members of their own. */
@@ -37,7 +37,7 @@ void bg__count_capture(const bg_graph *graph, bool again)
     if (graph == NULL)
         return;
     add(&counted.graphs, 1);
-    add(&counted.pieces, (uint64_t)graph->segment_count);
+    add(&counted.segments, (uint64_t)graph->segment_count);
     add(&counted.recaptures, again);
 }
 
@@ -67,7 +67,7 @@ void bg_counters_get(bg_counters *counters)
     size = counters->struct_size < sizeof now ? counters->struct_size : sizeof now;
     now.struct_size = counters->struct_size;
     now.graphs = get(&counted.graphs);
-    now.pieces = get(&counted.pieces);
+    now.segments = get(&counted.segments);
     now.captures = get(&counted.captures);
     for (int i = 0; i < 5; i++)
         now.replays[i] = get(&counted.replays[i]);
@@ -81,7 +81,7 @@ void bg_counters_get(bg_counters *counters)
 void bg_counters_reset(void)
 {
     atomic_store(&counted.graphs, 0);
-    atomic_store(&counted.pieces, 0);
+    atomic_store(&counted.segments, 0);
     atomic_store(&counted.captures, 0);
     for (int i = 0; i < 5; i++)
         atomic_store(&counted.replays[i], 0);
@@ -101,7 +101,7 @@ void bg_counters_print(FILE *out)
         return;
     bg_counters_get(&c);
     fprintf(out, "captures: %llu, of buckets captured before: %llu; graphs: %llu, segments: %llu\n", (ull)c.captures,
-            (ull)c.recaptures, (ull)c.graphs, (ull)c.pieces);
+            (ull)c.recaptures, (ull)c.graphs, (ull)c.segments);
     fprintf(out, "replays: %llu piecewise, %llu full; padding rows: %llu\n", (ull)c.replays[BG_MODE_PIECEWISE],
             (ull)c.replays[BG_MODE_FULL], (ull)c.padded_tokens);
     fputs("eager runs:", out);
@@ -117,8 +117,8 @@ void bg_counters_print_json(FILE *out)
     if (out == NULL)
         return;
     bg_counters_get(&c);
-    fprintf(out, "{\"graphs\": %llu, \"pieces\": %llu, \"captures\": %llu, \"recaptures\": %llu, \"replays\": {",
-            (ull)c.graphs, (ull)c.pieces, (ull)c.captures, (ull)c.recaptures);
+    fprintf(out, "{\"graphs\": %llu, \"segments\": %llu, \"captures\": %llu, \"recaptures\": %llu, \"replays\": {",
+            (ull)c.graphs, (ull)c.segments, (ull)c.captures, (ull)c.recaptures);
     for (int i = 0; i < 5; i++)
         fprintf(out, "%s\"%s\": %llu", i ? ", " : "", bg__mode_name((bg_mode)i), (ull)c.replays[i]);
     fputs("}, \"eager\": {", out);

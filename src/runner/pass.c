@@ -1,9 +1,9 @@
 /* The forward context, and passes outside graphs. */
 #include "runner/runner.h"
 
-static _Thread_local const bg_context *current;
+static _Thread_local const bg_forward_context *current;
 
-void bg__context_set(bg_context *context)
+void bg__context_set(bg_forward_context *context)
 {
     current = context;
 }
@@ -18,17 +18,18 @@ bool bg__context_is_set(void)
     return current != NULL;
 }
 
-const bg_context *bg_context_get(void)
+const bg_forward_context *bg_forward_context_get(void)
 {
     if (current == NULL)
-        bg__fail(BG_ERROR_NOT_FOUND,
-                 "bg_context_get: this thread is in no run of a runner; the context is set in bg_runner_run and "
-                 "bg_runner_capture alone");
+        bg__fail(
+            BG_ERROR_NOT_FOUND,
+            "bg_forward_context_get: this thread is in no run of a runner; the context is set in bg_runner_run and "
+            "bg_runner_capture alone");
     return current;
 }
 
 /* Runs what is the program's: what, in messages. A failure's own sentence is kept, where it has one. */
-static bg_status call(bg_runner_forward function, void *user, const bg_context *context, cudaStream_t stream,
+static bg_status call(bg_runner_forward function, void *user, const bg_forward_context *context, cudaStream_t stream,
                       const char *what)
 {
     char hidden = bg__fail_hide();
@@ -41,7 +42,7 @@ static bg_status call(bg_runner_forward function, void *user, const bg_context *
     return status;
 }
 
-bg_status bg__pass_prepare(bg_runner *runner, const bg_context *context)
+bg_status bg__pass_prepare(bg_runner *runner, const bg_forward_context *context)
 {
     const bg_runner_config *config = &runner->config;
     bg_status status;
@@ -57,7 +58,7 @@ bg_status bg__pass_prepare(bg_runner *runner, const bg_context *context)
 bg_status bg__pass_forward(void *user, cudaStream_t stream)
 {
     const bg_runner *runner = user;
-    return runner->forward(runner->user, bg_context_get(), stream);
+    return runner->forward(runner->user, bg_forward_context_get(), stream);
 }
 
 bg_status bg__pass_create(bg_runner *runner)
@@ -68,7 +69,7 @@ bg_status bg__pass_create(bg_runner *runner)
     return bg__graph_of_forward(&runner->eager, "an eager run", bg__pass_forward, runner, &options, false);
 }
 
-bg_status bg__pass_eager(bg_runner *runner, const bg_context *context)
+bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context)
 {
     bg_phase phase = context->phase == BG_PHASE_WARMUP ? BG_PHASE_WARMUP : bg__forward_phase();
     return bg__forward_run(runner->eager, phase, runner->stream);

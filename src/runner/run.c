@@ -206,7 +206,7 @@ done:
     return status;
 }
 
-static bg_status run_pass(bg_runner *runner, const bg__bucket *bucket, const bg_context *context)
+static bg_status run_pass(bg_runner *runner, const bg__bucket *bucket, const bg_forward_context *context)
 {
     bg_status status;
 
@@ -248,7 +248,7 @@ done:
 static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                      void *context_user)
 {
-    bg_context context = {.mode = BG_MODE_NONE, .batch = *batch, .phase = BG_PHASE_PLAIN, .user = context_user};
+    bg_forward_context context = {.mode = BG_MODE_NONE, .batch = *batch, .phase = BG_PHASE_PLAIN, .user = context_user};
     bg__bucket *bucket;
     choice made = {.bucket = NULL};
     bg_status status = prepare(runner, batch, outputs, &made);

@@ -92,18 +92,18 @@ bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, b
 /* ---- passes (pass.c) ----------------------------------------------------------------------------------------- */
 
 /* Sets the calling thread's context; only where there is none. */
-void bg__context_set(bg_context *context);
+void bg__context_set(bg_forward_context *context);
 void bg__context_reset(void);
 bool bg__context_is_set(void);
 
 /* config.prepare; OK without one. */
-bg_status bg__pass_prepare(bg_runner *runner, const bg_context *context);
+bg_status bg__pass_prepare(bg_runner *runner, const bg_forward_context *context);
 /* runner's forward of the thread's context: with BG_DEBUG=forward in replays, too, and then of the run's. */
 bg_status bg__pass_forward(void *runner, cudaStream_t stream);
 /* Makes runner->eager. */
 bg_status bg__pass_create(bg_runner *runner);
 /* forward, run eagerly in the thread's context. */
-bg_status bg__pass_eager(bg_runner *runner, const bg_context *context);
+bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- captures (captures.c) ----------------------------------------------------------------------------------- */
 
@@ -171,7 +171,7 @@ bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, 
 /* Whether each choice is compared before it runs. */
 bool bg__runner_compares(const bg_runner *runner);
 /* A batch's eager pass, of which the watchdog of the ranks is told as of a replay: the others may wait for it. */
-bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_context *context);
+bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- progress (progress.c) ----------------------------------------------------------------------------------- */
 

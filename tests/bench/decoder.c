@@ -7,7 +7,7 @@
 
 enum { CAPACITY = 256, POSITION = 64 };
 
-static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     decoder *d = user;
     return llama_batch_run(d->batch, context->padded_tokens, stream);

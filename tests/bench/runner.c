@@ -20,7 +20,7 @@ typedef struct small_model {
     int *own; /* device: the static buffers by hand */
 } small_model;
 
-static bg_status forward_of_small(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward_of_small(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const small_model *m = user;
     cudaError_t error = bgk_add(m->out.data, m->out.data, m->out.data, (size_t)context->padded_tokens, stream);
@@ -134,7 +134,7 @@ typedef struct many {
     by_hand hands[BUCKETS];
 } many;
 
-static bg_status forward_of_many(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward_of_many(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     many *m = user;
     (void)context;

@@ -115,7 +115,7 @@ static cudaError_t copy_back(const work *w, int at_break)
     return error;
 }
 
-/* The copy nodes of a segment, in order of the outputs. */
+/* The memcpy nodes of a segment, in order of the outputs. */
 static bg_status find_copies(const work *w, cudaGraph_t graph, cudaGraphNode_t *copies)
 {
     struct cudaMemcpy3DParms parameters;

@@ -51,8 +51,8 @@ static void write_findings(FILE *out)
                 "{\"kind\": \"%s\", \"severity\": \"%s\", \"call\": \"%s\", \"file\": \"engine/layers/model.c\", "
                 "\"line\": %d, \"message\": \"finding %d: what is wrong with this call, in a sentence that is long "
                 "enough for two lines on a narrow screen\", \"advice\": \"what to do\"}%s\n",
-                i == 0 ? "culprit" : "mismatch-born", i == 0 ? "fault" : severities[i % 3], name_of(call), 10 + call, i,
-                comma(i + 1 < FINDINGS));
+                i == 0 ? "culprit" : "mismatch-origin", i == 0 ? "fault" : severities[i % 3], name_of(call), 10 + call,
+                i, comma(i + 1 < FINDINGS));
     }
 }
 

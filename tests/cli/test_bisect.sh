@@ -119,8 +119,8 @@ if command -v iconv >/dev/null; then
 else
     for name in json-bytes json-bytes-lines; do skip $name "iconv is not installed"; done
 fi
-expect report 1 'fault \[mismatch-born\] step#1 at .*faulty.c' in_work "$command" report -- ./faulty wrong 8 2
-expect report-read-again 1 'mismatch-born' in_work sh -c "'$command' report --json=all.json -- ./faulty wrong 8 2; exec '$command' report all.json"
+expect report 1 'fault \[mismatch-origin\] step#1 at .*faulty.c' in_work "$command" report -- ./faulty wrong 8 2
+expect report-read-again 1 'mismatch-origin' in_work sh -c "'$command' report --json=all.json -- ./faulty wrong 8 2; exec '$command' report all.json"
 expect step-finds-nothing 1 'ended with status 1' in_work "$command" step -- ./faulty wrong 8 2
 expect check-finds-nothing 1 'no findings of replay, but' in_work "$command" check --what=replay -- ./faulty wrong 8 2
 if command -v script >/dev/null; then
@@ -178,14 +178,14 @@ for one in "e#0 2" "b#0 1" "a#0 1"; do
 done
 # ---- the same program's report: what differs, with all that is equal ----
 
-expect report-differs 1 'mismatch-born\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
+expect report-differs 1 'mismatch-origin\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
 
 expect report-trace 0 '^traceEvents$' in_work sh -c "'$command' report --trace=trace.json -- sh -c 'cd / && exec \"$work/faulty\" wrong 8' && \
     grep -o traceEvents trace.json"
 expect report-trace-output 0 '^[{]"traceEvents' in_work sh -c "'$command' report --trace=- -- ./faulty wrong 8 | head -n 1"
 expect report-trace-output-of-ranks 2 'of its own' in_work "$command" report --trace=- --ranks=2 --oversubscribe -- ./faulty wrong 8
 expect report-trace-full 1 '/dev/full cannot be written' in_work "$command" report --trace=/dev/full -- ./faulty wrong 8
-expect report-crash 7 '^fault \[mismatch-born\] step#1 ' in_work "$command" report -- ./faulty crash 8 2
+expect report-crash 7 '^fault \[mismatch-origin\] step#1 ' in_work "$command" report -- ./faulty crash 8 2
 expect report-failed 1 "no findings, but 'sh' ended with status 3" in_work "$command" report -- sh -c './faulty wrong 8; exit 3'
 # Links are written through, and stay links.
 linked() # NAME STATUS LINK ARGUMENT...
@@ -208,11 +208,11 @@ for flag in html trace; do
     [ -s "$work/through" ] && pass report-pipe-$flag-through || fail report-pipe-$flag-through "nothing came through"
 done
 for debug in forward step; do
-    expect report-differs-debug-$debug 1 'mismatch-born\] step#1 ' in_work env BG_DEBUG=$debug "$command" report -- ./faulty wrong 8 2
+    expect report-differs-debug-$debug 1 'mismatch-origin\] step#1 ' in_work env BG_DEBUG=$debug "$command" report -- ./faulty wrong 8 2
 done
 expect check-debug-forward 1 'ended with status 1' in_work env BG_DEBUG=forward "$command" check -- ./faulty wrong 8 2
 expect check-failed 1 "^breakgraph check: no findings of replay, but 'sh' ended with status 3" in_work "$command" check -- sh -c './faulty wrong 8; echo why >&2; exit 3'
-grep -q 'no findings of twice' "$work/log" && pass check-failed-goes-on || fail check-failed-goes-on "the second check was left out"
+grep -q 'no findings of recapture' "$work/log" && pass check-failed-goes-on || fail check-failed-goes-on "the second check was left out"
 grep -q '^  why$' "$work/log" && pass check-failed-shows || fail check-failed-shows "its errors are not shown"
 
 # ---- hangs: all that was started is ended ----

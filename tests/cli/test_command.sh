@@ -157,7 +157,7 @@ completes() # NAME, expected, words...
 }
 completes complete-command 'bisect' breakgraph bi
 completes complete-flag '--tolerance= --timeout=' breakgraph bisect --t
-completes complete-value 'replay' breakgraph check --what = r
+completes complete-value 'poison' breakgraph check --what = p
 completes complete-variable 'BG_DEBUG= BG_DOT=' breakgraph check -e BG_D
 completes complete-variable-value 'sync step' breakgraph step -e BG_DEBUG = s
 completes complete-program '' breakgraph run -- l
@@ -205,7 +205,7 @@ for name in BG_DEBUG =x ''; do expect "run-set-nothing-$name" 2 "'-e $name' sets
 expect run-set-end 2 "'-e' sets nothing" "$command" run -e
 expect run-set-unknown 2 "there is no variable BG_DEBGU; the nearest is BG_DEBUG" "$command" run -e BG_DEBGU=ops -- true
 expect run-set-unknown-host 2 "the nearest is HOSTCUDA_SEED" "$command" run -e HOSTCUDA_SEEDS=1 -- true
-expect run-set-bad 2 "'-e BG_CHECK=all': allowed are off, replay, twice, poison" "$command" run -e BG_CHECK=all -- true
+expect run-set-bad 2 "'-e BG_CHECK=all': allowed are off, replay, recapture, poison" "$command" run -e BG_CHECK=all -- true
 expect check-set 4 '^  7$' "$command" check -e SEED=7 -- sh -c 'echo $SEED >&2; exit 1'
 expect step-set 4 '^7$' "$command" step -e SEED=7 -- sh -c 'echo $SEED'
 expect report-set 4 '^  7$' "$command" report -e SEED=7 -- sh -c 'echo $SEED >&2; exit 1'
@@ -276,7 +276,7 @@ if [ "$DEVICE" = host ]; then
         expect "doctor-$variable" 0 "✓ $variable +" env $variable="$work$([ $variable != BG_TRACE ] || echo /t.json)" "$command" doctor
     done
     # What a check captures and replays is not the program's.
-    for check in twice poison; do
+    for check in recapture poison; do
         mkdir "$work/$check"
         expect "report-of-$check" 0 '"graphs": 1, "replays": 2, .*graph-[0-9]+-1.json$' \
             env BG_CHECK=$check BG_REPORT="$work/$check" sh -c '"$0" >/dev/null && echo $(cat "$1"/process-*) "$1"/graph-*' "$quickstart" "$work/$check"
@@ -294,7 +294,7 @@ expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo befor
 expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo before it >&2; exit 1'
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
 expect check-bad-timeout 2 'a number of seconds' "$command" check --timeout=soon -- true
-expect check-bad-what 2 'allowed are replay, twice, poison' "$command" check --what=all -- true
+expect check-bad-what 2 'allowed are replay, recapture, poison' "$command" check --what=all -- true
 expect step-hang 8 "ran longer than 0.2 s" "$command" step --timeout=0.2 -- sh -c 'while :; do :; done'
 expect step-bad-timeout 2 'a number of seconds' "$command" step --timeout=soon -- true
 expect report-nothing 2 'nothing given' "$command" report
@@ -318,7 +318,7 @@ echo "{$head, \"tool\": \"$BG_CHECK\", \"graph\": \"g\", \"lost\": 0, \"findings
 SH
 golden check-found 1 "$command" check --what=replay -- sh "$work/found.sh" fault
 golden check-note 0 "$command" check --what=replay -- sh "$work/found.sh" note
-expect check-no-replay-but-found 1 'fault \[freed\] rope#3 at model.c:52' "$command" check --what=twice -- sh "$work/found.sh" fault 0
+expect check-no-replay-but-found 1 'fault \[freed\] rope#3 at model.c:52' "$command" check --what=recapture -- sh "$work/found.sh" fault 0
 expect check-note-but-failed 1 "'sh' ended with status 3" "$command" check --what=replay -- sh -c ". '$work/found.sh'; exit 3" sh note
 expect check-json 1 '"check_version":[[:space:]]*1' "$command" check --json --what=replay -- sh "$work/found.sh" fault
 expect step-json 1 '"kind":[[:space:]]*"freed"' "$command" step --json -- sh "$work/found.sh" fault

@@ -168,14 +168,14 @@ done
 drawn shadow <<'TEXT'
 1 <h1>shadow of llama</h1>
 1 3 faults, 1 warning, 1 note
-1 mismatch-born at rope#2 (model.c:52)
+1 mismatch-origin at rope#2 (model.c:52)
 4 <section
 6 class="segment
 4 class="bar eager
 1 class="bar break
 3 class="bar small
 3 class="group marked fault"
-1 aria-label="rope#2, model.c:52 · in segment 2 · 2 nodes: 2 × bgk_rope, fault mismatch-born"
+1 aria-label="rope#2, model.c:52 · in segment 2 · 2 nodes: 2 × bgk_rope, fault mismatch-origin"
 1 class="bar eager marked note
 1 class="group marked warning
 1 id="finding-5"

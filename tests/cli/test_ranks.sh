@@ -533,12 +533,12 @@ done
 expect bisect-crash 7 "ended './faulty' \\(rank [01]\\)" in_work bisect 1 -- ./faulty crash 8
 expect bisect-hang 8 'ran longer' in_work bisect 1 --timeout=2 -- sh -c ": $mark; [ \$RANK = 1 ] || sleep 300"
 gone bisect-hang-gone
-expect shadow-of-a-rank 1 'fault \[mismatch-born\] step#1 at .*: rank 1: ' in_work env FAULTY_RANK=1 "$command" report --ranks=2 $share -- ./faulty wrong 8 2
-expect shadow-of-all 1 'fault \[mismatch-born\] step#1 at .*faulty.c:[0-9]*: y of' in_work "$command" report --ranks=2 $share -- ./faulty wrong 8 2
-is shadow-of-all-once "$(grep -c '\[mismatch-born\]' "$work/log")" 1
+expect shadow-of-a-rank 1 'fault \[mismatch-origin\] step#1 at .*: rank 1: ' in_work env FAULTY_RANK=1 "$command" report --ranks=2 $share -- ./faulty wrong 8 2
+expect shadow-of-all 1 'fault \[mismatch-origin\] step#1 at .*faulty.c:[0-9]*: y of' in_work "$command" report --ranks=2 $share -- ./faulty wrong 8 2
+is shadow-of-all-once "$(grep -c '\[mismatch-origin\]' "$work/log")" 1
 expect step-ranks 0 '^step: 0 findings' "$command" step --ranks=2 $share -- "$work/faulty" wrong 8
 grep -q '^\[rank 1\] last row: 11' "$work/log" && pass step-ranks-output || fail step-ranks-output "no line of rank 1"
-expect check-ranks 0 'check replay, twice: 0 findings' "$command" check --ranks=4 ${share:---oversubscribe} -- "$work/faulty" wrong 8
+expect check-ranks 0 'check replay, recapture: 0 findings' "$command" check --ranks=4 ${share:---oversubscribe} -- "$work/faulty" wrong 8
 mkdir "$work/own" && "$command" run --ranks=2 $share --reports="$work/own" -- "$work/faulty" wrong 8 >/dev/null
 is process-ranks "$(cat "$work"/own/process-*.json | grep -o '"rank": [0-9]*, "ranks": [0-9]*' | sort | tr '\n' ' ')" '"rank": 0, "ranks": 2 "rank": 1, "ranks": 2 '
 

@@ -31,15 +31,15 @@ bool make_capturable(program *p)
 }
 
 /* Calls of BG_DEBUG=forward have no names; what never runs may reach beyond its memory. */
-bool bug_needs_twice(bug_sort sort)
+bool bug_needs_recapture(bug_sort sort)
 {
     return sort == BUG_SCALAR || sort == BUG_ALTERNATES || sort == BUG_BRANCH || sort == BUG_LEAK;
 }
 
 static bool suit(program *p, bug_sort sort)
 {
-    bool twice = bug_needs_twice(sort);
-    if (twice || sort == BUG_OUT_OF_RANGE || sort == BUG_STACK)
+    bool recapture = bug_needs_recapture(sort);
+    if (recapture || sort == BUG_OUT_OF_RANGE || sort == BUG_STACK)
         return make_capturable(p);
     if (p->debug == BG_DEBUG_FORWARD)
         p->debug = BG_DEBUG_OFF;

@@ -14,7 +14,7 @@
     X(SCALAR, "scalar frozen at capture", "frozen-value", NULL)                                                        \
     X(ALTERNATES, "buffer that alternates", "unstable-pointer", NULL)                                                  \
     X(BRANCH, "branch on a host value", "frozen-control-flow", NULL)                                                   \
-    X(NAN, "NaN born in an op", "nan-born", NULL)                                                                      \
+    X(NAN, "NaN born in an op", "nan-origin", NULL)                                                                    \
     X(STACK, "copy from a stack that is gone", "stack-copy", NULL)                                                     \
     X(LEAK, "kernels on a stream outside the capture", "leak", NULL)
 
@@ -39,18 +39,18 @@ typedef struct bug {
     cudaStream_t outside;
 } bug;
 
-/* Makes the program one that bg_check_twice can capture: it launches nothing, and joins all that it forks. */
+/* Makes the program one that bg_check_recapture can capture: it launches nothing, and joins all that it forks. */
 bool make_capturable(program *p);
 
 /* Whether it shows between two captures of the program, and not in one graph. */
-bool bug_needs_twice(bug_sort sort);
+bool bug_needs_recapture(bug_sort sort);
 
 /* Plants it at a call that the seed chooses, or the next that can have it; the program may change for it. False: no
  * call can, or there is no memory, of which stderr tells. */
 bool bug_plant(bug *b, bug_sort sort, program *p);
 /* After the capture: what the bug is, where it is one of memory. */
 bool bug_happen(bug *b);
-/* Between the captures of bg_check_twice. */
+/* Between the captures of bg_check_recapture. */
 void bug_change(void);
 /* Whether the finding is of the bug's kind, and names its call and line. */
 bool bug_is_named(const bug *b, const bg_finding *finding);

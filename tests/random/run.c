@@ -438,7 +438,7 @@ static void between(void *user)
         s->change();
 }
 
-bool run_twice(const program *p, void (*change)(void), bg_report **report, failure *f)
+bool run_recapture(const program *p, void (*change)(void), bg_report **report, failure *f)
 {
     session s = begin_session(p, f);
     bool good;
@@ -447,7 +447,8 @@ bool run_twice(const program *p, void (*change)(void), bg_report **report, failu
     s.change = change;
     begin_pass(&s, 0, CAPTURED_BODIES);
     good = plan(&s) && upload_inputs(&s) && renew_events(&s) && set_environment(&s, true);
-    good = good && bg_ok(&s, bg_check_twice(forward, &s, between, the_machine.streams[0], report), "bg_check_twice");
+    good = good &&
+           bg_ok(&s, bg_check_recapture(forward, &s, between, the_machine.streams[0], report), "bg_check_recapture");
     good = set_environment(&s, false) && good && f->kind == PASSED;
     return check_streams(&s) && good;
 }

@@ -36,8 +36,8 @@ bool run_program(const program *p, failure *f);
  * False: look's, or f says why. */
 bool run_captured(const program *p, bool (*look)(void *user, bg_graph *graph, cudaStream_t stream), void *user,
                   failure *f);
-/* bg_check_twice of it; the report is the caller's, after a failure, too. change may be NULL. */
-bool run_twice(const program *p, void (*change)(void), bg_report **report, failure *f);
+/* bg_check_recapture of it; the report is the caller's, after a failure, too. change may be NULL. */
+bool run_recapture(const program *p, void (*change)(void), bg_report **report, failure *f);
 /* bg_shadow of it, likewise. */
 bool run_shadowed(const program *p, bg_report **report, failure *f);
 

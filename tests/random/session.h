@@ -27,7 +27,7 @@ typedef struct session {
     cudaStream_t origin;
     bg_pool *pool;
     bg_graph *graph;
-    void (*change)(void); /* between the two captures of bg_check_twice */
+    void (*change)(void); /* between the two captures of bg_check_recapture */
 } session;
 
 /* ---- failures ---- */

@@ -1,4 +1,4 @@
-/* Random programs with one bug each, which bg_check, bg_check_twice or bg_step must name by its call and line; and
+/* Random programs with one bug each, which bg_check, bg_check_recapture or bg_step must name by its call and line; and
  * clean ones, in which they and bg_shadow must find nothing.
  *   test_bugs [--programs N] [--seed S] [--verbose]
  * N programs have a bug, two and a half times as many have none. Those of number i are made from seed S + i, which also
@@ -115,9 +115,9 @@ static bool is_found(bug *b, const program *p, failure *f)
     bg_report *report = NULL;
     bool good;
 
-    if (!bug_needs_twice(b->sort))
+    if (!bug_needs_recapture(b->sort))
         return run_captured(p, find_in_graph, b, f);
-    good = run_twice(p, bug_change, &report, f);
+    good = run_recapture(p, bug_change, &report, f);
     return names(b, report) && good;
 }
 
@@ -204,10 +204,10 @@ static bool is_clean(program *p, failure *f)
     if (!run_captured(p, look_at_clean, NULL, f))
         return false;
     if (!make_capturable(p)) {
-        snprintf(f->text, sizeof f->text, "it cannot be made one that bg_check_twice can capture");
+        snprintf(f->text, sizeof f->text, "it cannot be made one that bg_check_recapture can capture");
         return false;
     }
-    good = run_twice(p, NULL, &report, f);
+    good = run_recapture(p, NULL, &report, f);
     if (!is_empty(report) || !good)
         return false;
     if (!can_be_shadowed(p))

@@ -85,7 +85,7 @@ static bool run_forwards(session *s)
 
 /* ---- runners ---- */
 
-static bg_status forward_in_runner(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward_in_runner(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     (void)context;
     return forward(user, stream);
@@ -93,7 +93,7 @@ static bg_status forward_in_runner(void *user, const bg_context *context, cudaSt
 
 /* Between a warm-up and the capture that follows, the buffers hold what the former has made. Events of the warm-up are
  * not the capture's to wait for. */
-static bg_status prepare_pass(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status prepare_pass(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     session *s = user;
     bool good = true;

@@ -8,10 +8,10 @@ BG_OP(runner_double, BG_IN(x), BG_OUT(y), BG_VALUE(int, rows))
 BG_EAGER_OP(runner_seen, BG_VALUE(runner_model *, m))
 {
     (void)stream;
-    return bg_context_get() != NULL ? args->m->body_status : BG_ERROR_OP;
+    return bg_forward_context_get() != NULL ? args->m->body_status : BG_ERROR_OP;
 }
 
-bg_status runner_model_forward(void *user, const bg_context *context, cudaStream_t stream)
+bg_status runner_model_forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     runner_model *m = user;
     bg_status status = BG_OK;
@@ -25,7 +25,7 @@ bg_status runner_model_forward(void *user, const bg_context *context, cudaStream
 }
 
 /* Where the context is noted in replays, too. */
-static bg_status note(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status note(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     runner_model *m = user;
     (void)stream;
@@ -69,6 +69,6 @@ void runner_model_run(fixture *f, const runner_model *m, int tokens)
     for (int i = 0; i < tokens * WIDTH; i++)
         if (found[i] != 2 * rows[i])
             fail_msg("%d tokens: element %d is %g, not %g", tokens, i, (double)found[i], (double)(2 * rows[i]));
-    assert_null(bg_context_get());
+    assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
 }

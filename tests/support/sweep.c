@@ -625,7 +625,7 @@ static void checks(void)
 static void twice(void)
 {
     bg_report *report = NULL;
-    if (ok(bg_check_twice(plain_pass, scene, NULL, scene->stream, &report)) && bg_report_count(report) != 0)
+    if (ok(bg_check_recapture(plain_pass, scene, NULL, scene->stream, &report)) && bg_report_count(report) != 0)
         ok(BG_ERROR_MISMATCH);
     bg_report_destroy(report);
     capture_and_replay(plain_pass, NULL);

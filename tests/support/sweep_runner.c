@@ -19,7 +19,7 @@ typedef struct tensors {
     bg_tensor x, bias, hidden, y, copy;
 } tensors;
 
-static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const tensors *t = user;
     size_t count = (size_t)context->padded_tokens * WIDTH;

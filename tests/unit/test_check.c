@@ -661,7 +661,7 @@ static void test_replay_options(void **state)
 
 static bg_tensor input;
 
-static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     fixture *f = user;
     bg_tensor x = input;

@@ -1,4 +1,4 @@
-/* BG_CHECK=twice and BG_CHECK=poison: bg_capture_forward looks at what it has made, and tells standard error. */
+/* BG_CHECK=recapture and BG_CHECK=poison: bg_capture_forward looks at what it has made, and tells standard error. */
 #include "tests/support/support.h"
 
 #include <stdio.h>
@@ -77,9 +77,9 @@ static void with_twin(fixture *f, const char *check, model bad, const char *kind
         fail_msg("%s, %s: %s", kind, site, text);
 }
 
-static void test_twice(void **state)
+static void test_recapture(void **state)
 {
-    with_twin(*state, "twice", (model){.f = *state, .drifts = true}, "[frozen-value]");
+    with_twin(*state, "recapture", (model){.f = *state, .drifts = true}, "[frozen-value]");
 }
 
 static void test_poison(void **state)
@@ -137,7 +137,7 @@ static void test_trace_is_left(void **state)
 
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/trace.json", directory);
-    assert_int_equal(setenv("BG_CHECK", "twice", 1), 0);
+    assert_int_equal(setenv("BG_CHECK", "recapture", 1), 0);
     assert_int_equal(setenv("BG_TRACE", path, 1), 0);
     assert_int_equal(setenv("BG_DOT", directory, 1), 0);
     capture(&m, NULL, text, sizeof text); /* and replays */
@@ -180,7 +180,7 @@ static void test_poison_does_not_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_twice, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_recapture, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_nothing, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_trace_is_left, fixture_setup, fixture_teardown),

@@ -16,7 +16,7 @@ struct pass {
     bool fails;
 };
 
-static bg_status runner_forward(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status runner_forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const struct pass *pass = user;
     (void)context;

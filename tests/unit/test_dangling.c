@@ -100,7 +100,7 @@ static void test_copies(void **state)
     EXPECT_NO_FINDING(check(graph)); /* the first check remembers, too */
     EXPECT_CUDA(cudaFree(source));
     report = check(graph);
-    EXPECT_FINDING(report, "dangling", "", 0, "segment 0, node 0, copy: its source is");
+    EXPECT_FINDING(report, "dangling", "", 0, "segment 0, node 0, memcpy: its source is");
     EXPECT_CUDA(cudaFree(filled));
     assert_int_equal(bg_report_count(report = check(graph)), 2);
     bg_report_destroy(report);

@@ -141,8 +141,8 @@ static void test_kinds_of_nodes(void **state)
     bg_graph *graph = capture_picture(*state, mixed_pass);
     /* four in a chain, a child graph, two in a chain inside it, and the way into it */
     char *text = draw(graph, 0, (counts){7, 4 + 1 + 1, 3});
-    expect_in(text, "label=\"0: fill\\n128 bytes, of 0x3f");
-    expect_in(text, "label=\"1: copy\\n128 bytes");
+    expect_in(text, "label=\"0: memset\\n128 bytes, of 0x3f");
+    expect_in(text, "label=\"1: memcpy\\n128 bytes");
     expect_in(text, "label=\"2: host function\"");
     expect_in(text, "label=\"3: event record\"");
     expect_in(text, "label=\"4: child graph\\n2 nodes\"");

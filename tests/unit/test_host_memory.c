@@ -1,4 +1,4 @@
-/* Host memory that a copy node reads or writes in each replay. */
+/* Host memory that a memcpy node reads or writes in each replay. */
 #include "tests/support/finding_support.h"
 
 #include <pthread.h>
@@ -58,7 +58,7 @@ static void test_returned(void **state)
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_int_equal(finding.severity, BG_FAULT);
     EXPECT_FINDING(report, "stack-copy", "upload#0", upload_line,
-                   "segment 0, node 0, copy: each replay reads 256 bytes at ");
+                   "segment 0, node 0, memcpy: each replay reads 256 bytes at ");
     bg_graph_destroy(graph);
 }
 

@@ -127,8 +127,8 @@ static bg_status forward(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = f->y, .y = f->x, .factor = 3);
 }
 
-/* What bg_check says of the graph, or bg_check_twice of the pass. */
-static bg_report *leaks(model *m, bool twice)
+/* What bg_check says of the graph, or bg_check_recapture of the pass. */
+static bg_report *leaks(model *m, bool recapture)
 {
     fixture *f = m->f;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
@@ -136,14 +136,14 @@ static bg_report *leaks(model *m, bool twice)
     bg_graph *graph = NULL;
 
     options.launch_segments = false;
-    if (!twice)
+    if (!recapture)
         EXPECT_OK(bg_capture_forward(&graph, forward, m, m->stream, &options));
     EXPECT_CUDA(cudaDeviceSynchronize());
     put(&f->x, 3);
     put(&f->y, 4);
     put(&f->z, 0);
-    if (twice)
-        EXPECT_OK(bg_check_twice(forward, m, NULL, m->stream, &report));
+    if (recapture)
+        EXPECT_OK(bg_check_recapture(forward, m, NULL, m->stream, &report));
     else
         EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
     bg_graph_destroy(graph);
@@ -258,7 +258,7 @@ static void test_failure(void **state)
     put(&m.f->x, 3);
     put(&m.f->y, 4);
     put(&m.f->z, 0);
-    EXPECT_STATUS(bg_check_twice(fail_second, &m, NULL, m.stream, &report), BG_ERROR_OP);
+    EXPECT_STATUS(bg_check_recapture(fail_second, &m, NULL, m.stream, &report), BG_ERROR_OP);
     assert_null(report);
     expect_same(m.f);
     unmake(&m);
@@ -293,7 +293,7 @@ static void test_output_moves(void **state)
     moving = keeper = m.f->y;
     EXPECT_CUDA(cudaMalloc(&moving.data, bg_tensor_bytes(&moving)));
     put(&m.f->x, 3);
-    EXPECT_OK(bg_check_twice(move_output, &m, NULL, m.stream, &report));
+    EXPECT_OK(bg_check_recapture(move_output, &m, NULL, m.stream, &report));
     EXPECT_FINDING(report, "unstable-pointer", "scale#0", 0, "field y is ");
     assert_true(get(&keeper) == 3);
     EXPECT_CUDA(cudaFree(moving.data));
@@ -367,7 +367,7 @@ static void test_other_thread(void **state)
     assert_int_equal(pthread_barrier_init(&other.barrier, NULL, 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, capture_elsewhere, &other), 0);
     pthread_barrier_wait(&other.barrier);
-    EXPECT_STATUS(bg_check_twice(forward, &m, NULL, m.stream, &report), BG_ERROR_BUSY);
+    EXPECT_STATUS(bg_check_recapture(forward, &m, NULL, m.stream, &report), BG_ERROR_BUSY);
     assert_null(report);
     EXPECT_STATUS(bg_check_poison(graph, &m.f->y, 1, m.stream, &report), BG_ERROR_BUSY);
     assert_null(report);
@@ -375,7 +375,7 @@ static void test_other_thread(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(other.ended, BG_OK);
     assert_int_equal(pthread_barrier_destroy(&other.barrier), 0);
-    EXPECT_OK(bg_check_twice(forward, &m, NULL, m.stream, &report));
+    EXPECT_OK(bg_check_recapture(forward, &m, NULL, m.stream, &report));
     EXPECT_NO_FINDING(report);
     bg_graph_destroy(graph);
     unmake(&m);

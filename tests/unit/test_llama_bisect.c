@@ -137,7 +137,7 @@ static void expect_born(faulty *f, const planted *p, bool reached)
 {
     bg_report *report = run(f, bg_shadow, true);
 
-    EXPECT_TRUE(report, are_found(f, report, "mismatch-born", p));
+    EXPECT_TRUE(report, are_found(f, report, "mismatch-origin", p));
     EXPECT_TRUE(report, count_kind(report, "mismatch") == reached);
     bg_report_destroy(report);
 }

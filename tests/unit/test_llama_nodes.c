@@ -67,7 +67,7 @@ static void test_clean(void **state)
             EXPECT_CUDA(cudaStreamSynchronize(s->stream));
         }
         bg_graph_destroy(graph);
-        EXPECT_OK(bg_check_twice(llama_forward, s->model, NULL, s->stream, &report));
+        EXPECT_OK(bg_check_recapture(llama_forward, s->model, NULL, s->stream, &report));
         EXPECT_NO_FINDING(report);
     }
 }
@@ -128,7 +128,7 @@ static void test_frozen_scalar(void **state)
     bg_finding finding = BG_FINDING_INIT;
 
     llama_plant_frozen_scalar(s->model);
-    EXPECT_OK(bg_check_twice(llama_forward, s->model, NULL, s->stream, &report));
+    EXPECT_OK(bg_check_recapture(llama_forward, s->model, NULL, s->stream, &report));
     assert_int_equal(bg_report_count(report), 1);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_string_equal(finding.kind, "frozen-value");

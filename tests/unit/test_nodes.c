@@ -67,7 +67,7 @@ static void test_calls(void **state)
     expect_label(&nodes, 4, "outer#0/shift#0", "segment 0, node 4, kernel ", "product");
     expect_label(&nodes, 5, "outer#0/shift#0", "segment 0, node 5, kernel ", "sum");
     expect_label(&nodes, 6, "outer#0", "segment 1, node 0, kernel ", "fill");
-    expect_label(&nodes, 7, "", "segment 1, node 1, fill", "");
+    expect_label(&nodes, 7, "", "segment 1, node 1, memset", "");
     bg__nodes_free(&nodes);
     bg_graph_destroy(graph);
 }

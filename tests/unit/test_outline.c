@@ -163,7 +163,7 @@ static void test_forks(void **state)
 
 static void test_kinds_of_nodes(void **state)
 {
-    static const char *const kinds[] = {"fill", "copy", "host function", "event record", "child graph"};
+    static const char *const kinds[] = {"memset", "memcpy", "host function", "event record", "child graph"};
     bg_graph *graph = capture_picture(*state, mixed_pass);
     cJSON *outline = outline_of(graph);
     expect_figures(outline, graph); /* nodes inside the child graph are not counted */

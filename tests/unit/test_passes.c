@@ -69,7 +69,7 @@ static bg_status forward(void *user, cudaStream_t stream)
     return s->pass(s, stream);
 }
 
-static bg_status forward_of_runner(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward_of_runner(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     (void)context;
     return forward(user, stream);

@@ -45,7 +45,7 @@ static bg_status inner(void *user, cudaStream_t stream)
     return s->out != NULL ? bg_event_record(s->out, stream) : BG_OK;
 }
 
-static bg_status inner_of_runner(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status inner_of_runner(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     (void)context;
     return inner(user, stream);
@@ -265,7 +265,7 @@ static void test_events_beside_a_capture(void **state)
 
 /* ---- threads ---- */
 
-static bg_status reads_a_bridge(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status reads_a_bridge(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const subject *s = user;
     scale_args bridged = {.x = s->f->x, .y = {.dtype = BG_F32, .rank = 1, .dim = {N}}, .factor = 2};

@@ -306,8 +306,8 @@ static void test_debugged_alone(void **state)
     check_debugged_alone((plan){.debug = BG_DEBUG_FORWARD}, plain, "rank 1: it begins, in the debug mode forward");
     check_debugged_alone((plan){.debug = BG_DEBUG_STEP}, plain, "rank 1: it begins, in the debug mode step");
     check_debugged_alone((plan){.way = COMPARING}, plain, "rank 1: it begins, with compare_choices");
-    assert_int_equal(setenv("BG_CHECK", "twice", 1), 0);
-    check_debugged_alone((plan){.way = ALIKE}, plain, "rank 1: it begins, with BG_CHECK=twice");
+    assert_int_equal(setenv("BG_CHECK", "recapture", 1), 0);
+    check_debugged_alone((plan){.way = ALIKE}, plain, "rank 1: it begins, with BG_CHECK=recapture");
     assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
     check_debugged_alone((plan){.way = ALIKE}, plain, "rank 1: it begins, with BG_CHECK=poison");
     assert_int_equal(unsetenv("BG_CHECK"), 0);

@@ -51,7 +51,7 @@ typedef struct model {
     way way;
 } model;
 
-static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const model *m = user;
     int rows = context->padded_tokens;
@@ -66,7 +66,7 @@ static bg_status forward(void *user, const bg_context *context, cudaStream_t str
     return BG_CALL(row_seen, stream, .y = m->y, .rows = rows);
 }
 
-static bg_status prepare(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status prepare(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     const model *m = user;
     bool fails = m->way == FAILING_PREPARE && context->padded_tokens == 8 && context->phase == BG_PHASE_CAPTURE;

@@ -189,7 +189,7 @@ static void test_shadow(void **state)
         thread_ranks_run(size, 20, shadow, &p, ranks);
         for (int i = 0; i < size; i++) {
             assert_int_equal(ranks[i].status, BG_OK);
-            assert_int_equal(strstr(ranks[i].error, "mismatch-born tool_turn#5;") != NULL, i == 1);
+            assert_int_equal(strstr(ranks[i].error, "mismatch-origin tool_turn#5;") != NULL, i == 1);
             assert_int_equal(ranks[i].error[0] == '\0', i != 1);
         }
         expect_same_way(ranks, size);

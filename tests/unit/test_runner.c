@@ -24,7 +24,7 @@ typedef struct model {
     bg_tensor hidden;
     const bg_tensor *counted; /* doubled in each pass; NULL: none */
     int passes, eager_bodies, fail_above, fail_status;
-    bg_context last, in_body;
+    bg_forward_context last, in_body;
     bool body_had_context, nested_was_busy;
 } model;
 
@@ -33,7 +33,7 @@ static model *current;
 /* x += the context's variant + 1, eagerly. */
 BG_EAGER_OP(add_variant, BG_INOUT(x), BG_VALUE(int, rows))
 {
-    const bg_context *context = bg_context_get();
+    const bg_forward_context *context = bg_forward_context_get();
     bg_batch batch = {.tokens = 1, .requests = 1, .max_query_len = 1};
     float *ones = (float *)current->scale_of_rows.data;
 
@@ -52,7 +52,7 @@ BG_EAGER_OP(add_variant, BG_INOUT(x), BG_VALUE(int, rows))
 }
 
 /* y = 2 x + 1 + variant, in a buffer between. */
-static bg_status forward(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status forward(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     model *m = user;
     int rows = context->padded_tokens;
@@ -166,7 +166,7 @@ static void test_batches_run_by_the_smallest_bucket(void **state)
         assert_ptr_equal(m.in_body.user, &m);
     }
     assert_int_equal(m.in_body.replay, 23); /* of the bucket of 32 */
-    assert_null(bg_context_get());
+    assert_null(bg_forward_context_get());
     EXPECT_ERROR("in no run of a runner");
     bg_runner_destroy(m.runner);
 }
@@ -776,12 +776,12 @@ typedef struct called {
     int fails;
 } called;
 
-static bg_status prepare(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status prepare(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     called *c = user;
     (void)stream;
     c->prepared[context->phase]++;
-    assert_ptr_equal(bg_context_get(), context);
+    assert_ptr_equal(bg_forward_context_get(), context);
     return c->fails ? BG_ERROR_IO : BG_OK;
 }
 

@@ -23,7 +23,7 @@ enum { FIXED_ROWS = TOKENS_MAX };
 static bg_tensor between;
 
 /* The pass fills as many rows of the buffer as the batch has. */
-static bg_status fill_between(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status fill_between(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     (void)user;
     return from_cuda(bgk_fill(between.data, 1, (size_t)context->padded_tokens * WIDTH, stream));

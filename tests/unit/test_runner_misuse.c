@@ -396,7 +396,7 @@ static void test_a_lazy_batch_from_an_output(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static bg_status spoil_the_input(runner_model *m, const bg_context *context, cudaStream_t stream)
+static bg_status spoil_the_input(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
 {
     return from_cuda(bgk_fill(m->x.data, 77, (size_t)context->padded_tokens * WIDTH, stream));
 }
@@ -418,7 +418,7 @@ static void test_a_lazy_batch_that_passes_change(void **state)
 
 /* ---- passes that leave something behind ---- */
 
-static bg_status leave_a_capture(runner_model *m, const bg_context *context, cudaStream_t stream)
+static bg_status leave_a_capture(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
 {
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     if (context->phase != BG_PHASE_PLAIN && context->phase != BG_PHASE_WARMUP)
@@ -440,7 +440,7 @@ static void test_a_pass_leaves_a_capture_open(void **state)
     m.also = leave_a_capture;
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_BUSY);
     EXPECT_ERROR("left a capture open");
-    assert_null(bg_context_get());
+    assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     bg_capture_abort(m.left);
     m.also = NULL;
@@ -451,7 +451,7 @@ static void test_a_pass_leaves_a_capture_open(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static bg_status leave_a_bare_capture(runner_model *m, const bg_context *context, cudaStream_t stream)
+static bg_status leave_a_bare_capture(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
 {
     (void)m;
     (void)context;
@@ -477,7 +477,7 @@ static void test_a_pass_leaves_its_stream_capturing(void **state)
     bg_runner_destroy(m.runner);
 }
 
-static bg_status end_the_capture(runner_model *m, const bg_context *context, cudaStream_t stream)
+static bg_status end_the_capture(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
 {
     cudaGraph_t graph = NULL;
     (void)m;
@@ -507,7 +507,7 @@ static void test_a_pass_ends_the_capture(void **state)
 }
 
 /* What a pass takes from the pool and keeps is the next one's. */
-static bg_status keep_a_block(runner_model *m, const bg_context *context, cudaStream_t stream)
+static bg_status keep_a_block(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
 {
     void *block;
     (void)context;
@@ -535,7 +535,7 @@ static void test_a_pass_keeps_its_blocks(void **state)
 
 /* ---- callbacks ---- */
 
-static bg_status fail_with_words(void *user, const bg_context *context, cudaStream_t stream)
+static bg_status fail_with_words(void *user, const bg_forward_context *context, cudaStream_t stream)
 {
     void *none;
     (void)context;
@@ -621,7 +621,7 @@ static void test_what_can_run_says(void **state)
 
 /* ---- failures half-way ---- */
 
-static bg_status fail_when_large(runner_model *m, const bg_context *context, cudaStream_t stream)
+static bg_status fail_when_large(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
 {
     (void)m;
     (void)stream;

@@ -195,7 +195,7 @@ static void test_a_replay_fails(void **state)
     m.body_status = BG_ERROR_TIMEOUT;
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_TIMEOUT);
     EXPECT_ERROR("runner_seen#0");
-    assert_null(bg_context_get());
+    assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_PLAIN);
     assert_int_not_equal(bg_runner_capture(m.runner), BG_OK); /* the warm-up does */
     m.body_status = BG_OK;

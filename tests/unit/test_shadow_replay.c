@@ -276,9 +276,9 @@ static void test_frozen(void **state)
     told(file, text, sizeof text);
     assert_true(get(&m.f->z) == 24); /* the replays' results */
     assert_non_null(strstr(text, "fault [mismatch] sum#0"));
-    assert_non_null(strstr(text, "fault [mismatch-born] scale#0"));
-    assert_null(strstr(text, "[mismatch-born] sum#0"));
-    assert_null(strstr(text, "[mismatch-born] move#0"));
+    assert_non_null(strstr(text, "fault [mismatch-origin] scale#0"));
+    assert_null(strstr(text, "[mismatch-origin] sum#0"));
+    assert_null(strstr(text, "[mismatch-origin] move#0"));
     assert_null(strstr(strstr(text, "fault [mismatch] sum#0") + 1, "fault [mismatch] sum#0")); /* once */
     bg_graph_destroy(graph);
 }
@@ -302,7 +302,7 @@ static void test_tolerance(void **state)
     m.factor = 2.1f;
     file = listen();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(told(file, text, sizeof text), "[mismatch-born] scale#0"));
+    assert_non_null(strstr(told(file, text, sizeof text), "[mismatch-origin] scale#0"));
     bg_graph_destroy(graph);
 }
 
@@ -324,7 +324,7 @@ static void test_memory_nodes(void **state)
     m.factor = 4;
     file = listen();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(told(file, text, sizeof text), "[mismatch-born] scale#0"));
+    assert_non_null(strstr(told(file, text, sizeof text), "[mismatch-origin] scale#0"));
     assert_true(get(&m.f->z) == 36);
     bg_graph_destroy(graph);
 }

@@ -341,7 +341,7 @@ static bg_status all_kinds(void *user, cudaStream_t stream)
 
 static void test_kinds_of_nodes(void **state)
 {
-    static const char *const kinds[] = {"(fill)", "(copy)", "(host function)", "(event record)"};
+    static const char *const kinds[] = {"(memset)", "(memcpy)", "(host function)", "(event record)"};
     fixture *f = *state;
     EXPECT_CUDA(cudaEventCreateWithFlags(&external, cudaEventDisableTiming));
     assert_int_equal(cublasCreate(&cublas), CUBLAS_STATUS_SUCCESS);
@@ -459,8 +459,8 @@ static void test_nan_is_named_where_it_is_born(void **state)
         for (int round = 0; round < 2; round++) { /* the second over what the first has left */
             put(&f->x, 1);
             report = step(f, graph);
-            assert_int_equal(count_findings(report, "nan-born"), poison & 1);
-            assert_int_equal(count_findings(report, "inf-born"), poison >> 1);
+            assert_int_equal(count_findings(report, "nan-origin"), poison & 1);
+            assert_int_equal(count_findings(report, "inf-origin"), poison >> 1);
             assert_int_equal(bg_report_count(report), (poison & 1) + (poison >> 1));
             for (int i = 0, calls = 0; i < seen.count; i++) {
                 bool last = i + 1 == seen.count || strcmp(seen.calls[i], seen.calls[i + 1]) != 0;
@@ -469,15 +469,16 @@ static void test_nan_is_named_where_it_is_born(void **state)
                 assert_int_equal(seen.inf[i], last && calls > 6 ? poison >> 1 : 0);
             }
             if (poison & 1) {
-                finding = the_finding(report, "nan-born");
+                finding = the_finding(report, "nan-origin");
                 assert_int_equal(finding.severity, BG_WARNING);
                 assert_string_equal(finding.call, "spoil#6");
                 expect_in(finding.file, "test_step.c");
                 expect_in(finding.message, "y of spoil#6 holds 1 NaN (of 64 elements), the first at index 5");
             }
             if (poison & 2)
-                expect_in(the_finding(report, "inf-born").message, "holds 1 infinities (of 64 elements), the first at "
-                                                                   "index 6");
+                expect_in(the_finding(report, "inf-origin").message,
+                          "holds 1 infinities (of 64 elements), the first at "
+                          "index 6");
             bg_report_destroy(report);
         }
         bg_graph_destroy(graph);
@@ -518,7 +519,7 @@ static void test_nan_behind_a_break(void **state)
         report = step(f, graph);
         assert_int_equal(bg_report_count(report), poison < 2);
         if (poison < 2)
-            assert_string_equal(the_finding(report, "nan-born").call, calls[poison]);
+            assert_string_equal(the_finding(report, "nan-origin").call, calls[poison]);
         bg_report_destroy(report);
         bg_graph_destroy(graph);
     }
@@ -552,7 +553,7 @@ static void test_nan_of_an_eager_call(void **state)
     put(&f->x, 1);
     bg_graph *graph = capture(f, spoiled_eagerly);
     report = step(f, graph);
-    assert_string_equal(the_finding(report, "nan-born").call, "spoil_eagerly#0");
+    assert_string_equal(the_finding(report, "nan-origin").call, "spoil_eagerly#0");
     assert_int_equal(bg_report_count(report), 1);
     bg_report_destroy(report);
     bg_graph_destroy(graph);

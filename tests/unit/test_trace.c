@@ -235,7 +235,7 @@ static void test_forks(void **state)
 
 static void test_kinds_of_nodes(void **state)
 {
-    static const char *const kinds[] = {"fill", "copy", "host function", "event record", "kernel", "kernel"};
+    static const char *const kinds[] = {"memset", "memcpy", "host function", "event record", "kernel", "kernel"};
     static const char *const places[] = {"0", "1", "2", "3", "4.0", "4.1"};
     fixture *f = *state;
     bg_graph *graph = capture_picture(f, mixed_pass);

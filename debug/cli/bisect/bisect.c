@@ -64,7 +64,7 @@ static cli_status ask_all_eager(cli_bisection *b)
     return cli_bisect_end(
         b, CLI_STAYS,
         "it stays with all %zu calls eager: the fault is in what is captured outside of these ops, or in "
-        "arguments that the graph froze; breakgraph report and breakgraph check --what=twice look for it",
+        "arguments that the graph froze; breakgraph report and breakgraph check --what=recapture look for it",
         b->name_count);
 }
 

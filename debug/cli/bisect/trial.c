@@ -123,7 +123,7 @@ static cli_status end_varying(cli_bisection *b, const cJSON *reports)
 static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
                                bg_verdict *verdict)
 {
-    bool differs = cli_gathered_count(gathered, "mismatch", 0) + cli_gathered_count(gathered, "mismatch-born", 0) > 0;
+    bool differs = cli_gathered_count(gathered, "mismatch", 0) + cli_gathered_count(gathered, "mismatch-origin", 0) > 0;
     if (why == CLI_AS_IS && cli_gathered_count(gathered, "nondeterministic", 0) > 0)
         return end_varying(b, gathered->reports);
     if (why == CLI_AS_IS && !differs && end->code != 0 && end->code != 125)

@@ -34,7 +34,7 @@ static void choose(checks *c, const cli_arguments *arguments)
             add_kind(c, arguments->given[i].value);
     if (c->count == 0) {
         add_kind(c, "replay");
-        add_kind(c, "twice");
+        add_kind(c, "recapture");
     }
 }
 
@@ -122,8 +122,8 @@ done:
 }
 
 static const cli_flag flags[] = {
-    {"--what", "replay|twice|poison", NULL, NULL,
-     "which check; again for several, each of which is a start of the program; without it replay and twice"},
+    {"--what", "replay|recapture|poison", NULL, NULL,
+     "which check; again for several, each of which is a start of the program; without it replay and recapture"},
     {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
     {"--json", NULL, NULL, NULL, "findings for scripts, on standard output"},
     {0},

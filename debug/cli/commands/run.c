@@ -46,8 +46,7 @@ static int tell(const cli_ranks *ranks, const cli_ranks_end *told)
     switch (told->end.how) {
     case CLI_UNSTARTED:
         return cli_say(CLI_NOT_STARTED, "rank %d: '%s' cannot be started: %s%s", told->end.rank, ranks->argv[0],
-                       strerror(told->end.code),
-                       told->end.code == EMFILE ? "; the limit is that of ulimit -n" : "");
+                       strerror(told->end.code), told->end.code == EMFILE ? "; the limit is that of ulimit -n" : "");
     case CLI_TIMED_OUT:
         return cli_say(CLI_HANGS, "'%s' ran longer than %g s and was ended; still running: rank%s %s", ranks->argv[0],
                        ranks->timeout, strchr(told->still, ',') != NULL ? "s" : "", told->still);

@@ -237,10 +237,10 @@ static void turn(void *user)
     m->turn++;
 }
 
-static bg_report *twice(model *m)
+static bg_report *recapture(model *m)
 {
     bg_report *report = NULL;
-    EXPECT_OK(bg_check_twice(forward, m, turn, m->f->stream, &report));
+    EXPECT_OK(bg_check_recapture(forward, m, turn, m->f->stream, &report));
     return report;
 }
 
@@ -252,31 +252,31 @@ static void test_clean(void **state)
     model m = {.f = f, .kind = CLEAN};
     put(&f->x, 3);
     put(&f->y, 4);
-    EXPECT_NO_FINDING(twice(&m));
+    EXPECT_NO_FINDING(recapture(&m));
     assert_true(get(&f->x) == 3 && get(&f->y) == 4); /* nothing ran */
 }
 
 static void test_value(void **state)
 {
     model m = {.f = *state, .kind = VALUE};
-    bg_report *report = twice(&m);
+    bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-value", "scale#1", m.line,
                    "field factor is 1056964608 (as float 0.5) in the first capture");
     m.turn = 1; /* and is 0.25 ever after */
-    EXPECT_NO_FINDING(twice(&m));
+    EXPECT_NO_FINDING(recapture(&m));
 }
 
 static void test_derived_value(void **state)
 {
     model m = {.f = *state, .kind = DERIVED};
-    bg_report *report = twice(&m);
+    bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-value", "halve#0", m.line, "of the call's fields, steps differs");
 }
 
 static void test_shape(void **state)
 {
     model m = {.f = *state, .kind = SHAPE};
-    bg_report *report = twice(&m);
+    bg_report *report = recapture(&m);
     bg_finding finding = BG_FINDING_INIT;
     assert_true(bg_report_count(report) > 0);
     for (int i = 0; i < bg_report_count(report); i++) {
@@ -292,7 +292,7 @@ static void test_shape(void **state)
 static void test_eager_value(void **state)
 {
     model m = {.f = *state, .kind = EAGER_VALUE};
-    bg_report *report = twice(&m);
+    bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-value", "pick#0", m.line, "field k is 0 in the first capture, 1 in the second");
 }
 
@@ -314,16 +314,16 @@ static void expect_two(bg_report *report, const char *first, int at, const char 
 static void test_branch(void **state)
 {
     model m = {.f = *state, .kind = BRANCH};
-    bg_report *report = twice(&m);
+    bg_report *report = recapture(&m);
     expect_two(report, "sum#0", m.line, "scale#1", m.line + 2);
-    EXPECT_NO_FINDING(twice(&m)); /* both after the turn */
+    EXPECT_NO_FINDING(recapture(&m)); /* both after the turn */
 }
 
 /* One more call renumbers those after it, which are the same calls all the same. */
 static void test_extra_call(void **state)
 {
     model m = {.f = *state, .kind = EXTRA};
-    bg_report *report = twice(&m);
+    bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-control-flow", "sum#0", m.line, "sum#0 is called in the second capture alone");
 }
 
@@ -333,7 +333,7 @@ static void test_branch_beside_an_eager_call(void **state)
     model m = {.f = *state, .kind = BESIDE};
     bg_report *report;
     EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
-    report = twice(&m);
+    report = recapture(&m);
     EXPECT_FINDING(report, "frozen-control-flow", "pick#0", m.line, "pick#0 is called in the second capture alone");
     EXPECT_CUDA(cudaFree(hidden.memory));
     hidden.memory = NULL;
@@ -343,21 +343,21 @@ static void test_branch_beside_an_eager_call(void **state)
 static void test_branch_around_calls(void **state)
 {
     model m = {.f = *state, .kind = AROUND};
-    bg_report *report = twice(&m);
+    bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-control-flow", "around#0", m.line, "around#0 is called in the first capture alone");
 }
 
 static void test_break(void **state)
 {
     model m = {.f = *state, .kind = BREAK};
-    EXPECT_FINDING(twice(&m), "frozen-control-flow", "", 0,
+    EXPECT_FINDING(recapture(&m), "frozen-control-flow", "", 0,
                    "1 segment and 0 breaks in the first capture, 2 and 1 in the second");
 }
 
 static void test_pointer(void **state)
 {
     model m = {.f = *state, .kind = POINTER};
-    bg_report *report = twice(&m);
+    bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "unstable-pointer", "sum#0", m.line, "field x is 0x");
 }
 
@@ -366,7 +366,7 @@ static void test_pointer_in_an_array(void **state)
     model m = {.f = *state, .kind = ARRAY};
     bg_report *report;
     EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
-    report = twice(&m);
+    report = recapture(&m);
     EXPECT_FINDING(report, "unstable-pointer", "produce_two#0", m.line, "field parts[1] is at 0x");
     EXPECT_CUDA(cudaFree(hidden.memory));
     hidden.memory = NULL;
@@ -375,13 +375,14 @@ static void test_pointer_in_an_array(void **state)
 static void test_copy(void **state)
 {
     model m = {.f = *state, .kind = COPY};
-    EXPECT_FINDING(twice(&m), "unstable-pointer", "", 0, "segment 0, node 1, copy: its source is 0x");
+    EXPECT_FINDING(recapture(&m), "unstable-pointer", "", 0, "segment 0, node 1, memcpy: its source is 0x");
 }
 
 static void test_fill(void **state)
 {
     model m = {.f = *state, .kind = FILL};
-    EXPECT_FINDING(twice(&m), "frozen-value", "", 0, "segment 0, node 1, fill: its value is 0 in the first capture, ");
+    EXPECT_FINDING(recapture(&m), "frozen-value", "", 0,
+                   "segment 0, node 1, memset: its value is 0 in the first capture, ");
 }
 
 /* ---- what no argument shows ---- */
@@ -416,9 +417,9 @@ static void test_hidden(void **state)
 
     for (int i = 0; i < 3; i++) {
         hidden = (struct hidden){false, 2, f->x.data};
-        EXPECT_OK(bg_check_twice(forward, &m, changes[i], f->stream, &report));
+        EXPECT_OK(bg_check_recapture(forward, &m, changes[i], f->stream, &report));
         EXPECT_FINDING(report, kinds[i], "secret#0", m.line, texts[i]);
-        EXPECT_OK(bg_check_twice(forward, &m, NULL, f->stream, &report));
+        EXPECT_OK(bg_check_recapture(forward, &m, NULL, f->stream, &report));
         EXPECT_NO_FINDING(report);
     }
 }
@@ -427,7 +428,7 @@ static void test_hidden(void **state)
 static void test_own_memory(void **state)
 {
     model m = {.f = *state, .kind = MEMORY};
-    EXPECT_NO_FINDING(twice(&m));
+    EXPECT_NO_FINDING(recapture(&m));
 }
 
 static void change_alpha(void *user)
@@ -444,8 +445,8 @@ static void test_cublas(void **state)
     bg_finding finding = BG_FINDING_INIT;
 
     assert_int_equal(cublasCreate(&m.cublas), CUBLAS_STATUS_SUCCESS);
-    EXPECT_NO_FINDING(twice(&m));
-    EXPECT_OK(bg_check_twice(forward, &m, change_alpha, f->stream, &report));
+    EXPECT_NO_FINDING(recapture(&m));
+    EXPECT_OK(bg_check_recapture(forward, &m, change_alpha, f->stream, &report));
     assert_true(bg_report_count(report) > 0);
     EXPECT_OK(bg_report_get(report, 0, &finding));
     assert_string_equal(finding.kind, "frozen-value");
@@ -461,12 +462,12 @@ static void test_failures(void **state)
     model m = {.f = f, .kind = FAILS, .fails = BG_ERROR_OP};
     bg_report *report = NULL;
 
-    EXPECT_STATUS(bg_check_twice(forward, &m, turn, f->stream, &report), BG_ERROR_OP);
+    EXPECT_STATUS(bg_check_recapture(forward, &m, turn, f->stream, &report), BG_ERROR_OP);
     EXPECT_ERROR("the forward pass returned BG_ERROR_OP");
     assert_null(report);
-    EXPECT_STATUS(bg_check_twice(NULL, &m, turn, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_check_twice(forward, &m, turn, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_check_twice(forward, &m, turn, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check_recapture(NULL, &m, turn, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check_recapture(forward, &m, turn, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_check_recapture(forward, &m, turn, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
 }
 
 int main(void)
