@@ -48,7 +48,7 @@ static bool is_ignored(const search *s, const bg_tensor *tensor)
 /* A body runs without a launch where only it knows its outputs' shapes; they are then in bridge buffers. */
 static bool may_run(const bg__call *call)
 {
-    bool runs = call->op->capture_stub_ != NULL;
+    bool runs = call->op->attributes_.capture_stub != NULL;
     for (size_t i = 0; i < call->own.count; i++)
         runs |= call->own.blocks[i].kind == BG__BRIDGE;
     return call->eager && runs;

@@ -97,7 +97,7 @@ const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, i
 static bool is_shorter(const bg_op *op, const bg_tensor *tensor, const bg_tensor *than)
 {
     bg_tensor same = *than;
-    if (!op->shorter_ || tensor->rank == 0 || tensor->dim[0] > than->dim[0])
+    if (!op->attributes_.allow_fewer_rows || tensor->rank == 0 || tensor->dim[0] > than->dim[0])
         return false;
     same.dim[0] = tensor->dim[0];
     return bg__tensor_has_shape(&same, tensor);

@@ -44,7 +44,7 @@ bg_status bg__references_before(bg__references *r, const bg__call *call, const v
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
 
-    if (call->op->reference_ == NULL)
+    if (call->op->attributes_.reference == NULL)
         return BG_OK;
     BG__TRY(push(r, call, args));
     for (int i = 0; bg__field_tensor_next(call->op, args, &t); i++) {
@@ -126,7 +126,7 @@ static bg_status run_reference(const bg__call *call, void *args, cudaStream_t st
     self->watcher = NULL;
     status = bg__plain_memory(&plain);
     if (status == BG_OK)
-        status = bg__call_body(&plain, call->op->reference_, args, stream);
+        status = bg__call_body(&plain, call->op->attributes_.reference, args, stream);
     self->call = outer;
     self->phase = phase;
     self->watcher = watcher;
@@ -143,7 +143,7 @@ bg_status bg__references_after(bg__references *r, const bg__call *call, const vo
     void *theirs = NULL;
     bg_status status = BG_OK;
 
-    if (call->op->reference_ == NULL)
+    if (call->op->attributes_.reference == NULL)
         return BG_OK;
     while (r->count > 1 && r->stack[r->count - 1].call != call) /* calls that failed inside this one */
         pop(r);

@@ -1,4 +1,4 @@
-/* Ops beside their references (bg_op_set_reference): both on the same inputs. */
+/* Ops beside their references (bg_op_attributes.reference): both on the same inputs. */
 #ifndef BG_DEBUG_REFERENCES_H
 #define BG_DEBUG_REFERENCES_H
 

@@ -48,13 +48,13 @@ typedef struct bg_capture_options {
     const char *name;                /* of the graph, for messages; copied; NULL: "graph" */
     enum cudaStreamCaptureMode mode; /* CUDA's capture mode; thread-local */
     bg_debug debug;                  /* FROM_ENV */
-    bool launch_segments;   /* true: the capture is one real pass. false: no segment is launched; an eager op runs
-                             * its capture stub if it has one, and its body only where an output's shape cannot be
-                             * known without it (see bg_op_set_shape) */
-    bool join_at_end;       /* true: work left on forked streams is joined at the end; false: an error */
-    bool foreign_inline;    /* true: an eager op on a stream that someone else captures runs inline */
-    bool zero_tail;         /* true: rows beyond an output that is shorter than expected (bg_op_set_shorter) are zeroed;
-                             * false: they are left as they are */
+    bool launch_segments; /* true: the capture is one real pass. false: no segment is launched; an eager op runs
+                           * its capture stub if it has one, and its body only where an output's shape cannot be
+                           * known without it (see bg_op_attributes.shape) */
+    bool join_at_end;     /* true: work left on forked streams is joined at the end; false: an error */
+    bool foreign_inline;  /* true: an eager op on a stream that someone else captures runs inline */
+    bool zero_tail; /* true: rows beyond an output that is shorter than expected (bg_op_attributes.allow_fewer_rows) are
+                     * zeroed; false: they are left as they are */
     int worker_threads;     /* how many threads instantiate segments while the capture goes on, 0 to 64; where segments
                              * are launched at capture, each must be instantiated at once, and there are none */
     bg_pool *pool;          /* bridge buffers, scratch, and what the pass gets from bg_pool_alloc lie in this pool, in

@@ -55,9 +55,9 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
  * caller's.
  *
  * No segment is launched and eager bodies do not run, but for those of ops whose outputs' shapes cannot be known
- * without (bg_op_set_shape). What forward does on the host happens twice. Errors: INVALID_ARGUMENT (a NULL), those of
- * bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4). What
- * forward itself keeps of a pass, such as the address of a bridge buffer, is then of a capture that is gone: check
+ * without (bg_op_attributes.shape). What forward does on the host happens twice. Errors: INVALID_ARGUMENT (a NULL),
+ * those of bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4).
+ * What forward itself keeps of a pass, such as the address of a bridge buffer, is then of a capture that is gone: check
  * before the capture that counts. */
 BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                                     bg_report **report);

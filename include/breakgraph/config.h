@@ -73,7 +73,7 @@ struct bg_config_text;
 
 typedef struct bg_runner_config {
     size_t struct_size; /* set by BG_RUNNER_CONFIG_INIT */
-    bg_mode mode;       /* PIECEWISE; lowered, with a warning, where an op supports less (bg_op_set_graph_support) */
+    bg_mode mode; /* PIECEWISE; lowered, with a warning, where an op supports less (bg_op_attributes.graph_support) */
     const char
         *schedule;  /* "powers"; the sizes to capture, in tokens:
                      *   sglang  4 to 32 by 4, to 256 by 16, to 512 by 32, to 1024 by 64, to 4096 by 256, then by 512

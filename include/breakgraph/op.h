@@ -10,8 +10,8 @@
  * runs between two CUDA graphs, at capture and in every replay. In a pass that runs eagerly (bg_forward_run, a runner)
  * calls run at once, in the order that the capture would give them.
  *
- * Threads: calls may come from any thread; what is set for an op (stub, reference, shape, overrides) is set before
- * captures that use it. C99 to C23, C++11 and later, nvcc; gcc or clang. */
+ * Threads: calls may come from any thread; attributes and overrides of an op are set before captures that use
+ * it. C99 to C23, C++11 and later, nvcc; gcc or clang. */
 #ifndef BREAKGRAPH_OP_H
 #define BREAKGRAPH_OP_H
 
@@ -57,6 +57,30 @@ typedef struct bg_field {
     uint32_t offset, size; /* bytes; an OUTS field holds size / sizeof(bg_tensor) tensors */
 } bg_field;
 
+/* What a program may say of an op beside its declaration. */
+typedef struct bg_op_attributes {
+    size_t struct_size; /* set by BG_OP_ATTRIBUTES_INIT */
+    /* Runs at capture instead of the body where the op is a break; replays run the body. NULL: the body runs at
+     * capture, too. */
+    bg_op_body capture_stub;
+    /* A slow and right body, with which the debugging tools compare the op's own. NULL: none. */
+    bg_op_body reference;
+    /* Gives the outputs' shapes without running the op, for an output without memory and with rank 0, and where a
+     * capture launches nothing. NULL: the body gives them. */
+    bg_op_shape shape;
+    /* Whether the body may leave outputs with fewer rows (dim[0]) than the caller expects, as a sampler that stops
+     * early does. The rows beyond are left as they are or, in a capture with options.zero_tail, zeroed. */
+    bool allow_fewer_rows;
+    /* In which batches a runner may capture the op, eager or not, as part of a full graph. A runner whose mode asks for
+     * more lowers the mode, with a warning. */
+    bg_support graph_support;
+} bg_op_attributes;
+
+#define BG_OP_ATTRIBUTES_INIT                                                                                          \
+    {                                                                                                                  \
+        sizeof(bg_op_attributes), NULL, NULL, NULL, false, BG_SUPPORT_ALWAYS                                           \
+    }
+
 /* A registered op. The macros fill it; read it through the functions below. */
 typedef struct bg_op {
     size_t struct_size;
@@ -69,10 +93,7 @@ typedef struct bg_op {
     /* The registry's own. */
     struct bg_op *next_;
     const struct bg_op *twin_;
-    bg_op_body capture_stub_, reference_;
-    bg_op_shape shape_;
-    bool shorter_;
-    bg_support support_;
+    bg_op_attributes attributes_;
 } bg_op;
 
 /* Called by the macros when the program, or a shared object, is loaded and unloaded. A graph whose ops are unloaded may
@@ -83,26 +104,9 @@ BG_API void bg_op_unregister(bg_op *op);
 /* The op of that name, NULL where there is none. */
 BG_API const bg_op *bg_op_find(const char *name);
 
-/* A body that runs instead of the op's own where the op is a break, at capture only; NULL takes it back. Replays run
- * the op's own. Errors: INVALID_ARGUMENT, NOT_FOUND. */
-BG_API bg_status bg_op_set_capture_stub(const char *name, bg_op_body body);
-
-/* A slow and right body, for the debugging tools; NULL takes it back. Errors: INVALID_ARGUMENT, NOT_FOUND. */
-BG_API bg_status bg_op_set_reference(const char *name, bg_op_body body);
-
-/* How to know the outputs' shapes without running the op: used for an output without memory and with rank 0, and where
- * a capture launches nothing. NULL takes it back. Errors: INVALID_ARGUMENT, NOT_FOUND. */
-BG_API bg_status bg_op_set_shape(const char *name, bg_op_shape shape);
-
-/* Whether the body may leave outputs with fewer rows (dim[0]) than the caller expects, as a sampler that stops early
- * does; false unless set. What lies beyond is left as it is or, in a capture with options.zero_tail, zeroed. Errors:
- * INVALID_ARGUMENT, NOT_FOUND. */
-BG_API bg_status bg_op_set_shorter(const char *name, bool allowed);
-
-/* In which batches a runner may capture the op as part of a full graph; ALWAYS unless set, for an eager op too. A
- * runner whose mode asks for more lowers it, and says so. Errors: INVALID_ARGUMENT (a NULL, no bg_support), NOT_FOUND.
- */
-BG_API bg_status bg_op_set_graph_support(const char *name, bg_support support);
+/* Sets all attributes of the op of that name: what attributes leaves unset is the default again. NULL: all defaults.
+ * Errors: INVALID_ARGUMENT (name is NULL, struct_size, no bg_support), NOT_FOUND. */
+BG_API bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attributes);
 
 /* Which ops are eager, in captures that begin after this call, in place of how they are declared: a list of patterns
  * with commas between, "attention,moe_*,rope#3,!sample_*". A bare name matches that op at any depth; name#k the k-th
@@ -243,11 +247,7 @@ BG_END_C_
                                    {__FILE__, __LINE__},                                                               \
                                    NULL,                                                                               \
                                    NULL,                                                                               \
-                                   NULL,                                                                               \
-                                   NULL,                                                                               \
-                                   NULL,                                                                               \
-                                   false,                                                                              \
-                                   BG_SUPPORT_ALWAYS};                                                                 \
+                                   BG_OP_ATTRIBUTES_INIT};                                                             \
     __attribute__((constructor)) static void name##_bg_register_(void)                                                 \
     {                                                                                                                  \
         bg_op_register(&name##_bg_op_);                                                                                \

@@ -102,15 +102,15 @@ BG_API bg_status bg_runner_capture(bg_runner *runner);
 BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reason);
 
 /* Runs a batch. inputs: one tensor for each input, in the order of declaration, with dim[0] the batch's tokens; one
- * whose data is NULL or the static buffer's lies there already; NULL: all do. outputs likewise (NULL: none wanted): one
- * whose data is NULL, or the static buffer's, comes back as a view of that, valid until the next run; else the rows of
- * the batch are copied there. Rows that are copied may lie in a static buffer only where the run does not fill or read
- * it. A lazy bucket that cannot be captured here (beside a capture of this thread, in an eager body) waits for a later
- * run, and this batch runs eagerly. It returns when all is queued. context_user is what the context's user shows. An
- * eager run reads the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors: INVALID_ARGUMENT
- * (a bad batch; rows that overlap those of a static buffer), SHAPE, DTYPE (a tensor, which is named), OUT_OF_MEMORY
- * (for a batch above config.max_tokens, always where static buffers do not grow), BUSY (inside a run of this thread or
- * of this runner), those of forward, of the callbacks and of bg_replay. */
+ * whose data is NULL or the static buffer's is in that buffer already; NULL: all are. outputs likewise (NULL: none
+ * wanted): one whose data is NULL, or the static buffer's, comes back as a view of that, valid until the next run; else
+ * the rows of the batch are copied there. Rows that are copied may lie in a static buffer only where the run does not
+ * fill or read it. A lazy bucket that cannot be captured here (beside a capture of this thread, in an eager body) waits
+ * for a later run, and this batch runs eagerly. It returns when all is queued. context_user is what the context's user
+ * shows. An eager run reads the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors:
+ * INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE, DTYPE (a tensor, which is named),
+ * OUT_OF_MEMORY (for a batch above config.max_tokens, always where static buffers do not grow), BUSY (inside a run of
+ * this thread or of this runner), those of forward, of the callbacks and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 
@@ -126,7 +126,7 @@ BG_API const bg_forward_context *bg_forward_context_get(void);
 /* The pool that buckets share; for forward's own memory. It goes with the runner. NULL on a device that can have none:
  * take memory by cudaMalloc there. */
 BG_API bg_pool *bg_runner_pool(bg_runner *runner);
-/* The mode after it was lowered to what the ops support (bg_op_set_graph_support), or the device. */
+/* The mode after it was lowered to what the ops support (bg_op_attributes.graph_support), or the device. */
 BG_API bg_mode bg_runner_mode(const bg_runner *runner);
 
 typedef struct bg_bucket_info {

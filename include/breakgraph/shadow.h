@@ -51,7 +51,7 @@ typedef struct bg_compare_options {
  * that would have let it pass. Then the graph goes call by call: each op call gets the inputs that the eager run gave
  * it, and "mismatch-origin" names each whose outputs differ all the same, also where the difference is gone again in
  * the outputs. A call that the eager run or the capture makes alone, outside other calls, is "frozen-control-flow". An
- * op with a reference (bg_op_set_reference) is compared with that, too, on the inputs of the eager run
+ * op with a reference (bg_op_attributes.reference) is compared with that, too, on the inputs of the eager run
  * ("differs-from-reference"). An output that two eager runs leave different gives the note "not-repeatable".
  *
  * A list of tolerances has items NAME:LIMIT,LIMIT... with ';' between. NAME is a dtype (f32, f16, bf16, f64, i8, u8,

@@ -17,7 +17,7 @@ typedef struct at_break {
 static bg_op_body choose_body(const bg_capture *capture, const bg_op *op, const void *args)
 {
     bg__output output = {0};
-    if (capture->options.launch_segments || op->capture_stub_ != NULL)
+    if (capture->options.launch_segments || op->attributes_.capture_stub != NULL)
         return bg__op_capture_body(op);
     while (bg__output_next(op, &output)) {
         const bg_tensor *tensor = bg__output_tensor(&output, (void *)args);

@@ -151,13 +151,13 @@ static bg_status ask_for_shapes(bg__call *call, void *args)
 
     while (bg__output_next(op, &output))
         any_open |= is_open(bg__output_tensor(&output, args));
-    if (!any_open || op->shape_ == NULL)
+    if (!any_open || op->attributes_.shape == NULL)
         return BG_OK;
     copy = take_room(call, few, &call->shaped);
     if (copy == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", op->args_size);
     memcpy(copy, args, op->args_size);
-    BG__TRY(op->shape_(copy));
+    BG__TRY(op->attributes_.shape(copy));
     BG__TRY(check_tensors(op, copy, &missing));
     output = (bg__output){0};
     while (bg__output_next(op, &output)) {
@@ -198,7 +198,7 @@ static bg_status compare_shapes(const bg_op *op, const bg__output *output, const
     bool fits = want->dtype == got->dtype && want->rank == got->rank;
 
     for (int i = 0; fits && i < want->rank; i++)
-        fits = i == 0 && op->shorter_ ? got->dim[i] <= want->dim[i] : got->dim[i] == want->dim[i];
+        fits = i == 0 && op->attributes_.allow_fewer_rows ? got->dim[i] <= want->dim[i] : got->dim[i] == want->dim[i];
     if (fits)
         return BG_OK;
     return bg__fail(want->dtype != got->dtype ? BG_ERROR_DTYPE : BG_ERROR_SHAPE,

@@ -72,85 +72,34 @@ const bg_op *bg_op_find(const char *name)
     return op;
 }
 
-/* The op to be changed, with the mutex held; NULL, without, after a failure. */
-static bg_op *find_for(const char *function, const char *name, bg_status *status)
+bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attributes)
 {
+    bg_op_attributes taken = BG_OP_ATTRIBUTES_INIT;
+    bg_status status = BG_OK;
     bg_op *op;
-    if (name == NULL) {
-        *status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: name is NULL", function);
-        return NULL;
-    }
+
+    if (name == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: name is NULL", __func__);
+    if (attributes != NULL)
+        status = bg__sized_take(&taken, attributes, sizeof taken, sizeof taken, "attributes", "BG_OP_ATTRIBUTES_INIT");
+    if (status != BG_OK)
+        return status;
+    if ((int)taken.graph_support < BG_SUPPORT_ALWAYS || taken.graph_support > BG_SUPPORT_NEVER)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: graph_support is %d, no bg_support", __func__,
+                        (int)taken.graph_support);
     pthread_mutex_lock(&mutex);
     op = find_locked(name);
-    *status = BG_OK;
-    if (op == NULL) {
-        pthread_mutex_unlock(&mutex);
-        *status = bg__fail(BG_ERROR_NOT_FOUND, "%s: there is no op \"%s\"; is its source file linked?", function, name);
-    }
-    return op;
-}
-
-bg_status bg_op_set_capture_stub(const char *name, bg_op_body body)
-{
-    bg_status status;
-    bg_op *op = find_for(__func__, name, &status);
-    if (op != NULL) {
-        op->capture_stub_ = body;
-        pthread_mutex_unlock(&mutex);
-    }
-    return status;
-}
-
-bg_status bg_op_set_reference(const char *name, bg_op_body body)
-{
-    bg_status status;
-    bg_op *op = find_for(__func__, name, &status);
-    if (op != NULL) {
-        op->reference_ = body;
-        pthread_mutex_unlock(&mutex);
-    }
-    return status;
-}
-
-bg_status bg_op_set_shape(const char *name, bg_op_shape shape)
-{
-    bg_status status;
-    bg_op *op = find_for(__func__, name, &status);
-    if (op != NULL) {
-        op->shape_ = shape;
-        pthread_mutex_unlock(&mutex);
-    }
-    return status;
-}
-
-bg_status bg_op_set_shorter(const char *name, bool allowed)
-{
-    bg_status status;
-    bg_op *op = find_for(__func__, name, &status);
-    if (op != NULL) {
-        op->shorter_ = allowed;
-        pthread_mutex_unlock(&mutex);
-    }
-    return status;
-}
-
-bg_status bg_op_set_graph_support(const char *name, bg_support support)
-{
-    bg_status status;
-    bg_op *op;
-    if ((int)support < BG_SUPPORT_ALWAYS || support > BG_SUPPORT_NEVER)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: support is %d, no bg_support", __func__, (int)support);
-    op = find_for(__func__, name, &status);
-    if (op != NULL) {
-        op->support_ = support;
-        pthread_mutex_unlock(&mutex);
-    }
+    if (op != NULL)
+        op->attributes_ = taken;
+    pthread_mutex_unlock(&mutex);
+    if (op == NULL)
+        status = bg__fail(BG_ERROR_NOT_FOUND, "%s: there is no op \"%s\"; is its source file linked?", __func__, name);
     return status;
 }
 
 bg_op_body bg__op_capture_body(const bg_op *op)
 {
-    return op->capture_stub_ != NULL ? op->capture_stub_ : op->body;
+    return op->attributes_.capture_stub != NULL ? op->attributes_.capture_stub : op->body;
 }
 
 bool bg__op_any_matches(const char *pattern, size_t length)

@@ -1,4 +1,4 @@
-/* Captures of buckets: warm-up, the pass, what is told of it. */
+/* Captures of buckets: warm-up, the pass, what is reported of it. */
 #include "runner/runner.h"
 
 #include <stdio.h>
@@ -165,9 +165,10 @@ static void note_failure(bg__bucket *bucket, const char *name)
     bucket->failure = strdup(bg_last_error());
     bg__warn("%s could not be captured, its batches run eagerly: %s%s", name,
              bucket->failure ? bucket->failure : "no host memory for the reason",
-             bucket->mode == BG_MODE_FULL ? "; a full graph holds the eager ops, too: an op that cannot be captured is "
-                                            "named so by bg_op_set_graph_support, or left out by the mode piecewise"
-                                          : "");
+             bucket->mode == BG_MODE_FULL
+                 ? "; a full graph holds the eager ops, too: lower the graph_support of an op that "
+                   "cannot be captured (bg_op_set_attributes), or set the mode piecewise"
+                 : "");
     if (bucket->failure == NULL)
         bucket->failure = calloc(1, 1);
 }

@@ -84,7 +84,7 @@ static const bg_op *find_weakest(const bg_op *const *ops, size_t count)
 {
     const bg_op *weakest = NULL;
     for (size_t i = 0; i < count; i++)
-        if (weakest == NULL || ops[i]->support_ > weakest->support_)
+        if (weakest == NULL || ops[i]->attributes_.graph_support > weakest->attributes_.graph_support)
             weakest = ops[i];
     return weakest;
 }
@@ -141,12 +141,12 @@ bool bg__mode_lower(bg__scope *scope, const bg_op *const *ops, size_t count, cha
         scope->mode = BG_MODE_NONE;
     if (!bg_mode_has_full(scope->mode) || weakest == NULL)
         return false;
-    lower_to(scope, weakest->support_);
+    lower_to(scope, weakest->attributes_.graph_support);
     if (scope->mode == before.mode && scope->query_len_count == before.query_len_count)
         return false;
     say_lowered(&before, scope, lowered, sizeof lowered);
     list_query_lens(&before, lens, sizeof lens);
     snprintf(why, bytes, "%s: op \"%s\" supports %s (max_query_len is %s)", lowered, weakest->name,
-             support_text(weakest->support_), lens);
+             support_text(weakest->attributes_.graph_support), lens);
     return true;
 }

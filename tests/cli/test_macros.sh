@@ -49,11 +49,15 @@ bg_status configure(bg_mode mode)
     const bg_counters counters = BG_COUNTERS_INIT;
     const bg_compare_options compare = BG_COMPARE_OPTIONS_INIT;
     const bg_step_info step = BG_STEP_INFO_INIT;
+    bg_op_attributes attributes = BG_OP_ATTRIBUTES_INIT;
     if (BG_CUBLAS_WORKSPACE_BYTES < 2 * (8u << 20))
         return BG_ERROR_OP;
     if (!options.struct_size || !graph.struct_size || !call.struct_size || !pool.struct_size || !stats.struct_size || !ranks.struct_size)
         return BG_ERROR_OP;
     if (!finding.struct_size || !bucket.struct_size || !counters.struct_size || !compare.struct_size || !step.struct_size)
+        return BG_ERROR_OP;
+    attributes.graph_support = BG_SUPPORT_UNIFORM_BATCH;
+    if (bg_op_set_attributes("sample_top_k", &attributes) != BG_OK)
         return BG_ERROR_OP;
     config.mode = bg_mode_has_full(mode) ? mode : BG_MODE_PIECEWISE;
     return bg_runner_config_set(&config, "max_tokens", "64");

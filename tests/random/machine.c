@@ -37,11 +37,14 @@ static cudaError_t open_streams(void)
     return error == cudaSuccess ? cudaEventCreateWithFlags(&the_machine.order, cudaEventDisableTiming) : error;
 }
 
-static bool allow_shorter(void)
+static bool allow_fewer_rows(void)
 {
+    bg_op_attributes attributes = BG_OP_ATTRIBUTES_INIT;
+
+    attributes.allow_fewer_rows = true;
     for (int op = 0; op < OP_KINDS; op++)
         for (int eager = 0; eager < 2; eager++)
-            if (bg_op_set_shorter(the_machine.ops[op][eager]->name, true) != BG_OK) {
+            if (bg_op_set_attributes(the_machine.ops[op][eager]->name, &attributes) != BG_OK) {
                 fprintf(stderr, "%s\n", bg_last_error());
                 return false;
             }
@@ -60,7 +63,7 @@ bool machine_open(void)
     for (int op = 0; op < OP_KINDS; op++)
         for (int eager = 0; eager < 2; eager++)
             the_machine.ops[op][eager] = bg_op_find(op_name((op_kind)op, eager, name, sizeof name));
-    return error == cudaSuccess && allow_shorter();
+    return error == cudaSuccess && allow_fewer_rows();
 }
 
 void released(cudaError_t error, const char *what)

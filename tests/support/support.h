@@ -12,6 +12,9 @@
 #include <breakgraph/breakgraph.h>
 #include "kernels/model/kernels.h"
 
+/* For bg_op_set_attributes: those that are named, the others at their defaults. */
+#define ATTRIBUTES(...) (&(bg_op_attributes){.struct_size = sizeof(bg_op_attributes), __VA_ARGS__})
+
 /* Fails the test with both values and, for a status, the sentence. */
 #define EXPECT_STATUS(expression, expected) expect_status(expression, expected, #expression, __FILE__, __LINE__)
 #define EXPECT_OK(expression)               EXPECT_STATUS(expression, BG_OK)

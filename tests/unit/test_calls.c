@@ -337,12 +337,41 @@ static void test_registry(void **state)
     assert_int_equal(bg_op_find("sample_top_k")->field_count, 3);
     assert_null(bg_op_find("no_such_op"));
     assert_null(bg_op_find(NULL));
-    EXPECT_STATUS(bg_op_set_capture_stub("no_such_op", body), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("no_such_op");
-    EXPECT_STATUS(bg_op_set_reference(NULL, body), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_op_set_shape("no_such_op", NULL), BG_ERROR_NOT_FOUND);
-    EXPECT_OK(bg_op_set_reference("rope", body));
-    EXPECT_OK(bg_op_set_reference("rope", NULL));
+}
+
+static bg_status give_shape(void *args)
+{
+    (void)args;
+    return BG_OK;
+}
+
+/* Each call sets all of them: what it does not name is the default again. */
+static void test_attributes(void **state)
+{
+    const bg_op_attributes *now = &bg_op_find("rope")->attributes_;
+    (void)state;
+    EXPECT_OK(bg_op_set_attributes("rope", ATTRIBUTES(.capture_stub = body, .reference = body, .shape = give_shape,
+                                                      .graph_support = BG_SUPPORT_NEVER, .allow_fewer_rows = true)));
+    assert_true(now->capture_stub == body && now->reference == body && now->shape == give_shape);
+    assert_true(now->allow_fewer_rows && now->graph_support == BG_SUPPORT_NEVER);
+    EXPECT_OK(bg_op_set_attributes("rope", ATTRIBUTES(.reference = body)));
+    assert_true(now->capture_stub == NULL && now->reference == body && now->shape == NULL);
+    assert_true(!now->allow_fewer_rows && now->graph_support == BG_SUPPORT_ALWAYS);
+    EXPECT_OK(bg_op_set_attributes("rope", NULL));
+    assert_null(now->reference);
+}
+
+static void test_attribute_errors(void **state)
+{
+    const bg_op_attributes none = {.reference = body};
+    (void)state;
+    EXPECT_STATUS(bg_op_set_attributes("no_such_op", ATTRIBUTES(.reference = body)), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("bg_op_set_attributes: there is no op \"no_such_op\"");
+    EXPECT_STATUS(bg_op_set_attributes("no_such_op", NULL), BG_ERROR_NOT_FOUND);
+    EXPECT_STATUS(bg_op_set_attributes(NULL, ATTRIBUTES(.reference = body)), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_op_set_attributes("rope", &none), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("attributes.struct_size is 0; start it with BG_OP_ATTRIBUTES_INIT");
+    assert_null(bg_op_find("rope")->attributes_.reference);
 }
 
 #define V(n) BG_VALUE(int, n)
@@ -368,7 +397,8 @@ int main(void)
         TEST(test_names),        TEST(test_names_are_stable),    TEST(test_overrides),
         TEST(test_bad_patterns), TEST(test_environment),         TEST(test_args),
         TEST(test_plain_calls),  TEST(test_two_ops_of_one_name), TEST(test_registry),
-        TEST(test_32_fields),    TEST(test_many_calls),          TEST(test_list_of_a_file),
+        TEST(test_attributes),   TEST(test_attribute_errors),    TEST(test_32_fields),
+        TEST(test_many_calls),   TEST(test_list_of_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,12 +275,12 @@ static void test_state_is_put_back_without_launching(void **state)
     put(&f->x, 1);
     put(&f->y, 5);
     EXPECT_OK(bg_override_eager("add_to"));
-    EXPECT_OK(bg_op_set_capture_stub("add_to", stub_that_writes));
+    EXPECT_OK(bg_op_set_attributes("add_to", ATTRIBUTES(.capture_stub = stub_that_writes)));
     EXPECT_OK(bg_capture_forward(&graph, state_of_bodies, f, f->stream, &options));
     assert_true(get(&f->y) == 5);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_true(get(&f->y) == 6);
-    EXPECT_OK(bg_op_set_capture_stub("add_to", NULL));
+    EXPECT_OK(bg_op_set_attributes("add_to", NULL));
     bg_graph_destroy(graph);
 }
 
@@ -291,12 +291,12 @@ static void test_a_stub_runs_at_capture_only(void **state)
     put(&f->x, 1);
     put(&f->y, 5);
     EXPECT_OK(bg_override_eager("add_to"));
-    EXPECT_OK(bg_op_set_capture_stub("add_to", stub_that_writes));
+    EXPECT_OK(bg_op_set_attributes("add_to", ATTRIBUTES(.capture_stub = stub_that_writes)));
     EXPECT_OK(bg_capture_forward(&graph, state_of_bodies, f, f->stream, NULL));
     assert_true(get(&f->y) == 100);
     EXPECT_OK(bg_replay(graph, f->stream));
     assert_true(get(&f->y) == 101);
-    EXPECT_OK(bg_op_set_capture_stub("add_to", NULL));
+    EXPECT_OK(bg_op_set_attributes("add_to", NULL));
     bg_graph_destroy(graph);
 }
 

@@ -355,7 +355,7 @@ static bg_status crowd_and_scale(void *user, cudaStream_t stream)
 static void test_an_output_where_another_one_is_zeroed(void **state)
 {
     fixture *f = *state;
-    EXPECT_OK(bg_op_set_shorter("crowd", true));
+    EXPECT_OK(bg_op_set_attributes("crowd", ATTRIBUTES(.allow_fewer_rows = true)));
     for (int zeroed = 0; zeroed < 2; zeroed++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         bg_graph *graph;

@@ -76,9 +76,9 @@ static void test_no_modes(void **state)
 static int set_supports(void **state)
 {
     (void)state;
-    return bg_op_set_graph_support("modes_uniform", BG_SUPPORT_UNIFORM_BATCH) != BG_OK ||
-           bg_op_set_graph_support("modes_single", BG_SUPPORT_SINGLE_TOKEN_DECODE) != BG_OK ||
-           bg_op_set_graph_support("modes_never", BG_SUPPORT_NEVER) != BG_OK;
+    return bg_op_set_attributes("modes_uniform", ATTRIBUTES(.graph_support = BG_SUPPORT_UNIFORM_BATCH)) != BG_OK ||
+           bg_op_set_attributes("modes_single", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)) != BG_OK ||
+           bg_op_set_attributes("modes_never", ATTRIBUTES(.graph_support = BG_SUPPORT_NEVER)) != BG_OK;
 }
 
 /* With ops that support everything and one that may not, for every mode. */
@@ -206,13 +206,12 @@ static void test_bucket_names(void **state)
 static void test_support_errors(void **state)
 {
     (void)state;
-    EXPECT_STATUS(bg_op_set_graph_support(NULL, BG_SUPPORT_NEVER), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_op_set_graph_support("modes_any", (bg_support)4), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("support is 4");
-    EXPECT_STATUS(bg_op_set_graph_support("modes_any", (bg_support)-1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(bg_op_set_graph_support("modes_nothing", BG_SUPPORT_NEVER), BG_ERROR_NOT_FOUND);
-    EXPECT_ERROR("modes_nothing");
-    assert_int_equal(bg_op_find("modes_any")->support_, BG_SUPPORT_ALWAYS);
+    EXPECT_STATUS(bg_op_set_attributes("modes_any", ATTRIBUTES(.graph_support = (bg_support)4)),
+                  BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("graph_support is 4");
+    EXPECT_STATUS(bg_op_set_attributes("modes_any", ATTRIBUTES(.graph_support = (bg_support)-1)),
+                  BG_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(bg_op_find("modes_any")->attributes_.graph_support, BG_SUPPORT_ALWAYS);
 }
 
 int main(void)

@@ -50,7 +50,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    EXPECT_OK(bg_op_set_shape("produce", NULL));
+    EXPECT_OK(bg_op_set_attributes("produce", NULL));
     EXPECT_CUDA(cudaFree(elsewhere));
     return fixture_teardown(state);
 }
@@ -242,10 +242,10 @@ static void test_bridge_by_shape_function(void **state)
 {
     fixture *f = *state;
     bg_graph *graph;
-    EXPECT_OK(bg_op_set_shape("produce", tell_shape));
+    EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_shape)));
     manner = IN_PLACE; /* the body finds memory, though its caller gave neither memory nor shape */
     expect_bridges(f, 3);
-    EXPECT_OK(bg_op_set_shape("produce", tell_nonsense));
+    EXPECT_OK(bg_op_set_attributes("produce", ATTRIBUTES(.shape = tell_nonsense)));
     EXPECT_STATUS(bg_capture_forward(&graph, bridged, f, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("rank 99");
 }
@@ -279,7 +279,7 @@ static void test_without_launching_a_body_runs_only_for_its_shape(void **state)
     bg_graph *graph;
     options.launch_segments = false;
     for (int known = 0; known < 2; known++) {
-        EXPECT_OK(bg_op_set_shape("open_output", known ? shape_of_open : NULL));
+        EXPECT_OK(bg_op_set_attributes("open_output", ATTRIBUTES(.shape = known ? shape_of_open : NULL)));
         runs = 0;
         EXPECT_OK(bg_capture_forward(&graph, open_pass, f, f->stream, &options));
         assert_int_equal(runs, known ? 0 : 1);
@@ -287,7 +287,7 @@ static void test_without_launching_a_body_runs_only_for_its_shape(void **state)
         assert_true(get(&f->z) == 10);
         bg_graph_destroy(graph);
     }
-    EXPECT_OK(bg_op_set_shape("open_output", NULL));
+    EXPECT_OK(bg_op_set_attributes("open_output", NULL));
 }
 
 static bg_status bridged_captured(void *user, cudaStream_t stream)

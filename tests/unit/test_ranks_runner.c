@@ -220,9 +220,9 @@ static void test_another_configuration(void **state)
 static void test_another_mode(void **state)
 {
     (void)state;
-    EXPECT_OK(bg_op_set_graph_support("row_weak", BG_SUPPORT_NEVER));
+    EXPECT_OK(bg_op_set_attributes("row_weak", ATTRIBUTES(.graph_support = BG_SUPPORT_NEVER)));
     check_config(ANOTHER_MODE, BG_MODE_FULL, "rank 0: full", "piecewise");
-    EXPECT_OK(bg_op_set_graph_support("row_weak", BG_SUPPORT_SINGLE_TOKEN_DECODE));
+    EXPECT_OK(bg_op_set_attributes("row_weak", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)));
     check_config(ANOTHER_MODE, BG_MODE_FULL_AND_PIECEWISE,
                  "rank 0: full_and_piecewise, query lengths with decode graphs: 2",
                  "full_and_piecewise, query lengths with decode graphs: 1");

@@ -100,8 +100,8 @@ static void test_replays_allocate_nothing(void **state)
         print_message("skipped: a sanitizer counts allocations itself\n");
         skip();
     }
-    EXPECT_OK(bg_op_set_shape("rm_open", shape_of_open));
-    EXPECT_OK(bg_op_set_shape("rm_bulky", shape_of_bulky));
+    EXPECT_OK(bg_op_set_attributes("rm_open", ATTRIBUTES(.shape = shape_of_open)));
+    EXPECT_OK(bg_op_set_attributes("rm_bulky", ATTRIBUTES(.shape = shape_of_bulky)));
     for (int i = 0; i < 2; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         unsigned long before;

@@ -420,7 +420,7 @@ static void test_ops_lower_the_query_lengths(void **state)
 {
     fixture *f = *state;
 
-    EXPECT_OK(bg_op_set_graph_support("add_variant", BG_SUPPORT_SINGLE_TOKEN_DECODE));
+    EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)));
     for (int lazy = 0; lazy < 2; lazy++) {
         bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
         model m = {NULL};
@@ -434,7 +434,7 @@ static void test_ops_lower_the_query_lengths(void **state)
         expect_graph(f, &m, uniform(1, 4), BG_MODE_PIECEWISE, 0, 4);
         bg_runner_destroy(m.runner);
     }
-    EXPECT_OK(bg_op_set_graph_support("add_variant", BG_SUPPORT_ALWAYS));
+    EXPECT_OK(bg_op_set_attributes("add_variant", NULL));
 }
 
 static void test_query_lengths_are_copied(void **state)
@@ -512,7 +512,7 @@ static void test_ops_lower_the_mode(void **state)
                 model m = {NULL};
                 config.warmups = warmups;
                 config.lazy = lazy;
-                EXPECT_OK(bg_op_set_graph_support("add_variant", cases[i].support));
+                EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.graph_support = cases[i].support)));
                 open_with(f, &m, &config, BG_PAD_ZERO, 0);
                 EXPECT_OK(bg_runner_capture(m.runner));
                 expect_run(f, &m, decode(3), 1); /* a lazy runner finds out in this run */
@@ -521,7 +521,7 @@ static void test_ops_lower_the_mode(void **state)
                 expect_run_in(f, &m, mixed(9), bg_mode_mixed(cases[i].got));
                 bg_runner_destroy(m.runner);
             }
-    EXPECT_OK(bg_op_set_graph_support("add_variant", BG_SUPPORT_ALWAYS));
+    EXPECT_OK(bg_op_set_attributes("add_variant", NULL));
 }
 
 /* ---- variants, lazy buckets, failures ---- */

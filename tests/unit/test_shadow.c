@@ -236,14 +236,14 @@ static void test_shorter(void **state)
     model m = {.f = *state};
     bg_report *report = NULL;
 
-    EXPECT_OK(bg_op_set_shorter("half", true));
+    EXPECT_OK(bg_op_set_attributes("half", ATTRIBUTES(.allow_fewer_rows = true)));
     put(&m.f->x, 3);
     for (int k = 0; k < 2; k++) {
         m.clean = k == 0;
         EXPECT_OK(bg_shadow(halve, &m, m.f->stream, NULL, &report));
         EXPECT_NO_FINDING(report);
     }
-    EXPECT_OK(bg_op_set_shorter("half", false));
+    EXPECT_OK(bg_op_set_attributes("half", NULL));
 }
 
 /* The result in memory of its own. */

@@ -478,13 +478,13 @@ static void test_references(void **state)
 
     put(&m.f->x, 3);
     put(&m.f->z, 1);
-    EXPECT_OK(bg_op_set_reference("sum", sum_reference));
+    EXPECT_OK(bg_op_set_attributes("sum", ATTRIBUTES(.reference = sum_reference)));
     EXPECT_OK(bg_shadow(forward, &m, m.f->stream, NULL, &report));
     EXPECT_NO_FINDING(report);
-    EXPECT_OK(bg_op_set_reference("scale", scale_reference));
+    EXPECT_OK(bg_op_set_attributes("scale", ATTRIBUTES(.reference = scale_reference)));
     EXPECT_OK(bg_shadow(forward, &m, m.f->stream, NULL, &report));
-    EXPECT_OK(bg_op_set_reference("scale", NULL));
-    EXPECT_OK(bg_op_set_reference("sum", NULL));
+    EXPECT_OK(bg_op_set_attributes("scale", NULL));
+    EXPECT_OK(bg_op_set_attributes("sum", NULL));
     EXPECT_FINDING(report, "differs-from-reference", "scale#0", m.line, "64 of 64 elements (f32) differ");
     assert_true(get(&m.f->x) == 3 && get(&m.f->z) == 1);
 }
@@ -502,10 +502,10 @@ static void test_failing_reference(void **state)
     bg_report *report = NULL;
 
     put(&m.f->z, 1);
-    EXPECT_OK(bg_op_set_reference("scale", failing_reference));
+    EXPECT_OK(bg_op_set_attributes("scale", ATTRIBUTES(.reference = failing_reference)));
     EXPECT_STATUS(bg_shadow(forward, &m, m.f->stream, NULL, &report), BG_ERROR_UNSUPPORTED);
     EXPECT_ERROR("the reference of scale, for call scale#0");
-    EXPECT_OK(bg_op_set_reference("scale", NULL));
+    EXPECT_OK(bg_op_set_attributes("scale", NULL));
     assert_null(report);
     assert_true(get(&m.f->z) == 1);
     expect_usable(m.f, m.f->stream);
@@ -541,8 +541,8 @@ static void test_failing_inner_reference(void **state)
         print_message("skipped: only the host device counts what a program holds\n");
         skip();
     }
-    EXPECT_OK(bg_op_set_reference("around", around_reference));
-    EXPECT_OK(bg_op_set_reference("scale", failing_reference));
+    EXPECT_OK(bg_op_set_attributes("around", ATTRIBUTES(.reference = around_reference)));
+    EXPECT_OK(bg_op_set_attributes("scale", ATTRIBUTES(.reference = failing_reference)));
     assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
     EXPECT_OK(bg_capture_forward(&graph, around_alone, f, f->stream, NULL));
     assert_int_equal(unsetenv("BG_SHADOW"), 0);
@@ -553,8 +553,8 @@ static void test_failing_inner_reference(void **state)
     }
     assert_non_null(strstr(told(file, text, sizeof text), "the reference of scale"));
     assert_int_equal(hostcuda_count_live().blocks, blocks);
-    EXPECT_OK(bg_op_set_reference("scale", NULL));
-    EXPECT_OK(bg_op_set_reference("around", NULL));
+    EXPECT_OK(bg_op_set_attributes("scale", NULL));
+    EXPECT_OK(bg_op_set_attributes("around", NULL));
     bg_graph_destroy(graph);
 }
 

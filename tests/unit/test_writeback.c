@@ -418,7 +418,7 @@ static void test_fewer_rows(void **state)
 {
     static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_FORWARD};
     memory *m = *state;
-    EXPECT_OK(bg_op_set_shorter("few", true));
+    EXPECT_OK(bg_op_set_attributes("few", ATTRIBUTES(.allow_fewer_rows = true)));
     for (int i = 0; i < 24; i++) {
         bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
         void *a = m->other[0].data, *first = i / 2 % 3 ? a : NULL;
@@ -438,7 +438,7 @@ static void test_fewer_rows(void **state)
         replay_rows(m, graph, N, a, options.zero_tail);
         bg_graph_destroy(graph);
     }
-    EXPECT_OK(bg_op_set_shorter("few", false));
+    EXPECT_OK(bg_op_set_attributes("few", NULL));
 }
 
 static void test_fewer_rows_captured(void **state)
@@ -446,7 +446,7 @@ static void test_fewer_rows_captured(void **state)
     memory *m = *state;
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph;
-    EXPECT_OK(bg_op_set_shorter("few_captured", true));
+    EXPECT_OK(bg_op_set_attributes("few_captured", ATTRIBUTES(.allow_fewer_rows = true)));
     options.zero_tail = true;
     rows = 3;
     leave[0].data = m->other[0].data;
@@ -459,7 +459,7 @@ static void test_fewer_rows_captured(void **state)
     put(&m->f->y, -1);
     EXPECT_OK(few_captured_pass(m, m->f->stream)); /* no capture, no option */
     expect_rows(&m->f->y, 3, 6, -1);
-    EXPECT_OK(bg_op_set_shorter("few_captured", false));
+    EXPECT_OK(bg_op_set_attributes("few_captured", NULL));
 }
 
 static void test_fewer_rows_refused(void **state)
@@ -475,14 +475,12 @@ static void test_fewer_rows_refused(void **state)
     EXPECT_ERROR("7");
     for (int i = 0; i < 2; i++) { /* in another place, and in its own, where nothing is to do */
         leave[0].data = i ? NULL : m->other[0].data;
-        EXPECT_OK(bg_op_set_shorter("few", true));
+        EXPECT_OK(bg_op_set_attributes("few", ATTRIBUTES(.allow_fewer_rows = true)));
         EXPECT_OK(bg_replay(graph, m->f->stream));
         EXPECT_OK(bg_replay(graph, m->f->stream));
-        EXPECT_OK(bg_op_set_shorter("few", false));
+        EXPECT_OK(bg_op_set_attributes("few", NULL));
         EXPECT_STATUS(bg_replay(graph, m->f->stream), BG_ERROR_SHAPE);
     }
-    EXPECT_STATUS(bg_op_set_shorter("no such op", true), BG_ERROR_NOT_FOUND);
-    EXPECT_STATUS(bg_op_set_shorter(NULL, true), BG_ERROR_INVALID_ARGUMENT);
     bg_graph_destroy(graph);
 }
 
