@@ -60,7 +60,7 @@ static bg_status check(const char *name, cudaGraph_t source)
 int main(void)
 {
     cudaStream_t stream = NULL;
-    cudaGraph_t source = NULL, mended = NULL;
+    cudaGraph_t source = NULL, fixed = NULL;
     float *x = NULL, *pinned = NULL;
     bg_status status = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     if (status == BG_OK)
@@ -72,16 +72,16 @@ int main(void)
     if (status == BG_OK)
         status = check("step", source);
     if (status == BG_OK)
-        status = checked(capture(&mended, x, pinned, stream));
+        status = checked(capture(&fixed, x, pinned, stream));
     if (status == BG_OK)
-        status = check("step, mended", mended);
+        status = check("step, fixed", fixed);
     if (status != BG_OK)
         fprintf(stderr, "%s: %s %s\n", bg_status_name(status), bg_last_error(),
                 cudaGetErrorString(cudaPeekAtLastError()));
     if (source != NULL)
         cudaGraphDestroy(source);
-    if (mended != NULL)
-        cudaGraphDestroy(mended);
+    if (fixed != NULL)
+        cudaGraphDestroy(fixed);
     cudaFreeHost(pinned);
     cudaFree(x);
     if (stream != NULL)

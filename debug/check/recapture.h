@@ -35,7 +35,7 @@ typedef struct bg__side_block {
 typedef struct bg__side {
     bg_graph *graph;
     bg__nodes nodes;
-    bg__allocations own;          /* that the graph's nodes allocate; by id, the how-manieth */
+    bg__allocations own;          /* that the graph's nodes allocate; by id, its ordinal */
     const bg__allocations *notes; /* what was live when it was captured */
     bg__side_call *calls;         /* in order of the pass; the first one is NULL's */
     size_t call_count;
@@ -54,7 +54,7 @@ typedef struct bg__recapture {
 typedef struct bg__meaning {
     enum { BG__NUMBER, BG__MEMORY, BG__CALL_MEMORY, BG__NODE_MEMORY } kind;
     const bg__side_block *block; /* of a call */
-    unsigned long long node;     /* the how-manieth that allocates */
+    unsigned long long node;     /* the ordinal among those that allocate */
     uint64_t value;              /* the word, or the offset in what is the capture's own */
 } bg__meaning;
 bg__meaning bg__mean(const bg__side *side, uint64_t word);

@@ -178,7 +178,7 @@ static cudaError_t ask(const walk *w, bg__node *node, const char **call)
 #undef ASK
 }
 
-/* What CUDA does not tell of a node is not known; that is no failure of the walk's. */
+/* What CUDA does not report of a node stays unknown; the walk does not fail for it. */
 static bg_status read_params(walk *w, bg__node *node)
 {
     const char *call;

@@ -94,7 +94,7 @@ static bg_status replay(bg_graph *graph, cudaStream_t stream)
     bg__tools none = {.trace = NULL}, *tools = bg__tools_find(graph);
     const char *trace;
 
-    if (tools == NULL || bg__thread_self()->in_tool) /* the ranks are told of it, and no more */
+    if (tools == NULL || bg__thread_self()->in_tool) /* only the ranks are notified */
         tools = &none;
     trace = tools->trace;
     tools->trace = NULL;

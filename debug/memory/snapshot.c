@@ -100,7 +100,7 @@ done:
     return status;
 }
 
-/* A failure that passes is told of all the same, but loses nothing: this is all that there is of what memory held. */
+/* A temporary failure is reported all the same, but loses nothing: this is all that there is of what memory held. */
 static bg_status put_back(const bg__snapshot_piece *piece, cudaStream_t stream)
 {
     bool there = false;

@@ -24,7 +24,7 @@ typedef struct bg__pass_calls {
 /* hold: what the tensors hold is copied, on stream. */
 bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const void *args, bool hold,
                              cudaStream_t stream);
-/* NULL: there is none of that name. */
+/* NULL: no call has that name. */
 const bg__pass_call *bg__pass_calls_find(bg__pass_calls *calls, const char *name);
 /* The tensor of that name; *place is its place in held. NULL: there is none. */
 const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, int *place);
@@ -47,7 +47,7 @@ typedef struct bg__pass_comparison {
     bg_status (*each)(void *user, const bg__pass_difference *difference); /* also where nothing differs */
     void *user;
 } bg__pass_comparison;
-/* Compares the tensors of call, as args tells of them now, with those of the call of that name. Nothing where there is
+/* Compares the tensors of call, as args describes them now, with those of the call of that name. Nothing where there is
  * none, or nothing was held. skip (NULL: none) tells which tensors not to look at. */
 bg_status bg__pass_calls_compare(bg__pass_calls *calls, const bg__call *call, const void *args,
                                  bool (*skip)(const bg__call *call, const bg_tensor *tensor),

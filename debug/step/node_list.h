@@ -24,7 +24,7 @@ void bg__step_list_free(bg__step_list *list);
 
 enum { BG__STEP_PARTS_MAX = 32, BG__STEP_BYTES_MAX = 192 };
 
-/* What a kernel node would launch: a copy, to be told of after a fault. */
+/* What a kernel node would launch: a copy, to be reported after a fault. */
 typedef struct bg__step_kernel {
     char name[256]; /* "" where it is no kernel */
     unsigned grid[3], block[3];
@@ -48,7 +48,7 @@ typedef struct bg__timer {
 bg_status bg__timer_read(bg__timer *timer);
 
 /* Launches a graph of that node alone and waits. timer (NULL: none): its events are nodes of that graph, before and
- * after the node. fault: what CUDA said to launch and wait; the status tells of what came before. */
+ * after the node. fault: what CUDA said to launch and wait; the status is that of what came before. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault);
 
 #endif

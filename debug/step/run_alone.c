@@ -23,7 +23,7 @@ static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, s
     memcpy(kernel->bytes + used, from, bytes < left ? bytes : left);
 }
 
-/* A struct's padding may hold anything, which nobody is told of but after a fault. */
+/* A struct's padding may hold anything, which is reported only after a fault. */
 const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes)
 {
     const unsigned char *from = kernel->bytes;
@@ -177,7 +177,7 @@ bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__time
     *fault = cudaGraphLaunch(exec, stream);
     if (*fault == cudaSuccess)
         *fault = cudaStreamSynchronize(stream);
-    bg__ignore(*fault); /* told of in the report */
+    bg__ignore(*fault); /* reported */
     if (timer != NULL && *fault == cudaSuccess)
         BG__TRY(bg__timer_read(timer));
 done:

@@ -9,7 +9,7 @@ typedef struct bg__look {
     cudaStream_t stream;
     bg_report *report;
     bgk_specials *room;              /* in device memory */
-    bool nan_reported, inf_reported; /* told of already */
+    bool nan_reported, inf_reported; /* in the report already */
 } bg__look;
 
 /* Elements of all inputs, or outputs, of a call. */

@@ -27,7 +27,7 @@ typedef struct walk {
     int index, total;
 } walk;
 
-/* What has run, while it is told of. */
+/* What has run, while it is reported. */
 typedef struct unit {
     char node[400];
     const bg__call *call;
@@ -53,7 +53,7 @@ done:
     return status;
 }
 
-/* ---- telling of it ---- */
+/* ---- reporting it ---- */
 
 static void call_text(const bg__call *call, char *text, size_t bytes)
 {

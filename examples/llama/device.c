@@ -49,7 +49,8 @@ bg_status llama_memory_make(llama_memory *m, bg_tensor *tensor, bg_tensor shape)
 void llama_memory_free(llama_memory *m)
 {
     if (m->count > 0)
-        cudaStreamSynchronize(m->stream); /* nothing may still use what is freed; there is no one to tell of an error */
+        cudaStreamSynchronize(
+            m->stream); /* nothing may still use what is freed; an error could not be reported to anyone */
     for (int i = 0; i < m->count; i++)
         cudaFree(m->owned[i]);
     free(m->owned);

@@ -11,7 +11,7 @@ typedef struct llama_ranks {
     const bg_ranks *table; /* for captures; NULL: no job */
 } llama_ranks;
 
-/* Joins the job that the environment tells of (breakgraph/comm.h), and sets the device; without one the program is one
+/* Joins the job that the environment describes (breakgraph/comm.h), and sets the device; without one the program is one
  * rank, and the device stays. Leave after an error too. */
 bg_status llama_ranks_join(llama_ranks *ranks);
 /* Tells the other ranks why this one ends, so that they do not wait for it; nothing in flight waits for them. */

@@ -59,7 +59,7 @@ BG_API const char *bg_version(void);
 /* What the library was built for: "cuda" (NVIDIA's runtime) or "host" (the host device). Static storage. */
 BG_API const char *bg_device_kind(void);
 
-/* Makes bg_last_error() tell of a call that failed outside the library. Returns status. */
+/* Makes bg_last_error() report a call that failed outside the library. Returns status. */
 BG_API bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice);
 
 BG_END_C_

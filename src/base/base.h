@@ -51,7 +51,7 @@ BG_API void bg__ignore(cudaError_t error);
 /* Whether error means that there is nothing left to give back: a fault took the device, or the process ends. */
 bool bg__device_is_gone(cudaError_t error);
 
-/* For a call that gives something back, where no status can tell of its failure: a line on standard error does, unless
+/* For a call that gives something back, where no status can report its failure: a line on standard error does, unless
  * the device is gone. */
 BG_API void bg__released(cudaError_t error, const char *call);
 #define BG__RELEASE(expression) bg__released(expression, #expression)

@@ -383,7 +383,7 @@ bg_status bg__events_before_launch(bg_capture *capture);
 bg_status bg__events_before_unseen(bg_capture *capture);
 /* For a capture that has ended: those that its segments recorded are recorded on the origin. */
 bg_status bg__events_settle(bg_capture *capture);
-/* The same where nothing can be told of a failure. */
+/* The same where a failure cannot be reported. */
 void bg__events_free(bg_capture *capture);
 
 /* The nodes of captured calls (marks.c). Writes to *place how many nodes the open segment has, when it ends: place
@@ -414,8 +414,8 @@ void bg__live_remove(bg_capture *capture);
 /* The capture that the calling thread began, NULL without one. */
 bg_capture *bg__live_captured(void);
 /* The pass that the calling thread runs eagerly, or that capture, where a call here may belong to it. The body of a
- * replay on a stream outside is beside the thread's capture: what it does, and what fails in it, is none of the
- * capture's. So is a pass that runs eagerly. */
+ * replay on a stream outside is beside the thread's capture: what it does, and what fails in it, does not
+ * concern the capture. So is a pass that runs eagerly. */
 bg_capture *bg__live_here(void);
 /* Streams that capture right now, of a capture that `thread` began: looked at by replays, without a lock. */
 bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);

@@ -139,7 +139,7 @@ bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream);
 bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream);
 bg_status bg__replay_leave(bg_graph *graph, cudaStream_t stream, bg_status status);
 
-/* Whether the table of ranks is told of replays. */
+/* Whether the table of ranks is notified of replays. */
 bool bg__watch_is_wanted(const bg_graph *graph);
 /* Around a replay's steps, and after each; what is inside of another one is that one's. */
 bg_status bg__watch_enter(bg_graph *graph, bool *entered);

@@ -1,4 +1,4 @@
-/* The blocks that allocators told of, live and freed, in order of their addresses and without overlaps; and the pools.
+/* The blocks that allocators reported, live and freed, in order of their addresses and without overlaps; and the pools.
  */
 #include "memory/ledger.h"
 
@@ -122,7 +122,7 @@ static void set_owner(const block *found, bg__owner *owner)
     strncpy(owner->name, found->name, sizeof owner->name - 1);
 }
 
-/* A block whose memory went back to the driver says nothing of what lies there now. */
+/* A block whose memory went back to the driver says nothing about what is there now. */
 static bg_status find_registered(const void *ptr, bg__owner *owner)
 {
     uint64_t below = 0, now = 0;
@@ -193,7 +193,7 @@ static bg_status make_place(uintptr_t base, size_t bytes)
         BG__TRY(bg__driver_generation((const void *)blocks[at].base, &now));
         if (!blocks[at].freed && now == blocks[at].below) {
             status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                              "bg_ledger_alloc: %zu bytes at %p %s block \"%s\" of %zu bytes at %p, which was told of "
+                              "bg_ledger_alloc: %zu bytes at %p %s block \"%s\" of %zu bytes at %p, which was reported "
                               "and not freed; tell bg_ledger_free first",
                               bytes, (void *)base, blocks[at].base == base ? "are those of" : "overlap",
                               blocks[at].name, blocks[at].bytes, (void *)blocks[at].base);
@@ -210,7 +210,7 @@ static bg_status insert(const block *fresh)
     size_t at = count_until(fresh->base);
     bg_status status;
 
-    BG__TRY(BG__GROW(blocks, block_count, block_capacity, "blocks that bg_ledger_alloc tells of"));
+    BG__TRY(BG__GROW(blocks, block_count, block_capacity, "blocks of bg_ledger_alloc"));
     memmove(&blocks[at + 1], &blocks[at], (block_count++ - at) * sizeof *blocks);
     blocks[at] = *fresh;
     atomic_store(&owners[BG__REGISTERED], block_count);
@@ -251,7 +251,7 @@ bg_status bg_ledger_free(void *ptr)
     bg__ledger_lock();
     found = find((uintptr_t)ptr);
     if (found == NULL)
-        status = bg__fail(BG_ERROR_NOT_FOUND, "bg_ledger_free: bg_ledger_alloc was told of no block at %p", ptr);
+        status = bg__fail(BG_ERROR_NOT_FOUND, "bg_ledger_free: no block at %p was reported with bg_ledger_alloc", ptr);
     else if (found->freed)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_ledger_free: block \"%s\" of %zu bytes at %p is freed already",
                           found->name, found->bytes, (void *)found->base);
@@ -274,7 +274,7 @@ void bg__ledger_resize(void *ptr, size_t bytes)
         size_t after = (size_t)(found - blocks) + 1;
         found->bytes = bytes;
         while (after < block_count && blocks[after].base < found->base + bytes)
-            remove_at(after); /* of what lay there before */
+            remove_at(after); /* of what was there before */
     }
     bg__ledger_unlock();
 }

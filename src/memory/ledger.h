@@ -1,4 +1,4 @@
-/* Who owns an address. There are three levels, each inside the next: a block that an allocator told of
+/* Who owns an address. There are three levels, each inside the next: a block that an allocator reported
  * (bg_ledger_alloc), a block of a pool, an allocation of the driver's. */
 #ifndef BG_MEMORY_LEDGER_H
 #define BG_MEMORY_LEDGER_H
@@ -39,7 +39,7 @@ static inline bool bg__owner_has(const bg__owner *owner, uintptr_t address)
 
 /* Who owns the address on that level: an owner of kind NONE where nobody does, or did. */
 bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner);
-/* Where the block of that name lies that was told of after generation; false: there is none, or more than one. */
+/* Where the block of that name is that was reported after generation; false: there is none, or more than one. */
 bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner);
 /* "block "kv" of 4096 bytes at 0x... (generation 7)" */
 const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes);

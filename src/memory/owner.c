@@ -56,8 +56,8 @@ done:
     return status;
 }
 
-/* Of mapped memory the range is all addresses that were reserved, and what lies there may be several mappings, each
- * with an id of its own: the owner is the one. */
+/* Of mapped memory the range is all addresses that were reserved, and what is mapped there may be several mappings,
+ * each with an id of its own: the owner is the one. */
 bg_status bg__driver_owner(const void *ptr, bg__owner *owner)
 {
     CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID,   CU_POINTER_ATTRIBUTE_MEMORY_TYPE,

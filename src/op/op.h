@@ -16,7 +16,7 @@ typedef enum bg__block_kind { BG__SCRATCH, BG__BRIDGE } bg__block_kind;
 
 typedef struct bg__block {
     bg__block_kind kind;
-    int slot; /* the how-manieth of its kind; -1: outgrown, kept for work in flight */
+    int slot; /* the ordinal among those of its kind; -1: outgrown, kept for work in flight */
     void *ptr;
     size_t bytes;
     bool borrowed; /* from a source, which takes it back itself */
@@ -71,7 +71,7 @@ typedef struct bg__call {
     bool repeated; /* its body has run before: its children may be there already */
     bool eager;
     bool zero_tail; /* of outputs that are shorter than expected; a root hands it on */
-    bool ranges;    /* profilers are told of its calls */
+    bool ranges;    /* profilers get its calls */
     int segment;
     long first_node, end_node; /* of a captured call: its nodes, by their place in cudaGraphGetNodes' list, which is the
                                   order of their making; -1: unknown */
@@ -180,7 +180,7 @@ typedef struct bg__thread {
     bg_phase phase;
     bg__call *call;                                   /* whose body runs now; NULL: none */
     struct bg_capture *pass;                          /* that runs eagerly, and that calls here belong to; NULL: none */
-    void (*observe)(void *observer, const bg_op *op); /* told of each op call of this thread; NULL: nobody */
+    void (*observe)(void *observer, const bg_op *op); /* called for each op call of this thread; NULL: none */
     void *observer;
     const bg__watcher *watcher; /* NULL: none */
     bool in_tool;               /* a debugging tool captures and replays: no other looks at that */

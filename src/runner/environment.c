@@ -19,10 +19,11 @@ static bg_status refuse_strangers(void)
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
         size_t length = strcspn(*entry, "=");
         if (strncmp(*entry, prefix, sizeof prefix - 1) == 0 && !is_known(*entry, length))
-            return bg__fail(BG_ERROR_NOT_FOUND,
-                            "the environment variable %.*s is none of breakgraph's; unset it, or write %s and a key of "
-                            "the runner's configuration in upper case, such as %s",
-                            length < 64 ? (int)length : 64, *entry, prefix, bg__config_keys[0].variable);
+            return bg__fail(
+                BG_ERROR_NOT_FOUND,
+                "the environment variable %.*s is unknown to breakgraph; unset it, or write %s and a key of "
+                "the runner's configuration in upper case, such as %s",
+                length < 64 ? (int)length : 64, *entry, prefix, bg__config_keys[0].variable);
     }
     return BG_OK;
 }

@@ -60,7 +60,7 @@ prints wrap wrap <<'TEXT'
 step: 1 finding
   [stack-copy] segment 0, node 0, memcpy: each replay reads 16 bytes
   copy from and to pinned memory (cudaMallocHost) that lives as long as the graph
-step, mended: 0 findings
+step, fixed: 0 findings
 TEXT
 
 exit $bad

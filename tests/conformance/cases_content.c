@@ -165,7 +165,7 @@ static const struct case_rule rules[] = {
     {&kernel_node, "A launch becomes a kernel node."},
     {&copy_node, "An asynchronous copy becomes a memcpy node, which reads its source at each launch."},
     {&copy_reads_at_launch,
-     "What a memcpy node copies is what lies there at the launch, not what lay there at the capture."},
+     "What a memcpy node copies is what is there at the launch, not what was there at the capture."},
     {&pageable_copy_node,
      "Pageable host memory may be captured: the node keeps the address, and the program must keep the memory."},
     {&copy_2d_node, "A two-dimensional copy is one node, too."},

@@ -27,7 +27,7 @@ bool make_capturable(program *p)
 {
     p->debug = BG_DEBUG_OFF;
     p->launch = p->join_at_end = p->state = false;
-    return mend(p);
+    return repair(p);
 }
 
 /* Calls of BG_DEBUG=forward have no names; what never runs may reach beyond its memory. */
@@ -43,7 +43,7 @@ static bool suit(program *p, bug_sort sort)
         return make_capturable(p);
     if (p->debug == BG_DEBUG_FORWARD)
         p->debug = BG_DEBUG_OFF;
-    return mend(p);
+    return repair(p);
 }
 
 /* Which tensors have memory of the program's, in the order of the fields; outputs only, or all. */
@@ -119,7 +119,7 @@ static bool can_be_left_out(const program *p, const call_list *calls, int at)
 
     without.length = length = p->length - 1;
     memmove(&without.list[at], &without.list[at + 1], (size_t)(length - at) * sizeof without.list[0]);
-    if (!mend(&without) || without.length != length)
+    if (!repair(&without) || without.length != length)
         return false;
     list_calls(&left, &without);
     for (int i = 0; i < length; i++)
@@ -255,7 +255,7 @@ bool bug_skips(int id)
     return the_bug != NULL && the_bug->sort == BUG_BRANCH && the_bug->line == id && the_bug->changed != the_bug->second;
 }
 
-/* The how-manieth tensor of the call. */
+/* The ordinal of the tensor in the call. */
 static bg_tensor *tensor_of(const bg_op *op, void *args, int ordinal)
 {
     for (uint32_t f = 0; f < op->field_count; f++) {

@@ -199,5 +199,5 @@ void generate(program *p, uint64_t seed)
         if (model_step(&m, &in))
             p->list[p->length++] = in;
     }
-    (void)mend(p); /* there is room: at most a join for each stream */
+    (void)repair(p); /* there is room: at most a join for each stream */
 }

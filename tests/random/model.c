@@ -606,7 +606,7 @@ static bool append(program *p, model *m, instruction in)
     return model_step(m, &in);
 }
 
-bool mend(program *p)
+bool repair(program *p)
 {
     program out = *p;
     bool good = true;

@@ -156,6 +156,6 @@ void pattern_text(const pattern *p, char *text, size_t bytes);
 
 /* Legal again, after instructions have been taken away: without what has become illegal, and with the joins that are
  * missing at the end. False: there is no room for them. */
-bool mend(program *p);
+bool repair(program *p);
 
 #endif

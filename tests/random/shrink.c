@@ -21,7 +21,7 @@ static bool try(hunt *h, program *candidate)
     uint64_t schedule = candidate->schedule;
     failure f;
 
-    if (!mend(candidate))
+    if (!repair(candidate))
         return false;
     for (int i = 0; i < SCHEDULES; i++) {
         candidate->schedule = i == 0 ? schedule : (uint64_t)i;
@@ -36,7 +36,7 @@ static bool try(hunt *h, program *candidate)
 }
 
 /* Zeller and Hildebrandt 2002, "Simplifying and isolating failure-inducing input": pieces of falling size are taken
- * away. What stays is mended, so that a fork goes with all that depended on it. */
+ * away. What stays is repaired, so that a fork goes with all that depended on it. */
 static bool take_away(hunt *h)
 {
     bool any = false;
@@ -47,7 +47,7 @@ static bool take_away(hunt *h)
             memmove(&candidate.list[at], &candidate.list[end],
                     (size_t)(candidate.length - end) * sizeof candidate.list[0]);
             candidate.length -= end - at;
-            if (mend(&candidate) && candidate.length < h->best->length && try(h, &candidate))
+            if (repair(&candidate) && candidate.length < h->best->length && try(h, &candidate))
                 any = true;
             else
                 at += size;
@@ -121,7 +121,7 @@ static bool simplify(hunt *h)
     for (int part = 0; part < PARTS; part++) {
         for (int i = 0; i < h->best->length; i++) {
             program candidate = *h->best;
-            if (simplify_instruction(&candidate.list[i], part) && mend(&candidate) &&
+            if (simplify_instruction(&candidate.list[i], part) && repair(&candidate) &&
                 candidate.length <= h->best->length)
                 any |= try(h, &candidate);
         }

@@ -34,7 +34,7 @@ static void generate_sound(program *p, uint64_t seed)
     generate(p, seed);
     p->pool = false;
     p->faults = FAULTS_NONE;
-    (void)mend(p);
+    (void)repair(p);
 }
 
 static bool called(bg_status status, const char *what)

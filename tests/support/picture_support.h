@@ -17,7 +17,7 @@ int count_pictures(void);
 
 /* Forward passes; user is a fixture. */
 extern void *picture_elsewhere; /* where move leaves its result; NULL: in place */
-extern int picture_fails;       /* the how-manieth run of move from now on returns BG_ERROR_OP; 0: none */
+extern int picture_fails;       /* the ordinal of the run of move, from now on, that returns BG_ERROR_OP; 0: none */
 /* scale#0 | move#0, eager | outer#0 with two scales in it | add#0 */
 bg_status broken_pass(void *user, cudaStream_t stream);
 /* scale#0 | move#0, eager */

@@ -624,7 +624,7 @@ static void test_replay_of_blocks(void **state)
     stored = bg_graph_args(graph, "shift#0", sizeof *stored);
     assert_non_null(stored);
     stored->x = vector(arena + BYTES);
-    replay(f, graph, 2); /* mended */
+    replay(f, graph, 2); /* fixed */
     EXPECT_OK(bg_ledger_free(arena + BYTES));
     EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_STALE_ADDRESS);
     EXPECT_ERROR("block \"another\"");

@@ -125,9 +125,9 @@ static void test_refuses(void **state)
     expect_refused(&llama_small, 0, 9, "9 ranks cannot share 8 query heads and 512 hidden units");
     expect_refused(&few, 0, 4, "4 ranks cannot share 8 query heads and 3 hidden units");
     expect_refused(&uneven, 0, 2, "not a multiple of the key heads");
-    expect_refused(&llama_small, 2, 2, "the rank is none of the ranks");
-    expect_refused(&llama_small, -1, 2, "the rank is none of the ranks");
-    expect_refused(&llama_small, 0, 0, "the rank is none of the ranks");
+    expect_refused(&llama_small, 2, 2, "there is no such rank");
+    expect_refused(&llama_small, -1, 2, "there is no such rank");
+    expect_refused(&llama_small, 0, 0, "there is no such rank");
 }
 
 /* ---- the weights -------------------------------------------------------------------------------- */

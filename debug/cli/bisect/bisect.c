@@ -336,9 +336,9 @@ static const char more[] =
     "than 0, the others get 5 s to end, too. --check sees their outputs in the order of the ranks.\n\n"
     "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, 13, 14, or 1 with "
     "culprits).\n"
-    "After an interruption, and after what is none of the fault's (a full disk, a program that is gone, a hang), the "
-    "same\n"
-    "command goes on from there.\n";
+    "After an interruption, and after a failure that is not the fault (a full disk, a program that is gone, a hang), "
+    "the "
+    "same\ncommand goes on from there.\n";
 
 const cli_command cli_bisect = {
     .name = "bisect",

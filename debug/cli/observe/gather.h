@@ -7,7 +7,7 @@
 #include "debug/cli/output/exits.h"
 #include "gathered.h"
 
-/* CLI_UNREADABLE, and said, where a file is none of ours. */
+/* CLI_UNREADABLE, and said, where a file is not one that this program wrote. */
 cli_status cli_gather(const char *directory, cli_gathered *gathered);
 void cli_gathered_clear(cli_gathered *gathered);
 

@@ -10,7 +10,8 @@
  * the command by exec. */
 void cli_strays_adopt(void);
 
-/* Told of a process that goes on: another user's, which cannot be ended (refused), or one that has not ended in time.
+/* Called for a process that goes on: another user's, which cannot be ended (refused), or one that has not ended in
+ * time.
  */
 typedef void cli_stray_left(const void *user, pid_t pid, bool refused);
 /* Ends all other children with SIGKILL, and those that become children by that. left is called for at most eight, NULL:

@@ -173,7 +173,7 @@ bg_status llama_faults_plant(llama_fault kind, uint64_t seed, const llama_config
 void llama_faults_clear(void)
 {
     if (planted_count > 0)
-        cudaDeviceSynchronize(); /* nothing may still use what is freed; there is no one to tell of an error */
+        cudaDeviceSynchronize(); /* nothing may still use what is freed; an error could not be reported to anyone */
     for (int i = 0; i < planted_count; i++) {
         llama_planted *p = &planted[i];
         if (p->aside)

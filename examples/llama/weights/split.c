@@ -26,7 +26,7 @@ static bg_status check(const llama_config *c, int rank, int ranks)
     int most = c->heads < c->hidden ? c->heads : c->hidden;
     char what[128];
     if (rank < 0 || rank >= ranks)
-        return invalid("the rank is none of the ranks", "give ranks from 0 to their number - 1");
+        return invalid("there is no such rank", "give ranks from 0 to their number - 1");
     if (c->kv_heads < 1 || c->heads % c->kv_heads != 0)
         return invalid("the query heads are not a multiple of the key heads", "give the shape of a whole model");
     snprintf(what, sizeof what, "%d ranks cannot share %d query heads and %d hidden units", ranks, c->heads, c->hidden);
