@@ -53,7 +53,7 @@ done:
 }
 
 /* Whether all that was the owner's is its still. */
-static bool is_same(const bg__owner *old, const bg__owner *now)
+static bool is_same_owner(const bg__owner *old, const bg__owner *now)
 {
     if (old->kind == BG__OWNER_POOL && old->shared) /* whose blocks other graphs use, too */
         return now->kind == BG__OWNER_POOL && now->pool == old->pool && !old->freed;
@@ -73,7 +73,7 @@ static bg_status owner_is_same(const bg__noted_owner *noted, bool *same)
         goto done;
     }
     BG__TRY(bg__owner_find(noted->level, (const void *)noted->owner.base, &now));
-    *same = is_same(&noted->owner, &now);
+    *same = is_same_owner(&noted->owner, &now);
 done:
     return status;
 }
@@ -127,7 +127,8 @@ typedef struct change {
     bg__owner now;    /* NONE: there is none to name */
 } change;
 
-static void add(const bg_graph *graph, bg_report *report, const bg__note *note, const bg__owner *old, const change *c)
+static void add_address_finding(const bg_graph *graph, bg_report *report, const bg__note *note, const bg__owner *old,
+                                const change *c)
 {
     char where[160], was[200], is[200] = "";
     unsigned long long replays = bg__graph_replays(graph);
@@ -141,7 +142,7 @@ static void add(const bg_graph *graph, bg_report *report, const bg__note *note, 
 }
 
 /* Another owner is there, or the same one with other bounds. */
-static change compare(const bg__note *note, const bg__owner *old, const bg__owner *now)
+static change compare_owners(const bg__note *note, const bg__owner *old, const bg__owner *now)
 {
     bool fits = note->address + note->bytes <= now->base + now->bytes;
     if (now->generation == old->generation && fits)
@@ -189,7 +190,7 @@ static bg_status find_change(bg__level level, const bg__note *note, const bg__ow
     else if (now.kind == BG__OWNER_NONE || now.freed)
         status = explain_absence(level, note, old, c);
     else
-        *c = compare(note, old, &now);
+        *c = compare_owners(note, old, &now);
 done:
     return status;
 }
@@ -241,7 +242,7 @@ static bg_status check_present(const bg_graph *graph, bg_report *report, const b
             const bg__owner *old = owner_of(bg__graph_noted(graph), note, level);
             if (old == NULL)
                 continue;
-            add(graph, report, &now.list[i], old, &c);
+            add_address_finding(graph, report, &now.list[i], old, &c);
             break;
         }
     }
@@ -266,7 +267,7 @@ static bg_status check_note(const bg_graph *graph, bg_report *report, const bg__
         BG__TRY(find_change((bg__level)level, note, old, &c));
         if (c.kind == NULL)
             continue;
-        add(graph, report, note, old, &c);
+        add_address_finding(graph, report, note, old, &c);
         break; /* what is inside of it is gone, too */
     }
 done:

@@ -28,7 +28,7 @@ static said what_kind_says(enum cudaMemcpyKind kind, bg__end_kind which)
     }
 }
 
-static bg_status ask(const scan *s, uintptr_t address, bool *known)
+static bg_status ask_driver(const scan *s, uintptr_t address, bool *known)
 {
     bg__allocation allocation;
     bg_status status = BG_OK;
@@ -53,8 +53,8 @@ static bg_status is_pageable(const scan *s, said said, const bg__end *end, bool 
     *pageable = false;
     if (said == SAID_DEVICE)
         goto done;
-    BG__TRY(ask(s, first, &known));
-    BG__TRY(ask(s, last, &all_known));
+    BG__TRY(ask_driver(s, first, &known));
+    BG__TRY(ask_driver(s, last, &all_known));
     if (!known || !all_known)
         *pageable = said == SAID_HOST || (mapping != NULL && mapping->readable);
 done:
@@ -86,7 +86,7 @@ static void report_pageable(const scan *s, const bg__node *node, const char *lab
                    end->bytes, end->address, mapping != NULL && mapping->name[0] != '\0' ? "in " : "", where);
 }
 
-static bg_status look_at(const scan *s, const bg__node *node, bg__end_kind which)
+static bg_status check_copy_end(const scan *s, const bg__node *node, bg__end_kind which)
 {
     const char *does = which == BG__SOURCE ? "reads" : "writes";
     const bg__mapping *mapping;
@@ -121,8 +121,8 @@ bg_status bg__check_host_memory(bg_graph *graph, const void *frame, bg_report *r
     BG__TRY(bg__nodes_take(graph, &nodes));
     BG__TRY(bg__nodes_own_memory(&nodes, &s.own));
     for (size_t i = 0; i < nodes.count; i++) {
-        BG__TRY(look_at(&s, &nodes.node[i], BG__SOURCE));
-        BG__TRY(look_at(&s, &nodes.node[i], BG__DESTINATION));
+        BG__TRY(check_copy_end(&s, &nodes.node[i], BG__SOURCE));
+        BG__TRY(check_copy_end(&s, &nodes.node[i], BG__DESTINATION));
     }
 done:
     bg__allocations_free(&s.own);

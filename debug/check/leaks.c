@@ -72,7 +72,7 @@ done:
     return status;
 }
 
-static bg_status add(search *s, const bg__call *call, const bg__field_tensor *t)
+static bg_status watch_output(search *s, const bg__call *call, const bg__field_tensor *t)
 {
     bg_status status;
     bool reached;
@@ -95,7 +95,7 @@ static bg_status list_outputs(search *s)
         bg__field_tensor t = {0};
         while (!call->eager && call->kept != NULL && bg__field_tensor_next(call->op, call->kept, &t))
             if (t.output)
-                BG__TRY(add(s, call, &t));
+                BG__TRY(watch_output(s, call, &t));
     }
 done:
     return status;
@@ -176,7 +176,7 @@ done:
 
 /* ---- whose it is ---- */
 
-static bool is_inside(const bg__call *call, const bg__call *outer)
+static bool is_called_inside(const bg__call *call, const bg__call *outer)
 {
     for (call = call->parent; call != NULL; call = call->parent)
         if (call == outer)
@@ -184,7 +184,7 @@ static bool is_inside(const bg__call *call, const bg__call *outer)
     return false;
 }
 
-static void tell(watch *w, bg_report *report)
+static void report_leak(watch *w, bg_report *report)
 {
     w->reported = true;
     bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data,
@@ -204,17 +204,17 @@ static void tell_all(search *s, bg_report *report)
         if (!s->list[i].changed || !bg__call_is_idle(s->list[i].call))
             continue;
         for (size_t k = 0; k < s->count; k++)
-            inner |=
-                s->list[k].changed && bg__call_is_idle(s->list[k].call) && is_inside(s->list[k].call, s->list[i].call);
+            inner |= s->list[k].changed && bg__call_is_idle(s->list[k].call) &&
+                     is_called_inside(s->list[k].call, s->list[i].call);
         if (!inner)
-            tell(&s->list[i], report);
+            report_leak(&s->list[i], report);
     }
     for (size_t i = 0; i < s->count; i++) {
         bool told = false;
         for (size_t k = 0; k < s->count; k++)
             told |= s->list[k].reported && bg__tensor_overlaps(s->list[k].tensor, s->list[i].tensor);
         if (s->list[i].changed && !told)
-            tell(&s->list[i], report);
+            report_leak(&s->list[i], report);
     }
 }
 

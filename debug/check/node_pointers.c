@@ -171,7 +171,7 @@ done:
     return status;
 }
 
-static bg_status look_at(void *user, const bg__held *held)
+static bg_status check_held_pointer(void *user, const bg__held *held)
 {
     scan *s = user;
     const bg__allocation *was = bg__allocations_find(s->notes, held->address);
@@ -200,7 +200,7 @@ static bg_status run_scan(bg_graph *graph, bg_report *report)
     BG__TRY(bg__nodes_own_memory(&nodes, &s.own));
     for (size_t i = 0; i < nodes.count; i++)
         if (!nodes.node[i].writeback) /* replays change it */
-            BG__TRY(bg__node_addresses(&nodes.node[i], look_at, &s));
+            BG__TRY(bg__node_addresses(&nodes.node[i], check_held_pointer, &s));
 done:
     bg__allocations_free(&s.now);
     bg__allocations_free(&s.own);

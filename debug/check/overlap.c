@@ -58,7 +58,7 @@ typedef struct held {
     const bg__block *block;
 } held;
 
-static int by_address(const void *a, const void *b)
+static int compare_held_blocks(const void *a, const void *b)
 {
     uintptr_t one = (uintptr_t)((const held *)a)->block->ptr, other = (uintptr_t)((const held *)b)->block->ptr;
     return (one > other) - (one < other);
@@ -140,7 +140,7 @@ bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         for (size_t i = 0; i < call->own.count; i++)
             list[at++] = (held){call, &call->own.blocks[i]};
-    qsort(list, count, sizeof *list, by_address);
+    qsort(list, count, sizeof *list, compare_held_blocks);
     check_blocks(graph, report, list, count);
     for (size_t i = 0; i < count; i++)
         if (list[i].block->kind == BG__BRIDGE && list[i].block->borrowed)

@@ -11,7 +11,7 @@
 
 /* ---- replays ---- */
 
-static bg_status replay(const bg__poison *poison, bg__pattern pattern, bg__poison_bytes *outputs, size_t count)
+static bg_status replay_poisoned(const bg__poison *poison, bg__pattern pattern, bg__poison_bytes *outputs, size_t count)
 {
     bg_status status;
     BG__TRY(bg__poison_prepare(poison, pattern));
@@ -85,7 +85,7 @@ static bool is_repeatable(const bg__poison_bytes *bytes, const unsigned char *fi
 }
 
 /* Once more with the first pattern: *differs stays where an output is the same as then. */
-static bg_status repeat(const bg__poison *poison, bg__poison_bytes *outputs, size_t count, bool *differs)
+static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outputs, size_t count, bool *differs)
 {
     unsigned char **firsts = calloc(count + 1, sizeof *firsts);
     bg_status status;
@@ -96,7 +96,7 @@ static bg_status repeat(const bg__poison *poison, bg__poison_bytes *outputs, siz
         firsts[i] = outputs[i].held[BG__ONES];
         outputs[i].held[BG__ONES] = NULL;
     }
-    BG__TRY(replay(poison, BG__ONES, outputs, count));
+    BG__TRY(replay_poisoned(poison, BG__ONES, outputs, count));
     *differs = false;
     for (size_t i = 0; i < count; i++) {
         bg__poison_count found = bg__poison_compare(&outputs[i]);
@@ -126,7 +126,7 @@ static bg_status check_all(const bg__poison *poison, bg__poison_bytes *outputs, 
     bg_status status = BG_OK;
 
     for (int p = 0; p < BG__PATTERNS; p++)
-        BG__TRY(replay(poison, (bg__pattern)p, outputs, count));
+        BG__TRY(replay_poisoned(poison, (bg__pattern)p, outputs, count));
     for (size_t i = 0; i < count; i++) {
         bg__poison_count changed = bg__poison_compare(&outputs[i]);
         differs |= changed.differing > 0;
@@ -134,7 +134,7 @@ static bg_status check_all(const bg__poison *poison, bg__poison_bytes *outputs, 
             report_output(poison, i, &outputs[i], &changed);
     }
     if (differs)
-        BG__TRY(repeat(poison, outputs, count, &differs));
+        BG__TRY(repeat_pattern(poison, outputs, count, &differs));
     if (!differs)
         goto done;
     BG__TRY(bg__poison_find_call(poison, &found));
@@ -147,7 +147,7 @@ done:
     return status;
 }
 
-static bg_status prepare(bg__poison *poison, bg__poison_bytes *bytes, const bg_tensor *outputs, size_t count)
+static bg_status prepare_poison(bg__poison *poison, bg__poison_bytes *bytes, const bg_tensor *outputs, size_t count)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg__footprint *f = &poison->footprint;
@@ -193,7 +193,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     BG__TRY(bg__check_addresses(graph, poison.report));
     if (bg_report_count(poison.report) == 0) { /* else a replay would touch memory of others */
         bool in_tool;
-        BG__TRY(prepare(&poison, bytes, outputs, count));
+        BG__TRY(prepare_poison(&poison, bytes, outputs, count));
         in_tool = bg__tool_enter();
         status = check_all(&poison, bytes, count);
         bg__tool_leave(in_tool);

@@ -66,7 +66,7 @@ done:
     return status;
 }
 
-static bg_status replay(recording *r, bg__pattern pattern)
+static bg_status replay_recorded(recording *r, bg__pattern pattern)
 {
     const bg__walk_options options = {.after = record_call, .user = r};
     bg_graph *graph = r->poison->graph;
@@ -186,7 +186,7 @@ bg_status bg__poison_find_call(const bg__poison *poison, bool *found)
 
     *found = false;
     for (int p = 0; p < BG__PATTERNS; p++)
-        BG__TRY(replay(&r, (bg__pattern)p));
+        BG__TRY(replay_recorded(&r, (bg__pattern)p));
     *found = report_first(&r);
 done:
     for (size_t i = 0; i < r.count; i++)

@@ -30,7 +30,7 @@ typedef struct search {
 
 enum { BITS = sizeof(unsigned long) * CHAR_BIT, NODES_MAX = 1 << 15 /* of a segment: 128 MiB of ancestors */ };
 
-static void clear(search *s)
+static void free_races(search *s)
 {
     bg__layout_free(&s->layout);
     free(s->works);
@@ -133,7 +133,7 @@ static const char *file_of(const bg__call *call)
     return call->site.file != NULL ? call->site.file : "unknown file";
 }
 
-static void tell(const search *s, const access *one, const access *other)
+static void report_race(const search *s, const access *one, const access *other)
 {
     uintptr_t begin = one->begin > other->begin ? one->begin : other->begin;
     uintptr_t end = one->end < other->end ? one->end : other->end;
@@ -156,7 +156,7 @@ static bool replaces(const access *one, const access *earlier)
     return one->begin <= earlier->begin && earlier->end <= one->end && (one->write || !earlier->write);
 }
 
-static void compare(search *s, const access *one)
+static void compare_with_others(search *s, const access *one)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -165,14 +165,14 @@ static void compare(search *s, const access *one)
         bool clash = share && (earlier->write || one->write), covers = share && replaces(one, earlier);
         bool before = (clash || covers) && is_before(s, earlier->call, one->call);
         if (clash && !before)
-            tell(s, earlier, one);
+            report_race(s, earlier, one);
         if (!before || !covers)
             s->list[kept++] = *earlier;
     }
     s->count = kept;
 }
 
-static bg_status add(search *s, const access *one)
+static bg_status add_access(search *s, const access *one)
 {
     bg_status status;
     BG__TRY(BG__GROW(s->list, s->count, s->capacity, "tensors"));
@@ -181,7 +181,7 @@ done:
     return status;
 }
 
-static bg_status look_at(search *s, const bg__call *call)
+static bg_status check_call_accesses(search *s, const bg__call *call)
 {
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
@@ -192,8 +192,8 @@ static bg_status look_at(search *s, const bg__call *call)
         if (one.begin == 0 || one.end == one.begin)
             continue;
         memcpy(one.name, t.name, sizeof one.name);
-        compare(s, &one);
-        BG__TRY(add(s, &one));
+        compare_with_others(s, &one);
+        BG__TRY(add_access(s, &one));
     }
 done:
     return status;
@@ -218,11 +218,11 @@ bg_status bg__check_races(bg_graph *graph, bg_report *report)
         for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL && forks;
              call = bg__call_next(call))
             if (is_looked_at(&s, call, segment))
-                BG__TRY(look_at(&s, call));
-        clear(&s);
+                BG__TRY(check_call_accesses(&s, call));
+        free_races(&s);
     }
 done:
-    clear(&s);
+    free_races(&s);
     free(s.list);
     return status;
 }

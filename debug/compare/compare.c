@@ -43,7 +43,7 @@ done:
 }
 
 /* The shortest decimal that is not below the value, so that it is a tolerance that lets it pass. */
-static const char *round_up(double value, char *text, size_t bytes)
+static const char *round_up_to_digits(double value, char *text, size_t bytes)
 {
     enum { DIGITS_EXACT = 17 };
     for (int digits = 3; digits <= DIGITS_EXACT; digits++) {
@@ -66,9 +66,9 @@ static void passing_text(const bgk_difference *d, char *text, size_t bytes)
     } else {
         if (isfinite(d->relative))
             snprintf(by_relative, sizeof by_relative, ", a relative one of %s",
-                     round_up(d->relative, relative, sizeof relative));
+                     round_up_to_digits(d->relative, relative, sizeof relative));
         snprintf(text, bytes, "an absolute tolerance of %s%s or %llu ULP lets it pass",
-                 round_up(d->absolute, absolute, sizeof absolute), by_relative, d->ulp);
+                 round_up_to_digits(d->absolute, absolute, sizeof absolute), by_relative, d->ulp);
     }
 }
 

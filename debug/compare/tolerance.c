@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bg_status refuse(const char *from, const char *item, size_t length)
+static bg_status refuse_tolerance(const char *from, const char *item, size_t length)
 {
     return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                     "%s: \"%.*s\" is no tolerance; write abs=X, rel=X or ulp=N, several with commas, after a dtype or "
@@ -74,7 +74,7 @@ static int find_dtype(const char *name)
 }
 
 /* "attention", or "f16", before the colon. */
-static bg_status read_name(bg__tolerance_item *item, const char *name, size_t length, const char *from)
+static bg_status read_tolerance_name(bg__tolerance_item *item, const char *name, size_t length, const char *from)
 {
     bg_status status;
 
@@ -89,7 +89,7 @@ static bg_status read_name(bg__tolerance_item *item, const char *name, size_t le
         return BG_OK;
     }
     if (length == 0 || name[0] == '!' || strchr(item->name, ',') != NULL)
-        return refuse(from, name, length);
+        return refuse_tolerance(from, name, length);
     BG__TRY(bg__override_check(item->name, from));
 done:
     return status;
@@ -105,9 +105,9 @@ static bg_status add_item(bg__tolerances *t, const char *text, size_t length, co
     item = &t->list[t->count++];
     *item = (bg__tolerance_item){.dtype = -1};
     if (colon != NULL)
-        BG__TRY(read_name(item, text, (size_t)(colon - text), from));
+        BG__TRY(read_tolerance_name(item, text, (size_t)(colon - text), from));
     if (!read_limits(limits, length - (size_t)(limits - text), &item->tolerance))
-        status = refuse(from, text, length);
+        status = refuse_tolerance(from, text, length);
 done:
     return status;
 }

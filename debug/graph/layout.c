@@ -16,7 +16,7 @@ void bg__layout_free(bg__layout *l)
     *l = (bg__layout){0};
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_layout_handles(const void *a, const void *b)
 {
     uintptr_t x = (uintptr_t)((const struct bg__layout_handle *)a)->node,
               y = (uintptr_t)((const struct bg__layout_handle *)b)->node;
@@ -26,7 +26,8 @@ static int by_address(const void *a, const void *b)
 static size_t place_of(const bg__layout *l, cudaGraphNode_t node)
 {
     struct bg__layout_handle wanted = {node, 0};
-    const struct bg__layout_handle *found = bsearch(&wanted, l->handles, l->count, sizeof wanted, by_address);
+    const struct bg__layout_handle *found =
+        bsearch(&wanted, l->handles, l->count, sizeof wanted, compare_layout_handles);
     return found != NULL ? found->place : 0; /* an edge's ends are nodes of the graph */
 }
 
@@ -77,7 +78,7 @@ bg_status bg__layout_read(bg__layout *l, cudaGraph_t graph)
         BG__TRY_CUDA(cudaGraphGetEdges(graph, l->from, l->to, l->data, &edges));
     for (size_t i = 0; i < l->count; i++)
         l->handles[i] = (struct bg__layout_handle){l->nodes[i], i};
-    qsort(l->handles, l->count, sizeof *l->handles, by_address);
+    qsort(l->handles, l->count, sizeof *l->handles, compare_layout_handles);
     sort_edges(l);
 done:
     return status;

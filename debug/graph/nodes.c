@@ -23,7 +23,7 @@ typedef struct walk {
     int segment;
 } walk;
 
-static bg_status load(driver *d)
+static bg_status load_node_functions(driver *d)
 {
     bg_status status;
     BG__TRY(bg__driver_entry("cuGraphKernelNodeGetParams", 12000, &d->get_params));
@@ -47,7 +47,7 @@ static bool is_refusal(cudaError_t error)
 }
 
 /* OK where the driver answers or refuses; *told says which. */
-static bg_status answer(CUresult result, const char *call, bool *told)
+static bg_status check_driver_result(CUresult result, const char *call, bool *told)
 {
     *told = result == CUDA_SUCCESS;
     if (*told || is_refusal((cudaError_t)result))
@@ -61,11 +61,11 @@ static bg_status get_place(const driver *d, const bg__kernel *kernel, size_t ind
 
     *told = false;
     if (kernel->function != NULL)
-        BG__TRY(answer(d->function_parameter(kernel->function, index, &place->offset, &place->bytes),
-                       "cuFuncGetParamInfo", told));
+        BG__TRY(check_driver_result(d->function_parameter(kernel->function, index, &place->offset, &place->bytes),
+                                    "cuFuncGetParamInfo", told));
     if (!*told && kernel->kernel != NULL)
-        BG__TRY(answer(d->kernel_parameter(kernel->kernel, index, &place->offset, &place->bytes),
-                       "cuKernelGetParamInfo", told));
+        BG__TRY(check_driver_result(d->kernel_parameter(kernel->kernel, index, &place->offset, &place->bytes),
+                                    "cuKernelGetParamInfo", told));
 done:
     return status;
 }
@@ -97,15 +97,15 @@ done:
     return status;
 }
 
-static bg_status read_name(const driver *d, bg__kernel *kernel)
+static bg_status read_kernel_name(const driver *d, bg__kernel *kernel)
 {
     bg_status status = BG_OK;
     bool told = false;
 
     if (kernel->function != NULL)
-        BG__TRY(answer(d->function_name(&kernel->name, kernel->function), "cuFuncGetName", &told));
+        BG__TRY(check_driver_result(d->function_name(&kernel->name, kernel->function), "cuFuncGetName", &told));
     if (!told && kernel->kernel != NULL)
-        BG__TRY(answer(d->kernel_name(&kernel->name, kernel->kernel), "cuKernelGetName", &told));
+        BG__TRY(check_driver_result(d->kernel_name(&kernel->name, kernel->kernel), "cuKernelGetName", &told));
     if (!told)
         kernel->name = NULL;
 done:
@@ -128,7 +128,7 @@ static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, con
         kernel->kernel = launch->kern;
         kernel->next = w->nodes->kernels;
         w->nodes->kernels = kernel;
-        BG__TRY(read_name(&w->driver, kernel));
+        BG__TRY(read_kernel_name(&w->driver, kernel));
         BG__TRY(read_layout(&w->driver, kernel));
     }
     *result = kernel;
@@ -158,7 +158,7 @@ static cudaError_t ask_free(bg__node *node)
 }
 
 /* call: the name of what was called. */
-static cudaError_t ask(const walk *w, bg__node *node, const char **call)
+static cudaError_t read_node_params(const walk *w, bg__node *node, const char **call)
 {
 #define ASK(function, ...) (*call = #function, function(node->handle, __VA_ARGS__))
     switch (node->type) {
@@ -182,7 +182,7 @@ static cudaError_t ask(const walk *w, bg__node *node, const char **call)
 static bg_status read_params(walk *w, bg__node *node)
 {
     const char *call;
-    cudaError_t error = ask(w, node, &call);
+    cudaError_t error = read_node_params(w, node, &call);
     bg_status status = BG_OK;
 
     node->known = error == cudaSuccess;
@@ -198,7 +198,7 @@ done:
     return status;
 }
 
-static bg_status add(bg__nodes *nodes, const bg__node *node, size_t *index)
+static bg_status append_node(bg__nodes *nodes, const bg__node *node, size_t *index)
 {
     bg_status status;
     BG__TRY(BG__GROW(nodes->node, nodes->count, nodes->capacity, "nodes"));
@@ -240,7 +240,7 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
         BG__TRY(read_params(w, &node));
         if (node.type == cudaGraphNodeTypeKernel && parent < 0)
             find_writeback(w->graph, &node);
-        BG__TRY(add(w->nodes, &node, &index));
+        BG__TRY(append_node(w->nodes, &node, &index));
         if (node.type == cudaGraphNodeTypeGraph && node.known)
             BG__TRY(visit(w, node.of.child, (long)index));
     }
@@ -291,7 +291,7 @@ bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes)
     bg_status status;
 
     *nodes = (bg__nodes){NULL, 0, 0, NULL};
-    BG__TRY(load(&w.driver));
+    BG__TRY(load_node_functions(&w.driver));
     for (; w.segment < bg__graph_segment_count(graph); w.segment++)
         BG__TRY(visit_segment(&w));
 done:

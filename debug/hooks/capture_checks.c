@@ -30,7 +30,7 @@ done:
 }
 
 /* *report is given up. */
-static void tell(const char *check, const char *name, bg_status status, bg_report *report)
+static void print_check(const char *check, const char *name, bg_status status, bg_report *report)
 {
     bg__pending_note();
     if (status != BG_OK)
@@ -54,7 +54,7 @@ void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream
     pass.options.upload = false;
     pass.options.barrier = NULL;
     status = bg__check_recapture(&pass, NULL, &report);
-    tell("recapture", options->name != NULL ? options->name : "graph", status, report);
+    print_check("recapture", options->name != NULL ? options->name : "graph", status, report);
     bg__fail_unhide(hidden);
 }
 
@@ -64,6 +64,6 @@ void bg__env_check_poison(bg_graph *graph, cudaStream_t stream)
     bg_report *report = NULL;
     bg_status status = check_poison(graph, stream, &report);
 
-    tell("poison", bg__graph_name(graph), status, report);
+    print_check("poison", bg__graph_name(graph), status, report);
     bg__fail_unhide(hidden);
 }

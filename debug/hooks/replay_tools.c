@@ -89,7 +89,7 @@ static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char 
     return status;
 }
 
-static bg_status replay(bg_graph *graph, cudaStream_t stream)
+static bg_status replay_with_tools(bg_graph *graph, cudaStream_t stream)
 {
     bg__tools none = {.trace = NULL}, *tools = bg__tools_find(graph);
     const char *trace;
@@ -117,7 +117,7 @@ bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
     bg_status status;
 
     BG__TRY(bg__watch_enter(graph, &entered));
-    status = replay(graph, stream);
+    status = replay_with_tools(graph, stream);
     if (entered)
         bg__watch_leave(graph);
     if (in_tool)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bg_status add(bg__maps *maps, const bg__mapping *mapping)
+static bg_status add_mapping(bg__maps *maps, const bg__mapping *mapping)
 {
     bg_status status;
     BG__TRY(BG__GROW(maps->list, maps->count, maps->capacity, "mappings"));
@@ -18,7 +18,7 @@ done:
 }
 
 /* "7f12-7f34 rw-p 00000000 00:00 0    [heap]" (proc(5)). */
-static bool parse(char *line, bg__mapping *mapping)
+static bool parse_map_line(char *line, bg__mapping *mapping)
 {
     char permissions[8];
     int name = 0;
@@ -46,8 +46,8 @@ static bg_status read_maps(bg__maps *maps)
     if (file == NULL)
         return bg__fail(BG_ERROR_IO, "/proc/self/maps cannot be read: %s", strerror(errno));
     while (getline(&line, &room, file) >= 0)
-        if (parse(line, &mapping))
-            BG__TRY(add(maps, &mapping));
+        if (parse_map_line(line, &mapping))
+            BG__TRY(add_mapping(maps, &mapping));
 done:
     free(line);
     if (fclose(file) != 0 && status == BG_OK)
@@ -55,7 +55,7 @@ done:
     return status;
 }
 
-static bg__mapping *find(const bg__maps *maps, uintptr_t address)
+static bg__mapping *find_mapped_range(const bg__maps *maps, uintptr_t address)
 {
     for (size_t i = 0; i < maps->count; i++)
         if (address >= maps->list[i].low && address < maps->list[i].high)
@@ -67,7 +67,7 @@ static bg__mapping *find(const bg__maps *maps, uintptr_t address)
 
 static void mark(const bg__maps *maps, uintptr_t address)
 {
-    bg__mapping *mapping = find(maps, address);
+    bg__mapping *mapping = find_mapped_range(maps, address);
     if (mapping != NULL && mapping->name[0] == '\0')
         mapping->stack = true;
 }
@@ -157,7 +157,7 @@ void bg__maps_free(bg__maps *maps)
 
 const bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address)
 {
-    return find(maps, address);
+    return find_mapped_range(maps, address);
 }
 
 bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address)

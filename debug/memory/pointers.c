@@ -58,7 +58,7 @@ done:
 }
 
 /* What both have in common, if they both hold address; else the one that does. */
-static bg__allocation narrow(uintptr_t address, const bg__allocation *range, const bg__allocation *mapping)
+static bg__allocation narrow_allocation(uintptr_t address, const bg__allocation *range, const bg__allocation *mapping)
 {
     bg__allocation both = *range;
     uintptr_t range_end = range->base + range->bytes, mapping_end = mapping->base + mapping->bytes;
@@ -91,8 +91,8 @@ bg_status bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__al
                    set->get(sizeof attributes / sizeof attributes[0], attributes, answers, (CUdeviceptr)address));
     if (id == 0)
         goto done;
-    *allocation = narrow(address, &(const bg__allocation){range, range_bytes, id},
-                         &(const bg__allocation){mapping, mapping_bytes, id});
+    *allocation = narrow_allocation(address, &(const bg__allocation){range, range_bytes, id},
+                                    &(const bg__allocation){mapping, mapping_bytes, id});
 done:
     return status;
 }

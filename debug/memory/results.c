@@ -49,7 +49,7 @@ done:
     return status;
 }
 
-static bg_status add(bg__results *r, const bg__call *call, const bg__field_tensor *t)
+static bg_status add_result(bg__results *r, const bg__call *call, const bg__field_tensor *t)
 {
     bg_status status;
     BG__TRY(BG__GROW(r->list, r->count, r->capacity, "outputs"));
@@ -72,7 +72,7 @@ bg_status bg__results_take(bg__results *r, const bg_graph *graph)
             if (reached)
                 BG__TRY(find_block_of_pass(call, t.tensor, &passing));
             if (reached && !passing)
-                BG__TRY(add(r, call, &t));
+                BG__TRY(add_result(r, call, &t));
         }
     }
 done:

@@ -101,7 +101,7 @@ done:
 }
 
 /* A temporary failure is reported all the same, but loses nothing: this is all that there is of what memory held. */
-static bg_status put_back(const bg__snapshot_piece *piece, cudaStream_t stream)
+static bg_status restore_piece(const bg__snapshot_piece *piece, cudaStream_t stream)
 {
     bool there = false;
     bg_status status = is_there(piece, &there);
@@ -123,7 +123,7 @@ bg_status bg__snapshot_restore(const bg__snapshot *s, cudaStream_t stream)
     char text[1024] = "";
 
     for (size_t i = 0; i < s->count; i++) {
-        bg_status status = put_back(&s->list[i], stream);
+        bg_status status = restore_piece(&s->list[i], stream);
         if (status == BG_OK || first != BG_OK)
             continue;
         first = status;

@@ -12,7 +12,7 @@ void bg__spans_free(bg__spans *spans)
 }
 
 /* The first one that ends behind address. */
-static size_t find(const bg__spans *spans, uintptr_t address)
+static size_t find_span_after(const bg__spans *spans, uintptr_t address)
 {
     size_t low = 0, high = spans->count;
     while (low < high) {
@@ -33,7 +33,7 @@ bg_status bg__spans_add(bg__spans *spans, uintptr_t begin, uintptr_t end)
     if (begin >= end)
         return BG_OK;
     BG__TRY(BG__GROW(spans->list, spans->count, spans->capacity, "ranges of addresses"));
-    at = find(spans, begin);
+    at = find_span_after(spans, begin);
     for (until = at; until < spans->count && spans->list[until].begin < end; until++) {
         begin = spans->list[until].begin < begin ? spans->list[until].begin : begin;
         end = spans->list[until].end > end ? spans->list[until].end : end;
@@ -47,7 +47,7 @@ done:
 
 bool bg__spans_overlap(const bg__spans *spans, uintptr_t begin, uintptr_t end)
 {
-    size_t at = find(spans, begin);
+    size_t at = find_span_after(spans, begin);
     return begin < end && at < spans->count && spans->list[at].begin < end;
 }
 
@@ -63,7 +63,7 @@ done:
 bg_status bg__spans_add_rest(bg__spans *spans, uintptr_t begin, uintptr_t end, const bg__spans *without)
 {
     bg_status status = BG_OK;
-    for (size_t i = find(without, begin); i < without->count && without->list[i].begin < end; i++) {
+    for (size_t i = find_span_after(without, begin); i < without->count && without->list[i].begin < end; i++) {
         BG__TRY(bg__spans_add(spans, begin, without->list[i].begin));
         begin = without->list[i].end > begin ? without->list[i].end : begin;
     }

@@ -12,7 +12,7 @@
 
 #include "links.h"
 
-static bg_status fail(const char *path)
+static bg_status fail_file(const char *path)
 {
     return bg__fail(BG_ERROR_IO, "%s cannot be written: %s", path, strerror(errno));
 }
@@ -59,10 +59,10 @@ static bg_status open_unfinished(char *name, const char *path, FILE **file)
 {
     int descriptor = create_unfinished(name, 0666);
     if (descriptor < 0)
-        return fail(path);
+        return fail_file(path);
     *file = fdopen(descriptor, "w");
     if (*file == NULL) {
-        bg_status status = fail(path);
+        bg_status status = fail_file(path);
         (void)close(descriptor);
         (void)remove(name);
         return status;
@@ -90,9 +90,9 @@ int bg__file_create(const char *path)
 static bg_status put_in_place(const char *unfinished, const char *target, const char *path, bool fresh)
 {
     if (!fresh)
-        return rename(unfinished, target) == 0 ? BG_OK : fail(path);
+        return rename(unfinished, target) == 0 ? BG_OK : fail_file(path);
     if (link(unfinished, target) != 0)
-        return fail(path);
+        return fail_file(path);
     (void)remove(unfinished);
     return BG_OK;
 }
@@ -103,9 +103,9 @@ static bg_status write_and_close(FILE *file, const char *path, bg__file_writer w
 {
     bg_status status = write(user, file);
     if ((fflush(file) != 0 || ferror(file) != 0) && status == BG_OK)
-        status = fail(path);
+        status = fail_file(path);
     if (fclose(file) != 0 && status == BG_OK)
-        status = fail(path);
+        status = fail_file(path);
     return status;
 }
 
@@ -129,7 +129,7 @@ static bg_status write_special(const char *path, bg__file_writer write, void *us
         return write_and_close(file, path, write, user);
     if (descriptor >= 0)
         (void)close(descriptor);
-    return fail(path);
+    return fail_file(path);
 }
 
 static bg_status write_file(const char *path, bg__file_name name, bg__file_writer write, void *user)
@@ -139,7 +139,7 @@ static bg_status write_file(const char *path, bg__file_name name, bg__file_write
     bg_status status;
 
     if (target == NULL && errno != ENOMEM)
-        return errno == EACCES ? refuse_foreign(path) : fail(path);
+        return errno == EACCES ? refuse_foreign(path) : fail_file(path);
     unfinished = target != NULL ? unfinished_name(target) : NULL;
     if (unfinished == NULL) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
@@ -167,7 +167,7 @@ bg_status bg__file_write(const char *path, bg__file_name name, bg__file_writer w
         return is_special(path) ? write_special(path, write, user) : write_file(path, name, write, user);
     status = write(user, stdout);
     if (fflush(stdout) != 0 && status == BG_OK)
-        status = fail("standard output");
+        status = fail_file("standard output");
     return status;
 }
 
@@ -197,7 +197,7 @@ static bg_status write_parts(void *user, FILE *out)
     const parts *p = user;
     for (int i = 0; i < 2; i++)
         if (p->count[i] > 0 && fwrite(p->bytes[i], 1, p->count[i], out) != p->count[i])
-            return fail(p->path);
+            return fail_file(p->path);
     return BG_OK;
 }
 

@@ -9,7 +9,7 @@
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 /* The first character at text as it is written, to to: the bytes of that. *taken: bytes of text. */
-static size_t put(const char *text, size_t *taken, char to[8])
+static size_t escape_character(const char *text, size_t *taken, char to[8])
 {
     const unsigned char *byte = (const unsigned char *)text;
     size_t bytes = bg__utf8_bytes(text);
@@ -28,7 +28,7 @@ static size_t count_bytes(const char *text)
     size_t bytes = 0, taken;
     char to[8];
     for (; *text != '\0'; text += taken)
-        bytes += put(text, &taken, to);
+        bytes += escape_character(text, &taken, to);
     return bytes;
 }
 
@@ -37,7 +37,7 @@ static void put_all(const char *text, char *to)
     size_t taken;
     char one[8];
     for (; *text != '\0'; text += taken) {
-        size_t bytes = put(text, &taken, one);
+        size_t bytes = escape_character(text, &taken, one);
         memcpy(to, one, bytes);
         to += bytes;
     }

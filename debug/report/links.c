@@ -11,7 +11,7 @@
 enum { MOST_LINKS = 40 }; /* that Linux follows */
 
 /* What the link at path names, from where path is seen; NULL with errno. */
-static char *follow(const char *path)
+static char *follow_link(const char *path)
 {
     const char *slash = strrchr(path, '/');
     int lead = slash != NULL ? (int)(slash - path) + 1 : 0;
@@ -62,7 +62,7 @@ char *bg__link_resolve(const char *path)
     struct stat about;
     for (int links = 0; at != NULL && lstat(at, &about) == 0 && S_ISLNK(about.st_mode); links++) {
         bool foreign = bg__link_is_foreign(at);
-        char *next = links < MOST_LINKS && !foreign ? follow(at) : NULL;
+        char *next = links < MOST_LINKS && !foreign ? follow_link(at) : NULL;
         if (links == MOST_LINKS || foreign)
             errno = foreign ? EACCES : ELOOP;
         free(at);

@@ -20,7 +20,7 @@ static const char *step_kind(bg__step_view step)
     return "";
 }
 
-static bool add_step(cJSON *list, bg__step_view step)
+static bool add_step_to_outline(cJSON *list, bg__step_view step)
 {
     cJSON *item = bg__json_add_object(list);
     if (item == NULL || !cJSON_AddStringToObject(item, "kind", step_kind(step)))
@@ -50,7 +50,7 @@ static bool add_steps_and_calls(cJSON *outline, const bg_graph *graph)
     if (steps == NULL || calls == NULL)
         return false;
     for (int i = 0; i < bg__graph_step_count(graph); i++)
-        if (!add_step(steps, bg__graph_step(graph, i)))
+        if (!add_step_to_outline(steps, bg__graph_step(graph, i)))
             return false;
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call))
         if (!add_call(calls, call))
@@ -75,7 +75,7 @@ static bool add_after(cJSON *item, const bg__lanes *lanes, size_t node)
     return list != NULL;
 }
 
-static bool add_node(cJSON *list, const bg__node *node, const bg__lanes *lanes)
+static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__lanes *lanes)
 {
     const char *kernel = node->kernel != NULL ? node->kernel->name : NULL;
     cJSON *item = bg__json_add_object(list);
@@ -100,7 +100,7 @@ static bool add_segment(cJSON *outline, const bg__nodes *nodes, int segment, con
             continue;
         count++;
         kernels += node->type == cudaGraphNodeTypeKernel;
-        if (!add_node(list, node, lanes))
+        if (!add_node_to_outline(list, node, lanes))
             return false;
     }
     return item != NULL && cJSON_AddNumberToObject(item, "nodes", (double)count) &&
@@ -109,7 +109,7 @@ static bool add_segment(cJSON *outline, const bg__nodes *nodes, int segment, con
 
 /* ---- the whole ---- */
 
-static bg_status out_of_memory(const bg_graph *graph)
+static bg_status outline_out_of_memory(const bg_graph *graph)
 {
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of %s", bg__graph_name(graph));
 }
@@ -123,7 +123,7 @@ static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__n
     BG__TRY(bg__layout_read(&layout, bg__graph_segment(graph, segment)->graph));
     BG__TRY(bg__lanes_find(&lanes, &layout));
     if (!add_segment(outline, nodes, segment, &lanes))
-        status = out_of_memory(graph);
+        status = outline_out_of_memory(graph);
 done:
     bg__lanes_free(&lanes);
     bg__layout_free(&layout);
@@ -144,7 +144,7 @@ bg_status bg__outline(const bg_graph *graph, cJSON **outline)
         !cJSON_AddNumberToObject(made, "instantiate_ms", bg__graph_get_facts(graph).instantiate_ms) ||
         !cJSON_AddArrayToObject(made, "segments") || !add_steps_and_calls(made, graph) ||
         !cJSON_AddArrayToObject(made, "nodes")) {
-        status = out_of_memory(graph);
+        status = outline_out_of_memory(graph);
         goto done;
     }
     for (int i = 0; i < bg__graph_segment_count(graph); i++)

@@ -23,7 +23,7 @@ static struct {
     atomic_ulong reports;
 } record = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void complain(void)
+static void warn_once(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&told))
@@ -39,7 +39,7 @@ static char *path_of(const char *kind, unsigned long number)
     if (length >= 0)
         return path;
     bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
-    complain();
+    warn_once();
     return NULL;
 }
 
@@ -99,7 +99,7 @@ static void write_process(void)
 {
     char *path = path_of("process", 0);
     if (path != NULL && bg__file_write(path, BG__FILE_MADE, print_process, NULL) != BG_OK)
-        complain();
+        warn_once();
     free(path);
 }
 
@@ -143,7 +143,7 @@ static void write_graph(const bg_graph *graph, unsigned long number)
     BG__TRY(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
 done:
     if (status != BG_OK)
-        complain();
+        warn_once();
     bg_report_destroy(report);
     free(path);
 }
@@ -164,7 +164,7 @@ void bg__record_graph(bg_graph *graph)
     if (reported)
         tools->reported = true;
     else if (number > 0)
-        complain();
+        warn_once();
     if (number == 1)
         write_process();
     pthread_mutex_unlock(&record.lock);
@@ -211,7 +211,7 @@ void bg__record_report(bg_report *report)
         report->number = atomic_fetch_add(&record.reports, 1) + 1;
     path = path_of("report", report->number);
     if (path != NULL && bg__report_write(report, BG_JSON, path, BG__FILE_MADE) != BG_OK)
-        complain();
+        warn_once();
     free(path);
     bg__fail_unhide(hidden);
 }

@@ -42,7 +42,7 @@ void bg_report_destroy(bg_report *report)
 /* ---- findings ---- */
 
 /* By kind and call first: one without a message is any of that kind on that call. */
-static int compare(const void *one, const void *other)
+static int compare_findings(const void *one, const void *other)
 {
     const bg_finding *a = one, *b = other;
     int order = strcmp(a->kind, b->kind);
@@ -60,7 +60,7 @@ static int compare(const void *one, const void *other)
 bool bg__report_has(const bg_report *report, const char *kind, const char *call)
 {
     const bg_finding any = {.kind = kind, .call = call};
-    return tfind(&any, &report->known, compare) != NULL;
+    return tfind(&any, &report->known, compare_findings) != NULL;
 }
 
 static const char *copy_behind(char **room, const char *text)
@@ -92,11 +92,11 @@ void bg__report_put(bg_report *report, const bg_finding *finding)
     bg__report_findings *of = &report->of[finding->severity];
     bg_finding *copy;
 
-    if (tfind(finding, &report->known, compare) != NULL)
+    if (tfind(finding, &report->known, compare_findings) != NULL)
         return;
     copy = copy_finding(finding);
     if (copy == NULL || BG__GROW(of->list, of->count, of->capacity, "findings") != BG_OK ||
-        tsearch(copy, &report->known, compare) == NULL) {
+        tsearch(copy, &report->known, compare_findings) == NULL) {
         free(copy);
         report->lost++;
         return;

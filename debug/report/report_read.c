@@ -9,7 +9,7 @@ enum { LARGEST_BYTES = 256 << 20 }; /* no report is as large as LARGEST_BYTES */
 
 /* ---- the file ---- */
 
-static bg_status read_file(const char *path, char **text, size_t *size)
+static bg_status read_report_file(const char *path, char **text, size_t *size)
 {
     bg_status status = bg__file_read(path, true, LARGEST_BYTES, text, size);
     if (status == BG_OK && *size > LARGEST_BYTES)
@@ -17,7 +17,7 @@ static bg_status read_file(const char *path, char **text, size_t *size)
     return status;
 }
 
-static bg_status parse(const char *path, const char *text, size_t size, cJSON **root)
+static bg_status parse_report(const char *path, const char *text, size_t size, cJSON **root)
 {
     const char *end = text;
     int line = 1;
@@ -34,7 +34,7 @@ static bg_status parse(const char *path, const char *text, size_t size, cJSON **
 /* ---- what it holds ---- */
 
 /* Refuses a member by its place: "findings[3].line", or "lost", where place is "". */
-static bg_status refuse(const char *place, const char *name, const char *why)
+static bg_status refuse_member(const char *place, const char *name, const char *why)
 {
     return bg__fail(BG_ERROR_IO, "%s%s%s %s", place, place[0] != '\0' ? "." : "", name, why);
 }
@@ -44,9 +44,9 @@ static bg_status read_string(const cJSON *object, const char *place, const char 
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
     if (item == NULL)
-        return *text != NULL ? BG_OK : refuse(place, name, "is missing");
+        return *text != NULL ? BG_OK : refuse_member(place, name, "is missing");
     *text = cJSON_GetStringValue(item);
-    return *text != NULL ? BG_OK : refuse(place, name, "is not a string");
+    return *text != NULL ? BG_OK : refuse_member(place, name, "is not a string");
 }
 
 static bg_status read_int(const cJSON *object, const char *place, const char *name, int *number)
@@ -55,7 +55,8 @@ static bg_status read_int(const cJSON *object, const char *place, const char *na
     if (item == NULL)
         return BG_OK;
     *number = item->valueint;
-    return cJSON_IsNumber(item) && item->valuedouble == *number ? BG_OK : refuse(place, name, "is not a whole number");
+    return cJSON_IsNumber(item) && item->valuedouble == *number ? BG_OK
+                                                                : refuse_member(place, name, "is not a whole number");
 }
 
 static bg_status check_objects(const cJSON *list, const char *name)
@@ -66,7 +67,7 @@ static bg_status check_objects(const cJSON *list, const char *name)
     {
         good = good && cJSON_IsObject(item);
     }
-    return good ? BG_OK : refuse("", name, "is not a list of objects");
+    return good ? BG_OK : refuse_member("", name, "is not a list of objects");
 }
 
 static bg_status check_version(const char *path, const cJSON *root)
@@ -97,7 +98,7 @@ static bg_status read_severity(const cJSON *item, const char *place, bg_severity
     while (bg__severity_names[i] != NULL && strcmp(bg__severity_names[i], name) != 0)
         i++;
     if (bg__severity_names[i] == NULL)
-        return refuse(place, "severity", "is not a known word");
+        return refuse_member(place, "severity", "is not a known word");
     *severity = (bg_severity)i;
 done:
     return status;
@@ -115,7 +116,7 @@ static bg_status read_address(const cJSON *item, const char *place, const void *
     errno = 0;
     value = strtoull(text, &end, 16);
     if ((text[0] != '0' && text[0] != '\0') || *end != '\0' || errno != 0 || value > UINTPTR_MAX)
-        return refuse(place, "address", "is not an address");
+        return refuse_member(place, "address", "is not an address");
     *address = (const void *)(uintptr_t)value;
 done:
     return status;
@@ -182,7 +183,7 @@ static bg_status take_parts(bg_report *report, cJSON *root)
         else if (strcmp(item->string, "outline") != 0)
             BG__TRY(check_objects(item, item->string));
         else if (!cJSON_IsObject(item))
-            return refuse("", "outline", "is not an object");
+            return refuse_member("", "outline", "is not an object");
     }
     report->parts = root;
 done:
@@ -217,8 +218,8 @@ bg_status bg_report_read(bg_report **report, const char *path)
     BG__NEED(report);
     BG__NEED(path);
     *report = NULL;
-    BG__TRY(read_file(path, &text, &size));
-    BG__TRY(parse(path, text, size, &root));
+    BG__TRY(read_report_file(path, &text, &size));
+    BG__TRY(parse_report(path, text, size, &root));
     BG__TRY(check_version(path, root));
     status = read_root(&made, root);
     if (status == BG_ERROR_IO)

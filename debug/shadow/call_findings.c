@@ -59,7 +59,7 @@ done:
 
 /* ---- against the eager run ---- */
 
-static bg_status put(const bg__shadow *s, const bg__pass_difference *d, void *to)
+static bg_status copy_held_output(const bg__shadow *s, const bg__pass_difference *d, void *to)
 {
     bg_status status = BG_OK;
     BG__TRY_CUDA(cudaMemcpyAsync(to, d->held, bg_tensor_bytes(d->field->tensor), cudaMemcpyDefault, s->stream));
@@ -76,20 +76,20 @@ static bg_status heal(const bg__shadow *s, const bg__pass_difference *d)
     bg__field_tensor t = {0};
     bg_status status;
 
-    BG__TRY(put(s, d, d->field->tensor->data));
+    BG__TRY(copy_held_output(s, d, d->field->tensor->data));
     while (args != NULL && bg__field_tensor_next(d->call->op, args, &t)) {
         bool reached;
         if (strcmp(t.name, d->field->name) != 0 || t.tensor->data == d->field->tensor->data)
             continue;
         BG__TRY(bg__tensor_reach(t.tensor, &reached));
         if (reached)
-            BG__TRY(put(s, d, t.tensor->data));
+            BG__TRY(copy_held_output(s, d, t.tensor->data));
     }
 done:
     return status;
 }
 
-static bg_status tell(void *user, const bg__pass_difference *d)
+static bg_status report_call_difference(void *user, const bg__pass_difference *d)
 {
     static const char *const advice = "look at what this call reads beside its tensors: values, host state, other "
                                       "streams; bg_check_recapture names what a capture has frozen";
@@ -146,7 +146,7 @@ static bg__pass_comparison comparison(bg__shadow *s, bg_status (*each)(void *use
 static bg_status compare_call(void *user, const bg__call *call, const void *args, bool late)
 {
     walking *w = user;
-    const bg__pass_comparison c = comparison(w->shadow, tell, w);
+    const bg__pass_comparison c = comparison(w->shadow, report_call_difference, w);
     return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
 }
 

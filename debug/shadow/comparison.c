@@ -129,7 +129,7 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
 }
 
 /* What a call inside another leaves is a result where the outermost one has none; else it is that one's scratch. */
-static bool is_inside(const bg__call *call)
+static bool outer_call_has_outputs(const bg__call *call)
 {
     if (call->parent->op == NULL)
         return false;
@@ -158,7 +158,7 @@ static bg_status list_outputs(bg__shadow *s)
     for (size_t i = 0; i < s->graph_results.count; i++) {
         const bg__result *r = &s->graph_results.list[i];
         bg__shadow_output *out = &s->outputs[s->output_count];
-        if (is_inside(r->call))
+        if (outer_call_has_outputs(r->call))
             continue;
         s->output_count++;
         out->field = r->field;
@@ -226,7 +226,7 @@ done:
 
 /* ---- runs ---- */
 
-static bg_status wait(const bg__shadow *s)
+static bg_status wait_for_pass(const bg__shadow *s)
 {
     bg__relaxed relaxed;
     cudaError_t error;
@@ -260,11 +260,11 @@ bg_status bg__shadow_run_replay(const bg__shadow *s)
     if (status != BG_OK) {
         char text[1024];
         snprintf(text, sizeof text, "%s", bg_last_error());
-        (void)wait(s); /* what was queued writes tensors that are put back next */
+        (void)wait_for_pass(s); /* what was queued writes tensors that are put back next */
         bg__fail_restore(text);
         return status;
     }
-    waited = wait(s);
+    waited = wait_for_pass(s);
     if (waited != BG_OK)
         bg__fail_where("%s, the replay", s->function);
     return waited;
@@ -302,7 +302,7 @@ bg_status bg__shadow_keep(bg__shadow *s)
     keep_calls(&s->calls, &s->eager.calls);
     keep_calls(&s->inner, &s->eager.inner);
     find_expected(s);
-    BG__TRY(wait(s));
+    BG__TRY(wait_for_pass(s));
 done:
     bg__spans_free(&written);
     return status;
@@ -311,7 +311,7 @@ done:
 bg_status bg__shadow_restore(const bg__shadow *s)
 {
     bg__relaxed relaxed = bg__relax_to_release(); /* where that fails, the rest must be tried all the same */
-    bg_status status = bg__snapshot_restore(&s->image, s->stream), waited = wait(s);
+    bg_status status = bg__snapshot_restore(&s->image, s->stream), waited = wait_for_pass(s);
 
     bg__relax_end(relaxed);
     return status != BG_OK ? status : waited;

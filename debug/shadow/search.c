@@ -41,7 +41,7 @@ static bg_status remember(search *s, bg_verdict verdict)
 }
 
 /* The verdict on the set that is looked at; one that is known is not tried again. */
-static bg_status judge(search *s, bg_verdict *verdict)
+static bg_status try_marked_calls(search *s, bg_verdict *verdict)
 {
     size_t names = 0;
     bg_status status;
@@ -63,7 +63,7 @@ done:
 
 /* ---- calls inside calls ---- */
 
-static bool is_inside(const char *call, const char *outer)
+static bool is_name_inside(const char *call, const char *outer)
 {
     size_t length = strlen(outer);
     return strncmp(call, outer, length) == 0 && call[length] == '/';
@@ -73,7 +73,7 @@ static void find_parents(search *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         long outer = (long)i - 1;
-        while (outer != NO_CALL && !is_inside(s->calls[i], s->calls[outer]))
+        while (outer != NO_CALL && !is_name_inside(s->calls[i], s->calls[outer]))
             outer = s->parents[outer];
         s->parents[i] = outer;
     }
@@ -100,7 +100,7 @@ static bg_status judge_prefix(search *s, size_t length, bg_verdict *verdict)
 {
     bg_status status;
     set_units(s, 0, length, true);
-    status = judge(s, verdict);
+    status = try_marked_calls(s, verdict);
     set_units(s, 0, length, false);
     return status;
 }
@@ -127,7 +127,7 @@ done:
 
 /* Adds culprits to the set, which is GOOD with all of the first count units: the end of the shortest prefix that is
  * GOOD, then that of the prefix before it that is needed beside it, and so on. A SKIP without prefix counts as BAD. */
-static bg_status find(search *s, size_t count)
+static bg_status find_culprits(search *s, size_t count)
 {
     long good = (long)count, bad, at;
     bg_verdict verdict = BG_BAD;
@@ -172,7 +172,7 @@ static bg_status reduce(search *s)
             if (!s->eager[i])
                 continue;
             s->eager[i] = false;
-            BG__TRY(judge(s, &verdict));
+            BG__TRY(try_marked_calls(s, &verdict));
             s->eager[i] = verdict != BG_GOOD;
             fewer = fewer || verdict == BG_GOOD;
         }
@@ -182,7 +182,7 @@ done:
 }
 
 /* Puts calls inside a culprit in its place, where they are enough; they come after it, and so get their turn. */
-static bg_status narrow(search *s)
+static bg_status narrow_to_inner_calls(search *s)
 {
     bg_verdict verdict;
     bg_status status = BG_OK;
@@ -194,7 +194,7 @@ static bg_status narrow(search *s)
         s->eager[i] = false;
         BG__TRY(judge_prefix(s, inside, &verdict));
         if (verdict == BG_GOOD)
-            BG__TRY(find(s, inside));
+            BG__TRY(find_culprits(s, inside));
         else
             s->eager[i] = true;
     }
@@ -204,7 +204,7 @@ done:
 }
 
 /* All outermost calls eager are GOOD, and none is BAD. */
-static bg_status run(search *s)
+static bg_status search_culprits(search *s)
 {
     size_t outermost;
     bg_status status;
@@ -214,9 +214,9 @@ static bg_status run(search *s)
     set_units(s, 0, outermost, true);
     BG__TRY(remember(s, BG_GOOD));
     set_units(s, 0, outermost, false);
-    BG__TRY(find(s, outermost));
+    BG__TRY(find_culprits(s, outermost));
     BG__TRY(reduce(s));
-    BG__TRY(narrow(s));
+    BG__TRY(narrow_to_inner_calls(s));
 done:
     return status;
 }
@@ -232,7 +232,7 @@ static bg_status allocate(search *s)
     return BG_OK;
 }
 
-static void clear(search *s)
+static void free_search(search *s)
 {
     known *next;
     for (known *k = s->tried; k != NULL; k = next) {
@@ -269,11 +269,11 @@ bg_status bg_search(const char *const *calls, size_t count, bg_search_trial tria
     BG__TRY(check_names(calls, count));
     BG__TRY(allocate(&s));
     find_parents(&s);
-    BG__TRY(run(&s));
+    BG__TRY(search_culprits(&s));
     for (size_t i = 0; i < count; i++)
         if (s.eager[i])
             culprits[(*found)++] = i;
 done:
-    clear(&s);
+    free_search(&s);
     return status;
 }

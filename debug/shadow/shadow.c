@@ -64,7 +64,7 @@ done:
     return status;
 }
 
-static bg_status repeat(bg__shadow *s, bool *differs)
+static bg_status repeat_passes(bg__shadow *s, bool *differs)
 {
     bg_status status = BG_OK;
     size_t beyond;
@@ -108,7 +108,7 @@ static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **g
     BG__TRY(replay_and_compare(s, &differs));
     if (every_call)
         BG__TRY(compare_calls(s, true));
-    BG__TRY(repeat(s, &differs));
+    BG__TRY(repeat_passes(s, &differs));
     if (differs && !every_call)
         BG__TRY(compare_calls(s, false));
 done:

@@ -21,7 +21,7 @@ struct bg__dump {
     int calls; /* so far; each file's name begins with its call's number */
 };
 
-static bg_status out_of_memory(void)
+static bg_status dump_out_of_memory(void)
 {
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a dump");
 }
@@ -44,7 +44,7 @@ bg_status bg__dump_check(const char *directory)
     bool there;
 
     if (path == NULL)
-        return out_of_memory();
+        return dump_out_of_memory();
     there = lstat(path, &what) == 0;
     free(path);
     if (there)
@@ -76,7 +76,7 @@ bg_status bg__dump_create(bg__dump **result, const char *directory, const char *
     if (dump != NULL)
         dump->directory = strdup(directory);
     if (dump == NULL || dump->directory == NULL || !fill_head(dump, graph)) {
-        status = out_of_memory();
+        status = dump_out_of_memory();
         goto done;
     }
     *result = dump;
@@ -139,7 +139,7 @@ static bg_status write_tensor(const bg__dump *dump, const bg_tensor *tensor, con
     bg_status status = BG_OK;
 
     if (host == NULL || path == NULL) {
-        status = out_of_memory();
+        status = dump_out_of_memory();
         goto done;
     }
     if (bytes > 0)
@@ -202,7 +202,7 @@ static bg_status dump_tensor(const bg__dump *dump, int so_far, const bg__call *c
         note = t->tensor->data == NULL ? "no memory" : "not in memory that the device reaches";
     }
     if (!list_tensor(dump, call, t, reached || empty ? name : NULL, note))
-        status = out_of_memory();
+        status = dump_out_of_memory();
 done:
     return status;
 }
@@ -233,7 +233,7 @@ bg_status bg__dump_finish(bg__dump *dump, bool complete)
     if (cJSON_AddBoolToObject(dump->index, "complete", complete) != NULL)
         text = bg__json_text(dump->index, true);
     if (text == NULL || path == NULL)
-        status = out_of_memory();
+        status = dump_out_of_memory();
     else
         status = bg__file_write_bytes(path, BG__FILE_FRESH, text, strlen(text), "\n", 1);
     cJSON_free(text);

@@ -38,8 +38,8 @@ static const char *tie_of(const bg__node *node)
     }
 }
 
-static bg_status add_node(bg__step_list *list, const bg__layout *l, size_t place, const bg__nodes *nodes,
-                          const bg__step_node *child)
+static bg_status add_node_to_list(bg__step_list *list, const bg__layout *l, size_t place, const bg__nodes *nodes,
+                                  const bg__step_node *child)
 {
     bg__step_node node = {.outer = child != NULL ? child->outer : (long)place};
     const char *tie;
@@ -69,7 +69,7 @@ typedef struct adding {
 static bg_status add_next(void *user, size_t place)
 {
     const adding *a = user;
-    return add_node(a->list, a->layout, place, a->nodes, a->child);
+    return add_node_to_list(a->list, a->layout, place, a->nodes, a->child);
 }
 
 static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, const bg__step_node *child)

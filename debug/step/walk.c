@@ -108,7 +108,7 @@ static bool is_stop(const walk *w, const unit *u)
 }
 
 /* After each one, the faulty one too. */
-static void tell(walk *w, const unit *u, cudaError_t error)
+static void announce_step(walk *w, const unit *u, cudaError_t error)
 {
     bool has_site = u->call != NULL && u->call->site.file != NULL, go_on = true;
     bg_step_info info = {.struct_size = sizeof info,
@@ -300,7 +300,7 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
         BG__TRY(end_calls(w, p, node->outer, &u));
     if (w->options->timed != NULL && fault == cudaSuccess)
         BG__TRY(w->options->timed(w->options->user, node, u.call));
-    tell(w, &u, fault);
+    announce_step(w, &u, fault);
 done:
     if (status != BG_OK && u.node[0] != '\0')
         bg__fail_where("%s", u.node);
@@ -309,7 +309,7 @@ done:
 
 /* ---- steps ---- */
 
-static bg_status wait(const walk *w, cudaError_t *fault)
+static bg_status wait_for_step(const walk *w, cudaError_t *fault)
 {
     bg__relaxed relaxed;
     bg_status status;
@@ -322,7 +322,7 @@ done:
 }
 
 /* As a replay does it: an eager call, a copy, an event, a whole segment. */
-static bg_status run_step(walk *w, int number)
+static bg_status walk_step(walk *w, int number)
 {
     const bg__step_view step = bg__graph_step(w->graph, number);
     const bg__call *eager = step.kind == BG__CALL ? step.call : NULL;
@@ -341,14 +341,14 @@ static bg_status run_step(walk *w, int number)
     if (failed != BG_OK)
         report_failure(w, &u, failed);
     else
-        BG__TRY(wait(w, &fault));
+        BG__TRY(wait_for_step(w, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
     for (size_t i = 0; step.kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts[step.place].calls.count; i++)
         u.stop |= strcmp(w->parts[step.place].calls.calls[i].call->name, w->options->stop) == 0;
     if (eager != NULL && !w->end->early)
         BG__TRY(finish_call(w, eager, step.left, &inputs, &u));
-    tell(w, &u, failed != BG_OK ? bg__fail_cause() : fault);
+    announce_step(w, &u, failed != BG_OK ? bg__fail_cause() : fault);
     status = BG_OK;
 done:
     return status;
@@ -364,7 +364,7 @@ static bg_status run_segment(walk *w, int number)
         bg__report_add(w->report, "not-stepped", BG_NOTE, NULL, NULL,
                        "give cuBLAS a workspace (bg_cublas_bind) and allocate before the capture, to see single nodes",
                        "segment %d of %s has %s; it ran as a whole", segment, bg__graph_name(w->graph), p->list.whole);
-        BG__TRY(run_step(w, number));
+        BG__TRY(walk_step(w, number));
         for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
             if (p->calls.calls[i].last)
                 BG__TRY(
@@ -425,7 +425,7 @@ static bg_status run_all(walk *w)
         if (step.kind == BG__LAUNCH) {
             status = run_segment(w, i);
         } else if (step.kind != BG__SYNC) { /* waited already */
-            status = run_step(w, i);
+            status = walk_step(w, i);
             w->index++;
         }
         BG__TRY(bg__step_end_together(w->graph, step, w->report, w->end, status));
@@ -448,7 +448,7 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
 
     *end = (bg__walk_end){.what = BG_OK};
     BG__TRY(read_parts(&w));
-    BG__TRY(wait(&w, &before)); /* what was queued before is not the first node's fault */
+    BG__TRY(wait_for_step(&w, &before)); /* what was queued before is not the first node's fault */
     if (before != cudaSuccess) {
         status = bg__fail_cuda(before, "cudaStreamSynchronize");
         bg__fail_where("the work on the stream before the step");

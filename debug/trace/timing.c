@@ -22,7 +22,7 @@ static double now_us(void)
 }
 
 /* A capture of this thread may be open, on another stream. */
-static bg_status wait(cudaStream_t stream)
+static bg_status wait_for_stream(cudaStream_t stream)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status;
@@ -119,13 +119,13 @@ bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *tim
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the times of %d steps",
                         bg__graph_step_count(graph));
     BG__TRY(make_marks(&m, graph));
-    status = wait(stream); /* else the first step's time would hold what was queued before */
+    status = wait_for_stream(stream); /* else the first step's time would hold what was queued before */
     if (status != BG_OK) {
         bg__fail_where("the work on the stream before the replay");
         goto done;
     }
     BG__TRY(run_steps(graph, stream, &m, timing, &begun));
-    BG__TRY(wait(stream));
+    BG__TRY(wait_for_stream(stream));
     BG__TRY(read_marks(graph, &m, begun, timing));
 done:
     free_marks(&m);

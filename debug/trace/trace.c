@@ -91,7 +91,7 @@ static const char *category_of(bg__step_view step)
     return "";
 }
 
-static bool add_step(cJSON *events, const track *t, const bg_graph *graph, bg__step_view step, bg__interval span)
+static bool add_step_event(cJSON *events, const track *t, const bg_graph *graph, bg__step_view step, bg__interval span)
 {
     char what[512];
     cJSON *args = add_slice(events, t, bg__timing_what(step, what, sizeof what), category_of(step), span);
@@ -109,8 +109,8 @@ static bool add_step(cJSON *events, const track *t, const bg_graph *graph, bg__s
 static bool add_steps(cJSON *events, const bg_graph *graph, const bg__timing *timing)
 {
     for (int i = 0; i < bg__graph_step_count(graph); i++)
-        if (!add_step(events, &cpu_track, graph, bg__graph_step(graph, i), timing->cpu[i]) ||
-            !add_step(events, &gpu_track, graph, bg__graph_step(graph, i), timing->gpu[i]))
+        if (!add_step_event(events, &cpu_track, graph, bg__graph_step(graph, i), timing->cpu[i]) ||
+            !add_step_event(events, &gpu_track, graph, bg__graph_step(graph, i), timing->gpu[i]))
             return false;
     return true;
 }
@@ -124,7 +124,7 @@ typedef struct row {
     double begin;
 } row;
 
-static bool add_node(cJSON *events, const bg__node_time *node, bg__interval span)
+static bool add_node_event(cJSON *events, const bg__node_time *node, bg__interval span)
 {
     char text[64];
     cJSON *args = add_slice(events, &nodes_track, node->kernel != NULL ? node->kernel : node->kind, "node", span);
@@ -148,7 +148,7 @@ static bool add_nodes(cJSON *events, const row *r)
     for (size_t i = 0; i < r->count; i++) {
         span.begin = span.end;
         span.end += rounded(r->nodes[i].us);
-        if (!add_node(events, &r->nodes[i], span))
+        if (!add_node_event(events, &r->nodes[i], span))
             return false;
     }
     return true;
@@ -196,7 +196,7 @@ static row find_row(const bg__timing *timing, int segment)
     return r;
 }
 
-static bg_status out_of_memory(const bg_graph *graph)
+static bg_status trace_out_of_memory(const bg_graph *graph)
 {
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a timeline of %s", bg__graph_name(graph));
 }
@@ -216,7 +216,7 @@ static bg_status add_segments(cJSON *events, const bg_graph *graph, const bg__ti
         r.begin = rounded(end > timing->gpu[i].begin ? end : timing->gpu[i].begin);
         BG__TRY(bg__step_calls_create(&calls, graph, bg__graph_step(graph, i).place));
         if (!add_calls(events, &r, &calls) || !add_nodes(events, &r)) {
-            status = out_of_memory(graph);
+            status = trace_out_of_memory(graph);
             goto done;
         }
         bg__step_calls_free(&calls);
@@ -265,7 +265,7 @@ static bool add_tracks(cJSON *events, const char *device, bool nodes)
 }
 
 /* report: of the nodes; NULL: they have not run alone. */
-static bg_status fill(cJSON *root, const bg_graph *graph, const bg__timing *timing, const bg_report *report)
+static bg_status fill_trace(cJSON *root, const bg_graph *graph, const bg__timing *timing, const bg_report *report)
 {
     cJSON *events = cJSON_AddArrayToObject(root, "traceEvents");
     struct cudaDeviceProp device;
@@ -274,7 +274,7 @@ static bg_status fill(cJSON *root, const bg_graph *graph, const bg__timing *timi
     BG__TRY_CUDA(cudaGetDeviceProperties(&device, bg__graph_get_facts(graph).device));
     if (events == NULL || !add_head(root, graph, device.name, report) ||
         !add_tracks(events, device.name, report != NULL) || !add_steps(events, graph, timing)) {
-        status = out_of_memory(graph);
+        status = trace_out_of_memory(graph);
         goto done;
     }
     if (report != NULL)
@@ -289,10 +289,10 @@ static bg_status write_trace(const bg_graph *graph, const bg__timing *timing, co
     char *text = NULL;
     bg_status status;
 
-    BG__TRY(fill(root, graph, timing, report));
+    BG__TRY(fill_trace(root, graph, timing, report));
     text = bg__json_text(root, false);
     if (text == NULL)
-        status = out_of_memory(graph);
+        status = trace_out_of_memory(graph);
     else
         status = bg__file_write_bytes(path, BG__FILE_GIVEN, text, strlen(text), "\n", 1);
 done:
