@@ -62,7 +62,7 @@ static int print_help(int argc, char **argv)
     return CLI_OK;
 }
 
-static int refuse(const char *name)
+static int refuse_command(const char *name)
 {
     bool flag = name[0] == '-';
     cli_print(stderr, "breakgraph: unknown %s '%s'; allowed:", flag ? "flag" : "command", name);
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
         name = "version";
     command = find_command(name);
     if (command == NULL)
-        return refuse(name);
+        return refuse_command(name);
     if (argc > 1)
         return flush(command == &help ? print_help(argc - 1, argv + 1) : cli_command_run(command, argc - 1, argv + 1));
     cli_help_print_all(commands, COUNT, stdout);

@@ -85,7 +85,7 @@ static cli_status read_assignment(const cli_command *command, const char *assign
 }
 
 /* Reads what stands behind a command's name. CLI_OK; else it has said what is wrong, or shown the help: *done. */
-static cli_status parse(const cli_command *command, int argc, char **argv, cli_arguments *arguments, bool *done)
+static cli_status parse_flags(const cli_command *command, int argc, char **argv, cli_arguments *arguments, bool *done)
 {
     cli_status status = CLI_OK;
     cli_given *given;
@@ -124,7 +124,7 @@ int cli_command_run(const cli_command *command, int argc, char **argv)
 {
     cli_arguments arguments;
     bool done;
-    int status = parse(command, argc, argv, &arguments, &done);
+    int status = parse_flags(command, argc, argv, &arguments, &done);
     if (!done)
         status = cli_assign(&arguments);
     if (!done && status == CLI_OK)

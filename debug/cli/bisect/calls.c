@@ -90,7 +90,7 @@ typedef struct call_list {
     size_t count, room;
 } call_list;
 
-static const char *name_of(const cJSON *call)
+static const char *listed_call_name(const cJSON *call)
 {
     return cli_text(call, "name");
 }
@@ -98,22 +98,22 @@ static const char *name_of(const cJSON *call)
 static int depth_of(const cJSON *call)
 {
     int depth = 0;
-    for (const char *c = name_of(call); *c != '\0'; c++)
+    for (const char *c = listed_call_name(call); *c != '\0'; c++)
         depth += *c == '/';
     return depth;
 }
 
 /* count where it is not there. */
-static size_t find(const call_list *list, const cJSON *call)
+static size_t find_listed_call(const call_list *list, const cJSON *call)
 {
     size_t i = 0;
-    while (i < list->count && strcmp(name_of(list->calls[i]), name_of(call)) != 0)
+    while (i < list->count && strcmp(listed_call_name(list->calls[i]), listed_call_name(call)) != 0)
         i++;
     return i;
 }
 
 /* Behind what stands before at, and behind what that has inside; *at is then where it is. */
-static bool insert(call_list *list, size_t *at, const cJSON *call)
+static bool insert_listed_call(call_list *list, size_t *at, const cJSON *call)
 {
     int depth = depth_of(call);
     if (list->count == list->room) {
@@ -134,7 +134,7 @@ static bool insert(call_list *list, size_t *at, const cJSON *call)
 
 static bool is_captured(const cJSON *call)
 {
-    return name_of(call)[0] != '\0' && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager"));
+    return listed_call_name(call)[0] != '\0' && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(call, "eager"));
 }
 
 /* A call that other graphs do not have comes behind the one before it; where no call is known, all come at the end. */
@@ -146,17 +146,17 @@ static bool add_graph(call_list *list, const cJSON *graph)
 
     cJSON_ArrayForEach(call, calls)
     {
-        if (is_captured(call) && find(list, call) < list->count)
+        if (is_captured(call) && find_listed_call(list, call) < list->count)
             at = 0;
     }
     cJSON_ArrayForEach(call, calls)
     {
         if (!is_captured(call))
             continue;
-        known = find(list, call);
+        known = find_listed_call(list, call);
         if (known < list->count)
             at = known;
-        else if (!insert(list, &at, call))
+        else if (!insert_listed_call(list, &at, call))
             return false;
         at++;
     }
@@ -166,7 +166,7 @@ static bool add_graph(call_list *list, const cJSON *graph)
 static bool add_copy(cJSON *calls, const cJSON *call)
 {
     cJSON *copy = cJSON_CreateObject();
-    if (copy != NULL && cJSON_AddStringToObject(copy, "name", name_of(call)) &&
+    if (copy != NULL && cJSON_AddStringToObject(copy, "name", listed_call_name(call)) &&
         cJSON_AddStringToObject(copy, "op", cli_text(call, "op")) &&
         cJSON_AddStringToObject(copy, "file", cli_text(call, "file")) &&
         cJSON_AddNumberToObject(copy, "line", cli_number(call, "line")) && cJSON_AddItemToArray(calls, copy))
@@ -209,13 +209,13 @@ static size_t distance_to(const char *pattern, const cJSON *call)
                  distance(op, strcspn(op, "#,"), cli_text(call, "op")));
 }
 
-static cli_status refuse(const char *only, const call_list *all)
+static cli_status refuse_only(const char *only, const call_list *all)
 {
     char near[512] = "";
     size_t used = 0, shown = 0;
     for (size_t far = 0; far <= strlen(only) / 2 + 1 && shown < NEAR; far++)
         for (size_t i = 0; i < all->count && shown < NEAR; i++) {
-            const char *name = name_of(all->calls[i]);
+            const char *name = listed_call_name(all->calls[i]);
             if (distance_to(only, all->calls[i]) != far || used + strlen(name) + 9 > sizeof near)
                 continue;
             used += (size_t)snprintf(near + used, sizeof near - used, "%s%s", shown > 0 ? ", " : "; near: ", name);
@@ -224,14 +224,14 @@ static cli_status refuse(const char *only, const call_list *all)
     return cli_say(CLI_NO_MATCH, "--only=%s matches none of the %zu captured calls%s", only, all->count, near);
 }
 
-static cli_status choose(const call_list *all, const char *only, cJSON *calls)
+static cli_status choose_calls(const call_list *all, const char *only, cJSON *calls)
 {
     for (size_t i = 0; i < all->count; i++)
-        if ((only == NULL || list_matches(only, name_of(all->calls[i]))) && !add_copy(calls, all->calls[i]))
+        if ((only == NULL || list_matches(only, listed_call_name(all->calls[i]))) && !add_copy(calls, all->calls[i]))
             return cli_say(CLI_FAILED, "no host memory");
     if (all->count == 0)
         return cli_say(CLI_NO_MATCH, "no op call is in the program's graphs: mark what it captures with BG_OP");
-    return only != NULL && cJSON_GetArraySize(calls) == 0 ? refuse(only, all) : CLI_OK;
+    return only != NULL && cJSON_GetArraySize(calls) == 0 ? refuse_only(only, all) : CLI_OK;
 }
 
 cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJSON *calls)
@@ -246,7 +246,7 @@ cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJS
             status = cli_say(CLI_FAILED, "no host memory");
     }
     if (status == CLI_OK)
-        status = choose(&all, only, calls);
+        status = choose_calls(&all, only, calls);
     free(all.calls);
     return status;
 }

@@ -133,8 +133,8 @@ static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered
     return CLI_OK;
 }
 
-static cli_status judge(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
-                        bg_verdict *verdict)
+static cli_status get_verdict(cli_bisection *b, cli_why why, const cli_gathered *gathered, const cli_end *end,
+                              bg_verdict *verdict)
 {
     if (b->check != NULL)
         return judge_output(b, why, verdict);
@@ -154,7 +154,7 @@ static void keep_outlines(const cli_bisection *b, const cli_gathered *gathered)
 }
 
 /* The first start tells which calls there are. */
-static cli_status look(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
+static cli_status observe_trial(cli_bisection *b, const cli_observation *o, cli_gathered *gathered)
 {
     cli_status status;
     if (b->names != NULL)
@@ -167,7 +167,7 @@ static cli_status look(cli_bisection *b, const cli_observation *o, cli_gathered 
     return status == CLI_OK ? cli_state_name(b) : status;
 }
 
-static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_verdict *verdict)
+static cli_status start_trial(cli_bisection *b, cli_why why, const char *eager, bg_verdict *verdict)
 {
     const char *set[] = {"BG_EAGER_OPS",
                          eager[0] != '\0' ? eager : NULL,
@@ -193,9 +193,9 @@ static cli_status start(cli_bisection *b, cli_why why, const char *eager, bg_ver
     if (status == CLI_OK)
         status = cli_observed_end(&o, &end);
     if (status == CLI_OK)
-        status = look(b, &o, &gathered);
+        status = observe_trial(b, &o, &gathered);
     if (status == CLI_OK)
-        status = judge(b, why, &gathered, &end, verdict);
+        status = get_verdict(b, why, &gathered, &end, verdict);
 done:
     cli_gathered_clear(&gathered);
     return status;
@@ -213,7 +213,7 @@ static cli_status start_all(cli_bisection *b, cli_why why, const bool *eager, bg
     b->seconds = 0;
     for (int i = 0; status == CLI_OK && i < b->count && *verdict != BG_BAD; i++) {
         bg_verdict one = BG_SKIP;
-        status = start(b, why, value, &one);
+        status = start_trial(b, why, value, &one);
         if (one != BG_GOOD)
             *verdict = one;
     }
@@ -223,7 +223,7 @@ static cli_status start_all(cli_bisection *b, cli_why why, const bool *eager, bg
 
 /* ---- what is kept ---- */
 
-static cJSON *record(const cli_bisection *b, cli_why why, const bool *eager)
+static cJSON *describe_trial(const cli_bisection *b, cli_why why, const bool *eager)
 {
     cJSON *trial = cJSON_CreateObject(), *list;
     if (trial != NULL)
@@ -235,7 +235,7 @@ static cJSON *record(const cli_bisection *b, cli_why why, const bool *eager)
     return trial;
 }
 
-static bool is_same(const cJSON *kept, const cJSON *trial)
+static bool is_same_trial(const cJSON *kept, const cJSON *trial)
 {
     return strcmp(cli_text(kept, "why"), cli_text(trial, "why")) == 0 &&
            cJSON_Compare(cJSON_GetObjectItemCaseSensitive(kept, "eager"),
@@ -246,14 +246,14 @@ static cli_status recall(const cli_bisection *b, const cJSON *trial, bg_verdict 
 {
     const cJSON *kept = cJSON_GetArrayItem(b->trials, (int)b->next);
     const char *name = cli_text(kept, "verdict");
-    if (!is_same(kept, trial))
+    if (!is_same_trial(kept, trial))
         return cli_say(CLI_UNREADABLE, "trial %zu in %s is another one than this command makes; --fresh starts over",
                        b->next + 1, b->state);
     *verdict = name[0] == 'g' ? BG_GOOD : name[0] == 'b' ? BG_BAD : BG_SKIP;
     return CLI_OK;
 }
 
-static cli_status keep(cli_bisection *b, cJSON *trial, bg_verdict verdict)
+static cli_status keep_trial(cli_bisection *b, cJSON *trial, bg_verdict verdict)
 {
     if (!cJSON_AddStringToObject(trial, "verdict", verdict_names[verdict]) ||
         !cJSON_AddNumberToObject(trial, "seconds", b->seconds) || !cJSON_AddItemToArray(b->trials, trial)) {
@@ -265,7 +265,7 @@ static cli_status keep(cli_bisection *b, cJSON *trial, bg_verdict verdict)
 
 cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict)
 {
-    cJSON *trial = record(b, why, eager);
+    cJSON *trial = describe_trial(b, why, eager);
     cli_status status;
 
     if (b->next < b->replayed) {
@@ -276,7 +276,7 @@ cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdic
         status = start_all(b, why, eager, verdict);
         cli_progress_clear();
         if (status == CLI_OK)
-            status = keep(b, trial, *verdict);
+            status = keep_trial(b, trial, *verdict);
         else
             cJSON_Delete(trial);
     }

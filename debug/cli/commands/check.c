@@ -27,7 +27,7 @@ static void add_kind(checks *c, const char *kind)
     c->kinds[c->count++] = kind;
 }
 
-static void choose(checks *c, const cli_arguments *arguments)
+static void choose_checks(checks *c, const cli_arguments *arguments)
 {
     for (size_t i = 0; i < arguments->count; i++)
         if (strcmp(arguments->given[i].flag->name, "--what") == 0)
@@ -45,7 +45,7 @@ static void keep_reports(checks *c, cli_gathered *gathered)
 }
 
 /* A check that stops the program is no failure of its own: what it found says why, but no note does. */
-static cli_status check(checks *c, const cli_observation *plan, const char *kind)
+static cli_status run_one_check(checks *c, const cli_observation *plan, const char *kind)
 {
     const char *set[] = {"BG_CHECK", kind, "BG_DEBUG", NULL, NULL}; /* else BG_DEBUG=forward checks nothing */
     cli_observation checked = *plan, *o = &checked;
@@ -76,7 +76,7 @@ static cli_status check_all(checks *c, const cli_observation *o)
 {
     cli_status status = CLI_OK;
     for (int i = 0; i < c->count && status == CLI_OK; i++)
-        status = check(c, o, c->kinds[i]);
+        status = run_one_check(c, o, c->kinds[i]);
     return status == CLI_OK && (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0) ? CLI_FAILED : status;
 }
 
@@ -107,7 +107,7 @@ static int run_check(const cli_arguments *arguments)
         status = cli_signals_hold();
     if (status != CLI_OK)
         goto done;
-    choose(&c, arguments);
+    choose_checks(&c, arguments);
     o.place = place = cli_place_make();
     status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
     if (cli_value(arguments, "--json") != NULL)

@@ -18,13 +18,13 @@
 
 /* ---- merging ---- */
 
-static cli_status fail(bg_status status)
+static cli_status fail_report(bg_status status)
 {
     bool unreadable = status == BG_ERROR_IO || status == BG_ERROR_UNSUPPORTED;
     return cli_say(unreadable ? CLI_UNREADABLE : CLI_FAILED, "%s", bg_last_error());
 }
 
-static cli_status add_file(bg_report **all, const char *path)
+static cli_status add_report_file(bg_report **all, const char *path)
 {
     bg_report *one = NULL;
     bg_status status = bg_report_read(&one, path);
@@ -35,7 +35,7 @@ static cli_status add_file(bg_report **all, const char *path)
     if (status == BG_OK)
         status = bg_report_merge(*all, one);
     bg_report_destroy(one);
-    return status == BG_OK ? CLI_OK : fail(status);
+    return status == BG_OK ? CLI_OK : fail_report(status);
 }
 
 static int is_tool_report(const struct dirent *entry)
@@ -61,7 +61,7 @@ static cli_status add_some(bg_report **all, const char *directory, int (*is_want
     for (int i = 0; i < count; i++) {
         char *path = cli_path(directory, files[i]->d_name);
         if (status == CLI_OK)
-            status = path != NULL ? add_file(all, path) : cli_say(CLI_FAILED, "no host memory");
+            status = path != NULL ? add_report_file(all, path) : cli_say(CLI_FAILED, "no host memory");
         free(path);
         free(files[i]);
     }
@@ -78,7 +78,7 @@ static cli_status add_list(bg_report **all, const cJSON *reports, const char *pa
     {
         char *text = status == CLI_OK ? cJSON_PrintUnformatted(report) : NULL;
         if (text != NULL && cli_file_write(path, BG__FILE_MADE, text))
-            status = add_file(all, path);
+            status = add_report_file(all, path);
         else if (status == CLI_OK)
             status = cli_say(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "no host memory");
         cJSON_free(text);
@@ -120,7 +120,7 @@ static cli_status add_paths(bg_report **all, char *const *paths)
     for (; *paths != NULL && status == CLI_OK; paths++) {
         struct stat about;
         bool directory = stat(*paths, &about) == 0 && S_ISDIR(about.st_mode);
-        status = directory ? add_directory(all, *paths) : add_file(all, *paths);
+        status = directory ? add_directory(all, *paths) : add_report_file(all, *paths);
     }
     if (status == CLI_OK && *all == NULL)
         status = cli_say(CLI_UNREADABLE, "there is no report in what was given");
@@ -130,7 +130,7 @@ static cli_status add_paths(bg_report **all, char *const *paths)
 /* ---- the program ---- */
 
 /* *found: findings have been written, however it ended. */
-static cli_status start(const cli_observation *o, bool *found, cli_end *end)
+static cli_status observe_program(const cli_observation *o, bool *found, cli_end *end)
 {
     cli_gathered gathered;
     cli_status status;
@@ -173,7 +173,7 @@ static cli_status trace(cli_observation *o, const char *path)
 
     o->set = set;
     if (status == CLI_OK)
-        status = start(o, &found, &end);
+        status = observe_program(o, &found, &end);
     if (status == CLI_OK && o->ranks <= 1)
         status = put_timeline(o, made, path);
     for (int i = 0; i < o->ranks && o->ranks > 1 && status == CLI_OK; i++) {
@@ -188,11 +188,11 @@ static cli_status trace(cli_observation *o, const char *path)
 }
 
 /* What was found before a crash is added, too. */
-static cli_status compare(const cli_observation *o, const char *reports, bg_report **all)
+static cli_status add_shadow_findings(const cli_observation *o, const char *reports, bg_report **all)
 {
     bool found = false;
     cli_end end;
-    cli_status status = start(o, &found, &end), added;
+    cli_status status = observe_program(o, &found, &end), added;
 
     if (status == CLI_OK && !found && end.code != 0) {
         status = cli_say(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
@@ -225,7 +225,7 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
         status = trace(&o, timeline);
     o.set = shadowed;
     if (status == CLI_OK)
-        status = compare(&o, reports, all);
+        status = add_shadow_findings(&o, reports, all);
     free(reports);
     return status;
 }

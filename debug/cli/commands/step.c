@@ -11,7 +11,7 @@
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
 
-static cli_status judge(const cli_observation *o, const cli_gathered *gathered, const cli_end *end, int found)
+static cli_status get_step_status(const cli_observation *o, const cli_gathered *gathered, const cli_end *end, int found)
 {
     cli_status status = cli_observed_end(o, end);
     if (status == CLI_OK && found == 0)
@@ -33,7 +33,7 @@ static cli_status step(const cli_observation *o, bool json)
     int found = cli_gathered_count(&gathered, NULL, 0);
 
     if (seen == CLI_OK)
-        status = judge(o, &gathered, &end, found);
+        status = get_step_status(o, &gathered, &end, found);
     if (json)
         cli_gathered_print_json(&gathered, "step", status, NULL);
     else if (seen == CLI_OK)
@@ -44,7 +44,7 @@ static cli_status step(const cli_observation *o, bool json)
     return status;
 }
 
-static int run_step(const cli_arguments *arguments)
+static int run_step_command(const cli_arguments *arguments)
 {
     const char *stop = cli_value(arguments, "--stop"), *dump = cli_value(arguments, "--dump");
     const char *set[] = {"BG_DEBUG",
@@ -92,5 +92,5 @@ const cli_command cli_step = {
     .text = "replay node by node: where is a fault, which op first yields NaN?",
     .more = more,
     .flags = {cli_job_flags, flags},
-    .run = run_step,
+    .run = run_step_command,
 };

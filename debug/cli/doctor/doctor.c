@@ -104,7 +104,7 @@ static int tell_unknown_variables(void)
     return set;
 }
 
-static void ask(char **judged)
+static void run_probes(char **judged)
 {
     judge_variables(judged);
     tell_versions();
@@ -126,7 +126,7 @@ static int run_doctor(const cli_arguments *arguments)
     if (judged == NULL)
         return cli_say(CLI_FAILED, "no host memory");
     cli_answers_open(cli_value(arguments, "--json") != NULL);
-    ask(judged);
+    run_probes(judged);
     healthy = cli_answers_close();
     for (size_t i = 0; i < bg__variables_count; i++)
         free(judged[i]);

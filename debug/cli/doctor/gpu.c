@@ -21,7 +21,7 @@ static bool none(cli_gpu *gpu, const char *why, int error)
     return false;
 }
 
-static bool load(void *library, driver *driver)
+static bool load_driver(void *library, driver *driver)
 {
     *(void **)&driver->init = dlsym(library, "cuInit");
     *(void **)&driver->version = dlsym(library, "cuDriverGetVersion");
@@ -42,7 +42,7 @@ bool cli_gpu_find(cli_gpu *gpu)
     memset(gpu, 0, sizeof *gpu);
     if (library == NULL)
         return none(gpu, "no driver: libcuda.so.1 cannot be loaded", 0);
-    if (!load(library, &driver))
+    if (!load_driver(library, &driver))
         return none(gpu, "libcuda.so.1 is not a CUDA driver", 0);
     if ((error = driver.init(0)) != 0)
         return none(gpu, "the driver does not start", error);

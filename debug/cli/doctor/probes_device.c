@@ -25,7 +25,7 @@ typedef struct attempt {
             goto done;                                                                                                 \
     } while (0)
 
-static void answer(const char *what, int device, cli_health failed, attempt a, const char *works)
+static void answer_attempt(const char *what, int device, cli_health failed, attempt a, const char *works)
 {
     char name[64];
     int length = (int)strcspn(a.call, "(");
@@ -51,7 +51,7 @@ typedef struct virtual_memory {
     PFN_cuMemGetAllocationGranularity_v10020 granularity;
 } virtual_memory;
 
-static cudaError_t find(const char *name, void *function)
+static cudaError_t find_driver_entry(const char *name, void *function)
 {
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSuccess;
     void *address = NULL;
@@ -79,7 +79,7 @@ static cudaError_t find_virtual(virtual_memory *v)
     };
     cudaError_t error = cudaSuccess;
     for (size_t i = 0; i < sizeof entries / sizeof *entries && error == cudaSuccess; i++)
-        error = find(entries[i].name, entries[i].function);
+        error = find_driver_entry(entries[i].name, entries[i].function);
     return error;
 }
 
@@ -186,9 +186,10 @@ static bool probe(int device)
     TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     cli_answer(name, CLI_WORKS, "%s, %zu MiB, %d multiprocessors, compute capability %d.%d", properties.name,
                properties.totalGlobalMem >> 20, properties.multiProcessorCount, properties.major, properties.minor);
-    answer("virtual memory", device, CLI_BROKEN, try_virtual(device), "addresses reserved, mapped and written");
-    answer("stream memory", device, CLI_MISSING, try_async(stream), "cudaMallocAsync and cudaFreeAsync");
-    answer("memory nodes", device, CLI_MISSING, try_memory_nodes(stream), "a graph that allocates was launched twice");
+    answer_attempt("virtual memory", device, CLI_BROKEN, try_virtual(device), "addresses reserved, mapped and written");
+    answer_attempt("stream memory", device, CLI_MISSING, try_async(stream), "cudaMallocAsync and cudaFreeAsync");
+    answer_attempt("memory nodes", device, CLI_MISSING, try_memory_nodes(stream),
+                   "a graph that allocates was launched twice");
 done:
     if (stream != NULL)
         (void)cudaStreamDestroy(stream);

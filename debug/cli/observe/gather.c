@@ -66,7 +66,7 @@ static void add_process(cli_gathered *gathered, cJSON *root)
     cJSON_Delete(root);
 }
 
-static cli_status add_file(cli_gathered *gathered, const char *directory, const char *name)
+static cli_status gather_file(cli_gathered *gathered, const char *directory, const char *name)
 {
     char *path = cli_path(directory, name);
     cJSON *root = NULL;
@@ -114,7 +114,7 @@ static cli_status add_files(cli_gathered *gathered, const char *directory, int (
         return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
     for (int i = 0; i < count; i++) {
         if (status == CLI_OK)
-            status = add_file(gathered, directory, files[i]->d_name);
+            status = gather_file(gathered, directory, files[i]->d_name);
         free(files[i]);
     }
     free(files);

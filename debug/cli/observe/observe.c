@@ -81,7 +81,7 @@ static bool run_ranks(const cli_observation *o, const char *const *set, cli_end 
 
 /* ---- either ---- */
 
-static cli_status run(const cli_observation *o, const char *reports, cli_end *end)
+static cli_status run_observed(const cli_observation *o, const char *reports, cli_end *end)
 {
     const char *set[2 * PAIRS + 3] = {"BG_REPORT", reports};
     bool done;
@@ -128,7 +128,7 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
     if (status == CLI_OK)
         status = check_place(o);
     if (status == CLI_OK)
-        status = run(o, reports, end);
+        status = run_observed(o, reports, end);
     if (status == CLI_OK && end->how != CLI_STOPPED)
         status = check_place(o); /* it may have filled it */
     if (status == CLI_OK)

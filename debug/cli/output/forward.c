@@ -21,7 +21,7 @@ static size_t count_of(const cli_bytes *bytes)
 }
 
 /* Room for more behind the end; false: no host memory. */
-static bool reserve(cli_bytes *bytes, size_t more)
+static bool reserve_output_bytes(cli_bytes *bytes, size_t more)
 {
     size_t count = count_of(bytes), room = bytes->room;
     char *data;
@@ -42,17 +42,17 @@ static bool reserve(cli_bytes *bytes, size_t more)
     return true;
 }
 
-static void clear(cli_bytes *bytes)
+static void free_output_bytes(cli_bytes *bytes)
 {
     free(bytes->data);
     *bytes = (cli_bytes){0};
 }
 
-static void append(cli_sink *sink, const char *data, size_t count)
+static void append_to_sink(cli_sink *sink, const char *data, size_t count)
 {
     if (sink->gone || count == 0)
         return;
-    if (!reserve(&sink->bytes, count)) {
+    if (!reserve_output_bytes(&sink->bytes, count)) {
         (void)cli_say(CLI_FAILED, "no host memory for the output of a rank");
         sink->gone = true;
         return;
@@ -91,7 +91,7 @@ void cli_sink_close(cli_sink *sink)
     if (sink->owned && sink->descriptor >= 0)
         (void)close(sink->descriptor);
     sink->descriptor = -1;
-    clear(&sink->bytes);
+    free_output_bytes(&sink->bytes);
 }
 
 /* ---- sources ---- */
@@ -106,7 +106,7 @@ void cli_source_close(cli_source *source)
     if (source->descriptor >= 0 && source->descriptor != STDIN_FILENO)
         (void)close(source->descriptor);
     source->descriptor = -1;
-    clear(&source->bytes);
+    free_output_bytes(&source->bytes);
 }
 
 /* What ends before end goes out as lines; the last one of them may lack its end. */
@@ -116,10 +116,10 @@ static void pass_on(cli_source *source, size_t end)
     while (bytes->first < end) {
         const char *line = bytes->data + bytes->first, *stop = memchr(line, '\n', end - bytes->first);
         size_t count = stop != NULL ? (size_t)(stop - line) + 1 : end - bytes->first;
-        append(source->sink, source->prefix, strlen(source->prefix));
-        append(source->sink, line, count);
+        append_to_sink(source->sink, source->prefix, strlen(source->prefix));
+        append_to_sink(source->sink, line, count);
         if (stop == NULL)
-            append(source->sink, "\n", 1);
+            append_to_sink(source->sink, "\n", 1);
         bytes->first += count;
     }
 }
@@ -139,7 +139,7 @@ static bool read_some(cli_source *source, bool *ended)
 {
     size_t wanted = READ_AT_ONCE;
     ssize_t got;
-    if (!reserve(&source->bytes, READ_AT_ONCE)) {
+    if (!reserve_output_bytes(&source->bytes, READ_AT_ONCE)) {
         (void)cli_say(CLI_FAILED, "no host memory for a line of a rank");
         *ended = true;
         return false;
@@ -153,7 +153,7 @@ static bool read_some(cli_source *source, bool *ended)
     source->bytes.end += (size_t)got;
     source->left -= source->finishing ? (size_t)got : 0;
     if (source->raw) {
-        append(source->sink, source->bytes.data + source->bytes.first, count_of(&source->bytes));
+        append_to_sink(source->sink, source->bytes.data + source->bytes.first, count_of(&source->bytes));
         source->bytes.first = source->bytes.end;
     } else {
         pass_on_lines(source, (size_t)got);
@@ -161,7 +161,7 @@ static bool read_some(cli_source *source, bool *ended)
     return true;
 }
 
-static void end(cli_source *source)
+static void end_source(cli_source *source)
 {
     /* Raw bytes are gone already. */
     pass_on(source, source->bytes.end);
@@ -172,7 +172,7 @@ void cli_source_read(cli_source *source)
 {
     bool ended = false;
     if (!read_some(source, &ended) && ended)
-        end(source);
+        end_source(source);
 }
 
 void cli_source_finish(cli_source *source)
@@ -187,5 +187,5 @@ void cli_source_finish(cli_source *source)
     while (source->left > 0 && cli_source_ready(source) && read_some(source, &ended))
         ;
     if (cli_source_ready(source))
-        end(source);
+        end_source(source);
 }

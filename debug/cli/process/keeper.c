@@ -59,7 +59,7 @@ static int set_environment(const char *const *set)
 }
 
 /* Does not return: what goes wrong is written to tell. */
-static void become(const cli_child *child, pid_t keeper, int tell)
+static void exec_child(const cli_child *child, pid_t keeper, int tell)
 {
     int error = 0;
     if (child->apart)
@@ -94,7 +94,7 @@ static pid_t start_program(const cli_child *child)
         return -1;
     pid = cli_signals_fork();
     if (pid == 0)
-        become(child, keeper, told[1]);
+        exec_child(child, keeper, told[1]);
     error = pid < 0 ? errno : 0;
     (void)close(told[1]);
     if (pid > 0 && child->apart)
@@ -140,7 +140,7 @@ static bool look_for_end(pid_t program)
     return false;
 }
 
-static void read_name(pid_t pid, char name[16])
+static void read_process_name(pid_t pid, char name[16])
 {
     char path[32];
     FILE *file;
@@ -157,13 +157,13 @@ static void tell_left(const void *user, pid_t pid, bool refused)
 {
     report left = {.what = LEFT, .pid = pid, .refused = refused};
     (void)user;
-    read_name(pid, left.name);
+    read_process_name(pid, left.name);
     send(STDOUT_FILENO, &left);
 }
 
 /* Does not return. A group of its own: no signal of a terminal reaches it, nor one that is meant for the command's
  * group. */
-static void keep(const cli_child *child, int held, int reports)
+static void keep_child(const cli_child *child, int held, int reports)
 {
     bool ended = false;
     pid_t program;
@@ -196,7 +196,7 @@ static bool start_keeper(cli_keeper *keeper, const cli_child *child, const int h
     if (keeper->pid == 0) {
         (void)close(held[1]);
         (void)close(reports[0]);
-        keep(child, held[0], reports[1]);
+        keep_child(child, held[0], reports[1]);
     }
     return keeper->pid > 0;
 }

@@ -86,7 +86,7 @@ typedef struct place_in_job {
     int rank;
 } place_in_job;
 
-static int become(const void *user)
+static int exec_rank(const void *user)
 {
     const place_in_job *place = user;
     return cli_job_become(place->job, place->rank);
@@ -116,7 +116,7 @@ bool cli_group_start(cli_group *g)
                        .output = output,
                        .errors = errors,
                        .streams = streams,
-                       .prepare = become,
+                       .prepare = exec_rank,
                        .user = &place,
                        .apart = true};
     bool done = false;

@@ -120,7 +120,7 @@ typedef struct waiting {
     nfds_t source_count, sink_count;
 } waiting;
 
-static void collect(watch *w, waiting *all)
+static void collect_waiting(watch *w, waiting *all)
 {
     nfds_t count = 1;
     all->source_count = all->sink_count = 0;
@@ -170,7 +170,7 @@ static void wait_once(watch *w, double deadline, int *interrupted)
     int signal;
 
     *interrupted = 0;
-    collect(w, &all);
+    collect_waiting(w, &all);
     if (poll(all.polled, 1 + all.source_count + all.sink_count, left_until(deadline)) <= 0)
         return;
     for (nfds_t i = 0; i < all.source_count; i++, next++)
