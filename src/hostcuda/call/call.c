@@ -24,7 +24,7 @@ static void end_thread(struct hc_thread *thread)
     hc_unlock();
 }
 
-static void start(void)
+static void start_host_device(void)
 {
     if (!hc_threads_start(end_thread) || !hc_settings_read()) {
         start_error = cudaErrorInitializationError;
@@ -39,7 +39,7 @@ static void start(void)
 
 cudaError_t hc_begin_unnamed(void)
 {
-    pthread_once(&once, start);
+    pthread_once(&once, start_host_device);
     struct hc_thread *thread = hc_thread();
     hc_lock();
     if (start_error)
@@ -47,7 +47,7 @@ cudaError_t hc_begin_unnamed(void)
     return thread->in_host_function ? cudaErrorNotPermitted : cudaSuccess;
 }
 
-static cudaError_t begin(const char *name, bool quiet)
+static cudaError_t begin_api_call(const char *name, bool quiet)
 {
     cudaError_t error = hc_begin_unnamed();
     cudaError_t injected = !error && hc_fault_watching ? (cudaError_t)hc_fault_call(name).code : cudaSuccess;
@@ -58,12 +58,12 @@ static cudaError_t begin(const char *name, bool quiet)
 
 cudaError_t hc_begin_as(const char *name)
 {
-    return begin(name, false);
+    return begin_api_call(name, false);
 }
 
 cudaError_t hc_begin_quiet_as(const char *name)
 {
-    return begin(name, true);
+    return begin_api_call(name, true);
 }
 
 cudaError_t hc_end(cudaError_t error)

@@ -19,7 +19,7 @@ static void watch(void)
     hc_fault_watching = hc_recording() || rule_count;
 }
 
-static void complain(const char *text, const char *part, size_t length, const char *wrong)
+static void warn_of_fault_rule(const char *text, const char *part, size_t length, const char *wrong)
 {
     fprintf(stderr,
             "hostcuda: the faults \"%s\": in \"%.*s\" %s; write NAME@N=CODE, for the N-th call of NAME (*: of any) to "
@@ -39,7 +39,7 @@ static bool set_rules(const char *text)
         const char *wrong =
             count < RULES_MAX ? hc_fault_rule_read(&rules[count], part, part + length) : "begins the 65th fault";
         if (wrong) {
-            complain(text, part, length, wrong);
+            warn_of_fault_rule(text, part, length, wrong);
             return false;
         }
         if (!part[length]) {

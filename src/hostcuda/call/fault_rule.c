@@ -36,7 +36,7 @@ static const struct code nccl_codes[] = {
     {"ncclInvalidArgument", 4}, {"ncclInvalidUsage", 5},       {"ncclRemoteError", 6}, {"ncclInProgress", 7},
 };
 
-static bool find(const struct code *codes, size_t count, const char *name, int *code)
+static bool find_named_code(const struct code *codes, size_t count, const char *name, int *code)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(codes[i].name, name) != 0)
@@ -49,17 +49,17 @@ static bool find(const struct code *codes, size_t count, const char *name, int *
 
 static bool find_cuda(const char *name, int *code)
 {
-    return find(cuda_codes, sizeof cuda_codes / sizeof *cuda_codes, name, code);
+    return find_named_code(cuda_codes, sizeof cuda_codes / sizeof *cuda_codes, name, code);
 }
 
 static bool find_nccl(const char *name, int *code)
 {
-    return find(nccl_codes, sizeof nccl_codes / sizeof *nccl_codes, name, code);
+    return find_named_code(nccl_codes, sizeof nccl_codes / sizeof *nccl_codes, name, code);
 }
 
 static bool find_cublas(const char *name, int *code)
 {
-    return find(cublas_codes, sizeof cublas_codes / sizeof *cublas_codes, name, code);
+    return find_named_code(cublas_codes, sizeof cublas_codes / sizeof *cublas_codes, name, code);
 }
 
 static bool is_cublas(const char *name)
@@ -108,7 +108,7 @@ static bool copy_part(char *to, size_t bytes, const char *from, size_t length)
     return strspn(to, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == length;
 }
 
-static const char *read_name(struct hc_fault_rule *rule, const char *text, size_t length)
+static const char *read_fault_name(struct hc_fault_rule *rule, const char *text, size_t length)
 {
     if (length == 1 && *text == '*') {
         rule->name[0] = '*'; /* the rest is zero */
@@ -145,7 +145,7 @@ const char *hc_fault_rule_read(struct hc_fault_rule *rule, const char *text, con
     if (!at || sign >= end)
         return at ? "there is no = or ~ with a code" : "there is no @ with a number";
     rule->later = *sign == '~';
-    const char *wrong = read_name(rule, text, (size_t)(at - text));
+    const char *wrong = read_fault_name(rule, text, (size_t)(at - text));
     if (wrong)
         return wrong;
     if (!hc_number_read(at + 1, sign, COUNT_MAX, &rule->nth) || !rule->nth)

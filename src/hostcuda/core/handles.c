@@ -18,7 +18,7 @@ static size_t slot_of(const void *handle)
     return (size_t)(hash >> 20) & (capacity - 1);
 }
 
-static struct entry *find(const void *handle)
+static struct entry *find_entry_of_handle(const void *handle)
 {
     if (!capacity)
         return NULL;
@@ -65,7 +65,7 @@ bool hc_handle_add(enum hc_handle kind, const void *handle)
 /* Into the hole moves the next entry whose search would pass it, which leaves a hole of its own. */
 void hc_handle_remove(const void *handle)
 {
-    struct entry *entry = find(handle);
+    struct entry *entry = find_entry_of_handle(handle);
     if (!entry)
         return;
     size_t mask = capacity - 1, hole = (size_t)(entry - entries);
@@ -81,7 +81,7 @@ void hc_handle_remove(const void *handle)
 
 bool hc_handle_is(enum hc_handle kind, const void *handle)
 {
-    struct entry *entry = handle ? find(handle) : NULL;
+    struct entry *entry = handle ? find_entry_of_handle(handle) : NULL;
     return entry && entry->kind == kind;
 }
 

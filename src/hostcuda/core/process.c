@@ -13,7 +13,7 @@ struct facts {
 };
 
 /* proc(5): the state is the third field, the first behind the name, which may hold anything. */
-static bool parse(char *text, struct facts *facts)
+static bool parse_process(char *text, struct facts *facts)
 {
     enum { STATE = 3, THREADS = 20, STARTED = 22 };
     char *rest = NULL, *at = strrchr(text, ')');
@@ -34,7 +34,7 @@ static bool parse(char *text, struct facts *facts)
     return false;
 }
 
-static bool look(int pid, struct facts *facts)
+static bool read_process(int pid, struct facts *facts)
 {
     char path[48], text[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -46,19 +46,19 @@ static bool look(int pid, struct facts *facts)
     if (length <= 0)
         return false;
     text[length] = 0;
-    return parse(text, facts);
+    return parse_process(text, facts);
 }
 
 uint64_t hc_process_started(int pid)
 {
     struct facts facts = {0};
-    return look(pid, &facts) ? facts.started : 0;
+    return read_process(pid, &facts) ? facts.started : 0;
 }
 
 bool hc_process_alive(int pid, uint64_t started)
 {
     struct facts facts = {0};
-    if (!look(pid, &facts) || facts.started != started)
+    if (!read_process(pid, &facts) || facts.started != started)
         return false;
     /* a process whose first thread has ended looks like one that has ended, but for its other threads */
     bool over = facts.state == 'Z' || facts.state == 'X';

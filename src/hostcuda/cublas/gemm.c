@@ -41,7 +41,7 @@ static float *widen(const void *data, cudaDataType type, int rows, int columns, 
     return wide;
 }
 
-static void narrow(const float *wide, void *data, cudaDataType type, int rows, int columns, int leading)
+static void narrow_result(const float *wide, void *data, cudaDataType type, int rows, int columns, int leading)
 {
     uint16_t *halves = data;
     for (int column = 0; column < columns; column++) {
@@ -83,7 +83,7 @@ static bool single(const struct hc_product *p, const void *a, const void *b, voi
                     (float)read_scalar(&p->alpha, p->compute), va.data, va.leading, vb.data, vb.leading,
                     (float)read_scalar(&p->beta, p->compute), out, vc.leading);
         if (vc.copy)
-            narrow(vc.copy, c, p->c.type, p->m, p->n, p->c.leading);
+            narrow_result(vc.copy, c, p->c.type, p->m, p->n, p->c.leading);
     }
     free(va.copy);
     free(vb.copy);
@@ -139,7 +139,7 @@ static bool allowed(const struct hc_product *p)
            matrices_allowed(&p->c, p->m, p->n, p->batch);
 }
 
-static bool run(const struct hc_product *p)
+static bool multiply_matrices(const struct hc_product *p)
 {
     if (p->vector) {
         times_vector(p);
@@ -182,6 +182,6 @@ bool hc_product_run(const struct hc_product *p)
 {
     if (!allowed(p) || pthread_mutex_lock(&end) != 0)
         return false;
-    bool ok = run(p);
+    bool ok = multiply_matrices(p);
     return pthread_mutex_unlock(&end) == 0 && ok;
 }

@@ -73,7 +73,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 /* ---- errors -------------------------------------------------------------------------------------------------- */
 
 /* clang-format off */
-static const char *name_of(CUresult error)
+static const char *driver_error_name(CUresult error)
 {
     switch (error) {
 #define X(code) case code: return #code;
@@ -88,7 +88,7 @@ CUresult cuGetErrorName(CUresult error, const char **pStr)
 {
     if (!pStr)
         return CUDA_ERROR_INVALID_VALUE;
-    *pStr = name_of(error);
+    *pStr = driver_error_name(error);
     return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -98,7 +98,7 @@ CUresult cuGetErrorString(CUresult error, const char **pStr)
     if (!pStr)
         return CUDA_ERROR_INVALID_VALUE;
     *pStr = NULL;
-    if (!name_of(error))
+    if (!driver_error_name(error))
         return CUDA_ERROR_INVALID_VALUE;
     switch (error) {
     case CUDA_ERROR_CONTEXT_ALREADY_CURRENT: *pStr = "context already current"; break;

@@ -15,7 +15,7 @@ static const struct entry {
 #undef X
 };
 
-static const struct entry *find(const char *name)
+static const struct entry *find_driver_function(const char *name)
 {
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
         if (strcmp(entries[i].name, name) == 0)
@@ -26,7 +26,7 @@ static const struct entry *find(const char *name)
 /* A name that is missing, or newer than the version, is no error: the address is NULL, and the status says why. */
 static enum cudaDriverEntryPointQueryResult look_up(const char *name, unsigned version, void **address)
 {
-    const struct entry *entry = find(name);
+    const struct entry *entry = find_driver_function(name);
     *address = NULL;
     if (!entry)
         return cudaDriverEntryPointSymbolNotFound;

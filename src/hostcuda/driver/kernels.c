@@ -10,7 +10,7 @@
 
 /* ---- functions and kernels ------------------------------------------------------------------------------------- */
 
-static cudaError_t name_of(struct hc_kernel *kernel, const char **name)
+static cudaError_t get_kernel_name(struct hc_kernel *kernel, const char **name)
 {
     if (!name)
         return cudaErrorInvalidValue;
@@ -24,7 +24,7 @@ CUresult cuFuncGetName(const char **name, CUfunction hfunc)
 {
     cudaError_t error = hc_driver_begin();
     if (!error)
-        error = name_of(hc_kernel_of_function(hfunc), name);
+        error = get_kernel_name(hc_kernel_of_function(hfunc), name);
     return hc_driver_end(error);
 }
 
@@ -32,7 +32,7 @@ CUresult cuKernelGetName(const char **name, CUkernel hfunc)
 {
     cudaError_t error = hc_driver_begin();
     if (!error)
-        error = name_of(hc_kernel_of_kernel(hfunc), name);
+        error = get_kernel_name(hc_kernel_of_kernel(hfunc), name);
     return hc_driver_end(error);
 }
 
@@ -104,7 +104,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 /* ---- kernel nodes ---------------------------------------------------------------------------------------------- */
 
 /* A library's kernel comes as a CUkernel alone, one of the program as both: a caller must expect either (measured). */
-static void describe(const struct hc_op *op, CUDA_KERNEL_NODE_PARAMS *params)
+static void get_kernel_params(const struct hc_op *op, CUDA_KERNEL_NODE_PARAMS *params)
 {
     struct hc_kernel *kernel = op->launch.kernel;
     *params = (CUDA_KERNEL_NODE_PARAMS){
@@ -128,7 +128,7 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *
     if (!error && (!hc_handle_is(HC_NODE, hNode) || hNode->op->kind != HC_OP_KERNEL || !nodeParams))
         error = cudaErrorInvalidValue;
     if (!error)
-        describe(hNode->op, nodeParams);
+        get_kernel_params(hNode->op, nodeParams);
     return hc_driver_end(error);
 }
 

@@ -13,7 +13,7 @@ struct place {
     size_t range_bytes;           /* 0: not even an address range */
 };
 
-static struct place find(CUdeviceptr pointer)
+static struct place find_allocation(CUdeviceptr pointer)
 {
     struct place place = {.address = (const void *)(uintptr_t)pointer};
     place.block = hc_block_ask(place.address);
@@ -67,7 +67,7 @@ static struct answer answer_of(CUpointer_attribute attribute, const struct place
 
 static cudaError_t get_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr pointer)
 {
-    const struct place place = find(pointer);
+    const struct place place = find_allocation(pointer);
     const struct answer answer = answer_of(attribute, &place);
     if (!data || !answer.size || !answer.known)
         return cudaErrorInvalidValue;
@@ -94,7 +94,7 @@ static bool stays(CUpointer_attribute attribute, const struct answer *answer)
 static cudaError_t get_attributes(unsigned count, const CUpointer_attribute *attributes, void **data,
                                   CUdeviceptr pointer)
 {
-    const struct place place = find(pointer);
+    const struct place place = find_allocation(pointer);
     if (!count || !attributes || !data)
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < count; i++)

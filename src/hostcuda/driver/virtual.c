@@ -93,7 +93,7 @@ static unsigned char *take_addresses(void *hint, size_t bytes, size_t alignment)
     return whole + before;
 }
 
-static cudaError_t reserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint)
+static cudaError_t reserve_addresses(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (!address || !bytes || !aligned(bytes, GRANULARITY) || !aligned(hint, page) || (alignment & (alignment - 1)))
@@ -119,7 +119,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CU
 {
     cudaError_t error = hc_driver_begin();
     if (!error)
-        error = flags ? cudaErrorInvalidValue : reserve(ptr, size, alignment, addr);
+        error = flags ? cudaErrorInvalidValue : reserve_addresses(ptr, size, alignment, addr);
     return hc_driver_end(error);
 }
 
@@ -179,7 +179,8 @@ static int make_file(size_t bytes)
     return file;
 }
 
-static cudaError_t create(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *prop)
+static cudaError_t create_allocation(CUmemGenericAllocationHandle *handle, size_t bytes,
+                                     const CUmemAllocationProp *prop)
 {
     cudaError_t error = handle && bytes && aligned(bytes, GRANULARITY) ? check_location(prop) : cudaErrorInvalidValue;
     if (error)
@@ -205,7 +206,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
 {
     cudaError_t error = hc_driver_begin();
     if (!error)
-        error = flags ? cudaErrorInvalidValue : create(handle, size, prop);
+        error = flags ? cudaErrorInvalidValue : create_allocation(handle, size, prop);
     return hc_driver_end(error);
 }
 
@@ -297,7 +298,7 @@ static cudaError_t make_mapping(unsigned char *base, size_t bytes, struct memory
     return cudaSuccess;
 }
 
-static cudaError_t map(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle)
+static cudaError_t map_addresses(CUdeviceptr address, size_t bytes, size_t offset, CUmemGenericAllocationHandle handle)
 {
     unsigned char *base = (unsigned char *)(uintptr_t)address;
     struct memory *memory = memory_of(handle);
@@ -315,7 +316,7 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAlloc
 {
     cudaError_t error = hc_driver_begin();
     if (!error)
-        error = flags ? cudaErrorInvalidValue : map(ptr, size, offset, handle);
+        error = flags ? cudaErrorInvalidValue : map_addresses(ptr, size, offset, handle);
     return hc_driver_end(error);
 }
 
@@ -353,7 +354,7 @@ static bool cuts_mapping(const unsigned char *base, size_t bytes)
 
 /* Waits first: queued work may still use the memory. The addresses stay reserved; where nothing is mapped, nothing is
  * done (measured). */
-static cudaError_t unmap(CUdeviceptr address, size_t bytes)
+static cudaError_t unmap_addresses(CUdeviceptr address, size_t bytes)
 {
     unsigned char *base = (unsigned char *)(uintptr_t)address;
     cudaError_t error = cudaSuccess;
@@ -384,7 +385,7 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
     cudaError_t error = hc_driver_begin_quiet();
     if (!error)
-        error = unmap(ptr, size);
+        error = unmap_addresses(ptr, size);
     return hc_driver_end(error);
 }
 

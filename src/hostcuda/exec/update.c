@@ -139,7 +139,7 @@ cudaError_t hc_exec_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsig
 
 typedef cudaGraphExecUpdateResultInfo update_info;
 
-static bool refuse(update_info *info, enum cudaGraphExecUpdateResult result, cudaGraphNode_t node)
+static bool refuse_update(update_info *info, enum cudaGraphExecUpdateResult result, cudaGraphNode_t node)
 {
     *info = (update_info){.result = result, .errorNode = node};
     return false;
@@ -165,16 +165,16 @@ static bool check_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraph_t fl
 {
     const struct CUgraph_st *shape = exec->shape;
     if (flat->count != shape->count)
-        return refuse(info, cudaGraphExecUpdateErrorTopologyChanged, NULL);
+        return refuse_update(info, cudaGraphExecUpdateErrorTopologyChanged, NULL);
     for (size_t i = 0; i < flat->count; i++)
         if (!same_edges(shape->nodes[i], flat->nodes[i]))
-            return refuse(info, cudaGraphExecUpdateErrorTopologyChanged, visible(graph, i));
+            return refuse_update(info, cudaGraphExecUpdateErrorTopologyChanged, visible(graph, i));
     for (size_t i = 0; i < flat->count; i++) {
         const struct hc_op *old = *op_at(exec, exec->places[i]), *fresh = flat->nodes[i]->op;
         if (old->kind != fresh->kind)
-            return refuse(info, cudaGraphExecUpdateErrorNodeTypeChanged, visible(graph, i));
+            return refuse_update(info, cudaGraphExecUpdateErrorNodeTypeChanged, visible(graph, i));
         if (!compatible(old, fresh))
-            return refuse(info, cudaGraphExecUpdateErrorParametersChanged, visible(graph, i));
+            return refuse_update(info, cudaGraphExecUpdateErrorParametersChanged, visible(graph, i));
     }
     return true;
 }

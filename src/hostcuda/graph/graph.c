@@ -41,14 +41,14 @@ void hc_graph_publish(cudaGraph_t graph)
     graph->capturing = false;
 }
 
-static bool reserve(cudaGraph_t graph)
+static bool reserve_graph(cudaGraph_t graph)
 {
     return hc_grow(&graph->nodes, &graph->capacity, graph->count + 1, sizeof(*graph->nodes));
 }
 
 cudaGraphNode_t hc_graph_add(cudaGraph_t graph, const struct hc_nodes *before, struct hc_op *op)
 {
-    struct CUgraphNode_st *node = reserve(graph) ? calloc(1, sizeof *node) : NULL;
+    struct CUgraphNode_st *node = reserve_graph(graph) ? calloc(1, sizeof *node) : NULL;
     if (!node || !hc_nodes_assign(&node->before, before) || !hc_handle_add(HC_NODE, node)) {
         if (node)
             hc_nodes_free(&node->before);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static bool reserve(struct hc_nodes *set, size_t count)
+static bool reserve_nodes(struct hc_nodes *set, size_t count)
 {
     return hc_grow(&set->items, &set->capacity, count, sizeof(*set->items));
 }
@@ -21,7 +21,7 @@ bool hc_nodes_add(struct hc_nodes *set, cudaGraphNode_t node)
 {
     if (hc_nodes_has(set, node))
         return true;
-    if (!reserve(set, set->count + 1))
+    if (!reserve_nodes(set, set->count + 1))
         return false;
     set->items[set->count++] = node;
     return true;
@@ -29,7 +29,7 @@ bool hc_nodes_add(struct hc_nodes *set, cudaGraphNode_t node)
 
 bool hc_nodes_add_all(struct hc_nodes *set, const struct hc_nodes *other)
 {
-    if (!reserve(set, set->count + other->count))
+    if (!reserve_nodes(set, set->count + other->count))
         return false;
     for (size_t i = 0; i < other->count; i++)
         hc_nodes_add(set, other->items[i]);
@@ -38,7 +38,7 @@ bool hc_nodes_add_all(struct hc_nodes *set, const struct hc_nodes *other)
 
 bool hc_nodes_assign(struct hc_nodes *set, const struct hc_nodes *other)
 {
-    if (!reserve(set, other->count))
+    if (!reserve_nodes(set, other->count))
         return false;
     set->count = 0;
     return hc_nodes_add_all(set, other);

@@ -12,7 +12,7 @@ static size_t count_edges(const struct CUgraph_st *graph)
     return count;
 }
 
-static void fill(struct hc_order *order, const struct CUgraph_st *graph, const size_t *sequence, size_t *place_of)
+static void fill_order(struct hc_order *order, const struct CUgraph_st *graph, const size_t *sequence, size_t *place_of)
 {
     size_t edges = 0;
     for (size_t i = 0; i < graph->count; i++)
@@ -36,7 +36,7 @@ struct hc_order *hc_order_make(cudaGraph_t graph, const size_t *sequence)
         order->places = calloc(count_edges(graph) + 1, sizeof *order->places);
     }
     if (order && place_of && order->starts && order->places) {
-        fill(order, graph, sequence, place_of);
+        fill_order(order, graph, sequence, place_of);
     } else {
         hc_order_release(order);
         order = NULL;

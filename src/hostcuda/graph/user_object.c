@@ -53,7 +53,7 @@ struct hc_object_count *hc_objects_find(struct hc_objects *objects, cudaUserObje
     return NULL;
 }
 
-static cudaError_t append(struct hc_objects *objects, struct hc_object_count held)
+static cudaError_t append_user_object(struct hc_objects *objects, struct hc_object_count held)
 {
     if (!hc_grow(&objects->items, &objects->capacity, objects->count + 1, sizeof *objects->items))
         return cudaErrorMemoryAllocation;
@@ -66,7 +66,7 @@ cudaError_t hc_objects_hold(struct hc_objects *objects, cudaUserObject_t object,
     bool in_graphs = object->references > object->callers; /* else no search */
     struct hc_object_count *held = in_graphs ? hc_objects_find(objects, object) : NULL;
     if (!held)
-        return append(objects, (struct hc_object_count){object, count});
+        return append_user_object(objects, (struct hc_object_count){object, count});
     held->count += count;
     return cudaSuccess;
 }
@@ -76,7 +76,7 @@ cudaError_t hc_objects_copy(const struct hc_objects *from, struct hc_objects *to
     bool fresh = !to->count;
     for (size_t i = 0; i < from->count; i++) {
         struct hc_object_count held = from->items[i];
-        cudaError_t error = fresh ? append(to, held) : hc_objects_hold(to, held.object, held.count);
+        cudaError_t error = fresh ? append_user_object(to, held) : hc_objects_hold(to, held.object, held.count);
         if (error)
             return error;
         held.object->references += held.count;

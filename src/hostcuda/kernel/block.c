@@ -174,7 +174,7 @@ static void suspend(struct runner *runner)
 
 /* ---- meetings ----------------------------------------------------------------------------------------------- */
 
-static void release(struct runner *runner, unsigned thread, uint64_t value)
+static void release_thread(struct runner *runner, unsigned thread, uint64_t value)
 {
     runner->threads[thread].value = value;
     runner->threads[thread].wait = WAIT_NONE;
@@ -200,7 +200,7 @@ static void finish_meeting(struct runner *runner, unsigned warp, struct meeting 
             continue;
         /* a shuffle from a lane that does not take part gives no defined value on a GPU; here: the lane's own */
         unsigned source = meeting.lanes >> lanes[lane].source & 1 ? lanes[lane].source : lane;
-        release(runner, warp * LANES + lane, meeting.wait == WAIT_BALLOT ? ballot : brought[source]);
+        release_thread(runner, warp * LANES + lane, meeting.wait == WAIT_BALLOT ? ballot : brought[source]);
     }
 }
 
@@ -222,7 +222,7 @@ static void trap(struct runner *runner)
 }
 
 /* The caller's value is exchanged at the meeting of the mask's lanes. */
-static uint64_t meet(enum wait wait, uint32_t mask, uint64_t value, unsigned source)
+static uint64_t meet_threads(enum wait wait, uint32_t mask, uint64_t value, unsigned source)
 {
     struct runner *runner = running;
     unsigned self = runner->current, warp = self / LANES, index = 0;
@@ -256,7 +256,7 @@ static bool finish_barrier_if_complete(struct runner *runner)
     runner->barrier_arrived = runner->barrier_sum = 0;
     for (unsigned i = 0; i < runner->thread_count; i++)
         if (runner->threads[i].wait == WAIT_BARRIER)
-            release(runner, i, sum);
+            release_thread(runner, i, sum);
     return true;
 }
 
@@ -439,17 +439,17 @@ int hostcuda_barrier(int predicate)
 
 unsigned long long hostcuda_shuffle(unsigned mask, unsigned long long value, int source_lane)
 {
-    return meet(WAIT_SHUFFLE, mask, value, (unsigned)source_lane % LANES);
+    return meet_threads(WAIT_SHUFFLE, mask, value, (unsigned)source_lane % LANES);
 }
 
 unsigned hostcuda_ballot(unsigned mask, int predicate)
 {
-    return (unsigned)meet(WAIT_BALLOT, mask, predicate != 0, 0);
+    return (unsigned)meet_threads(WAIT_BALLOT, mask, predicate != 0, 0);
 }
 
 void hostcuda_syncwarp(unsigned mask)
 {
-    meet(WAIT_WARP, mask, 0, 0);
+    meet_threads(WAIT_WARP, mask, 0, 0);
 }
 
 /* Which lanes run together is nobody's promise; code that asks usually means those that have not returned. */

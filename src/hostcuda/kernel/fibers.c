@@ -57,7 +57,7 @@ static void begin_halves(unsigned high, unsigned low)
     hc_fiber_begin((struct hc_fiber *)(((uintptr_t)high << 16 << 16) | low));
 }
 
-static void prepare(struct hc_fiber *fiber)
+static void prepare_fiber(struct hc_fiber *fiber)
 {
     uintptr_t address = (uintptr_t)fiber;
     if (getcontext(&fiber->context) != 0)
@@ -113,7 +113,7 @@ __asm__(".text\n"
 void hc_switch_stack(void **save, void *load);
 void hc_fiber_trampoline(void);
 
-static void prepare(struct hc_fiber *fiber)
+static void prepare_fiber(struct hc_fiber *fiber)
 {
     enum { R12 = 3, RETURN = 6, SLOTS = 7 };
     uintptr_t top = ((uintptr_t)fiber->stack + STACK_BYTES) & ~(uintptr_t)15;
@@ -160,7 +160,7 @@ struct hc_fiber *hc_fiber_create(void (*entry)(void *), void *argument)
     fiber->stack = mapping + guard;
     fiber->stack_bytes = STACK_BYTES;
     (void)VALGRIND_STACK_REGISTER(mapping + guard, mapping + guard + STACK_BYTES);
-    prepare(fiber);
+    prepare_fiber(fiber);
     return fiber;
 }
 
@@ -171,7 +171,7 @@ void hc_fiber_restart(struct hc_fiber *fiber)
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
 #endif
     fiber->fake_stack = NULL;
-    prepare(fiber);
+    prepare_fiber(fiber);
 }
 
 void hc_fiber_switch(struct hc_fiber *from, struct hc_fiber *to)

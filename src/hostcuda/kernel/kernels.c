@@ -50,7 +50,7 @@ struct hc_kernel *hc_kernel_find(const void *function)
     return kernel ? kernel : hc_kernel_of_kernel(function);
 }
 
-static struct hc_kernel *add(const void *function, const struct hostcuda_kernel_type *type)
+static struct hc_kernel *add_kernel(const void *function, const struct hostcuda_kernel_type *type)
 {
     struct hc_kernel *kernel = hc_kernel_registered(function);
     if (kernel)
@@ -70,13 +70,13 @@ static struct hc_kernel *add(const void *function, const struct hostcuda_kernel_
 void hostcuda_register_kernel(const void *function, const struct hostcuda_kernel_type *type)
 {
     hc_lock();
-    add(function, type);
+    add_kernel(function, type);
     hc_unlock();
 }
 
 struct hc_kernel *hc_kernel_native(const void *function, const struct hostcuda_kernel_type *type, const char *name)
 {
-    struct hc_kernel *kernel = add(function, type);
+    struct hc_kernel *kernel = add_kernel(function, type);
     if (kernel && !kernel->native) { /* once: a thread may run it meanwhile, without the lock */
         kernel->native = true;
         kernel->name = name;

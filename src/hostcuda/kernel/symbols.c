@@ -69,7 +69,7 @@ static char *find_in_table(const struct file *file, const ElfW(Shdr) * table, co
     return NULL;
 }
 
-static char *find(const struct file *file, uint64_t value)
+static char *find_symbol(const struct file *file, uint64_t value)
 {
     size_t count = 0;
     const ElfW(Shdr) *sections = sections_of(file, &count);
@@ -93,7 +93,7 @@ char *hc_symbol_name(const void *function)
     const char *path = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
     if (!open_file(&file, path))
         return NULL;
-    char *name = find(&file, (uintptr_t)function - map->l_addr);
+    char *name = find_symbol(&file, (uintptr_t)function - map->l_addr);
     munmap((void *)(uintptr_t)file.bytes, file.size);
     return name;
 }

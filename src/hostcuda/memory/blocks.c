@@ -69,7 +69,7 @@ static struct chunk *chunk_with_room(const void *address)
     return (uintptr_t)fresh->blocks[0]->base <= (uintptr_t)address ? fresh : full;
 }
 
-static bool insert(struct hc_block *block)
+static bool insert_memory_block(struct hc_block *block)
 {
     struct chunk *chunk = chunk_with_room(block->base);
     if (!chunk)
@@ -118,7 +118,7 @@ struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, 
                                .live = true,
                                .borrowed = true,
                                .id = ++block_ids};
-    if (insert(block))
+    if (insert_memory_block(block))
         return block;
     free(block);
     return NULL;

@@ -22,12 +22,12 @@ static size_t page_bytes(void)
     return page > 0 ? (size_t)page : 4096;
 }
 
-static size_t round_up(size_t value, size_t unit)
+static size_t round_up_to_unit(size_t value, size_t unit)
 {
     return (value + unit - 1) / unit * unit;
 }
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void abort_region(const char *what)
 {
     fprintf(stderr, "hostcuda: %s\n", what);
     abort();
@@ -72,7 +72,7 @@ static struct hc_region *take_entry(void)
     return region;
 }
 
-static void unmap(struct hc_region *region)
+static void unmap_region(struct hc_region *region)
 {
     region->state = HC_REGION_GONE;
     munmap(region->map, region->map_bytes);
@@ -85,15 +85,15 @@ static struct hc_region *last_freed(size_t bytes, size_t alignment)
     struct hc_region *best = NULL;
     for (struct hc_region *region = first(); region; region = region->next)
         if (region->state == HC_REGION_FREED && !region->open &&
-            round_up(region->bytes, alignment) == round_up(bytes, alignment) &&
+            round_up_to_unit(region->bytes, alignment) == round_up_to_unit(bytes, alignment) &&
             (!best || region->freed_at > best->freed_at))
             best = region;
     return best;
 }
 
-static bool map(struct hc_region *region, size_t bytes, size_t alignment)
+static bool map_region(struct hc_region *region, size_t bytes, size_t alignment)
 {
-    size_t page = page_bytes(), data = round_up(bytes, page);
+    size_t page = page_bytes(), data = round_up_to_unit(bytes, page);
     unsigned char *mapping =
         mmap(NULL, data + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED)
@@ -105,7 +105,7 @@ static bool map(struct hc_region *region, size_t bytes, size_t alignment)
     }
     region->map = mapping;
     region->map_bytes = data + 2 * page;
-    region->base = mapping + page + data - round_up(bytes, alignment);
+    region->base = mapping + page + data - round_up_to_unit(bytes, alignment);
     return true;
 }
 
@@ -121,7 +121,7 @@ struct hc_region *hc_region_take(size_t bytes, size_t alignment, bool device, ui
     struct hc_region *region = hc_memory_modes & HC_REUSE ? last_freed(bytes, alignment) : NULL;
     if (region)
         quarantined -= region->map_bytes;
-    else if (!(region = take_entry()) || !map(region, bytes, alignment))
+    else if (!(region = take_entry()) || !map_region(region, bytes, alignment))
         return NULL;
     region->bytes = bytes;
     region->device = device;
@@ -148,7 +148,7 @@ static void empty_quarantine(void)
     while (quarantined > limit) {
         struct hc_region *oldest = oldest_freed();
         quarantined -= oldest->map_bytes;
-        unmap(oldest);
+        unmap_region(oldest);
     }
 }
 
@@ -184,7 +184,7 @@ void hc_region_protect(const struct hc_region *region, bool open)
     if (!(hc_memory_modes & HC_FENCE))
         return;
     if (mprotect(data_of(region), data_bytes(region), open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
-        fail("no memory to change what a page allows; are there too many blocks?");
+        abort_region("no memory to change what a page allows; are there too many blocks?");
 }
 
 const unsigned char *hc_region_damage(const struct hc_region *region)

@@ -55,18 +55,18 @@ __attribute__((format(printf, 1, 2))) static bool refuse(const char *format, ...
 
 /* ---- mapping ------------------------------------------------------------------------------------------------- */
 
-static void *map(int descriptor, size_t bytes)
+static void *map_arena(int descriptor, size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
 /* Takes over the descriptor, whatever it returns. */
-static struct hc_arena *make(int descriptor)
+static struct hc_arena *make_arena(int descriptor)
 {
     struct hc_arena *arena = calloc(1, sizeof *arena);
     if (arena)
-        arena->head = map(descriptor, HEAD_BYTES);
+        arena->head = map_arena(descriptor, HEAD_BYTES);
     if (!arena || !arena->head) {
         refuse("no memory for a communicator");
         close(descriptor);
@@ -81,7 +81,7 @@ static struct hc_arena *make(int descriptor)
     return arena;
 }
 
-static void unmap(struct hc_arena *arena)
+static void unmap_arena(struct hc_arena *arena)
 {
     munmap(arena->head, arena->bytes);
     close(arena->descriptor);
@@ -96,7 +96,7 @@ void hc_arena_release(struct hc_arena *arena)
     while (*link != arena)
         link = &(*link)->next;
     *link = arena->next;
-    unmap(arena);
+    unmap_arena(arena);
 }
 
 /* Nobody looks a unique id up any more when all ranks are there. */
@@ -128,7 +128,7 @@ bool hc_arena_create(unsigned char id[HC_ID_BYTES])
             close(descriptor);
         return false;
     }
-    struct hc_arena *arena = make(descriptor);
+    struct hc_arena *arena = make_arena(descriptor);
     if (!arena)
         return false;
     arena->id_pending = true;
@@ -161,7 +161,7 @@ static struct hc_arena *open_elsewhere(const struct name *name)
         refuse("the unique id's process %d has ended, or is not of this machine and user", name->pid);
         return NULL;
     }
-    struct hc_arena *arena = make(descriptor);
+    struct hc_arena *arena = make_arena(descriptor);
     if (arena && !names(arena, name)) {
         refuse("the unique id is no longer known to process %d that made it", name->pid);
         hc_arena_release(arena);
@@ -202,7 +202,7 @@ static bool extend(struct hc_arena *arena, int ranks)
         return true;
     if (ftruncate(arena->descriptor, (off_t)bytes) != 0)
         return refuse("no shared memory for %d ranks: %s", ranks, strerror(errno));
-    unsigned char *memory = map(arena->descriptor, bytes);
+    unsigned char *memory = map_arena(arena->descriptor, bytes);
     if (!memory)
         return refuse("no shared memory for %d ranks: %s", ranks, strerror(errno));
     munmap(arena->head, arena->bytes);

@@ -52,7 +52,7 @@ static bool mean_is_missing(const struct ncclComm *comm, const struct hc_nccl_wo
 #endif
 }
 
-static ncclResult_t check(const struct ncclComm *comm, const struct hc_nccl_work *work)
+static ncclResult_t check_work(const struct ncclComm *comm, const struct hc_nccl_work *work)
 {
     const char *call = hc_nccl_kind_name(work->kind);
     size_t size = hc_nccl_size(work->type);
@@ -77,7 +77,7 @@ static ncclResult_t call(ncclComm_t comm, cudaStream_t stream, struct hc_nccl_wo
     if (!result)
         result = hc_comm_check(comm);
     if (!result)
-        result = check(comm, &work);
+        result = check_work(comm, &work);
     if (!result)
         result = hc_nccl_issue(comm, &work, stream);
     hc_unlock();

@@ -52,7 +52,7 @@ static ncclResult_t abort_now(struct ncclComm *comm)
     return ncclSuccess;
 }
 
-static ncclResult_t end(const char *call, ncclComm_t comm, ncclResult_t (*how)(struct ncclComm *comm))
+static ncclResult_t end_comm(const char *call, ncclComm_t comm, ncclResult_t (*how)(struct ncclComm *comm))
 {
     ncclResult_t result = hc_nccl_begin(call);
     if (!result && comm && !hc_comm_is(comm))
@@ -68,12 +68,12 @@ static ncclResult_t end(const char *call, ncclComm_t comm, ncclResult_t (*how)(s
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
-    return end("ncclCommDestroy", comm, destroy);
+    return end_comm("ncclCommDestroy", comm, destroy);
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
-    return end("ncclCommAbort", comm, abort_now);
+    return end_comm("ncclCommAbort", comm, abort_now);
 }
 
 /* ---- questions ------------------------------------------------------------------------------------------------ */
@@ -102,7 +102,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *asyncError)
     return result;
 }
 
-static ncclResult_t answer(const char *call, ncclComm_t comm, int *address, size_t offset)
+static ncclResult_t get_comm_number(const char *call, ncclComm_t comm, int *address, size_t offset)
 {
     ncclResult_t result = hc_nccl_begin(call);
     if (!result)
@@ -115,17 +115,17 @@ static ncclResult_t answer(const char *call, ncclComm_t comm, int *address, size
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int *count)
 {
-    return answer("ncclCommCount", comm, count, offsetof(struct ncclComm, ranks));
+    return get_comm_number("ncclCommCount", comm, count, offsetof(struct ncclComm, ranks));
 }
 
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device)
 {
-    return answer("ncclCommCuDevice", comm, device, offsetof(struct ncclComm, device));
+    return get_comm_number("ncclCommCuDevice", comm, device, offsetof(struct ncclComm, device));
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank)
 {
-    return answer("ncclCommUserRank", comm, rank, offsetof(struct ncclComm, rank));
+    return get_comm_number("ncclCommUserRank", comm, rank, offsetof(struct ncclComm, rank));
 }
 
 /* A failed communicator's sentence, else this thread's last one. */

@@ -61,7 +61,7 @@ static bool same_call(const struct hc_call *a, const struct hc_call *b)
 
 enum { DESCRIPTION = 160 };
 
-static const char *describe(char text[DESCRIPTION], const struct hc_call *call)
+static const char *describe_call(char text[DESCRIPTION], const struct hc_call *call)
 {
     char op[24] = "", root[24] = "";
     if (call->op >= 0)
@@ -75,7 +75,7 @@ static const char *describe(char text[DESCRIPTION], const struct hc_call *call)
 
 /* ---- rounds --------------------------------------------------------------------------------------------------- */
 
-static uint64_t load(const uint64_t *counter)
+static uint64_t load_counter(const uint64_t *counter)
 {
     return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
 }
@@ -135,7 +135,7 @@ static uint64_t awaited_before_giving(const struct ncclComm *comm)
     const struct hc_board *boards = comm->arena->boards;
     uint64_t round = boards[comm->rank].published, awaited = 0;
     for (int rank = 0; rank < comm->ranks; rank++)
-        if (load(&boards[rank].consumed) + HC_SLOTS <= round)
+        if (load_counter(&boards[rank].consumed) + HC_SLOTS <= round)
             awaited |= bit(rank);
     return awaited;
 }
@@ -146,7 +146,7 @@ static uint64_t awaited_before_taking(const struct ncclComm *comm)
     const struct hc_board *boards = comm->arena->boards;
     uint64_t round = boards[comm->rank].consumed, awaited = 0;
     for (int rank = 0; rank < comm->ranks; rank++)
-        if (load(&boards[rank].published) <= round)
+        if (load_counter(&boards[rank].published) <= round)
             awaited |= bit(rank);
     return awaited;
 }
@@ -188,7 +188,7 @@ static bool compare_calls(struct ncclComm *comm)
         if (same_call(first, call))
             continue;
         hc_comm_fail(comm, ncclInvalidUsage, "the ranks disagree: rank 0 calls %s, rank %d calls %s",
-                     describe(mine, first), rank, describe(theirs, call));
+                     describe_call(mine, first), rank, describe_call(theirs, call));
         return false;
     }
     return true;
@@ -233,7 +233,7 @@ static void take_bytes(const struct ncclComm *comm, const struct hc_nccl_work *w
     }
 }
 
-static void take(const struct ncclComm *comm, struct hc_nccl_work *work)
+static void take_work(const struct ncclComm *comm, struct hc_nccl_work *work)
 {
     int widest = work->kind == HC_NCCL_BROADCAST ? work->root : comm->rank;
     size_t from = 0, size = part(work->taken, published_bytes(comm, work, widest), &from);
@@ -248,7 +248,7 @@ static bool step_collective(struct ncclComm *comm, struct hc_nccl_work *work)
     if (may_take(comm, work)) {
         if (!compare_calls(comm))
             return false;
-        take(comm, work);
+        take_work(comm, work);
         return true;
     }
     if (!may_give(comm, work))
@@ -268,7 +268,7 @@ static struct hc_channel *channel_of(const struct ncclComm *comm, const struct h
 static bool channel_open(const struct ncclComm *comm, const struct hc_nccl_work *work)
 {
     const struct hc_channel *channel = channel_of(comm, work);
-    uint64_t written = load(&channel->written), read = load(&channel->read);
+    uint64_t written = load_counter(&channel->written), read = load_counter(&channel->read);
     return work->kind == HC_NCCL_SEND ? written - read < HC_SLOTS : written > read;
 }
 

@@ -55,7 +55,7 @@ static bool is_next(const struct hc_nccl_batch *batch, size_t index)
     return true;
 }
 
-static void start(struct hc_nccl_batch *batch, void **arguments)
+static void start_batch(struct hc_nccl_batch *batch, void **arguments)
 {
     for (size_t i = 0; i < batch->count; i++)
         hc_nccl_work_start(batch->comm, &batch->works[i]);
@@ -74,7 +74,7 @@ static void stop(struct hc_nccl_batch *batch)
 }
 
 /* All that can be done now. True: all is done. */
-static bool run(struct hc_nccl_batch *batch)
+static bool run_transfers(struct hc_nccl_batch *batch)
 {
     bool moved = true, all = false;
     while (moved && !all) {
@@ -113,8 +113,8 @@ static void run_batch(const void *function, void **arguments)
         return;
     }
     if (!batch->started)
-        start(batch, arguments);
-    if (over(batch->comm) || run(batch) || over(batch->comm))
+        start_batch(batch, arguments);
+    if (over(batch->comm) || run_transfers(batch) || over(batch->comm))
         stop(batch);
     else
         hc_kernel_continue();
@@ -225,7 +225,7 @@ static void retain(void **arguments)
     batch_of(arguments)->references++;
 }
 
-static void release(void **arguments)
+static void release_batch(void **arguments)
 {
     hc_nccl_batch_release(batch_of(arguments));
 }
@@ -234,7 +234,7 @@ static void release(void **arguments)
 static const size_t offsets[] = {0, sizeof(void *), 2 * sizeof(void *)};
 static const size_t sizes[] = {sizeof(void *), sizeof(void *), sizeof(void *)};
 static const struct hostcuda_kernel_type batch_type = {run_batch, 3, offsets, sizes};
-static const struct hc_kernel_hooks hooks = {retain, release, ready, skip};
+static const struct hc_kernel_hooks hooks = {retain, release_batch, ready, skip};
 
 static bool has_op_of(const struct ncclComm *comm, const struct hc_op *op)
 {

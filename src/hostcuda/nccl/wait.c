@@ -85,7 +85,7 @@ static void say_who(const struct ncclComm *comm, uint64_t on, char *text, size_t
                              comm->arena->boards[rank].pid);
 }
 
-static void complain(struct ncclComm *comm, uint64_t on, const char *in)
+static void warn_of_wait(struct ncclComm *comm, uint64_t on, const char *in)
 {
     enum { TELL = 10 };
     char who[256];
@@ -112,7 +112,7 @@ bool hc_comm_waits(struct ncclComm *comm, uint64_t on, const char *in)
     /* a program that does something else meanwhile does not wait */
     comm->waited += passed < longest_poll ? passed : longest_poll;
     comm->polled = now;
-    complain(comm, on, in);
+    warn_of_wait(comm, on, in);
     if (now - comm->looked < look_again)
         return false;
     comm->looked = now;

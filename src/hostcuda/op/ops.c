@@ -210,7 +210,7 @@ static void set_live(const struct hc_op *op)
     hc_unlock();
 }
 
-static cudaError_t run(const void *data)
+static cudaError_t run_unfenced(const void *data)
 {
     const struct hc_op *op = data;
     switch (op->kind) {
@@ -230,7 +230,7 @@ static cudaError_t run(const void *data)
     return cudaSuccess;
 }
 
-static const char *name_of(const struct hc_op *op, char *text, size_t bytes)
+static const char *op_name(const struct hc_op *op, char *text, size_t bytes)
 {
     if (op->kind == HC_OP_COPY)
         return "a copy";
@@ -246,10 +246,10 @@ cudaError_t hc_op_run(const struct hc_op *op)
 {
     char name[300];
     if (!(hc_memory_modes & HC_FENCE))
-        return run(op);
+        return run_unfenced(op);
     hc_fence_install();
     /* the program's own function is host code, and may touch no device memory */
-    return op->kind == HC_OP_HOST ? run(op) : hc_fence_run(run, op, name_of(op, name, sizeof name));
+    return op->kind == HC_OP_HOST ? run_unfenced(op) : hc_fence_run(run_unfenced, op, op_name(op, name, sizeof name));
 }
 
 bool hc_op_ready(const struct hc_op *op, uint64_t sequence)

@@ -105,7 +105,7 @@ cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t 
     return hc_end(error);
 }
 
-static cudaError_t fill(const struct cudaMemsetParams *params, cudaStream_t handle, bool wait)
+static cudaError_t fill_memory(const struct cudaMemsetParams *params, cudaStream_t handle, bool wait)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = hc_stream_for_work(handle, &stream);
@@ -134,7 +134,7 @@ cudaError_t cudaMemset(void *devPtr, int value, size_t count)
     const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
     cudaError_t error = hc_begin();
     if (!error)
-        error = fill(&params, cudaStreamLegacy, true);
+        error = fill_memory(&params, cudaStreamLegacy, true);
     return hc_end(error);
 }
 
@@ -143,7 +143,7 @@ cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t 
     const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
     cudaError_t error = hc_begin();
     if (!error)
-        error = fill(&params, stream, false);
+        error = fill_memory(&params, stream, false);
     return hc_end(error);
 }
 
@@ -152,7 +152,7 @@ cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, si
     const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
     cudaError_t error = hc_begin();
     if (!error)
-        error = fill(&params, cudaStreamLegacy, true);
+        error = fill_memory(&params, cudaStreamLegacy, true);
     return hc_end(error);
 }
 
@@ -161,6 +161,6 @@ cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t widt
     const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
     cudaError_t error = hc_begin();
     if (!error)
-        error = fill(&params, stream, false);
+        error = fill_memory(&params, stream, false);
     return hc_end(error);
 }

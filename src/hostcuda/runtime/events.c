@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static cudaError_t create(cudaEvent_t *event, unsigned flags)
+static cudaError_t create_event(cudaEvent_t *event, unsigned flags)
 {
     const unsigned allowed = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
     if (!event || flags & ~allowed)
@@ -28,7 +28,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = create(event, flags);
+        error = create_event(event, flags);
     return hc_end(error);
 }
 
@@ -36,7 +36,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = create(event, cudaEventDefault);
+        error = create_event(event, cudaEventDefault);
     return hc_end(error);
 }
 
@@ -77,7 +77,7 @@ static cudaError_t refuse_wait(cudaStream_t handle)
     return cudaErrorInvalidResourceHandle;
 }
 
-static cudaError_t record(cudaEvent_t event, cudaStream_t handle, unsigned flags)
+static cudaError_t record_event(cudaEvent_t event, cudaStream_t handle, unsigned flags)
 {
     cudaStream_t stream = NULL;
     if (!hc_handle_is(HC_EVENT, event))
@@ -108,7 +108,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = record(event, stream, flags);
+        error = record_event(event, stream, flags);
     return hc_end(error);
 }
 
@@ -116,7 +116,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = record(event, stream, cudaEventRecordDefault);
+        error = record_event(event, stream, cudaEventRecordDefault);
     return hc_end(error);
 }
 
@@ -153,7 +153,7 @@ static cudaError_t wait_in_capture(cudaStream_t stream, cudaEvent_t event, bool 
     return cudaErrorStreamCaptureIsolation;
 }
 
-static cudaError_t wait(cudaStream_t handle, cudaEvent_t event, unsigned flags)
+static cudaError_t wait_for_event(cudaStream_t handle, cudaEvent_t event, unsigned flags)
 {
     cudaStream_t stream = NULL;
     if (!hc_handle_is(HC_EVENT, event))
@@ -179,7 +179,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = wait(stream, event, flags);
+        error = wait_for_event(stream, event, flags);
     return hc_end(error);
 }
 

@@ -7,7 +7,7 @@
 
 enum { PRIORITY_LEAST = 0, PRIORITY_GREATEST = -5 };
 
-static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority)
+static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int priority)
 {
     if (!stream || flags & ~(unsigned)cudaStreamNonBlocking)
         return cudaErrorInvalidValue;
@@ -23,7 +23,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int fla
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = create(pStream, flags, priority);
+        error = create_stream(pStream, flags, priority);
     return hc_end(error);
 }
 
@@ -31,7 +31,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = create(pStream, flags, 0);
+        error = create_stream(pStream, flags, 0);
     return hc_end(error);
 }
 
@@ -39,7 +39,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = create(pStream, cudaStreamDefault, 0);
+        error = create_stream(pStream, cudaStreamDefault, 0);
     return hc_end(error);
 }
 

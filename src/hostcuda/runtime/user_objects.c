@@ -5,8 +5,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static cudaError_t create(cudaUserObject_t *object, void *user, cudaHostFn_t destroy, unsigned references,
-                          unsigned flags)
+static cudaError_t create_user_object(cudaUserObject_t *object, void *user, cudaHostFn_t destroy, unsigned references,
+                                      unsigned flags)
 {
     if (!object || !destroy || !references || references > INT_MAX || flags != cudaUserObjectNoDestructorSync)
         return cudaErrorInvalidValue;
@@ -27,11 +27,11 @@ cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr, cudaHo
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = create(object_out, ptr, destroy, initialRefcount, flags);
+        error = create_user_object(object_out, ptr, destroy, initialRefcount, flags);
     return hc_end(error);
 }
 
-static cudaError_t check(cudaUserObject_t object, unsigned count)
+static cudaError_t check_user_object(cudaUserObject_t object, unsigned count)
 {
     return hc_handle_is(HC_USER_OBJECT, object) && count && count <= INT_MAX ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -40,7 +40,7 @@ cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count)
 {
     cudaError_t error = hc_begin();
     if (!error)
-        error = check(object, count);
+        error = check_user_object(object, count);
     if (!error) {
         object->references += count;
         object->callers += count;
@@ -52,7 +52,7 @@ cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count)
 {
     cudaError_t error = hc_begin_quiet();
     if (!error)
-        error = check(object, count);
+        error = check_user_object(object, count);
     if (!error && count > object->callers)
         error = cudaErrorInvalidValue;
     if (!error) {
@@ -64,7 +64,7 @@ cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count)
 
 static cudaError_t retain_in_graph(cudaGraph_t graph, cudaUserObject_t object, unsigned count, unsigned flags)
 {
-    cudaError_t error = check(object, count);
+    cudaError_t error = check_user_object(object, count);
     if (error || !hc_graph_is(graph) || flags & ~(unsigned)cudaGraphUserObjectMove)
         return cudaErrorInvalidValue;
     bool move = flags & cudaGraphUserObjectMove;
@@ -93,7 +93,7 @@ cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t objec
 {
     cudaError_t error = hc_begin_quiet();
     if (!error)
-        error = hc_graph_is(graph) ? check(object, count) : cudaErrorInvalidValue;
+        error = hc_graph_is(graph) ? check_user_object(object, count) : cudaErrorInvalidValue;
     struct hc_object_count *held = error ? NULL : hc_objects_find(&graph->objects, object);
     if (!error && (!held || held->count < count))
         error = cudaErrorInvalidValue;

@@ -24,7 +24,7 @@ void hc_capture_invalidate(struct hc_capture *capture)
         capture->invalid = true;
 }
 
-static void enter(struct hc_capture *capture, cudaStream_t stream)
+static void add_capture_member(struct hc_capture *capture, cudaStream_t stream)
 {
     stream->capture = capture;
     stream->previous_member = NULL;
@@ -42,7 +42,7 @@ cudaError_t hc_capture_join(struct hc_capture *capture, cudaStream_t stream, con
     }
     if (!hc_nodes_assign(&stream->frontier, after))
         return cudaErrorMemoryAllocation;
-    enter(capture, stream);
+    add_capture_member(capture, stream);
     return cudaSuccess;
 }
 
@@ -172,7 +172,7 @@ static cudaError_t check_begin(cudaStream_t handle, enum cudaStreamCaptureMode m
 }
 
 /* NULL: no memory. */
-static struct hc_capture *start(cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph)
+static struct hc_capture *start_capture(cudaStream_t stream, enum cudaStreamCaptureMode mode, cudaGraph_t graph)
 {
     struct hc_capture *capture = calloc(1, sizeof *capture);
     if (!capture)
@@ -187,7 +187,7 @@ static struct hc_capture *start(cudaStream_t stream, enum cudaStreamCaptureMode 
     if (captures)
         captures->previous = capture;
     captures = capture;
-    enter(capture, stream);
+    add_capture_member(capture, stream);
     hc_nodes_clear(&stream->frontier);
     return capture;
 }
@@ -201,7 +201,7 @@ cudaError_t hc_capture_begin(cudaStream_t handle, enum cudaStreamCaptureMode mod
     cudaGraph_t graph = hc_graph_make();
     if (!graph)
         return cudaErrorMemoryAllocation;
-    if (start(stream, mode, graph))
+    if (start_capture(stream, mode, graph))
         return cudaSuccess;
     hc_graph_destroy(graph);
     return cudaErrorMemoryAllocation;
@@ -225,7 +225,7 @@ cudaError_t hc_capture_begin_to_graph(cudaStream_t handle, enum cudaStreamCaptur
             return cudaErrorMemoryAllocation;
         }
     }
-    struct hc_capture *capture = start(stream, mode, graph);
+    struct hc_capture *capture = start_capture(stream, mode, graph);
     if (!capture) {
         hc_nodes_free(&frontier);
         return cudaErrorMemoryAllocation;

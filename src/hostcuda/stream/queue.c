@@ -34,7 +34,7 @@ void hc_item_free(struct hc_item *item)
     free(item);
 }
 
-static cudaError_t append(cudaStream_t stream, struct hc_item contents)
+static cudaError_t append_item(cudaStream_t stream, struct hc_item contents)
 {
     struct hc_item *item = hc_stream_reserve_busy() ? malloc(sizeof *item) : NULL;
     if (!item) {
@@ -57,12 +57,12 @@ static cudaError_t append(cudaStream_t stream, struct hc_item contents)
 
 cudaError_t hc_queue_op(cudaStream_t stream, struct hc_op *op)
 {
-    return append(stream, (struct hc_item){.kind = HC_ITEM_OP, .op = op});
+    return append_item(stream, (struct hc_item){.kind = HC_ITEM_OP, .op = op});
 }
 
 cudaError_t hc_queue_token(cudaStream_t stream, enum hc_item_kind kind, struct hc_token *token)
 {
-    return append(stream, (struct hc_item){.kind = kind, .token = token});
+    return append_item(stream, (struct hc_item){.kind = kind, .token = token});
 }
 
 cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, struct hc_token *after,
@@ -74,7 +74,7 @@ cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, stru
         release_contents(&item);
         return cudaErrorMemoryAllocation;
     }
-    return append(stream, item);
+    return append_item(stream, item);
 }
 
 /* ---- choosing ------------------------------------------------------------------------------------------------ */
