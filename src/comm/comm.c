@@ -59,7 +59,7 @@ static bg_status compare_replay(bg_comm *comm, const char *graph)
     return bg__agree(&comm->link, "before a replay", text);
 }
 
-static bg_status enter(void *user, const char *graph, uint64_t replay, int steps)
+static bg_status enter_replay(void *user, const char *graph, uint64_t replay, int steps)
 {
     bg_comm *comm = user;
     bg_status status = bg__forked(comm) ? bg__forked_fail(comm, graph) : bg__link_check(&comm->link);
@@ -118,7 +118,7 @@ static void finish(bg_comm *comm)
     free(comm);
 }
 
-static void release(void *user)
+static void release_comm(void *user)
 {
     bg_comm *comm = user;
     bool last;
@@ -156,8 +156,8 @@ static void set_functions(bg_comm *comm, const bg__job *job, bool compare)
                              .agree = ranks_agree,
                              .any = ranks_any,
                              .retain = retain,
-                             .release = release,
-                             .enter = enter,
+                             .release = release_comm,
+                             .enter = enter_replay,
                              .step = step,
                              .leave = leave,
                              .compare_choices = compare};
@@ -172,7 +172,7 @@ static void set_functions(bg_comm *comm, const bg__job *job, bool compare)
 }
 
 /* From here on a failure is everybody's. */
-static bg_status meet(bg_comm *comm, const bg__job *job)
+static bg_status join_ranks(bg_comm *comm, const bg__job *job)
 {
     bg_status status;
     BG__TRY(bg__link_join(&comm->link, job));
@@ -185,7 +185,7 @@ done:
     return status;
 }
 
-static bg_status create(bg_comm *comm, const bg__job *job, const bg_comm_options *options)
+static bg_status create_comm(bg_comm *comm, const bg__job *job, const bg_comm_options *options)
 {
     bool compare = false;
     bg_status status = BG_OK;
@@ -193,7 +193,7 @@ static bg_status create(bg_comm *comm, const bg__job *job, const bg_comm_options
     BG__TRY(set_device(comm, job, options->set_device));
     BG__TRY(bg__track_init(&comm->track));
     set_functions(comm, job, compare);
-    status = meet(comm, job);
+    status = join_ranks(comm, job);
 done:
     return status;
 }
@@ -222,7 +222,7 @@ bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options)
     if (status == BG_OK)
         status = bg__forked_init(made);
     if (status == BG_OK)
-        status = create(made, &job, &taken);
+        status = create_comm(made, &job, &taken);
     if (status == BG_OK)
         *comm = made;
     else
@@ -251,5 +251,5 @@ void bg_comm_destroy(bg_comm *comm)
         return;
     if (!bg__forked(comm))
         bg__link_leave(&comm->link);
-    release(comm);
+    release_comm(comm);
 }

@@ -36,7 +36,7 @@ static void drop(candidate *one)
     bg__reader_free(&one->reader);
 }
 
-static void refuse(door *d, candidate *one, const char *why)
+static void reject(door *d, candidate *one, const char *why)
 {
     char peer[BG__NAME_MAX];
     bg__frame frame = {.type = BG__REFUSED};
@@ -124,7 +124,7 @@ static void admit(door *d, candidate *one, const bg__hello *from)
     if (another || *place >= 0) {
         char why[64];
         snprintf(why, sizeof why, "there is another rank %d of %d already", from->rank, d->link->size);
-        refuse(d, one, why);
+        reject(d, one, why);
         return;
     }
     peer->instance = from->instance;
@@ -204,7 +204,7 @@ static bg_status check_owner(door *d, candidate *one)
     if (status != BG_OK)
         goto done;
     if (!bg__owner_may_join(owner, d->job->token != NULL))
-        refuse(d, one,
+        reject(d, one,
                owner == BG__OWNER_OTHER
                    ? "on this machine only processes of rank 0's user may join"
                    : "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
@@ -219,7 +219,7 @@ static bg_status challenge(door *d, candidate *one, const bg__frame *frame)
     if (!bg__hello_is(frame, &protocol)) {
         drop(one);
     } else if (protocol != BG__PROTOCOL || frame->bytes != sizeof one->hello) {
-        refuse(d, one, "it has another version of breakgraph than rank 0, " BG_VERSION);
+        reject(d, one, "it has another version of breakgraph than rank 0, " BG_VERSION);
     } else {
         memcpy(&one->hello, frame->body, sizeof one->hello);
         BG__TRY(bg__nonce_make(&one->nonce));
@@ -256,14 +256,14 @@ done:
 }
 
 /* An error is the job's. */
-static bg_status judge(door *d, candidate *one, const bg__frame *frame)
+static bg_status check_joining_rank(door *d, candidate *one, const bg__frame *frame)
 {
     const bg__hello from = one->hello;
     bool proven = false;
     bg_status status;
     BG__TRY(check_proof(d, one, frame, &proven));
     if (!proven) {
-        refuse(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
+        reject(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
         return BG_OK;
     }
     BG__TRY(check_owner(d, one));
@@ -276,7 +276,7 @@ static bg_status judge(door *d, candidate *one, const bg__frame *frame)
         return BG_OK;
     }
     if (from.port != (d->job->socket != NULL ? 0 : (uint32_t)d->job->port)) {
-        refuse(d, one, "it has come for a job at another port");
+        reject(d, one, "it has come for a job at another port");
         return BG_OK;
     }
     BG__TRY(check_fit(&from));
@@ -294,7 +294,7 @@ static bg_status hear(door *d, candidate *one)
 {
     bg__frame frame;
     switch (bg__frame_read(one->fd, &one->reader, &frame)) {
-    case BG__READ_FRAME: return one->challenged ? judge(d, one, &frame) : challenge(d, one, &frame);
+    case BG__READ_FRAME: return one->challenged ? check_joining_rank(d, one, &frame) : challenge(d, one, &frame);
     case BG__READ_NOTHING: return BG_OK;
     default: drop(one); return BG_OK;
     }
@@ -362,7 +362,7 @@ static bg_status check_joined(const door *d)
     return BG_OK;
 }
 
-static bg_status look(door *d)
+static bg_status serve_joining_ranks(door *d)
 {
     struct pollfd fds[1 + CANDIDATES] = {{d->listener, POLLIN, 0}};
     candidate *who[1 + CANDIDATES] = {NULL};
@@ -403,7 +403,7 @@ static bg_status end_job(door *d, bg_status status)
     double until = bg__now_ms() + BG__SLACK_MS;
     fail_job(d, status);
     tell_all_failure(d);
-    while (status == BG_ERROR_RANKS && !all_told(d->link) && bg__now_ms() < until && look(d) == BG_OK)
+    while (status == BG_ERROR_RANKS && !all_told(d->link) && bg__now_ms() < until && serve_joining_ranks(d) == BG_OK)
         continue;
     return bg__fail(status, "%s", d->failure.text);
 }
@@ -420,7 +420,7 @@ static bg_status gather_ranks(door *d)
             status = fail_waiting(d, BG_ERROR_TIMEOUT, why);
             goto done;
         }
-        BG__TRY(look(d));
+        BG__TRY(serve_joining_ranks(d));
     }
     answer_all(d->link, &welcome);
 done:

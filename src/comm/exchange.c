@@ -78,7 +78,7 @@ static bool differ(const bg__frame *zero, const bg__frame *other, int rank, bg__
     return !same_kind || !same_bytes || failure->text[0] != '\0';
 }
 
-static bg_status compare(round *r, int rank)
+static bg_status compare_with_rank(round *r, int rank)
 {
     bg__failure failure = {.status = BG_ERROR_RANKS};
     if (differ(&r->own, &r->theirs[rank], rank, &failure)) {
@@ -96,7 +96,7 @@ static bg_status read_rank(round *r, int rank)
     bg__peer *peer = &r->link->peers[rank];
     switch (bg__frame_read(peer->work, &peer->from_work, &r->theirs[rank])) {
     case BG__READ_NOTHING: return BG_OK;
-    case BG__READ_FRAME: return compare(r, rank);
+    case BG__READ_FRAME: return compare_with_rank(r, rank);
     default: return lost(r->link, rank, r->own.what);
     }
 }
@@ -124,7 +124,7 @@ static bg_status wait_a_little(bg__link *link, struct pollfd *fds, int count)
     return BG_OK;
 }
 
-static bg_status collect(round *r)
+static bg_status collect_round(round *r)
 {
     int size = r->link->size;
     bg_status status = BG_OK;
@@ -146,7 +146,7 @@ done:
     return status;
 }
 
-static bg_status answer(round *r, const void *all, size_t bytes)
+static bg_status send_round_result(round *r, const void *all, size_t bytes)
 {
     const bg__frame frame = {.type = BG__RESULT, .sequence = r->own.sequence, .body = all, .bytes = bytes};
     bg_status status = BG_OK;
@@ -169,10 +169,10 @@ static bg_status lead_round(round *r, void *all)
 {
     size_t bytes = all != NULL ? r->own.bytes * (size_t)r->link->size : 0;
     bg_status status = BG_OK;
-    BG__TRY(collect(r));
+    BG__TRY(collect_round(r));
     if (bytes > 0)
         put_together(r, all);
-    status = answer(r, all, bytes);
+    status = send_round_result(r, all, bytes);
 done:
     return status;
 }
@@ -212,7 +212,7 @@ static bg_status take_result(bg__link *link, const bg__frame *own, const bg__fra
     return BG_OK;
 }
 
-static bg_status follow(bg__link *link, const bg__frame *own, double until_ms, void *all)
+static bg_status follow_rank_zero(bg__link *link, const bg__frame *own, double until_ms, void *all)
 {
     bg__peer *zero = &link->peers[0];
     bg_status status = BG_OK;
@@ -239,7 +239,7 @@ done:
 
 /* ---- all ------------------------------------------------------------------------------------------------------ */
 
-static void begin(bg__link *link, const char *what)
+static void begin_round(bg__link *link, const char *what)
 {
     pthread_mutex_lock(&link->lock);
     snprintf(link->at, sizeof link->at, "%s", what);
@@ -248,7 +248,7 @@ static void begin(bg__link *link, const char *what)
     pthread_mutex_unlock(&link->lock);
 }
 
-static void end(bg__link *link)
+static void end_round(bg__link *link)
 {
     pthread_mutex_lock(&link->lock);
     link->waiting = false;
@@ -267,14 +267,14 @@ bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, co
                         "%s: %zu bytes of each of %d ranks are too many; allowed are %d together, %zu of each", what,
                         bytes, link->size, BG__BODY_MAX, BG__BODY_MAX / (size_t)link->size);
     BG__TRY(bg__link_check(link));
-    begin(link, what);
+    begin_round(link, what);
     own.sequence = link->sequence++;
     snprintf(own.what, sizeof own.what, "%s", what);
     if (link->size == 1 && all != NULL && bytes > 0)
         memcpy(all, mine, bytes);
     if (link->size > 1)
-        status = link->rank == 0 ? lead(link, &own, until, all) : follow(link, &own, until, all);
-    end(link);
+        status = link->rank == 0 ? lead(link, &own, until, all) : follow_rank_zero(link, &own, until, all);
+    end_round(link);
 done:
     return status;
 }

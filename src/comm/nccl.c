@@ -99,7 +99,7 @@ typedef struct beginning {
     char why[256];
 } beginning;
 
-static void *begin(void *data)
+static void *run_nccl_init(void *data)
 {
     beginning *b = data;
     enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
@@ -173,7 +173,7 @@ static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
     /* the program's signals are for its own threads */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, NULL, begin, b);
+    error = pthread_create(&thread, NULL, run_nccl_init, b);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         free(b);

@@ -15,7 +15,7 @@ typedef struct ends {
 } ends;
 
 /* Of a socket for IPv6 that an IPv4 connection came to: the kernel's table has that connection under IPv4. */
-static void unmap(struct sockaddr_storage *address)
+static void unmap_ipv4(struct sockaddr_storage *address)
 {
     struct sockaddr_in6 six;
     struct sockaddr_in four = {.sin_family = AF_INET};
@@ -37,8 +37,8 @@ static bool find_ends(int fd, ends *found)
     if (getsockname(fd, (struct sockaddr *)&found->here, &here_bytes) != 0 ||
         getpeername(fd, (struct sockaddr *)&found->there, &there_bytes) != 0)
         return false;
-    unmap(&found->here);
-    unmap(&found->there);
+    unmap_ipv4(&found->here);
+    unmap_ipv4(&found->there);
     return true;
 }
 

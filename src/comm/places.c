@@ -43,7 +43,7 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-static bool is_same(const listing *l, int a, int b)
+static bool is_same_place(const listing *l, int a, int b)
 {
     char one[BG__PLACE_MAX], other[BG__PLACE_MAX];
     if (l->places[a].text == NULL || l->places[a].hash != l->places[b].hash)
@@ -64,7 +64,7 @@ static void find_groups(const listing *l)
         bg__cut(cut, l->most, place->text);
         place->hash = hash_of(cut);
         for (int other = 0; other < i && place->group < 0; other++)
-            if (l->places[other].group == other && is_same(l, other, i))
+            if (l->places[other].group == other && is_same_place(l, other, i))
                 place->group = other;
         if (place->group < 0)
             place->group = i;
@@ -120,7 +120,7 @@ typedef struct sentence {
 } sentence;
 
 /* False: it has no room, and nothing is added. */
-static bool add(sentence *s, const listing *l, int first, int last, const char *place)
+static bool add_ranks_at(sentence *s, const listing *l, int first, int last, const char *place)
 {
     char list[LIST_MAX], cut[BG__PLACE_MAX], one[LIST_MAX + BG__PLACE_MAX + 16];
     int ranks = list_ranks(l, first, last, list);
@@ -145,10 +145,10 @@ static bool try_to_say(const listing *l, char *text, size_t room, const char *wh
     s.used = strlen(text);
     find_groups(l);
     for (int i = 0; i < l->count; i++) {
-        if (l->places[i].group != i || add(&s, l, i, i, l->places[i].text))
+        if (l->places[i].group != i || add_ranks_at(&s, l, i, i, l->places[i].text))
             continue;
         s.room = room;
-        return last && add(&s, l, i, l->count, "elsewhere");
+        return last && add_ranks_at(&s, l, i, l->count, "elsewhere");
     }
     return true;
 }

@@ -24,7 +24,7 @@ void bg__track_free(bg__track *track)
 }
 
 /* The oldest ones that are done leave the ring. A device that has failed does nothing any more. */
-static void collect(bg__track *track)
+static void collect_done(bg__track *track)
 {
     while (track->count > 0) {
         const bg__spot *oldest = &track->spots[track->first];
@@ -59,11 +59,11 @@ void bg__track_enter(bg__track *track, const char *graph, uint64_t replay, int s
 static int next_place(bg__track *track)
 {
     if (track->count == BG__SPOTS)
-        collect(track);
+        collect_done(track);
     return (track->first + track->count - (track->count == BG__SPOTS)) % BG__SPOTS;
 }
 
-static void put(bg__track *track, int place)
+static void put_place(bg__track *track, int place)
 {
     bg__spot *spot = &track->spots[place];
     cudaEvent_t event = spot->event;
@@ -90,7 +90,7 @@ bg_status bg__track_step(bg__track *track, int step, const char *text, cudaStrea
      * needs the lock, ends a collective that never ends. */
     BG__TRY_CUDA(cudaEventRecord(track->spots[place].event, stream));
     pthread_mutex_lock(&track->lock);
-    put(track, place);
+    put_place(track, place);
     pthread_mutex_unlock(&track->lock);
 done:
     return status;
@@ -118,7 +118,7 @@ bool bg__track_look(bg__track *track, double *still_ms)
 {
     bool pending;
     pthread_mutex_lock(&track->lock);
-    collect(track);
+    collect_done(track);
     pending = track->depth > 0 || track->count > 0;
     *still_ms = bg__now_ms() - track->moved_ms;
     pthread_mutex_unlock(&track->lock);

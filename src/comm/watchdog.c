@@ -16,7 +16,7 @@ enum { SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
 
 /* ---- where this rank is --------------------------------------------------------------------------------------- */
 
-static void describe(bg__watchdog *w, char text[BG__PLACE_MAX])
+static void describe_progress(bg__watchdog *w, char text[BG__PLACE_MAX])
 {
     bg__link *link = w->link;
     char replay[BG__PLACE_MAX - BG__AT_MAX - 32];
@@ -46,12 +46,12 @@ static void tell_place(bg__watchdog *w, uint64_t question)
 {
     char place[BG__PLACE_MAX];
     bg__frame frame = {.type = BG__PLACE, .sequence = question, .body = place};
-    describe(w, place);
+    describe_progress(w, place);
     frame.bytes = strlen(place);
     bg__link_tell(w->link, 0, &frame);
 }
 
-static void ask(bg__watchdog *w)
+static void send_progress(bg__watchdog *w)
 {
     const bg__frame question = {.type = BG__ASK, .sequence = ++w->question};
     bg__link *link = w->link;
@@ -84,7 +84,7 @@ static void conclude(bg__watchdog *w, const char *why)
     bg__failure failure = {.status = BG_ERROR_RANKS, .loud = true};
     char own[BG__PLACE_MAX];
     int size = w->link->size;
-    describe(w, own);
+    describe_progress(w, own);
     for (int i = 0; i < size; i++)
         w->places[i].text = i == w->link->rank ? own : w->link->rank == 0 || i == 0 ? place_of(w, i) : NULL;
     bg__say_places(failure.text, sizeof failure.text, why, w->places, size);
@@ -217,7 +217,7 @@ static const char *reason_of(const bg__watchdog *w)
     return NULL;
 }
 
-static void judge(bg__watchdog *w)
+static void check_progress(bg__watchdog *w)
 {
     const char *why = reason_of(w);
     bool zero = w->link->rank == 0;
@@ -227,7 +227,7 @@ static void judge(bg__watchdog *w)
     if (why == NULL)
         w->asked = false;
     else if (zero && (!w->asked || again))
-        ask(w);
+        send_progress(w);
     else if (now >= w->until_ms || (zero && all_answered(w) && now >= w->answered_ms + SETTLE_MS))
         conclude(w, why);
 }
@@ -298,11 +298,11 @@ static void watch(bg__watchdog *w)
             continue;
         }
         look_at_own(w);
-        judge(w);
+        check_progress(w);
     }
 }
 
-static void *run(void *data)
+static void *run_watchdog(void *data)
 {
     bg__watchdog *w = data;
     enum cudaStreamCaptureMode relaxed = cudaStreamCaptureModeRelaxed;
@@ -341,7 +341,7 @@ bg_status bg__watchdog_start(bg__watchdog *watchdog)
     if (!reserved)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the watchdog of rank %d", watchdog->link->rank);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    error = pthread_create(&watchdog->thread, NULL, run, watchdog);
+    error = pthread_create(&watchdog->thread, NULL, run_watchdog, watchdog);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     watchdog->running = error == 0;
     return error == 0 ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "the watchdog's thread: %s", strerror(error));

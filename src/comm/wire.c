@@ -132,7 +132,7 @@ static bool is_whole(const bg__reader *reader, size_t bytes)
     return reader->got >= sizeof(header) && reader->got == bytes;
 }
 
-static void take(const bg__reader *reader, bg__frame *frame)
+static void take_frame(const bg__reader *reader, bg__frame *frame)
 {
     header head;
     memcpy(&head, reader->data, sizeof head);
@@ -151,7 +151,7 @@ bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame)
     while ((bytes = wanted(reader)) != 0) {
         ssize_t count;
         if (is_whole(reader, bytes)) {
-            take(reader, frame);
+            take_frame(reader, frame);
             return BG__READ_FRAME;
         }
         if (bg__grow(&reader->data, &reader->room, bytes, 1, "bytes of frames") != BG_OK)
