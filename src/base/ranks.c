@@ -52,7 +52,7 @@ done:
 /* ---- its functions ---- */
 
 /* Whoever made the table need not have a way to set bg_last_error(). */
-static bg_status settle(bg_status status, char hidden, const char *what, const char *why)
+static bg_status finish_hook(bg_status status, char hidden, const char *what, const char *why)
 {
     bg__pending_note(); /* it may have left an error of its own */
     if (status != BG_OK && bg_last_error()[0] == '\0')
@@ -70,7 +70,7 @@ bg_status bg__ranks_barrier(bg__ranks *ranks, const char *what)
     if (!ranks->there)
         return BG_OK;
     hidden = bg__fail_hide();
-    status = settle(ranks->table.barrier(ranks->table.user, what), hidden, what, "not all ranks came here");
+    status = finish_hook(ranks->table.barrier(ranks->table.user, what), hidden, what, "not all ranks came here");
     ranks->parted |= status != BG_OK;
     return status;
 }
@@ -82,7 +82,7 @@ bg_status bg__ranks_agree(bg__ranks *ranks, const char *what, const char *text)
     if (!ranks->there)
         return BG_OK;
     hidden = bg__fail_hide();
-    return settle(ranks->table.agree(ranks->table.user, what, text), hidden, what, "the ranks do not agree");
+    return finish_hook(ranks->table.agree(ranks->table.user, what, text), hidden, what, "the ranks do not agree");
 }
 
 bg_status bg__ranks_agree_after(bg__ranks *ranks, const char *what, const char *text, bg_status status)
@@ -107,7 +107,8 @@ bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag)
     if (!ranks->there)
         return BG_OK;
     hidden = bg__fail_hide();
-    status = settle(ranks->table.any(ranks->table.user, what, mine, flag), hidden, what, "not all ranks came here");
+    status =
+        finish_hook(ranks->table.any(ranks->table.user, what, mine, flag), hidden, what, "not all ranks came here");
     ranks->parted |= status != BG_OK;
     return status;
 }

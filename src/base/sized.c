@@ -5,7 +5,7 @@
 
 enum { SIZE_MAX_SANE = 4096 };
 
-static bg_status check(size_t size, size_t least, const char *argument, const char *macro)
+static bg_status check_struct_size(size_t size, size_t least, const char *argument, const char *macro)
 {
     if (size >= least && size <= SIZE_MAX_SANE)
         return BG_OK;
@@ -15,7 +15,7 @@ static bg_status check(size_t size, size_t least, const char *argument, const ch
 bg_status bg__sized_take(void *to, const void *from, size_t size, size_t least, const char *argument, const char *macro)
 {
     size_t known = *(const size_t *)from;
-    bg_status status = check(known, least, argument, macro);
+    bg_status status = check_struct_size(known, least, argument, macro);
     if (status == BG_OK)
         memcpy((char *)to + sizeof known, (const char *)from + sizeof known,
                (known < size ? known : size) - sizeof known);
@@ -25,7 +25,7 @@ bg_status bg__sized_take(void *to, const void *from, size_t size, size_t least, 
 bg_status bg__sized_give(void *to, const void *from, size_t size, const char *argument, const char *macro)
 {
     size_t wanted = *(const size_t *)to;
-    bg_status status = check(wanted, sizeof wanted, argument, macro);
+    bg_status status = check_struct_size(wanted, sizeof wanted, argument, macro);
     if (status == BG_OK)
         memcpy((char *)to + sizeof wanted, (const char *)from + sizeof wanted,
                (wanted < size ? wanted : size) - sizeof wanted);

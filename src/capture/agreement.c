@@ -39,7 +39,7 @@ bg_status bg__ranks_meet_before(bg__ranks *ranks, const char *name, const bg_cap
     return bg__ranks_agree_after(ranks, what, text, status);
 }
 
-static bg_status meet(bg_capture *capture, const char *text)
+static bg_status agree_with_ranks(bg_capture *capture, const char *text)
 {
     char what[200];
     bg_status status;
@@ -59,9 +59,9 @@ bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call)
     if (!capture->graph->ranks.there)
         return BG_OK;
     if (call == NULL)
-        return meet(capture, "a bare break");
+        return agree_with_ranks(capture, "a bare break");
     snprintf(text, sizeof text, "a break at call %.400s", call->name);
-    return meet(capture, text);
+    return agree_with_ranks(capture, text);
 }
 
 bg_status bg__capture_meet_at_end(bg_capture *capture)
@@ -74,7 +74,7 @@ bg_status bg__capture_meet_at_end(bg_capture *capture)
         return BG_OK;
     snprintf(text, sizeof text, "the end of the pass, with segments: %d, breaks: %d", graph->segment_count,
              graph->breaks);
-    status = meet(capture, text);
+    status = agree_with_ranks(capture, text);
     capture->parted = true; /* in step, but there is no more to say */
     return status;
 }
@@ -89,7 +89,7 @@ void bg__capture_part(bg_capture *capture, const char *why)
     snprintf(kept, sizeof kept, "%s", bg_last_error());
     length = snprintf(text, sizeof text, "%s", "it failed: ");
     bg__ranks_shorten(why, text + length, sizeof text - (size_t)length);
-    (void)meet(capture, text); /* what this rank says of its failure comes first */
+    (void)agree_with_ranks(capture, text); /* what this rank says of its failure comes first */
     capture->parted = true;
     bg__fail_restore(kept);
 }

@@ -34,8 +34,8 @@ done:
 }
 
 /* All that comes before the first segment. */
-static bg_status prepare(bg_capture **result, cudaStream_t stream, const bg_capture_options *checked,
-                         const bg__ranks *ranks, bool whole)
+static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const bg_capture_options *checked,
+                                 const bg__ranks *ranks, bool whole)
 {
     bg_capture *capture = NULL;
     size_t total;
@@ -76,7 +76,7 @@ done:
     return status;
 }
 
-static bg_status enter(bg_capture *capture)
+static bg_status enter_capture(bg_capture *capture)
 {
     bg__thread *self = bg__thread_self();
     bg_status status;
@@ -91,7 +91,7 @@ done:
     return status;
 }
 
-static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
+static bg_status begin_capture(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
 {
     bg_capture *capture = NULL;
     bg_capture_options checked;
@@ -100,7 +100,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
 
     BG__TRY(bg__capture_options_take(&checked, options));
     BG__TRY(bg__ranks_take(&ranks, checked.ranks, "options.ranks"));
-    status = prepare(&capture, stream, &checked, &ranks, whole);
+    status = prepare_capture(&capture, stream, &checked, &ranks, whole);
     if (status != BG_OK) {
         (void)bg__ranks_meet_before(&ranks, checked.name, NULL, whole, status);
         goto done;
@@ -108,7 +108,7 @@ static bg_status begin(bg_capture **result, cudaStream_t stream, const bg_captur
     BG__TRY(bg__ranks_meet_before(&ranks, checked.name, capture, whole, BG_OK));
     capture->parted = false;
     if (!capture->eager)
-        BG__TRY(enter(capture));
+        BG__TRY(enter_capture(capture));
     *result = capture;
     capture = NULL;
 done:
@@ -121,7 +121,7 @@ bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_c
     BG__NEED(capture);
     *capture = NULL;
     bg__pending_note();
-    return begin(capture, stream, options, false);
+    return begin_capture(capture, stream, options, false);
 }
 
 /* ---- end ---- */
@@ -154,7 +154,7 @@ done:
 }
 
 /* What makes a capture that went well a graph. */
-static bg_status settle(bg_capture *capture)
+static bg_status finish_graph(bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
     cudaError_t error;
@@ -187,7 +187,7 @@ static void restore_after(bg_capture *capture, bg_status status)
     bg__fail_restore(capture->message);
 }
 
-static bg_status end(bg_capture *capture, bg_graph **graph)
+static bg_status end_whole_capture(bg_capture *capture, bg_graph **graph)
 {
     bg_status status = capture->status;
 
@@ -213,7 +213,7 @@ static bg_status end(bg_capture *capture, bg_graph **graph)
     }
     if (status != BG_OK)
         goto done;
-    status = settle(capture);
+    status = finish_graph(capture);
     if (status != BG_OK) {
         restore_after(capture, status);
         goto done;
@@ -247,7 +247,7 @@ bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
         return bg__fail(BG_ERROR_BUSY, "bg_capture_end inside a body or barrier of the capture; it is thrown away when "
                                        "that returns");
     }
-    return end(capture, graph);
+    return end_whole_capture(capture, graph);
 }
 
 void bg_capture_abort(bg_capture *capture)
@@ -272,12 +272,12 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     *graph = NULL;
     BG__NEED(forward);
     bg__pending_note();
-    status = begin(&capture, stream, options, true);
+    status = begin_capture(&capture, stream, options, true);
     if (status == BG_OK && capture->check == BG__CHECK_RECAPTURE) {
         const bg_capture_options checked = capture->options;
         bg__capture_throw_away(capture);
         bg__debug_hooks.check_recapture(forward, user, stream, &checked);
-        status = begin(&capture, stream, options, true);
+        status = begin_capture(&capture, stream, options, true);
     }
     if (status != BG_OK)
         return status;
@@ -297,7 +297,7 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     if (!capture->eager)
         capture->forward = forward;
     capture->user = user;
-    status = end(capture, graph);
+    status = end_whole_capture(capture, graph);
     if (status == BG_OK && poison)
         bg__debug_hooks.check_poison(*graph, stream);
     return status;

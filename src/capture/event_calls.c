@@ -29,8 +29,8 @@ static bg_status check_threads(cudaStream_t stream)
     return BG_OK;
 }
 
-static bg_status record(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, unsigned flags,
-                        const bg_site *site)
+static bg_status record_captured_event(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, unsigned flags,
+                                       const bg_site *site)
 {
     bg__stream_kind kind = BG__OUTSIDE;
     bg_status status;
@@ -63,7 +63,7 @@ static bg_status record_in_pass(bg_capture *pass, cudaEvent_t event, cudaStream_
 
     BG__TRY(bg__capture_claim(pass, stream, site, &kind));
     BG__TRY(bg__event_reserve(pass));
-    BG__TRY(record(bg__live_captured(), event, stream, 0, site));
+    BG__TRY(record_captured_event(bg__live_captured(), event, stream, 0, site));
     bg__event_note(pass, event, site);
 done:
     return status;
@@ -91,7 +91,7 @@ bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned fl
                           "flags is %#x; allowed are cudaEventRecordDefault and cudaEventRecordExternal", flags);
     else
         status = pass != NULL ? record_in_pass(pass, event, stream, site)
-                              : record(bg__live_captured(), event, stream, flags, site);
+                              : record_captured_event(bg__live_captured(), event, stream, flags, site);
     return bg__stream_call_end(failing(), status, "bg_event_record", site);
 }
 

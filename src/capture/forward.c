@@ -77,7 +77,7 @@ static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forwar
 }
 
 /* The first failure counts, whatever forward makes of it. Also after one, what is queued comes before what follows. */
-static bg_status run(bg_capture *pass, bg_phase phase, const bg__forward *forward, const bg__watcher *watcher)
+static bg_status run_forward(bg_capture *pass, bg_phase phase, const bg__forward *forward, const bg__watcher *watcher)
 {
     char hidden = bg__fail_hide();
     bg_status joined;
@@ -108,7 +108,7 @@ bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream,
     bg_status status;
 
     BG__TRY(bg__capture_open_bucket(&pass));
-    status = run(&pass, phase, forward, watcher);
+    status = run_forward(&pass, phase, forward, watcher);
     bg__capture_close_bucket(&pass);
     bg__capture_free_streams(&pass);
 done:
@@ -154,7 +154,7 @@ bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void 
     BG__TRY(keep_pass(capture->graph, forward, user, &capture->options));
     if (capture->options.launch_segments) {
         bg__ranges_enter_break(capture);
-        status = run(capture, BG_PHASE_EAGER, capture->graph->forward, NULL);
+        status = run_forward(capture, BG_PHASE_EAGER, capture->graph->forward, NULL);
         bg__ranges_leave_break(capture);
     }
 done:
@@ -224,7 +224,7 @@ done:
 }
 
 /* After a failure the pass does not count. */
-static void put_back(const bg__state *state, cudaStream_t stream)
+static void restore_state_or_warn(const bg__state *state, cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     char text[1024];
@@ -258,7 +258,7 @@ bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, co
     BG__TRY(bg__state_save(&state, full.state, full.state_count, "options.state", stream));
     status = bg__forward_run(graph, bg__forward_phase(), stream);
     if (status != BG_OK)
-        put_back(&state, stream);
+        restore_state_or_warn(&state, stream);
 done:
     bg__state_free(&state);
     bg_graph_destroy(graph);

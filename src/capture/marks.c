@@ -25,8 +25,8 @@ struct bg__marks {
 
 /* *stood: the one node that the stream stood on when it was last looked at. A member that the program has destroyed
  * makes no more nodes. */
-static bg_status look(bg__marks *marks, bg__capture_info info, cudaStream_t stream, cudaGraphNode_t *stood,
-                      bool *active)
+static bg_status note_frontier(bg__marks *marks, bg__capture_info info, cudaStream_t stream, cudaGraphNode_t *stood,
+                               bool *active)
 {
     CUstreamCaptureStatus capturing;
     const CUgraphNode *nodes = NULL;
@@ -64,9 +64,9 @@ bg_status bg__mark(bg_capture *capture, long *place, bool *active)
     if (marks == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to mark nodes");
     BG__TRY(bg__driver_capture_info(&info));
-    BG__TRY(look(marks, info, capture->origin, &capture->stood, active));
+    BG__TRY(note_frontier(marks, info, capture->origin, &capture->stood, active));
     for (int i = 0; i < capture->member_count && *active; i++)
-        BG__TRY(look(marks, info, capture->members[i].stream, &capture->members[i].stood, &member_active));
+        BG__TRY(note_frontier(marks, info, capture->members[i].stream, &capture->members[i].stood, &member_active));
     BG__TRY(BG__GROW(marks->list, marks->count, marks->capacity, "marks"));
     if (*active)
         marks->list[marks->count++] = (mark){place, marks->seen_count};

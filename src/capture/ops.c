@@ -38,7 +38,7 @@ static bg_status add_writeback(bg_capture *capture, bg__eager *eager, int ordina
     return bg__writeback_add(capture, kept);
 }
 
-static bg_status settle(bg_capture *capture, bg__eager *eager)
+static bg_status record_outputs(bg_capture *capture, bg__eager *eager)
 {
     bg__output output = {0};
     bg_status status = BG_OK;
@@ -114,7 +114,7 @@ static bg_status run_at_break(bg_capture *capture, void *user)
         BG__TRY(run_body(capture, eager, body));
         if (capture->aborted)
             goto done;
-        BG__TRY(settle(capture, eager));
+        BG__TRY(record_outputs(capture, eager));
     }
     BG__TRY(bg__step_sync(capture));
     while (bg__output_next(op, &output)) {

@@ -51,7 +51,7 @@ done:
     return status;
 }
 
-static bg_status prepare(bg_graph *graph, cudaStream_t stream)
+static bg_status prepare_replay(bg_graph *graph, cudaStream_t stream)
 {
     bg_status status = BG_OK;
 
@@ -141,7 +141,7 @@ static inline bool are_left_again(const bg__eager *eager)
 }
 
 /* A body leaves the same, as a rule: nothing is to do then. */
-static bg_status settle(bg__eager *eager, cudaStream_t stream)
+static bg_status settle_eager_call(bg__eager *eager, cudaStream_t stream)
 {
     bool steady = true;
     bg_status status;
@@ -203,7 +203,7 @@ static bg_status run_call(bg__eager *eager, cudaStream_t stream)
     if (status == BG_OK)
         status = run_body(eager, stream);
     if (status == BG_OK)
-        status = settle(eager, stream);
+        status = settle_eager_call(eager, stream);
     if (status == BG_OK)
         bg__fail_unhide(hidden);
     else
@@ -212,8 +212,8 @@ static bg_status run_call(bg__eager *eager, cudaStream_t stream)
 }
 
 /* Inlined, since the walk has two callers of it but one that matters. */
-static inline __attribute__((always_inline)) bg_status run_step(bg_graph *graph, const bg__step *step,
-                                                                cudaStream_t stream)
+static inline __attribute__((always_inline)) bg_status replay_step(bg_graph *graph, const bg__step *step,
+                                                                   cudaStream_t stream)
 {
     switch (step->kind) {
     case BG__LAUNCH: return cuda_status(cudaGraphLaunch(step->of.exec, stream), "cudaGraphLaunch");
@@ -232,7 +232,7 @@ static __attribute__((cold, noinline)) bg_status run_step_in_range(bg_graph *gra
 {
     bg_status status;
     bg__ranges_enter_step(graph, step);
-    status = run_step(graph, step, stream);
+    status = replay_step(graph, step, stream);
     bg__ranges_leave_step(step);
     return status;
 }
@@ -271,7 +271,7 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
                              graph->careful || bg__captured_any(),
                          0)) {
         bg__pending_note();
-        status = prepare(graph, stream);
+        status = prepare_replay(graph, stream);
         if (status == BG_OK && graph->watched)
             status = bg__debug_hooks.check_replay(graph);
         if (status != BG_OK)
@@ -287,7 +287,8 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
         step = end;
     }
     for (; step < end; step++) {
-        status = __builtin_expect(ranges, 0) ? run_step_in_range(graph, step, stream) : run_step(graph, step, stream);
+        status =
+            __builtin_expect(ranges, 0) ? run_step_in_range(graph, step, stream) : replay_step(graph, step, stream);
         if (__builtin_expect(status != BG_OK, 0)) {
             blame_step(graph, step);
             break;
@@ -307,7 +308,7 @@ bg_status bg__replay_enter(bg_graph *graph, cudaStream_t stream)
     bool entered;
     bg_status status;
 
-    BG__TRY(prepare(graph, stream));
+    BG__TRY(prepare_replay(graph, stream));
     BG__TRY(bg__watch_enter(graph, &entered));
     graph->use->busy = true;
 done:
@@ -316,7 +317,7 @@ done:
 
 bg_status bg__replay_step(bg_graph *graph, int step, cudaStream_t stream)
 {
-    bg_status status = run_step(graph, &graph->steps[step], stream);
+    bg_status status = replay_step(graph, &graph->steps[step], stream);
     if (status != BG_OK)
         blame_step(graph, &graph->steps[step]);
     else

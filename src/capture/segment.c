@@ -137,7 +137,7 @@ done:
     return status;
 }
 
-static bg_status keep(bg_capture *capture, bg__segment *segment)
+static bg_status keep_segment(bg_capture *capture, bg__segment *segment)
 {
     bg_graph *graph = capture->graph;
     bg_status status;
@@ -185,7 +185,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
     if (bg__writeback_alone(capture, segment.nodes))
         BG__TRY(bg__writeback_unfold(capture));
     else if (segment.nodes > 0)
-        BG__TRY(keep(capture, &segment));
+        BG__TRY(keep_segment(capture, &segment));
     if (capture->options.barrier != NULL) {
         status = capture->options.barrier(capture->options.barrier_user);
         bg__pending_note(); /* it may have left an error of its own */

@@ -26,7 +26,7 @@ static bool has(const cudaGraphNode_t *nodes, size_t count, cudaGraphNode_t node
     return false;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_node_addresses(const void *a, const void *b)
 {
     uintptr_t x = (uintptr_t) * (const cudaGraphNode_t *)a, y = (uintptr_t) * (const cudaGraphNode_t *)b;
     return (x > y) - (x < y);
@@ -35,7 +35,7 @@ static int by_address(const void *a, const void *b)
 /* from is sorted. */
 static bool is_leaf(const survey *s, cudaGraphNode_t node)
 {
-    return s->edge_count == 0 || bsearch(&node, s->from, s->edge_count, sizeof node, by_address) == NULL;
+    return s->edge_count == 0 || bsearch(&node, s->from, s->edge_count, sizeof node, compare_node_addresses) == NULL;
 }
 
 /* For arrays that share a capacity, and are filled anew. */
@@ -109,7 +109,7 @@ static bool is_chain(const survey *s)
     return true;
 }
 
-static bg_status take(const bg_capture *capture, survey *s, bool *chain)
+static bg_status survey_capture(const bg_capture *capture, survey *s, bool *chain)
 {
     enum cudaStreamCaptureStatus capturing;
     const cudaGraphNode_t *frontier = NULL;
@@ -127,7 +127,7 @@ static bg_status take(const bg_capture *capture, survey *s, bool *chain)
     BG__TRY(list_edges(s, graph));
     *chain = is_chain(s);
     if (!*chain)
-        qsort(s->from, s->edge_count, sizeof *s->from, by_address);
+        qsort(s->from, s->edge_count, sizeof *s->from, compare_node_addresses);
 done:
     return status;
 }
@@ -305,7 +305,7 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
         capture->survey = calloc(1, sizeof *capture->survey);
     if (capture->survey == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at a segment");
-    BG__TRY(take(capture, capture->survey, &chain));
+    BG__TRY(survey_capture(capture, capture->survey, &chain));
     /* A segment of write-backs alone will be none: what it marks as begun begins the next one. */
     count = bg__writeback_alone(capture, capture->survey->node_count) ? 0 : capture->survey->node_count;
     bg__marks_settle(capture, capture->survey->nodes, count, chain ? trails_nothing : trails, capture->survey);

@@ -50,7 +50,7 @@ done:
 
 /* ---- at capture ---- */
 
-static bg_status add_step(bg_capture *capture, bg__copy *copy)
+static bg_status add_copy_step(bg_capture *capture, bg__copy *copy)
 {
     bg_status status;
     BG__TRY(bg__graph_add_step(capture->graph, (bg__step){.kind = BG__COPY, .of.copy = copy}));
@@ -70,7 +70,7 @@ bg_status bg__writeback_add(bg_capture *capture, bg__copy *copy)
         BG__TRY(check_device_memory(copy->move.source, copy->device, &foldable));
     BG__TRY(check_device_memory(copy->move.target, copy->device, &foldable));
     if (!foldable)
-        return add_step(capture, copy);
+        return add_copy_step(capture, copy);
     while (*end != NULL)
         end = &(*end)->next;
     *end = copy;
@@ -149,7 +149,7 @@ bg_status bg__writeback_unfold(bg_capture *capture)
         capture->writebacks = copy->next;
         copy->next = NULL;
         copy->fold = NULL;
-        BG__TRY(add_step(capture, copy));
+        BG__TRY(add_copy_step(capture, copy));
     }
 done:
     return status;

@@ -103,7 +103,7 @@ static size_t count_until(uintptr_t address)
 }
 
 /* The block, live or freed, that holds the address. */
-static block *find(uintptr_t address)
+static block *find_block(uintptr_t address)
 {
     size_t count = count_until(address);
     if (count == 0 || address - blocks[count - 1].base >= blocks[count - 1].bytes)
@@ -130,7 +130,7 @@ static bg_status find_registered(const void *ptr, bg__owner *owner)
     bg_status status = BG_OK;
 
     pthread_mutex_lock(&mutex);
-    found = find((uintptr_t)ptr);
+    found = find_block((uintptr_t)ptr);
     if (found != NULL) {
         set_owner(found, owner);
         below = found->below;
@@ -205,7 +205,7 @@ done:
     return status;
 }
 
-static bg_status insert(const block *fresh)
+static bg_status insert_block(const block *fresh)
 {
     size_t at = count_until(fresh->base);
     bg_status status;
@@ -234,7 +234,7 @@ bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name)
     BG__TRY(bg__driver_generation(ptr, &fresh.below));
     BG__TRY(make_place(fresh.base, bytes));
     fresh.generation = bg__ledger_generation();
-    BG__TRY(insert(&fresh));
+    BG__TRY(insert_block(&fresh));
     fresh.name = NULL;
 done:
     bg__ledger_unlock();
@@ -249,7 +249,7 @@ bg_status bg_ledger_free(void *ptr)
 
     BG__NEED(ptr);
     bg__ledger_lock();
-    found = find((uintptr_t)ptr);
+    found = find_block((uintptr_t)ptr);
     if (found == NULL)
         status = bg__fail(BG_ERROR_NOT_FOUND, "bg_ledger_free: no block at %p was reported with bg_ledger_alloc", ptr);
     else if (found->freed)
@@ -269,7 +269,7 @@ void bg__ledger_resize(void *ptr, size_t bytes)
 {
     block *found;
     bg__ledger_lock();
-    found = find((uintptr_t)ptr);
+    found = find_block((uintptr_t)ptr);
     if (found != NULL && found->base == (uintptr_t)ptr && !found->freed) {
         size_t after = (size_t)(found - blocks) + 1;
         found->bytes = bytes;

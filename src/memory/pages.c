@@ -27,7 +27,7 @@ done:
 }
 
 /* false: more than there are numbers. */
-static bool round_up(size_t *bytes, size_t to)
+static bool round_up_bytes(size_t *bytes, size_t to)
 {
     if (*bytes > SIZE_MAX - to)
         return false;
@@ -36,7 +36,7 @@ static bool round_up(size_t *bytes, size_t to)
 }
 
 /* A size that nobody asked for gives way where a process may have few addresses (ulimit -v, valgrind). */
-static CUresult reserve(const bg__pages *pages, CUdeviceptr *base, size_t *bytes, bool asked)
+static CUresult reserve_pages(const bg__pages *pages, CUdeviceptr *base, size_t *bytes, bool asked)
 {
     const size_t least = (size_t)1 << 30, wanted = *bytes;
     CUresult result = pages->address_reserve(base, *bytes, 0, 0, 0);
@@ -64,11 +64,11 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
         BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &bytes));
     BG__TRY_DRIVER("cuMemGetAllocationGranularity",
                    pages->get_granularity(&pages->granularity, &pages->properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    if (!round_up(&bytes, pages->granularity)) {
+    if (!round_up_bytes(&bytes, pages->granularity)) {
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "reserve_bytes is %zu, more than there are addresses", bytes);
         goto done;
     }
-    BG__TRY_DRIVER("cuMemAddressReserve", reserve(pages, &base, &bytes, asked));
+    BG__TRY_DRIVER("cuMemAddressReserve", reserve_pages(pages, &base, &bytes, asked));
     pages->base = (char *)(uintptr_t)base;
     pages->bytes = bytes;
 done:
@@ -111,7 +111,7 @@ void bg__pages_clear(bg__pages *pages)
     bg__relax_end(relaxed);
 }
 
-static bg_status map(bg__pages *pages, char *at, size_t bytes)
+static bg_status map_pages(bg__pages *pages, char *at, size_t bytes)
 {
     const CUmemAccessDesc access = {.location = pages->properties.location,
                                     .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -145,7 +145,7 @@ bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
     if (bytes <= end->bytes)
         return BG_OK;
     step = bytes - end->bytes;
-    if (!round_up(&step, pages->granularity) || step > pages->bytes - mapped) {
+    if (!round_up_bytes(&step, pages->granularity) || step > pages->bytes - mapped) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
                           "the %zu bytes of addresses that the pool reserved do not hold them; raise "
                           "options.reserve_bytes, or capture smaller sizes",
@@ -160,7 +160,7 @@ bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
         goto done;
     }
     BG__TRY(BG__GROW(end->steps, end->count, end->capacity, "parts of a pool"));
-    BG__TRY(map(pages, bg__pages_address(pages, side, end->bytes, step), step));
+    BG__TRY(map_pages(pages, bg__pages_address(pages, side, end->bytes, step), step));
     end->steps[end->count++] = step;
     end->bytes += step;
 done:

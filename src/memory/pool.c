@@ -7,7 +7,7 @@
 /* ---- making and giving back ---- */
 
 /* When nobody holds it any more. */
-static void clear(bg_pool *pool)
+static void free_pool(bg_pool *pool)
 {
     bg__ledger_remove_pool(pool);
     bg__workspace_forget(pool);
@@ -48,7 +48,7 @@ bg_status bg_pool_create(bg_pool **result, const bg_pool_options *options)
     pool = NULL;
 done:
     if (pool != NULL)
-        clear(pool);
+        free_pool(pool);
     if (status != BG_OK)
         bg__fail_where("bg_pool_create");
     return status;
@@ -66,7 +66,7 @@ void bg_pool_destroy(bg_pool *pool)
         return;
     bg__pending_note();
     if (atomic_fetch_sub(&pool->references, 1) == 1)
-        clear(pool);
+        free_pool(pool);
 }
 
 bg__use *bg__pool_use(bg_pool *pool)
@@ -113,7 +113,7 @@ static void count(bg_pool *pool, bg__side side, size_t bytes, bg__extent_state s
     pool->pinned = pool->figures.pinned > pool->pinned ? pool->figures.pinned : pool->pinned;
 }
 
-static bg_status take(bg_pool *pool, bg__side side, size_t wanted, bg__extent_state state, void **ptr)
+static bg_status take_extent(bg_pool *pool, bg__side side, size_t wanted, bg__extent_state state, void **ptr)
 {
     bg__arena *arena = &pool->arenas[side];
     size_t bytes = wanted, reused;
@@ -155,17 +155,17 @@ bg_status bg_pool_alloc(bg_pool *pool, size_t bytes, void **ptr)
     bg__pending_note();
     if (bytes == 0)
         return BG_OK;
-    return take(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__LIVE, ptr);
+    return take_extent(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__LIVE, ptr);
 }
 
 bg_status bg__pool_pin(bg_pool *pool, size_t bytes, void **ptr)
 {
-    return take(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__PINNED, ptr);
+    return take_extent(pool, pool->bucket ? BG__LOW : BG__HIGH, bytes, BG__PINNED, ptr);
 }
 
 bg_status bg__pool_keep(bg_pool *pool, size_t bytes, void **ptr)
 {
-    return take(pool, BG__HIGH, bytes, BG__LIVE, ptr);
+    return take_extent(pool, BG__HIGH, bytes, BG__LIVE, ptr);
 }
 
 /* ---- release ---- */

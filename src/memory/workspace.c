@@ -4,7 +4,7 @@
 #include <breakgraph/workspace.h>
 #include <stdlib.h>
 
-static bg__workspace *find(bg__workspace *first, const void *owner, int device, const bg_pool *pool)
+static bg__workspace *find_workspace(bg__workspace *first, const void *owner, int device, const bg_pool *pool)
 {
     bg__workspace *w = first;
     while (w != NULL && (w->owner != owner || w->device != device || w->pool != pool))
@@ -12,7 +12,8 @@ static bg__workspace *find(bg__workspace *first, const void *owner, int device, 
     return w;
 }
 
-static bg_status add(bg__workspace **first, const void *owner, int device, bg_pool *pool, size_t bytes, void **ptr)
+static bg_status add_workspace(bg__workspace **first, const void *owner, int device, bg_pool *pool, size_t bytes,
+                               void **ptr)
 {
     bg_status status;
     bg__workspace *w = malloc(sizeof *w);
@@ -46,9 +47,9 @@ bg_status bg_workspace_in(const void *owner, bg_pool *pool, size_t bytes, void *
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_workspace: bytes is 0");
     first = bg__workspaces_lock();
     BG__TRY_CUDA(cudaGetDevice(&device));
-    w = find(*first, owner, device, pool);
+    w = find_workspace(*first, owner, device, pool);
     if (w == NULL)
-        BG__TRY(add(first, owner, device, pool, bytes, ptr));
+        BG__TRY(add_workspace(first, owner, device, pool, bytes, ptr));
     else if (w->bytes >= bytes)
         *ptr = w->ptr;
     else

@@ -22,7 +22,7 @@ done:
     return status;
 }
 
-static bg__call *find(bg__call *parent, const bg_op *op, unsigned index)
+static bg__call *find_child_call(bg__call *parent, const bg_op *op, unsigned index)
 {
     bg__call *start = parent->cursor ? parent->cursor : parent->child;
     if (!parent->repeated)
@@ -43,7 +43,7 @@ struct bg__slab {
     max_align_t room[];
 };
 
-static void *take(bg__call *root, size_t bytes)
+static void *take_from_slab(bg__call *root, size_t bytes)
 {
     enum { SLAB_BYTES = 1 << 14 };
     struct bg__slab *slab = root->slabs;
@@ -67,7 +67,7 @@ static void *take(bg__call *root, size_t bytes)
 
 /* A call with its name behind it, "rope#3" or "attention#0/rope#1"; by hand, since snprintf would double what the
  * library costs a call at capture. */
-static bg__call *make(bg__call *parent, const bg_op *op, unsigned index)
+static bg__call *make_call(bg__call *parent, const bg_op *op, unsigned index)
 {
     const char *path = parent->name ? parent->name : "";
     size_t path_bytes = strlen(path), op_bytes = strlen(op->name), digit_bytes;
@@ -82,7 +82,7 @@ static bg__call *make(bg__call *parent, const bg_op *op, unsigned index)
         *--digit = (char)('0' + rest % 10);
     while ((rest /= 10) > 0);
     digit_bytes = (size_t)(digits + sizeof digits - digit);
-    call = take(root, sizeof *call + path_bytes + 1 + op_bytes + 1 + digit_bytes);
+    call = take_from_slab(root, sizeof *call + path_bytes + 1 + op_bytes + 1 + digit_bytes);
     if (call == NULL)
         return NULL;
     *call = (bg__call){.index = index, .name = (char *)(call + 1)};
@@ -95,9 +95,10 @@ static bg__call *make(bg__call *parent, const bg_op *op, unsigned index)
     return call;
 }
 
-static bg_status add(bg__call *parent, const bg_op *op, unsigned index, const bg_site *site, bg__call **result)
+static bg_status add_child_call(bg__call *parent, const bg_op *op, unsigned index, const bg_site *site,
+                                bg__call **result)
 {
-    bg__call *call = make(parent, op, index);
+    bg__call *call = make_call(parent, op, index);
     if (call == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", op->name);
     call->op = op;
@@ -125,9 +126,9 @@ bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site,
     unsigned index = 0;
 
     BG__TRY(count(parent, op, &index));
-    *result = find(parent, op, index);
+    *result = find_child_call(parent, op, index);
     if (*result == NULL)
-        BG__TRY(add(parent, op, index, site, result));
+        BG__TRY(add_child_call(parent, op, index, site, result));
     parent->cursor = (*result)->next;
 done:
     return status;
@@ -139,7 +140,7 @@ bg_status bg__call_keep(bg__call *call, const void *args)
     while (root->parent != NULL)
         root = root->parent;
     if (call->kept == NULL)
-        call->kept = take(root, call->op->args_size);
+        call->kept = take_from_slab(root, call->op->args_size);
     if (call->kept == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", call->op->args_size);
     memcpy(call->kept, args, call->op->args_size);
@@ -154,10 +155,10 @@ void bg__call_rewind(bg__call *call)
     call->scratch_used = 0;
 }
 
-static void clear(bg__call *call)
+static void free_call_tree(bg__call *call)
 {
     for (bg__call *child = call->child; child != NULL; child = child->next)
-        clear(child);
+        free_call_tree(child);
     bg__memory_free(&call->own);
     free(call->counts);
     free(call->want);
@@ -167,7 +168,7 @@ static void clear(bg__call *call)
 void bg__call_clear(bg__call *root)
 {
     struct bg__slab *next;
-    clear(root);
+    free_call_tree(root);
     for (struct bg__slab *slab = root->slabs; slab != NULL; slab = next) {
         next = slab->next;
         free(slab);

@@ -10,7 +10,7 @@ void bg__op_set_capture_hooks(const bg__capture_hooks *hooks)
     atomic_store(&capture_hooks, hooks);
 }
 
-static bg_status check(const bg_op *op, cudaStream_t stream, const void *args)
+static bg_status check_call(const bg_op *op, cudaStream_t stream, const void *args)
 {
     if (op == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_op_call: op is NULL");
@@ -97,7 +97,7 @@ static bg_status dispatch(const bg_op *op, cudaStream_t stream, void *args, cons
                           const bg__capture_hooks *hooks)
 {
     bg__thread *self = bg__thread_self();
-    bg_status status = check(op, stream, args);
+    bg_status status = check_call(op, stream, args);
 
     if (status != BG_OK)
         return status;

@@ -1,6 +1,6 @@
 #include "op/op.h"
 
-static bg__block *find(bg__memory *memory, bg__block_kind kind, int slot)
+static bg__block *find_slot(bg__memory *memory, bg__block_kind kind, int slot)
 {
     for (size_t i = 0; i < memory->count; i++)
         if (memory->blocks[i].kind == kind && memory->blocks[i].slot == slot)
@@ -28,7 +28,7 @@ bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t b
     if (call->memory == NULL)
         BG__TRY(bg__plain_memory(call));
     memory = call->memory;
-    block = find(memory, kind, slot);
+    block = find_slot(memory, kind, slot);
 
     if (block != NULL && block->bytes >= bytes) {
         *ptr = block->ptr;
@@ -40,7 +40,7 @@ bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t b
         bytes = 2 * block->bytes; /* what is outgrown stays, at most as much again in all */
     BG__TRY(BG__GROW(memory->blocks, memory->count, memory->capacity, "blocks of memory"));
     BG__TRY(source ? source->take(source->user, bytes, ptr) : bg__device_alloc(bytes, ptr));
-    block = find(memory, kind, slot); /* growing may have moved it */
+    block = find_slot(memory, kind, slot); /* growing may have moved it */
     if (block != NULL)
         block->slot = -1;
     memory->blocks[memory->count++] = (bg__block){kind, slot, *ptr, bytes, source != NULL};

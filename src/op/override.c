@@ -111,7 +111,7 @@ typedef struct source {
 enum { OWN, PROGRAM, ENVIRONMENT, FORCED, SOURCES };
 
 /* An override of all lists, in their order. */
-static bg_status make(bg__override **result, const source sources[SOURCES])
+static bg_status make_override(bg__override **result, const source sources[SOURCES])
 {
     bg_status status = BG_OK;
     bg__override *override = calloc(1, sizeof *override);
@@ -156,7 +156,7 @@ bg_status bg__override_check(const char *list, const char *from)
     bg__override *checked = NULL;
     bg_status status = BG_OK;
     if (list != NULL && list[0] != '\0')
-        status = make(&checked, (source[SOURCES]){[OWN] = {list, from}});
+        status = make_override(&checked, (source[SOURCES]){[OWN] = {list, from}});
     bg__override_free(checked);
     return status;
 }
@@ -247,7 +247,7 @@ bg_status bg__override_get(bg__override **override, const char *own, bool tell)
     sources[ENVIRONMENT] = (source){environment, "BG_EAGER_OPS"};
     pthread_mutex_lock(&mutex);
     sources[PROGRAM] = (source){programmed, "bg_override_eager"};
-    status = make(override, sources);
+    status = make_override(override, sources);
     if (status == BG_OK) {
         (*override)->breakable = breakable;
         if (tell)

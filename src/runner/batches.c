@@ -94,7 +94,7 @@ static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
     bg__warn("input %s comes at another address than its static buffer's: it is copied in every run", input->name);
 }
 
-static bg_status load(bg_runner *runner, moves *m, bg__buffer *input, const void *source, int tokens, int padded)
+static bg_status load_input(bg_runner *runner, moves *m, bg__buffer *input, const void *source, int tokens, int padded)
 {
     bgk_rows rows = padding_of(input, tokens, padded);
     bool reached = true;
@@ -184,7 +184,7 @@ bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int token
     if (tensors != NULL)
         BG__TRY(check_sources(runner, tensors, tokens, padded));
     for (size_t i = 0; i < runner->inputs.count; i++)
-        BG__TRY(load(runner, &m, &runner->inputs.list[i], tensors ? tensors[i].data : NULL, tokens, padded));
+        BG__TRY(load_input(runner, &m, &runner->inputs.list[i], tensors ? tensors[i].data : NULL, tokens, padded));
     BG__TRY(flush(&m));
 done:
     return status;

@@ -20,7 +20,7 @@ void bg__plan_free(bg__plan *plan)
 }
 
 /* A decode bucket holds whole requests: sizes are rounded up to them, each kept once. */
-static void round_up(bg__group *group, int request, int max_tokens)
+static void round_up_request(bg__group *group, int request, int max_tokens)
 {
     int count = 0;
     for (int i = 0; i < group->size_count; i++) {
@@ -45,7 +45,7 @@ static bg_status plan_group(bg_runner *runner, bg__group *group, bg_mode mode, i
         return BG_OK;
     BG__TRY(bg__schedule_make(config->schedule, config->max_tokens, &group->sizes, &group->size_count));
     if (query_len > 0)
-        round_up(group, query_len, config->max_tokens);
+        round_up_request(group, query_len, config->max_tokens);
     count = (size_t)group->size_count * (size_t)config->variants;
     group->buckets = calloc(count + 1, sizeof *group->buckets);
     if (group->buckets == NULL) {
@@ -140,8 +140,8 @@ static int find_size(const bg__group *group, int tokens)
     return low;
 }
 
-static bg__bucket *find(const bg_runner *runner, const bg__group *group, const bg_batch *batch, int tokens,
-                        bg_reason *reason)
+static bg__bucket *find_bucket(const bg_runner *runner, const bg__group *group, const bg_batch *batch, int tokens,
+                               bg_reason *reason)
 {
     bg__bucket *bucket;
     int size;
@@ -189,9 +189,9 @@ bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, b
         return NULL;
     }
     if (decode != NULL)
-        bucket = find(runner, decode, batch, tokens, &why);
+        bucket = find_bucket(runner, decode, batch, tokens, &why);
     if (bucket == NULL && (mixed->mode != BG_MODE_NONE || why == BG_REASON_MODE_NONE))
-        bucket = find(runner, mixed, batch, tokens, &why);
+        bucket = find_bucket(runner, mixed, batch, tokens, &why);
     *reason = why;
     return bucket;
 }

@@ -7,7 +7,7 @@
 
 /* ---- declaration ---- */
 
-static bg__buffer *find(const bg__buffers *buffers, const char *name)
+static bg__buffer *find_buffer_named(const bg__buffers *buffers, const char *name)
 {
     for (size_t i = 0; i < buffers->count; i++)
         if (strcmp(buffers->list[i].name, name) == 0)
@@ -46,7 +46,7 @@ static bg_status make_tensor(const char *function, const char *name, bg_dtype dt
 }
 
 /* Returns when that is done: the caller may write there next, on any stream. */
-static bg_status clear(const bg_runner *runner, void *memory, size_t bytes)
+static bg_status zero_memory(const bg_runner *runner, void *memory, size_t bytes)
 {
     bg__relaxed relaxed;
     bg_status status;
@@ -70,7 +70,7 @@ static size_t bytes_to_reserve(size_t bytes)
 }
 
 /* Tells the ledger whose memory it is, "input token". */
-static bg_status tell(const bg_runner *runner, const bg__buffers *buffers, const bg__buffer *buffer)
+static bg_status enter_in_ledger(const bg_runner *runner, const bg__buffers *buffers, const bg__buffer *buffer)
 {
     const char *kind = buffers == &runner->inputs ? "input" : buffers == &runner->outputs ? "output" : "buffer";
     char name[BG__OWNER_NAME];
@@ -111,8 +111,8 @@ static void give_back(bg__buffer *buffer)
 }
 
 /* In *made what is declared; the buffer's other fields are 0. */
-static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *function, const char *name,
-                     const bg_tensor *shape, bool by_tokens, bg__buffer **made)
+static bg_status add_buffer(bg_runner *runner, bg__buffers *buffers, const char *function, const char *name,
+                            const bg_tensor *shape, bool by_tokens, bg__buffer **made)
 {
     bg__buffer buffer = {.tensor = *shape, .by_tokens = by_tokens};
     size_t bytes = bg_tensor_bytes(shape);
@@ -120,7 +120,8 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
 
     BG__TRY(check_open(runner, function));
     BG__TRY(bg__runner_check_place(runner, function));
-    if (find(&runner->inputs, name) || find(&runner->outputs, name) || find(&runner->extra, name)) {
+    if (find_buffer_named(&runner->inputs, name) || find_buffer_named(&runner->outputs, name) ||
+        find_buffer_named(&runner->extra, name)) {
         status =
             bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: the runner has a buffer of the name %s already", function, name);
         goto done;
@@ -132,9 +133,9 @@ static bg_status add(bg_runner *runner, bg__buffers *buffers, const char *functi
         goto done;
     }
     BG__TRY(take_memory(runner, &buffer));
-    BG__TRY(clear(runner, buffer.tensor.data, bytes));
+    BG__TRY(zero_memory(runner, buffer.tensor.data, bytes));
     buffer.row = bytes / (size_t)shape->dim[0];
-    BG__TRY(tell(runner, buffers, &buffer));
+    BG__TRY(enter_in_ledger(runner, buffers, &buffer));
     buffers->list[buffers->count] = buffer;
     *made = &buffers->list[buffers->count++];
     buffer = (bg__buffer){.name = NULL};
@@ -226,7 +227,7 @@ bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtyp
                           pad_value, name, bg_dtype_name(dtype));
         goto done;
     }
-    BG__TRY(add(runner, &runner->inputs, __func__, name, &shape, true, &made));
+    BG__TRY(add_buffer(runner, &runner->inputs, __func__, name, &shape, true, &made));
     made->padding = padding;
     made->pattern = pattern;
     *tensor = made->tensor;
@@ -247,7 +248,7 @@ bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dtype dty
     BG__NEED(tensor);
     bg__pending_note();
     BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
-    BG__TRY(add(runner, &runner->outputs, __func__, name, &shape, true, &made));
+    BG__TRY(add_buffer(runner, &runner->outputs, __func__, name, &shape, true, &made));
     *tensor = made->tensor;
 done:
     return status;
@@ -268,7 +269,7 @@ bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dty
     bg__pending_note();
     by_tokens = rank > 0 && dim[0] == 0;
     BG__TRY(make_tensor(__func__, name, dtype, rank, dim, by_tokens ? runner->rows : 0, &shape));
-    BG__TRY(add(runner, &runner->extra, __func__, name, &shape, by_tokens, &made));
+    BG__TRY(add_buffer(runner, &runner->extra, __func__, name, &shape, by_tokens, &made));
     *tensor = made->tensor;
 done:
     return status;
@@ -309,7 +310,7 @@ bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, 
     BG__NEED(tensor);
     bg__pending_note();
     BG__TRY(check_open(runner, __func__));
-    input = find(&runner->inputs, name);
+    input = find_buffer_named(&runner->inputs, name);
     if (input == NULL)
         return bg__fail(BG_ERROR_NOT_FOUND,
                         "bg_runner_bind_input: the runner has no input %s; declare it with bg_runner_add_input", name);

@@ -221,7 +221,7 @@ done:
 }
 
 /* After failures, too; the first one is told. */
-static bg_status put_back(const bg__state *state, bg_status status, cudaStream_t stream)
+static bg_status restore_state_keeping_error(const bg__state *state, bg_status status, cudaStream_t stream)
 {
     char text[1024];
     bg_status restored;
@@ -264,8 +264,8 @@ bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replan
         status = save_inputs(runner, bucket->tokens, &inputs);
     BG__TRY(share(runner, status, "before the capture", "a lazy bucket"));
     status = capture(runner, bucket, false, replanned, &failed);
-    status = put_back(&state, status, runner->stream);
-    status = put_back(&inputs, status, runner->stream);
+    status = restore_state_keeping_error(&state, status, runner->stream);
+    status = restore_state_keeping_error(&inputs, status, runner->stream);
 done:
     bg__state_free(&state);
     bg__state_free(&inputs);
@@ -336,7 +336,7 @@ bg_status bg_runner_capture(bg_runner *runner)
     status = bg__state_save(&state, runner->config.state, runner->config.state_count, "config.state", runner->stream);
     status = bg__ranks_share(&runner->ranks, "before the first capture of the runner", status);
     if (status == BG_OK)
-        status = put_back(&state, capture_all(runner, &failed, &why), runner->stream);
+        status = restore_state_keeping_error(&state, capture_all(runner, &failed, &why), runner->stream);
     runner->running = false;
     if (status == BG_OK && failed != BG_OK && !any_captured(runner))
         status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first: %s", why ? why : "");

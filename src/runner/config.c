@@ -67,7 +67,7 @@ done:
 }
 
 /* Of `least` bytes at least, known to this version or not. */
-static bg_status take(const bg_runner_config *config, size_t least, bg_runner_config *full)
+static bg_status take_config(const bg_runner_config *config, size_t least, bg_runner_config *full)
 {
     return bg__sized_take(full, config, sizeof *full, least, "config", "BG_RUNNER_CONFIG_INIT");
 }
@@ -75,7 +75,7 @@ static bg_status take(const bg_runner_config *config, size_t least, bg_runner_co
 bg_status bg__config_check_size(const bg_runner_config *config)
 {
     bg_runner_config full = BG_RUNNER_CONFIG_INIT;
-    return take(config, sizeof full, &full);
+    return take_config(config, sizeof full, &full);
 }
 
 bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy)
@@ -85,7 +85,7 @@ bg_status bg__config_load(const bg_runner_config *config, bg_runner_config *copy
 
     BG__NEED(config);
     /* The first version ended before worker_threads. */
-    BG__TRY(take(config, offsetof(bg_runner_config, worker_threads), &full));
+    BG__TRY(take_config(config, offsetof(bg_runner_config, worker_threads), &full));
     full.text_ = NULL;
     status = check_fields(&full);
     if (status != BG_OK) {

@@ -17,7 +17,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 /* ---- the file ---- */
 
 /* The whole file, the caller's to free. */
-static bg_status read_file(const char *path, char **text)
+static bg_status read_config_file(const char *path, char **text)
 {
     size_t size = 0;
     bg_status status;
@@ -52,7 +52,7 @@ static bg_status refuse_json(const char *text, const char *at)
                     (int)(at - start) + 1, (int)(at - excerpt) + rest, excerpt);
 }
 
-static bg_status parse(const char *text, cJSON **root)
+static bg_status parse_config(const char *text, cJSON **root)
 {
     const char *end = text;
     pthread_mutex_lock(&mutex);
@@ -204,8 +204,8 @@ bg_status bg_runner_config_read(bg_runner_config *config, const char *path)
     BG__NEED(path);
     BG__TRY(bg__config_check_size(config));
     bg__config_trial(config, &trial);
-    BG__TRY(read_file(path, &text));
-    status = parse(text, &root);
+    BG__TRY(read_config_file(path, &text));
+    status = parse_config(text, &root);
     if (status == BG_OK)
         status = set_keys(&trial, root);
     if (status == BG_OK)

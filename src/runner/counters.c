@@ -26,30 +26,30 @@ static uint64_t *eager_in(bg_counters *counters, int reason)
     return reason == BG_REASON_UNSUPPORTED ? &counters->eager_unsupported : &counters->eager[reason];
 }
 
-static void add(_Atomic uint64_t *counter, uint64_t count)
+static void add_to_counter(_Atomic uint64_t *counter, uint64_t count)
 {
     atomic_fetch_add_explicit(counter, count, memory_order_relaxed);
 }
 
 void bg__count_capture(const bg_graph *graph, bool again)
 {
-    add(&counted.captures, 1);
+    add_to_counter(&counted.captures, 1);
     if (graph == NULL)
         return;
-    add(&counted.graphs, 1);
-    add(&counted.segments, (uint64_t)graph->segment_count);
-    add(&counted.recaptures, again);
+    add_to_counter(&counted.graphs, 1);
+    add_to_counter(&counted.segments, (uint64_t)graph->segment_count);
+    add_to_counter(&counted.recaptures, again);
 }
 
 void bg__count_replay(bg_mode mode, int padded_tokens)
 {
-    add(&counted.replays[mode], 1);
-    add(&counted.padded_tokens, (uint64_t)padded_tokens);
+    add_to_counter(&counted.replays[mode], 1);
+    add_to_counter(&counted.padded_tokens, (uint64_t)padded_tokens);
 }
 
 void bg__count_eager(bg_reason reason)
 {
-    add(&counted.eager[reason], 1);
+    add_to_counter(&counted.eager[reason], 1);
 }
 
 static uint64_t get(const _Atomic uint64_t *counter)

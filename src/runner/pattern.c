@@ -42,7 +42,7 @@ static uint16_t to_bf16(float value)
     return (uint16_t)((in.u + 0x7fffu + (in.u >> 16 & 1u)) >> 16);
 }
 
-static void repeat(uint64_t *pattern, const void *element, size_t bytes)
+static void repeat_element(uint64_t *pattern, const void *element, size_t bytes)
 {
     for (size_t at = 0; at < sizeof *pattern; at += bytes)
         memcpy((char *)pattern + at, element, bytes);
@@ -77,6 +77,6 @@ bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern)
         break;
     }
     if (ok)
-        repeat(pattern, &element, bg_dtype_bytes(dtype));
+        repeat_element(pattern, &element, bg_dtype_bytes(dtype));
     return ok;
 }

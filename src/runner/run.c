@@ -50,7 +50,7 @@ static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
     return BG_OK;
 }
 
-static bg_status choose(bg_runner *runner, const bg_batch *batch, choice *made)
+static bg_status choose_bucket(bg_runner *runner, const bg_batch *batch, choice *made)
 {
     const bg_runner_config *config = &runner->config;
     int tokens = batch->tokens;
@@ -121,7 +121,7 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
     runner->running = true;
     status = check_batch(batch);
     if (status == BG_OK)
-        status = choose(runner, batch, &made);
+        status = choose_bucket(runner, batch, &made);
     runner->running = running;
     if (status != BG_OK) {
         bg__fail_where("bg_runner_can_run");
@@ -135,7 +135,7 @@ bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reas
 
 /* ---- what all ranks choose ---- */
 
-static bg_status compare(bg_runner *runner, const bg_batch *batch, const choice *made, bg_status status)
+static bg_status agree_on_choice(bg_runner *runner, const bg_batch *batch, const choice *made, bg_status status)
 {
     char text[400] = "", name[80], kept[1024];
     bg_status agreed;
@@ -187,7 +187,7 @@ done:
 
 /* Brings the batch in, and captures its bucket first where it is lazy: on this batch, which is in the static buffers
  * from here on. At the first capture the mode may be found too high: then the batch is sent out anew. */
-static bg_status load(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
+static bg_status load_batch(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
 {
     bg_status status;
 
@@ -196,7 +196,7 @@ static bg_status load(bg_runner *runner, const bg_batch *batch, const bg_tensor 
         bool replanned = false;
         BG__TRY(bg__capture_lazily(runner, made->bucket, &replanned));
         if (replanned) {
-            BG__TRY(choose(runner, batch, made));
+            BG__TRY(choose_bucket(runner, batch, made));
             BG__TRY(bring_in(runner, batch, NULL, made));
         } else if (made->bucket->graph == NULL) {
             *made = (choice){.reason = BG_REASON_CAPTURE_FAILED, .tokens = made->tokens};
@@ -228,7 +228,7 @@ static bg_status check_bound(const bg_runner *runner, const bg__bucket *bucket)
 }
 
 /* All that may keep a batch from running before anything has been copied. */
-static bg_status prepare(bg_runner *runner, const bg_batch *batch, const bg_tensor *outputs, choice *made)
+static bg_status prepare_batch(bg_runner *runner, const bg_batch *batch, const bg_tensor *outputs, choice *made)
 {
     bg_status status;
 
@@ -239,24 +239,24 @@ static bg_status prepare(bg_runner *runner, const bg_batch *batch, const bg_tens
         goto done;
     }
     BG__TRY(bg__outputs_check(runner, outputs, batch->tokens));
-    BG__TRY(choose(runner, batch, made));
+    BG__TRY(choose_bucket(runner, batch, made));
     BG__TRY(check_bound(runner, made->bucket));
 done:
     return status;
 }
 
-static bg_status run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
-                     void *context_user)
+static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs,
+                                   bg_tensor *outputs, void *context_user)
 {
     bg_forward_context context = {.mode = BG_MODE_NONE, .batch = *batch, .phase = BG_PHASE_PLAIN, .user = context_user};
     bg__bucket *bucket;
     choice made = {.bucket = NULL};
-    bg_status status = prepare(runner, batch, outputs, &made);
+    bg_status status = prepare_batch(runner, batch, outputs, &made);
 
-    BG__TRY(compare(runner, batch, &made, status));
+    BG__TRY(agree_on_choice(runner, batch, &made, status));
     runner->frozen = true;
     BG__TRY(bg__buffers_grow(runner, batch->tokens));
-    BG__TRY(load(runner, batch, inputs, &made));
+    BG__TRY(load_batch(runner, batch, inputs, &made));
     bucket = made.bucket;
     context.padded_tokens = batch->tokens;
     if (bucket != NULL) {
@@ -291,7 +291,7 @@ bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tenso
     bg__pending_note();
     BG__TRY(bg__runner_check_idle(runner, __func__));
     runner->running = true;
-    status = run(runner, batch, inputs, outputs, context_user);
+    status = run_checked_batch(runner, batch, inputs, outputs, context_user);
     runner->running = false;
 done:
     return status;

@@ -94,7 +94,7 @@ static const char *allowed(const words *words)
     return bg__variable_find(words->variable)->allowed;
 }
 
-static bg_status refuse(const words *words, const element *e, const char *what)
+static bg_status refuse_element(const words *words, const element *e, const char *what)
 {
     return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: element %d, \"%.*s\", %s; allowed are %s", words->key, e->index,
                     e->length < 40 ? e->length : 40, e->text, what, allowed(words));
@@ -112,13 +112,13 @@ static bg_status read_element(const words *words, const element *e, int *number)
     int sign = e->length > 1 && e->text[0] == '-', i = sign;
     *number = 0;
     if (e->length == 0)
-        return refuse(words, e, "is empty");
+        return refuse_element(words, e, "is empty");
     for (; i < e->length && isdigit((unsigned char)e->text[i]); i++)
         *number = *number > (INT_MAX - 9) / 10 ? INT_MAX : *number * 10 + (e->text[i] - '0');
     if (i < e->length)
-        return refuse(words, e, "is not a whole number");
+        return refuse_element(words, e, "is not a whole number");
     if (sign || *number == 0)
-        return refuse(words, e, "is not positive");
+        return refuse_element(words, e, "is not positive");
     return BG_OK;
 }
 
@@ -138,9 +138,9 @@ static bg_status follow_list(const words *words, const char *list, int max_token
                             "element",
                             words->key, e.index, e.length < 40 ? e.length : 40, e.text, max_tokens);
         if (number == last)
-            return refuse(words, &e, "repeats the one before it");
+            return refuse_element(words, &e, "repeats the one before it");
         if (number < last)
-            return refuse(words, &e, "is below the one before it");
+            return refuse_element(words, &e, "is below the one before it");
         if (sizes != NULL)
             sizes[*count] = number;
         ++*count;
@@ -152,7 +152,7 @@ static bg_status follow_list(const words *words, const char *list, int max_token
 
 /* ---- both ---- */
 
-static bg_status follow(const char *schedule, int max_tokens, int *sizes, int *count)
+static bg_status follow_schedule(const char *schedule, int max_tokens, int *sizes, int *count)
 {
     const rule *rule;
     const char *text = schedule;
@@ -177,7 +177,7 @@ static bg_status follow(const char *schedule, int max_tokens, int *sizes, int *c
 bg_status bg__schedule_check(const char *schedule, int max_tokens)
 {
     int count;
-    return follow(schedule, max_tokens, NULL, &count);
+    return follow_schedule(schedule, max_tokens, NULL, &count);
 }
 
 bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, int *count)
@@ -186,13 +186,13 @@ bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, i
 
     *sizes = NULL;
     *count = 0;
-    BG__TRY(follow(schedule, max_tokens, NULL, count));
+    BG__TRY(follow_schedule(schedule, max_tokens, NULL, count));
     *sizes = malloc((size_t)*count * sizeof **sizes);
     if (*sizes == NULL) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a schedule of %d sizes", *count);
         goto done;
     }
-    BG__TRY(follow(schedule, max_tokens, *sizes, count));
+    BG__TRY(follow_schedule(schedule, max_tokens, *sizes, count));
 done:
     if (status != BG_OK)
         *count = 0;

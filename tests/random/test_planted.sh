@@ -80,7 +80,7 @@ plant last-step-dropped $capture/replay.c \
 plant override-ignored $op/override.c \
     's/eager = !override->patterns\[i\].negate/eager = fallback/'
 plant capture-copy-dropped $capture/writeback.c \
-    '/^static bg_status add_step/,/^}/s/BG__TRY\(bg__move_run.*//'
+    '/^static bg_status add_copy_step/,/^}/s/BG__TRY\(bg__move_run.*//'
 plant tail-kept $op/outputs.c \
     's/if \(move->tail > 0\)/if (move->tail > 0 \&\& move->source != NULL)/'
 plant workers-out-of-order $capture/workers.c \
