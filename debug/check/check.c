@@ -89,7 +89,7 @@ bg_status bg__check_replay(bg_graph *graph)
     BG__TRY(bg__report_create(&report, "check", bg__graph_name(graph)));
     BG__TRY(bg__check_addresses(graph, report));
     if (bg_report_count(report) > 0) {
-        bg__record_report(report);
+        bg__process_report_add(report);
         status = fail_with(graph, report);
     }
 done:

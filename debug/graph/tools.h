@@ -8,11 +8,11 @@
 /* One record a graph, made by the first tool that keeps something. Each member is its tool's alone; debug/hooks frees
  * them all. */
 typedef struct bg__tools {
-    struct bg__stepping *stepping;   /* BG_DEBUG=step: replays go node by node; NULL: at once */
-    struct bg__shadowing *shadowing; /* BG_SHADOW: replays are compared with the pass itself; NULL: not */
-    const char *trace;               /* BG_TRACE: where the next replay's timeline goes; NULL: nowhere */
-    bool reported;                   /* BG_REPORT knows of the graph */
-    bg__allocations *used;           /* what the nodes are known to use; NULL: nobody has looked */
+    struct bg__stepping *stepping;       /* BG_DEBUG=step: replays go node by node; NULL: at once */
+    struct bg__replay_shadow *shadowing; /* BG_SHADOW: replays are compared with the pass itself; NULL: not */
+    const char *trace;                   /* BG_TRACE: where the next replay's timeline goes; NULL: nowhere */
+    bool reported;                       /* BG_REPORT knows of the graph */
+    bg__allocations *used;               /* what the nodes are known to use; NULL: nobody has looked */
 } bg__tools;
 
 /* Between these the calling thread captures and replays for a tool, of which no other one takes note. enter returns

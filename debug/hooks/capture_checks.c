@@ -38,7 +38,7 @@ static void print_check(const char *check, const char *name, bg_status status, b
     else if (bg_report_count(report) > 0)
         bg__report_print(report, stderr);
     if (status == BG_OK)
-        bg__record_report(report);
+        bg__process_report_add(report);
     bg_report_destroy(report);
 }
 

@@ -8,10 +8,10 @@
 const bg__debug_table bg__debug_hooks = {
     .check_replay = bg__check_replay,
     .note_nodes = bg__nodes_note,
-    .begin = bg__diverted_prepare,
+    .begin = bg__replay_tools_check_env,
     .check_recapture = bg__env_check_recapture,
     .check_poison = bg__env_check_poison,
-    .captured = bg__diverted_begin,
-    .replay = bg__diverted_replay,
-    .destroyed = bg__diverted_end,
+    .captured = bg__replay_tools_attach,
+    .replay = bg__replay_tools_replay,
+    .destroyed = bg__replay_tools_detach,
 };

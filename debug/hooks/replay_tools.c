@@ -47,26 +47,26 @@ done:
     return status;
 }
 
-bg_status bg__diverted_prepare(bg_graph *graph, bool steps)
+bg_status bg__replay_tools_check_env(bg_graph *graph, bool steps)
 {
     bg_status status = BG_OK;
 
     if (!bg__thread_self()->in_tool)
-        BG__TRY(bg__shadowing_check());
+        BG__TRY(bg__shadow_env_check());
     if (steps)
         BG__TRY(bg__stepping_begin(graph));
 done:
     return status;
 }
 
-bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+bg_status bg__replay_tools_attach(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
 {
     bg_status status = BG_OK;
 
     if (!bg__thread_self()->in_tool) {
-        BG__TRY(bg__shadowing_begin(graph, forward, user, options));
+        BG__TRY(bg__shadow_attach(graph, forward, user, options));
         BG__TRY(trace_next_replay(graph));
-        bg__record_graph(graph);
+        bg__process_report_add_graph(graph);
         bg__draw_graph(graph);
     }
     bg__graph_divert(graph, begins_diverted(graph));
@@ -101,8 +101,8 @@ static bg_status replay_with_tools(bg_graph *graph, cudaStream_t stream)
     if (tools->stepping != NULL)
         return bg__stepping_replay(graph, stream);
     if (tools->shadowing != NULL) {
-        bg_status status = bg__shadowing_replay(graph, stream);
-        if (status != BG_OK || trace == NULL || !bg__shadowing_undo(graph))
+        bg_status status = bg__shadow_replay(graph, stream);
+        if (status != BG_OK || trace == NULL || !bg__shadow_undo_replay(graph))
             return status;
     }
     if (trace != NULL)
@@ -110,7 +110,7 @@ static bg_status replay_with_tools(bg_graph *graph, cudaStream_t stream)
     return bg__replay_steps(graph, stream);
 }
 
-bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
+bg_status bg__replay_tools_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__tools *tools = bg__tools_find(graph);
     bool in_tool = bg__thread_self()->in_tool, entered;
@@ -123,20 +123,20 @@ bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream)
     if (in_tool)
         return status;
     if (status == BG_OK && tools != NULL && tools->reported)
-        bg__record_replay();
+        bg__process_report_count_replay();
     if (status == BG_OK)
         bg__graph_divert(graph, stays_diverted(graph));
 done:
     return status;
 }
 
-void bg__diverted_end(bg_graph *graph)
+void bg__replay_tools_detach(bg_graph *graph)
 {
     bg__tools *tools = bg__tools_find(graph);
 
     if (tools->reported)
-        bg__record_graph_end(graph);
-    bg__shadowing_end(tools->shadowing);
+        bg__process_report_end_graph(graph);
+    bg__shadow_detach(tools->shadowing);
     bg__stepping_end(tools->stepping);
     if (tools->used != NULL)
         bg__allocations_free(tools->used);

@@ -5,9 +5,9 @@
 #include "capture/inspect.h"
 
 /* As in the table of hooks (capture/tools.h). */
-bg_status bg__diverted_prepare(bg_graph *graph, bool steps);
-bg_status bg__diverted_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
-bg_status bg__diverted_replay(bg_graph *graph, cudaStream_t stream);
-void bg__diverted_end(bg_graph *graph);
+bg_status bg__replay_tools_check_env(bg_graph *graph, bool steps);
+bg_status bg__replay_tools_attach(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);
+bg_status bg__replay_tools_replay(bg_graph *graph, cudaStream_t stream);
+void bg__replay_tools_detach(bg_graph *graph);
 
 #endif

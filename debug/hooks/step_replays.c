@@ -124,7 +124,7 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
     if (bg_report_count(stepping->report) > stepping->told) {
         stepping->told = bg_report_count(stepping->report);
         bg__report_print(stepping->report, stderr);
-        bg__record_report(stepping->report);
+        bg__process_report_add(stepping->report);
     }
     if (status == BG_OK && end.what != BG_OK) {
         status = bg__fail(end.what, "%s", end.text);

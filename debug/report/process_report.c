@@ -148,7 +148,7 @@ done:
     free(path);
 }
 
-void bg__record_graph(bg_graph *graph)
+void bg__process_report_add_graph(bg_graph *graph)
 {
     bg__tools *tools;
     char hidden;
@@ -173,7 +173,7 @@ void bg__record_graph(bg_graph *graph)
     bg__fail_unhide(hidden);
 }
 
-void bg__record_graph_end(const bg_graph *graph)
+void bg__process_report_end_graph(const bg_graph *graph)
 {
     pthread_mutex_lock(&record.lock);
     for (size_t i = 0; i < record.count; i++) {
@@ -186,7 +186,7 @@ void bg__record_graph_end(const bg_graph *graph)
     pthread_mutex_unlock(&record.lock);
 }
 
-void bg__record_replay(void)
+void bg__process_report_count_replay(void)
 {
     char hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
@@ -200,7 +200,7 @@ void bg__record_replay(void)
 
 /* ---- reports ---- */
 
-void bg__record_report(bg_report *report)
+void bg__process_report_add(bg_report *report)
 {
     char hidden, *path;
 

@@ -13,11 +13,11 @@
 #include "report.h"
 
 /* Notes with the graph that it is there, where there is a directory. */
-void bg__record_graph(bg_graph *graph);
-void bg__record_graph_end(const bg_graph *graph);
+void bg__process_report_add_graph(bg_graph *graph);
+void bg__process_report_end_graph(const bg_graph *graph);
 /* A replay has succeeded. */
-void bg__record_replay(void);
+void bg__process_report_count_replay(void);
 /* The same report once more takes the place of what it was. */
-void bg__record_report(bg_report *report);
+void bg__process_report_add(bg_report *report);
 
 #endif

@@ -143,7 +143,7 @@ done:
 
 /* ---- BG_SHADOW ---- */
 
-struct bg__shadowing {
+struct bg__replay_shadow {
     bg__shadow shadow;
     bg__spans state;    /* options.state of the capture */
     bool every_call;    /* BG_SHADOW=calls */
@@ -160,7 +160,7 @@ static bg_status read_mode(int *mode)
     return bg__env_choice("BG_SHADOW", mode);
 }
 
-bg_status bg__shadowing_check(void)
+bg_status bg__shadow_env_check(void)
 {
     bg__tolerances tolerances = {0};
     bg_status status;
@@ -174,9 +174,9 @@ done:
     return status;
 }
 
-bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
+bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options)
 {
-    struct bg__shadowing *shadowing = NULL;
+    struct bg__replay_shadow *shadowing = NULL;
     bg__shadow_pass pass = {bg__graph_name(graph), forward, user, NULL, *options};
     bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
     bg__tools *tools = bg__tools_find(graph);
@@ -203,11 +203,11 @@ bg_status bg__shadowing_begin(bg_graph *graph, bg_forward forward, void *user, c
     tools->shadowing = shadowing;
     shadowing = NULL;
 done:
-    bg__shadowing_end(shadowing);
+    bg__shadow_detach(shadowing);
     return status;
 }
 
-void bg__shadowing_end(struct bg__shadowing *shadowing)
+void bg__shadow_detach(struct bg__replay_shadow *shadowing)
 {
     if (shadowing == NULL)
         return;
@@ -218,7 +218,7 @@ void bg__shadowing_end(struct bg__shadowing *shadowing)
 
 /* Memory as it is now is what both ways begin with. What the graph writes may be another since the last replay
  * (bg_graph_args). */
-static bg_status take_image(struct bg__shadowing *g, const bg_graph *graph)
+static bg_status take_image(struct bg__replay_shadow *g, const bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
     bg__footprint footprint = {0};
@@ -234,7 +234,7 @@ done:
 }
 
 /* Once with its times, for the report. */
-static bg_status run_last_replay(struct bg__shadowing *g, bg_graph *graph)
+static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
 {
     cJSON *timings = g->timed ? NULL : bg__report_part(g->shadow.report, "timings");
     g->timed = true;
@@ -250,7 +250,7 @@ static bg_status share(bg__shadow *s, const char *what, bg_status status)
 }
 
 /* The pass, from what memory holds now; memory is then as before. */
-static bg_status run_eager(struct bg__shadowing *g, bg_graph *graph)
+static bg_status run_eager(struct bg__replay_shadow *g, bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
     bg_status status;
@@ -283,7 +283,7 @@ done:
 }
 
 /* Call by call, and whether the pass agrees with itself. */
-static bg_status explain(struct bg__shadowing *g)
+static bg_status explain(struct bg__replay_shadow *g)
 {
     bg__shadow *s = &g->shadow;
     bg_status status = compare_calls(s, g->every_call);
@@ -304,7 +304,7 @@ done:
 }
 
 /* Ends with memory as the replay leaves it; *replayed: what bg_replay returns is known. */
-static bg_status shadow_replay(struct bg__shadowing *g, bg_graph *graph, bg_status *replayed)
+static bg_status shadow_replay(struct bg__replay_shadow *g, bg_graph *graph, bg_status *replayed)
 {
     bg__shadow *s = &g->shadow;
     bool differs;
@@ -323,9 +323,9 @@ done:
     return status;
 }
 
-bool bg__shadowing_undo(const bg_graph *graph)
+bool bg__shadow_undo_replay(const bg_graph *graph)
 {
-    const struct bg__shadowing *g = bg__tools_find(graph)->shadowing;
+    const struct bg__replay_shadow *g = bg__tools_find(graph)->shadowing;
     if (!g->known)
         return false;
     if (bg__shadow_restore(&g->shadow) == BG_OK)
@@ -334,9 +334,9 @@ bool bg__shadowing_undo(const bg_graph *graph)
     return false;
 }
 
-bg_status bg__shadowing_replay(bg_graph *graph, cudaStream_t stream)
+bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream)
 {
-    struct bg__shadowing *g = bg__tools_find(graph)->shadowing;
+    struct bg__replay_shadow *g = bg__tools_find(graph)->shadowing;
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bool in_tool = bg__tool_enter();
     char hidden = bg__fail_hide();
@@ -358,7 +358,7 @@ done:
     if (bg_report_count(g->shadow.report) > g->told) {
         g->told = bg_report_count(g->shadow.report);
         bg__report_print(g->shadow.report, stderr);
-        bg__record_report(g->shadow.report);
+        bg__process_report_add(g->shadow.report);
     }
     if (replayed == BG_OK)
         bg__fail_unhide(hidden);
