@@ -1,4 +1,4 @@
-/* Rank 0 lets the others in. Who does not belong to the job is sent away, and costs it nothing. */
+/* Rank 0 accepts the others. A process that does not belong to the job is rejected, and does not delay it. */
 #include "comm/handshake.h"
 #include "comm/peer.h"
 
@@ -6,43 +6,43 @@
 #include <stdio.h>
 #include <string.h>
 
-/* MOMENT_MS: that a candidate is given where descriptors are short, looked for again after ROOM_MS. */
-enum { CANDIDATES = 32, PATIENCE_MS = 5000, MOMENT_MS = 1000, ROOM_MS = 20, BODY_MAX = 512 };
+/* MOMENT_MS: that a joining rank is given where descriptors are short, looked for again after ROOM_MS. */
+enum { JOINING_MAX = 32, PATIENCE_MS = 5000, MOMENT_MS = 1000, ROOM_MS = 20, BODY_MAX = 512 };
 
-typedef struct candidate {
+typedef struct joining_rank {
     int fd; /* -1: none */
     double until_ms;
     bg__reader reader; /* with room for the first words of other protocols */
     bool challenged;   /* it has said hello */
     bg__hello hello;
     bg__nonce nonce; /* ours, for it */
-} candidate;
+} joining_rank;
 
-typedef struct door {
+typedef struct acceptor {
     bg__link *link;
     const bg__job *job;
     const bg__meeting *meeting;
     int listener;
     char name[BG__NAME_MAX];
     double until_ms;
-    candidate candidates[CANDIDATES];
+    joining_rank joining[JOINING_MAX];
     char refused[300];   /* the last one that was, for the sentence */
     bg__failure failure; /* not BG_OK: the job's, which those that come now are told */
-} door;
+} acceptor;
 
-static void drop(candidate *one)
+static void drop(joining_rank *one)
 {
     bg__close(&one->fd);
     bg__reader_free(&one->reader);
 }
 
-static void reject(door *d, candidate *one, const char *why)
+static void reject(acceptor *a, joining_rank *one, const char *why)
 {
     char peer[BG__NAME_MAX];
     bg__frame frame = {.type = BG__REFUSED};
     snprintf(frame.what, sizeof frame.what, "%s", why);
     bg__peer_name(one->fd, peer);
-    snprintf(d->refused, sizeof d->refused, "; refused was %s: %.90s", peer, why);
+    snprintf(a->refused, sizeof a->refused, "; refused was %s: %.90s", peer, why);
     (void)bg__frame_send(one->fd, &frame, 0); /* if it can be said at once */
     drop(one);
 }
@@ -61,7 +61,7 @@ static bool all_there(const bg__link *link)
 }
 
 /* "1, 3-64"; what has no room is "..." at the end. */
-static void say_missing(const bg__link *link, char *text, size_t room)
+static void list_missing(const bg__link *link, char *text, size_t room)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -113,9 +113,9 @@ static void forget_gone(bg__peer *peer)
     bg__reader_free(&peer->from_watch);
 }
 
-static void admit(door *d, candidate *one, const bg__hello *from)
+static void add_connection(acceptor *a, joining_rank *one, const bg__hello *from)
 {
-    bg__peer *peer = &d->link->peers[from->rank];
+    bg__peer *peer = &a->link->peers[from->rank];
     int *place = from->watch ? &peer->watch : &peer->work;
     bool another;
 
@@ -123,8 +123,8 @@ static void admit(door *d, candidate *one, const bg__hello *from)
     another = (peer->work >= 0 || peer->watch >= 0) && peer->instance != from->instance;
     if (another || *place >= 0) {
         char why[64];
-        snprintf(why, sizeof why, "there is another rank %d of %d already", from->rank, d->link->size);
-        reject(d, one, why);
+        snprintf(why, sizeof why, "there is another rank %d of %d already", from->rank, a->link->size);
+        reject(a, one, why);
         return;
     }
     peer->instance = from->instance;
@@ -133,47 +133,48 @@ static void admit(door *d, candidate *one, const bg__hello *from)
     bg__reader_free(&one->reader);
 }
 
-static void answer_all(bg__link *link, const bg__frame *frame)
+static void send_to_all(bg__link *link, const bg__frame *frame)
 {
     for (int i = 1; i < link->size; i++)
-        (void)bg__frame_send(link->peers[i].work, frame, bg__now_ms() + BG__SLACK_MS); /* its connection tells */
+        (void)bg__frame_send(link->peers[i].work, frame,
+                             bg__now_ms() + BG__SLACK_MS); /* a failure shows on its connection */
 }
 
-static void tell_failure(const door *d, int fd)
+static void send_failure(const acceptor *a, int fd)
 {
-    const bg__frame frame = {.type = BG__FAILED, .body = &d->failure, .bytes = sizeof d->failure};
-    (void)bg__frame_send(fd, &frame, bg__now_ms() + BG__SLACK_MS); /* its connection tells */
+    const bg__frame frame = {.type = BG__FAILED, .body = &a->failure, .bytes = sizeof a->failure};
+    (void)bg__frame_send(fd, &frame, bg__now_ms() + BG__SLACK_MS); /* a failure shows on its connection */
 }
 
 /* Some have connected once so far. */
-static void tell_all_failure(const door *d)
+static void send_failure_to_all(const acceptor *a)
 {
-    for (int i = 1; i < d->link->size; i++) {
-        bg__peer *peer = &d->link->peers[i];
-        tell_failure(d, peer->work >= 0 ? peer->work : peer->watch);
+    for (int i = 1; i < a->link->size; i++) {
+        bg__peer *peer = &a->link->peers[i];
+        send_failure(a, peer->work >= 0 ? peer->work : peer->watch);
         peer->answered = peer->work >= 0 || peer->watch >= 0;
     }
 }
 
-/* One of the job's has come too late. */
-static void turn_away(door *d, candidate *one, const bg__hello *from)
+/* A rank of the job that connects after the failure. */
+static void reject_late(acceptor *a, joining_rank *one, const bg__hello *from)
 {
-    tell_failure(d, one->fd);
+    send_failure(a, one->fd);
     drop(one);
-    if (from->rank > 0 && from->rank < d->link->size)
-        d->link->peers[from->rank].answered = true;
+    if (from->rank > 0 && from->rank < a->link->size)
+        a->link->peers[from->rank].answered = true;
 }
 
-static bg_status fail_job(door *d, bg_status status)
+static bg_status fail_job(acceptor *a, bg_status status)
 {
-    d->failure.status = status;
-    snprintf(d->failure.text, sizeof d->failure.text, "%s", bg_last_error());
+    a->failure.status = status;
+    snprintf(a->failure.text, sizeof a->failure.text, "%s", bg_last_error());
     return status;
 }
 
 /* ---- the handshake -------------------------------------------------------------------------------------------- */
 
-static void send_or_drop(candidate *one, bg__frame_type type, const void *body, size_t bytes)
+static void send_or_drop(joining_rank *one, bg__frame_type type, const void *body, size_t bytes)
 {
     const bg__frame frame = {.type = type, .body = body, .bytes = bytes};
     if (!bg__frame_send(one->fd, &frame, 0)) /* a connection that has just begun takes so little at once */
@@ -181,11 +182,11 @@ static void send_or_drop(candidate *one, bg__frame_type type, const void *body, 
 }
 
 /* Who has come first, but for that one; NULL: there is none. */
-static candidate *find_oldest(door *d, const candidate *but)
+static joining_rank *find_oldest(acceptor *a, const joining_rank *but)
 {
-    candidate *oldest = NULL;
-    for (int i = 0; i < CANDIDATES; i++) {
-        candidate *one = &d->candidates[i];
+    joining_rank *oldest = NULL;
+    for (int i = 0; i < JOINING_MAX; i++) {
+        joining_rank *one = &a->joining[i];
         if (one != but && one->fd >= 0 && (oldest == NULL || one->until_ms < oldest->until_ms))
             oldest = one;
     }
@@ -193,18 +194,18 @@ static candidate *find_oldest(door *d, const candidate *but)
 }
 
 /* Only after the proof: the kernel's tables are long, and those who flood rank 0 are not to make it read them. */
-static bg_status check_owner(door *d, candidate *one)
+static bg_status check_owner(acceptor *a, joining_rank *one)
 {
-    candidate *other;
+    joining_rank *other;
     bg__owner owner;
     bg_status status;
     /* without a descriptor for the table one that has not proved anything makes room */
-    while ((status = bg__peer_owner(one->fd, &owner)) != BG_OK && (other = find_oldest(d, one)) != NULL)
+    while ((status = bg__peer_owner(one->fd, &owner)) != BG_OK && (other = find_oldest(a, one)) != NULL)
         drop(other);
     if (status != BG_OK)
         goto done;
-    if (!bg__owner_may_join(owner, d->job->token != NULL))
-        reject(d, one,
+    if (!bg__owner_may_join(owner, a->job->token != NULL))
+        reject(a, one,
                owner == BG__OWNER_OTHER
                    ? "on this machine only processes of rank 0's user may join"
                    : "without BG_RANKS_TOKEN only processes of rank 0's user and machine may join");
@@ -212,14 +213,14 @@ done:
     return status;
 }
 
-static bg_status challenge(door *d, candidate *one, const bg__frame *frame)
+static bg_status challenge(acceptor *a, joining_rank *one, const bg__frame *frame)
 {
     uint32_t protocol;
     bg_status status = BG_OK;
     if (!bg__hello_is(frame, &protocol)) {
         drop(one);
     } else if (protocol != BG__PROTOCOL || frame->bytes != sizeof one->hello) {
-        reject(d, one, "it has another version of breakgraph than rank 0, " BG_VERSION);
+        reject(a, one, "it has another version of breakgraph than rank 0, " BG_VERSION);
     } else {
         memcpy(&one->hello, frame->body, sizeof one->hello);
         BG__TRY(bg__nonce_make(&one->nonce));
@@ -230,7 +231,7 @@ done:
     return status;
 }
 
-static bg_status check_proof(const door *d, const candidate *one, const bg__frame *frame, bool *proven)
+static bg_status check_proof(const acceptor *a, const joining_rank *one, const bg__frame *frame, bool *proven)
 {
     bg__proof theirs, right;
     bg_status status = BG_OK;
@@ -238,80 +239,81 @@ static bg_status check_proof(const door *d, const candidate *one, const bg__fram
     if (frame->type != BG__PROOF || frame->bytes != sizeof theirs)
         return BG_OK;
     memcpy(&theirs, frame->body, sizeof theirs);
-    BG__TRY(bg__proof_make(d->job, BG__SIDE_RANK, &one->hello, &one->nonce, &right));
+    BG__TRY(bg__proof_make(a->job, BG__SIDE_RANK, &one->hello, &one->nonce, &right));
     *proven = bg__proof_equal(&theirs, &right);
 done:
     return status;
 }
 
 /* What is refused or fails from here on, it is told by one that it can believe. */
-static bg_status prove(const door *d, candidate *one)
+static bg_status prove(const acceptor *a, joining_rank *one)
 {
     bg__proof own;
     bg_status status;
-    BG__TRY(bg__proof_make(d->job, BG__SIDE_RANK_0, &one->hello, &one->nonce, &own));
+    BG__TRY(bg__proof_make(a->job, BG__SIDE_RANK_0, &one->hello, &one->nonce, &own));
     send_or_drop(one, BG__PROOF, &own, sizeof own);
 done:
     return status;
 }
 
 /* An error is the job's. */
-static bg_status check_joining_rank(door *d, candidate *one, const bg__frame *frame)
+static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__frame *frame)
 {
     const bg__hello from = one->hello;
     bool proven = false;
     bg_status status;
-    BG__TRY(check_proof(d, one, frame, &proven));
+    BG__TRY(check_proof(a, one, frame, &proven));
     if (!proven) {
-        reject(d, one, "its token is not the job's: see BG_RANKS_TOKEN");
+        reject(a, one, "its token is not the job's: see BG_RANKS_TOKEN");
         return BG_OK;
     }
-    BG__TRY(check_owner(d, one));
+    BG__TRY(check_owner(a, one));
     if (one->fd >= 0)
-        BG__TRY(prove(d, one));
+        BG__TRY(prove(a, one));
     if (one->fd < 0)
         return BG_OK;
-    if (d->failure.status != BG_OK) {
-        turn_away(d, one, &from);
+    if (a->failure.status != BG_OK) {
+        reject_late(a, one, &from);
         return BG_OK;
     }
-    if (from.port != (d->job->socket != NULL ? 0 : (uint32_t)d->job->port)) {
-        reject(d, one, "it has come for a job at another port");
+    if (from.port != (a->job->socket != NULL ? 0 : (uint32_t)a->job->port)) {
+        reject(a, one, "it has come for a job at another port");
         return BG_OK;
     }
     BG__TRY(check_fit(&from));
-    BG__TRY(check_size(&from, d->link));
-    admit(d, one, &from);
+    BG__TRY(check_size(&from, a->link));
+    add_connection(a, one, &from);
 done:
     if (status != BG_OK) {
-        fail_job(d, status);
-        turn_away(d, one, &from);
+        fail_job(a, status);
+        reject_late(a, one, &from);
     }
     return status;
 }
 
-static bg_status hear(door *d, candidate *one)
+static bg_status continue_handshake(acceptor *a, joining_rank *one)
 {
     bg__frame frame;
     switch (bg__frame_read(one->fd, &one->reader, &frame)) {
-    case BG__READ_FRAME: return one->challenged ? check_joining_rank(d, one, &frame) : challenge(d, one, &frame);
+    case BG__READ_FRAME: return one->challenged ? check_joining_rank(a, one, &frame) : challenge(a, one, &frame);
     case BG__READ_NOTHING: return BG_OK;
     default: drop(one); return BG_OK;
     }
 }
 
-static candidate *find_free(door *d)
+static joining_rank *find_free(acceptor *a)
 {
-    for (int i = 0; i < CANDIDATES; i++)
-        if (d->candidates[i].fd < 0)
-            return &d->candidates[i];
+    for (int i = 0; i < JOINING_MAX; i++)
+        if (a->joining[i].fd < 0)
+            return &a->joining[i];
     return NULL;
 }
 
-/* There are no descriptors. Strangers who say nothing may have them; a rank needs a moment for its handshake. */
-static bg_status make_room(door *d, bg_status status)
+/* There are no descriptors. The oldest connection without a proof is closed, but not in the moment that a handshake
+ * takes. */
+static bg_status make_room(acceptor *a, bg_status status)
 {
-    candidate *oldest = find_oldest(d, NULL);
+    joining_rank *oldest = find_oldest(a, NULL);
     if (oldest == NULL)
         return status;
     if (bg__now_ms() > oldest->until_ms - PATIENCE_MS + MOMENT_MS)
@@ -322,74 +324,74 @@ static bg_status make_room(door *d, bg_status status)
 }
 
 /* Where all places are taken, who has come first has had the longest time. */
-static bg_status let_in(door *d)
+static bg_status accept_rank(acceptor *a)
 {
-    candidate *place;
+    joining_rank *place;
     int fd;
-    bg_status status = bg__accept(d->listener, &fd);
+    bg_status status = bg__accept(a->listener, &fd);
     if (status != BG_OK)
-        return make_room(d, status);
+        return make_room(a, status);
     if (fd < 0)
         return BG_OK;
-    place = find_free(d);
+    place = find_free(a);
     if (place == NULL) {
-        place = find_oldest(d, NULL);
+        place = find_oldest(a, NULL);
         drop(place);
     }
-    *place = (candidate){.fd = fd, .until_ms = bg__now_ms() + PATIENCE_MS, .reader.most = BODY_MAX};
+    *place = (joining_rank){.fd = fd, .until_ms = bg__now_ms() + PATIENCE_MS, .reader.most = BODY_MAX};
     return BG_OK;
 }
 
-static bg_status fail_waiting(const door *d, bg_status status, const char *why)
+static bg_status fail_waiting(const acceptor *a, bg_status status, const char *why)
 {
     char missing[200];
-    say_missing(d->link, missing, sizeof missing);
-    return bg__fail(status, "%s; not there of %d ranks, at %s: %s%s", why, d->link->size, d->name, missing, d->refused);
+    list_missing(a->link, missing, sizeof missing);
+    return bg__fail(status, "%s; not there of %d ranks, at %s: %s%s", why, a->link->size, a->name, missing, a->refused);
 }
 
 /* A rank that waits says nothing. */
-static bg_status check_joined(const door *d)
+static bg_status check_joined(const acceptor *a)
 {
-    for (int i = 1; i < d->link->size && d->failure.status == BG_OK; i++) {
-        bg__peer *peer = &d->link->peers[i];
+    for (int i = 1; i < a->link->size && a->failure.status == BG_OK; i++) {
+        bg__peer *peer = &a->link->peers[i];
         bg__frame frame;
         char why[64];
         if (peer->work < 0 || bg__frame_read(peer->work, &peer->from_work, &frame) == BG__READ_NOTHING)
             continue;
         snprintf(why, sizeof why, "rank %d has gone before all had joined", i);
-        return fail_waiting(d, BG_ERROR_RANKS, why);
+        return fail_waiting(a, BG_ERROR_RANKS, why);
     }
     return BG_OK;
 }
 
-static bg_status serve_joining_ranks(door *d)
+static bg_status serve_joining_ranks(acceptor *a)
 {
-    struct pollfd fds[1 + CANDIDATES] = {{d->listener, POLLIN, 0}};
-    candidate *who[1 + CANDIDATES] = {NULL};
-    double until = d->until_ms < bg__now_ms() + 100 ? d->until_ms : bg__now_ms() + 100;
+    struct pollfd fds[1 + JOINING_MAX] = {{a->listener, POLLIN, 0}};
+    joining_rank *who[1 + JOINING_MAX] = {NULL};
+    double until = a->until_ms < bg__now_ms() + 100 ? a->until_ms : bg__now_ms() + 100;
     size_t count = 1;
     bg_status status = BG_OK;
     /* only those that are there: poll takes no more than the process may open */
-    for (int i = 0; i < CANDIDATES; i++)
-        if (d->candidates[i].fd >= 0) {
-            who[count] = &d->candidates[i];
-            fds[count++] = (struct pollfd){d->candidates[i].fd, POLLIN, 0};
+    for (int i = 0; i < JOINING_MAX; i++)
+        if (a->joining[i].fd >= 0) {
+            who[count] = &a->joining[i];
+            fds[count++] = (struct pollfd){a->joining[i].fd, POLLIN, 0};
         }
     BG__TRY(bg__wait(fds, count, until));
     for (size_t i = 1; i < count; i++) {
         if (fds[i].revents)
-            BG__TRY(hear(d, who[i]));
+            BG__TRY(continue_handshake(a, who[i]));
         if (who[i]->fd >= 0 && bg__now_ms() >= who[i]->until_ms)
             drop(who[i]);
     }
     if (fds[0].revents)
-        BG__TRY(let_in(d));
-    status = check_joined(d);
+        BG__TRY(accept_rank(a));
+    status = check_joined(a);
 done:
     return status;
 }
 
-static bool all_told(const bg__link *link)
+static bool all_answered(const bg__link *link)
 {
     for (int i = 1; i < link->size; i++)
         if (!link->peers[i].answered)
@@ -397,50 +399,51 @@ static bool all_told(const bg__link *link)
     return true;
 }
 
-/* Those that are on their way hear why, too, and need not wait for nobody. */
-static bg_status end_job(door *d, bg_status status)
+/* Ranks that still connect get the failure, too, and do not wait until their timeout. */
+static bg_status end_job(acceptor *a, bg_status status)
 {
     double until = bg__now_ms() + BG__SLACK_MS;
-    fail_job(d, status);
-    tell_all_failure(d);
-    while (status == BG_ERROR_RANKS && !all_told(d->link) && bg__now_ms() < until && serve_joining_ranks(d) == BG_OK)
+    fail_job(a, status);
+    send_failure_to_all(a);
+    while (status == BG_ERROR_RANKS && !all_answered(a->link) && bg__now_ms() < until &&
+           serve_joining_ranks(a) == BG_OK)
         continue;
-    return bg__fail(status, "%s", d->failure.text);
+    return bg__fail(status, "%s", a->failure.text);
 }
 
-static bg_status gather_ranks(door *d)
+static bg_status accept_until_complete(acceptor *a)
 {
     const bg__frame welcome = {.type = BG__WELCOME};
     bg_status status = BG_OK;
-    BG__TRY(bg__listen(d->meeting, &d->listener, d->name));
-    while (!all_there(d->link)) {
-        if (bg__now_ms() >= d->until_ms) {
+    BG__TRY(bg__listen(a->meeting, &a->listener, a->name));
+    while (!all_there(a->link)) {
+        if (bg__now_ms() >= a->until_ms) {
             char why[64];
-            snprintf(why, sizeof why, "rank 0 has waited %g s for the others to join", d->job->timeout);
-            status = fail_waiting(d, BG_ERROR_TIMEOUT, why);
+            snprintf(why, sizeof why, "rank 0 has waited %g s for the others to join", a->job->timeout);
+            status = fail_waiting(a, BG_ERROR_TIMEOUT, why);
             goto done;
         }
-        BG__TRY(serve_joining_ranks(d));
+        BG__TRY(serve_joining_ranks(a));
     }
-    answer_all(d->link, &welcome);
+    send_to_all(a->link, &welcome);
 done:
-    return status == BG_OK ? BG_OK : end_job(d, status);
+    return status == BG_OK ? BG_OK : end_job(a, status);
 }
 
-bg_status bg__open_door(bg__link *link, const bg__job *job)
+bg_status bg__accept_ranks(bg__link *link, const bg__job *job)
 {
     bg__meeting meeting = {.found = NULL};
-    door d = {
+    acceptor a = {
         .link = link, .job = job, .meeting = &meeting, .listener = -1, .until_ms = bg__now_ms() + link->timeout_ms};
     bg_status status = BG_OK;
-    for (int i = 0; i < CANDIDATES; i++)
-        d.candidates[i].fd = -1;
+    for (int i = 0; i < JOINING_MAX; i++)
+        a.joining[i].fd = -1;
     BG__TRY(bg__job_meeting(job, &meeting));
-    status = gather_ranks(&d);
+    status = accept_until_complete(&a);
 done:
-    for (int i = 0; i < CANDIDATES; i++)
-        drop(&d.candidates[i]);
-    bg__stop_listening(&meeting, &d.listener);
+    for (int i = 0; i < JOINING_MAX; i++)
+        drop(&a.joining[i]);
+    bg__stop_listening(&meeting, &a.listener);
     bg__meeting_free(&meeting);
     return status;
 }

@@ -32,7 +32,7 @@ static const char *kind_of(bg__frame_type type)
 
 /* ---- what may go wrong ---------------------------------------------------------------------------------------- */
 
-/* The connection has ended. The watchdog's thread hears why: a goodbye, a failure, or nothing. */
+/* The connection has ended. The watchdog's thread reads why: BYE, a failure, or nothing. */
 static bg_status lost(bg__link *link, int rank, const char *what)
 {
     double until = bg__now_ms() + NEWS_MS;

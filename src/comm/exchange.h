@@ -1,4 +1,4 @@
-/* What the ranks do together over their connections: each says something, and hears what all say. */
+/* What the ranks do together over their connections: each sends something, and receives what all sent. */
 #ifndef BG_COMM_EXCHANGE_H
 #define BG_COMM_EXCHANGE_H
 

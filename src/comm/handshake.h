@@ -52,7 +52,7 @@ bool bg__proof_equal(const bg__proof *a, const bg__proof *b);
  * this user on this machine can be told from strangers: INVALID_ARGUMENT elsewhere. */
 bg_status bg__job_meeting(const bg__job *job, bg__meeting *meeting);
 
-/* On rank 0 (door.c): returns when all are there. */
-bg_status bg__open_door(bg__link *link, const bg__job *job);
+/* On rank 0 (accept.c): returns when all are there. */
+bg_status bg__accept_ranks(bg__link *link, const bg__job *job);
 
 #endif

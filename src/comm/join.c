@@ -9,18 +9,18 @@
 /* OWNER_MS: less than rank 0 waits for the first words. */
 enum { RETRY_MS = 20, OWNER_MS = 3000 };
 
-typedef struct guest {
+typedef struct connector {
     bg__link *link;
     const bg__job *job;
     bg__meeting meeting; /* looked up once: a resolver that fails later does not matter */
     bg__hello own;
     double until_ms;
     const char *last; /* what rank 0's place did last */
-} guest;
+} connector;
 
-static bg_status fail_guest(const guest *g, bg_status status, const char *why)
+static bg_status fail_join(const connector *c, bg_status status, const char *why)
 {
-    return bg__fail(status, "rank %d of %d cannot join at %s: %s", g->link->rank, g->link->size, g->meeting.name, why);
+    return bg__fail(status, "rank %d of %d cannot join at %s: %s", c->link->rank, c->link->size, c->meeting.name, why);
 }
 
 /* ---- one connection ------------------------------------------------------------------------------------------- */
@@ -28,23 +28,23 @@ static bg_status fail_guest(const guest *g, bg_status status, const char *why)
 static const char no_answer[] = "connections are closed there without an answer";
 
 /* Linux before 6.17 shows a TCP connection as root's until rank 0 accepts it. *gone: it is closed, and nobody's. */
-static bg_status check_owner(const guest *g, int fd, bool *gone)
+static bg_status check_owner(const connector *c, int fd, bool *gone)
 {
     double until = bg__now_ms() + OWNER_MS;
     bg_status status = BG_OK;
-    if (bg__meeting_path(&g->meeting) != NULL)
+    if (bg__meeting_path(&c->meeting) != NULL)
         until = 0;
-    else if (until > g->until_ms)
-        until = g->until_ms;
+    else if (until > c->until_ms)
+        until = c->until_ms;
     *gone = false;
     for (;;) {
         struct pollfd wait = {fd, POLLRDHUP, 0};
         bg__owner owner;
         BG__TRY(bg__peer_owner(fd, &owner));
-        if (bg__owner_may_join(owner, g->job->token != NULL))
+        if (bg__owner_may_join(owner, c->job->token != NULL))
             return BG_OK;
         if (bg__now_ms() >= until)
-            return fail_guest(g, BG_ERROR_RANKS, "who listens there is not of this user");
+            return fail_join(c, BG_ERROR_RANKS, "who listens there is not of this user");
         BG__TRY(bg__wait(&wait, 1, bg__now_ms() + RETRY_MS));
         *gone = wait.revents != 0;
         if (*gone)
@@ -56,72 +56,72 @@ done:
 
 /* Each frame from rank 0 before all have joined comes through here. What is believed, but for a refusal, comes after
  * rank 0's proof. */
-static bg_status take_refusal(const guest *g, const bg__frame *frame, bool proven)
+static bg_status take_refusal(const connector *c, const bg__frame *frame, bool proven)
 {
     bg__failure failure;
     if (frame->type == BG__REFUSED)
-        return fail_guest(g, BG_ERROR_RANKS, frame->what);
+        return fail_join(c, BG_ERROR_RANKS, frame->what);
     if (!proven || !bg__failure_read(frame, &failure))
-        return fail_guest(g, BG_ERROR_RANKS, "what listens there is no rank 0");
+        return fail_join(c, BG_ERROR_RANKS, "what listens there is no rank 0");
     return bg__fail(failure.status, "%s", failure.text);
 }
 
 /* The next frame, of that type and size; *again: the connection has ended instead. */
-static bg_status await_frame(guest *g, int fd, bg__reader *reader, bg__frame_type type, void *body, size_t bytes,
+static bg_status await_frame(connector *c, int fd, bg__reader *reader, bg__frame_type type, void *body, size_t bytes,
                              bool *again)
 {
     bg__frame frame;
     bg_status status;
-    while (bg__now_ms() < g->until_ms) {
+    while (bg__now_ms() < c->until_ms) {
         struct pollfd wait = {fd, POLLIN, 0};
-        BG__TRY(bg__wait(&wait, 1, g->until_ms));
+        BG__TRY(bg__wait(&wait, 1, c->until_ms));
         switch (bg__frame_read(fd, reader, &frame)) {
         case BG__READ_NOTHING: continue;
-        case BG__READ_GARBAGE: return fail_guest(g, BG_ERROR_RANKS, "what listens there is no rank 0");
+        case BG__READ_GARBAGE: return fail_join(c, BG_ERROR_RANKS, "what listens there is no rank 0");
         case BG__READ_END:
-            g->last = no_answer;
+            c->last = no_answer;
             *again = true;
             return BG_OK;
         case BG__READ_FRAME: break;
         }
         if (frame.type != type || frame.bytes != bytes)
-            return take_refusal(g, &frame, false);
+            return take_refusal(c, &frame, false);
         memcpy(body, frame.body, bytes);
         return BG_OK;
     }
-    status = fail_guest(g, BG_ERROR_TIMEOUT, "what listens there does not answer");
+    status = fail_join(c, BG_ERROR_TIMEOUT, "what listens there does not answer");
 done:
     return status;
 }
 
-static void send_frame(guest *g, int fd, bg__frame_type type, const void *body, size_t bytes, bool *again)
+static void send_frame(connector *c, int fd, bg__frame_type type, const void *body, size_t bytes, bool *again)
 {
     const bg__frame frame = {.type = type, .body = body, .bytes = bytes};
-    *again = !bg__frame_send(fd, &frame, g->until_ms);
+    *again = !bg__frame_send(fd, &frame, c->until_ms);
     if (*again)
-        g->last = no_answer;
+        c->last = no_answer;
 }
 
-static bg_status shake_hands(guest *g, int fd, bg__reader *reader, bool *again)
+static bg_status handshake(connector *c, int fd, bg__reader *reader, bool *again)
 {
     bg__nonce challenge;
     bg__proof own, right, theirs;
     bg_status status;
-    BG__TRY(bg__nonce_make(&g->own.nonce));
-    send_frame(g, fd, BG__HELLO, &g->own, sizeof g->own, again);
+    BG__TRY(bg__nonce_make(&c->own.nonce));
+    send_frame(c, fd, BG__HELLO, &c->own, sizeof c->own, again);
     if (!*again)
-        BG__TRY(await_frame(g, fd, reader, BG__CHALLENGE, &challenge, sizeof challenge, again));
+        BG__TRY(await_frame(c, fd, reader, BG__CHALLENGE, &challenge, sizeof challenge, again));
     if (!*again) /* once more, for root: now it is accepted, and shown as whose it is */
-        BG__TRY(check_owner(g, fd, again));
+        BG__TRY(check_owner(c, fd, again));
     if (*again)
         return BG_OK;
-    BG__TRY(bg__proof_make(g->job, BG__SIDE_RANK, &g->own, &challenge, &own));
-    BG__TRY(bg__proof_make(g->job, BG__SIDE_RANK_0, &g->own, &challenge, &right));
-    send_frame(g, fd, BG__PROOF, &own, sizeof own, again);
+    BG__TRY(bg__proof_make(c->job, BG__SIDE_RANK, &c->own, &challenge, &own));
+    BG__TRY(bg__proof_make(c->job, BG__SIDE_RANK_0, &c->own, &challenge, &right));
+    send_frame(c, fd, BG__PROOF, &own, sizeof own, again);
     if (!*again)
-        BG__TRY(await_frame(g, fd, reader, BG__PROOF, &theirs, sizeof theirs, again));
+        BG__TRY(await_frame(c, fd, reader, BG__PROOF, &theirs, sizeof theirs, again));
     if (!*again && !bg__proof_equal(&theirs, &right))
-        status = fail_guest(g, BG_ERROR_RANKS, "who listens there does not know the job's token");
+        status = fail_join(c, BG_ERROR_RANKS, "who listens there does not know the job's token");
 done:
     return status;
 }
@@ -133,23 +133,23 @@ static void hang_up(int *fd, bg__reader *reader)
 }
 
 /* *fd -1 and *again: nobody is there, yet. Else both sides have proved who they are. */
-static bg_status introduce(guest *g, bool watch, int *fd, bg__reader *reader, bool *again)
+static bg_status introduce(connector *c, bool watch, int *fd, bg__reader *reader, bool *again)
 {
     bg_status status = BG_OK;
-    g->own.watch = watch;
-    BG__TRY(bg__connect(&g->meeting, g->until_ms, fd));
+    c->own.watch = watch;
+    BG__TRY(bg__connect(&c->meeting, c->until_ms, fd));
     if (*fd >= 0 && bg__is_own_end(*fd))
         bg__close(fd);
     if (*fd < 0) {
-        g->last = "nobody listens there";
+        c->last = "nobody listens there";
         *again = true;
         return BG_OK;
     }
-    BG__TRY(check_owner(g, *fd, again));
+    BG__TRY(check_owner(c, *fd, again));
     if (*again)
-        g->last = no_answer;
+        c->last = no_answer;
     else
-        BG__TRY(shake_hands(g, *fd, reader, again));
+        BG__TRY(handshake(c, *fd, reader, again));
 done:
     if (status != BG_OK || *again)
         hang_up(fd, reader);
@@ -158,58 +158,58 @@ done:
 
 /* ---- both ----------------------------------------------------------------------------------------------------- */
 
-static bg_status read_answer(guest *g, int fd, bg__reader *reader, bool *welcome, bool *again)
+static bg_status read_answer(connector *c, int fd, bg__reader *reader, bool *welcome, bool *again)
 {
     bg__frame frame;
     switch (bg__frame_read(fd, reader, &frame)) {
     case BG__READ_NOTHING: return BG_OK;
-    case BG__READ_GARBAGE: return fail_guest(g, BG_ERROR_RANKS, "what listens there is no rank 0");
+    case BG__READ_GARBAGE: return fail_join(c, BG_ERROR_RANKS, "what listens there is no rank 0");
     case BG__READ_FRAME: break;
     case BG__READ_END:
-        g->last = no_answer;
+        c->last = no_answer;
         *again = true;
         return BG_OK;
     }
-    if (frame.type != BG__WELCOME || fd != g->link->peers[0].work)
-        return take_refusal(g, &frame, true);
+    if (frame.type != BG__WELCOME || fd != c->link->peers[0].work)
+        return take_refusal(c, &frame, true);
     *welcome = true;
     return BG_OK;
 }
 
-static bg_status await_welcome(guest *g, bool *welcome, bool *again)
+static bg_status await_welcome(connector *c, bool *welcome, bool *again)
 {
-    bg__peer *zero = &g->link->peers[0];
+    bg__peer *zero = &c->link->peers[0];
     /* rank 0's own limit, if it began as late as it may, comes with a better sentence */
-    double until = g->until_ms + BG__SLACK_MS;
+    double until = c->until_ms + BG__SLACK_MS;
     bg_status status = BG_OK;
     while (!*welcome && !*again) {
         struct pollfd fds[] = {{zero->work, POLLIN, 0}, {zero->watch, POLLIN, 0}};
         if (bg__now_ms() >= until) {
-            status = fail_guest(g, BG_ERROR_TIMEOUT, "rank 0 does not say that all ranks are there");
+            status = fail_join(c, BG_ERROR_TIMEOUT, "rank 0 does not say that all ranks are there");
             goto done;
         }
         BG__TRY(bg__wait(fds, 2, until));
         if (fds[0].revents)
-            BG__TRY(read_answer(g, zero->work, &zero->from_work, welcome, again));
+            BG__TRY(read_answer(c, zero->work, &zero->from_work, welcome, again));
         else if (fds[1].revents)
-            BG__TRY(read_answer(g, zero->watch, &zero->from_watch, welcome, again));
+            BG__TRY(read_answer(c, zero->watch, &zero->from_watch, welcome, again));
     }
 done:
     return status;
 }
 
-static bg_status try_to_join(guest *g, bool *welcome)
+static bg_status try_to_join(connector *c, bool *welcome)
 {
-    bg__peer *zero = &g->link->peers[0];
+    bg__peer *zero = &c->link->peers[0];
     bool again = false;
     bg_status status = BG_OK;
-    BG__TRY(introduce(g, true, &zero->watch, &zero->from_watch, &again));
+    BG__TRY(introduce(c, true, &zero->watch, &zero->from_watch, &again));
     if (!again)
-        BG__TRY(introduce(g, false, &zero->work, &zero->from_work, &again));
+        BG__TRY(introduce(c, false, &zero->work, &zero->from_work, &again));
     if (!again)
-        BG__TRY(await_welcome(g, welcome, &again));
+        BG__TRY(await_welcome(c, welcome, &again));
     if (again && zero->watch >= 0) /* why the other one has ended may stand here */
-        BG__TRY(read_answer(g, zero->watch, &zero->from_watch, welcome, &again));
+        BG__TRY(read_answer(c, zero->watch, &zero->from_watch, welcome, &again));
     if (again) {
         hang_up(&zero->work, &zero->from_work);
         hang_up(&zero->watch, &zero->from_watch);
@@ -219,29 +219,29 @@ done:
     return status;
 }
 
-static bg_status knock(bg__link *link, const bg__job *job)
+static bg_status join_rank_0(bg__link *link, const bg__job *job)
 {
-    guest g = {.link = link,
-               .job = job,
-               .until_ms = bg__now_ms() + link->timeout_ms,
-               .last = "its address was looked up that long"};
+    connector c = {.link = link,
+                   .job = job,
+                   .until_ms = bg__now_ms() + link->timeout_ms,
+                   .last = "its address was looked up that long"};
     bool welcome = false;
     bg_status status = BG_OK;
-    BG__TRY(bg__job_meeting(job, &g.meeting));
-    BG__TRY(bg__hello_make(job, &g.own));
+    BG__TRY(bg__job_meeting(job, &c.meeting));
+    BG__TRY(bg__hello_make(job, &c.own));
     link->peers[0].from_work.most = sizeof(bg__failure); /* no more, before all have joined */
     while (!welcome) {
-        if (bg__now_ms() >= g.until_ms) {
+        if (bg__now_ms() >= c.until_ms) {
             char why[128];
-            snprintf(why, sizeof why, "rank 0 has not come within %g s (%s)", job->timeout, g.last);
-            status = fail_guest(&g, BG_ERROR_TIMEOUT, why);
+            snprintf(why, sizeof why, "rank 0 has not come within %g s (%s)", job->timeout, c.last);
+            status = fail_join(&c, BG_ERROR_TIMEOUT, why);
             goto done;
         }
-        BG__TRY(try_to_join(&g, &welcome));
+        BG__TRY(try_to_join(&c, &welcome));
     }
 done:
     link->peers[0].from_work.most = BG__BODY_MAX;
-    bg__meeting_free(&g.meeting);
+    bg__meeting_free(&c.meeting);
     return status;
 }
 
@@ -249,5 +249,5 @@ bg_status bg__link_join(bg__link *link, const bg__job *job)
 {
     if (link->size == 1)
         return BG_OK;
-    return link->rank == 0 ? bg__open_door(link, job) : knock(link, job);
+    return link->rank == 0 ? bg__accept_ranks(link, job) : join_rank_0(link, job);
 }

@@ -20,7 +20,7 @@ typedef struct bg__failure {
 typedef struct bg__peer {
     int work, watch;   /* -1: none */
     uint64_t instance; /* of its process: both connections are of one */
-    bool left, ended;  /* it has said goodbye; its connection is closed. With the lock */
+    bool left, ended;  /* it has sent BYE; its connection is closed. With the lock */
     bg__reader from_work, from_watch;
     /* of the watchdog's thread, on rank 0 */
     bool answered, stuck;
@@ -67,7 +67,7 @@ void bg__link_fail_text(bg__link *link, bg_status status, const char *format, ..
 /* BG_OK, or the failure, with its sentence. */
 bg_status bg__link_check(bg__link *link);
 bool bg__link_failed(bg__link *link);
-/* Waits so long for a failure that the watchdog's thread may hear of. */
+/* Waits so long for a failure that the watchdog's thread may receive. */
 bool bg__link_await_failure(bg__link *link, double until_ms);
 
 /* To the watchdog's thread of a rank. */

@@ -122,7 +122,7 @@ static void *run_nccl_init(void *data)
     left = b->left;
     pthread_mutex_unlock(&b->lock);
     if (left && result == ncclSuccess)
-        (void)ncclCommAbort(nccl); /* nobody is there to hear of it */
+        (void)ncclCommAbort(nccl); /* there is nobody to report it to */
     if (left)
         free(b);
     return NULL;

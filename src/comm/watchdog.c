@@ -133,7 +133,7 @@ static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
     }
 }
 
-/* Only rank 0 sees who has gone. After this rank's own goodbye, too: what is in flight would wait for it. */
+/* Only rank 0 sees who has gone. After this rank's own BYE, too: what is in flight would wait for it. */
 static void note_end(bg__watchdog *w, int rank)
 {
     bg__link *link = w->link;
@@ -149,7 +149,7 @@ static void note_end(bg__watchdog *w, int rank)
                            rank);
 }
 
-static void hear(bg__watchdog *w, int rank)
+static void receive_frames(bg__watchdog *w, int rank)
 {
     bg__peer *peer = &w->link->peers[rank];
     bg__frame frame;
@@ -276,7 +276,7 @@ static void listen_for(bg__watchdog *w)
         (void)!read(link->news_event, &news, sizeof news); /* that there is news is all that counts */
     for (int i = 0; i < peers; i++)
         if (fds[i].revents)
-            hear(w, i);
+            receive_frames(w, i);
 }
 
 static bool stopped(bg__watchdog *w)

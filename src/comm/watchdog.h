@@ -1,5 +1,5 @@
-/* The thread beside each rank: it hears of failures and of ranks that go, tells where this rank is, finds replays and
- * operations that take too long, and ends device work after a failure.
+/* The thread beside each rank: it receives failures and notices ranks that leave, reports where this rank is, finds
+ * replays and operations that take too long, and ends device work after a failure.
  *
  * A rank that is stuck tells rank 0, and tells it when it moves again. Rank 0 asks all where they are, and then gives
  * the verdict, if some rank is still stuck: so there is one for all, or none. Others give it where rank 0 does not. */

@@ -87,7 +87,7 @@ int free_port(void)
     return -1;
 }
 
-int knock_at(int port)
+int connect_to_port(int port)
 {
     struct sockaddr_in address = here(port);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

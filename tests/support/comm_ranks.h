@@ -46,7 +46,7 @@ bool is_last(const struct member *m);
 int tell_ready(const struct member *m);
 int await_ready(const struct member *m);
 /* A connection to this port of this machine; -1: nobody listens. */
-int knock_at(int port);
+int connect_to_port(int port);
 
 /* Runs the body on so many ranks; each must end well. */
 void run_members(int size, member_body body, const void *argument);

@@ -73,7 +73,7 @@ static struct sockaddr_in6 mapped_address(int port)
     return address;
 }
 
-static int knock_by_ipv6(int port)
+static int connect_by_ipv6(int port)
 {
     struct sockaddr_in6 address = mapped_address(port);
     int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -84,7 +84,7 @@ static int knock_by_ipv6(int port)
 
 static int connect_end(struct end *e, const struct member *m)
 {
-    while ((e->fd = by_ipv6 ? knock_by_ipv6(m->port) : knock_at(m->port)) < 0)
+    while ((e->fd = by_ipv6 ? connect_by_ipv6(m->port) : connect_to_port(m->port)) < 0)
         pass_time(0.01);
     return 0;
 }
@@ -114,7 +114,7 @@ static int listen_to(struct end *e, bg__frame *frame)
 }
 
 /* And copies its body. */
-static int hear(struct end *e, bg__frame_type type, void *body, size_t bytes)
+static int receive(struct end *e, bg__frame_type type, void *body, size_t bytes)
 {
     bg__frame frame;
     if (listen_to(e, &frame))
@@ -176,7 +176,7 @@ static int guess(const struct member *m)
     static const char *const tokens[] = {NULL, "", "the job's secreT", "the job's secret and more"};
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
         struct end e = end_of_rank(m, 1, tokens[i]);
-        if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+        if (connect_end(&e, m) || say_hello(&e) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
             say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "its token is not the job's"))
             return 1;
         end_free(&e);
@@ -193,7 +193,7 @@ static int guessing(struct member *m)
 static int proof_of_the_other_side(const struct member *m)
 {
     struct end e = end_of_rank(m, 1, secret);
-    if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+    if (connect_end(&e, m) || say_hello(&e) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
         say_proof(&e, BG__SIDE_RANK_0) || is_refused(&e, "its token is not the job's"))
         return 1;
     end_free(&e);
@@ -213,18 +213,18 @@ static int proof_again(const struct member *m)
     EXPECT_BG(bg__hello_make(&first.job, &first.hello));
     first.hello.watch = 1; /* a rank that loses this one alone may come again */
     if (connect_end(&first, m) || say(&first, BG__HELLO, &first.hello, sizeof first.hello) ||
-        hear(&first, BG__CHALLENGE, &first.nonce, sizeof first.nonce))
+        receive(&first, BG__CHALLENGE, &first.nonce, sizeof first.nonce))
         return 1;
     EXPECT_BG(bg__proof_make(&first.job, BG__SIDE_RANK, &first.hello, &first.nonce, &proof));
     if (connect_end(&second, m) || say(&second, BG__HELLO, &first.hello, sizeof first.hello) ||
-        hear(&second, BG__CHALLENGE, &second.nonce, sizeof second.nonce))
+        receive(&second, BG__CHALLENGE, &second.nonce, sizeof second.nonce))
         return 1;
     EXPECT(memcmp(&first.nonce, &second.nonce, sizeof first.nonce) != 0);
     if (say(&second, BG__PROOF, &proof, sizeof proof) || is_refused(&second, "its token is not the job's"))
         return 1;
     end_free(&second);
     /* and where it belongs it counts */
-    if (say(&first, BG__PROOF, &proof, sizeof proof) || hear(&first, BG__PROOF, &zero, sizeof zero))
+    if (say(&first, BG__PROOF, &proof, sizeof proof) || receive(&first, BG__PROOF, &zero, sizeof zero))
         return 1;
     end_free(&first);
     return 0;
@@ -248,7 +248,7 @@ static int proof_of_another(const struct member *m)
         words.rank += what == 0;
         words.size += what == 1;
         words.watch ^= what == 2;
-        if (say(&e, BG__HELLO, &words, sizeof words) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+        if (say(&e, BG__HELLO, &words, sizeof words) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
             say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "its token is not the job's"))
             return 1;
         end_free(&e);
@@ -270,8 +270,9 @@ static int proof_for_another_port(const struct member *m)
         bg__proof zero;
         e.job.port++;
         e.job.size += more;
-        if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-            say_proof(&e, BG__SIDE_RANK) || hear(&e, BG__PROOF, &zero, sizeof zero) || is_refused(&e, "another port"))
+        if (connect_end(&e, m) || say_hello(&e) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+            say_proof(&e, BG__SIDE_RANK) || receive(&e, BG__PROOF, &zero, sizeof zero) ||
+            is_refused(&e, "another port"))
             return 1;
         end_free(&e);
     }
@@ -331,8 +332,8 @@ static int half_way(struct member *m)
         return 1;
     EXPECT_BG(bg__hello_make(&e.job, &e.hello));
     e.hello.watch = 1;
-    if (say(&e, BG__HELLO, &e.hello, sizeof e.hello) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
-        say_proof(&e, BG__SIDE_RANK) || hear(&e, BG__PROOF, &zero, sizeof zero))
+    if (say(&e, BG__HELLO, &e.hello, sizeof e.hello) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+        say_proof(&e, BG__SIDE_RANK) || receive(&e, BG__PROOF, &zero, sizeof zero))
         return 1;
     end_free(&e);
     return join_well(m);
@@ -370,7 +371,7 @@ static int accept_rank(struct end *e, int listener, const struct member *m)
     e->reader.most = sizeof(bg__hello);
     e->fd = accept(listener, NULL, NULL);
     EXPECT(e->fd >= 0);
-    return hear(e, BG__HELLO, &e->hello, sizeof e->hello) || memmem(&e->hello, sizeof e->hello, secret, 8) != NULL ||
+    return receive(e, BG__HELLO, &e->hello, sizeof e->hello) || memmem(&e->hello, sizeof e->hello, secret, 8) != NULL ||
            bg__nonce_make(&e->nonce) != BG_OK || say(e, BG__CHALLENGE, &e->nonce, sizeof e->nonce);
 }
 
@@ -381,7 +382,7 @@ static int pretend(struct end *e, const char *how)
 {
     bg__failure failure = {.status = BG_ERROR_IO, .text = "believe me"};
     bg__proof proof, zeros = {{0}};
-    if (hear(e, BG__PROOF, &proof, sizeof proof))
+    if (receive(e, BG__PROOF, &proof, sizeof proof))
         return 1;
     EXPECT(memmem(&proof, sizeof proof, secret, 8) == NULL && !bg__proof_equal(&proof, &zeros));
     const bg__frame refused = {.type = BG__REFUSED, .what = "go\033[2J\n\302\233away"};
@@ -464,7 +465,7 @@ static int come_as_another_user(const struct member *m)
 {
     struct end e = end_of_rank(m, 1, m->argument);
     EXPECT(setuid(65534) == 0);
-    if (connect_end(&e, m) || say_hello(&e) || hear(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
+    if (connect_end(&e, m) || say_hello(&e) || receive(&e, BG__CHALLENGE, &e.nonce, sizeof e.nonce) ||
         say_proof(&e, BG__SIDE_RANK) || is_refused(&e, "on this machine only processes of rank 0's user may join"))
         return 1;
     end_free(&e);
@@ -559,7 +560,7 @@ static void test_own_end(void **state)
     assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
     assert_int_equal(listen(listener, 1), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
-    other = knock_at(ntohs(address.sin_port));
+    other = connect_to_port(ntohs(address.sin_port));
     assert_true(other >= 0);
     assert_false(bg__is_own_end(other));
     close(other);
@@ -761,7 +762,7 @@ static int few_files_and_strangers(struct member *m)
         return await_ready(m) || join_well(m);
     if (m->rank == 0)
         return few_files(m);
-    for (int i = 0; i < 20; i += knock_at(m->port) >= 0)
+    for (int i = 0; i < 20; i += connect_to_port(m->port) >= 0)
         pass_time(0.01);
     if (tell_ready(m))
         return 1;

@@ -28,11 +28,11 @@ static int join_well(const struct member *m)
 
 /* ---- strangers ------------------------------------------------------------------------------------------------ */
 
-static int knock_until_open(int port)
+static int connect_when_open(int port)
 {
     int fd;
     do
-        fd = knock_at(port);
+        fd = connect_to_port(port);
     while (fd < 0);
     return fd;
 }
@@ -47,7 +47,7 @@ static int strange(struct member *m)
         return join_well(m);
     }
     for (int i = 0; i < 40; i++) { /* more than rank 0 listens to at once */
-        int fd = knock_until_open(m->port);
+        int fd = connect_when_open(m->port);
         EXPECT(send(fd, words, strlen(words), MSG_NOSIGNAL) == (ssize_t)strlen(words));
     }
     for (int i = 1; i < m->size; i++)
@@ -114,7 +114,7 @@ static int by_number(struct member *m)
     return 0;
 }
 
-/* Once, though it knocks many times. */
+/* Once, though it connects many times. */
 static int by_name(struct member *m)
 {
     bg_comm *comm = NULL;

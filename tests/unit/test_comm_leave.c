@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <time.h>
 
-/* Rank 0 has said goodbye, and waits for the end of a replay, without a watchdog, when the other is killed. */
+/* Rank 0 has sent BYE, and waits for the end of a replay, without a watchdog, when the other is killed. */
 static int dies_after_goodbye(struct member *m)
 {
     const struct timespec while_it_waits = {.tv_nsec = 500000000};
