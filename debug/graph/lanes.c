@@ -14,7 +14,7 @@ void bg__lanes_free(bg__lanes *s)
     *s = (bg__lanes){0};
 }
 
-static bg_status make_room(bg__lanes *s, const bg__layout *l)
+static bg_status grow_lanes(bg__lanes *s, const bg__layout *l)
 {
     s->lane = calloc(l->count + 1, sizeof *s->lane);
     s->after = calloc(l->edges + 1, sizeof *s->after);
@@ -107,7 +107,7 @@ bg_status bg__lanes_find(bg__lanes *s, bg__layout *l)
 {
     bg_status status;
 
-    BG__TRY(make_room(s, l));
+    BG__TRY(grow_lanes(s, l));
     turn_edges(s, l);
     BG__TRY(bg__layout_in_order(l, place_next, s));
 done:

@@ -31,7 +31,7 @@ static size_t place_of(const bg__layout *l, cudaGraphNode_t node)
     return found != NULL ? found->place : 0; /* an edge's ends are nodes of the graph */
 }
 
-static bg_status make_room(bg__layout *l)
+static bg_status grow_layout(bg__layout *l)
 {
     l->nodes = calloc(l->count + 1, sizeof *l->nodes);
     l->handles = calloc(l->count + 1, sizeof *l->handles);
@@ -71,7 +71,7 @@ bg_status bg__layout_read(bg__layout *l, cudaGraph_t graph)
     BG__TRY_CUDA(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
     l->count = count;
     l->edges = edges;
-    BG__TRY(make_room(l));
+    BG__TRY(grow_layout(l));
     if (count > 0)
         BG__TRY_CUDA(cudaGraphGetNodes(graph, l->nodes, &count));
     if (edges > 0)

@@ -77,7 +77,8 @@ static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forwar
 }
 
 /* The first failure counts, whatever forward makes of it. Also after one, what is queued comes before what follows. */
-static bg_status run_forward(bg_capture *pass, bg_phase phase, const bg__forward *forward, const bg__watcher *watcher)
+static bg_status run_forward_pass(bg_capture *pass, bg_phase phase, const bg__forward *forward,
+                                  const bg__watcher *watcher)
 {
     char hidden = bg__fail_hide();
     bg_status joined;
@@ -108,7 +109,7 @@ bg_status bg__forward_pass(bg_graph *graph, bg_phase phase, cudaStream_t stream,
     bg_status status;
 
     BG__TRY(bg__capture_open_bucket(&pass));
-    status = run_forward(&pass, phase, forward, watcher);
+    status = run_forward_pass(&pass, phase, forward, watcher);
     bg__capture_close_bucket(&pass);
     bg__capture_free_streams(&pass);
 done:
@@ -154,7 +155,7 @@ bg_status bg__capture_run_forward(bg_capture *capture, bg_forward forward, void 
     BG__TRY(keep_pass(capture->graph, forward, user, &capture->options));
     if (capture->options.launch_segments) {
         bg__ranges_enter_break(capture);
-        status = run_forward(capture, BG_PHASE_EAGER, capture->graph->forward, NULL);
+        status = run_forward_pass(capture, BG_PHASE_EAGER, capture->graph->forward, NULL);
         bg__ranges_leave_break(capture);
     }
 done:

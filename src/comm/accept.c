@@ -391,7 +391,7 @@ done:
     return status;
 }
 
-static bool all_answered(const bg__link *link)
+static bool all_got_failure(const bg__link *link)
 {
     for (int i = 1; i < link->size; i++)
         if (!link->peers[i].answered)
@@ -405,7 +405,7 @@ static bg_status end_job(acceptor *a, bg_status status)
     double until = bg__now_ms() + BG__SLACK_MS;
     fail_job(a, status);
     send_failure_to_all(a);
-    while (status == BG_ERROR_RANKS && !all_answered(a->link) && bg__now_ms() < until &&
+    while (status == BG_ERROR_RANKS && !all_got_failure(a->link) && bg__now_ms() < until &&
            serve_joining_ranks(a) == BG_OK)
         continue;
     return bg__fail(status, "%s", a->failure.text);
