@@ -19,3 +19,11 @@ bool bg__number_read(const char *text, double *number)
     *number = parsed;
     return end != NULL && *end == '\0' && isfinite(parsed);
 }
+
+uint64_t bg__text_hash(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}

@@ -188,15 +188,6 @@ bg_status bg__ranks_finish(bg__ranks *ranks, const char *what, bg_status status)
 
 /* ---- texts ---- */
 
-/* FNV-1a: what is compared is not hostile. */
-static uint64_t digest(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-    return hash;
-}
-
 void bg__ranks_shorten(const char *text, char *brief, size_t bytes)
 {
     enum { TAIL = 48 }; /* room for the digest */
@@ -206,5 +197,5 @@ void bg__ranks_shorten(const char *text, char *brief, size_t bytes)
         memcpy(brief, text, length + 1);
     else
         snprintf(brief, bytes, "%.*s... (%zu characters, %016" PRIx64 ")", (int)(bytes - TAIL - 1), text, length,
-                 digest(text));
+                 bg__text_hash(text));
 }

@@ -5,6 +5,7 @@
 #include <breakgraph/export.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* Rewrites text, which has room bytes with its end, in place: each byte that is part of no printable character becomes
@@ -20,5 +21,7 @@ size_t bg__utf8_bytes(const char *text);
 /* Decimal, with a point whatever the program's locale writes: "-1", "2.5", "1e-3". false: text is no such number, or it
  * is too large. */
 BG_API bool bg__number_read(const char *text, double *number);
+/* FNV-1a of Fowler, Noll and Vo, for texts that are compared and are not hostile. */
+BG_API uint64_t bg__text_hash(const char *text);
 
 #endif

@@ -11,15 +11,6 @@ typedef struct digest {
     char text[]; /* its beginning, without the end */
 } digest;
 
-/* Fowler, Noll and Vo's FNV-1a. */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
 bg_status bg__agree_body(const char *what, const char *text, void **body, size_t *bytes)
 {
     size_t length = strlen(text), kept = length < TEXT_MAX ? length : TEXT_MAX;
@@ -27,7 +18,7 @@ bg_status bg__agree_body(const char *what, const char *text, void **body, size_t
     if (mine == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no memory for a text of %zu bytes", what, length);
     mine->length = length;
-    mine->hash = hash_of(text);
+    mine->hash = bg__text_hash(text);
     memcpy(mine->text, text, kept);
     *body = mine;
     *bytes = sizeof *mine + kept;

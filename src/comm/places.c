@@ -1,6 +1,8 @@
 /* Ranks that are at the same place are named together, and places are the same sooner when less of them is told. */
 #include "comm/places.h"
 
+#include "base/base.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,15 +36,6 @@ void bg__cut(char *to, size_t room, const char *from)
 
 /* ---- groups: each has the number of its first rank --------------------------------------------------------------- */
 
-/* Fowler, Noll and Vo's FNV-1a. */
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
 static bool is_same_place(const listing *l, int a, int b)
 {
     char one[BG__PLACE_MAX], other[BG__PLACE_MAX];
@@ -62,7 +55,7 @@ static void find_groups(const listing *l)
         if (place->text == NULL)
             continue;
         bg__cut(cut, l->most, place->text);
-        place->hash = hash_of(cut);
+        place->hash = bg__text_hash(cut);
         for (int other = 0; other < i && place->group < 0; other++)
             if (l->places[other].group == other && is_same_place(l, other, i))
                 place->group = other;
