@@ -40,7 +40,7 @@ static char *resolve(const char *program)
 }
 
 /* A program that was built anew is another one: its verdicts are no longer known. */
-static void add_file(cJSON *command, const char *program)
+static void add_program_file(cJSON *command, const char *program)
 {
     char *path = resolve(program);
     struct stat about;
@@ -89,12 +89,12 @@ static void add_assignments(cJSON *command, const cli_arguments *arguments)
     }
 }
 
-static cJSON *describe(const cli_bisection *b)
+static cJSON *describe_state(const cli_bisection *b)
 {
     cJSON *command = cJSON_CreateObject(), *program = cJSON_AddArrayToObject(command, "program");
     for (char *const *argument = b->argv; *argument != NULL; argument++)
         cJSON_AddItemToArray(program, cJSON_CreateString(*argument));
-    add_file(command, b->argv[0]);
+    add_program_file(command, b->argv[0]);
     add_text(command, "check", b->check);
     add_text(command, "tolerance", b->tolerance);
     add_text(command, "only", b->only);
@@ -162,14 +162,14 @@ static bool are_trials(const cJSON *trials, int calls)
     return cJSON_IsArray(trials);
 }
 
-static cli_status refuse(const cli_bisection *b, const char *why)
+static cli_status refuse_state(const cli_bisection *b, const char *why)
 {
     return cli_say(CLI_UNREADABLE, "%s %s; it is left as it is: remove it, or give another one with --state=FILE",
                    b->state, why);
 }
 
 /* *root is NULL where there is no file. */
-static cli_status read_file(const cli_bisection *b, cJSON **root)
+static cli_status read_state_file(const cli_bisection *b, cJSON **root)
 {
     size_t bytes = 0;
     char *text = cli_file_read(b->state, b->keep, &bytes);
@@ -185,7 +185,7 @@ static cli_status read_file(const cli_bisection *b, cJSON **root)
     free(text);
     version = cJSON_GetObjectItemCaseSensitive(*root, key);
     if (!cJSON_IsNumber(version))
-        return refuse(b, "is no state of a bisect");
+        return refuse_state(b, "is no state of a bisect");
     if (b->fresh)
         return CLI_OK;
     if (version->valuedouble != STATE_VERSION)
@@ -193,15 +193,15 @@ static cli_status read_file(const cli_bisection *b, cJSON **root)
                        version->valuedouble, STATE_VERSION);
     calls = cJSON_GetObjectItemCaseSensitive(*root, "calls");
     if (!are_calls(calls) || !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials"), cJSON_GetArraySize(calls)))
-        return refuse(b, "is damaged");
+        return refuse_state(b, "is damaged");
     return CLI_OK;
 }
 
-static bool begin(cli_bisection *b)
+static bool begin_state(cli_bisection *b)
 {
     b->root = cJSON_CreateObject();
     cJSON_AddNumberToObject(b->root, key, STATE_VERSION);
-    cJSON_AddItemToObject(b->root, "command", describe(b));
+    cJSON_AddItemToObject(b->root, "command", describe_state(b));
     b->calls = cJSON_AddArrayToObject(b->root, "calls");
     b->trials = cJSON_AddArrayToObject(b->root, "trials");
     return b->calls != NULL && b->trials != NULL;
@@ -209,7 +209,7 @@ static bool begin(cli_bisection *b)
 
 static cli_status take_over(cli_bisection *b, cJSON *root)
 {
-    cJSON *command = describe(b);
+    cJSON *command = describe_state(b);
     bool same = cJSON_Compare(cJSON_GetObjectItemCaseSensitive(root, "command"), command, true);
     cJSON_Delete(command);
     if (!same)
@@ -227,7 +227,7 @@ static cli_status take_over(cli_bisection *b, cJSON *root)
 cli_status cli_state_load(cli_bisection *b)
 {
     cJSON *root = NULL;
-    cli_status status = read_file(b, &root);
+    cli_status status = read_state_file(b, &root);
 
     if (status == CLI_OK && root != NULL && !b->fresh)
         status = take_over(b, root);
@@ -235,7 +235,7 @@ cli_status cli_state_load(cli_bisection *b)
         cJSON_Delete(root);
     if (status != CLI_OK || b->root != NULL)
         return status;
-    return begin(b) ? cli_state_save(b) : cli_say(CLI_FAILED, "no host memory");
+    return begin_state(b) ? cli_state_save(b) : cli_say(CLI_FAILED, "no host memory");
 }
 
 cli_status cli_state_save(const cli_bisection *b)

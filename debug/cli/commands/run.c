@@ -15,7 +15,7 @@
 #include "debug/cli/ranks/ranks.h"
 #include "debug/report/files.h"
 
-static cli_status become(const cli_arguments *arguments)
+static cli_status exec_program(const cli_arguments *arguments)
 {
     static const char *const only[] = {"--no-prefix", "--output-dir", "--timeout"};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
@@ -41,7 +41,7 @@ static int tell_failure(const cli_ranks_end *told)
     return end->code;
 }
 
-static int tell(const cli_ranks *ranks, const cli_ranks_end *told)
+static int print_ranks_end(const cli_ranks *ranks, const cli_ranks_end *told)
 {
     switch (told->end.how) {
     case CLI_UNSTARTED:
@@ -78,7 +78,7 @@ static int run_ranks(const cli_arguments *arguments, int count)
     if (status != CLI_OK)
         return status;
     cli_ranks_run(&ranks, &told);
-    return tell(&ranks, &told);
+    return print_ranks_end(&ranks, &told);
 }
 
 static int run_program(const cli_arguments *arguments)
@@ -89,7 +89,7 @@ static int run_program(const cli_arguments *arguments)
         status = cli_job_read(arguments, &ranks);
     if (status != CLI_OK)
         return status;
-    return ranks > 0 ? run_ranks(arguments, ranks) : (int)become(arguments);
+    return ranks > 0 ? run_ranks(arguments, ranks) : (int)exec_program(arguments);
 }
 
 static const cli_flag flags[] = {
