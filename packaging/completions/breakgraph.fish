@@ -54,7 +54,7 @@ complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect rep
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_EAGER_OPS= -d 'run these ops eagerly: "attention,moe_*,rope#3,!sample_*"; @FILE: patterns from a file'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_BREAKABLE= -d '0 captures every op, also those that are declared eager'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_FOREIGN_INLINE= -d '1 runs an eager op inline, instead of failing, in a capture that breakgraph did not begin'
-complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_CHECK= -d 'replay checks captured addresses before each replay, recapture compares two captures, poison finds reads of memory that nobody wrote'
+complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_CHECK= -d 'replay checks addresses before each replay, recapture compares two captures, poison finds reads of memory that nobody wrote'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_SHADOW= -d '1 compares each replay with an eager pass; calls compares it op call by op call'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_TOLERANCE= -d 'differences that comparisons accept, by dtype and op: "f16:ulp=4; attention:rel=1e-3,abs=1e-6"'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_STEP_STOP= -d 'with BG_DEBUG=step: stop each replay after this op call (rope#3), or after the node of this number'

@@ -26,9 +26,8 @@ const bg__variable bg__variables[] = {
      .text = "1 runs an eager op inline, instead of failing, in a capture that breakgraph did not begin"},
 
     {"BG_CHECK", "check", BG__FORM_CHOICE, "off|replay|recapture|poison", .fallback = "off",
-     .text =
-         "replay checks captured addresses before each replay, recapture compares two captures, poison finds reads of "
-         "memory that nobody wrote"},
+     .text = "replay checks addresses before each replay, recapture compares two captures, poison finds reads of "
+             "memory that nobody wrote"},
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
      .text = "1 compares each replay with an eager pass; calls compares it op call by op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",

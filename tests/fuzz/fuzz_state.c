@@ -99,7 +99,8 @@ static void write_state(const char *path, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *path = cli_path(fuzz_directory(), "state.json");
-    cli_bisection b = {.argv = program, .state = path, .count = 1, .base = (char *)""};
+    const cli_arguments arguments = {.count = 0};
+    cli_bisection b = {.arguments = &arguments, .argv = program, .state = path, .count = 1, .base = (char *)""};
     const char *said;
     cli_status status;
 
