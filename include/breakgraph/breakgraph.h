@@ -1,6 +1,6 @@
-/* breakgraph: capture a forward pass as CUDA graphs with eager functions between them, and replay it.
- * This header includes the whole API but for what other libraries need, breakgraph/cublas.h and breakgraph/dlpack.h,
- * and for breakgraph/hooks.h, which redefines names of CUDA's. */
+/* breakgraph: captures a forward pass as CUDA graphs with eager calls between them, and replays it.
+ * This header includes the whole API except breakgraph/cublas.h, breakgraph/dlpack.h and breakgraph/comm.h, which need
+ * other libraries, and breakgraph/hooks.h, which redefines names of CUDA's. */
 #ifndef BREAKGRAPH_BREAKGRAPH_H
 #define BREAKGRAPH_BREAKGRAPH_H
 

@@ -1,13 +1,11 @@
-/* A pool of device memory for graphs that never run at the same time: graphs of several sizes share one range of
- * addresses, which is as large as the largest of them needs, and what the program keeps.
- *
- * A pool has memory of two kinds. What is allocated while a graph of the pool is captured belongs to that capture's
- * bucket: it lies where the blocks of the pool's other graphs lie, since replays of graphs that share a pool run one
- * after the other. Its addresses mean something inside that pass alone, at capture and in each replay. What is
- * allocated outside captures is kept apart from all buckets, until it is released: static inputs, outputs that the
- * caller reads after a replay.
- *
- * Threads: a pool, with its graphs, serves one thread at a time; different pools may be used at once. */
+/* Pools of device memory for graphs that never run at the same time, and the ledger of memory blocks.
+ * Graphs of several sizes share one range of addresses of a pool. The pool takes as much memory as the largest graph
+ * needs, plus the kept blocks. A block is of one of two kinds:
+ *   - Allocated while a graph of the pool is captured: it belongs to that capture's bucket, at addresses that the
+ *     pool's other graphs also use. Its contents are valid only inside that pass, at capture and in each replay.
+ *   - Allocated outside captures: kept. No graph of the pool reuses it until it is released. For static inputs, and
+ *     for outputs that are read after a replay.
+ * Threads: a pool, with its graphs, serves one thread at a time; different pools may be used concurrently. */
 #ifndef BREAKGRAPH_MEMORY_H
 #define BREAKGRAPH_MEMORY_H
 
@@ -19,10 +17,10 @@ typedef struct bg_pool bg_pool;
 
 typedef struct bg_pool_options {
     size_t struct_size;   /* set by BG_POOL_OPTIONS_INIT */
-    size_t reserve_bytes; /* addresses reserved, rounded up to the device's page size; 0: as much as the device has
-                           * memory, or the largest half, quarter, ... of it that this process can have, with a warning.
-                           * They cost no memory */
-    size_t limit_bytes;   /* device memory that the pool may take, in whole pages; 0: no limit */
+    size_t reserve_bytes; /* address space to reserve, in bytes, rounded up to the device's page size; takes no memory.
+                           * 0: as much as the device has memory, or, with a warning, the largest half, quarter, ... of
+                           * it that can be reserved */
+    size_t limit_bytes;   /* most device memory that the pool takes, in bytes, in whole pages; 0: no limit */
 } bg_pool_options;
 
 #define BG_POOL_OPTIONS_INIT                                                                                           \
@@ -30,15 +28,15 @@ typedef struct bg_pool_options {
         sizeof(bg_pool_options), 0, 0                                                                                  \
     }
 
-/* In bytes; blocks count as multiples of 256. */
+/* All in bytes. Blocks count as multiples of 256 bytes. */
 typedef struct bg_pool_stats {
     size_t struct_size; /* set by BG_POOL_STATS_INIT */
-    size_t mapped;      /* device memory that the pool holds: its largest bucket and what is kept, in whole pages */
-    size_t in_use;      /* of blocks that are not released: kept ones, and those of the capture that runs now */
-    size_t peak;        /* the most that in_use has been */
-    size_t pinned;      /* bridge buffers and scratch of one graph, which are never reused in its pass: the most of any
-                         * graph of the pool */
-    size_t reused;      /* all that was ever served from released blocks */
+    size_t mapped;      /* device memory that the pool holds: its largest bucket and the kept blocks, in whole pages */
+    size_t in_use;      /* blocks that are not released: kept ones, and those of the current capture */
+    size_t peak;        /* largest value of in_use so far */
+    size_t pinned; /* bridge buffers and scratch, which are never reused in their pass: the largest sum of any graph
+                    * of the pool */
+    size_t reused; /* sum of all allocations so far that reused a released block */
 } bg_pool_stats;
 
 #define BG_POOL_STATS_INIT                                                                                             \
@@ -46,46 +44,52 @@ typedef struct bg_pool_stats {
         sizeof(bg_pool_stats), 0, 0, 0, 0, 0                                                                           \
     }
 
-/* Makes a pool of the current device; options may be NULL (BG_POOL_OPTIONS_INIT). It reserves addresses and takes no
- * more than a page of memory before the first allocation. *pool is the caller's to destroy, NULL after an error.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (a device without virtual memory management), OUT_OF_MEMORY, CUDA. */
+/* Creates a pool on the current device. It reserves addresses, and maps at most one page before the first allocation.
+ * options NULL: BG_POOL_OPTIONS_INIT. The caller owns *pool, which is NULL after an error.
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (the device has no virtual memory management), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_pool_create(bg_pool **pool, const bg_pool_options *options);
 
-/* A block of at least that many bytes, aligned to 256, uninitialised; NULL for 0 bytes. Allowed inside a capture, whose
- * bucket then owns the block, to the end of the capture at the longest; elsewhere it is kept until it is released, or
- * the pool's memory goes. The smallest released block that is large enough is used first. Errors: INVALID_ARGUMENT
- * (a NULL, another device than the pool's), OUT_OF_MEMORY (the limit, the reserve or the device; the sentence says
- * which, and the pool is as it was), CUDA. */
+/* Allocates an uninitialized block of at least that many bytes, aligned to 256. *ptr is NULL for 0 bytes. The smallest
+ * released block that is large enough is used first.
+ * Inside a capture of the pool the capture's bucket owns the block, until the end of the capture at the latest.
+ * Elsewhere the block is kept until it is released or the pool's memory is freed.
+ * Errors: INVALID_ARGUMENT (a NULL, another device than the pool's), OUT_OF_MEMORY (the limit, the reserve or the
+ * device, which bg_last_error() names; the pool is unchanged), CUDA. */
 BG_API bg_status bg_pool_alloc(bg_pool *pool, size_t bytes, void **ptr);
 
-/* Gives a block back. NULL is fine. Later work may get the same memory, so that it must come after all work that uses
- * the block: on one stream it does. Inside a capture with forked streams, or an event that one may fork from, the pool
- * waits for the next break, which all of them join; it knows of forks by bare CUDA calls only once a stream of theirs
- * calls an op, so that such programs should include breakgraph/hooks.h. A kept block that is released while a graph of
- * the pool is captured waits for the end of the capture. What is no block, or is released already, changes nothing, and
- * a line on standard error says so; so too for a block of a capture that has ended, which took its blocks back, unless
- * the next capture's lies in its place by now. */
+/* Releases a block. NULL does nothing. Later allocations may return the same memory, so their work must be ordered
+ * after all work that uses the block; work on one stream is.
+ * Inside a capture with forked streams, or with an event that a stream may fork from, the block is reused only after
+ * the next break, which joins all streams. The pool learns of a fork by bare CUDA calls only when the forked stream
+ * calls an op; such programs should include breakgraph/hooks.h. A kept block that is released while a graph of the
+ * pool is captured is reused only after the end of the capture.
+ * Releasing an unknown or already released pointer does nothing and prints a warning to standard error. So does
+ * releasing a block of a capture that has ended, which already released its blocks, unless a block of the next capture
+ * is now at its address. */
 BG_API void bg_pool_release(bg_pool *pool, void *ptr);
 
-/* Errors: INVALID_ARGUMENT. */
+/* Copies the pool's statistics to *stats.
+ * Errors: INVALID_ARGUMENT (a NULL, bad struct_size). */
 BG_API bg_status bg_pool_get_stats(const bg_pool *pool, bg_pool_stats *stats);
 
-/* Gives back the caller's hold on the pool, which is not to be named again. NULL is fine. The memory stays as long as
- * graphs that were captured with the pool, and goes with the last of them, when all work on the device is done. Not
- * during a capture of the pool's own. */
+/* Ends the caller's use of the pool; the pointer is invalid afterwards. NULL does nothing. The memory stays as long as
+ * graphs that were captured with the pool, and is freed with the last of them, when all work on the device is done.
+ * Must not be called during a capture that uses the pool. */
 BG_API void bg_pool_destroy(bg_pool *pool);
 
 /* ---- the ledger: from any thread ------------------------------------------------------------------------------ */
 
-/* Reports a block that an allocator hands out of memory that it got from the driver in larger pieces; from here on the
- * bytes from ptr are that block's, inside whatever allocation they lie in. name is for messages, copied, and may be
- * NULL. Errors: INVALID_ARGUMENT (a NULL, 0 bytes, a block that was told already and not freed, or overlaps one),
+/* Reports a block that another allocator hands out of memory that it got from the driver in larger pieces. From now on
+ * the ledger assigns those bytes to this block, inside whatever allocation contains them. name is for messages, is
+ * copied, and may be NULL.
+ * Errors: INVALID_ARGUMENT (a NULL, 0 bytes, the block is reported already and not freed, or overlaps another),
  * OUT_OF_MEMORY, UNSUPPORTED (no driver), CUDA. */
 BG_API bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name);
 
-/* The block goes back to its allocator: graphs that were captured with it must not be replayed any more. It is
- * remembered, so that what still uses it is called freed by name, until another block is reported there. Errors:
- * INVALID_ARGUMENT (a NULL, inside a block, freed already), NOT_FOUND (no block was told there). */
+/* Reports that the allocator took the block back. Graphs that were captured with it must not be replayed any more. The
+ * ledger remembers the block, so that checks report uses of it as freed, by name, until another block is reported
+ * there.
+ * Errors: INVALID_ARGUMENT (a NULL, inside a block, freed already), NOT_FOUND (no block was reported there). */
 BG_API bg_status bg_ledger_free(void *ptr);
 
 BG_END_C_

@@ -1,4 +1,5 @@
-/* Ops: functions that a forward pass is made of. A macro declares an op's arguments, registers it and opens its body:
+/* Ops: the functions that a forward pass consists of. A macro declares an op's arguments, registers the op and opens
+ * its body:
  *
  *     BG_EAGER_OP(sample_top_k, BG_IN(logits), BG_OUT(token), BG_VALUE(int, k))
  *     {
@@ -6,12 +7,11 @@
  *     }
  *     BG_CALL(sample_top_k, stream, .logits = logits, .token = token, .k = 50);
  *
- * Outside a capture a call is a plain function call. Inside one, a BG_OP is captured and a BG_EAGER_OP is a break: it
- * runs between two CUDA graphs, at capture and in every replay. In a pass that runs eagerly (bg_forward_run, a runner)
- * calls run at once, in the order that the capture would give them.
- *
- * Threads: calls may come from any thread; attributes and overrides of an op are set before captures that use
- * it. C99 to C23, C++11 and later, nvcc; gcc or clang. */
+ * Outside a capture a call is a plain function call. In a capture, a BG_OP is captured; a BG_EAGER_OP is a break: its
+ * body runs between two segments, at capture and in every replay. In an eager pass (bg_forward_run, a runner) calls
+ * run at once, in the order of the capture.
+ * Threads: calls may come from any thread. Set an op's attributes and overrides before the captures that use it.
+ * Languages: C99 to C23, C++11 and later, nvcc; gcc or clang. */
 #ifndef BREAKGRAPH_OP_H
 #define BREAKGRAPH_OP_H
 
@@ -20,26 +20,28 @@
 
 BG_BEGIN_C_
 
-/* Where a call stands in the program. */
+/* Where a call is in the program's source. */
 typedef struct bg_site {
     const char *file;
     int line;
 } bg_site;
 
-/* An op's body: issues its work on stream, or on streams of its own that it joins to stream, and returns the first
- * error. args points to its NAME_args. It may leave a BG_OUT tensor pointing elsewhere: the result is then copied to
- * where the caller expects it, so that memory from anywhere but bg_scratch must stay as it is until that call runs
- * again; two outputs may not change places. An eager body may also synchronise, allocate and compile; what it sets for
- * its thread (cudaSetDevice) it sets back. In C++ an exception that leaves a body ends the program. */
+/* An op's body: queues its work on stream, or on its own streams that it joins to stream. args points to the op's
+ * NAME_args. Returns the first error.
+ * The body may change the data pointer of a BG_OUT tensor: the result is then copied to the caller's memory. Memory
+ * that the body sets so, except that of bg_scratch, must keep its contents until this call runs again. Two outputs
+ * must not swap memory.
+ * An eager body may also synchronize, allocate and compile. It must restore what it sets for its thread, such as the
+ * device of cudaSetDevice. In C++ an exception that leaves a body ends the program. */
 typedef bg_status (*bg_op_body)(void *args, cudaStream_t stream);
 
-/* Fills shape and dtype of the outputs in args from its inputs, without running anything. */
+/* Sets shape and dtype of the outputs in args from its inputs. Runs no work. */
 typedef bg_status (*bg_op_shape)(void *args);
 
-/* In which batches an op may be part of a full graph, which has no breaks.
+/* In which batches a full graph, which has no breaks, may contain an op.
  *   ALWAYS:              in all
  *   UNIFORM_BATCH:       where every request has the same number of query tokens
- *   SINGLE_TOKEN_DECODE: where every request has one
+ *   SINGLE_TOKEN_DECODE: where every request has one query token
  *   NEVER:               in none */
 typedef enum bg_support {
     BG_SUPPORT_ALWAYS,
@@ -48,31 +50,32 @@ typedef enum bg_support {
     BG_SUPPORT_NEVER
 } bg_support;
 
+/* The kind of a field, as the macro that declares it: BG_IN, BG_OUT, BG_INOUT, BG_OUTS, BG_VALUE. */
 typedef enum bg_role { BG_ROLE_IN, BG_ROLE_OUT, BG_ROLE_INOUT, BG_ROLE_OUTS, BG_ROLE_VALUE } bg_role;
 
 /* One member of NAME_args. */
 typedef struct bg_field {
     const char *name;
     bg_role role;
-    uint32_t offset, size; /* bytes; an OUTS field holds size / sizeof(bg_tensor) tensors */
+    uint32_t offset, size; /* in bytes; a BG_OUTS field holds size / sizeof(bg_tensor) tensors */
 } bg_field;
 
-/* What a program may say of an op beside its declaration. */
+/* Properties of an op that its declaration does not contain. */
 typedef struct bg_op_attributes {
     size_t struct_size; /* set by BG_OP_ATTRIBUTES_INIT */
-    /* Runs at capture instead of the body where the op is a break; replays run the body. NULL: the body runs at
+    /* Runs at capture in place of the body where the op is a break; replays run the body. NULL: the body runs at
      * capture, too. */
     bg_op_body capture_stub;
-    /* A slow and right body, with which the debugging tools compare the op's own. NULL: none. */
+    /* A slow but correct body. The debugging tools compare the op's own body with it. NULL: none. */
     bg_op_body reference;
-    /* Gives the outputs' shapes without running the op, for an output without memory and with rank 0, and where a
-     * capture launches nothing. NULL: the body gives them. */
+    /* Sets the outputs' shapes without running the op. Used for outputs without memory and with rank 0, and in
+     * captures that launch nothing. NULL: the body sets the shapes. */
     bg_op_shape shape;
-    /* Whether the body may leave outputs with fewer rows (dim[0]) than the caller expects, as a sampler that stops
-     * early does. The rows beyond are left as they are or, in a capture with options.zero_tail, zeroed. */
+    /* true: the body may leave outputs with fewer rows (dim[0]) than the caller expects, as a sampler that stops early
+     * does. The remaining rows are left unchanged or, in a capture with options.zero_tail, set to zero. */
     bool allow_fewer_rows;
-    /* In which batches a runner may capture the op, eager or not, as part of a full graph. A runner whose mode asks for
-     * more lowers the mode, with a warning. */
+    /* In which batches a runner may capture the op, eager or not, in a full graph. A runner whose mode needs more
+     * lowers its mode and prints a warning. */
     bg_support graph_support;
 } bg_op_attributes;
 
@@ -90,60 +93,69 @@ typedef struct bg_op {
     uint32_t field_count, args_size;
     bool eager;
     bg_site defined_at;
-    /* The registry's own. */
+    /* Internal to the registry. */
     struct bg_op *next_;
     const struct bg_op *twin_;
     bg_op_attributes attributes_;
 } bg_op;
 
-/* Called by the macros when the program, or a shared object, is loaded and unloaded. A graph whose ops are unloaded may
- * only be destroyed. */
+/* Registers or unregisters an op. The macros call these when the program, or a shared object, is loaded and unloaded.
+ * A graph whose ops are unloaded may only be destroyed. */
 BG_API void bg_op_register(bg_op *op);
 BG_API void bg_op_unregister(bg_op *op);
 
-/* The op of that name, NULL where there is none. */
+/* Returns the op of that name, or NULL where there is none. */
 BG_API const bg_op *bg_op_find(const char *name);
 
-/* Sets all attributes of the op of that name: what attributes leaves unset is the default again. NULL: all defaults.
- * Errors: INVALID_ARGUMENT (name is NULL, struct_size, no bg_support), NOT_FOUND. */
+/* Sets all attributes of the op of that name. Members of attributes that are unset get their defaults; attributes NULL
+ * sets all defaults.
+ * Errors: INVALID_ARGUMENT (name is NULL, bad struct_size, invalid bg_support), NOT_FOUND (no op of that name). */
 BG_API bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attributes);
 
-/* Which ops are eager, in captures that begin after this call, in place of how they are declared: a list of patterns
- * with commas between, "attention,moe_*,rope#3,!sample_*". A bare name matches that op at any depth; name#k the k-th
- * call of it at the top level, from 0; a path with '/' what it says, a part without '#' standing for every call of that
- * op. '*' matches any characters but '/', '!' makes what it matches captured; the last pattern that matches a call
- * decides. Nothing between two commas is no pattern. It replaces what was set before; NULL, or a list without patterns,
- * clears it. The environment variable BG_EAGER_OPS has the same form, or is "@FILE", for a list from a file, where an
- * end of line stands for a comma; it comes after it. BG_BREAKABLE=0 in the environment captures everything inline. An
- * op that is declared eager and captured all the same joins the streams of the capture and forks them again, as its
- * break would. Errors: INVALID_ARGUMENT, with the pattern that is wrong; OUT_OF_MEMORY. */
+/* Sets which ops are eager in captures that begin after this call, in place of their declarations. pattern is a list
+ * of patterns separated by commas, such as "attention,moe_*,rope#3,!sample_*":
+ *   - NAME matches the calls of that op at any depth.
+ *   - NAME#K matches the K-th call of that op at the top level, from 0.
+ *   - A path with '/' matches the call at that path; a part without '#' matches every call of that op.
+ *   - '*' matches any characters except '/'.
+ *   - '!' before a pattern makes the calls that it matches captured.
+ * The last pattern that matches a call decides. Empty patterns are ignored. The list replaces that of an earlier call;
+ * NULL, or a list without patterns, clears it.
+ * The environment variable BG_EAGER_OPS has the same form, or is "@FILE": the list is read from that file, where a
+ * newline separates patterns as a comma does. BG_EAGER_OPS is applied after this list. BG_BREAKABLE=0 in the
+ * environment captures every op. An op that is declared eager but captured still joins the capture's streams and forks
+ * them again, as its break would.
+ * Errors: INVALID_ARGUMENT (a malformed pattern, which bg_last_error() names), OUT_OF_MEMORY. */
 BG_API bg_status bg_override_eager(const char *pattern);
 
-/* The one entry: every call comes through here. args is a NAME_args. On return each BG_OUT and BG_INOUT tensor in args
- * is the caller's own, or, where the caller gave no memory, a bridge buffer of the shape that the caller gave or, with
- * rank 0, the body: in a capture the graph owns it; in a pass that runs eagerly (bg_forward_run, a runner) it lasts as
- * long as the pass; elsewhere it belongs to the library, and lasts until the same line calls the op again in the same
- * thread, or the thread ends; after a failure it is NULL. The other members are the caller's, unchanged.
- *
- * Inside a capture, and in a pass that runs eagerly, an error sticks: later calls return it without running, and the
- * end returns it. What fails inside an eager body is that body's to handle. Errors: INVALID_ARGUMENT (a NULL, an
- * invalid tensor, two ops of one name), the body's own status, SHAPE and DTYPE (the body changed an output's), OP (it
- * left an output without memory), WRONG_THREAD, FOREIGN_CAPTURE (an eager op on a stream that someone else captures;
- * BG_FOREIGN_INLINE=1 in the environment runs it inline), CAPTURE_INVALID, UNTRACKED_STREAM, OUT_OF_MEMORY, CUDA. */
+/* Calls an op; BG_CALL and BG_CALL_ARGS expand to this. args points to the op's NAME_args.
+ * On return each BG_OUT and BG_INOUT tensor in args is the caller's own. For an output without memory it is a bridge
+ * buffer instead, of the shape that the caller or, with rank 0, the body sets; after a failure its data is NULL. The
+ * other members of args are unchanged. The owner of a bridge buffer:
+ *   - in a capture: the graph;
+ *   - in an eager pass (bg_forward_run, a runner): the pass, until it ends;
+ *   - elsewhere: the library, until the same line calls the op again in the same thread, or the thread ends.
+ * In a capture or an eager pass an error is sticky: later calls do not run and return it, and the end of the capture
+ * or pass returns it. Errors inside an eager body are for that body to handle.
+ * Errors: INVALID_ARGUMENT (a NULL, an invalid tensor, two ops of one name), the body's own status, SHAPE and DTYPE
+ * (the body changed those of an output), OP (the body left an output without memory), WRONG_THREAD, FOREIGN_CAPTURE
+ * (an eager op on a stream of a foreign capture; BG_FOREIGN_INLINE=1 in the environment runs it inline),
+ * CAPTURE_INVALID, UNTRACKED_STREAM, OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site);
 
-/* Device memory for a body, captured or not: args is the body's own argument pointer. Each call in a body gives a block
- * of its own, aligned to 256 bytes, the same one in every replay as long as it is large enough; the library owns it. In
- * a capture it lives as long as the graph; in a plain call until the work queued on the body's stream is done. bytes 0
- * gives NULL. Errors: INVALID_ARGUMENT (not inside the body of args), OUT_OF_MEMORY. */
+/* Allocates device memory for a body, captured or not. args is the body's own argument pointer. Each call in a body
+ * returns a separate block, aligned to 256 bytes; replays return the same block while it is large enough. bytes 0
+ * returns NULL in *ptr. The library owns the block: in a capture it lives as long as the graph, in a plain call until
+ * the work queued on the body's stream is done.
+ * Errors: INVALID_ARGUMENT (not inside the body of args), OUT_OF_MEMORY. */
 BG_API bg_status bg_scratch(void *args, size_t bytes, void **ptr);
 
 BG_END_C_
 
 /* ---- the macros ---------------------------------------------------------------------------------------------- */
 
-/* Fields. BG_OUTS is an array of n output tensors; BG_VALUE any trivially copyable type (one with a comma wants a
- * typedef). At most 32. */
+/* Fields, at most 32 an op. BG_OUTS is an array of n output tensors. The type of a BG_VALUE must be trivially
+ * copyable; a type that contains a comma needs a typedef. */
 #define BG_IN(name)          (IN, bg_tensor, name)
 #define BG_OUT(name)         (OUT, bg_tensor, name)
 #define BG_INOUT(name)       (INOUT, bg_tensor, name)
@@ -154,15 +166,16 @@ BG_END_C_
 #define BG_OP(...)       BG_ARGS_(__VA_ARGS__) BG_BODY_(static, BG_FIRST_(__VA_ARGS__), false)
 #define BG_EAGER_OP(...) BG_ARGS_(__VA_ARGS__) BG_BODY_(static, BG_FIRST_(__VA_ARGS__), true)
 
-/* The same across files: the declaration, with the fields, in a header; the definition, without, in one source file. */
+/* The same across files: BG_DECLARE_OP, with the fields, in a header; BG_DEFINE_OP or BG_DEFINE_EAGER_OP, without the
+ * fields, in one source file; the body follows. */
 #define BG_DECLARE_OP(...)       BG_ARGS_(__VA_ARGS__) BG_DECLARE_(BG_FIRST_(__VA_ARGS__))
 #define BG_DEFINE_OP(name)       BG_BODY_(, name, false)
 #define BG_DEFINE_EAGER_OP(name) BG_BODY_(, name, true)
 
-/* BG_CALL(name, stream, .field = value, ...): an expression of type bg_status. Fields not named are zero, the others in
- * any order. In C++ each is an assignment, with its conversions, and a value that has commas outside of parentheses
- * needs some: .x = (bg_tensor{data, BG_F32, 1, {n}}).
- * BG_CALL_ARGS(name, stream, &args): the same with a NAME_args of the caller's, in which the outputs come back. */
+/* BG_CALL(name, stream, .field = value, ...) calls the op and is an expression of type bg_status. Fields may be in any
+ * order; fields that are not named are zero. In C++ each is an assignment, with its conversions; put parentheses
+ * around a value that contains commas: .x = (bg_tensor{data, BG_F32, 1, {n}}).
+ * BG_CALL_ARGS(name, stream, &args) does the same with the caller's NAME_args, which receives the outputs. */
 #define BG_CALL(...) BG_CALL_(__VA_ARGS__, .bg_reserved_ = 0)
 #define BG_CALL_ARGS(name, stream, args)                                                                               \
     bg_op_call(&name##_bg_op_, stream, true ? (args) : BG_NULL_(name##_args), BG_SITE)
@@ -204,7 +217,7 @@ BG_END_C_
 #define BG_FIRST__(a, ...) a
 #define BG_UNPAREN_(...)   __VA_ARGS__
 
-/* struct NAME_args, and the table of its fields. The last member keeps an op without fields legal. */
+/* Defines struct NAME_args and the table of its fields. The last member makes an op without fields legal C. */
 #define BG_ARGS_(...)        BG_ARGS__(BG_FIRST_(__VA_ARGS__), __VA_ARGS__)
 #define BG_ARGS__(name, ...) BG_ARGS___(name, __VA_ARGS__)
 #define BG_ARGS___(name, ...)                                                                                          \
@@ -227,7 +240,7 @@ BG_END_C_
     {#member, BG_ROLE_##role, BG_CAST_(uint32_t, offsetof(struct name##_args, member)),                                \
      BG_CAST_(uint32_t, BG_SIZE_OF_(name##_args, member))},
 
-/* The op's entry in the registry, and the opening of its body. */
+/* Defines the op's entry in the registry, and opens its body. */
 #define BG_DECLARE_(name)              BG_DECLARE__(name)
 #define BG_DECLARE__(name)             BG_EXTERN_ bg_op name##_bg_op_;
 #define BG_BODY_(linkage, name, eager) BG_BODY__(linkage, name, eager)
@@ -258,7 +271,7 @@ BG_END_C_
     }                                                                                                                  \
     static bg_status name##_bg_body_(name##_args *args BG_UNUSED_, cudaStream_t stream BG_UNUSED_)
 
-/* BG_EACH_(M, first, a, b, ...): M(first, a) M(first, b) ... */
+/* BG_EACH_(M, first, a, b, ...) expands to M(first, a) M(first, b) ... */
 #define BG_CAT_(a, b)    BG_CAT__(a, b)
 #define BG_CAT__(a, b)   a##b
 #define BG_EACH_(M, ...) BG_CAT_(BG_EACH_, BG_COUNT_(__VA_ARGS__))(M, __VA_ARGS__)

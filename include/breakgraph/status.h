@@ -1,4 +1,4 @@
-/* Results, and what to say about them.
+/* Status codes, their texts, and the last error of a thread.
  * Threads: every function here may be called from any thread at any time. */
 #ifndef BREAKGRAPH_STATUS_H
 #define BREAKGRAPH_STATUS_H
@@ -7,7 +7,7 @@
 
 BG_BEGIN_C_
 
-/* Every status once: name, clause. */
+/* Every status: its name and a clause that describes it. */
 #define BG_STATUS_MAP(X)                                                                                               \
     X(BG_OK, "success")                                                                                                \
     X(BG_ERROR_INVALID_ARGUMENT, "an argument is not what the function takes")                                         \
@@ -43,23 +43,27 @@ typedef enum bg_status {
 #undef BG_STATUS_ENUM_
 } bg_status;
 
-/* The status's name, "BG_ERROR_SHAPE"; "unknown status" for a value that is none. Static storage. */
+/* Returns the name of the status, such as "BG_ERROR_SHAPE", or "unknown status" for an invalid value. The string is
+ * static. */
 BG_API const char *bg_status_name(bg_status status);
 
-/* One clause about the status, in lower case and without a full stop. Static storage. */
+/* Returns one clause about the status, in lower case and without a full stop. The string is static. */
 BG_API const char *bg_status_text(bg_status status);
 
-/* This thread's last failure as a sentence: what failed, where, the CUDA error's name, what to do. "" before the first
- * failure; a success does not clear it. The text is the thread's own and lasts until its next failure. */
+/* Returns the calling thread's last failure as a sentence: what failed, where, the name of the CUDA error, what to do.
+ * Returns "" before the first failure; a success does not clear it. The string belongs to the thread and is valid
+ * until the thread's next failure. */
 BG_API const char *bg_last_error(void);
 
-/* The library's version, "0.1.0". Static storage. */
+/* Returns the library's version, such as "0.1.0". The string is static. */
 BG_API const char *bg_version(void);
 
-/* What the library was built for: "cuda" (NVIDIA's runtime) or "host" (the host device). Static storage. */
+/* Returns what the library was built for: "cuda" (NVIDIA's runtime) or "host" (the host device). The string is static.
+ */
 BG_API const char *bg_device_kind(void);
 
-/* Makes bg_last_error() report a call that failed outside the library. Returns status. */
+/* Sets the calling thread's bg_last_error() to a failure of a call outside the library. call, error and advice become
+ * parts of the sentence. Returns status. */
 BG_API bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice);
 
 BG_END_C_
