@@ -1,7 +1,6 @@
-/* Capture a forward pass as segments with eager ops between them, and replay it.
- *
+/* Captures a forward pass as segments with eager calls between them, and replays it.
  * Threads: a capture belongs to the thread that began it. A graph serves one thread at a time; different graphs may be
- * captured, replayed and destroyed at once in different threads. */
+ * captured, replayed and destroyed concurrently in different threads. */
 #ifndef BREAKGRAPH_CAPTURE_H
 #define BREAKGRAPH_CAPTURE_H
 
@@ -17,16 +16,16 @@ BG_BEGIN_C_
 typedef struct bg_capture bg_capture;
 typedef struct bg_graph bg_graph;
 
-/* A forward pass: issues its work on stream, and returns the first error it meets. */
+/* A forward pass: queues its work on stream. Returns its first error. */
 typedef bg_status (*bg_forward)(void *user, cudaStream_t stream);
 
-/* How much runs eagerly, to find a fault.
- *   FROM_ENV: what the environment variable BG_DEBUG says (off, forward, ops, sync, step); off where it is not set
- *   OFF:      as the ops are declared
+/* How much of a pass runs eagerly or step by step, to find a fault.
+ *   FROM_ENV: the value of the environment variable BG_DEBUG (off, forward, ops, sync, step); OFF where it is not set
+ *   OFF:      each op as it is declared
  *   FORWARD:  the whole pass is one eager call (needs bg_capture_forward; between begin and end it acts as OPS)
  *   OPS:      every registered op is a break
- *   SYNC:     as captured; after each segment and call wait and check, at capture and in replays
- *   STEP:     as captured; every replay goes node by node, as bg_step does (breakgraph/step.h) */
+ *   SYNC:     as captured, but waits and checks for errors after each segment and call, at capture and in replays
+ *   STEP:     as captured, but every replay runs node by node, as bg_step does (breakgraph/step.h) */
 typedef enum bg_debug {
     BG_DEBUG_FROM_ENV = 0,
     BG_DEBUG_OFF,
@@ -36,49 +35,48 @@ typedef enum bg_debug {
     BG_DEBUG_STEP
 } bg_debug;
 
-/* Whether the addresses that a graph holds are checked before each replay, by the allocations that they lie in.
- *   FROM_ENV: what the environment variable BG_CHECK says (off, replay); off where it is not set. recapture and
- *             poison are for bg_capture_forward: below
+/* Whether each replay first checks that the addresses in the graph still belong to the same allocations.
+ *   FROM_ENV: the value of the environment variable BG_CHECK (off, replay); OFF where it is not set. Its values
+ *             recapture and poison are for bg_capture_forward
  *   OFF:      never
- *   ON:       a replay of a graph with a stale address is BG_ERROR_STALE_ADDRESS, and nothing is launched */
+ *   ON:       a replay of a graph with a stale address returns BG_ERROR_STALE_ADDRESS and launches nothing */
 typedef enum bg_replay_check { BG_REPLAY_CHECK_FROM_ENV = 0, BG_REPLAY_CHECK_OFF, BG_REPLAY_CHECK_ON } bg_replay_check;
 
 typedef struct bg_capture_options {
     size_t struct_size;              /* set by BG_CAPTURE_OPTIONS_INIT */
-    const char *name;                /* of the graph, for messages; copied; NULL: "graph" */
-    enum cudaStreamCaptureMode mode; /* CUDA's capture mode; thread-local */
-    bg_debug debug;                  /* FROM_ENV */
-    bool launch_segments; /* true: the capture is one real pass. false: no segment is launched; an eager op runs
-                           * its capture stub if it has one, and its body only where an output's shape cannot be
-                           * known without it (see bg_op_attributes.shape) */
-    bool join_at_end;     /* true: work left on forked streams is joined at the end; false: an error */
-    bool foreign_inline;  /* true: an eager op on a stream that someone else captures runs inline */
-    bool zero_tail; /* true: rows beyond an output that is shorter than expected (bg_op_attributes.allow_fewer_rows) are
-                     * zeroed; false: they are left as they are */
-    int worker_threads;     /* how many threads instantiate segments while the capture goes on, 0 to 64; where segments
-                             * are launched at capture, each must be instantiated at once, and there are none */
-    bg_pool *pool;          /* bridge buffers, scratch, and what the pass gets from bg_pool_alloc lie in this pool, in
-                             * the same place as those of its other graphs; the graph keeps it alive. NULL: the graph
-                             * has its own memory */
-    const bg_tensor *state; /* tensors that a pass changes; put back as they were where the pass does not count: */
-    size_t state_count;     /* where segments are not launched, and where the capture fails or is aborted */
-    bg_status (*barrier)(void *user); /* called after each segment's end, at capture; it may wait, but not call ops; an
-                                         error ends the capture */
+    const char *name;                /* the graph's name, for messages; copied. NULL: "graph" */
+    enum cudaStreamCaptureMode mode; /* CUDA's capture mode. Default: thread-local */
+    bg_debug debug;                  /* default: FROM_ENV */
+    bool launch_segments;            /* true (default): each segment is launched, so that the capture is one real pass.
+                                      * false: none is launched; an eager op runs its capture stub, or its body only
+                                      * where an output's shape needs it (bg_op_attributes.shape) */
+    bool join_at_end;                /* true: the end joins forked streams that have unjoined work; false: an error */
+    bool foreign_inline; /* true: an eager op on a stream of a foreign capture runs inline; false: an error */
+    bool zero_tail;      /* true: the rows that an output lacks (bg_op_attributes.allow_fewer_rows) are set to zero;
+                          * false: they are left unchanged */
+    int worker_threads;  /* threads that instantiate segments while the capture continues, 0 to 64. Not used with
+                          * launch_segments, where each segment is instantiated at once */
+    bg_pool *pool; /* holds bridge buffers, scratch and the pass's blocks of bg_pool_alloc, at addresses that the pool's
+                    * other graphs also use; the graph keeps the pool alive. NULL: the graph has its own memory */
+    const bg_tensor *state;           /* tensors that a pass changes, restored where the pass does not count: without */
+    size_t state_count;               /* launch_segments, and where the capture fails or is aborted */
+    bg_status (*barrier)(void *user); /* called at capture after each segment's end. It may wait, but not call ops. An
+                                       * error ends the capture. NULL: none */
     void *barrier_user;
-    bool upload; /* true: where segments are not launched at capture, the end uploads them to the device, so that the
-                  * first replay need not */
-    bool inline_eager; /* true: ops that are declared eager are captured like the others, and bare breaks cut nothing;
-                        * both still join all streams and fork them again, as a break does. What eager_ops and the
-                        * overrides name still breaks */
-    const char *eager_ops; /* a pattern as bg_override_eager takes it, for this capture; that function's and
-                            * BG_EAGER_OPS come after it. NULL: none */
-    bg_replay_check check; /* FROM_ENV */
-    const bg_ranks *ranks; /* NULL: this process alone. Else the capture is in step with that of the other ranks: they
-                            * compare the graph's name before it, and how it is debugged (the modes forward and step,
-                            * BG_CHECK=recapture and poison, BG_SHADOW), and after each segment the eager call that
-                            * follows, or that the pass is over and with how many segments and breaks. Where the capture
-                            * of one fails those of all do, the others with RANKS and its sentence. Replays tell
-                            * ranks->enter and step where they are */
+    bool upload;           /* true: without launch_segments, the end uploads the segments to the device, so that the
+                            * first replay does not */
+    bool inline_eager;     /* true: ops that are declared eager are captured, and bare breaks end no segment; both still
+                            * join all streams and fork them again, as a break does. Ops that eager_ops and the
+                            * overrides name are still breaks */
+    const char *eager_ops; /* a list of patterns as for bg_override_eager, for this capture. Those of that function and
+                            * of BG_EAGER_OPS are applied after it. NULL: none */
+    bg_replay_check check; /* default: FROM_ENV */
+    /* The job's ranks, which capture in step; NULL: this process alone. Before the capture the ranks compare the
+     * graph's name and how it is debugged (the modes forward and step, BG_CHECK=recapture and poison, BG_SHADOW). After
+     * each segment they compare which eager call follows; at the end, the numbers of segments and breaks. Where the
+     * capture fails on one rank, it fails on all: on the others with RANKS and that rank's message. Replays report
+     * their progress through ranks->enter and ranks->step. */
+    const bg_ranks *ranks;
 } bg_capture_options;
 
 #define BG_CAPTURE_OPTIONS_INIT                                                                                        \
@@ -88,22 +86,23 @@ typedef struct bg_capture_options {
     }
 
 typedef struct bg_graph_info {
-    size_t struct_size; /* set by BG_GRAPH_INFO_INIT */
-    const char *name;   /* lives as long as the graph */
-    int segments;       /* CUDA graphs; empty ones are dropped and not counted */
-    int breaks;         /* eager calls and bare breaks, even beside a segment that was dropped as empty */
-    int calls;          /* op calls, eager or not, nested ones too */
-    int steps;          /* what a replay walks over */
-    size_t nodes;       /* of all segments */
-    size_t kernel_nodes;
-    size_t pool_bytes;   /* what the graph needs of its pool's common part, bridge_bytes in it; 0 without a pool */
-    size_t bridge_bytes; /* bridge buffers and scratch, of the graph's own or in its pool */
-    size_t graph_bytes;  /* device memory that went away during the capture, by the driver's count, beside bridge_bytes
-                          * and what the pool took: the instantiated graphs, and what the program itself allocated
-                          * meanwhile */
-    double capture_ms;   /* from begin to end, bodies and instantiation included */
-    double instantiate_ms;
-    uint64_t replays; /* that succeeded, without those of bg_check_poison */
+    size_t struct_size;    /* set by BG_GRAPH_INFO_INIT */
+    const char *name;      /* valid as long as the graph */
+    int segments;          /* number of CUDA graphs; empty segments are dropped and not counted */
+    int breaks;            /* eager calls and bare breaks, including those beside dropped segments */
+    int calls;             /* op calls, captured, eager and nested */
+    int steps;             /* entries of the step list that a replay runs through */
+    size_t nodes;          /* in all segments */
+    size_t kernel_nodes;   /* in all segments */
+    size_t pool_bytes;     /* bytes of the pool's shared part that the graph needs, including bridge_bytes; 0 without a
+                            * pool */
+    size_t bridge_bytes;   /* bytes of bridge buffers and scratch, in the graph's own memory or its pool */
+    size_t graph_bytes;    /* device memory, in bytes, that the driver reports as taken during the capture, without
+                            * bridge_bytes and what the pool took: the instantiated graphs, and what the program itself
+                            * allocated meanwhile */
+    double capture_ms;     /* milliseconds from begin to end, including bodies and instantiation */
+    double instantiate_ms; /* milliseconds of instantiation */
+    uint64_t replays;      /* successful replays, without those of bg_check_poison */
 } bg_graph_info;
 
 #define BG_GRAPH_INFO_INIT                                                                                             \
@@ -117,8 +116,8 @@ typedef struct bg_call_info {
     const char *op;     /* "rope" */
     const char *file;   /* of the call; "" where unknown */
     int line;
-    bool eager;  /* runs in replays; false: it is in a segment */
-    int segment; /* the first segment that may hold its nodes, from 0; -1 for an eager call */
+    bool eager;  /* true: its body runs in replays; false: it is in a segment */
+    int segment; /* the first segment that may contain its nodes, from 0; -1 for an eager call */
 } bg_call_info;
 
 #define BG_CALL_INFO_INIT                                                                                              \
@@ -126,93 +125,109 @@ typedef struct bg_call_info {
         sizeof(bg_call_info), NULL, NULL, NULL, 0, false, 0                                                            \
     }
 
-/* Begins a capture on stream, the origin: until the end, the stream's work goes into CUDA graphs, and eager ops run
- * between them. options may be NULL (BG_CAPTURE_OPTIONS_INIT). *capture is to be ended or aborted by the same thread;
- * it is NULL after an error. Errors: INVALID_ARGUMENT (a NULL, the legacy stream, a stream of another device, a bad
- * environment variable), ALREADY_CAPTURING (this thread, or that stream), FOREIGN_CAPTURE (someone else captures
- * stream), BUSY (inside an eager body; options.pool is in use), RANKS, UNSUPPORTED (256 streams take part in the
- * process's captures already), OUT_OF_MEMORY, CUDA. */
+/* Begins a capture on stream, the origin: until the end, work on the stream is captured into segments, and eager ops
+ * run between them. options NULL: BG_CAPTURE_OPTIONS_INIT. The same thread must end or abort *capture, which is NULL
+ * after an error.
+ * Errors: INVALID_ARGUMENT (a NULL, the legacy stream, a stream of another device, a bad environment variable),
+ * ALREADY_CAPTURING (this thread or this stream captures already), FOREIGN_CAPTURE (stream is in a foreign capture),
+ * BUSY (inside an eager body; options.pool is in use), RANKS, UNSUPPORTED (256 streams take part in the process's
+ * captures already), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_capture_options *options);
 
-/* Ends the capture and makes *graph, which the caller owns. It consumes the capture, whatever it returns; after an
- * error *graph is NULL and the streams are out of capture and usable. Returns the capture's first error, an op's
- * failure as the body's own status. WRONG_THREAD where another thread began it (the capture is gone all the same; that
- * thread must not be inside one of the library's calls); BUSY inside a body or barrier of the capture (it is gone when
- * that returns); UNJOINED_STREAM where a forked stream has work that the origin does not wait for. */
+/* Ends the capture and creates *graph, which the caller owns. The capture is freed in every case. After an error
+ * *graph is NULL, and the streams are out of capture and usable.
+ * Returns the capture's first error; for an op that failed, its body's own status.
+ * Errors: those of the capture, WRONG_THREAD (another thread began the capture, which is freed all the same; that
+ * thread must not be inside a call of the library), BUSY (inside a body or barrier of the capture, which is freed when
+ * that returns), UNJOINED_STREAM (a forked stream has work that the origin does not wait for). */
 BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
 
-/* Ends the capture without a graph. NULL is fine. Inside a body or barrier of the capture it takes effect when that
- * returns. */
+/* Ends the capture without a graph. NULL does nothing. Inside a body or barrier of the capture it takes effect when
+ * that returns. */
 BG_API void bg_capture_abort(bg_capture *capture);
 
-/* Begin, forward(user, stream), end. With BG_DEBUG=forward the graph is one eager call of forward, which then must stay
- * valid, with user, as long as the graph. With options.check FROM_ENV, BG_CHECK=recapture in the environment runs
- * bg_check_recapture, without a change, before the capture (where options.pool is NULL), and BG_CHECK=poison runs
- * bg_check_poison after it (where launch_segments is set), of all outputs that no later call uses; neither under
- * BG_DEBUG=forward, nor while another thread captures. Findings go to standard error, as text. A pass with collectives
- * is captured and replayed more often than it asks for: not for ranks that may find different things. An error of
- * forward's is returned as it is. */
+/* Captures one pass: bg_capture_begin, forward(user, stream), bg_capture_end. The caller owns *graph. An error that
+ * forward returns is returned unchanged.
+ * With BG_DEBUG=forward the graph is one eager call of forward; forward and user must then stay valid as long as the
+ * graph.
+ * With options.check FROM_ENV the environment variable BG_CHECK adds a check, except with BG_DEBUG=forward or while
+ * another thread captures: recapture runs bg_check_recapture, without a change, before the capture (where options.pool
+ * is NULL); poison runs bg_check_poison after it (where launch_segments is set), on all outputs that no later call
+ * uses. Findings are printed to standard error. These checks capture and replay the pass, with its collectives,
+ * additional times: do not use them with ranks that may find different things.
+ * Errors: those of bg_capture_begin and bg_capture_end, forward's own. */
 BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                                     const bg_capture_options *options);
 
-/* Runs forward(user, stream) eagerly, as one pass with the meaning that its capture with these options has: nothing is
- * captured, and what that orders, keeps or refuses holds all the same. An error of a call sticks, and is returned
- * whatever forward returns; each call has bridge buffers and scratch of its own; streams that the pass names (in op
- * calls, waits and records) are joined to stream, and forked again, at each eager op and bare break, and joined at the
- * end; an eager op runs on stream; what is taken from options.pool is given back at the end. Of the options, mode,
- * debug, launch_segments, worker_threads, barrier, upload, check and ranks say how to make graphs, and are not used
- * here; state is put back after a failure. What CUDA forbids in captures is not found: it runs. It returns when all is
- * queued, but for a pass with options.state, or without options.pool whose calls had bridge buffers or scratch: that
- * memory is freed when the work is done. bg_current_phase is that of the caller, PLAIN beside a capture. Errors: as for
- * bg_capture_forward; BUSY inside another such pass, or where options.pool is in use. */
+/* Runs forward(user, stream) eagerly, as one pass with the same semantics as its capture with these options, and
+ * captures nothing:
+ *   - A call's error is sticky, and is returned whatever forward returns.
+ *   - Each call has its own bridge buffers and scratch.
+ *   - Streams that the pass names (in op calls, waits and records) are joined to stream and forked again at each eager
+ *     op and bare break, and joined at the end. An eager op runs on stream.
+ *   - Blocks from options.pool are released at the end; options.state is restored after a failure.
+ *   - bg_current_phase is the caller's; PLAIN during a capture of the caller.
+ * mode, debug, launch_segments, worker_threads, barrier, upload, check and ranks of the options are not used. Calls
+ * that CUDA forbids in a capture are not detected: they run.
+ * Returns when all work is queued. A pass with options.state, or one without options.pool whose calls had bridge
+ * buffers or scratch, returns when its work is done, since that memory is then freed.
+ * Errors: those of bg_capture_forward, BUSY (inside another such pass, or options.pool is in use). */
 BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
 
-/* Replays the graph on stream: launches each segment and runs each eager call, in order; it returns when all is queued,
- * as the bodies do. Replays of one graph on several streams run one after the other; a stream on which the graph was
- * replayed must live until the graph is replayed on another one or destroyed. In all this the graphs of one pool count
- * as one. After an error the outputs are undefined, and the graph may be replayed again. Errors: INVALID_ARGUMENT (a
- * NULL, a stream of another device, another device than at capture), ALREADY_CAPTURING (a breakgraph capture runs on
- * stream; it goes on unharmed), FOREIGN_CAPTURE (someone else captures stream), BUSY (the graph is being replayed, or
- * the stream of its last replay is being captured; a capture of its pool is going on), a body's own status, SHAPE and
- * DTYPE (an output changed), STALE_ADDRESS (options.check), CUDA. A replay on the stream of the last one looks neither
- * at the current device nor for a capture of someone else, which would cost 1 to 2 % of a short replay, unless the
- * graph was captured with a debug mode or BG_CHECK: on another device its bodies run there, and a capture of someone
- * else gets the segments as nodes, or is ended by them. It takes no lock, allocates nothing and reads no environment,
- * unless an eager body does, or asks for more memory than before. */
+/* Replays the graph on stream: launches each segment and runs each eager call, in order. Returns when all work is
+ * queued, if the bodies do.
+ * Replays of one graph on several streams run one after the other, and so do replays of all graphs of one pool. A
+ * stream on which a graph was replayed must live until the graph is replayed on another stream or destroyed. After an
+ * error the outputs are undefined, and the graph may be replayed again.
+ * A replay on the same stream as the last one does not check the current device, nor for a foreign capture on stream,
+ * which would cost 1 to 2 % of a short replay; with a debug mode or BG_CHECK at capture it does. Without that check,
+ * bodies run on the current device, and a foreign capture receives the segments as nodes or is invalidated. A replay
+ * takes no lock, allocates nothing and reads no environment variable, except where an eager body does, or needs more
+ * memory than before.
+ * Errors: INVALID_ARGUMENT (a NULL, a stream of another device, another device than at capture), ALREADY_CAPTURING (a
+ * breakgraph capture runs on stream; it continues unharmed), FOREIGN_CAPTURE (stream is in a foreign capture), BUSY
+ * (the graph is being replayed, the stream of its last replay is being captured, or a capture of its pool is running),
+ * a body's own status, SHAPE and DTYPE (an output changed), STALE_ADDRESS (options.check), CUDA. */
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
-/* Gives back all that the graph owns. NULL is fine, a replay in flight too. Not inside one of the graph's bodies. */
+/* Destroys the graph and frees all that it owns. NULL does nothing. A replay may still be running on the device. Must
+ * not be called inside one of the graph's bodies. */
 BG_API void bg_graph_destroy(bg_graph *graph);
 
+/* Copies the graph's figures to *info.
+ * Errors: INVALID_ARGUMENT (a NULL, bad struct_size). */
 BG_API bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info);
 
-/* The index-th op call of the pass, 0 <= index < calls, a call before the calls nested in it. NOT_FOUND beyond. The
- * strings live as long as the graph. */
+/* Copies the index-th op call of the pass to *info, 0 <= index < calls. A call comes before the calls nested in it.
+ * The strings are valid as long as the graph.
+ * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), NOT_FOUND (no such index). */
 BG_API bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_info *info);
 
-/* The stored arguments of an eager call, by its name ("sample_top_k#0"); size is sizeof(NAME_args). To be changed
- * between replays, but for dtype and shape of outputs: the next replay runs with them. NULL, with bg_last_error(),
- * where no eager call of the pass has that name, or its arguments another size; so too under BG_DEBUG=forward, where
- * each replay makes its calls anew. Outputs without memory hold their bridge buffers here. They live as long as the
- * graph. */
+/* Returns the stored arguments of the eager call of that name ("sample_top_k#0"); size is sizeof(NAME_args). They may
+ * be changed between replays, except dtype and shape of outputs, and the next replay uses them. Outputs without memory
+ * hold their bridge buffers. The graph owns the arguments.
+ * Returns NULL, with bg_last_error(), where no eager call of the pass has that name or its arguments another size, and
+ * with BG_DEBUG=forward, where each replay makes its calls anew. */
 BG_API void *bg_graph_args(bg_graph *graph, const char *call, size_t size);
 
-/* The captured CUDA graph of a segment, 0 <= index < segments, still owned by graph; NULL beyond. */
+/* Returns the CUDA graph of a segment, 0 <= index < segments, or NULL beyond. graph keeps ownership. */
 BG_API cudaGraph_t bg_graph_segment(const bg_graph *graph, int index);
 
-/* A graph around a CUDA graph that breakgraph did not capture, for the debugging tools, and for bg_replay, which
- * launches exec; where exec is NULL, the first replay instantiates source, and the graph keeps and destroys what it
- * made. The tools look at source, and not at what was changed in exec since it was instantiated (but bg_step and
- * bg_trace pass over disabled nodes). source and exec stay the program's: they must outlive *graph, which destroys
- * neither. It has one segment, no breaks and no calls, so that findings name nodes alone. name is copied; NULL:
- * "graph". Errors: INVALID_ARGUMENT (a NULL), OUT_OF_MEMORY, CUDA (source is no graph). */
+/* Wraps a CUDA graph that breakgraph did not capture, for the debugging tools and for bg_replay. The wrapper has one
+ * segment, no breaks and no calls, so findings name only nodes.
+ * source and exec stay the program's: they must outlive *graph, which destroys neither. bg_replay launches exec. exec
+ * NULL: the first replay instantiates source, and *graph owns the result. The tools read source, and do not see what
+ * was changed in exec since its instantiation (but bg_step and bg_trace skip disabled nodes). name is copied; NULL:
+ * "graph". The caller owns *graph.
+ * Errors: INVALID_ARGUMENT (a NULL), OUT_OF_MEMORY, CUDA (source is no graph). */
 BG_API bg_status bg_graph_wrap(bg_graph **graph, cudaGraph_t source, cudaGraphExec_t exec, const char *name);
 
-/* Where the calling thread is. */
+/* Returns the phase of the calling thread. */
 BG_API bg_phase bg_current_phase(void);
 
-/* A break without an op: what comes before and after it lie in different segments. Outside a capture, and inside a
- * body: BG_OK, nothing happens. Errors as for bg_op_call. */
+/* Makes a break without an op: work before and after it is in different segments. Does nothing outside a capture and
+ * inside a body.
+ * Errors: as for bg_op_call. */
 BG_API bg_status bg_break_at(cudaStream_t stream, const bg_site *site);
 #define bg_break(stream) bg_break_at(stream, BG_SITE)
 

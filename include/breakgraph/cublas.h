@@ -1,5 +1,5 @@
-/* cuBLAS in a capture. Inline, so that the library does not link cuBLAS.
- * Threads: as cuBLAS handles: one thread at a time. */
+/* cuBLAS in a capture. The function is inline, so that the library does not link cuBLAS.
+ * Threads: as for cuBLAS handles, one thread at a time. */
 #ifndef BREAKGRAPH_CUBLAS_H
 #define BREAKGRAPH_CUBLAS_H
 
@@ -7,16 +7,18 @@
 #include <breakgraph/workspace.h>
 #include <cublas_v2.h>
 
-/* 32 MiB: what cuBLAS recommends on Hopper (cuBLAS documentation, cublasSetWorkspace); it also serves older GPUs. */
+/* 32 MiB: the size that cuBLAS recommends on Hopper (cuBLAS documentation, cublasSetWorkspace); it is enough for older
+ * GPUs, too. */
 #define BG_CUBLAS_WORKSPACE_BYTES (BG_CAST_(size_t, 32) << 20)
 
-/* Sets the handle's stream, and a workspace that no other handle uses. With its default workspace cuBLAS adds memory
- * nodes to a capture, and such a graph can be neither cloned nor instantiated twice. pool NULL: the workspace is the
- * handle's own. Else it is a block of the pool, kept apart from its graphs' buckets: one for each handle and pool. It
- * is the same at every call, and goes with bg_workspace_release(handle) before cublasDestroy, or with the pool. Call it
- * again whenever the handle changes streams: cublasSetStream resets the workspace. Graphs captured with one handle
- * share its workspace: do not replay two of them at once, which graphs of one pool never are. Errors: INVALID_ARGUMENT
- * (a NULL handle or stream, another device than the pool's), OUT_OF_MEMORY, CUBLAS. */
+/* Sets the handle's stream, and a workspace that no other handle uses. With cuBLAS's default workspace a capture
+ * contains memory nodes, and such a graph can be neither cloned nor instantiated twice.
+ * pool: where the workspace is allocated, as a kept block, one for each handle and pool; NULL: in memory of the
+ * handle's own. Each call sets the same workspace. The library owns it until bg_workspace_release(handle), which
+ * must come before cublasDestroy, or until the pool is freed.
+ * Call it again whenever the handle changes streams, since cublasSetStream resets the workspace. Graphs captured with
+ * one handle share its workspace: do not replay two of them concurrently (graphs of one pool never are).
+ * Errors: INVALID_ARGUMENT (a NULL handle or stream, another device than the pool's), OUT_OF_MEMORY, CUDA, CUBLAS. */
 static inline bg_status bg_cublas_bind(cublasHandle_t handle, cudaStream_t stream, bg_pool *pool)
 {
     void *workspace;

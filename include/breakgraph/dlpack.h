@@ -1,4 +1,4 @@
-/* bg_tensor to and from DLPack's DLTensor. Needs DLPack's header (Debian: libdlpack-dev).
+/* Converts between bg_tensor and DLPack's DLTensor. Needs DLPack's header (Debian: libdlpack-dev).
  * Threads: pure functions. */
 #ifndef BREAKGRAPH_DLPACK_H
 #define BREAKGRAPH_DLPACK_H
@@ -8,11 +8,12 @@
 #include <dlpack/dlpack.h>
 #include <string.h>
 
-/* DLPack type codes; kDLBool, 6, is newer than some headers. */
+/* DLPack's type code kDLBool; some headers do not define it. */
 enum { BG_DLPACK_BOOL_ = 6 };
 
-/* A view of tensor, on CUDA device `device`. shape, of BG_MAX_RANK numbers, is the caller's and must live as long as
- * the view. strides is NULL: contiguous. Errors: INVALID_ARGUMENT (a NULL, an invalid tensor). */
+/* Makes *view a view of tensor on CUDA device `device`. shape: room for BG_MAX_RANK numbers, which the caller owns and
+ * which must live as long as the view. strides is NULL: contiguous.
+ * Errors: INVALID_ARGUMENT (a NULL, an invalid tensor). */
 static inline bg_status bg_tensor_to_dlpack(const bg_tensor *tensor, int device, int64_t *shape, DLTensor *view)
 {
     static const uint8_t codes[] = {kDLFloat, kDLFloat, kDLBfloat, kDLFloat,       kDLInt,
@@ -47,8 +48,9 @@ static inline int bg_dlpack_is_contiguous_(const DLTensor *view)
     return 1;
 }
 
-/* The tensor that view shows; the memory stays its owner's. Errors: INVALID_ARGUMENT (a NULL, too many dimensions),
- * UNSUPPORTED (not on a CUDA device, not contiguous), DTYPE (a type that bg_dtype has not). */
+/* Makes *tensor a tensor over the memory of view, which stays its owner's.
+ * Errors: INVALID_ARGUMENT (a NULL, too many dimensions), UNSUPPORTED (not on a CUDA device, not contiguous), DTYPE
+ * (no bg_dtype for the type). */
 static inline bg_status bg_tensor_from_dlpack(bg_tensor *tensor, const DLTensor *view)
 {
     static const struct {

@@ -1,12 +1,10 @@
-/* CUDA's own names for what breakgraph/stream.h offers: a program that forks streams by events keeps its text, and
- * needs only to include this where it does so, after all other headers. cudaEventRecord, cudaEventRecordWithFlags,
- * cudaStreamWaitEvent and cudaEventDestroy then become macros, with the same arguments and, in C++, the same defaults.
- *
- * They return what CUDA would. Outside captures and bodies they are CUDA's own calls. Where breakgraph fails of itself,
- * they return the nearest error of CUDA's, and bg_last_error() has the sentence; CUDA's last error is left alone.
- *
- * Calls through a pointer (&cudaEventRecord), from other languages or inside libraries are not seen. C99 and later,
- * C++11 and later, nvcc. */
+/* Maps CUDA's own names to the functions of breakgraph/stream.h. A program that forks streams by events includes this
+ * after all other headers, and needs no other change: cudaEventRecord, cudaEventRecordWithFlags, cudaStreamWaitEvent
+ * and cudaEventDestroy become macros, with the same arguments and, in C++, the same defaults.
+ * They return CUDA's errors; outside captures and bodies they are CUDA's own calls. Where breakgraph itself fails,
+ * they return the nearest CUDA error, bg_last_error() describes the failure, and CUDA's last error is unchanged.
+ * Calls through a pointer (&cudaEventRecord), from other languages or inside libraries are not replaced.
+ * Languages: C99 and later, C++11 and later, nvcc. */
 #ifndef BREAKGRAPH_HOOKS_H
 #define BREAKGRAPH_HOOKS_H
 
@@ -14,7 +12,7 @@
 
 BG_BEGIN_C_
 
-/* What the macros call. */
+/* The functions that the macros call. */
 BG_API cudaError_t bg_hook_event_record(cudaEvent_t event, cudaStream_t stream, unsigned flags, const bg_site *site);
 BG_API cudaError_t bg_hook_stream_wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags,
                                              const bg_site *site);
@@ -22,7 +20,8 @@ BG_API cudaError_t bg_hook_event_destroy(cudaEvent_t event);
 
 BG_END_C_
 
-/* What a file that is compiled for per-thread default streams means by stream 0. */
+/* The stream that 0 means: the per-thread default stream in a file that is compiled for these, else the legacy stream.
+ */
 static inline cudaStream_t bg_hook_stream_(cudaStream_t stream)
 {
 #ifdef __CUDART_API_PER_THREAD_DEFAULT_STREAM
@@ -32,7 +31,7 @@ static inline cudaStream_t bg_hook_stream_(cudaStream_t stream)
 #endif
 }
 
-/* In files for per-thread default streams they are macros of CUDA's. */
+/* In files for per-thread default streams CUDA defines these as macros. */
 #undef cudaEventRecord
 #undef cudaEventRecordWithFlags
 #undef cudaStreamWaitEvent
