@@ -166,7 +166,7 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
  *   - Streams that the pass names (in op calls, waits and records) are joined to stream and forked again at each eager
  *     op and bare break, and joined at the end. An eager op runs on stream.
  *   - Blocks from options.pool are released at the end; options.state is restored after a failure.
- *   - bg_current_phase is the caller's; PLAIN during a capture of the caller.
+ *   - bg_current_phase is the caller's, or PLAIN where the calling thread captures.
  * mode, debug, launch_segments, worker_threads, barrier, upload, check and ranks of the options are not used. Calls
  * that CUDA forbids in a capture are not detected: they run.
  * Returns when all work is queued. A pass with options.state, or one without options.pool whose calls had bridge
@@ -195,7 +195,7 @@ BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 BG_API void bg_graph_destroy(bg_graph *graph);
 
 /* Copies the graph's figures to *info.
- * Errors: INVALID_ARGUMENT (a NULL, bad struct_size). */
+ * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), CUDA. */
 BG_API bg_status bg_graph_get_info(const bg_graph *graph, bg_graph_info *info);
 
 /* Copies the index-th op call of the pass to *info, 0 <= index < calls. A call comes before the calls nested in it.

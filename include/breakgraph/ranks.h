@@ -1,6 +1,7 @@
-/* Ranks: several processes that run the same passes, each on a GPU of its own, with collectives between them. A capture
- * or runner that is given a bg_ranks does in step with the others what it does: a rank that does something else is an
- * error on every rank, and not a hang. breakgraph/comm.h makes one over NCCL; another transport may make its own. */
+/* Ranks: the processes of a job, which run the same passes, each on its own GPU, with collectives between them.
+ * A capture or runner with a bg_ranks works in step with that of the other ranks: a rank that does something else is
+ * an error on every rank, and not a hang. breakgraph/comm.h provides a bg_ranks over NCCL; another transport may
+ * provide its own. */
 #ifndef BREAKGRAPH_RANKS_H
 #define BREAKGRAPH_RANKS_H
 
@@ -11,33 +12,34 @@
 
 BG_BEGIN_C_
 
-/* How a rank talks to the others. All functions are called by all ranks in the same order, each with the same what, a
- * phrase for messages ("before the capture of bucket 8"). Their failure is BG_ERROR_RANKS on every rank, with
- * bg_last_error() that names the ranks and what each was at. user is given to each. Whoever takes a table copies it;
- * user must outlive the graphs that were made with it, unless retain and release see to that. */
+/* How a rank communicates with the others. All ranks call barrier, agree and any in the same order with the same what,
+ * a phrase for messages ("before the capture of bucket 8"). If one of these fails, it returns BG_ERROR_RANKS on every
+ * rank, and bg_last_error() names the ranks and where each was. user is passed to each function.
+ * Functions that take a bg_ranks copy it. user must outlive the graphs that were made with it, unless retain and
+ * release ensure that. */
 typedef struct bg_ranks {
     size_t struct_size; /* set by BG_RANKS_INIT */
-    int rank, size;
+    int rank, size;     /* this rank, from 0; number of ranks */
     void *user;
-    /* Returns when all ranks have come here. */
+    /* Returns when all ranks have called it. */
     bg_status (*barrier)(void *user, const char *what);
-    /* Whether all ranks say the same; a failure tells both texts. */
+    /* Fails unless text is the same on all ranks; the error contains the different texts. */
     bg_status (*agree)(void *user, const char *what, const char *text);
-    /* *any: some rank says so. */
+    /* Sets *any to whether mine is true on some rank. */
     bg_status (*any)(void *user, const char *what, bool mine, bool *any);
-    /* NULL, or: a graph that holds collectives keeps what they need (retain), and lets go of it when it is destroyed
-     * (release). */
+    /* May be NULL. A graph that contains collectives calls retain when it is made, so that what they need stays, and
+     * release when it is destroyed. */
     void (*retain)(void *user);
     void (*release)(void *user);
-    /* NULL, or around each replay, and each eager run of a runner: what runs, where it is, for a watchdog. enter and
-     * leave come in pairs: leave after each enter that returned OK, also where a step failed. step: the replay's step
-     * of that number (segment, eager call, copy) has been queued on stream. A failure of enter or step is the replay's.
-     * The texts live until leave. */
+    /* May be NULL. Called around each replay, and each eager run of a runner, so that a watchdog knows what runs and
+     * how far it is. enter: replay number `replay` of graph, of that many steps, begins. step: step number `step` (a
+     * segment, eager call or copy) has been queued on stream. leave: called once after each enter that returned OK,
+     * also where a step failed. An error of enter or step is the replay's. The strings are valid until leave. */
     bg_status (*enter)(void *user, const char *graph, uint64_t replay, int steps);
     bg_status (*step)(void *user, int step, const char *text, cudaStream_t stream);
     void (*leave)(void *user);
-    bool compare_choices; /* each choice of a runner is compared before it runs. bg_comm's enter compares each replay,
-                           * too, by the graph's name */
+    bool compare_choices; /* true: the ranks compare each choice of a runner before it runs. enter of bg_comm also
+                           * compares each replay, by the graph's name */
 } bg_ranks;
 
 #define BG_RANKS_INIT                                                                                                  \

@@ -1,20 +1,17 @@
-/* The piecewise runner: a forward pass captured once for each size that batches may have, and replayed for every batch
- * that fits one of them.
- *
+/* The runner: captures a forward pass once for each size that batches may have, and runs every batch by one of the
+ * graphs.
  *   bg_runner_config config = BG_RUNNER_CONFIG_INIT;
  *   bg_runner_create(&runner, &config, forward, model, stream);
  *   bg_runner_add_input(runner, "token", BG_I32, 1, (int64_t[]){0}, BG_PAD_SENTINEL, -1, &model->token);
  *   bg_runner_add_output(runner, "logits", BG_F32, 2, (int64_t[]){0, vocabulary}, &model->logits);
  *   bg_runner_capture(runner);
  *   bg_runner_run(runner, &batch, inputs, outputs, request);
- *
  * A bucket is one captured size. A batch runs by the smallest bucket that it fits, its inputs padded to that size;
- * where there is none it runs eagerly, and the reason is counted. forward finds its inputs and leaves its outputs in
- * static buffers that the runner owns; it computes context->padded_tokens rows.
- *
- * Threads: a runner serves one thread at a time, on cudaStreamPerThread the one that made it; several runners may run
- * at once. What runs on a device (declarations, captures, runs) needs the runner's device as the current one, and its
- * stream out of captures: else INVALID_ARGUMENT, FOREIGN_CAPTURE or ALREADY_CAPTURING, and nothing has happened. */
+ * where there is none it runs eagerly, and the reason is counted. forward reads its inputs from, and writes its
+ * outputs to, static buffers that the runner owns; it computes context->padded_tokens rows.
+ * Threads: a runner serves one thread at a time, on cudaStreamPerThread only the one that made it; several runners may
+ * run concurrently. Declarations, captures and runs need the runner's device as the current device and its stream out
+ * of captures; otherwise they return INVALID_ARGUMENT, FOREIGN_CAPTURE or ALREADY_CAPTURING and do nothing. */
 #ifndef BREAKGRAPH_RUNNER_H
 #define BREAKGRAPH_RUNNER_H
 
@@ -25,19 +22,19 @@ BG_BEGIN_C_
 
 typedef struct bg_runner bg_runner;
 
-/* Queues one pass on stream: context->padded_tokens rows, from the static inputs to the static outputs. Its status
- * other than OK ends the run, or the capture of that bucket. */
+/* Queues one pass on stream: context->padded_tokens rows, from the static inputs to the static outputs. An error ends
+ * the run, or the capture of that bucket. */
 typedef bg_status (*bg_runner_forward)(void *user, const bg_forward_context *context, cudaStream_t stream);
 
-/* Why a batch does not run by a graph.
+/* Why a batch runs eagerly.
  *   MODE_NONE:      the mode runs such batches eagerly
- *   TOO_LARGE:      it is above the largest bucket
- *   PADDING:        the bucket's size is more than config.max_padding times the batch's (with config.pad_across_ranks,
- *                   times what all ranks run together, so that they choose alike)
- *   VETO:           config.veto refused
+ *   TOO_LARGE:      it is larger than the largest bucket
+ *   PADDING:        the bucket's size is more than config.max_padding times the batch's size (with
+ *                   config.pad_across_ranks: times what all ranks run together, so that all make the same choice)
+ *   VETO:           config.veto returned true
  *   CAPTURE_FAILED: its bucket could not be captured
- *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured; a lazy bucket where none can be
- *   UNSUPPORTED:    the device has no virtual memory management, which graphs' memory needs, in every mode but NONE */
+ *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured; a lazy bucket where none can be captured
+ *   UNSUPPORTED:    the device has no virtual memory management, which every mode except NONE needs */
 typedef enum bg_reason {
     BG_REASON_NONE,
     BG_REASON_MODE_NONE,
@@ -49,95 +46,103 @@ typedef enum bg_reason {
     BG_REASON_UNSUPPORTED
 } bg_reason;
 
-/* Makes a runner for stream's device; all that it does runs on stream. What config says is copied, with what the
- * environment sets on top (bg_runner_config_from_env). forward and user must live as long as the runner. On a device,
- * or with a driver, without virtual memory management it says so on standard error, and the runner runs all batches
- * eagerly, as BG_REASON_UNSUPPORTED: it has no pool and no buckets, its mode is NONE, and its static buffers do not
- * grow. Errors: INVALID_ARGUMENT (a NULL; a key of config, which is named), OUT_OF_MEMORY, CUDA. *runner is NULL after
- * an error. */
+/* Creates a runner for stream's device; all its work runs on stream. config is copied; what the environment sets
+ * (bg_runner_config_from_env) overrides it. forward and user must live as long as the runner. The caller owns *runner,
+ * which is NULL after an error.
+ * Where the device or driver has no virtual memory management, this prints a warning to standard error, and the runner
+ * runs all batches eagerly, with BG_REASON_UNSUPPORTED: it has no pool and no buckets, its mode is NONE, and its
+ * static buffers do not grow.
+ * Errors: INVALID_ARGUMENT (a NULL; a key of config, which bg_last_error() names), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_runner_create(bg_runner **runner, const bg_runner_config *config, bg_runner_forward forward,
                                   void *user, cudaStream_t stream);
 
-/* Declares an input. dim[0] is the token dimension, its value ignored; the others hold for all batches. *tensor
- * becomes the static buffer, with config.max_tokens rows, zeroed; where a larger batch comes it grows, and stays where
- * it is. Before each pass rows beyond the batch are filled up to the bucket's size: BG_PAD_ZERO, BG_PAD_SENTINEL with
- * pad_value in the input's dtype, BG_PAD_REPEAT_LAST with the batch's last row, BG_PAD_KEEP not at all. Only before the
- * first capture or run. Errors: INVALID_ARGUMENT (a NULL, a name that is taken, a rank or dimension, a pad_value that
- * dtype cannot hold), BUSY (captured or run already), OUT_OF_MEMORY, CUDA. */
+/* Declares an input, and sets *tensor to its static buffer of config.max_tokens rows, all zero. Must be called before
+ * the first capture or run. dim[0] is the token dimension, and its value is ignored; the other dimensions hold for all
+ * batches. The buffer grows, at the same address, when a larger batch comes.
+ * padding: how padding rows are filled before each pass. BG_PAD_SENTINEL writes pad_value in the input's dtype.
+ * Errors: INVALID_ARGUMENT (a NULL, a name that is in use, a bad rank or dimension, a pad_value that dtype cannot
+ * represent), BUSY (captured or run already), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                      bg_padding padding, double pad_value, bg_tensor *tensor);
 
-/* Puts data, memory of the caller's with as many rows as the static buffer, in that buffer's place; *tensor becomes the
- * new one. For callers who own a stable address: batches that come there are not copied. Where batches keep coming
- * from elsewhere they are copied there, with a message once. Warm-ups fill it with padding. data outlives the runner.
- * It may be an output's static buffer, or one of bg_runner_add_buffer, for a pass that feeds itself: the run's padding
- * then fills the rows beyond the batch there. Only before the first capture or run. Errors: NOT_FOUND (no input of that
- * name), INVALID_ARGUMENT (a NULL; the static buffer of an input, this one's own included; memory that the device does
- * not reach, or of no alignment for the dtype), BUSY (captured or run already). */
+/* Replaces an input's static buffer by data, memory of the caller's with as many rows, and sets *tensor to it. Must be
+ * called before the first capture or run. For callers with a stable address: batches whose rows are already there are
+ * not copied; others are copied there, and a message is printed once if that continues. Warm-ups fill data with
+ * padding. data must outlive the runner.
+ * data may be the static buffer of an output or of bg_runner_add_buffer, for a pass that feeds itself: the run's
+ * padding then fills the padding rows there.
+ * Errors: NOT_FOUND (no input of that name), INVALID_ARGUMENT (a NULL; the static buffer of an input, including this
+ * one; memory that the device cannot access or that is not aligned for the dtype), BUSY (captured or run already). */
 BG_API bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, bg_tensor *tensor);
 
-/* Declares an output, as for inputs; nothing is padded. */
+/* Declares an output, as bg_runner_add_input does; padding rows are not filled.
+ * Errors: as for bg_runner_add_input. */
 BG_API bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                       bg_tensor *tensor);
 
-/* A static buffer beside inputs and outputs, zeroed: memory that graphs may hold, which lives as long as the runner.
- * With dim[0] 0 that is the token dimension: the buffer has config.max_tokens rows, and as inputs and outputs it grows
- * where it is when a larger batch comes. Else it has exactly these dimensions, and what forward writes beyond them in a
- * larger batch is an error of memory, which compute-sanitizer and the host device's fences find. Errors as for inputs.
- */
+/* Declares a static buffer that is neither input nor output, all zero: memory that graphs may hold, and which lives as
+ * long as the runner. With dim[0] 0 the buffer has config.max_tokens rows, and grows at the same address when a larger
+ * batch comes. Otherwise it has exactly these dimensions; if forward writes beyond them in a larger batch, that is a
+ * memory error, which compute-sanitizer and the host device's fences find.
+ * Errors: as for bg_runner_add_input. */
 BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                       bg_tensor *tensor);
 
-/* Captures every bucket, from large to small, without launching it; with config.lazy each at its first use instead.
- * Before it forward runs config.warmups times eagerly on padding; config.state is put back afterwards. A bucket that
- * fails is named with the reason in a warning, and its batches run eagerly; the others stay usable: OK if any was
- * captured, or there is none to capture, else the first failure. A further call captures all anew. On a terminal it
- * shows progress. Errors: BUSY (in a run, in an eager body), ALREADY_CAPTURING (a capture of this thread), those of
+/* Captures every bucket, from large to small, without launching it; with config.lazy each bucket at its first use
+ * instead. Another call captures all buckets again. Progress is shown on a terminal.
+ * Before each capture forward runs config.warmups times eagerly on padding; config.state is restored afterwards. Where
+ * a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns BG_OK
+ * if a bucket was captured or there is none to capture, else the first failure.
+ * Errors: BUSY (in a run, in an eager body), ALREADY_CAPTURING (a capture of this thread), those of
  * bg_capture_forward. */
 BG_API bg_status bg_runner_capture(bg_runner *runner);
 
-/* Whether the batch would run by a graph; else *reason (may be NULL) says why not, and bg_last_error() in a sentence, a
- * veto's with its own words. A lazy bucket that is still to be captured counts as there. The veto is asked. A NULL or
- * invalid batch: false, REASON_NONE, with bg_last_error(). */
+/* Returns whether the batch would run by a graph. If not, *reason is the reason (reason may be NULL), and
+ * bg_last_error() describes it, for a veto in the veto's own words. Calls config.veto. A lazy bucket that is not
+ * captured yet counts as captured. A NULL or invalid batch: false, BG_REASON_NONE, with bg_last_error(). */
 BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reason);
 
-/* Runs a batch. inputs: one tensor for each input, in the order of declaration, with dim[0] the batch's tokens; one
- * whose data is NULL or the static buffer's is in that buffer already; NULL: all are. outputs likewise (NULL: none
- * wanted): one whose data is NULL, or the static buffer's, comes back as a view of that, valid until the next run; else
- * the rows of the batch are copied there. Rows that are copied may lie in a static buffer only where the run does not
- * fill or read it. A lazy bucket that cannot be captured here (beside a capture of this thread, in an eager body) waits
- * for a later run, and this batch runs eagerly. It returns when all is queued. context_user is what the context's user
- * shows. An eager run reads the same static buffers, with mode BG_MODE_NONE and padded_tokens == tokens. Errors:
- * INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE, DTYPE (a tensor, which is named),
- * OUT_OF_MEMORY (for a batch above config.max_tokens, always where static buffers do not grow), BUSY (inside a run of
- * this thread or of this runner), those of forward, of the callbacks and of bg_replay. */
+/* Runs a batch, by a graph or eagerly. Returns when all work is queued.
+ * inputs: one tensor for each declared input, in that order, with dim[0] the batch's tokens. data NULL, or the static
+ * buffer's address: the rows are already in the static buffer. inputs NULL: every input is already in its static
+ * buffer.
+ * outputs: one tensor for each declared output, in that order. data NULL, or the static buffer's address: the tensor
+ * becomes a view of the static buffer, valid until the next run. Otherwise the batch's rows are copied to data.
+ * outputs NULL: no output is wanted.
+ * Rows that are copied may be in a static buffer only where the run neither writes nor reads it. context_user becomes
+ * the context's user. An eager run uses the same static buffers, with mode BG_MODE_NONE and padded_tokens equal to
+ * tokens. A lazy bucket that cannot be captured now (during a capture of this thread, in an eager body) is left for a
+ * later run, and this batch runs eagerly.
+ * Errors: INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE and DTYPE (of a tensor,
+ * which bg_last_error() names), OUT_OF_MEMORY (for a batch above config.max_tokens, always where static buffers do not
+ * grow), BUSY (inside a run of this thread or of this runner), those of forward, of the callbacks and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 
-/* Gives back all that the runner owns. NULL is fine, runs in flight too. */
+/* Destroys the runner and frees all that it owns. NULL does nothing. Runs may still be executing on the device. */
 BG_API void bg_runner_destroy(bg_runner *runner);
 
-/* The context of the run, warm-up or capture that this thread is in: forward gets it as an argument, an eager op reads
- * it here, in replays too. NULL, with bg_last_error(), outside. */
+/* Returns the context of the run, warm-up or capture that this thread is in, for eager ops, in replays too; forward
+ * gets it as an argument. Returns NULL, with bg_last_error(), outside of these. */
 BG_API const bg_forward_context *bg_forward_context_get(void);
 
 /* ---- what there is ------------------------------------------------------------------------------------------- */
 
-/* The pool that buckets share; for forward's own memory. It goes with the runner. NULL on a device that can have none:
- * take memory by cudaMalloc there. */
+/* Returns the pool that the buckets share, for forward's own memory. The runner owns it. Returns NULL on a device
+ * without virtual memory management; use cudaMalloc there. */
 BG_API bg_pool *bg_runner_pool(bg_runner *runner);
-/* The mode after it was lowered to what the ops support (bg_op_attributes.graph_support), or the device. */
+
+/* Returns the mode, after it was lowered to what the ops (bg_op_attributes.graph_support) and the device support. */
 BG_API bg_mode bg_runner_mode(const bg_runner *runner);
 
 typedef struct bg_bucket_info {
     size_t struct_size; /* set by BG_BUCKET_INFO_INIT */
     bg_mode mode;       /* piecewise or full */
-    bool decode;        /* only for uniform decode batches, of max_query_len tokens a request */
+    bool decode;        /* true: only for decode batches, of max_query_len tokens a request */
     int tokens, max_query_len, variant;
     bool captured;
-    const char
-        *failure; /* why it could not be captured; "" if it was, or was not tried. Lives until the next capture */
-    int segments;
+    const char *failure; /* why the capture failed; "" if it did not, or was not tried. Valid until the next capture */
+    int segments;        /* this and the following as in bg_graph_info */
     size_t nodes, pool_bytes, graph_bytes;
     double capture_ms, instantiate_ms;
     uint64_t replays;
@@ -146,34 +151,42 @@ typedef struct bg_bucket_info {
     {                                                                                                                  \
         sizeof(bg_bucket_info), BG_MODE_NONE, false, 0, 0, 0, false, NULL, 0, 0, 0, 0, 0.0, 0.0, 0                     \
     }
+
+/* Returns the number of buckets. */
 BG_API int bg_runner_bucket_count(const bg_runner *runner);
-/* The index-th bucket, in the order of capture. NOT_FOUND beyond. */
+
+/* Copies the index-th bucket, in the order of capture, to *info.
+ * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), NOT_FOUND (no such index). */
 BG_API bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_bucket_info *info);
-/* A table of all buckets. */
+
+/* Prints a table of all buckets. */
 BG_API void bg_runner_print(const bg_runner *runner, FILE *out);
 
 /* ---- counters ------------------------------------------------------------------------------------------------ */
 
-/* Of all runners of the process. */
+/* Counts over all runners of the process. */
 typedef struct bg_counters {
     size_t struct_size;         /* set by BG_COUNTERS_INIT */
-    uint64_t graphs;            /* captured */
-    uint64_t segments;          /* of them */
-    uint64_t captures;          /* tried, those that failed too */
-    uint64_t replays[5];        /* by bg_mode: piecewise or full */
+    uint64_t graphs;            /* graphs captured */
+    uint64_t segments;          /* segments of these graphs */
+    uint64_t captures;          /* captures tried, including those that failed */
+    uint64_t replays[5];        /* replays by bg_mode: PIECEWISE or FULL */
     uint64_t eager[7];          /* eager runs by bg_reason, up to NOT_CAPTURED */
-    uint64_t padded_tokens;     /* rows computed for nothing */
-    uint64_t recaptures;        /* of buckets that were captured before */
+    uint64_t padded_tokens;     /* padding rows */
+    uint64_t recaptures;        /* captures of buckets that were captured before */
     uint64_t eager_unsupported; /* eager runs by BG_REASON_UNSUPPORTED */
 } bg_counters;
 #define BG_COUNTERS_INIT                                                                                               \
     {                                                                                                                  \
         sizeof(bg_counters), 0, 0, 0, {0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0                                  \
     }
+
+/* Copy the counters to *counters, set them to 0, or print them. */
 BG_API void bg_counters_get(bg_counters *counters);
 BG_API void bg_counters_reset(void);
 BG_API void bg_counters_print(FILE *out);
-/* One JSON object. */
+
+/* Prints the counters as one JSON object. */
 BG_API void bg_counters_print_json(FILE *out);
 
 BG_END_C_
