@@ -1,5 +1,4 @@
-/* Bisect: which op calls must run eagerly for a mismatch to vanish?
- *
+/* Bisect: finds which op calls must run eagerly for a mismatch to vanish.
  * Threads: as bg_capture_forward. */
 #ifndef BREAKGRAPH_BISECT_H
 #define BREAKGRAPH_BISECT_H
@@ -9,43 +8,43 @@
 BG_BEGIN_C_
 
 /* Finds the op calls of forward(user, stream) whose capture makes a replay differ from the eager pass: "culprit" names
- * each, with file and line. All captured keeps those ops eager that are declared so.
- *
- * First the oracle: the pass runs eagerly twice, and is captured and replayed twice. A side that does not agree with
- * itself is "nondeterministic", with the first op call that varies, and nothing is searched. Where both agree there is
- * no finding: no difference. Where the mismatch stays with every op eager, "outside-of-ops" says so, and
- * "frozen-argument" names calls whose arguments the graph holds otherwise than the eager pass. Else bg_search looks for
- * the culprits, and a last trial confirms them: with only these captured, the mismatch is there.
- *
- * A trial is one pass: forward called once, eagerly or in a capture that launches nothing and is then replayed. For one
- * culprit among n calls there are at most log2(n) + 8; where the pass fails with calls eager that no break may come
- * between, sets beside them are tried, and at last each call alone, some 2 n in all; options.repeats repeats each, and
- * one bad repeat is bad. The report lists all trials. The rest is as in bg_shadow: what is compared, and what is put
- * back at the end. */
+ * each, with file and line. Ops that are declared eager stay eager in all trials. The caller owns *report, which lists
+ * all trials. What is compared and restored, and options, are as for bg_shadow.
+ * First the pass runs eagerly twice, and is captured and replayed twice. Where two runs of the same way differ,
+ * "nondeterministic" names the first op call that varies, and there is no search. Where the eager pass and the replay
+ * agree, there is no finding. Where the mismatch stays with every op eager, it is "outside-of-ops", and
+ * "frozen-argument" names calls whose arguments in the graph differ from those of the eager pass. Otherwise bg_search
+ * finds the culprits, and a last trial confirms them: with only these captured, the mismatch is there.
+ * A trial is one pass: forward is called once, eagerly or in a capture that launches nothing and is then replayed. One
+ * culprit among n calls takes at most log2(n) + 8 trials. Where the pass fails because a break may not come between
+ * some calls, neighbouring sets are tried, and at last each call alone: about 2 n trials. Each trial runs
+ * options.repeats times, and is bad if one run is. Errors: as for bg_shadow. */
 BG_API bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                            bg_report **report);
 
 /* ---- the search alone ----------------------------------------------------------------------------------------- */
 
-/* GOOD: no mismatch; BAD: there is one; SKIP: this set tells nothing. */
+/* The result of a trial.
+ *   GOOD: no mismatch
+ *   BAD:  a mismatch
+ *   SKIP: this set of calls gives no answer */
 typedef enum bg_verdict { BG_GOOD, BG_BAD, BG_SKIP } bg_verdict;
 
-/* Runs the program, or the pass, with these calls eager. An error ends the search, which returns it. */
+/* Runs the program, or the pass, with these calls eager, and sets *verdict. An error ends the search, which returns
+ * it. */
 typedef bg_status (*bg_search_trial)(void *user, const char *const *eager, size_t count, bg_verdict *verdict);
 
-/* Which smallest set of calls must be eager for trial to be GOOD. calls: names in order of the pass, a call before
- * those inside it ("attention#0", then "attention#0/rope#0"), as bg_graph_get_call gives them. It relies on BAD with
- * none eager and GOOD with all, and tries neither.
- *
- * The shortest prefix of the outermost calls that is GOOD ends with a culprit; with that one eager the search goes on
- * before it, until those found are GOOD alone. Of several, each is then tried without (delta debugging), since with
- * sets that are GOOD only together a prefix may find too many. A culprit with calls inside it is narrowed down to them.
- * Around a SKIP it tries the sets beside it; where all between a BAD and a GOOD one are skipped, all calls between them
- * are culprits.
- *
- * culprits: room for count indices into calls, filled in order of the pass; *found is how many. The order of the trials
- * depends on their verdicts alone, so that a search begun again with the verdicts known goes the same way. Errors:
- * INVALID_ARGUMENT (a NULL, no calls), OUT_OF_MEMORY, the trial's. */
+/* Finds the smallest set of calls that must be eager for trial to be GOOD.
+ * calls: count names in order of the pass, a call before those inside it ("attention#0", then "attention#0/rope#0"),
+ * as bg_graph_get_call returns them. culprits: room for count indices into calls, filled in order of the pass; *found
+ * is their number. trial must be BAD with no call eager and GOOD with all; neither is tried.
+ * The last call of the shortest GOOD prefix of the outermost calls is a culprit. With that call eager the search
+ * continues before it, until the calls found are GOOD alone. Where several are found, each is then left out for a
+ * trial (delta debugging), since a prefix may find too many where sets are GOOD only together. A culprit with calls
+ * inside it is narrowed down to them. After a SKIP, neighbouring sets are tried; where all sets between a BAD and a
+ * GOOD one are skipped, all calls between them are culprits. The order of the trials depends only on their verdicts, so
+ * a search that is restarted with known verdicts proceeds the same way. Errors: INVALID_ARGUMENT (a NULL, no calls),
+ * OUT_OF_MEMORY, those of trial. */
 BG_API bg_status bg_search(const char *const *calls, size_t count, bg_search_trial trial, void *user, size_t *culprits,
                            size_t *found);
 

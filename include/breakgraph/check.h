@@ -1,8 +1,8 @@
-/* Is every address that a graph touches still what it was when the graph was captured?
- *
- * The ledger knows who owns an address: an allocation of the driver's, a block of a bg_pool, or a block of another
- * allocator that tells its own with bg_ledger_alloc and bg_ledger_free (breakgraph/memory.h). It cannot see pointers
- * that lie in device memory or in descriptors. */
+/* Checks of a graph: whether each address in it still is what it was at capture, and whether the graph contains races,
+ * leaks, frozen values or reads of unwritten memory.
+ * The ledger knows who owns an address: an allocation of the driver's, a block of a bg_pool, or a block that another
+ * allocator reports by bg_ledger_alloc and bg_ledger_free (breakgraph/memory.h). It does not see pointers that are
+ * stored in device memory or in descriptors. */
 #ifndef BREAKGRAPH_CHECK_H
 #define BREAKGRAPH_CHECK_H
 
@@ -15,18 +15,19 @@ BG_BEGIN_C_
 /* ---- checks --------------------------------------------------------------------------------------------------- */
 
 /* What bg_check looks at. docs/findings.md describes the kinds of findings.
- *   ADDRESSES: the tensors of all op calls, and the static buffers of a runner's graph, against what their addresses
- *              meant at capture: freed, reused, moved, shrunk, out-of-range. Of an eager call the arguments that its
- *              next replay would get: what bg_graph_args changed must be valid now
- *   NODES:     the addresses in kernel, memcpy and memset nodes, in child graphs too: those that point into memory
- * which has been freed since the graph was first looked at ("dangling") HOST_MEMORY: copies from and to host memory
- * that CUDA does not know ("pageable-copy", "stack-copy") OVERLAP:   outputs of a call that overlap other tensors of
- * that call, bridge buffers that overlap anything, and captured calls that share bytes which one of them writes, and
- * that neither streams nor events order
- *              ("race")
- *   LEAKS:     captured calls that have outputs, but left no work in the graph, as on the default stream, a stream that
- *              was not forked, or a library handle's other stream ("leak"). A call that left some of its work there is
- *              told by bg_check_recapture alone */
+ *   ADDRESSES:   compares the tensors of all op calls, and the static buffers of a runner's graph, with the
+ *                allocations of the capture: "freed", "reused", "moved", "shrunk", "out-of-range". For an eager call
+ *                it checks the arguments of the next replay, so what was changed through bg_graph_args must be valid
+ *                now
+ *   NODES:       addresses in kernel, memcpy and memset nodes, in child graphs too, that point into memory which was
+ *                freed since the graph was first checked: "dangling"
+ *   HOST_MEMORY: copies from and to host memory that CUDA does not know: "pageable-copy", "stack-copy"
+ *   OVERLAP:     outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything;
+ *                captured calls that share bytes which one of them writes, and that neither streams nor events order:
+ *                "race"
+ *   LEAKS:       captured calls that have outputs but left no work in the graph, as on the default stream, a stream
+ *                that was not forked, or a library handle's other stream: "leak". Only bg_check_recapture finds a call
+ *                that left some of its work in the graph */
 enum {
     BG_CHECK_ADDRESSES = 1,
     BG_CHECK_NODES = 2,
@@ -36,46 +37,45 @@ enum {
     BG_CHECK_ALL = 31
 };
 
-/* Looks for faults of these sorts in a graph; what is found is in *report, which the caller destroys, and which is
- * empty for a clean graph. It launches nothing. Errors: INVALID_ARGUMENT (a NULL, no such check), OUT_OF_MEMORY, CUDA.
- */
+/* Looks for faults of the given sorts in a graph, and launches nothing. what: a combination of BG_CHECK_ values. The
+ * caller owns *report, which is empty for a graph without faults.
+ * Errors: INVALID_ARGUMENT (a NULL, an unknown check), OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
 
-/* Captures forward(user, stream) twice without launching anything, with change(user) in between (NULL: nothing), and
- * compares what the two captures hold. What differs is frozen in a graph: numbers in node parameters and in the
- * arguments of eager calls ("frozen-value"), addresses ("unstable-pointer"), which ops are called and which nodes they
- * make ("frozen-control-flow"). change sets what may differ between two replays: other inputs in the same buffers,
- * other host state. Memory that the capture itself gives (bridge buffers, scratch, cudaMallocAsync) counts as the same
- * where it has the same place in the pass. What ran in the second capture, though nothing was launched, is in no
- * segment ("leak"): the outputs of captured calls are overwritten before it and compared after it, and hold what they
- * held before when this returns; of the calls with an output there those without nodes are named, or else the first.
- * Outputs in memory of the capture's own (bridge buffers), and those of eager ops whose bodies run without a launch,
- * are not looked at, nor are outputs whose memory is freed or moved between the captures. This takes as much device
- * memory again as the outputs, and waits for the device; no other work may use them meanwhile. The report is the
- * caller's.
- *
- * No segment is launched and eager bodies do not run, but for those of ops whose outputs' shapes cannot be known
- * without (bg_op_attributes.shape). What forward does on the host happens twice. Errors: INVALID_ARGUMENT (a NULL),
- * those of bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY, UNSUPPORTED (a driver before CUDA 12.4).
- * What forward itself keeps of a pass, such as the address of a bridge buffer, is then of a capture that is gone: check
- * before the capture that counts. */
+/* Captures forward(user, stream) twice without launching anything, calls change(user) in between, and compares the two
+ * captures. What differs is frozen in a graph: "frozen-value" for numbers in node parameters and in arguments of eager
+ * calls, "unstable-pointer" for addresses, "frozen-control-flow" for which ops are called and which nodes they make.
+ * change sets what may differ between two replays: other inputs in the same buffers, other host state. NULL: none. The
+ * caller owns *report.
+ * Memory that the capture itself allocates (bridge buffers, scratch, cudaMallocAsync) counts as equal where it has the
+ * same place in the pass.
+ * Work that ran during the second capture, though nothing was launched, is in no segment: "leak". To find it, the
+ * outputs of captured calls are overwritten before that capture and compared after it; they are restored at the end.
+ * Of the calls with an output there, those without nodes are named, or else the first. Not checked: bridge buffers,
+ * outputs of eager ops whose bodies run without a launch, and outputs whose memory is freed or moved between the
+ * captures.
+ * Takes as much additional device memory as the outputs, and waits for the device; no other work may use the outputs
+ * meanwhile. No segment is launched. Eager bodies do not run, except those of ops whose outputs' shapes need it
+ * (bg_op_attributes.shape). What forward does on the host happens twice. What forward itself stores of a pass, such as
+ * the address of a bridge buffer, is invalid afterwards: check before the capture that is used.
+ * Errors: INVALID_ARGUMENT (a NULL), those of bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY,
+ * UNSUPPORTED (a driver before CUDA 12.4). */
 BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                                     bg_report **report);
 
-/* Replays graph with different patterns in what nobody should read: the calls' scratch and bridge buffers, outputs of
- * calls that no call reads before one has written them, released blocks and padding of the graph's pool, and the given
- * outputs (count of them, in memory that the device reaches). An output that then differs, bit for bit, depends on
- * what nobody wrote: "unwritten-output" where it, or an output on its way there, still holds the pattern; else
- * "reads-unwritten" with the first op call whose outputs differ while its inputs do not, found by replays that step
- * (bg_step). An output that also differs between two replays with the same pattern gives the note "not-repeatable". An
- * op that keeps a part of what an output held has to declare it BG_INOUT.
- *
- * There are 3 replays, up to 7 where something is found, and eager bodies run in each. Each begins with the tensors of
- * all op calls as they are now, and when it returns they hold that again; of the state that lies elsewhere nothing is
- * known. That takes as much device memory again as those tensors, and waits for the device. An index that is read from
- * unwritten memory may lead anywhere: such a replay may fault. Where an address is no longer what it was at capture,
- * nothing is replayed, and the report has the findings of BG_CHECK_ADDRESSES. *report is the caller's.
- *
+/* Replays graph with different patterns in memory that no op may read before another has written it: the calls'
+ * scratch and bridge buffers, outputs of calls that no call reads before one has written them, released blocks and
+ * padding of the graph's pool, and the given outputs. An output that then differs, bit for bit, depends on unwritten
+ * memory: "unwritten-output" where it, or an output on its way there, still holds the pattern; else "reads-unwritten"
+ * at the first op call whose outputs differ while its inputs do not, found by replays that step (bg_step). An output
+ * that also differs between two replays with the same pattern gives the note "not-repeatable". An op that keeps a part
+ * of its output's old contents must declare it BG_INOUT.
+ * outputs: count tensors in memory that the device can access. The caller owns *report.
+ * There are 3 replays, up to 7 where something is found, and eager bodies run in each. Each replay begins with the
+ * current contents of the tensors of all op calls, which are restored at the end; other state is not restored. Takes
+ * as much additional device memory as those tensors, and waits for the device. An index that is read from unwritten
+ * memory may be out of range, so a replay may fault. Where an address is no longer what it was at capture, nothing is
+ * replayed, and the report has the findings of BG_CHECK_ADDRESSES.
  * Errors: INVALID_ARGUMENT (a NULL, a bad tensor), BUSY (another thread captures), OUT_OF_MEMORY, those of bg_replay
  * and bg_step. */
 BG_API bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t count, cudaStream_t stream,

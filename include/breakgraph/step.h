@@ -1,9 +1,7 @@
-/* Stepping: a replay that goes node by node, waits and looks after each, and so names the one that is at fault.
- *
- * BG_DEBUG=step in the environment (or options.debug) makes every replay of a graph one of these. Then BG_STEP_STOP
- * stops it after a call ("rope#3") or after the node of that number, from 0, and BG_STEP_DUMP=DIR dumps the tensors of
- * the process's first such replay. All are read when a capture begins.
- *
+/* Stepping: a replay that runs node by node, and waits and checks after each, so that it names the node at fault.
+ * BG_DEBUG=step in the environment (or options.debug) makes every replay of a graph such a replay. Then BG_STEP_STOP
+ * stops it after a call ("rope#3") or after a node's number, from 0, and BG_STEP_DUMP=DIR dumps the tensors of the
+ * process's first such replay. These are read when a capture begins.
  * Threads: as bg_replay. */
 #ifndef BREAKGRAPH_STEP_H
 #define BREAKGRAPH_STEP_H
@@ -13,21 +11,22 @@
 
 BG_BEGIN_C_
 
-/* What has just run: a node of a segment, an eager call, or a copy or event between them. The strings live until the
- * callback returns; those that do not apply are "". */
+/* What has just run: a node of a segment, an eager call, or a copy or event between them. The strings are valid until
+ * the callback returns; those that do not apply are "". */
 typedef struct bg_step_info {
-    size_t struct_size;
-    int index, total;   /* from 0, of all that a replay may run; a write-back that is not needed is passed over, and a
-                         * node that is disabled */
-    const char *node;   /* "segment 0, node 3 (kernel scale)"; a node's number is its place in cudaGraphGetNodes' list,
-                         * one inside a child graph is "3.1" */
+    size_t struct_size; /* set by bg_step */
+    int index, total;   /* number of this entry, from 0, and of all that a replay may run; write-backs that are not
+                         * needed and disabled nodes are skipped */
+    const char *node;   /* "segment 0, node 3 (kernel scale)"; a node's number is its index in the list of
+                         * cudaGraphGetNodes, or "3.1" inside a child graph */
     const char *call;   /* the innermost op call that it comes from */
-    cudaError_t error;  /* what CUDA said of it */
-    uint64_t nan, inf;  /* elements of the call's outputs, where this was the call's last node; f32, f64, f16, bf16 */
-    const char *kernel; /* as CUDA names it, mangled */
-    const char *file;   /* where the call stands */
+    cudaError_t error;  /* CUDA's error */
+    uint64_t nan, inf;  /* number of such elements in the call's outputs of type f32, f64, f16 or bf16, where this was
+                         * the call's last node */
+    const char *kernel; /* the kernel's name in CUDA, mangled */
+    const char *file;   /* where the call is */
     int line;
-    int segment; /* -1: it is in none */
+    int segment; /* -1: not in a segment */
     unsigned grid[3], block[3];
 } bg_step_info;
 
@@ -39,28 +38,30 @@ typedef struct bg_step_info {
         }                                                                                                              \
     }
 
-/* Replays graph on stream one node after the other: in an order that the dependencies allow, of those that are ready
- * the one that was made first; eager calls and copies in their places. Each node runs in a CUDA graph of its own, and
- * is waited for. The results are those of bg_replay, bit for bit. A segment that cannot be taken apart (memory nodes,
- * conditional nodes) is launched as a whole, of which a note tells. Of a graph of bg_graph_wrap with an executable
- * graph of the program's, nodes run as the source has them, of which a note tells, too: parameters that were set in the
- * executable graph cannot be read; its disabled nodes do not run, but for those in child graphs. each (NULL: none) is
- * called after every one; where it returns false the replay ends there, with a note. Of a graph that was captured with
- * ranks all ranks step at once; where one ends, for whatever reason, the others end after that segment or eager call.
- *
- * BG_OK: the tool worked, *report is the caller's to destroy, and what it found is in it ("fault", "nan-origin",
- * "inf-origin", "stopped", "not-stepped", "from-source", "not-counted": docs/findings.md). A fault ends the replay;
- * after one that took the device, too, the report is whole and can be written. Errors, with *report NULL: those of
- * bg_replay, INVALID_ARGUMENT, OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+/* Replays graph on stream node by node, each node in a CUDA graph of its own, and waits for each. Nodes run in an
+ * order that the dependencies allow: of the nodes that are ready, the one that was created first. Eager calls and
+ * copies run at their places. The results are those of bg_replay, bit for bit.
+ * each is called after each node, eager call, copy and event; where it returns false, the replay ends there, with a
+ * note. NULL: none. The caller owns *report.
+ * A segment with nodes that cannot run alone (memory nodes, conditional nodes) is launched as a whole, with a note. In
+ * a graph of bg_graph_wrap with an executable graph, nodes run with the parameters of the source, with a note, since
+ * those set in the executable graph cannot be read; its disabled nodes do not run, except those in child graphs. For a
+ * graph captured with ranks, all ranks must step at once; where one ends, the others end after that segment or eager
+ * call.
+ * Returns BG_OK if the tool worked, whatever it found ("fault", "nan-origin", "inf-origin", "stopped", "not-stepped",
+ * "from-source", "not-counted": docs/findings.md). A fault ends the replay; the report is complete and can be written,
+ * even where the fault made the device unusable.
+ * Errors: those of bg_replay, INVALID_ARGUMENT, OUT_OF_MEMORY, UNSUPPORTED, CUDA. *report is NULL after an error. */
 BG_API bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info),
                          void *user, bg_report **report);
 
-/* The same without a callback; after each op call all its tensors are written to directory, which is made where it is
- * missing: NNNN_CALL.FIELD.npy, in NumPy's format 1.0 (long names are cut off, and equal ones end in _2, _3), and at
- * the end index.json, which lists them: call, field, role, dtype, shape, file. bf16, which NumPy does not know, is
- * written as 16-bit unsigned integers of the same bits; a tensor that is not in memory that the device reaches has no
- * file (null). Every file is written whole or not at all; an index is never overwritten. After a fault the index lists
- * what was written before it. Errors: those of bg_step, IO, INVALID_ARGUMENT (directory has an index). */
+/* Replays graph as bg_step does, without a callback, and after each op call writes all its tensors to directory, which
+ * is created if needed. Files: NNNN_CALL.FIELD.npy, in NumPy's format 1.0 (long names are truncated, and equal names
+ * end in _2, _3), and at the end index.json, which lists call, field, role, dtype, shape and file of each.
+ * bf16, which NumPy does not support, is written as 16-bit unsigned integers of the same bits. A tensor in memory that
+ * the device cannot access has no file (null). Every file is written whole or not at all; an existing index is never
+ * overwritten. After a fault the index lists what was written before it.
+ * Errors: those of bg_step, IO, INVALID_ARGUMENT (directory has an index). */
 BG_API bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directory, bg_report **report);
 
 BG_END_C_
