@@ -18,7 +18,8 @@ BG_BEGIN_C_
  * A trial is one pass: forward is called once, eagerly or in a capture that launches nothing and is then replayed. One
  * culprit among n calls takes at most log2(n) + 8 trials. Where the pass fails because a break may not come between
  * some calls, neighbouring sets are tried, and at last each call alone: about 2 n trials. Each trial runs
- * options.repeats times, and is bad if one run is. Errors: as for bg_shadow. */
+ * options.repeats times, and is bad if one run is.
+ * Errors: as for bg_shadow. */
 BG_API bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                            bg_report **report);
 
@@ -43,8 +44,8 @@ typedef bg_status (*bg_search_trial)(void *user, const char *const *eager, size_
  * trial (delta debugging), since a prefix may find too many where sets are GOOD only together. A culprit with calls
  * inside it is narrowed down to them. After a SKIP, neighbouring sets are tried; where all sets between a BAD and a
  * GOOD one are skipped, all calls between them are culprits. The order of the trials depends only on their verdicts, so
- * a search that is restarted with known verdicts proceeds the same way. Errors: INVALID_ARGUMENT (a NULL, no calls),
- * OUT_OF_MEMORY, those of trial. */
+ * a search that is restarted with known verdicts proceeds the same way.
+ * Errors: INVALID_ARGUMENT (a NULL, no calls), OUT_OF_MEMORY, those of trial. */
 BG_API bg_status bg_search(const char *const *calls, size_t count, bg_search_trial trial, void *user, size_t *culprits,
                            size_t *found);
 

@@ -1,5 +1,5 @@
-/* Forced into every .cu file that g++ compiles for the host device (-include, before everything else): gives C++ the
- * words of CUDA C++ that the toolkit's headers leave to nvcc. What is missing here fails to compile. */
+/* The parts of CUDA C++ that the toolkit's headers leave to nvcc, for C++. It is included, before everything else,
+ * into every .cu file that g++ compiles for the host device (-include). What is missing here fails to compile. */
 #ifndef HOSTCUDA_KERNEL_SHIM_H
 #define HOSTCUDA_KERNEL_SHIM_H
 
@@ -7,8 +7,8 @@
 #error "kernel_shim.h is for .cu files compiled as C++"
 #endif
 
-/* The toolkit defines these only where they are not defined yet. One OS thread runs a whole block, so that a variable
- * of that thread is the block's. */
+/* The toolkit defines these only where they are not defined yet. One OS thread runs a whole block, so a variable that
+ * is local to that thread is shared by the block. */
 #define __global__
 #define __device__
 #define __host__
@@ -16,7 +16,8 @@
 #define __shared__ thread_local
 #define __grid_constant__
 #define __launch_bounds__(...)
-/* The toolkit declares the built-in variables as constants; ours change from thread to thread. */
+
+/* The toolkit declares the built-in variables as constants; here they change from thread to thread. */
 #define __DEVICE_LAUNCH_PARAMETERS_H__
 
 #include <cuda_runtime.h>
@@ -147,7 +148,7 @@ T __shfl_xor_sync(unsigned mask, T value, int bits, int width = warpSize)
 
 namespace hostcuda
 {
-/* What the host device must know of a kernel: how to call it, and its parameters' places as on a GPU. */
+/* What the host device needs to know of a kernel: how to call it, and the offsets of its parameters on a GPU. */
 template <class... Parameters>
 struct kernel_type {
     static constexpr std::size_t count = sizeof...(Parameters);
@@ -210,7 +211,7 @@ cudaError_t get_attributes(cudaFuncAttributes *attributes, T *kernel)
 }
 } // namespace hostcuda
 
-/* nvcc registers kernels when the program starts; here the first use that shows a kernel's type does. */
+/* nvcc registers kernels when the program starts; here the first use that has a kernel's type does. */
 #define cudaLaunchKernelEx    ::hostcuda::launch
 #define cudaFuncSetAttribute  ::hostcuda::set_attribute
 #define cudaFuncGetAttributes ::hostcuda::get_attributes

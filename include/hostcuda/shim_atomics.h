@@ -60,7 +60,7 @@ T atomicExch(T *address, hostcuda::same_t<T> value)
     T old;
     __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
     if (old == value)
-        hostcuda_yield(); /* perhaps a lock that is held: let its holder run */
+        hostcuda_yield(); /* the value may be a lock that is held: let its holder run */
     return old;
 }
 template <class T>
@@ -69,7 +69,7 @@ T atomicCAS(T *address, hostcuda::same_t<T> compare, hostcuda::same_t<T> value)
     static_assert(std::is_integral<T>::value, "atomicCAS takes integers");
     T old = compare;
     if (!__atomic_compare_exchange(address, &old, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        hostcuda_yield(); /* a lock is held: let its holder run */
+        hostcuda_yield(); /* the value may be a lock that is held: let its holder run */
     return old;
 }
 template <class T>

@@ -1,11 +1,12 @@
-/* The functions of bf16 and fp16 that the toolkit's headers give to nvcc only; the rest they compute on a CPU. */
+/* The functions of bf16 and fp16 that the toolkit's headers define only for nvcc. The headers compute the others on a
+ * CPU. */
 #ifndef HOSTCUDA_SHIM_BF16_H
 #define HOSTCUDA_SHIM_BF16_H
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* A product of two such numbers is exact in double, so that one rounding is left, nearly always. */
+/* The product of two such numbers is exact in double, so the result is almost always rounded only once. */
 inline __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c)
 {
     double product = static_cast<double>(__bfloat162float(a)) * static_cast<double>(__bfloat162float(b));

@@ -1,14 +1,14 @@
-/* Mathematical and integer intrinsics of CUDA C++ that the C library lacks. The fast forms are as exact as the C
+/* Mathematical and integer intrinsics of CUDA C++ that the C library lacks. The fast functions are as exact as the C
  * library's: a result that depends on their error would differ between devices anyway. */
 #ifndef HOSTCUDA_SHIM_MATH_H
 #define HOSTCUDA_SHIM_MATH_H
 
-/* min and max of any two numbers, without std:: */
+/* max and min of any two numbers; CUDA C++ has them without std::. If one is NaN, the result is the other. */
 template <class A, class B, class = std::enable_if_t<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value>>
 constexpr std::common_type_t<A, B> max(A a, B b)
 {
     using T = std::common_type_t<A, B>;
-    if constexpr (std::is_floating_point<T>::value) /* a NaN gives way to a number */
+    if constexpr (std::is_floating_point<T>::value)
         return a != a                                  ? static_cast<T>(b)
                : static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b)
                                                        : static_cast<T>(a);
