@@ -13,7 +13,9 @@
 
 BG_BEGIN_C_
 
+/* A capture that is running. */
 typedef struct bg_capture bg_capture;
+/* A captured pass: segments, and eager calls between them. */
 typedef struct bg_graph bg_graph;
 
 /* A forward pass: queues its work on stream. Returns its first error. */
@@ -42,6 +44,7 @@ typedef enum bg_debug {
  *   ON:       a replay of a graph with a stale address returns BG_ERROR_STALE_ADDRESS and launches nothing */
 typedef enum bg_replay_check { BG_REPLAY_CHECK_FROM_ENV = 0, BG_REPLAY_CHECK_OFF, BG_REPLAY_CHECK_ON } bg_replay_check;
 
+/* Options of a capture. */
 typedef struct bg_capture_options {
     size_t struct_size;              /* set by BG_CAPTURE_OPTIONS_INIT */
     const char *name;                /* the graph's name, for messages; copied. NULL: "graph" */
@@ -58,8 +61,10 @@ typedef struct bg_capture_options {
                           * launch_segments, where each segment is instantiated at once */
     bg_pool *pool; /* holds bridge buffers, scratch and the pass's blocks of bg_pool_alloc, at addresses that the pool's
                     * other graphs also use; the graph keeps the pool alive. NULL: the graph has its own memory */
-    const bg_tensor *state;           /* tensors that a pass changes, restored where the pass does not count: without */
-    size_t state_count;               /* launch_segments, and where the capture fails or is aborted */
+    /* Tensors that a pass changes, restored where the pass does not count: without launch_segments, and where the
+     * capture fails or is aborted. NULL: none. */
+    const bg_tensor *state;
+    size_t state_count;
     bg_status (*barrier)(void *user); /* called at capture after each segment's end. It may wait, but not call ops. An
                                        * error ends the capture. NULL: none */
     void *barrier_user;
@@ -85,6 +90,7 @@ typedef struct bg_capture_options {
             false, 0, NULL, NULL, 0, NULL, NULL, false, false, NULL, BG_REPLAY_CHECK_FROM_ENV, NULL                    \
     }
 
+/* Figures of a graph, which bg_graph_get_info returns. */
 typedef struct bg_graph_info {
     size_t struct_size;    /* set by BG_GRAPH_INFO_INIT */
     const char *name;      /* valid as long as the graph */
@@ -110,6 +116,7 @@ typedef struct bg_graph_info {
         sizeof(bg_graph_info), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0                                            \
     }
 
+/* An op call of a graph, which bg_graph_get_call returns. */
 typedef struct bg_call_info {
     size_t struct_size; /* set by BG_CALL_INFO_INIT */
     const char *name;   /* "rope#3", "attention#0/rope#1" */
@@ -137,7 +144,7 @@ BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, con
 /* Ends the capture and creates *graph, which the caller owns. The capture is freed in every case. After an error
  * *graph is NULL, and the streams are out of capture and usable.
  * Returns the capture's first error; for an op that failed, its body's own status.
- * Errors: those of the capture, WRONG_THREAD (another thread began the capture, which is freed all the same; that
+ * Errors: those of the capture, WRONG_THREAD (another thread began the capture, which is freed, too; that
  * thread must not be inside a call of the library), BUSY (inside a body or barrier of the capture, which is freed when
  * that returns), UNJOINED_STREAM (a forked stream has work that the origin does not wait for). */
 BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
@@ -179,11 +186,11 @@ BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t str
  * Replays of one graph on several streams run one after the other, and so do replays of all graphs of one pool. A
  * stream on which a graph was replayed must live until the graph is replayed on another stream or destroyed. After an
  * error the outputs are undefined, and the graph may be replayed again.
- * A replay on the same stream as the last one does not check the current device, nor for a foreign capture on stream,
- * which would cost 1 to 2 % of a short replay; with a debug mode or BG_CHECK at capture it does. Without that check,
- * bodies run on the current device, and a foreign capture receives the segments as nodes or is invalidated. A replay
- * takes no lock, allocates nothing and reads no environment variable, except where an eager body does, or needs more
- * memory than before.
+ * A replay on the same stream as the last one checks neither the current device nor whether stream is in a foreign
+ * capture, unless the graph was captured with a debug mode or BG_CHECK: this would cost 1 to 2 % of a short replay. On
+ * another device its bodies then run there, and a foreign capture receives the segments as nodes or is invalidated.
+ * A replay takes no lock, allocates nothing and reads no environment variable, except where an eager body does, or
+ * needs more memory than before.
  * Errors: INVALID_ARGUMENT (a NULL, a stream of another device, another device than at capture), ALREADY_CAPTURING (a
  * breakgraph capture runs on stream; it continues unharmed), FOREIGN_CAPTURE (stream is in a foreign capture), BUSY
  * (the graph is being replayed, the stream of its last replay is being captured, or a capture of its pool is running),

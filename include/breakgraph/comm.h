@@ -12,10 +12,11 @@
 
 BG_BEGIN_C_
 
+/* This process's membership in a job. */
 typedef struct bg_comm bg_comm;
 struct ncclComm;
 
-/* An empty string counts as NULL. */
+/* Options of bg_comm_create. An empty string counts as NULL. */
 typedef struct bg_comm_options {
     size_t struct_size;         /* set by BG_COMM_OPTIONS_INIT */
     int rank, size, local_rank; /* -1: from the environment */

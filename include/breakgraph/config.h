@@ -70,6 +70,7 @@ typedef struct bg_forward_context {
 /* The strings that a configuration owns. */
 struct bg_config_text;
 
+/* The configuration of a runner. BG_RUNNER_CONFIG_INIT sets the defaults. */
 typedef struct bg_runner_config {
     size_t struct_size; /* set by BG_RUNNER_CONFIG_INIT */
     /* Default: PIECEWISE. Lowered, with a warning, where an op supports less (bg_op_attributes.graph_support). */
@@ -106,11 +107,12 @@ typedef struct bg_runner_config {
     int (*pad_across_ranks)(void *user, int tokens);
     /* Called before each warm-up, capture and run, with the static inputs filled. NULL: none. */
     bg_status (*prepare)(void *user, const bg_forward_context *context, cudaStream_t stream);
-    void *callback_user;          /* user of these callbacks */
-    int worker_threads;           /* threads that instantiate graphs at capture, 0 to 64. Default: 0 */
-    int variants;                 /* number of variants, from 0, that are captured at the start, 0 to 64; 0 means 1 */
-    const bg_tensor *state;       /* tensors that a pass changes, saved before the warm-ups and restored after. */
-    size_t state_count;           /* Default: none */
+    void *callback_user; /* user of these callbacks */
+    int worker_threads;  /* threads that instantiate graphs at capture, 0 to 64. Default: 0 */
+    int variants;        /* number of variants, from 0, that are captured at the start, 0 to 64; 0 means 1 */
+    /* Tensors that a pass changes, saved before the warm-ups and restored after the capture. Default: NULL, none. */
+    const bg_tensor *state;
+    size_t state_count;
     struct bg_config_text *text_; /* the strings of bg_runner_config_set. Default: NULL */
     /* The job's ranks; NULL: this process alone. The ranks compare their configurations, eager ops and buckets, and
      * capture the same buckets in the same order. A bucket that fails on one rank fails on all. A lazy bucket is

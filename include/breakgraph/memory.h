@@ -13,8 +13,10 @@
 
 BG_BEGIN_C_
 
+/* A pool of device memory. */
 typedef struct bg_pool bg_pool;
 
+/* Options of bg_pool_create. */
 typedef struct bg_pool_options {
     size_t struct_size;   /* set by BG_POOL_OPTIONS_INIT */
     size_t reserve_bytes; /* address space to reserve, in bytes, rounded up to the device's page size; takes no memory.
@@ -34,9 +36,9 @@ typedef struct bg_pool_stats {
     size_t mapped;      /* device memory that the pool holds: its largest bucket and the kept blocks, in whole pages */
     size_t in_use;      /* blocks that are not released: kept ones, and those of the current capture */
     size_t peak;        /* largest value of in_use so far */
-    size_t pinned; /* bridge buffers and scratch, which are never reused in their pass: the largest sum of any graph
-                    * of the pool */
-    size_t reused; /* sum of all allocations so far that reused a released block */
+    size_t pinned;      /* bridge buffers and scratch, which are never reused in their pass: the largest sum of a graph
+                         * of the pool */
+    size_t reused;      /* sum of all allocations so far that reused a released block */
 } bg_pool_stats;
 
 #define BG_POOL_STATS_INIT                                                                                             \

@@ -9,6 +9,7 @@
 
 BG_BEGIN_C_
 
+/* A list of findings, and what a page shows beside them. */
 typedef struct bg_report bg_report;
 
 /* How serious a finding is.
@@ -17,6 +18,7 @@ typedef struct bg_report bg_report;
  *   FAULT:   wrong */
 typedef enum bg_severity { BG_NOTE, BG_WARNING, BG_FAULT } bg_severity;
 
+/* One finding. */
 typedef struct bg_finding {
     size_t struct_size; /* set by BG_FINDING_INIT */
     const char *kind;   /* "freed", "unstable-pointer", ...; see docs/findings.md */

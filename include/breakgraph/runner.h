@@ -20,6 +20,7 @@
 
 BG_BEGIN_C_
 
+/* A runner with its buckets and static buffers. */
 typedef struct bg_runner bg_runner;
 
 /* Queues one pass on stream: context->padded_tokens rows, from the static inputs to the static outputs. An error ends
@@ -135,6 +136,7 @@ BG_API bg_pool *bg_runner_pool(bg_runner *runner);
 /* Returns the mode, after it was lowered to what the ops (bg_op_attributes.graph_support) and the device support. */
 BG_API bg_mode bg_runner_mode(const bg_runner *runner);
 
+/* A bucket, which bg_runner_get_bucket returns. */
 typedef struct bg_bucket_info {
     size_t struct_size; /* set by BG_BUCKET_INFO_INIT */
     bg_mode mode;       /* piecewise or full */

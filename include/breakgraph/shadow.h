@@ -23,6 +23,7 @@ typedef struct bg_tolerance {
     uint64_t ulp;    /* steps between adjacent numbers of the format; for integers, |eager - replay| */
 } bg_tolerance;
 
+/* Options of bg_shadow and bg_bisect. */
 typedef struct bg_compare_options {
     size_t struct_size; /* set by BG_COMPARE_OPTIONS_INIT */
     bg_tolerance tolerance;

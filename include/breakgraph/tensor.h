@@ -7,8 +7,10 @@
 
 BG_BEGIN_C_
 
+/* The largest number of dimensions of a tensor. */
 #define BG_MAX_RANK 8
 
+/* Element types. A BG_BOOL is one byte. */
 typedef enum bg_dtype { BG_F32, BG_F16, BG_BF16, BG_F64, BG_I8, BG_U8, BG_I32, BG_I64, BG_BOOL } bg_dtype;
 
 /* A contiguous, row-major tensor: the last dimension, dim[rank - 1], varies fastest. Dimensions count elements and are
