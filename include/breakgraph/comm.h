@@ -3,7 +3,7 @@
  * run --ranks); else Open MPI's OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK; else, except in a batch script, Slurm's
  * SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID; else there is one rank.
  * An error on any rank is fatal on all ranks: each later call returns it, and NCCL's communicator is aborted, so that
- * no stream waits forever. Connections, tokens, watchdog and fork() are described above bg_comm_create.
+ * no stream waits forever. Connections, tokens, watchdog and fork() are described below.
  * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own. */
 #ifndef BREAKGRAPH_COMM_H
 #define BREAKGRAPH_COMM_H
@@ -36,30 +36,40 @@ typedef struct bg_comm_options {
         sizeof(bg_comm_options), -1, -1, -1, NULL, 0, NULL, NULL, 0, 0, true                                           \
     }
 
-/* Joins the job. Returns on every rank when all have joined, or fails on every rank. options may be NULL. The caller
- * owns *comm, which is NULL after an error.
- * Connections: each rank has two connections to rank 0, for NCCL's id, barriers, comparisons and the watchdog. They
+/* ---- how the ranks of a job work together -------------------------------------------------------------------- */
+
+/* Connections: each rank has two connections to rank 0, for NCCL's id, barriers, comparisons and the watchdog. They
  * are TCP, or, where BG_RANKS_SOCKET names a path (as breakgraph run --ranks does) and options set neither address nor
  * port, a Unix-domain socket of this machine. Rank 0 listens only until all ranks have joined, and only on this
- * machine (MASTER_ADDR must be a loopback address) unless BG_RANKS_BIND names an address.
- * Token: with a token, each rank and rank 0 prove to each other that they know it, by HMAC-SHA-256 (RFC 2104, of
+ * machine (MASTER_ADDR must be a loopback address) unless BG_RANKS_BIND names an address. */
+
+/* Token: with a token, each rank and rank 0 prove to each other that they know it, by HMAC-SHA-256 (RFC 2104, of
  * libcrypto) over nonces of both, rank, size and port; the token is not sent. On one machine the other process must
  * also belong to this user, as the kernel reports (/proc/net/tcp, SO_PEERCRED); without a token only such processes
- * may join. Later traffic is neither encrypted nor signed: see SECURITY.md.
- * Errors after joining: NCCL's communicator is aborted, one second later where the error came from the ranks' own
- * calls. An operation that waits longer than the timeout fails.
- * Watchdog: a replay (here also an eager run of a runner) without progress for the watchdog's time is given up on all
+ * may join. Later traffic is neither encrypted nor signed: see SECURITY.md. */
+
+/* Errors after joining: NCCL's communicator is aborted, one second later where the error came from the ranks' own
+ * calls. An operation that waits longer than the timeout fails. */
+
+/* Watchdog: a replay (here also an eager run of a runner) without progress for the watchdog's time is given up on all
  * ranks, up to 3 seconds later, when they have reported where they are; if it makes progress before that, on none. An
  * eager run is one step, so the time must be longer than any takes. Plain passes (warm-ups) and eager bodies at
  * capture are not watched. Where one waits for a collective that another rank does not begin, it ends when some rank
  * has waited for the others for the timeout. Where all ranks wait so, or the missing one is stopped, nothing here ends
- * it: breakgraph run --ranks has --timeout.
- * fork(): a child process must not use the communicator (nor graphs, as with CUDA). In a child each call returns
+ * it: breakgraph run --ranks has --timeout. */
+
+/* fork(): a child process must not use the communicator (nor graphs, as with CUDA). In a child each call returns
  * INVALID_ARGUMENT and bg_comm_nccl NULL, and the other ranks are not affected; bg_comm_destroy only frees the child's
  * memory and closes its copies of the connections. A child that continues without exec should call it: until then the
- * other ranks do not notice when the rank itself dies.
+ * other ranks do not notice when the rank itself dies. */
+
+/* ---- functions ------------------------------------------------------------------------------------------------ */
+
+/* Joins the job. Returns on every rank when all have joined, or fails on every rank. options may be NULL. The caller
+ * owns *comm, which is NULL after an error.
  * Errors: INVALID_ARGUMENT (the environment, options), TIMEOUT (bg_last_error() names the ranks that did not join),
- * RANKS (an unknown process, two processes of one rank, another size, version, token or port), IO, NCCL, CUDA. */
+ * RANKS (an unknown process, two processes of one rank, another size, version, token or port), IO, OUT_OF_MEMORY, NCCL,
+ * CUDA. */
 BG_API bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options);
 
 /* Return this rank, from 0, and the number of ranks. */
@@ -78,16 +88,19 @@ BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);
  * collectives do not match. */
 BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
 
-/* As barrier and agree of bg_ranks. */
+/* As barrier and agree of bg_ranks.
+ * Errors: INVALID_ARGUMENT (a NULL, a child process), OUT_OF_MEMORY, the error of a failed job (RANKS, NCCL). */
 BG_API bg_status bg_comm_barrier(bg_comm *comm, const char *what);
 BG_API bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text);
 
 /* Sets *largest to the largest mine of all ranks; for bg_runner_config.pad_across_ranks. After an error *largest is
- * unchanged. */
+ * unchanged.
+ * Errors: as for bg_comm_barrier. */
 BG_API bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *largest);
 
 /* Copies the bytes at mine of each rank to all, in order of the ranks. bytes must be the same on all ranks; all: room
- * for size times bytes, up to 64 MiB. */
+ * for size times bytes, up to 64 MiB.
+ * Errors: as for bg_comm_barrier. */
 BG_API bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *mine, size_t bytes, void *all);
 
 /* Returns BG_OK, or the error of the communicator: RANKS, with the message, after the watchdog has given up a replay;
