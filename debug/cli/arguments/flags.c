@@ -102,10 +102,12 @@ static cli_status parse_flags(const cli_command *command, int argc, char **argv,
             return CLI_OK;
         }
         given = &arguments->given[arguments->count];
-        if (strcmp(argv[i], "-e") != 0)
-            status = read_flag(command, argv[i], given);
-        else
+        if (strcmp(argv[i], "-e") == 0)
             status = read_assignment(command, argv[++i], given); /* argv ends with NULL */
+        else if (strncmp(argv[i], "-e=", 3) == 0)
+            status = read_assignment(command, argv[i] + 3, given);
+        else
+            status = read_flag(command, argv[i], given);
         if (status != CLI_OK)
             return status;
         arguments->count++;
