@@ -42,7 +42,7 @@ static void reject(acceptor *a, joining_rank *one, const char *why)
     bg__frame frame = {.type = BG__REFUSED};
     snprintf(frame.what, sizeof frame.what, "%s", why);
     bg__peer_name(one->fd, peer);
-    snprintf(a->refused, sizeof a->refused, "; refused was %s: %.90s", peer, why);
+    snprintf(a->refused, sizeof a->refused, "; rejected %s: %.90s", peer, why);
     (void)bg__frame_send(one->fd, &frame, 0); /* if it can be said at once */
     drop(one);
 }
@@ -98,7 +98,7 @@ static bg_status check_size(const bg__hello *from, const bg__link *link)
         return bg__fail(BG_ERROR_RANKS, "rank 0 says that the job has %d ranks, rank %d says %d", link->size,
                         from->rank, from->size);
     if (from->rank < 1 || from->rank >= link->size)
-        return bg__fail(BG_ERROR_RANKS, "a process of the job says that it is rank %d of %d", from->rank, link->size);
+        return bg__fail(BG_ERROR_RANKS, "a process of the job claims to be rank %d of %d", from->rank, link->size);
     return BG_OK;
 }
 
@@ -123,7 +123,7 @@ static void add_connection(acceptor *a, joining_rank *one, const bg__hello *from
     another = (peer->work >= 0 || peer->watch >= 0) && peer->instance != from->instance;
     if (another || *place >= 0) {
         char why[64];
-        snprintf(why, sizeof why, "there is another rank %d of %d already", from->rank, a->link->size);
+        snprintf(why, sizeof why, "there is already a rank %d of %d", from->rank, a->link->size);
         reject(a, one, why);
         return;
     }
@@ -220,7 +220,7 @@ static bg_status challenge(acceptor *a, joining_rank *one, const bg__frame *fram
     if (!bg__hello_is(frame, &protocol)) {
         drop(one);
     } else if (protocol != BG__PROTOCOL || frame->bytes != sizeof one->hello) {
-        reject(a, one, "it has another version of breakgraph than rank 0, " BG_VERSION);
+        reject(a, one, "it has a different version of breakgraph than rank 0, " BG_VERSION);
     } else {
         memcpy(&one->hello, frame->body, sizeof one->hello);
         BG__TRY(bg__nonce_make(&one->nonce));
@@ -264,7 +264,7 @@ static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__fr
     bg_status status;
     BG__TRY(check_proof(a, one, frame, &proven));
     if (!proven) {
-        reject(a, one, "its token is not the job's: see BG_RANKS_TOKEN");
+        reject(a, one, "its token is not the job's; set the same BG_RANKS_TOKEN on all ranks");
         return BG_OK;
     }
     BG__TRY(check_owner(a, one));
@@ -277,7 +277,7 @@ static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__fr
         return BG_OK;
     }
     if (from.port != (a->job->socket != NULL ? 0 : (uint32_t)a->job->port)) {
-        reject(a, one, "it has come for a job at another port");
+        reject(a, one, "it wants to join a job at another port");
         return BG_OK;
     }
     BG__TRY(check_fit(&from));
@@ -346,7 +346,7 @@ static bg_status fail_waiting(const acceptor *a, bg_status status, const char *w
 {
     char missing[200];
     list_missing(a->link, missing, sizeof missing);
-    return bg__fail(status, "%s; not there of %d ranks, at %s: %s%s", why, a->link->size, a->name, missing, a->refused);
+    return bg__fail(status, "%s; missing of %d ranks, at %s: %s%s", why, a->link->size, a->name, missing, a->refused);
 }
 
 /* A rank that waits says nothing. */
@@ -358,7 +358,7 @@ static bg_status check_joined(const acceptor *a)
         char why[64];
         if (peer->work < 0 || bg__frame_read(peer->work, &peer->from_work, &frame) == BG__READ_NOTHING)
             continue;
-        snprintf(why, sizeof why, "rank %d has gone before all had joined", i);
+        snprintf(why, sizeof why, "rank %d ended before all ranks had joined", i);
         return fail_waiting(a, BG_ERROR_RANKS, why);
     }
     return BG_OK;

@@ -33,7 +33,7 @@ bg_status bg__meeting_at(bg__meeting *meeting, const char *address, int port)
         return BG_OK;
     meeting->found = NULL;
     return bg__fail(error == EAI_MEMORY ? BG_ERROR_OUT_OF_MEMORY : BG_ERROR_IO,
-                    "the address \"%s\" of rank 0 is unknown: %s; see MASTER_ADDR and BG_RANKS_BIND", address,
+                    "the address \"%s\" of rank 0 cannot be resolved: %s; check MASTER_ADDR and BG_RANKS_BIND", address,
                     error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
 }
 
@@ -48,11 +48,11 @@ bg_status bg__meeting_at_path(bg__meeting *meeting, const char *path)
     path_address *made;
     if (strlen(path) >= sizeof made->path.sun_path)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "the environment variable BG_RANKS_SOCKET has %zu bytes; a socket's path may have %zu",
+                        "the environment variable BG_RANKS_SOCKET has %zu bytes; a socket's path may have at most %zu",
                         strlen(path), sizeof made->path.sun_path - 1);
     made = calloc(1, sizeof *made);
     if (made == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the address of a socket");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the address of a socket");
     made->path.sun_family = AF_UNIX;
     memcpy(made->path.sun_path, path, strlen(path));
     made->info = (struct addrinfo){.ai_family = AF_UNIX,
@@ -160,9 +160,8 @@ static const char *advice_to_listen(const bg__meeting *meeting, int error)
     if (error != EADDRINUSE)
         return "";
     return bg__meeting_path(meeting) != NULL
-               ? "; another process listens there, or has left its socket: choose another BG_RANKS_SOCKET"
-               : "; another job may run there: choose another MASTER_PORT; or another process of this job is rank 0, "
-                 "too";
+               ? "; another process uses this socket or left it behind: choose another BG_RANKS_SOCKET"
+               : "; choose another MASTER_PORT if another job uses this port, or check that only one process is rank 0";
 }
 
 bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX])
@@ -210,7 +209,7 @@ bg_status bg__accept(int listener, int *fd)
     if (*fd >= 0)
         hurry(*fd);
     else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-        return bg__fail(BG_ERROR_IO, "rank 0 cannot let ranks in: %s", bg__errno_text(errno, why));
+        return bg__fail(BG_ERROR_IO, "rank 0 cannot accept ranks: %s", bg__errno_text(errno, why));
     return BG_OK;
 }
 

@@ -186,7 +186,8 @@ static bg_status lead(bg__link *link, const bg__frame *own, double until_ms, voi
     r.came = calloc(size, sizeof *r.came);
     r.fds = calloc(size + 1, sizeof *r.fds);
     if (r.theirs == NULL || r.came == NULL || r.fds == NULL) {
-        bg__link_fail_text(link, BG_ERROR_OUT_OF_MEMORY, "rank 0 has no memory at \"%s\"", own->what);
+        bg__link_fail_text(link, BG_ERROR_OUT_OF_MEMORY, "rank 0 has no host memory for the answers at \"%s\"",
+                           own->what);
         status = bg__link_check(link);
     } else {
         status = lead_round(&r, all);
@@ -203,7 +204,7 @@ static bg_status take_result(bg__link *link, const bg__frame *own, const bg__fra
 {
     size_t bytes = all != NULL ? own->bytes * (size_t)link->size : 0;
     if (frame->type != BG__RESULT || frame->sequence != own->sequence || frame->bytes != bytes) {
-        bg__link_fail_text(link, BG_ERROR_RANKS, "rank %d got another answer from rank 0 than it awaits at \"%s\"",
+        bg__link_fail_text(link, BG_ERROR_RANKS, "rank %d received an unexpected answer from rank 0 at \"%s\"",
                            link->rank, own->what);
         return bg__link_check(link);
     }
@@ -264,8 +265,8 @@ bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, co
     /* rank 0 answers with what all have sent, where someone asks for it */
     if (all != NULL && bytes > BG__BODY_MAX / (size_t)link->size)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "%s: %zu bytes of each of %d ranks are too many; allowed are %d together, %zu of each", what,
-                        bytes, link->size, BG__BODY_MAX, BG__BODY_MAX / (size_t)link->size);
+                        "%s: %zu bytes from each of %d ranks are too many; allowed are %d in total, %zu from each",
+                        what, bytes, link->size, BG__BODY_MAX, BG__BODY_MAX / (size_t)link->size);
     BG__TRY(bg__link_check(link));
     begin_round(link, what);
     own.sequence = link->sequence++;

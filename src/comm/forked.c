@@ -24,7 +24,7 @@ bg_status bg__forked_init(bg_comm *comm)
     pthread_once(&once, watch_forks);
     comm->forks = forks;
     return registered == 0 ? BG_OK
-                           : bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory to hear of fork(): %s", strerror(registered));
+                           : bg__fail(BG_ERROR_OUT_OF_MEMORY, "pthread_atfork failed: %s", strerror(registered));
 }
 
 bool bg__forked(const bg_comm *comm)
@@ -36,7 +36,7 @@ bg_status bg__forked_fail(const bg_comm *comm, const char *call)
 {
     return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                     "%s: the communicator is the parent's, rank %d of %d, and this process was forked from it; fork "
-                    "before bg_comm_create, or do here without its ranks (bg_comm_destroy lets go of them)",
+                    "before bg_comm_create, or release it here with bg_comm_destroy",
                     call, comm->link.rank, comm->link.size);
 }
 

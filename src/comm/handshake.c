@@ -86,13 +86,14 @@ static bg_status check_reach(const bg__job *job, const bg__meeting *meeting)
     if (bg__is_local(meeting))
         return BG_OK;
     if (job->rank == 0 && job->bind == NULL)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "rank 0 is at %s, which others can reach, too; set BG_RANKS_BIND to the address to listen on, "
-                        "and BG_RANKS_TOKEN to the same secret on all ranks",
-                        address);
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "rank 0 is at %s, which other machines can reach; set BG_RANKS_BIND to the address to listen on, "
+            "and BG_RANKS_TOKEN to the same secret on all ranks",
+            address);
     if (job->token == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "rank 0 is at %s, which others can reach, too; set BG_RANKS_TOKEN to the same secret on all "
+                        "rank 0 is at %s, which other machines can reach; set BG_RANKS_TOKEN to the same secret on all "
                         "ranks",
                         address);
     return BG_OK;
@@ -102,7 +103,7 @@ bg_status bg__job_meeting(const bg__job *job, bg__meeting *meeting)
 {
     bg_status status;
     if (job->token != NULL && strlen(job->token) >= BG__TOKEN_MAX)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the token has %zu bytes; BG_RANKS_TOKEN may have up to %d",
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the token has %zu bytes; BG_RANKS_TOKEN may have at most %d",
                         strlen(job->token), BG__TOKEN_MAX - 1);
     if (job->socket != NULL)
         return bg__meeting_at_path(meeting, job->socket);

@@ -79,8 +79,8 @@ static bg_status find_ranks(bg__job *job, const bg_comm_options *options)
         job->local_rank = job->rank;
     if (job->size < 1 || job->size > MOST_RANKS || job->rank >= job->size)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "this is rank %d of %d ranks; ranks count from 0, and there are 1 to %d of them", job->rank,
-                          job->size, MOST_RANKS);
+                          "rank %d of %d ranks is not possible; a rank is 0 to size - 1, and the size 1 to %d",
+                          job->rank, job->size, MOST_RANKS);
 done:
     return status;
 }
@@ -114,8 +114,8 @@ static bg_status find_port(bg__job *job, const bg_comm_options *options)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.port is %d; allowed are 1 to %d", job->port, MOST_PORT);
     else if (job->port == 0 && job->size > 1 && job->socket == NULL)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "there are %d ranks, and no port where they meet; start them with breakgraph run --ranks, or "
-                          "set MASTER_PORT, and MASTER_ADDR where rank 0 is on another machine",
+                          "the job has %d ranks and no port; start it with breakgraph run --ranks, or set MASTER_PORT, "
+                          "and MASTER_ADDR if rank 0 is on another machine",
                           job->size);
 done:
     return status;
@@ -138,8 +138,8 @@ bg_status bg__job_find(bg__job *job, const bg_comm_options *options)
     job->watchdog = options->watchdog != 0 ? options->watchdog : job->watchdog;
     if (!(options->timeout >= 0 && job->timeout <= BG__SECONDS_MAX && job->watchdog <= BG__SECONDS_MAX))
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "options.timeout is %g and options.watchdog %g; allowed are seconds up to %d, and 0 for what "
-                          "the environment says",
+                          "options.timeout is %g and options.watchdog %g; allowed are up to %d seconds, and 0 for the "
+                          "environment's value",
                           options->timeout, options->watchdog, BG__SECONDS_MAX);
 done:
     return status;

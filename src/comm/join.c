@@ -25,7 +25,7 @@ static bg_status fail_join(const connector *c, bg_status status, const char *why
 
 /* ---- one connection ------------------------------------------------------------------------------------------- */
 
-static const char no_answer[] = "connections are closed there without an answer";
+static const char no_answer[] = "connections are closed without an answer";
 
 /* Linux before 6.17 shows a TCP connection as root's until rank 0 accepts it. *gone: it is closed, and nobody's. */
 static bg_status check_owner(const connector *c, int fd, bool *gone)
@@ -44,7 +44,7 @@ static bg_status check_owner(const connector *c, int fd, bool *gone)
         if (bg__owner_may_join(owner, c->job->token != NULL))
             return BG_OK;
         if (bg__now_ms() >= until)
-            return fail_join(c, BG_ERROR_RANKS, "who listens there is not of this user");
+            return fail_join(c, BG_ERROR_RANKS, "the process that listens there belongs to another user");
         BG__TRY(bg__wait(&wait, 1, bg__now_ms() + RETRY_MS));
         *gone = wait.revents != 0;
         if (*gone)
@@ -62,7 +62,7 @@ static bg_status take_refusal(const connector *c, const bg__frame *frame, bool p
     if (frame->type == BG__REFUSED)
         return fail_join(c, BG_ERROR_RANKS, frame->what);
     if (!proven || !bg__failure_read(frame, &failure))
-        return fail_join(c, BG_ERROR_RANKS, "what listens there is no rank 0");
+        return fail_join(c, BG_ERROR_RANKS, "the process that listens there is not rank 0");
     return bg__fail(failure.status, "%s", failure.text);
 }
 
@@ -77,7 +77,7 @@ static bg_status await_frame(connector *c, int fd, bg__reader *reader, bg__frame
         BG__TRY(bg__wait(&wait, 1, c->until_ms));
         switch (bg__frame_read(fd, reader, &frame)) {
         case BG__READ_NOTHING: continue;
-        case BG__READ_GARBAGE: return fail_join(c, BG_ERROR_RANKS, "what listens there is no rank 0");
+        case BG__READ_GARBAGE: return fail_join(c, BG_ERROR_RANKS, "the process that listens there is not rank 0");
         case BG__READ_END:
             c->last = no_answer;
             *again = true;
@@ -89,7 +89,7 @@ static bg_status await_frame(connector *c, int fd, bg__reader *reader, bg__frame
         memcpy(body, frame.body, bytes);
         return BG_OK;
     }
-    status = fail_join(c, BG_ERROR_TIMEOUT, "what listens there does not answer");
+    status = fail_join(c, BG_ERROR_TIMEOUT, "the process that listens there does not answer");
 done:
     return status;
 }
@@ -121,7 +121,7 @@ static bg_status handshake(connector *c, int fd, bg__reader *reader, bool *again
     if (!*again)
         BG__TRY(await_frame(c, fd, reader, BG__PROOF, &theirs, sizeof theirs, again));
     if (!*again && !bg__proof_equal(&theirs, &right))
-        status = fail_join(c, BG_ERROR_RANKS, "who listens there does not know the job's token");
+        status = fail_join(c, BG_ERROR_RANKS, "the process that listens there does not have the job's token");
 done:
     return status;
 }
@@ -141,7 +141,7 @@ static bg_status introduce(connector *c, bool watch, int *fd, bg__reader *reader
     if (*fd >= 0 && bg__is_own_end(*fd))
         bg__close(fd);
     if (*fd < 0) {
-        c->last = "nobody listens there";
+        c->last = "no process listens there";
         *again = true;
         return BG_OK;
     }
@@ -163,7 +163,7 @@ static bg_status read_answer(connector *c, int fd, bg__reader *reader, bool *wel
     bg__frame frame;
     switch (bg__frame_read(fd, reader, &frame)) {
     case BG__READ_NOTHING: return BG_OK;
-    case BG__READ_GARBAGE: return fail_join(c, BG_ERROR_RANKS, "what listens there is no rank 0");
+    case BG__READ_GARBAGE: return fail_join(c, BG_ERROR_RANKS, "the process that listens there is not rank 0");
     case BG__READ_FRAME: break;
     case BG__READ_END:
         c->last = no_answer;
@@ -185,7 +185,7 @@ static bg_status await_welcome(connector *c, bool *welcome, bool *again)
     while (!*welcome && !*again) {
         struct pollfd fds[] = {{zero->work, POLLIN, 0}, {zero->watch, POLLIN, 0}};
         if (bg__now_ms() >= until) {
-            status = fail_join(c, BG_ERROR_TIMEOUT, "rank 0 does not say that all ranks are there");
+            status = fail_join(c, BG_ERROR_TIMEOUT, "rank 0 has not reported that all ranks have joined");
             goto done;
         }
         BG__TRY(bg__wait(fds, 2, until));
@@ -224,7 +224,7 @@ static bg_status join_rank_0(bg__link *link, const bg__job *job)
     connector c = {.link = link,
                    .job = job,
                    .until_ms = bg__now_ms() + link->timeout_ms,
-                   .last = "its address was looked up that long"};
+                   .last = "its address was still being resolved"};
     bool welcome = false;
     bg_status status = BG_OK;
     BG__TRY(bg__job_meeting(job, &c.meeting));
@@ -233,7 +233,7 @@ static bg_status join_rank_0(bg__link *link, const bg__job *job)
     while (!welcome) {
         if (bg__now_ms() >= c.until_ms) {
             char why[128];
-            snprintf(why, sizeof why, "rank 0 has not come within %g s (%s)", job->timeout, c.last);
+            snprintf(why, sizeof why, "rank 0 could not be reached within %g s (%s)", job->timeout, c.last);
             status = fail_join(&c, BG_ERROR_TIMEOUT, why);
             goto done;
         }

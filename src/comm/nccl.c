@@ -30,7 +30,7 @@ static void end_nccl(bg_comm *comm, ncclResult_t (*how)(ncclComm_t nccl), const 
     result = how(nccl);
     bg__relax_end(relaxed);
     if (result != ncclSuccess)
-        bg__warn("%s failed on rank %d: %s; what was to be given back may be lost", call, comm->link.rank,
+        bg__warn("%s failed on rank %d: %s; the resource may have leaked", call, comm->link.rank,
                  ncclGetErrorString(result));
 }
 
@@ -61,8 +61,9 @@ ncclResult_t bg__nccl_error(bg_comm *comm, char *text, size_t room)
 
 static bg_status fail_nccl(bg_comm *comm, ncclResult_t error, const char *call)
 {
-    return bg__fail(BG_ERROR_NCCL, "%s failed on rank %d of %d, device %d: %s (%s); NCCL_DEBUG=WARN tells more", call,
-                    comm->link.rank, comm->link.size, comm->device, ncclGetErrorString(error), ncclGetLastError(NULL));
+    return bg__fail(BG_ERROR_NCCL, "%s failed on rank %d of %d, device %d: %s (%s); set NCCL_DEBUG=WARN for details",
+                    call, comm->link.rank, comm->link.size, comm->device, ncclGetErrorString(error),
+                    ncclGetLastError(NULL));
 }
 
 static bg_status share_id(bg_comm *comm, ncclUniqueId *id)
@@ -71,7 +72,7 @@ static bg_status share_id(bg_comm *comm, ncclUniqueId *id)
     ncclResult_t result = ncclSuccess;
     bg_status status = BG_OK;
     if (all == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for the ids of %d ranks", comm->link.size);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the ids of %d ranks", comm->link.size);
     memset(id, 0, sizeof *id);
     if (comm->link.rank == 0)
         result = ncclGetUniqueId(id);
@@ -144,9 +145,8 @@ static bool await_beginning(bg_comm *comm, beginning *b)
     bool over;
     while (!is_over(b) && (grace <= 0 || bg__now_ms() < grace)) {
         if (bg__now_ms() >= until)
-            bg__link_fail_text(&comm->link, BG_ERROR_RANKS,
-                               "rank %d has waited %g s for NCCL's communicator to be made", comm->link.rank,
-                               comm->link.timeout_ms / 1e3);
+            bg__link_fail_text(&comm->link, BG_ERROR_RANKS, "rank %d has waited %g s for ncclCommInitRankConfig",
+                               comm->link.rank, comm->link.timeout_ms / 1e3);
         if (grace <= 0 && bg__link_failed(&comm->link))
             grace = bg__now_ms() + GRACE_MS;
         bg__pause(bg__now_ms() + LOOK_MS);
@@ -167,7 +167,7 @@ static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
     int error;
 
     if (b == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no memory for NCCL's beginning");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for NCCL's init thread");
     *b = (beginning){.rank = comm->link.rank, .size = comm->link.size, .device = comm->device, .id = *id};
     b->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     /* the program's signals are for its own threads */
@@ -177,7 +177,7 @@ static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
         free(b);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "the thread for NCCL's beginning: %s", strerror(error));
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "NCCL's init thread could not be started: %s", strerror(error));
     }
     if (!await_beginning(comm, b)) {
         pthread_detach(thread);
@@ -185,10 +185,10 @@ static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
     }
     pthread_join(thread, NULL);
     if (b->result != ncclSuccess)
-        status =
-            bg__fail(BG_ERROR_NCCL,
-                     "ncclCommInitRankConfig failed on rank %d of %d, device %d: %s (%s); NCCL_DEBUG=WARN tells more",
-                     b->rank, b->size, b->device, ncclGetErrorString(b->result), b->why);
+        status = bg__fail(
+            BG_ERROR_NCCL,
+            "ncclCommInitRankConfig failed on rank %d of %d, device %d: %s (%s); set NCCL_DEBUG=WARN for details",
+            b->rank, b->size, b->device, ncclGetErrorString(b->result), b->why);
     pthread_mutex_lock(&comm->nccl_lock);
     comm->nccl = b->result == ncclSuccess ? b->nccl : NULL;
     pthread_mutex_unlock(&comm->nccl_lock);

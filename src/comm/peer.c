@@ -106,7 +106,7 @@ static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg
     FILE *file = fopen(table, "re");
     *owner = BG__OWNER_UNKNOWN;
     if (file == NULL && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
-        return bg__fail(BG_ERROR_IO, "whose a connection is cannot be read from %s: %s", table,
+        return bg__fail(BG_ERROR_IO, "the owner of a connection cannot be read from %s: %s", table,
                         bg__errno_text(errno, why));
     in_table(&e->there, mapped, from, sizeof from);
     in_table(&e->here, mapped, to, sizeof to);

@@ -313,7 +313,7 @@ static const struct environment wrong[] = {
     {"WORLD_SIZE=2", "WORLD_SIZE is set and RANK is not"},
     {"RANK=x WORLD_SIZE=2", "RANK is \"x\""},
     {"RANK=2 WORLD_SIZE=2 MASTER_PORT=4000", "rank 2 of 2"},
-    {"RANK=0 WORLD_SIZE=2", "no port where they meet"},
+    {"RANK=0 WORLD_SIZE=2", "ranks and no port"},
     {"RANK=0 WORLD_SIZE=2 MASTER_PORT=0", "MASTER_PORT is \"0\""},
     {"RANK=0 WORLD_SIZE=2 MASTER_PORT=70000", "MASTER_PORT is \"70000\""},
     {"OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=0", "OMPI_COMM_WORLD_SIZE is \"0\""},

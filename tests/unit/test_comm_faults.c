@@ -144,7 +144,8 @@ static int does_not_come(struct member *m)
     EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
     EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS,
                 m->size == 2 ? " rank 0: waits at \"the second\"" : " ranks 0-2: waits at \"the second\"");
-    (void)snprintf(sentence, sizeof sentence, "rank %d: in no replay; its last meeting was \"the first\"", m->size - 1);
+    (void)snprintf(sentence, sizeof sentence, "rank %d: not in a replay; its last meeting was \"the first\"",
+                   m->size - 1);
     EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS, sentence);
     bg_comm_destroy(comm);
     return 0;
@@ -160,7 +161,7 @@ static int zero_does_not_come(struct member *m)
     while (m->rank == 0 && bg_comm_check(comm) == BG_OK)
         pass_time(0.01);
     EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
-    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "rank 0: in no replay; its last meeting was \"the first\"");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "rank 0: not in a replay; its last meeting was \"the first\"");
     EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS,
                 m->size == 2 ? " rank 1: waits at \"the second\"" : " ranks 1-3: waits at \"the second\"");
     bg_comm_destroy(comm);
@@ -264,9 +265,10 @@ static int replays_alone(struct member *m)
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS,
                 m->size == 2 ? " rank 0: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last"
                              : " ranks 0-2: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last");
-    (void)snprintf(sentence, sizeof sentence,
-                   "rank %d: in no replay, the last was bucket 8, replay 0; its last meeting was \"the choice of batch",
-                   m->size - 1);
+    (void)snprintf(
+        sentence, sizeof sentence,
+        "rank %d: not in a replay, the last was bucket 8, replay 0; its last meeting was \"the choice of batch",
+        m->size - 1);
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
     EXPECT_SAID(model.ranks->enter(model.ranks->user, "bucket 8", 9, 1), BG_ERROR_RANKS, "has not moved for 1 s");
     EXPECT(seconds_now() - start < SOON);
@@ -369,7 +371,7 @@ static int moves_again(struct member *m)
         pass_time(0.01);
     EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "has not moved for 1 s");
     EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "bucket 8, replay 1, has queued none of its 1 steps");
-    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "2: in no replay; its last meeting was \"the second\"");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "2: not in a replay; its last meeting was \"the second\"");
     if (m->rank == *slow)
         ranks->leave(ranks->user);
     bg_comm_destroy(comm);
@@ -395,7 +397,7 @@ static int aborted(struct member *m)
         bg_comm_abort(model.comm, "its input is gone");
     else if (model_replay(&model) == 0)
         (void)cudaStreamSynchronize(model.stream);
-    (void)snprintf(sentence, sizeof sentence, "rank %d has given up: its input is gone", m->size - 1);
+    (void)snprintf(sentence, sizeof sentence, "rank %d has aborted: its input is gone", m->size - 1);
     EXPECT_SAID(bg_comm_barrier(model.comm, "x"), BG_ERROR_RANKS, sentence);
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
     while (bg_comm_nccl(model.comm))
@@ -457,17 +459,17 @@ static int used_after_abort(struct member *m)
     while (bg_comm_nccl(model.comm))
         pass_time(0.01);
     before = bodies;
-    EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has given up: its input is gone");
+    EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has aborted: its input is gone");
     EXPECT(bodies == before);
     EXPECT_SAID(BG_CALL(asking_sum, model.stream, .x = bg_tensor_1d(model.device, BG_I32, 1), .comm = model.comm),
-                BG_ERROR_RANKS, "has given up: its input is gone");
+                BG_ERROR_RANKS, "has aborted: its input is gone");
     bg_comm_abort(model.comm, "again");
     if (*graph_first)
         bg_graph_destroy(graph);
     bg_comm_destroy(model.comm);
     model.comm = NULL;
     if (!*graph_first) {
-        EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has given up: its input is gone");
+        EXPECT_SAID(bg_replay(graph, model.stream), BG_ERROR_RANKS, "has aborted: its input is gone");
         bg_graph_destroy(graph);
     }
     return model_end(&model);

@@ -294,7 +294,8 @@ static int speak_otherwise(const struct member *m)
     } old = {"bgranks", 2, {0}};
     struct end e = end_of_rank(m, 1, secret);
     bg__frame frame;
-    if (connect_end(&e, m) || say(&e, BG__HELLO, &old, sizeof old) || is_refused(&e, "another version of breakgraph"))
+    if (connect_end(&e, m) || say(&e, BG__HELLO, &old, sizeof old) ||
+        is_refused(&e, "a different version of breakgraph"))
         return 1;
     end_free(&e);
     for (int what = 0; what < 3; what++) {
@@ -401,8 +402,8 @@ static int meet_false_rank_0(struct member *m, const char *how)
 {
     const char *expected = strcmp(how, "silent") == 0                              ? "does not answer"
                            : strcmp(how, "refused") == 0                           ? "go\\x1b[2J\\x0a\\xc2\\x9baway"
-                           : strcmp(how, "zeros") == 0 || strcmp(how, "back") == 0 ? "does not know the job's token"
-                                                                                   : "is no rank 0";
+                           : strcmp(how, "zeros") == 0 || strcmp(how, "back") == 0 ? "does not have the job's token"
+                                                                                   : "is not rank 0";
     bg_comm *comm = NULL;
     m->options.token = secret;
     m->options.timeout = 2;
@@ -453,11 +454,11 @@ static int other_user(struct member *m)
     m->options.timeout = 4;
     m->options.token = m->argument;
     if (m->rank == 0) {
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "not there of 2 ranks");
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "missing of 2 ranks");
         return 0;
     }
     EXPECT(setuid(65534) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "not of this user");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "belongs to another user");
     return 0;
 }
 
@@ -492,7 +493,7 @@ static int other_listener(struct member *m)
     m->options.token = m->argument;
     m->options.timeout = 4;
     if (m->rank == 1) {
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "not of this user");
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "belongs to another user");
         return 0;
     }
     EXPECT(setuid(65534) == 0);
@@ -626,7 +627,7 @@ static void test_first_address_taken(void **state)
     bg__meeting meeting = {.found = &both, .name = "both"};
     assert_int_equal(bg__listen(&meeting, &fd, text), BG_ERROR_IO);
     assert_int_equal(fd, -1);
-    assert_non_null(strstr(bg_last_error(), "another job may run there"));
+    assert_non_null(strstr(bg_last_error(), "if another job uses this port"));
     close(other);
 }
 
@@ -673,11 +674,11 @@ static int other_user_by_socket(struct member *m)
     EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0 && setenv("BG_RANKS_TOKEN", secret, 1) == 0);
     if (m->rank == 0) {
         umask(0);
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "not there of 2 ranks");
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "missing of 2 ranks");
         return 0;
     }
     EXPECT(setuid(65534) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "not of this user");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "belongs to another user");
     return 0;
 }
 
@@ -687,7 +688,7 @@ static int long_path(struct member *m)
     m->options.port = 0;
     m->options.address = NULL;
     EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0);
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "a socket's path may have 107");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "a socket's path may have at most 107");
     return 0;
 }
 

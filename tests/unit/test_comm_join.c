@@ -70,7 +70,7 @@ static int nobody(struct member *m)
 {
     bg_comm *comm = NULL;
     m->options.timeout = 0.3;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "nobody listens there");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "no process listens there");
     EXPECT(!comm);
     return 0;
 }
@@ -109,7 +109,7 @@ static int by_number(struct member *m)
     bg_comm *comm = NULL;
     m->options.address = m->argument;
     m->options.timeout = 0.3;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, m->rank ? "nobody listens" : "not there");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, m->rank ? "no process listens" : "missing of");
     EXPECT(names_asked == 0);
     return 0;
 }
@@ -120,7 +120,7 @@ static int by_name(struct member *m)
     bg_comm *comm = NULL;
     m->options.address = "rank-zero.test";
     m->options.timeout = 1.5;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, m->rank ? "nobody listens" : "not there");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, m->rank ? "no process listens" : "missing of");
     EXPECT(names_asked == 1);
     return 0;
 }
@@ -132,7 +132,7 @@ static int by_slow_name(struct member *m)
     double start = seconds_now();
     m->options.address = "rank-zero.test";
     m->options.timeout = 0.1;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "its address was looked up that long");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "its address was still being resolved");
     EXPECT(names_asked == 1 && seconds_now() - start < 5);
     return 0;
 }
@@ -186,7 +186,7 @@ static int long_token(struct member *m)
     token[sizeof token - 1] = '\0';
     m->options.token = token;
     m->options.size = 2;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "may have up to 255");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_INVALID_ARGUMENT, "may have at most 255");
     return 0;
 }
 
@@ -229,7 +229,7 @@ static int twice(struct member *m)
         return join_well(m);
     bg_status status = bg_comm_create(&comm, &m->options);
     if (status != BG_OK) {
-        EXPECT_SAID(status, BG_ERROR_RANKS, "there is another rank 1 of 3 already");
+        EXPECT_SAID(status, BG_ERROR_RANKS, "there is already a rank 1 of 3");
         return tell_ready(m);
     }
     EXPECT_BG(bg_comm_barrier(comm, "here"));
@@ -273,9 +273,11 @@ static int port_taken(struct member *m)
     m->options.timeout = 1;
     bg_status status = bg_comm_create(&comm, &m->options);
     EXPECT(status == BG_ERROR_IO || status == BG_ERROR_TIMEOUT);
-    EXPECT(strstr(bg_last_error(), status == BG_ERROR_IO
-                                       ? "choose another MASTER_PORT; or another process of this job is rank 0, too"
-                                       : "not there of 2 ranks"));
+    EXPECT(strstr(
+        bg_last_error(),
+        status == BG_ERROR_IO
+            ? "choose another MASTER_PORT if another job uses this port, or check that only one process is rank 0"
+            : "missing of 2 ranks"));
     EXPECT(status == BG_ERROR_TIMEOUT || tell_ready(m) == 0);
     EXPECT(status == BG_ERROR_IO || await_ready(m) == 0);
     return 0;
@@ -303,7 +305,7 @@ static int missing(struct member *m)
     if (m->rank == 0) {
         char sentence[64];
         (void)snprintf(sentence, sizeof sentence, ": %d", m->size - 1);
-        EXPECT_SAID(status, BG_ERROR_TIMEOUT, "rank 0 has waited 1 s for the others to join; not there of");
+        EXPECT_SAID(status, BG_ERROR_TIMEOUT, "rank 0 has waited 1 s for the others to join; missing of");
         EXPECT_SAID(status, BG_ERROR_TIMEOUT, sentence);
     }
     EXPECT(status == BG_ERROR_TIMEOUT);
@@ -331,7 +333,7 @@ static int dies_early(struct member *m)
         (void)bg_comm_create(&comm, &m->options); /* ends with the signal */
         return 1;
     }
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "rank 1 has gone before all had joined");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_RANKS, "rank 1 ended before all ranks had joined");
     EXPECT(seconds_now() - start < 30);
     return 0;
 }

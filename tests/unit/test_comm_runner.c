@@ -60,8 +60,8 @@ static int eager_run_fails(struct member *m)
     EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS,
                 m->size == 2 ? " rank 0: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished; its"
                              : " ranks 0-2: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;");
-    (void)snprintf(sentence, sizeof sentence, " rank %d: in no replay, the last was an eager run, replay 0; its last",
-                   m->size - 1);
+    (void)snprintf(sentence, sizeof sentence,
+                   " rank %d: not in a replay, the last was an eager run, replay 0; its last", m->size - 1);
     EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, sentence);
     EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, "has not moved for 1 s");
     EXPECT(seconds_now() - start < SOON);

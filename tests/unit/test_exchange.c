@@ -65,8 +65,9 @@ static void test_too_much(void **state)
     open_pair(&p);
     assert_int_equal(bg__exchange(&p.link, BG__GATHER, "names", &byte, BG__BODY_MAX / SIZE + 1, &byte),
                      BG_ERROR_INVALID_ARGUMENT);
-    assert_string_equal(bg_last_error(), "names: 16385 bytes of each of 4096 ranks are too many; allowed are 67108864 "
-                                         "together, 16384 of each");
+    assert_string_equal(
+        bg_last_error(),
+        "names: 16385 bytes from each of 4096 ranks are too many; allowed are 67108864 in total, 16384 from each");
     assert_true(bg__frame_send(p.zero, &all, bg__now_ms() + 1000));
     assert_int_equal(bg__exchange(&p.link, BG__BARRIER, "and it goes on", NULL, 0, NULL), BG_OK);
     close_pair(&p);

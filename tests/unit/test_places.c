@@ -40,14 +40,20 @@ static void test_cut(void **state)
 static void test_together(void **state)
 {
     static const char hung[] = "bucket 8, replay 12, step 3 of 7 (segment 3, op call all_reduce#1) has not finished";
-    bg__place places[] = {{.text = hung},           {.text = "in no replay"}, {.text = hung},
-                          {.text = hung},           {.text = hung},           {.text = hung},
-                          {.text = "in no replay"}, {.text = NULL},           {.text = "does not answer"}};
+    bg__place places[] = {{.text = hung},
+                          {.text = "not in a replay"},
+                          {.text = hung},
+                          {.text = hung},
+                          {.text = hung},
+                          {.text = hung},
+                          {.text = "not in a replay"},
+                          {.text = NULL},
+                          {.text = "does not answer"}};
     char text[BG__SENTENCE_MAX];
     (void)state;
     bg__say_places(text, sizeof text, "too late", places, 9);
     assert_string_equal(text, "too late: ranks 0, 2-5: bucket 8, replay 12, step 3 of 7 (segment 3, op call "
-                              "all_reduce#1) has not finished; ranks 1, 6: in no replay; rank 8: does not answer");
+                              "all_reduce#1) has not finished; ranks 1, 6: not in a replay; rank 8: does not answer");
 }
 
 /* ---- many, each with a long place -------------------------------------------------------------------------------- */
@@ -147,7 +153,7 @@ static void test_scattered(void **state)
     for (int step = 2; step <= 3; step++) {
         for (int i = 0; i < MANY; i++)
             places[i].text =
-                i % step ? "in no replay; its last meeting was \"the choice of batch 1\"" : "does not answer";
+                i % step ? "not in a replay; its last meeting was \"the choice of batch 1\"" : "does not answer";
         bg__say_places(text, sizeof text, "why", places, MANY);
         assert_int_equal(count_named(text, named), MANY);
     }
