@@ -27,7 +27,7 @@ void bg__relax_end(bg__relaxed relaxed)
     cudaError_t error = relaxed.exchanged ? cudaThreadExchangeStreamCaptureMode(&relaxed.before) : cudaSuccess;
     bg__ignore(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
-        bg__warn("cudaThreadExchangeStreamCaptureMode failed with %s; this thread's captures are relaxed from now on",
+        bg__warn("cudaThreadExchangeStreamCaptureMode failed with %s; this thread stays in relaxed capture mode",
                  cudaGetErrorName(error));
 }
 

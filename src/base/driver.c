@@ -13,7 +13,7 @@ bg_status bg__driver_entry(const char *name, unsigned since, void *function)
     bg__pending_note(); /* callers of the driver alone have not */
     BG__TRY_CUDA(cudaGetDriverEntryPointByVersion(name, &address, since, cudaEnableDefault, &found));
     if (found != cudaDriverEntryPointSuccess || address == NULL) {
-        status = bg__fail(BG_ERROR_UNSUPPORTED, "the driver has no %s of CUDA %u.%u; update the driver", name,
+        status = bg__fail(BG_ERROR_UNSUPPORTED, "the driver does not provide %s of CUDA %u.%u; update the driver", name,
                           since / 1000, since % 1000 / 10);
         goto done;
     }

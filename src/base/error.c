@@ -118,7 +118,7 @@ void bg__released(cudaError_t error, const char *call)
 {
     bg__ignore(error);
     if (error != cudaSuccess && !bg__device_is_gone(error))
-        bg__warn("%.*s failed with %s; what was to be given back may be lost", (int)strcspn(call, "("), call,
+        bg__warn("%.*s failed with %s; the resource may have leaked", (int)strcspn(call, "("), call,
                  cudaGetErrorName(error));
 }
 
@@ -156,18 +156,22 @@ static const char *advice_for(cudaError_t error)
     case cudaErrorNoDevice:
     case cudaErrorInsufficientDriver:
     case cudaErrorSystemDriverMismatch:
-        return "there is no usable GPU: check the driver (nvidia-smi), or build with DEVICE=host";
+        return "no usable GPU was found: check the driver (nvidia-smi), or build with DEVICE=host";
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
-        return "a call that a capture forbids ran in it (an allocation, a synchronisation, a query): make that op "
-               "eager, or move the call before the capture";
-    case cudaErrorStreamCaptureUnjoined: return "let the origin wait for every forked stream: bg_stream_wait_stream";
-    case cudaErrorStreamCaptureIsolation: return "fork streams from the capture's own with bg_stream_wait_stream";
-    case cudaErrorStreamCaptureImplicit: return "keep the legacy stream out of it, or capture on a non-blocking stream";
+        return "a call that CUDA forbids during capture was made (an allocation, a synchronisation, a query): make "
+               "that op eager, or move the call before the capture";
+    case cudaErrorStreamCaptureUnjoined:
+        return "join every forked stream to the origin stream with bg_stream_wait_stream";
+    case cudaErrorStreamCaptureIsolation:
+        return "fork streams from the capture's origin stream with bg_stream_wait_stream";
+    case cudaErrorStreamCaptureImplicit:
+        return "do not use the legacy stream during the capture, or capture on a non-blocking stream";
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
-    case cudaErrorAssert: return "run the program with BG_DEBUG=sync to find the place; the CUDA context is lost";
+    case cudaErrorAssert:
+        return "the CUDA context is lost: run the program with BG_DEBUG=sync to find the step that failed";
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorNoKernelImageForDevice: return "build the kernels for this GPU's architecture";
     default: return "see CUDA's documentation of this error";

@@ -24,7 +24,7 @@ static bg_status open_regular(const char *path, bool links, int *descriptor)
 
     *descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (links ? 0 : O_NOFOLLOW));
     if (*descriptor < 0 && errno == ELOOP && !links)
-        return bg__fail(BG_ERROR_IO, "%s cannot be read: it is a symbolic link, and none belongs there; remove it",
+        return bg__fail(BG_ERROR_IO, "%s cannot be read: it is a symbolic link, which is not allowed here; remove it",
                         path);
     if (*descriptor < 0 || fstat(*descriptor, &about) != 0)
         return bg__fail(BG_ERROR_IO, "%s cannot be read: %s", path, strerror(errno));

@@ -80,8 +80,8 @@ bg_status bg__ranges_wanted(bool *wanted)
     BG__TRY(bg__env_flag("BG_NVTX", wanted));
     *wanted = bg__env("BG_NVTX") != NULL ? *wanted : attached;
     if (*wanted && !available)
-        status = bg__fail(BG_ERROR_UNSUPPORTED, "BG_NVTX is 1, but the CUDA toolkit that breakgraph was built with has "
-                                                "no nvtx3/nvToolsExt.h; install that package and build again");
+        status = bg__fail(BG_ERROR_UNSUPPORTED, "BG_NVTX is 1, but breakgraph was built without nvtx3/nvToolsExt.h; "
+                                                "install the toolkit's NVTX headers and build again");
 done:
     return status;
 }

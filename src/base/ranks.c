@@ -23,9 +23,9 @@ static bg_status check_functions(const bg_ranks *table, const char *place)
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (needed[i].missing)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s->%s is NULL%s", place, needed[i].name,
-                            i < 3 ? "; a table of ranks needs it"
-                                  : ", and what belongs to it is not; set both retain and release, and all of enter, "
-                                    "step and leave, or none");
+                            i < 3
+                                ? "; every table of ranks needs it"
+                                : "; set both retain and release or neither, and all of enter, step and leave or none");
     return BG_OK;
 }
 
@@ -39,8 +39,8 @@ bg_status bg__ranks_take(bg__ranks *ranks, const bg_ranks *from, const char *pla
         return BG_OK;
     BG__TRY(bg__sized_take(table, from, sizeof *table, sizeof *table, place, "BG_RANKS_INIT"));
     if (table->size < 1 || table->rank < 0 || table->rank >= table->size) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s->rank is %d, %s->size is %d; ranks count from 0", place,
-                          table->rank, place, table->size);
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s->rank is %d and %s->size is %d; a rank must be 0 to size - 1",
+                          place, table->rank, place, table->size);
         goto done;
     }
     BG__TRY(check_functions(table, place));
@@ -70,7 +70,8 @@ bg_status bg__ranks_barrier(bg__ranks *ranks, const char *what)
     if (!ranks->there)
         return BG_OK;
     hidden = bg__fail_hide();
-    status = finish_hook(ranks->table.barrier(ranks->table.user, what), hidden, what, "not all ranks came here");
+    status =
+        finish_hook(ranks->table.barrier(ranks->table.user, what), hidden, what, "not all ranks reached this call");
     ranks->parted |= status != BG_OK;
     return status;
 }
@@ -82,7 +83,7 @@ bg_status bg__ranks_agree(bg__ranks *ranks, const char *what, const char *text)
     if (!ranks->there)
         return BG_OK;
     hidden = bg__fail_hide();
-    return finish_hook(ranks->table.agree(ranks->table.user, what, text), hidden, what, "the ranks do not agree");
+    return finish_hook(ranks->table.agree(ranks->table.user, what, text), hidden, what, "the ranks disagree");
 }
 
 bg_status bg__ranks_agree_after(bg__ranks *ranks, const char *what, const char *text, bg_status status)
@@ -107,8 +108,8 @@ bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag)
     if (!ranks->there)
         return BG_OK;
     hidden = bg__fail_hide();
-    status =
-        finish_hook(ranks->table.any(ranks->table.user, what, mine, flag), hidden, what, "not all ranks came here");
+    status = finish_hook(ranks->table.any(ranks->table.user, what, mine, flag), hidden, what,
+                         "not all ranks reached this call");
     ranks->parted |= status != BG_OK;
     return status;
 }

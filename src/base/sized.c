@@ -9,7 +9,8 @@ static bg_status check_struct_size(size_t size, size_t least, const char *argume
 {
     if (size >= least && size <= SIZE_MAX_SANE)
         return BG_OK;
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s.struct_size is %zu; start it with %s", argument, size, macro);
+    return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s.struct_size is %zu; initialise the struct with %s", argument, size,
+                    macro);
 }
 
 bg_status bg__sized_take(void *to, const void *from, size_t size, size_t least, const char *argument, const char *macro)

@@ -21,7 +21,7 @@ static bg_status check_place(cudaStream_t stream)
         return bg__fail(BG_ERROR_BUSY, "bg_capture_begin: an eager body runs in this thread; capture outside it");
     if (bg__live_captured() != NULL || bg__captured_has(stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING, "bg_capture_begin: %s; end or abort that capture first",
-                        bg__live_captured() ? "this thread has a capture already" : "stream takes part in a capture");
+                        bg__live_captured() ? "this thread already has a capture" : "stream takes part in a capture");
     if (stream != NULL) {
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
         if (capturing != cudaStreamCaptureStatusNone)
@@ -235,17 +235,17 @@ bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
     bg__pending_note();
     if (graph == NULL) {
         bg_capture_abort(capture);
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_capture_end: graph is NULL; the capture was thrown away");
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_capture_end: graph is NULL; the capture was discarded");
     }
     if (capture->thread != bg__thread_id()) {
         bg_capture_abort(capture);
         return bg__fail(BG_ERROR_WRONG_THREAD,
-                        "bg_capture_end: another thread began this capture, and had to end it; it was thrown away");
+                        "bg_capture_end: another thread began this capture and must end it; the capture was discarded");
     }
     if (capture->depth > 0) {
         capture->aborted = true;
-        return bg__fail(BG_ERROR_BUSY, "bg_capture_end inside a body or barrier of the capture; it is thrown away when "
-                                       "that returns");
+        return bg__fail(BG_ERROR_BUSY, "bg_capture_end was called inside a body or barrier of the capture; the capture "
+                                       "is discarded when that returns");
     }
     return end_whole_capture(capture, graph);
 }

@@ -178,8 +178,8 @@ static bg_status wait_for_unknown(bg_capture *capture, cudaStream_t waiter, cuda
     }
     if (error == cudaErrorInvalidValue) {
         status = bg__fail_cuda(error, "cudaStreamWaitEvent");
-        bg__fail_where("the event's last record lies in a capture or segment that has ended; record it with "
-                       "bg_event_record or include breakgraph/hooks.h, so that breaks know of it");
+        bg__fail_where("the event was last recorded in a capture or segment that has ended; record it with "
+                       "bg_event_record, or include breakgraph/hooks.h");
         goto done;
     }
     BG__TRY_CUDA(error);
@@ -268,8 +268,9 @@ static bg_status wait_in_pass(bg_capture *pass, cudaStream_t waiter, cudaEvent_t
     if (capture != NULL && capture->in_body)
         BG__TRY(wait_in_body(capture, waiter, event, 0));
     else if (entry != NULL && !entry->in_body)
-        status = bg__fail(BG_ERROR_ISOLATION, "the event was recorded in a capture of this thread, which the pass runs "
-                                              "beside; wait on it when that capture has ended");
+        status = bg__fail(
+            BG_ERROR_ISOLATION,
+            "the event was recorded in another capture of this thread; wait on it when that capture has ended");
     else
         BG__TRY(wait_plain(waiter, event, 0));
 done:

@@ -56,8 +56,8 @@ bg_status bg__capture_fail(bg_capture *capture, bg_status status)
     bg__capture_note_failure(capture, status);
     bg__capture_part(capture, capture->message); /* the others wait */
     if (!capture->eager && !capture->open && !capture->aborted && bg__segment_open(capture) != BG_OK)
-        bg__warn("%s: after the failure the stream could not be captured again; what the program launches before "
-                 "bg_capture_end runs",
+        bg__warn("%s: the stream could not be captured again after the failure; work launched before bg_capture_end is "
+                 "executed",
                  capture->graph->name);
     bg__fail_restore(capture->message);
     return capture->status;
@@ -84,13 +84,14 @@ bg_status bg__capture_leave(bg_capture *capture, bg_status status)
         return status;
     if (capture->depth == 0)
         bg__capture_throw_away(capture);
-    return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture was ended inside one of its own calls");
+    return bg__fail(BG_ERROR_NOT_CAPTURING,
+                    "the capture was ended inside one of its own calls; end it after they have returned");
 }
 
 bg_status bg__capture_check(const bg_capture *capture)
 {
     if (capture->aborted)
-        return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture has been ended; return to where it began");
+        return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture has ended; return to the code that began it");
     if (capture->status != BG_OK) {
         bg__fail_restore(capture->message);
         return capture->status;

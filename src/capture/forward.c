@@ -34,8 +34,9 @@ static bg_status check_left(const bg_capture *pass, const bg_capture *before)
     if (!left)
         BG__TRY(bg__capture_find_foreign(pass, &left));
     if (left)
-        status = bg__fail(BG_ERROR_BUSY, "the forward pass left a capture open that it began; it has to end or abort "
-                                         "that before it returns");
+        status =
+            bg__fail(BG_ERROR_BUSY,
+                     "the forward pass began a capture and did not end it; end or abort it before the pass returns");
 done:
     return status;
 }
@@ -205,15 +206,16 @@ static bg_status check_stream(cudaStream_t stream)
     bg_status status;
 
     if (bg__thread_self()->pass != NULL)
-        return bg__fail(BG_ERROR_BUSY, "bg_forward_run inside a pass that runs eagerly; call the function itself, or "
-                                       "run it in an eager op");
+        return bg__fail(BG_ERROR_BUSY, "bg_forward_run was called inside a pass that runs eagerly; call the forward "
+                                       "function directly, or run it in an eager op");
     if (bg__captured_has(stream))
-        return bg__fail(BG_ERROR_ALREADY_CAPTURING, "bg_forward_run: a capture runs on stream; call the function "
-                                                    "itself, or run it in an eager op");
+        return bg__fail(
+            BG_ERROR_ALREADY_CAPTURING,
+            "bg_forward_run: stream is capturing; call the forward function directly, or run it in an eager op");
     if (stream == cudaStreamLegacy)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "bg_forward_run: stream is the legacy stream, which a capture cannot "
-                        "have; create a stream and use that");
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "bg_forward_run: stream is the legacy stream, which CUDA cannot capture; create a stream and use that");
     if (stream != NULL)
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
@@ -235,7 +237,7 @@ static void restore_state_or_warn(const bg__state *state, cudaStream_t stream)
     snprintf(text, sizeof text, "%s", bg_last_error());
     bg__ignore(cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
-        bg__warn("options.state could not be restored: stream captures");
+        bg__warn("options.state could not be restored: stream is capturing");
     else if (bg__state_restore(state, stream) != BG_OK)
         bg__warn("options.state could not be restored: %s", bg_last_error());
     bg__fail_restore(text);

@@ -85,10 +85,10 @@ bg_status bg__captured_add(cudaStream_t stream, uint64_t thread)
         atomic_store(&captured[slot], key_of(stream, thread));
         atomic_fetch_add(&captured_count, 1);
     } else {
-        status = bg__fail(BG_ERROR_UNSUPPORTED,
-                          "%d streams take part in this process's captures already, the most that can; end captures, "
-                          "or fork fewer streams",
-                          STREAMS_MAX);
+        status = bg__fail(
+            BG_ERROR_UNSUPPORTED,
+            "the captures of this process already have %d streams, the maximum; end captures, or fork fewer streams",
+            STREAMS_MAX);
     }
     pthread_mutex_unlock(&mutex);
     return status;

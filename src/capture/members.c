@@ -127,7 +127,7 @@ bg_status bg__capture_claim(bg_capture *capture, cudaStream_t stream, const bg_s
         return BG_OK;
     if (stream != NULL && bg__captured_has(stream))
         return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in %s",
-                        capture->eager ? "a capture, which the pass runs beside" : "another thread's capture");
+                        capture->eager ? "another capture of this thread" : "another thread's capture");
     bg__pending_note();
     if (capture->eager)
         return claim_eagerly(capture, stream, site, kind);

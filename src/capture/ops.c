@@ -68,8 +68,8 @@ static bg_status end_left_capture(cudaStream_t stream)
     bg__ignore(cudaStreamEndCapture(stream, &graph));
     if (graph != NULL)
         BG__RELEASE(cudaGraphDestroy(graph));
-    status = bg__fail(BG_ERROR_BUSY, "the body left stream in a capture that it began; it has to end that before it "
-                                     "returns");
+    status = bg__fail(BG_ERROR_BUSY,
+                      "the body began a capture on stream and did not end it; end it before the body returns");
 done:
     return status;
 }
@@ -137,12 +137,13 @@ done:
 static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, bg_status status)
 {
     if (status == BG_OK) {
-        status = bg__fail(BG_ERROR_CAPTURE_INVALID, "the body made a call that a capture forbids (an allocation, a "
-                                                    "synchronisation, a query)");
+        status = bg__fail(
+            BG_ERROR_CAPTURE_INVALID,
+            "the body made a call that CUDA forbids during capture (an allocation, a synchronisation, a query)");
         bg__call_blame(call, status);
     }
     if (!call->op->eager)
-        bg__fail_where("%s was captured; make it eager, by BG_EAGER_OP or BG_EAGER_OPS, or leave the call out",
+        bg__fail_where("%s was captured; make it eager with BG_EAGER_OP or BG_EAGER_OPS, or remove the call",
                        call->op->name);
     else
         bg__fail_where("%s is declared eager, but was captured inline; %s", call->op->name,
@@ -272,8 +273,8 @@ static bool refuse_other_threads(cudaStream_t stream, const char *what, bg_statu
     bg_current_phase(); /* notices that another thread ended this one's capture */
     if (!bg__captured_has(stream))
         return false;
-    *status = bg__fail(BG_ERROR_WRONG_THREAD, "%s: the stream takes part in a capture of another thread; call it there",
-                       what);
+    *status =
+        bg__fail(BG_ERROR_WRONG_THREAD, "%s: the stream takes part in another thread's capture; call it there", what);
     return true;
 }
 

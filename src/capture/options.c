@@ -19,16 +19,18 @@ bg_status bg__capture_options_check(const bg_capture_options *options)
 {
     if (options->mode != cudaStreamCaptureModeGlobal && options->mode != cudaStreamCaptureModeThreadLocal &&
         options->mode != cudaStreamCaptureModeRelaxed)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.mode is %d, no cudaStreamCaptureMode", (int)options->mode);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.mode is %d, which is not a cudaStreamCaptureMode",
+                        (int)options->mode);
     if ((int)options->debug < BG_DEBUG_FROM_ENV || options->debug > BG_DEBUG_STEP)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.debug is %d, no bg_debug", (int)options->debug);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.debug is %d, which is not a bg_debug", (int)options->debug);
     if ((int)options->check < BG_REPLAY_CHECK_FROM_ENV || options->check > BG_REPLAY_CHECK_ON)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.check is %d, no bg_replay_check", (int)options->check);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.check is %d, which is not a bg_replay_check",
+                        (int)options->check);
     if (options->worker_threads < 0 || options->worker_threads > WORKERS_MAX)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.worker_threads is %d; allowed are 0 to %d",
                         options->worker_threads, WORKERS_MAX);
     if (options->state == NULL && options->state_count > 0)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, options.state_count %zu",
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "options.state is NULL, but options.state_count is %zu",
                         options->state_count);
     return BG_OK;
 }
@@ -45,14 +47,15 @@ bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole)
     }
     if (!bg__override_breakable(capture->override) &&
         (capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_OPS)) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "BG_BREAKABLE=0 captures everything, the debug mode %s runs "
-                          "everything eagerly; unset one of them",
-                          capture->debug == BG_DEBUG_OPS ? "ops" : "forward");
+        status = bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "BG_BREAKABLE=0 captures everything, but the debug mode %s runs everything eagerly; unset one of them",
+            capture->debug == BG_DEBUG_OPS ? "ops" : "forward");
         goto done;
     }
     if (capture->debug == BG_DEBUG_FORWARD && !whole) {
-        bg__warn("the debug mode forward needs bg_capture_forward; between begin and end every op is a break instead");
+        bg__warn("the debug mode forward needs bg_capture_forward; between bg_capture_begin and bg_capture_end every "
+                 "op is a break instead");
         capture->debug = BG_DEBUG_OPS;
     }
 done:
@@ -69,11 +72,10 @@ static bg__captured_check choose_check(const bg_capture *capture, bool recapture
     if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
         return recapture ? BG__CHECK_RECAPTURE : BG__CHECK_POISON;
     if (!atomic_flag_test_and_set(&told))
-        bg__warn(
-            "BG_CHECK=%s looks at passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s is not looked "
-            "at, nor are others like it",
-            recapture ? "recapture" : "poison", recapture ? "without options.pool" : "with options.launch_segments",
-            capture->graph->name);
+        bg__warn("BG_CHECK=%s checks only passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s and "
+                 "others like it are not checked",
+                 recapture ? "recapture" : "poison",
+                 recapture ? "without options.pool" : "with options.launch_segments", capture->graph->name);
     return BG__CHECK_NOTHING;
 }
 

@@ -18,13 +18,12 @@ bg_status bg__capture_check_use(const bg__use *use)
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     bg_status status = BG_OK;
     if (use->busy)
-        return bg__fail(BG_ERROR_BUSY, "the pool is in use, by a replay or another pass of it; a pool serves one at a "
-                                       "time");
+        return bg__fail(BG_ERROR_BUSY, "the pool is in use by a replay or another pass; a pool serves one at a time");
     if (use->stream != NULL && use->stream != cudaStreamLegacy)
         BG__TRY_CUDA(cudaStreamIsCapturing(use->stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
         status = bg__fail(BG_ERROR_BUSY,
-                          "a graph of the pool was last replayed on a stream that captures now; end that capture "
+                          "a graph of the pool was last replayed on a stream that is now capturing; end that capture "
                           "first");
 done:
     return status;

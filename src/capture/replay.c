@@ -15,7 +15,7 @@ static bg_status check_captures(const bg_graph *graph, cudaStream_t stream)
 
     if (bg__captured_has(stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING,
-                        "bg_replay: a capture runs on stream; replay %s before it, after it, or in an eager op",
+                        "bg_replay: stream is capturing; replay %s before the capture, after it, or in an eager op",
                         graph->name);
     if ((stream == last && !graph->careful) || stream == NULL)
         return BG_OK;
@@ -23,15 +23,14 @@ static bg_status check_captures(const bg_graph *graph, cudaStream_t stream)
         BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
         return bg__fail(BG_ERROR_FOREIGN_CAPTURE,
-                        "bg_replay: stream is captured by a capture that breakgraph did not begin");
+                        "bg_replay: stream is captured by a capture that breakgraph did not begin; end that one first");
     if (last != NULL && last != cudaStreamLegacy)
         BG__TRY_CUDA(cudaStreamIsCapturing(last, &capturing));
     if (capturing != cudaStreamCaptureStatusNone)
-        return bg__fail(
-            BG_ERROR_BUSY,
-            "bg_replay: %s%s was last replayed on a stream that captures now; replay it on another stream before "
-            "that capture begins, or after it has ended",
-            graph->pool ? "a graph of the pool of " : "", graph->name);
+        return bg__fail(BG_ERROR_BUSY,
+                        "bg_replay: %s%s was last replayed on a stream that is now capturing; replay it after that "
+                        "capture has ended, or on another stream before it begins",
+                        graph->pool ? "a graph of the pool of " : "", graph->name);
 done:
     return status;
 }
@@ -58,12 +57,13 @@ static bg_status prepare_replay(bg_graph *graph, cudaStream_t stream)
     BG__NEED(graph);
     if (graph->use->busy && graph->pool != NULL)
         return bg__fail(BG_ERROR_BUSY,
-                        "bg_replay: the pool of %s is in use, by a capture or a replay that has not returned; its "
-                        "graphs lie in the same memory: capture and replay them one after the other",
+                        "bg_replay: the pool of %s is in use by a capture or a replay that has not returned; its "
+                        "graphs share memory, so capture and replay one at a time",
                         graph->name);
     if (graph->use->busy)
         return bg__fail(BG_ERROR_BUSY,
-                        "bg_replay: %s is being replayed already, by one of its own bodies or another thread",
+                        "bg_replay: %s is already being replayed, by one of its own bodies or another thread; replay a "
+                        "graph once at a time",
                         graph->name);
     BG__TRY(check_captures(graph, stream));
     if (stream != graph->use->stream || stream == NULL)

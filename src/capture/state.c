@@ -16,7 +16,7 @@ bg_status bg__state_save(bg__state *state, const bg_tensor *tensors, size_t coun
     for (size_t i = 0; i < count; i++) {
         bg__saved *saved = &state->saved[i];
         if (!bg__tensor_is_valid(&tensors[i]))
-            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s[%zu] is no valid tensor: dtype %d, rank %d", what, i,
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s[%zu] is not a valid tensor: dtype %d, rank %d", what, i,
                             (int)tensors[i].dtype, tensors[i].rank);
         saved->bytes = bg_tensor_bytes(&tensors[i]);
         saved->data = tensors[i].data;

@@ -40,7 +40,8 @@ static bg_status wait_beside_capture(bg_capture *capture, cudaStream_t waiter, c
     if (waiter == on)
         goto done;
     if (on_kind == BG__FORKED && waiter_kind == BG__FOREIGN)
-        status = bg__fail(BG_ERROR_FOREIGN_CAPTURE, "waiter is captured by a capture that breakgraph did not begin");
+        status = bg__fail(BG_ERROR_FOREIGN_CAPTURE,
+                          "waiter is captured by a capture that breakgraph did not begin; end that one first");
     else if (on_kind == BG__FORKED)
         status = wait_in_capture(capture, waiter, on, site);
     else if (waiter_kind == BG__FORKED)
@@ -56,7 +57,7 @@ done:
 static bg_status wait_without_capture(cudaStream_t waiter, cudaStream_t on)
 {
     if (bg__captured_has(waiter) || bg__captured_has(on))
-        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture");
+        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture; call it there");
     return waiter == on ? BG_OK : wait_plain(waiter, on);
 }
 

@@ -173,8 +173,8 @@ static const char *kind_of(cudaGraphNode_t node)
         return "a node";
     switch (type) {
     case cudaGraphNodeTypeKernel: return "a kernel";
-    case cudaGraphNodeTypeMemcpy: return "a copy";
-    case cudaGraphNodeTypeMemset: return "a fill";
+    case cudaGraphNodeTypeMemcpy: return "a memcpy";
+    case cudaGraphNodeTypeMemset: return "a memset";
     case cudaGraphNodeTypeHost: return "a host function";
     default: return NULL;
     }
@@ -227,7 +227,7 @@ done:
 static void blame_member(bg__unjoined *unjoined, const bg__member *member, cudaGraphNode_t node, const char *kind)
 {
     writer w = {unjoined->text, sizeof unjoined->text, 0};
-    write_text(&w, "stream %p, forked at %s:%d, has work that the capture's own stream does not wait for: ",
+    write_text(&w, "stream %p, forked at %s:%d, has work that the origin stream does not wait for: ",
                (void *)member->stream, member->site.file ? member->site.file : "unknown file", member->site.line);
     write_node(&w, node, kind);
     if (member->last != NULL)
@@ -245,7 +245,7 @@ static void blame_unseen(bg__unjoined *unjoined, writer *w, int number, cudaGrap
     unjoined->status = BG_ERROR_UNTRACKED_STREAM;
     if (number >= NAMED_MAX)
         return;
-    write_text(w, number == 0 ? "a stream that was forked unseen, by bare CUDA calls, has work that the capture's own "
+    write_text(w, number == 0 ? "a stream that CUDA calls forked without breakgraph's hooks has work that the origin "
                                 "stream does not wait for: "
                               : ", ");
     write_node(w, node, kind);
@@ -304,7 +304,7 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
     if (capture->survey == NULL)
         capture->survey = calloc(1, sizeof *capture->survey);
     if (capture->survey == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look at a segment");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the nodes of a segment");
     BG__TRY(survey_capture(capture, capture->survey, &chain));
     /* A segment of write-backs alone will be none: what it marks as begun begins the next one. */
     count = bg__writeback_alone(capture, capture->survey->node_count) ? 0 : capture->survey->node_count;

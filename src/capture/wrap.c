@@ -37,7 +37,7 @@ bg_status bg__wrapped_instantiate(bg_graph *graph)
     if (error != cudaSuccess) {
         segment->exec = NULL;
         status = bg__fail_cuda(error, "cudaGraphInstantiate");
-        bg__fail_where("graph %s, wrapped without an executable one", graph->name);
+        bg__fail_where("graph %s, wrapped without a cudaGraphExec_t", graph->name);
         goto done;
     }
     graph->instantiated = true;

@@ -10,7 +10,8 @@ bg_status bg__pool_bucket_begin(bg_pool *pool, const char *name)
     if (pool == NULL)
         return BG_OK;
     if (pool->bucket != NULL)
-        return bg__fail(BG_ERROR_BUSY, "bucket %s cannot begin in a pool whose bucket %s is open", name, pool->bucket);
+        return bg__fail(BG_ERROR_BUSY, "bucket %s cannot begin while bucket %s of the pool is open; end that first",
+                        name, pool->bucket);
     copy = strdup(name);
     if (copy == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for bucket %s", name);
@@ -63,9 +64,7 @@ bg_status bg__pool_capture_begin(bg_pool *pool, const char *name)
     bg_status status = BG_OK;
 
     if (pool->capturing)
-        return bg__fail(BG_ERROR_BUSY,
-                        "a capture runs with the pool already, in bucket %s; a pool serves one at a time",
-                        pool->bucket);
+        return bg__fail(BG_ERROR_BUSY, "the pool already serves a capture, in bucket %s; end that first", pool->bucket);
     if (own)
         BG__TRY(bg__pool_bucket_begin(pool, name));
     bg__pool_break(pool); /* it comes after what was done in the bucket before */

@@ -193,8 +193,8 @@ static bg_status make_place(uintptr_t base, size_t bytes)
         BG__TRY(bg__driver_generation((const void *)blocks[at].base, &now));
         if (!blocks[at].freed && now == blocks[at].below) {
             status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                              "bg_ledger_alloc: %zu bytes at %p %s block \"%s\" of %zu bytes at %p, which was reported "
-                              "and not freed; tell bg_ledger_free first",
+                              "bg_ledger_alloc: %zu bytes at %p %s block \"%s\" of %zu bytes at %p, which was not "
+                              "freed; call bg_ledger_free first",
                               bytes, (void *)base, blocks[at].base == base ? "are those of" : "overlap",
                               blocks[at].name, blocks[at].bytes, (void *)blocks[at].base);
             goto done;
@@ -225,7 +225,10 @@ bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name)
 
     BG__NEED(ptr);
     if (bytes == 0 || bytes > UINTPTR_MAX - fresh.base)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_ledger_alloc: bytes is %zu", bytes);
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "bg_ledger_alloc: bytes is %zu; it must be at least 1, and the block must end within the address space",
+            bytes);
     bg__pending_note();
     fresh.name = strdup(name ? name : "");
     if (fresh.name == NULL)
@@ -253,11 +256,12 @@ bg_status bg_ledger_free(void *ptr)
     if (found == NULL)
         status = bg__fail(BG_ERROR_NOT_FOUND, "bg_ledger_free: no block at %p was reported with bg_ledger_alloc", ptr);
     else if (found->freed)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_ledger_free: block \"%s\" of %zu bytes at %p is freed already",
-                          found->name, found->bytes, (void *)found->base);
+        status =
+            bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_ledger_free: block \"%s\" of %zu bytes at %p was already freed",
+                     found->name, found->bytes, (void *)found->base);
     else if (found->base != (uintptr_t)ptr)
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "bg_ledger_free: %p lies inside block \"%s\" of %zu bytes; pass its beginning, %p", ptr,
+                          "bg_ledger_free: %p is inside block \"%s\" of %zu bytes; pass its start, %p", ptr,
                           found->name, found->bytes, (void *)found->base);
     else
         found->freed = true;

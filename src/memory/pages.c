@@ -45,7 +45,7 @@ static CUresult reserve_pages(const bg__pages *pages, CUdeviceptr *base, size_t 
         result = pages->address_reserve(base, *bytes, 0, 0, 0);
     }
     if (result == CUDA_SUCCESS && *bytes < wanted)
-        bg__warn("this process has no %zu bytes of addresses for a pool; it gets %zu", wanted, *bytes);
+        bg__warn("%zu bytes of virtual addresses cannot be reserved; %zu are reserved instead", wanted, *bytes);
     return result;
 }
 
@@ -65,7 +65,8 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
     BG__TRY_DRIVER("cuMemGetAllocationGranularity",
                    pages->get_granularity(&pages->granularity, &pages->properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     if (!round_up_bytes(&bytes, pages->granularity)) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "reserve_bytes is %zu, more than there are addresses", bytes);
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "reserve_bytes is %zu, which exceeds the address space; lower it",
+                          bytes);
         goto done;
     }
     BG__TRY_DRIVER("cuMemAddressReserve", reserve_pages(pages, &base, &bytes, asked));
@@ -73,11 +74,12 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
     pages->bytes = bytes;
 done:
     if (status == BG_ERROR_OUT_OF_MEMORY)
-        bg__fail_where("%zu bytes of addresses for a pool; lower options.reserve_bytes", bytes);
+        bg__fail_where("reserving %zu bytes of virtual addresses for a pool (lower options.reserve_bytes)", bytes);
     if (status == BG_ERROR_CUDA && bg__fail_cause() == cudaErrorNotSupported)
-        status = bg__fail(BG_ERROR_UNSUPPORTED,
-                          "device %d has no virtual memory management, which pools need; capture without a pool there",
-                          device);
+        status = bg__fail(
+            BG_ERROR_UNSUPPORTED,
+            "device %d does not support virtual memory management, which pools need; capture without a pool there",
+            device);
     return status;
 }
 
@@ -147,14 +149,14 @@ bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
     step = bytes - end->bytes;
     if (!round_up_bytes(&step, pages->granularity) || step > pages->bytes - mapped) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
-                          "the %zu bytes of addresses that the pool reserved do not hold them; raise "
-                          "options.reserve_bytes, or capture smaller sizes",
+                          "the %zu bytes of addresses that the pool reserved are too few; raise options.reserve_bytes, "
+                          "or capture smaller sizes",
                           pages->bytes);
         goto done;
     }
     if (pages->limit > 0 && (mapped > pages->limit || step > pages->limit - mapped)) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
-                          "%zu bytes more would pass the pool's limit; raise options.limit_bytes, or capture smaller "
+                          "%zu more bytes would exceed the pool's limit; raise options.limit_bytes, or capture smaller "
                           "sizes",
                           step);
         goto done;

@@ -94,7 +94,7 @@ static void say_where(const bg_pool *pool, bg__side side, size_t bytes)
     char limit[64] = "none";
     if (pool->pages.limit > 0)
         snprintf(limit, sizeof limit, "%zu bytes", pool->pages.limit);
-    bg__fail_where("%s%s of a pool asks for %zu bytes (%zu bytes are mapped, the limit is %s)",
+    bg__fail_where("%s%s of a pool requests %zu bytes (%zu bytes are mapped, the limit is %s)",
                    side == BG__LOW ? "bucket " : "memory outside the buckets", side == BG__LOW ? pool->bucket : "",
                    bytes, bg__pages_mapped(&pool->pages), limit);
 }
@@ -178,15 +178,15 @@ static const char *find_fault(const bg_pool *pool, const void *ptr, bg__side *si
     if (*side == BG__HIGH && !bg__pages_has(&pool->pages, BG__HIGH, ptr))
         return "is not the pool's";
     if (*side == BG__LOW && pool->bucket == NULL)
-        return "belongs to a capture that has ended, and took its blocks back";
+        return "belongs to a capture that has ended and released its blocks";
     *extent = bg__pool_find(pool, *side, ptr, &begins);
     if (*extent == NULL)
-        return "is no block that the pool gave";
+        return "is not a block of the pool";
     if ((*extent)->state == BG__FREE)
-        return "is released already";
+        return "was already released";
     if ((*extent)->state == BG__PINNED)
         return "is a bridge buffer or scratch, which belongs to its graph";
-    return begins ? NULL : "lies inside a block; pass what bg_pool_alloc gave";
+    return begins ? NULL : "is inside a block; pass the pointer that bg_pool_alloc returned";
 }
 
 void bg_pool_release(bg_pool *pool, void *ptr)
@@ -226,13 +226,15 @@ bg_status bg_pool_get_stats(const bg_pool *pool, bg_pool_stats *stats)
 static bg_status check_extent(const bg__extent *extent, size_t end, size_t mapped)
 {
     if (extent->offset < end)
-        return bg__fail(BG_ERROR_MISMATCH, "a block at offset %zu begins before the one before it ends, at %zu",
+        return bg__fail(BG_ERROR_MISMATCH, "the block at offset %zu overlaps the block before it, which ends at %zu",
                         extent->offset, end);
     if (extent->offset > end || extent->bytes == 0 || extent->bytes % BG__POOL_ALIGNMENT != 0)
-        return bg__fail(BG_ERROR_MISMATCH, "a block of %zu bytes at offset %zu follows one that ends at %zu",
-                        extent->bytes, extent->offset, end);
+        return bg__fail(
+            BG_ERROR_MISMATCH,
+            "the block of %zu bytes at offset %zu is unaligned, or leaves a gap after the block that ends at %zu",
+            extent->bytes, extent->offset, end);
     if (extent->offset + extent->bytes > mapped)
-        return bg__fail(BG_ERROR_MISMATCH, "a block of %zu bytes at offset %zu ends beyond the %zu that are mapped",
+        return bg__fail(BG_ERROR_MISMATCH, "the block of %zu bytes at offset %zu ends beyond the %zu mapped bytes",
                         extent->bytes, extent->offset, mapped);
     return BG_OK;
 }
@@ -244,8 +246,8 @@ bg_status bg__pool_check(const bg_pool *pool)
 
     /* The two sides share no address: they lie at both ends of the range, and together fit into it. */
     if (bg__pages_mapped(&pool->pages) > pool->pages.bytes)
-        return bg__fail(BG_ERROR_MISMATCH, "%zu bytes are mapped into %zu of addresses", bg__pages_mapped(&pool->pages),
-                        pool->pages.bytes);
+        return bg__fail(BG_ERROR_MISMATCH, "%zu bytes are mapped, but only %zu bytes of addresses are reserved",
+                        bg__pages_mapped(&pool->pages), pool->pages.bytes);
     for (int side = BG__LOW; side <= BG__HIGH; side++) {
         size_t end = 0;
         for (const bg__extent *extent = pool->arenas[side].first; extent != NULL; extent = extent->next) {
@@ -255,10 +257,11 @@ bg_status bg__pool_check(const bg_pool *pool)
             pinned += side == BG__LOW && extent->state == BG__PINNED ? extent->bytes : 0;
         }
         if (end != bg__arena_top(&pool->arenas[side]))
-            return bg__fail(BG_ERROR_MISMATCH, "the last of a list of blocks is not its last");
+            return bg__fail(BG_ERROR_MISMATCH, "the pointer to the last block of a list is wrong");
     }
     if (in_use != pool->in_use || (pool->bucket != NULL && pinned != pool->figures.pinned))
-        return bg__fail(BG_ERROR_MISMATCH, "%zu bytes are in use, %zu pinned; the pool counts %zu and %zu", in_use,
+        return bg__fail(BG_ERROR_MISMATCH,
+                        "the blocks in use have %zu bytes, those pinned %zu; the pool counts %zu and %zu", in_use,
                         pinned, pool->in_use, pool->figures.pinned);
 done:
     return status;

@@ -18,7 +18,7 @@ static bg_status add_workspace(bg__workspace **first, const void *owner, int dev
     bg_status status;
     bg__workspace *w = malloc(sizeof *w);
     if (w == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_workspace: no memory for %zu bytes", sizeof *w);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_workspace: no host memory for %zu bytes", sizeof *w);
     BG__TRY(pool ? bg__pool_keep(pool, bytes, &w->ptr) : bg__device_alloc(bytes, &w->ptr));
     w->owner = owner;
     w->device = device;
@@ -54,8 +54,8 @@ bg_status bg_workspace_in(const void *owner, bg_pool *pool, size_t bytes, void *
         *ptr = w->ptr;
     else
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "bg_workspace: the owner has %zu bytes already, and captured graphs may hold them; release "
-                          "them before asking for %zu",
+                          "bg_workspace: the owner already has %zu bytes, which captured graphs may use; release them "
+                          "before requesting %zu",
                           w->bytes, bytes);
 done:
     bg__workspaces_unlock();

@@ -19,9 +19,9 @@ static bg_status check_call(const bg_op *op, cudaStream_t stream, const void *ar
     if (stream == NULL)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "stream is NULL; create a stream and use that");
     if (op->twin_ != NULL)
-        return bg__fail(
-            BG_ERROR_INVALID_ARGUMENT, "there are two ops of the name %s, at %s:%d and at %s:%d; rename one", op->name,
-            op->defined_at.file, op->defined_at.line, op->twin_->defined_at.file, op->twin_->defined_at.line);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "two ops are named %s, at %s:%d and at %s:%d; rename one", op->name,
+                        op->defined_at.file, op->defined_at.line, op->twin_->defined_at.file,
+                        op->twin_->defined_at.line);
     return BG_OK;
 }
 
@@ -136,8 +136,8 @@ bg_status bg_scratch(void *args, size_t bytes, void **ptr)
     BG__NEED(ptr);
     *ptr = NULL;
     if (call == NULL || call->args != args)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "bg_scratch: args is not the argument pointer of the body that runs in this thread");
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_scratch: args is not the argument pointer of the body that runs "
+                                                   "in this thread; pass the body's own args");
     slot = call->scratch_used++; /* also for 0 bytes, so that the blocks after it stay */
     if (bytes == 0)
         return BG_OK;

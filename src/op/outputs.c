@@ -87,14 +87,15 @@ static bg_status check_tensors(const bg_op *op, const void *args, bool *missing)
         for (size_t i = 0; i < count; i++) {
             if (!bg__tensor_is_valid(&tensors[i]))
                 return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                                "%s is no valid tensor: its dtype is %d, its rank %d (0 to %d); dimensions must not be "
-                                "negative",
+                                "%s is not a valid tensor: dtype %d, rank %d (allowed are 0 to %d); dimensions must "
+                                "not be negative",
                                 field->name, (int)tensors[i].dtype, tensors[i].rank, BG_MAX_RANK);
             if (tensors[i].data != NULL)
                 continue;
             *missing |= is_output(field);
             if (field->role == BG_ROLE_INOUT && bg_tensor_bytes(&tensors[i]) > 0)
-                return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s has no memory, but the op reads it", field->name);
+                return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s has no memory, but the op reads it; set its data",
+                                field->name);
         }
     }
     return BG_OK;
@@ -202,7 +203,7 @@ static bg_status compare_shapes(const bg_op *op, const bg__output *output, const
     if (fits)
         return BG_OK;
     return bg__fail(want->dtype != got->dtype ? BG_ERROR_DTYPE : BG_ERROR_SHAPE,
-                    "output %s is %s where %s is expected; a call's outputs keep dtype and shape",
+                    "output %s is %s where %s is expected; a call's outputs must keep dtype and shape",
                     output_name(output, name, sizeof name), shape_text(got, found, sizeof found),
                     shape_text(want, expected, sizeof expected));
 }
@@ -231,10 +232,10 @@ static bg_status check_overlap(const bg__call *call, const bg__output *moved, vo
     while (bg__output_next(call->op, &other)) {
         if (!writes(call, bg__output_tensor(&other, want), bg__output_tensor(&other, got), source, bytes))
             continue;
-        return bg__fail(BG_ERROR_OP,
-                        "the body left output %s in the memory where output %s goes; outputs cannot change places, use "
-                        "bg_scratch",
-                        output_name(moved, name, sizeof name), output_name(&other, other_name, sizeof other_name));
+        return bg__fail(
+            BG_ERROR_OP,
+            "the body left output %s in the memory of output %s; outputs cannot swap memory, use bg_scratch",
+            output_name(moved, name, sizeof name), output_name(&other, other_name, sizeof other_name));
     }
     return BG_OK;
 }
@@ -266,7 +267,8 @@ bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want
 
     *move = (bg__move){0};
     if (!measure(got, &move->bytes) || !measure(want, &whole))
-        return bg__fail(BG_ERROR_SHAPE, "output %s has dtype %d and rank %d (0 to %d); dimensions must not be negative",
+        return bg__fail(BG_ERROR_SHAPE,
+                        "output %s has dtype %d and rank %d (allowed are 0 to %d); dimensions must not be negative",
                         output_name(output, name, sizeof name), (int)got->dtype, got->rank, BG_MAX_RANK);
     if (is_open(want)) {
         BG__TRY(settle_open(call, output, want, got));
@@ -276,10 +278,10 @@ bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want
     }
     move->target = want->data;
     if (want->data == NULL && whole > 0)
-        return bg__fail(BG_ERROR_OP,
-                        "output %s has lost its memory, which lies where bg_graph_args points; set data to device "
-                        "memory there",
-                        output_name(output, name, sizeof name));
+        return bg__fail(
+            BG_ERROR_OP,
+            "output %s has no memory: its data is NULL in what bg_graph_args returns; set it to device memory",
+            output_name(output, name, sizeof name));
     if (call->zero_tail)
         move->tail = whole - move->bytes;
     if (got->data == want->data || move->bytes == 0)

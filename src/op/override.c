@@ -75,11 +75,10 @@ static bg_status add_pattern(bg__override *override, const char *text, size_t le
     p->text = text + p->negate;
     p->length = length - p->negate;
     if (!pattern_is_valid(p))
-        return bg__fail(
-            BG_ERROR_INVALID_ARGUMENT,
-            "%s: \"%.*s\" is not a pattern; write an op's name, a path like attention#0/rope#1, '*' for any "
-            "characters, '!' before it to capture, commas between",
-            from, (int)length, text);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "%s: \"%.*s\" is not a pattern; write op names or paths like attention#0/rope#1 with commas "
+                        "between, '*' for any characters, '!' before one to capture it",
+                        from, (int)length, text);
     override->count++;
     return BG_OK;
 }
@@ -221,8 +220,8 @@ static bg_status read_list(const char *path, char **list)
 
     BG__TRY(bg__file_read(path, true, LIST_BYTES, list, &bytes));
     if (bytes > LIST_BYTES)
-        return bg__fail(BG_ERROR_IO, "BG_EAGER_OPS: %s is no list of ops: it is larger than %d MiB", path,
-                        LIST_BYTES >> 20);
+        return bg__fail(BG_ERROR_IO, "BG_EAGER_OPS: the list of ops in %s is larger than %d MiB; write a shorter list",
+                        path, LIST_BYTES >> 20);
     join_lines(*list);
 done:
     if (status != BG_OK)

@@ -85,7 +85,7 @@ bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attribu
     if (status != BG_OK)
         return status;
     if ((int)taken.graph_support < BG_SUPPORT_ALWAYS || taken.graph_support > BG_SUPPORT_NEVER)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: graph_support is %d, no bg_support", __func__,
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: graph_support is %d, which is not a bg_support", __func__,
                         (int)taken.graph_support);
     pthread_mutex_lock(&mutex);
     op = find_locked(name);
@@ -93,7 +93,8 @@ bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attribu
         op->attributes_ = taken;
     pthread_mutex_unlock(&mutex);
     if (op == NULL)
-        status = bg__fail(BG_ERROR_NOT_FOUND, "%s: there is no op \"%s\"; is its source file linked?", __func__, name);
+        status = bg__fail(BG_ERROR_NOT_FOUND, "%s: there is no op \"%s\"; link the source file that defines it",
+                          __func__, name);
     return status;
 }
 

@@ -70,17 +70,17 @@ static bg_status check_shape(const bg__buffer *buffer, const char *what, const b
 {
     const bg_tensor *want = &buffer->tensor;
     if (tensor->dtype != want->dtype)
-        return bg__fail(BG_ERROR_DTYPE, "bg_runner_run: %s %s is %s, it was declared as %s", what, buffer->name,
+        return bg__fail(BG_ERROR_DTYPE, "bg_runner_run: %s %s is %s, but was declared as %s", what, buffer->name,
                         bg_dtype_name(tensor->dtype), bg_dtype_name(want->dtype));
     if (tensor->rank != want->rank)
-        return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: %s %s has rank %d, it was declared with %d", what, buffer->name,
-                        tensor->rank, want->rank);
+        return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: %s %s has rank %d, but was declared with %d", what,
+                        buffer->name, tensor->rank, want->rank);
     if (tensor->dim[0] != tokens)
-        return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: %s %s has %lld rows, the batch %d tokens", what, buffer->name,
-                        (long long)tensor->dim[0], tokens);
+        return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: %s %s has %lld rows, but the batch has %d tokens", what,
+                        buffer->name, (long long)tensor->dim[0], tokens);
     for (int i = 1; i < want->rank; i++)
         if (tensor->dim[i] != want->dim[i])
-            return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: dimension %d of %s %s is %lld, it was declared as %lld", i,
+            return bg__fail(BG_ERROR_SHAPE, "bg_runner_run: dimension %d of %s %s is %lld, but was declared as %lld", i,
                             what, buffer->name, (long long)tensor->dim[i], (long long)want->dim[i]);
     return BG_OK;
 }
@@ -91,7 +91,7 @@ static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
     if (input->elsewhere || (!input->bound && runner->config.copy_inputs))
         return;
     input->elsewhere = true;
-    bg__warn("input %s comes at another address than its static buffer's: it is copied in every run", input->name);
+    bg__warn("input %s is not at its static buffer's address, so it is copied in every run", input->name);
 }
 
 static bg_status load_input(bg_runner *runner, moves *m, bg__buffer *input, const void *source, int tokens, int padded)
@@ -134,7 +134,7 @@ static bg_status refuse_overlap(const char *what, const bg__buffer *buffer, cons
 {
     return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                     "bg_runner_run: %s %s overlaps the rows of the static buffer of %s that the run needs; give it its "
-                    "own memory, or leave it where its static buffer begins",
+                    "own memory, or place it at the start of its own static buffer",
                     what, buffer->name, other->name);
 }
 

@@ -19,8 +19,8 @@ static bg_status check_open(const bg_runner *runner, const char *function)
 {
     if (runner->frozen || runner->running)
         return bg__fail(BG_ERROR_BUSY,
-                        "%s: the runner has captured or run already, and graphs may hold its buffers; declare before "
-                        "bg_runner_capture",
+                        "%s: the runner has already captured or run, and graphs may use its buffers; declare buffers "
+                        "before bg_runner_capture",
                         function);
     return BG_OK;
 }
@@ -32,7 +32,7 @@ static bg_status make_tensor(const char *function, const char *name, bg_dtype dt
     *tensor = (bg_tensor){.dtype = dtype, .rank = rank};
     if (rank < 1 || rank > BG_MAX_RANK || bg_dtype_bytes(dtype) == 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "%s: %s has dtype %d and rank %d; a bg_dtype and a rank of 1 to %d are needed", function, name,
+                        "%s: %s has dtype %d and rank %d; allowed are a bg_dtype and a rank of 1 to %d", function, name,
                         (int)dtype, rank, BG_MAX_RANK);
     for (int i = 0; i < rank; i++)
         tensor->dim[i] = i == 0 && rows > 0 ? rows : dim[i];
@@ -41,7 +41,8 @@ static bg_status make_tensor(const char *function, const char *name, bg_dtype dt
             return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: dimension %d of %s is %lld; it must be at least 1",
                             function, i, name, (long long)tensor->dim[i]);
     if (bg_tensor_bytes(tensor) == 0)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: %s has more bytes than an address can count", function, name);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: the bytes of %s do not fit into a size_t; lower its dimensions",
+                        function, name);
     return BG_OK;
 }
 
@@ -122,8 +123,7 @@ static bg_status add_buffer(bg_runner *runner, bg__buffers *buffers, const char 
     BG__TRY(bg__runner_check_place(runner, function));
     if (find_buffer_named(&runner->inputs, name) || find_buffer_named(&runner->outputs, name) ||
         find_buffer_named(&runner->extra, name)) {
-        status =
-            bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: the runner has a buffer of the name %s already", function, name);
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: the runner already has a buffer named %s", function, name);
         goto done;
     }
     BG__TRY(BG__GROW(buffers->list, buffers->count, buffers->capacity, "buffers"));
@@ -155,20 +155,21 @@ static bg_status grow(bg__buffer *buffer, int rows)
         return BG_OK;
     if (buffer->bound) {
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "it is bound to memory of the caller's with %lld rows; raise "
-                          "config.max_tokens, and bind as much",
+                          "it is bound to the caller's memory of %lld rows; raise config.max_tokens, and bind memory "
+                          "for as many rows",
                           (long long)buffer->tensor.dim[0]);
         goto done;
     }
     if (buffer->pages.base == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
-                          "it cannot grow on a device without virtual memory management; raise config.max_tokens, or "
-                          "split the batch");
+        status = bg__fail(
+            BG_ERROR_OUT_OF_MEMORY,
+            "the device does not support virtual memory management, so it cannot grow; raise config.max_tokens, or "
+            "split the batch");
         goto done;
     }
     if ((size_t)rows > buffer->pages.bytes / buffer->row) {
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
-                          "its addresses end at %zu rows; raise config.max_tokens, or split the batch",
+                          "its reserved addresses hold %zu rows; raise config.max_tokens, or split the batch",
                           buffer->pages.bytes / buffer->row);
         goto done;
     }
@@ -219,12 +220,13 @@ bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtyp
     BG__NEED(tensor);
     bg__pending_note();
     if ((int)padding < BG_PAD_ZERO || padding > BG_PAD_KEEP)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_add_input: padding of %s is %d, no bg_padding", name,
-                        (int)padding);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_runner_add_input: padding of %s is %d, which is not a bg_padding", name, (int)padding);
     BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
     if (padding == BG_PAD_SENTINEL && !bg__pattern_make(dtype, pad_value, &pattern)) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_add_input: pad_value %g of %s is no value of %s",
-                          pad_value, name, bg_dtype_name(dtype));
+        status =
+            bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_add_input: pad_value %g of %s cannot be represented as %s",
+                     pad_value, name, bg_dtype_name(dtype));
         goto done;
     }
     BG__TRY(add_buffer(runner, &runner->inputs, __func__, name, &shape, true, &made));
@@ -292,7 +294,7 @@ static bg_status check_foreign(const bg_runner *runner, const void *data)
         if (owns(input, data))
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                             "bg_runner_bind_input: %p is in the static buffer of input %s, which the runner owns; bind "
-                            "memory of the caller's, or leave the input as it is",
+                            "memory of the caller, or do not bind the input",
                             data, input->name);
     }
     return BG_OK;
@@ -316,14 +318,14 @@ bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, 
                         "bg_runner_bind_input: the runner has no input %s; declare it with bg_runner_add_input", name);
     if ((uintptr_t)data % bg_dtype_bytes(input->tensor.dtype) != 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "bg_runner_bind_input: %p is no place for %s, which is %s: no multiple of %zu", data, name,
+                        "bg_runner_bind_input: %p, for %s of %s, is not aligned to %zu bytes", data, name,
                         bg_dtype_name(input->tensor.dtype), bg_dtype_bytes(input->tensor.dtype));
     BG__TRY(check_foreign(runner, data));
     BG__TRY(bg__reach_check(runner, data, &reached));
     if (!reached)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "bg_runner_bind_input: the device does not reach %p, which is to hold %s; bind device memory "
-                        "of device %d, or host memory of cudaMallocHost",
+                        "bg_runner_bind_input: the device cannot access %p for %s; bind memory of device %d, or host "
+                        "memory of cudaMallocHost",
                         data, name, runner->device);
     if (!input->bound)
         give_back(input);

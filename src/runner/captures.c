@@ -163,11 +163,11 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
 static void note_failure(bg__bucket *bucket, const char *name)
 {
     bucket->failure = strdup(bg_last_error());
-    bg__warn("%s could not be captured, its batches run eagerly: %s%s", name,
+    bg__warn("%s could not be captured, so its batches run eagerly: %s%s", name,
              bucket->failure ? bucket->failure : "no host memory for the reason",
              bucket->mode == BG_MODE_FULL
-                 ? "; a full graph holds the eager ops, too: lower the graph_support of an op that "
-                   "cannot be captured (bg_op_set_attributes), or set the mode piecewise"
+                 ? "; a full graph also includes the eager ops: lower the graph_support of an op that cannot be "
+                   "captured (bg_op_set_attributes), or set the mode piecewise"
                  : "");
     if (bucket->failure == NULL)
         bucket->failure = calloc(1, 1);
@@ -339,7 +339,8 @@ bg_status bg_runner_capture(bg_runner *runner)
         status = restore_state_keeping_error(&state, capture_all(runner, &failed, &why), runner->stream);
     runner->running = false;
     if (status == BG_OK && failed != BG_OK && !any_captured(runner))
-        status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first: %s", why ? why : "");
+        status = bg__fail(failed, "bg_runner_capture: no bucket could be captured; the first failed with: %s",
+                          why ? why : "");
 done:
     bg__state_free(&state);
     free(why);

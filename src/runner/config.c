@@ -16,17 +16,17 @@ static bg_status check_int(const char *key, int value, const char *variable)
 static bg_status check_debug(bg_debug debug)
 {
     if ((int)debug < BG_DEBUG_FROM_ENV || debug > BG_DEBUG_STEP)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "debug is %d, no bg_debug", (int)debug);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "debug is %d, which is not a bg_debug", (int)debug);
     return BG_OK;
 }
 
 static bg_status check_state(const bg_tensor *state, size_t count)
 {
     if (state == NULL && count > 0)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "state is NULL, state_count %zu", count);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "state is NULL, but state_count is %zu", count);
     for (size_t i = 0; i < count; i++) {
         if (!bg__tensor_is_valid(&state[i]))
-            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "state[%zu] is no valid tensor: dtype %d, rank %d", i,
+            return bg__fail(BG_ERROR_INVALID_ARGUMENT, "state[%zu] is not a valid tensor: dtype %d, rank %d", i,
                             (int)state[i].dtype, state[i].rank);
         if (state[i].data == NULL && bg_tensor_bytes(&state[i]) > 0)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT, "state[%zu] has no memory", i);
@@ -38,7 +38,7 @@ static bg_status check_fields(const bg_runner_config *config)
 {
     bg_status status;
     if (!bg__mode_is_valid(config->mode)) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "mode is %d, no bg_mode", (int)config->mode);
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "mode is %d, which is not a bg_mode", (int)config->mode);
         goto done;
     }
     BG__TRY(check_int("max_tokens", config->max_tokens, "BG_RUNNER_MAX_TOKENS"));

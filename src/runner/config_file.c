@@ -24,11 +24,11 @@ static bg_status read_config_file(const char *path, char **text)
 
     BG__TRY(bg__file_read(path, true, FILE_MAX, text, &size));
     if (size > FILE_MAX)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: it is larger than %d bytes, so no configuration", path,
-                        FILE_MAX);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "%s: the file is larger than %d bytes, the maximum of a configuration", path, FILE_MAX);
     /* Either would end a text early. */
     if (strlen(*text) != size || strstr(*text, "\\u0000") != NULL)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: there is a zero byte in it, so it is no configuration", path);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: the file holds a zero byte; a configuration is text", path);
 done:
     return status;
 }
@@ -61,7 +61,8 @@ static bg_status parse_config(const char *text, cJSON **root)
     if (*root == NULL)
         return refuse_json(text, end != NULL ? end : text);
     if (!cJSON_IsObject(*root))
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "it does not hold an object; write {\"max_tokens\": 512, ...}");
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "the file does not hold an object; write {\"max_tokens\": 512, ...}");
     return BG_OK;
 }
 
@@ -76,7 +77,7 @@ static bg_status number_text(cJSON *item, char text[NUMBER_BYTES])
     if (number == floor(number))
         snprintf(text, NUMBER_BYTES, "%.0f", number);
     else if (!cJSON_PrintPreallocated(item, text, NUMBER_BYTES, false))
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the number %g cannot be written down", number);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the number %g cannot be converted to text", number);
     return BG_OK;
 }
 
@@ -180,7 +181,7 @@ static bg_status set_keys(bg_runner_config *config, cJSON *root)
     {
         /* The first of that name, which is another one if there are two. */
         if (cJSON_GetObjectItemCaseSensitive(root, item->string) != item) {
-            status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the key \"%.64s\" is there twice", item->string);
+            status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the key \"%.64s\" appears twice; remove one", item->string);
             goto done;
         }
         status = set_key(config, item);

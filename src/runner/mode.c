@@ -72,8 +72,8 @@ const char *bg__mode_name(bg_mode mode)
 static const char *support_text(bg_support support)
 {
     switch (support) {
-    case BG_SUPPORT_UNIFORM_BATCH: return "full graphs of uniform batches alone";
-    case BG_SUPPORT_SINGLE_TOKEN_DECODE: return "full graphs of decode batches with one token a request alone";
+    case BG_SUPPORT_UNIFORM_BATCH: return "only full graphs of uniform batches";
+    case BG_SUPPORT_SINGLE_TOKEN_DECODE: return "only full graphs of decode batches with one token per request";
     case BG_SUPPORT_NEVER: return "no full graph";
     default: return "full graphs of all batches";
     }
@@ -107,7 +107,7 @@ static void say_lowered(const bg__scope *before, const bg__scope *now, char *tex
 {
     const char *alone = "";
     if (bg_mode_separate(now->mode) && now->query_len_count < before->query_len_count)
-        alone = " with full graphs of query length 1 alone";
+        alone = " with full graphs only for query length 1";
     if (now->mode != before->mode)
         snprintf(text, bytes, "mode %s is lowered to %s%s", bg__mode_name(before->mode), bg__mode_name(now->mode),
                  alone);

@@ -21,10 +21,8 @@ bool bg__context_is_set(void)
 const bg_forward_context *bg_forward_context_get(void)
 {
     if (current == NULL)
-        bg__fail(
-            BG_ERROR_NOT_FOUND,
-            "bg_forward_context_get: this thread is in no run of a runner; the context is set in bg_runner_run and "
-            "bg_runner_capture alone");
+        bg__fail(BG_ERROR_NOT_FOUND, "bg_forward_context_get: this thread is not in a run of a runner; the context is "
+                                     "set only during bg_runner_run and bg_runner_capture");
     return current;
 }
 

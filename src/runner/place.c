@@ -4,12 +4,12 @@
 bg_status bg__runner_check_idle(const bg_runner *runner, const char *function)
 {
     if (bg__context_is_set())
-        return bg__fail(BG_ERROR_BUSY, "%s: this thread is in a run of a runner already; runs do not nest", function);
+        return bg__fail(BG_ERROR_BUSY, "%s: this thread is already in a run of a runner; runs cannot nest", function);
     if (runner->running)
-        return bg__fail(BG_ERROR_BUSY,
-                        "%s: the runner is busy, in another thread or in a callback of its own; it serves one at a "
-                        "time",
-                        function);
+        return bg__fail(
+            BG_ERROR_BUSY,
+            "%s: the runner is busy, in another thread or in a callback of its own; it serves one call at a time",
+            function);
     return BG_OK;
 }
 
@@ -21,13 +21,14 @@ bg_status bg__runner_check_place(const bg_runner *runner, const char *function)
 
     BG__TRY_CUDA(cudaGetDevice(&device));
     if (device != runner->device)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "%s: the runner was made for device %d, the current device is %d; call cudaSetDevice(%d) first",
-                        function, runner->device, device, runner->device);
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "%s: the runner was created on device %d, the current device is %d; call cudaSetDevice(%d) first", function,
+            runner->device, device, runner->device);
     if (runner->stream == cudaStreamPerThread && runner->thread != bg__thread_id())
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "%s: the runner's stream is cudaStreamPerThread, which is another one in this thread; create a "
-                        "stream for a runner that goes from thread to thread",
+                        "%s: the runner's stream is cudaStreamPerThread, which is a different stream in each thread; "
+                        "create a stream for a runner that several threads use",
                         function);
     if (bg__captured_has(runner->stream))
         return bg__fail(BG_ERROR_ALREADY_CAPTURING,
@@ -51,6 +52,6 @@ bg_status bg__runner_check_capture(const char *function)
     if (phase == BG_PHASE_EAGER || phase == BG_PHASE_REPLAY)
         return bg__fail(BG_ERROR_BUSY, "%s: an eager body runs in this thread; capture outside it", function);
     if (bg__live_captured() != NULL)
-        return bg__fail(BG_ERROR_ALREADY_CAPTURING, "%s: this thread has a capture already; end that first", function);
+        return bg__fail(BG_ERROR_ALREADY_CAPTURING, "%s: this thread already has a capture; end that first", function);
     return BG_OK;
 }

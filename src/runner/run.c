@@ -7,16 +7,17 @@ static bg_status check_batch(const bg_batch *batch)
 {
     if (batch->tokens < 1 || batch->requests < 0 || batch->max_query_len < 0 || batch->variant < 0)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "the batch has %d tokens, %d requests, a longest query of %d tokens and variant %d; at least 1 "
-                        "token is needed, and nothing negative",
+                        "the batch has %d tokens, %d requests, a longest query of %d tokens and variant %d; tokens "
+                        "must be at least 1, and nothing negative",
                         batch->tokens, batch->requests, batch->max_query_len, batch->variant);
     if (batch->requests > batch->tokens || batch->max_query_len > batch->tokens)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "the batch has %d tokens, but %d requests and a longest query of %d tokens", batch->tokens,
-                        batch->requests, batch->max_query_len);
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "the batch has %d tokens, but %d requests and a longest query of %d tokens; neither may exceed its tokens",
+            batch->tokens, batch->requests, batch->max_query_len);
     if (batch->uniform_decode && (long long)batch->requests * batch->max_query_len != batch->tokens)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "the batch is uniform_decode, but %d requests of %d tokens are not its %d tokens",
+                        "the batch is uniform_decode, but %d requests of %d tokens do not make its %d tokens",
                         batch->requests, batch->max_query_len, batch->tokens);
     if (batch->tokens > BG__TOKENS_MAX)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "the batch has %d tokens; a runner takes at most %d", batch->tokens,
@@ -43,8 +44,8 @@ static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
     }
     if (answer < *tokens)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "config.pad_across_ranks answered %d for %d tokens; no rank may run fewer than it has", answer,
-                        *tokens);
+                        "config.pad_across_ranks returned %d for %d tokens; return at least the rank's own tokens",
+                        answer, *tokens);
     bg__fail_unhide(hidden);
     *tokens = answer;
     return BG_OK;
@@ -84,14 +85,15 @@ static void explain(const bg_runner *runner, const bg_batch *batch, const choice
         return;
     case BG_REASON_PADDING:
         bg__fail(BG_ERROR_UNSUPPORTED,
-                 "the bucket of a batch of %d tokens is more than config.max_padding (%g) times as large",
+                 "the bucket for %d tokens is more than config.max_padding (%g) times as large; raise it, or add sizes",
                  batch->tokens, runner->config.max_padding);
         return;
     case BG_REASON_VETO:
-        bg__fail(BG_ERROR_UNSUPPORTED, "config.veto refuses: %s", made->why ? made->why : "it gives no reason");
+        bg__fail(BG_ERROR_UNSUPPORTED, "config.veto rejects the batch: %s", made->why ? made->why : "no reason given");
         return;
     case BG_REASON_CAPTURE_FAILED:
-        bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket could not be captured; bg_runner_get_bucket tells why");
+        bg__fail(BG_ERROR_UNSUPPORTED,
+                 "the batch's bucket could not be captured; bg_runner_get_bucket returns the reason");
         return;
     case BG_REASON_NOT_CAPTURED:
         bg__fail(BG_ERROR_UNSUPPORTED, "the batch's bucket is not captured; call bg_runner_capture, and see "
@@ -99,7 +101,8 @@ static void explain(const bg_runner *runner, const bg_batch *batch, const choice
         return;
     case BG_REASON_UNSUPPORTED:
         bg__fail(BG_ERROR_UNSUPPORTED,
-                 "device %d has no virtual memory management, which a runner's graphs need; all batches run eagerly",
+                 "device %d does not support virtual memory management, which a runner's graphs need; all batches run "
+                 "eagerly",
                  runner->device);
         return;
     }

@@ -106,7 +106,8 @@ void bg_runner_destroy(bg_runner *runner)
         return;
     bg__pending_note();
     if (runner->running) {
-        bg__warn("bg_runner_destroy inside a run of the runner: it stays; destroy it when the run has returned");
+        bg__warn("bg_runner_destroy was called inside a run of the runner and did nothing; call it after the run has "
+                 "returned");
         return;
     }
     bg__plan_free(&runner->plan);

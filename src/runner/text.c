@@ -46,7 +46,7 @@ static bg_status refuse_key(const char *name)
     size_t used = 0;
     for (int i = 0; i < bg__config_key_count && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", bg__config_keys[i].name);
-    return bg__fail(BG_ERROR_NOT_FOUND, "there is no key \"%.64s\"; there are: %s", name, names);
+    return bg__fail(BG_ERROR_NOT_FOUND, "there is no key \"%.64s\"; the keys are: %s", name, names);
 }
 
 /* ---- values ---- */

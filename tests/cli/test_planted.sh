@@ -43,7 +43,7 @@ reads report-pipe 'it is a pipe, not a file'
 mkdir "$work/reports/report-1-1.json"
 reads report-directory 'it is a directory, not a file'
 ln -s "$secret" "$work/reports/report-1-1.json"
-reads report-link 'it is a symbolic link, and none belongs there'
+reads report-link 'it is a symbolic link, which is not allowed here'
 mkfifo "$work/reports/process-1.json"
 expect report-process-pipe 10 'process-1.json cannot be read: it is a pipe' timeout 60 "$command" report "$work/reports"
 expect report-given-pipe 10 'process-1.json cannot be read: it is a pipe, not a file; name a regular file' timeout 60 "$command" report "$work/reports/process-1.json"

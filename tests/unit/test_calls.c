@@ -370,7 +370,7 @@ static void test_attribute_errors(void **state)
     EXPECT_STATUS(bg_op_set_attributes("no_such_op", NULL), BG_ERROR_NOT_FOUND);
     EXPECT_STATUS(bg_op_set_attributes(NULL, ATTRIBUTES(.reference = body)), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_op_set_attributes("rope", &none), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("attributes.struct_size is 0; start it with BG_OP_ATTRIBUTES_INIT");
+    EXPECT_ERROR("attributes.struct_size is 0; initialise the struct with BG_OP_ATTRIBUTES_INIT");
     assert_null(bg_op_find("rope")->attributes_.reference);
 }
 

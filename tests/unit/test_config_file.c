@@ -121,8 +121,8 @@ static void test_syntax(void **state)
 static void test_keys(void **state)
 {
     (void)state;
-    refuse("{\"warmups\": 2, \"warmups\": 2}", BG_ERROR_INVALID_ARGUMENT, "the key \"warmups\" is there twice");
-    refuse("{\"warmup\": 2}", BG_ERROR_NOT_FOUND, "key \"warmup\": there is no key \"warmup\"; there are: mode,");
+    refuse("{\"warmups\": 2, \"warmups\": 2}", BG_ERROR_INVALID_ARGUMENT, "the key \"warmups\" appears twice");
+    refuse("{\"warmup\": 2}", BG_ERROR_NOT_FOUND, "key \"warmup\": there is no key \"warmup\"; the keys are: mode,");
     refuse("{\"Warmups\": 2}", BG_ERROR_NOT_FOUND, "no key \"Warmups\"");
     refuse("{\"\": 2}", BG_ERROR_NOT_FOUND, "no key \"\"");
     refuse("{\"a\": {\"b\": [1]}}", BG_ERROR_NOT_FOUND, "no key \"a\"");

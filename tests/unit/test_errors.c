@@ -470,7 +470,7 @@ static void test_a_body_leaves_a_capture(void **state)
     EXPECT_STATUS(bg_capture_forward(&graph, leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
     assert_null(graph);
     EXPECT_ERROR("op leaves_a_capture, call leaves_a_capture#0");
-    EXPECT_ERROR("left stream in a capture that it began");
+    EXPECT_ERROR("began a capture on stream and did not end it");
     expect_works(f);
     EXPECT_STATUS(bg_forward_run(leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
     EXPECT_ERROR("op leaves_a_capture, call leaves_a_capture#0");
@@ -769,7 +769,7 @@ static void test_bad_options(void **state)
     with_state.state = &bad;
     with_state.state_count = 1;
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &with_state), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("options.state[0] is no valid tensor");
+    EXPECT_ERROR("options.state[0] is not a valid tensor");
     expect_works(f);
 }
 

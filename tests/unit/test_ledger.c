@@ -91,7 +91,7 @@ static void test_refused(void **state)
     EXPECT_STATUS(bg_ledger_alloc(memory, 1025, "x"), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("overlap block \"kv\"");
     EXPECT_STATUS(bg_ledger_alloc(memory + 2047, 1, "x"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("tell bg_ledger_free first");
+    EXPECT_ERROR("call bg_ledger_free first");
     EXPECT_STATUS(bg_ledger_alloc(NULL, 1, "x"), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_ledger_alloc(memory, 0, "x"), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_ledger_alloc(memory, SIZE_MAX, "x"), BG_ERROR_INVALID_ARGUMENT);
@@ -99,12 +99,12 @@ static void test_refused(void **state)
     EXPECT_STATUS(bg_ledger_free(memory), BG_ERROR_NOT_FOUND);
     EXPECT_ERROR("was reported with bg_ledger_alloc");
     EXPECT_STATUS(bg_ledger_free(memory + 1025), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("lies inside block \"kv\"");
+    EXPECT_ERROR("is inside block \"kv\"");
     expect_block(memory + 1024, "kv", memory + 1024, 1024, false);
     EXPECT_OK(bg_ledger_free(memory + 1024));
     EXPECT_STATUS(bg_ledger_free(memory + 1024), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("block \"kv\" of 1024 bytes");
-    EXPECT_ERROR("is freed already");
+    EXPECT_ERROR("was already freed");
     EXPECT_CUDA(cudaFree(memory));
 }
 

@@ -366,7 +366,7 @@ static void test_an_output_where_another_one_is_zeroed(void **state)
         put(&f->y, -1);
         if (zeroed) {
             EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
-            EXPECT_ERROR("output b in the memory where output a goes");
+            EXPECT_ERROR("output b in the memory of output a");
         } else {
             EXPECT_OK(bg_replay(graph, f->stream));
             expect_first(f, N / 4, 2);

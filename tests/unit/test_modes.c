@@ -132,13 +132,12 @@ static void test_lowering_of_query_lens(void **state)
         const char *why; /* NULL: nothing is lowered */
     } cases[] = {
         {"modes_single", BG_MODE_FULL, BG_MODE_FULL_AND_PIECEWISE, 1,
-         "mode full is lowered to full_and_piecewise with full graphs of query length 1 alone: op \"modes_single\""},
+         "mode full is lowered to full_and_piecewise with full graphs only for query length 1: op \"modes_single\""},
         {"modes_single", BG_MODE_FULL_DECODE_ONLY, BG_MODE_FULL_DECODE_ONLY, 1,
-         "mode full_decode_only runs with full graphs of query length 1 alone: op \"modes_single\" supports full "
-         "graphs "
-         "of decode batches with one token a request alone (max_query_len is 1,4,9)"},
+         "mode full_decode_only runs with full graphs only for query length 1: op \"modes_single\" supports only full "
+         "graphs of decode batches with one token per request (max_query_len is 1,4,9)"},
         {"modes_single", BG_MODE_FULL_AND_PIECEWISE, BG_MODE_FULL_AND_PIECEWISE, 1,
-         "mode full_and_piecewise runs with full graphs of query length 1 alone"},
+         "mode full_and_piecewise runs with full graphs only for query length 1"},
         {"modes_single", BG_MODE_PIECEWISE, BG_MODE_PIECEWISE, 3, NULL},
         {"modes_uniform", BG_MODE_FULL, BG_MODE_FULL_AND_PIECEWISE, 3,
          "mode full is lowered to full_and_piecewise: op \"modes_uniform\""},

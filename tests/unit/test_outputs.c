@@ -470,7 +470,7 @@ static void test_outputs_cannot_change_places(void **state)
     put(&f->y, 2);
     trick = SWAP;
     EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
-    EXPECT_ERROR("output a in the memory where output b goes");
+    EXPECT_ERROR("output a in the memory of output b");
     EXPECT_STATUS(bg_capture_forward(&graph, tricky_pass, f, f->stream, NULL), BG_ERROR_OP);
     trick = SHIFT;
     EXPECT_STATUS(tricky_pass(f, f->stream), BG_ERROR_OP);
@@ -508,11 +508,11 @@ static void test_invalid_tensors(void **state)
     bg_tensor bad = f->x;
     bad.rank = 9;
     EXPECT_STATUS(BG_CALL(scale, f->stream, .x = bad, .y = f->y, .factor = 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("x is no valid tensor");
+    EXPECT_ERROR("x is not a valid tensor");
     bad = f->x;
     bad.dim[0] = -4;
     EXPECT_STATUS(BG_CALL(scale, f->stream, .x = f->x, .y = bad, .factor = 1), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("y is no valid tensor");
+    EXPECT_ERROR("y is not a valid tensor");
     bad = f->x;
     bad.dtype = (bg_dtype)77;
     EXPECT_STATUS(BG_CALL(scale, f->stream, .x = bad, .y = f->y, .factor = 1), BG_ERROR_INVALID_ARGUMENT);

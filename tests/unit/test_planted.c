@@ -161,7 +161,7 @@ static void test_reading(void **state)
     assert_int_equal(remove(path), 0);
     assert_int_equal(symlink(secret, path), 0);
     EXPECT_STATUS(bg__file_read(path, false, 100, &text, &size), BG_ERROR_IO);
-    EXPECT_ERROR("report cannot be read: it is a symbolic link, and none belongs there; remove it");
+    EXPECT_ERROR("report cannot be read: it is a symbolic link, which is not allowed here; remove it");
     EXPECT_OK(bg__file_read(path, true, 100, &text, &size));
     assert_int_equal(size, 6);
     assert_string_equal(text, "secret");

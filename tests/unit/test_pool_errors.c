@@ -47,14 +47,14 @@ static void test_what_cannot_be_released(void **state)
     expect_warning(pool, NULL, NULL);
     expect_warning(pool, f->memory, "is not the pool's");
     expect_warning(pool, foreign, "is not the pool's");
-    expect_warning(pool, kept + 256, "lies inside a block");
+    expect_warning(pool, kept + 256, "is inside a block");
     bg_pool_release(pool, kept);
-    expect_warning(pool, kept, "is released already");
+    expect_warning(pool, kept, "was already released");
     pool_begin(pool, "short");
     inner = pool_take(pool, KIB);
     pinned = pool_pin(pool, KIB);
     expect_warning(pool, pinned, "belongs to its graph");
-    expect_warning(pool, pinned + 4 * KIB, "is no block");
+    expect_warning(pool, pinned + 4 * KIB, "is not a block");
     pool_end(pool);
     expect_warning(pool, inner, "belongs to a capture that has ended");
     bg_pool_destroy(pool);
@@ -76,7 +76,7 @@ static void test_the_limit(void **state)
     (void)pool_take(pool, page);
     EXPECT_STATUS(bg_pool_alloc(pool, page + 1, &ptr), BG_ERROR_OUT_OF_MEMORY);
     assert_null(ptr);
-    snprintf(text, sizeof text, "asks for %zu bytes", page + 1);
+    snprintf(text, sizeof text, "requests %zu bytes", page + 1);
     EXPECT_ERROR("decode-64");
     EXPECT_ERROR(text);
     snprintf(text, sizeof text, "%zu bytes are mapped, the limit is %zu bytes", 2 * page, 3 * page);
@@ -243,13 +243,13 @@ static void test_what_a_device_lacks_at_create(void **state)
     for (size_t i = 0; i < sizeof unsupported / sizeof *unsupported; i++) {
         assert_int_equal(hostcuda_fail(unsupported[i]), 0);
         EXPECT_STATUS(bg_pool_create(&pool, NULL), BG_ERROR_UNSUPPORTED);
-        EXPECT_ERROR("bg_pool_create: device 0 has no virtual memory management");
+        EXPECT_ERROR("bg_pool_create: device 0 does not support virtual memory management");
         assert_null(pool);
         assert_int_equal(hostcuda_fail(NULL), 0);
     }
     options.reserve_bytes = (size_t)1 << 60;
     EXPECT_STATUS(bg_pool_create(&pool, &options), BG_ERROR_OUT_OF_MEMORY);
-    EXPECT_ERROR("1152921504606846976 bytes of addresses");
+    EXPECT_ERROR("1152921504606846976 bytes of virtual addresses");
     EXPECT_ERROR("lower options.reserve_bytes");
     assert_null(pool);
 }

@@ -226,7 +226,7 @@ static void test_capture_where_the_last_stream_captures(void **state)
     options.pool = h.pool;
     EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, &options), BG_ERROR_BUSY);
-    EXPECT_ERROR("last replayed on a stream that captures now");
+    EXPECT_ERROR("last replayed on a stream that is now capturing");
     EXPECT_STATUS(bg_replay(h.graphs[0], f->stream), BG_ERROR_BUSY);
     EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign)); /* unharmed */
     EXPECT_CUDA(cudaGraphGetNodes(foreign, NULL, &nodes));

@@ -207,7 +207,7 @@ static void test_another_pattern(void **state)
 static void test_failing(void **state)
 {
     (void)state;
-    check_apart(FAILING_OP, "a break at call rank_add#1", "its dtype is 99", BG_ERROR_INVALID_ARGUMENT);
+    check_apart(FAILING_OP, "a break at call rank_add#1", "dtype 99", BG_ERROR_INVALID_ARGUMENT);
     check_apart(FAILING_PASS, "a break at call rank_add#1", "BG_ERROR_STOPPED", BG_ERROR_STOPPED);
     check_apart(FAILING_BEGIN, "it begins", "options.worker_threads is -1", BG_ERROR_INVALID_ARGUMENT);
 }

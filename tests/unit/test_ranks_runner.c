@@ -330,7 +330,7 @@ static void test_another_batch(void **state)
     check_run(ANOTHER_BATCH, false, true, "3 tokens of variant 0 by the graph piecewise tokens 4",
               "7 tokens of variant 0 by the graph piecewise tokens 8");
     check_run(ANOTHER_VETO, false, true, "by the graph piecewise tokens 4",
-              "eagerly, since config.veto refuses: it is odd");
+              "eagerly, since config.veto rejects the batch: it is odd");
     check_run(BAD_BATCH, false, true, "by the graph piecewise tokens 4", "the batch has -1 tokens");
 }
 

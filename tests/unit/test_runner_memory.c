@@ -156,7 +156,7 @@ static void expect_eager_run(fixture *f, runner_model *m, int tokens, bg_reason 
     assert_false(bg_runner_can_run(m->runner, &batch, &reason));
     assert_int_equal(reason, expected);
     if (expected == BG_REASON_UNSUPPORTED)
-        EXPECT_ERROR("device 0 has no virtual memory management");
+        EXPECT_ERROR("device 0 does not support virtual memory management");
     runner_model_run(f, m, tokens);
     assert_int_equal(m->last.mode, BG_MODE_NONE);
     assert_int_equal(m->last.padded_tokens, tokens);
@@ -164,7 +164,8 @@ static void expect_eager_run(fixture *f, runner_model *m, int tokens, bg_reason 
 
 static void test_without_virtual_memory(void **state)
 {
-    static const char warning[] = "a runner runs all batches eagerly: bg_pool_create: device 0 has no virtual memory";
+    static const char warning[] =
+        "a runner runs all batches eagerly: bg_pool_create: device 0 does not support virtual memory";
     fixture *f = *state;
     bg_batch larger = mixed_batch(TOKENS_MAX + 1);
     struct hostcuda_live before = hostcuda_count_live();
@@ -185,7 +186,7 @@ static void test_without_virtual_memory(void **state)
         assert_int_equal(bg_runner_bucket_count(m.runner), 0);
         expect_eager_run(f, &m, 3, BG_REASON_UNSUPPORTED);
         EXPECT_STATUS(bg_runner_run(m.runner, &larger, NULL, NULL, NULL), BG_ERROR_OUT_OF_MEMORY);
-        EXPECT_ERROR("rows: it cannot grow");
+        EXPECT_ERROR("rows: the device does not support virtual memory management, so it cannot grow");
         EXPECT_ERROR("raise config.max_tokens");
         expect_eager_run(f, &m, TOKENS_MAX, BG_REASON_UNSUPPORTED);
         assert_int_equal(count_unsupported(), unsupported + 2);

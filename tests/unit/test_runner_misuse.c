@@ -281,9 +281,9 @@ static void test_bad_memory_to_bind(void **state)
     runner_model_open(f, &m, &config);
     before = m.x;
     EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", heap, &m.x), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("the device does not reach");
+    EXPECT_ERROR("the device cannot access");
     EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", (char *)f->memory + 2, &m.x), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("multiple of 4");
+    EXPECT_ERROR("not aligned to 4 bytes");
     assert_memory_equal(&before, &m.x, sizeof before);
     EXPECT_OK(bg_runner_capture(m.runner));
     runner_model_run(f, &m, 3);
@@ -342,7 +342,7 @@ static void test_an_input_bound_to_an_output(void **state)
     assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
     batch = mixed_batch(TOKENS_MAX + 1);
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("bound to memory of the caller's");
+    EXPECT_ERROR("bound to the caller's memory");
     EXPECT_CUDA(cudaMemcpyAsync(found, m.y.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
     EXPECT_CUDA(cudaStreamSynchronize(f->stream));
     for (int i = 0; i < ROWS * WIDTH; i++) /* padding repeats the row before it is doubled */
@@ -439,7 +439,7 @@ static void test_a_pass_leaves_a_capture_open(void **state)
     runner_model_open(f, &m, &config);
     m.also = leave_a_capture;
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("left a capture open");
+    EXPECT_ERROR("began a capture and did not end it");
     assert_null(bg_forward_context_get());
     assert_int_equal(bg_current_phase(), BG_PHASE_CAPTURE);
     bg_capture_abort(m.left);
@@ -469,7 +469,7 @@ static void test_a_pass_leaves_its_stream_capturing(void **state)
     runner_model_open(f, &m, &config);
     m.also = leave_a_bare_capture;
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_BUSY);
-    EXPECT_ERROR("left a capture open");
+    EXPECT_ERROR("began a capture and did not end it");
     EXPECT_CUDA(cudaStreamEndCapture(f->stream, &graph));
     EXPECT_CUDA(cudaGraphDestroy(graph));
     m.also = NULL;
@@ -615,7 +615,7 @@ static void test_what_can_run_says(void **state)
     batch.tokens = 0;
     assert_false(bg_runner_can_run(m.runner, &batch, &reason));
     assert_int_equal(reason, BG_REASON_NONE);
-    EXPECT_ERROR("at least 1 token");
+    EXPECT_ERROR("tokens must be at least 1");
     bg_runner_destroy(m.runner);
 }
 

@@ -154,7 +154,7 @@ static void test_bound_batches_shrink(void **state)
 /* What the runner says once of an input that is to be in place. */
 static void test_copies_are_told_of_once(void **state)
 {
-    static const char *const told = "input x comes at another address";
+    static const char *const told = "input x is not at its static buffer's address";
     fixture *f = *state;
     char said[1000] = "";
     FILE *file = tmpfile();
@@ -342,7 +342,7 @@ static void test_another_device(void **state)
     EXPECT_OK(bg_runner_capture(m.runner));
     EXPECT_CUDA(cudaSetDevice(1));
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("made for device 0, the current device is 1");
+    EXPECT_ERROR("created on device 0, the current device is 1");
     EXPECT_STATUS(bg_runner_capture(m.runner), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_CUDA(cudaSetDevice(0));
     runner_model_run(f, &m, 3);
