@@ -22,11 +22,11 @@ BG_API bg_status bg__fail(bg_status status, const char *format, ...) __attribute
  */
 BG_API bg_status bg__fail_cuda(cudaError_t error, const char *call);
 
-/* The error of CUDA's that this thread's last failure came from; cudaSuccess where it was none of CUDA's. */
+/* The CUDA error that caused this thread's last failure; cudaSuccess if CUDA did not cause it. */
 cudaError_t bg__fail_cause(void);
 void bg__fail_forget_cause(void);
 
-/* Puts words before what bg_last_error() says: where it happened. */
+/* Prepends the place of a failure to bg_last_error(), with a colon. */
 void bg__fail_where(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Whether the sentence names its call already; outer calls then add nothing. A new failure starts without. */
@@ -48,7 +48,7 @@ void bg__pending_forget(void);
 /* For a call that may fail without harm: its error is not left in CUDA's last error. */
 BG_API void bg__ignore(cudaError_t error);
 
-/* Whether error means that there is nothing left to give back: a fault took the device, or the process ends. */
+/* Whether error means that there is nothing left to release: the CUDA context is lost, or the process is exiting. */
 bool bg__device_is_gone(cudaError_t error);
 
 /* For a call that gives something back, where no status can report its failure: a line on standard error does, unless
@@ -137,8 +137,8 @@ bg_status bg__relax_begin(bg__relaxed *relaxed);
 BG_API bg__relaxed bg__relax_to_release(void);
 BG_API void bg__relax_end(bg__relaxed relaxed);
 
-/* Where the memory at ptr is, as CUDA tells: type is 0 for host memory that it does not know. By the driver's own
- * call, which tells several things at once; in a capture, too. */
+/* Where CUDA says the memory at ptr is; type is 0 for host memory that CUDA does not know. Uses the driver's call,
+ * which returns several attributes at once and is allowed during capture. */
 typedef struct bg__where {
     CUmemorytype type;
     bool managed;

@@ -1,4 +1,4 @@
-/* Device memory and streams, without harm to captures. */
+/* Device memory and streams; these calls do not invalidate captures. */
 #include "base/base.h"
 
 #include <stdatomic.h>

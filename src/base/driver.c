@@ -1,4 +1,4 @@
-/* The driver's functions, without linking the driver: a machine that has none gets a sentence, not a loader's error. */
+/* The driver's functions, looked up at run time: without a driver a call fails, instead of the program's start. */
 #include "base/base.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* A failure is a sentence, kept for each thread. */
+/* Each thread keeps the sentence of its last failure. */
 #include "base/base.h"
 
 #include <stdarg.h>

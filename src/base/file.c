@@ -1,4 +1,4 @@
-/* Files that are read are regular ones: opening a pipe that somebody put in the place of one would wait for ever. */
+/* Only regular files are read: opening a pipe that was put in a file's place would block for ever. */
 #include "base/base.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Files that are read. */
+/* Reading files. */
 #ifndef BG_FILE_H
 #define BG_FILE_H
 

@@ -1,4 +1,4 @@
-/* Lists that grow. */
+/* Growing arrays. */
 #ifndef BG_GROW_H
 #define BG_GROW_H
 

@@ -1,4 +1,4 @@
-/* Text that others wrote (names of files and ops, values of variables) must not be able to drive a terminal. */
+/* Text from outside the library (names of files and ops, values of variables) must not control a terminal. */
 #include "base/base.h"
 
 #include <stdio.h>

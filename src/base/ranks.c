@@ -51,7 +51,7 @@ done:
 
 /* ---- its functions ---- */
 
-/* Whoever made the table need not have a way to set bg_last_error(). */
+/* The table's functions may be unable to set bg_last_error(), so a failure without a sentence gets one here. */
 static bg_status finish_hook(bg_status status, char hidden, const char *what, const char *why)
 {
     bg__pending_note(); /* it may have left an error of its own */

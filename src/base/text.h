@@ -1,4 +1,4 @@
-/* Text that others wrote: printed, and read as numbers. */
+/* Text from outside the library: printing it, and reading numbers from it. */
 #ifndef BG_TEXT_H
 #define BG_TEXT_H
 

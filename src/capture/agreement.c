@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What makes more passes of it, or has each replay meet the others: a rank that does that alone would wait in vain. */
+/* Names the settings that add passes, or make each replay meet the other ranks: a rank alone in that would wait for
+ * ever. */
 static void say_begin(const bg_capture *capture, bool whole, bool compares, char *text, size_t room)
 {
     static const char *const debugs[] = {

@@ -1,4 +1,4 @@
-/* A capture's life: begin, end, abort, failure. */
+/* Captures: begin, end, abort and failure. */
 #include "capture/capture.h"
 
 #include <stdio.h>

@@ -227,7 +227,7 @@ bg_status bg__capture_resolve_check(bg_capture *capture, bool whole);
 
 /* Notes the first failure (failure.c). */
 void bg__capture_note_failure(bg_capture *capture, bg_status status);
-/* The same; what the program launches from here on falls into a capture that is thrown away. */
+/* The same. Work that the program launches after it goes into a capture that is discarded. */
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
 
 /* What a failed or ended capture, or one between segments, answers to every call; else BG_OK. */
@@ -238,11 +238,11 @@ bg_status bg__capture_check(const bg_capture *capture);
 void bg__capture_enter(bg_capture *capture);
 bg_status bg__capture_leave(bg_capture *capture, bg_status status);
 
-/* Gives back all that a capture holds, but not the graph once it has been handed out. NULL is fine. */
+/* Releases all that a capture holds, but not a graph that the caller has received. NULL is fine. */
 void bg__capture_dispose(bg_capture *capture);
-/* What it knows of streams and events. */
+/* Frees its streams and events. */
 void bg__capture_free_streams(bg_capture *capture);
-/* The same for a capture that nobody wants: options.state is put back before. */
+/* The same for a capture that is discarded: options.state is restored first. */
 void bg__capture_throw_away(bg_capture *capture);
 
 /* Ends the segment that is open: joins the members, instantiates, launches. */
@@ -251,7 +251,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join);
 bg_status bg__segment_open(bg_capture *capture);
 /* BG_DEBUG=sync: waits for the last step, here and in replays. */
 bg_status bg__step_sync(bg_capture *capture);
-/* Ends a capture whose work nobody wants. */
+/* Ends a capture and discards its work. */
 void bg__segment_discard(bg_capture *capture);
 
 /* A break around body work: close, run (NULL: nothing), open. call: what runs there; NULL for a bare break. */

@@ -1,4 +1,4 @@
-/* What the program asks of events: record, wait, destroy. What each means in a capture: events.c. */
+/* The program's event calls: record, wait, destroy. What each means in a capture: events.c. */
 #include "capture/capture.h"
 
 /* ---- record ---- */

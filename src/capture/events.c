@@ -77,7 +77,7 @@ bg_status bg__events_settle(bg_capture *capture)
         if (entry->in_body || entry->real)
             continue;
         error = cudaEventRecord(entry->event, capture->origin);
-        if (error == cudaErrorInvalidResourceHandle) { /* destroyed: nobody can ask for it */
+        if (error == cudaErrorInvalidResourceHandle) { /* destroyed: no later call can name it */
             bg__ignore(error);
         } else if (error != cudaSuccess) {
             status = bg__fail_cuda(error, "cudaEventRecord");

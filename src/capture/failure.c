@@ -1,4 +1,4 @@
-/* How a capture fails, and how all that it holds is given back. */
+/* How a capture fails, and how it releases what it holds. */
 #include "capture/capture.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ void bg__capture_free_streams(bg_capture *capture)
     free(capture->members);
 }
 
-/* The thread is where it was; another one cannot know. */
+/* Restores the thread's state from before the capture. Only the thread itself can do that. */
 static void leave_thread(const bg_capture *capture)
 {
     bg__thread *self = bg__thread_self();

@@ -1,6 +1,6 @@
-/* Passes that run eagerly, and mean what their captures mean: their calls have names, an error sticks, outputs without
- * memory and scratch lie in memory of the call's own, streams are joined where breaks would be and at the end, the
- * pool's bucket is open. Such a pass is a capture that captures nothing. */
+/* Passes that run eagerly with the meaning of their captures: calls have names, an error sticks, outputs without memory
+ * and scratch are in the call's own memory, streams are joined at each break's place and at the end, and the pool's
+ * bucket is open. Such a pass is a capture that captures nothing. */
 #include "capture/capture.h"
 
 #include <stdio.h>

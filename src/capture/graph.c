@@ -1,4 +1,4 @@
-/* Graphs: made, given back, and asked. */
+/* Graphs: create, destroy and query. */
 #include "capture/capture.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Who captures: the live captures, by thread, and the streams that capture at this moment. */
+/* The live captures, by thread, and the streams that are capturing now. */
 #include "capture/capture.h"
 
 #include <pthread.h>

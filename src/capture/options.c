@@ -1,4 +1,4 @@
-/* What a capture is asked for, by its options and the environment. */
+/* A capture's settings, from its options and the environment. */
 #include "capture/capture.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* What the calling thread does: its phase, and the body that it runs. */
+/* The calling thread's phase, and the body that it runs. */
 #include "capture/capture.h"
 
 bg_phase bg_current_phase(void)

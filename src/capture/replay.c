@@ -140,7 +140,7 @@ static inline bool are_left_again(const bg__eager *eager)
     return true;
 }
 
-/* A body leaves the same, as a rule: nothing is to do then. */
+/* Usually a body leaves its outputs as it did last time; then there is nothing to do. */
 static bg_status settle_eager_call(bg__eager *eager, cudaStream_t stream)
 {
     bool steady = true;

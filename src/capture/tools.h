@@ -1,5 +1,5 @@
-/* The debugging tools that captures and replays call. They lie above this folder, which knows them by this table alone
- * (debug/hooks/hooks.c). */
+/* The debugging tools that captures and replays call. They are above this folder, which calls them only through this
+ * table (debug/hooks/hooks.c). */
 #ifndef BG_CAPTURE_TOOLS_H
 #define BG_CAPTURE_TOOLS_H
 

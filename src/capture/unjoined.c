@@ -1,4 +1,4 @@
-/* Who is to blame where a segment cannot end: leaves of its graph that the origin does not wait for. */
+/* Finds the streams that keep a segment from ending: leaves of its graph that the origin does not wait for. */
 #include "capture/capture.h"
 
 #include <stdarg.h>
@@ -205,7 +205,7 @@ static void write_node(writer *w, cudaGraphNode_t node, const char *kind)
 
 /* ---- blame ---- */
 
-/* The stream whose next work would wait for node; NULL: none that the capture knows. */
+/* The stream whose next work would wait for node; NULL: no stream of the capture. */
 static bg_status find_owner(const bg_capture *capture, cudaGraphNode_t node, const bg__member **owner)
 {
     enum cudaStreamCaptureStatus capturing;
@@ -239,7 +239,7 @@ static void blame_member(bg__unjoined *unjoined, const bg__member *member, cudaG
 
 enum { NAMED_MAX = 3 };
 
-/* The first of the nodes begin the sentence; how many there were ends it. */
+/* The sentence names the first few nodes, and ends with the number of the others. */
 static void blame_unseen(bg__unjoined *unjoined, writer *w, int number, cudaGraphNode_t node, const char *kind)
 {
     unjoined->status = BG_ERROR_UNTRACKED_STREAM;

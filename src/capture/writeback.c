@@ -37,7 +37,7 @@ static bgk_rows rows_of(const bg__move *move)
                       .kind = BGK_TAIL_PATTERN};
 }
 
-/* What a kernel of that device may touch, whoever allocated it. */
+/* Whether kernels of that device can access ptr; an allocation of another library counts, too. */
 static bg_status check_device_memory(const void *ptr, int device, bool *on_device)
 {
     bg__where place;

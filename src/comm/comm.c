@@ -1,4 +1,4 @@
-/* A communicator: the link between the ranks, NCCL's part, and the watchdog beside both. */
+/* A communicator: the link between the ranks, NCCL's communicator, and the watchdog. */
 #include "comm/parts.h"
 
 #include <stdio.h>

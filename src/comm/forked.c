@@ -1,5 +1,5 @@
 /* A child after fork() has the communicator's memory and connections, but neither its threads nor a CUDA context, and
- * its locks may be held by who is not there: it may only drop what it has. */
+ * its locks may be held by threads that the child lacks: it may only drop what it has. */
 #include "comm/parts.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  *     rank 0           PROOF       the same over "rank 0"
  *
  * for each of its two connections. The token itself is never sent; a proof counts for one connection, rank and size of
- * the job, and cannot be sent back as the other side's. Rank 0 sends no proof to whom has shown none. */
+ * the job, and cannot be sent back as the other side's. Rank 0 sends no proof to a peer that has not proved itself. */
 #ifndef BG_COMM_HANDSHAKE_H
 #define BG_COMM_HANDSHAKE_H
 

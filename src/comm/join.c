@@ -27,7 +27,7 @@ static bg_status fail_join(const connector *c, bg_status status, const char *why
 
 static const char no_answer[] = "connections are closed without an answer";
 
-/* Linux before 6.17 shows a TCP connection as root's until rank 0 accepts it. *gone: it is closed, and nobody's. */
+/* Linux before 6.17 shows a TCP connection as root's until rank 0 accepts it. *gone: it is closed, and has no owner. */
 static bg_status check_owner(const connector *c, int fd, bool *gone)
 {
     double until = bg__now_ms() + OWNER_MS;

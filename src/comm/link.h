@@ -1,5 +1,5 @@
 /* What binds this rank to the others: two connections to each rank on rank 0, to rank 0 on the others; one for
- * operations, one for the watchdog's thread. The first failure is everybody's, and final. */
+ * operations, one for the watchdog's thread. The first failure on any rank is fatal on all ranks. */
 #ifndef BG_COMM_LINK_H
 #define BG_COMM_LINK_H
 

@@ -1,4 +1,4 @@
-/* NCCL's communicator: how it begins and ends. */
+/* NCCL's communicator: init, destroy and abort. */
 #include "comm/parts.h"
 
 #include <signal.h>
@@ -123,7 +123,7 @@ static void *run_nccl_init(void *data)
     left = b->left;
     pthread_mutex_unlock(&b->lock);
     if (left && result == ncclSuccess)
-        (void)ncclCommAbort(nccl); /* there is nobody to report it to */
+        (void)ncclCommAbort(nccl); /* no caller is left to report it to */
     if (left)
         free(b);
     return NULL;

@@ -1,4 +1,4 @@
-/* What a program asks of a communicator. */
+/* The program's operations on a communicator. */
 #include "comm/parts.h"
 
 #include <stdlib.h>

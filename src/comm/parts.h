@@ -1,4 +1,4 @@
-/* What a communicator is made of. */
+/* The parts of a communicator. */
 #ifndef BG_COMM_PARTS_H
 #define BG_COMM_PARTS_H
 

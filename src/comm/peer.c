@@ -1,4 +1,4 @@
-/* Whose connections are, as the kernel tells. */
+/* Finds the user that owns a connection, in the kernel's tables. */
 #include "comm/peer.h"
 
 #include <errno.h>

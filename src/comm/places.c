@@ -1,4 +1,4 @@
-/* Ranks that are at the same place are named together, and places are the same sooner when less of them is told. */
+/* Ranks at the same place are named together. If room is short, places are cut, so that more of them are equal. */
 #include "comm/places.h"
 
 #include "base/base.h"

@@ -1,8 +1,9 @@
 /* The thread beside each rank: it receives failures and notices ranks that leave, reports where this rank is, finds
  * replays and operations that take too long, and ends device work after a failure.
  *
- * A rank that is stuck tells rank 0, and tells it when it moves again. Rank 0 asks all where they are, and then gives
- * the verdict, if some rank is still stuck: so there is one for all, or none. Others give it where rank 0 does not. */
+ * A rank that is stuck reports that to rank 0, and reports when it moves again. Rank 0 asks all ranks where they are
+ * and, if some rank is still stuck, fails the job: all ranks then have the same failure. Another rank fails the job if
+ * rank 0 does not. */
 #ifndef BG_COMM_WATCHDOG_H
 #define BG_COMM_WATCHDOG_H
 

@@ -1,4 +1,4 @@
-/* Buckets: what graphs that never run at once need lies in the same place. */
+/* Buckets: graphs that never run at the same time share the same memory. */
 #include "memory/pool.h"
 
 #include <stdlib.h>

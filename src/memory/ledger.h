@@ -10,7 +10,7 @@
 typedef enum bg__level { BG__REGISTERED, BG__POOLED, BG__DRIVER, BG__LEVELS } bg__level;
 
 typedef enum bg__owner_kind {
-    BG__OWNER_NONE, /* nobody that is known: pageable host memory, or what was freed */
+    BG__OWNER_NONE, /* unknown: pageable host memory, or freed memory */
     BG__OWNER_REGISTERED,
     BG__OWNER_POOL,
     BG__OWNER_DEVICE,
@@ -22,7 +22,7 @@ enum { BG__OWNER_NAME = 64 };
 
 typedef struct bg__owner {
     bg__owner_kind kind;
-    bool freed;     /* what is told is what it was */
+    bool freed;     /* the other fields describe it as it was */
     bool shared;    /* of a pool: a bucket's, where other graphs' blocks lie, too */
     uintptr_t base; /* of the block, allocation or mapping */
     size_t bytes;
@@ -37,7 +37,7 @@ static inline bool bg__owner_has(const bg__owner *owner, uintptr_t address)
     return owner->kind != BG__OWNER_NONE && address - owner->base < owner->bytes;
 }
 
-/* Who owns the address on that level: an owner of kind NONE where nobody does, or did. */
+/* The owner of the address on that level, live or freed; kind NONE if there is none. */
 bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner);
 /* Where the block of that name is that was reported after generation; false: there is none, or more than one. */
 bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner);
@@ -54,7 +54,7 @@ bool bg__ledger_has(bg__level level);
 /* Another number after each change of the two inner levels. */
 uint64_t bg__ledger_version(void);
 
-/* A registered block becomes longer or shorter where it lies. Nothing happens to what is none. */
+/* Changes the size of a registered block in place. Does nothing for any other pointer. */
 void bg__ledger_resize(void *ptr, size_t bytes);
 
 /* Around changes of a pool's blocks, of which other threads may ask. */

@@ -38,8 +38,8 @@ bg_status bg__pool_pin(bg_pool *pool, size_t bytes, void **ptr);
 /* A kept block, also where a bucket is open; bg_pool_release gives it back. bytes > 0. */
 bg_status bg__pool_keep(bg_pool *pool, size_t bytes, void **ptr);
 
-/* Visits what nobody may read before writing it: released blocks, the padding behind those in use, and, where no bucket
- * is open, all that graphs use in turn. Stops at a failure, and returns it. */
+/* Visits memory that no op may read before another has written it: released blocks, the padding after blocks in use,
+ * and, if no bucket is open, all memory that graphs share. Stops at a failure, and returns it. */
 bg_status bg__pool_unowned(const bg_pool *pool, bg_status (*visit)(void *user, void *ptr, size_t bytes), void *user);
 
 /* A failure unless no two blocks overlap, all lie in mapped memory, and the figures are the blocks' sums. */

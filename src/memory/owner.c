@@ -1,4 +1,4 @@
-/* What the driver says of an address. */
+/* What the driver knows about an address. */
 #include "memory/ledger.h"
 
 #include <cuda.h>

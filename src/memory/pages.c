@@ -35,7 +35,7 @@ static bool round_up_bytes(size_t *bytes, size_t to)
     return true;
 }
 
-/* A size that nobody asked for gives way where a process may have few addresses (ulimit -v, valgrind). */
+/* The default size is halved until the process can reserve it (ulimit -v, valgrind); a requested size is not. */
 static CUresult reserve_pages(const bg__pages *pages, CUdeviceptr *base, size_t *bytes, bool asked)
 {
     const size_t least = (size_t)1 << 30, wanted = *bytes;

@@ -1,4 +1,4 @@
-/* A pool's life, and its blocks. */
+/* Pools: create, retain and release, and their blocks. */
 #include "memory/pool.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 /* ---- making and giving back ---- */
 
-/* When nobody holds it any more. */
+/* Runs when the last reference is released. */
 static void free_pool(bg_pool *pool)
 {
     bg__ledger_remove_pool(pool);

@@ -1,4 +1,4 @@
-/* What a pool is, for the files of this folder. */
+/* The struct of a pool, for the files of this folder. */
 #ifndef BG_MEMORY_POOL_H
 #define BG_MEMORY_POOL_H
 

@@ -31,7 +31,7 @@ void bg__pool_owner(const bg_pool *pool, const void *ptr, bg__owner *owner)
         strncpy(owner->name, pool->bucket, sizeof owner->name - 1);
     if (side == BG__LOW || bg__pages_has(&pool->pages, BG__HIGH, ptr))
         extent = bg__pool_find(pool, side, ptr, &begins);
-    /* Without a bucket the low side is that of all graphs of the pool, whose blocks nobody counts any more. */
+    /* Without an open bucket the low side belongs to all graphs of the pool, whose blocks are no longer counted. */
     owner->freed = extent == NULL ? side == BG__HIGH || pool->bucket != NULL : extent->state == BG__FREE;
     if (extent != NULL) {
         owner->base = (uintptr_t)bg__pages_address(&pool->pages, side, extent->offset, extent->bytes);

@@ -1,4 +1,4 @@
-/* The workspaces that there are. */
+/* The list of all workspaces. */
 #ifndef BG_MEMORY_WORKSPACE_LIST_H
 #define BG_MEMORY_WORKSPACE_LIST_H
 

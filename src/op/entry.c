@@ -25,7 +25,7 @@ static bg_status check_call(const bg_op *op, cudaStream_t stream, const void *ar
     return BG_OK;
 }
 
-/* A capture that nobody here began cannot be cut in two. */
+/* A break ends the capture, which only the code that began it may do. */
 static bg_status refuse_foreign_capture(const bg__call *call, cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;

@@ -1,5 +1,5 @@
-/* How a call's outputs reach the caller. A body may leave a result where it likes; the caller finds it in its own
- * memory, or in a bridge buffer where it gave none. */
+/* How a call's outputs reach the caller. A body may leave a result in any memory; it is copied to the caller's memory,
+ * or to a bridge buffer if the caller gave none. */
 #include "op/op.h"
 
 #include <stdio.h>
@@ -101,7 +101,7 @@ static bg_status check_tensors(const bg_op *op, const void *args, bool *missing)
     return BG_OK;
 }
 
-/* An output of which nothing is known before the body has run. */
+/* An output whose memory and shape are unknown until the body has run. */
 static bool is_open(const bg_tensor *tensor)
 {
     return tensor->data == NULL && tensor->rank == 0;
@@ -222,7 +222,7 @@ static bool writes(const bg__call *call, const bg_tensor *want, const bg_tensor 
     return begin < end && begin < from + bytes && from < end;
 }
 
-/* Outputs are brought to their places one after the other: none may be read from where another one is written. */
+/* Outputs are copied one after the other, so no source may overlap the target of another output. */
 static bg_status check_overlap(const bg__call *call, const bg__output *moved, void *want, void *got, const void *source,
                                size_t bytes)
 {

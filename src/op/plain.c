@@ -40,8 +40,8 @@ static void free_of_thread(void *first)
         free_places(first);
 }
 
-/* Keys have no say when the process ends. Registered after CUDA has started, this runs before CUDA's own end. The key
- * stays, for other threads may go on. */
+/* Destructors of thread-specific keys do not run at exit. Registered after CUDA has started, this runs before CUDA
+ * shuts down. The key stays, since other threads may still run. */
 static void free_at_exit(void)
 {
     atomic_store(&ended, true);

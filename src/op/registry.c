@@ -23,7 +23,7 @@ static void set_twin(bg_op *op, const bg_op *twin)
         op->twin_ = twin;
 }
 
-/* Each op of that name gets another one of it as its twin, if there is one. */
+/* If several ops have that name, each gets another one of them as its twin. */
 static void find_twins(const char *name)
 {
     bg_op *last = NULL, *any = NULL;

@@ -1,4 +1,4 @@
-/* How batches get into the static buffers and out of them. */
+/* Copies batches into the static buffers, and results out of them. */
 #include "runner/runner.h"
 
 typedef struct moves {
@@ -85,7 +85,7 @@ static bg_status check_shape(const bg__buffer *buffer, const char *what, const b
     return BG_OK;
 }
 
-/* In the caller's place or in one that it was to write to itself: once it is told what that costs. */
+/* Warns once that an input which the caller was to write in place has to be copied. */
 static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
 {
     if (input->elsewhere || (!input->bound && runner->config.copy_inputs))

@@ -1,4 +1,4 @@
-/* Captures of buckets: warm-up, the pass, what is reported of it. */
+/* Captures of buckets: warm-up, the pass, and its report. */
 #include "runner/runner.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What all runners of the process have done. */
+/* Counters of all runners of the process. */
 #include "runner/runner.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* Where a runner can run, and where it can capture. */
+/* Checks whether a runner can run, or capture, in the calling thread. */
 #include "runner/runner.h"
 
 bg_status bg__runner_check_idle(const bg_runner *runner, const char *function)

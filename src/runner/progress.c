@@ -1,4 +1,4 @@
-/* What a terminal shows while buckets are captured, and the table of what came of it. */
+/* What a terminal shows while buckets are captured, and the table of the results. */
 #include "runner/runner.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* One batch: choose, bring in, run, hand out. */
+/* Runs one batch: choose the bucket, copy the inputs in, run, copy the outputs out. */
 #include "runner/runner.h"
 
 #include <stdio.h>

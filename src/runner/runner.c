@@ -1,4 +1,4 @@
-/* A runner's life. */
+/* Runners: create and destroy. */
 #include "runner/runner.h"
 
 #include <stdlib.h>

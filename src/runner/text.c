@@ -1,4 +1,4 @@
-/* A configuration by names and texts. */
+/* Sets and reads the keys of a configuration as text. */
 #include "runner/config.h"
 
 #include <ctype.h>
