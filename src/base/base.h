@@ -39,9 +39,9 @@ void bg__fail_unhide(char hidden);
 /* Sets the sentence to one that was kept, with its place in it. */
 void bg__fail_restore(const char *text);
 
-/* Notes whether a CUDA error is pending that is not ours. Every public function that calls CUDA begins with it; but
- * bg_replay cannot afford it, and bg_op_call looks before the first CUDA call of its own, of which a captured op has
- * none as a rule. */
+/* Notes whether a CUDA error is pending that is not ours. Every public function that calls CUDA begins with it, except
+ * bg_replay, where it costs too much, and bg_op_call, which does it before its first CUDA call, since a captured op
+ * usually makes none. */
 BG_API void bg__pending_note(void);
 void bg__pending_forget(void);
 
@@ -51,8 +51,8 @@ BG_API void bg__ignore(cudaError_t error);
 /* Whether error means that there is nothing left to release: the CUDA context is lost, or the process is exiting. */
 bool bg__device_is_gone(cudaError_t error);
 
-/* For a call that gives something back, where no status can report its failure: a line on standard error does, unless
- * the device is gone. */
+/* For a call that releases something, where no status can report its failure: it writes a line to standard error,
+ * unless the device is gone. */
 BG_API void bg__released(cudaError_t error, const char *call);
 #define BG__RELEASE(expression) bg__released(expression, #expression)
 
@@ -111,7 +111,7 @@ bg_status bg__driver_entry(const char *name, unsigned since, void *function);
 typedef CUresult (*bg__capture_info)(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
                                      const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count);
 bg_status bg__driver_capture_info(bg__capture_info *found);
-/* The driver's codes are the runtime's wherever both have one. */
+/* Where both have a code for an error, the driver's equals the runtime's. */
 #define BG__TRY_DRIVER(name, expression)                                                                               \
     do {                                                                                                               \
         CUresult result_ = (expression);                                                                               \
@@ -133,7 +133,7 @@ typedef struct bg__relaxed {
     bool exchanged;
 } bg__relaxed;
 bg_status bg__relax_begin(bg__relaxed *relaxed);
-/* The same for what gives something back: it goes on without. */
+/* The same for code that releases something: it continues if this fails. */
 BG_API bg__relaxed bg__relax_to_release(void);
 BG_API void bg__relax_end(bg__relaxed relaxed);
 

@@ -23,8 +23,8 @@ size_t bg__utf8_bytes(const char *text)
     return bytes;
 }
 
-/* Whether a character of so many bytes may stand in a line: no control character, of which U+009B begins what ESC [
- * does, no other end of a line, and none that turns the direction of what follows it. */
+/* Whether a character of so many bytes may be printed in a line: not a control character (U+009B begins an escape
+ * sequence, as ESC [ does), nor a line separator, nor one that changes the direction of writing. */
 static bool is_shown(const unsigned char *c, size_t bytes)
 {
     if (bytes == 1)

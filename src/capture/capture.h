@@ -281,7 +281,8 @@ void bg__capture_keep_forward(bg_capture *capture);
 bg_status bg__forward_run(bg_graph *graph, bg_phase phase, cudaStream_t stream);
 /* Its next passes go by the overrides that hold now. */
 bg_status bg__forward_renew(bg_graph *graph, const char *eager_ops, bool tell);
-/* The phase of a pass that begins here: that of the thread, but for a capture, which such a pass is beside. */
+/* The phase of a pass that begins here: that of the thread, unless the thread captures, since such a pass is not part
+ * of the capture. */
 bg_phase bg__forward_phase(void);
 
 /* Write-backs (writeback.c). At a break: copy joins those of the next segment. */
@@ -414,10 +415,10 @@ void bg__live_remove(bg_capture *capture);
 /* The capture that the calling thread began, NULL without one. */
 bg_capture *bg__live_captured(void);
 /* The pass that the calling thread runs eagerly, or that capture, where a call here may belong to it. The body of a
- * replay on a stream outside is beside the thread's capture: what it does, and what fails in it, does not
- * concern the capture. So is a pass that runs eagerly. */
+ * replay on a stream outside the thread's capture is not part of that capture: what it does does not affect it, nor
+ * does its failure. The same holds for a pass that runs eagerly. */
 bg_capture *bg__live_here(void);
-/* Streams that capture right now, of a capture that `thread` began: looked at by replays, without a lock. */
+/* Streams that are capturing now, in a capture that `thread` began. Replays read them without a lock. */
 bg_status bg__captured_add(cudaStream_t stream, uint64_t thread);
 void bg__captured_remove(cudaStream_t stream, uint64_t thread);
 bool bg__captured_has(cudaStream_t stream);

@@ -27,7 +27,7 @@ typedef struct acceptor {
     double until_ms;
     joining_rank joining[JOINING_MAX];
     char refused[300];   /* the last one that was, for the sentence */
-    bg__failure failure; /* not BG_OK: the job's, which those that come now are told */
+    bg__failure failure; /* not BG_OK: the job's, sent to ranks that connect from now on */
 } acceptor;
 
 static void drop(joining_rank *one)
@@ -193,7 +193,7 @@ static joining_rank *find_oldest(acceptor *a, const joining_rank *but)
     return oldest;
 }
 
-/* Only after the proof: the kernel's tables are long, and those who flood rank 0 are not to make it read them. */
+/* Only after the proof: the kernel's tables are long, and a flood of connections must not make rank 0 read them. */
 static bg_status check_owner(acceptor *a, joining_rank *one)
 {
     joining_rank *other;
@@ -323,7 +323,7 @@ static bg_status make_room(acceptor *a, bg_status status)
     return BG_OK;
 }
 
-/* Where all places are taken, who has come first has had the longest time. */
+/* If all places are taken, the oldest connection is dropped: it has had the longest time. */
 static bg_status accept_rank(acceptor *a)
 {
     joining_rank *place;
@@ -349,7 +349,7 @@ static bg_status fail_waiting(const acceptor *a, bg_status status, const char *w
     return bg__fail(status, "%s; missing of %d ranks, at %s: %s%s", why, a->link->size, a->name, missing, a->refused);
 }
 
-/* A rank that waits says nothing. */
+/* A rank that waits sends nothing. */
 static bg_status check_joined(const acceptor *a)
 {
     for (int i = 1; i < a->link->size && a->failure.status == BG_OK; i++) {
@@ -371,7 +371,7 @@ static bg_status serve_joining_ranks(acceptor *a)
     double until = a->until_ms < bg__now_ms() + 100 ? a->until_ms : bg__now_ms() + 100;
     size_t count = 1;
     bg_status status = BG_OK;
-    /* only those that are there: poll takes no more than the process may open */
+    /* only open ones: poll takes no more fds than the process may open */
     for (int i = 0; i < JOINING_MAX; i++)
         if (a->joining[i].fd >= 0) {
             who[count] = &a->joining[i];

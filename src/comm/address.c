@@ -115,8 +115,8 @@ void bg__address_name(const struct sockaddr_storage *address, socklen_t bytes, c
 
 /* ---- listening ------------------------------------------------------------------------------------------------ */
 
-/* A socket's file stays when its process is killed, and nobody can listen at that path before it is removed. Only one
- * of this user's, to which nobody listens any more. */
+/* A socket's file stays when its process is killed, and the path cannot be listened on before the file is removed.
+ * Removes only a socket of this user on which no process listens. */
 static bool remove_stale(const struct addrinfo *at)
 {
     const char *path = ((const path_address *)at)->path.sun_path;
@@ -191,7 +191,7 @@ void bg__stop_listening(const bg__meeting *meeting, int *fd)
 {
     const char *path = bg__meeting_path(meeting);
     if (*fd >= 0 && path != NULL)
-        (void)unlink(path); /* what remains is told from a socket on which somebody listens */
+        (void)unlink(path); /* a file that remains is recognised by the next job as one without a listener */
     bg__close(fd);
 }
 

@@ -38,9 +38,9 @@ bool bg__is_local(const bg__meeting *meeting);
 bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX]);
 /* Closes it, and removes the file that a Unix-domain socket has. fd may be -1. */
 void bg__stop_listening(const bg__meeting *meeting, int *fd);
-/* *fd -1 and BG_OK: nobody listens there, yet. */
+/* *fd -1 and BG_OK: no process listens there yet. */
 bg_status bg__connect(const bg__meeting *meeting, double until_ms, int *fd);
-/* *fd -1: nobody came, or has gone again. */
+/* *fd -1: no connection, or it was closed again. */
 bg_status bg__accept(int listener, int *fd);
 
 #endif

@@ -89,10 +89,10 @@ static void abort_all(void *user)
     bg__nccl_abort(user);
 }
 
-/* The host device runs what is queued when someone asks, and another rank may wait for that. */
+/* The host device runs queued work when it is queried, and another rank may wait for that work. */
 static void idle(void *user)
 {
-    (void)bg__nccl_error(user, NULL, 0); /* bg_comm_check tells of it */
+    (void)bg__nccl_error(user, NULL, 0); /* bg_comm_check reports it */
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ static void set_functions(bg_comm *comm, const bg__job *job, bool compare)
     comm->link.idle_user = comm;
 }
 
-/* From here on a failure is everybody's. */
+/* From here on a failure is fatal on all ranks. */
 static bg_status join_ranks(bg_comm *comm, const bg__job *job)
 {
     bg_status status;

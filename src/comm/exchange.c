@@ -262,7 +262,7 @@ bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, co
     double until = bg__now_ms() + link->timeout_ms;
     bg_status status = BG_OK;
 
-    /* rank 0 answers with what all have sent, where someone asks for it */
+    /* rank 0 answers with what all have sent, if the round asks for it */
     if (all != NULL && bytes > BG__BODY_MAX / (size_t)link->size)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "%s: %zu bytes from each of %d ranks are too many; allowed are %d in total, %zu from each",

@@ -5,8 +5,8 @@
 #include "comm/link.h"
 
 /* An operation of this type (BARRIER to GATHER). bytes is the same on all ranks but for AGREE, whose bodies are those
- * of bg__agree_body. all: room for size times bytes, BG__BODY_MAX at most; NULL where nobody asks. A failure is
- * everybody's. */
+ * of bg__agree_body. all: room for size times bytes, BG__BODY_MAX at most; NULL if not wanted. A failure is fatal on
+ * all ranks. */
 bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, const void *mine, size_t bytes,
                        void *all);
 /* Whether all ranks have the same text. */

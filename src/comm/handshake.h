@@ -1,6 +1,6 @@
 /* How rank 0 and another rank prove to each other that they are of one job:
  *
- *     rank to rank 0   HELLO       who it is, and a nonce
+ *     rank to rank 0   HELLO       its rank and size, and a nonce
  *     rank 0           CHALLENGE   a nonce of its own
  *     rank             PROOF       HMAC-SHA-256 over "rank", HELLO and rank 0's nonce, with the token as key
  *     rank 0           PROOF       the same over "rank 0"
@@ -48,8 +48,8 @@ bg_status bg__proof_make(const bg__job *job, bg__side side, const bg__hello *hel
 /* In a time that does not depend on where they differ. */
 bool bg__proof_equal(const bg__proof *a, const bg__proof *b);
 
-/* Where the job's ranks meet; on rank 0 that may be another address than for the others. Without a token nobody but
- * this user on this machine can be told from strangers: INVALID_ARGUMENT elsewhere. */
+/* Where the job's ranks meet; on rank 0 that may be another address than for the others. Without a token only processes
+ * of this user on this machine can be recognised: INVALID_ARGUMENT for any other address. */
 bg_status bg__job_meeting(const bg__job *job, bg__meeting *meeting);
 
 /* On rank 0 (accept.c): returns when all are there. */

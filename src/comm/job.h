@@ -1,4 +1,4 @@
-/* Who the ranks of a job are. */
+/* The job that this process is a rank of. */
 #ifndef BG_COMM_JOB_H
 #define BG_COMM_JOB_H
 

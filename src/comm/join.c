@@ -1,4 +1,4 @@
-/* How the ranks meet: rank 0 listens, the others connect twice and say who they are. */
+/* How the ranks join: rank 0 listens, the others connect twice and identify themselves. */
 #include "comm/handshake.h"
 #include "comm/peer.h"
 
@@ -132,7 +132,7 @@ static void hang_up(int *fd, bg__reader *reader)
     bg__reader_free(reader);
 }
 
-/* *fd -1 and *again: nobody is there, yet. Else both sides have proved who they are. */
+/* *fd -1 and *again: no process listens yet. Else both sides have proved their identity. */
 static bg_status introduce(connector *c, bool watch, int *fd, bg__reader *reader, bool *again)
 {
     bg_status status = BG_OK;

@@ -13,7 +13,7 @@ enum { BG__SENTENCE_MAX = 1000 }; /* what bg_last_error() holds, with a little b
 
 typedef struct bg__failure {
     bg_status status;
-    unsigned char loud; /* 1: each rank says it on standard error */
+    unsigned char loud; /* 1: each rank prints it to standard error */
     char text[BG__SENTENCE_MAX];
 } bg__failure;
 
@@ -57,7 +57,7 @@ bg_status bg__link_join(bg__link *link, const bg__job *job);
 /* How many of the peers, from the first on, this rank may be connected to: on rank 0 all, on the others rank 0. */
 int bg__link_peers(const bg__link *link);
 
-/* What a FAILED frame says; false: it is none, or holds none. */
+/* The failure in a FAILED frame; false: the frame is of another type, or malformed. */
 bool bg__failure_read(const bg__frame *frame, bg__failure *failure);
 
 /* Sets the failure, unless there is one, and tells the ranks that this one is connected to. */

@@ -47,7 +47,7 @@ bg_status bg_comm_check(bg_comm *comm)
     BG__TRY(bg__link_check(&comm->link));
     if (bg__nccl_error(comm, text, sizeof text) == ncclSuccess)
         return BG_OK;
-    /* where a rank has gone, NCCL's error is only what follows */
+    /* if a rank has ended, NCCL's error is only a consequence */
     if (!bg__link_await_failure(&comm->link, bg__now_ms() + NEWS_MS))
         bg__link_fail_text(&comm->link, BG_ERROR_NCCL, "NCCL's communicator has failed on rank %d: %s", comm->link.rank,
                            text);

@@ -95,7 +95,7 @@ static void in_table(const struct sockaddr_storage *address, bool mapped, char *
     }
 }
 
-/* A connection that its process has given up is nobody's, and shown as root's: only an established one counts. */
+/* A connection that its process has closed has no owner, and is shown as root's: only established ones count. */
 static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg__owner *owner)
 {
     enum { ESTABLISHED = 1 };

@@ -1,4 +1,4 @@
-/* Who is at the other end of a connection. */
+/* The user at the other end of a connection. */
 #ifndef BG_COMM_PEER_H
 #define BG_COMM_PEER_H
 

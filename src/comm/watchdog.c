@@ -133,7 +133,7 @@ static void handle(bg__watchdog *w, int rank, const bg__frame *frame)
     }
 }
 
-/* Only rank 0 sees who has gone. After this rank's own BYE, too: what is in flight would wait for it. */
+/* Only rank 0 sees which rank has ended. After this rank's own BYE, too: what is in flight would wait for it. */
 static void note_end(bg__watchdog *w, int rank)
 {
     bg__link *link = w->link;
@@ -205,7 +205,7 @@ static void look_at_own(bg__watchdog *w)
     }
 }
 
-/* Why there has to be a verdict; NULL: nobody is stuck. */
+/* Why the job has to fail; NULL: no rank is stuck. */
 static const char *reason_of(const bg__watchdog *w)
 {
     const bg__link *link = w->link;

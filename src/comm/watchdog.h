@@ -35,7 +35,7 @@ typedef struct bg__watchdog {
 bg_status bg__watchdog_start(bg__watchdog *watchdog);
 /* Returns when the thread has ended, if there is one, and frees. */
 void bg__watchdog_stop(bg__watchdog *watchdog);
-/* Frees alone, where there is no thread. */
+/* Frees the watchdog's memory; without a thread, that is all there is to do. */
 void bg__watchdog_free(bg__watchdog *watchdog);
 
 #endif

@@ -12,7 +12,7 @@ typedef enum bg__frame_type {
     BG__HELLO = 1, /* body: bg__hello */
     BG__CHALLENGE, /* body: bg__nonce */
     BG__PROOF,     /* body: bg__proof */
-    BG__WELCOME,   /* all are there */
+    BG__WELCOME,   /* all ranks have joined */
     BG__REFUSED,   /* what: why */
     /* operations */
     BG__BARRIER,
@@ -26,7 +26,7 @@ typedef enum bg__frame_type {
     BG__ASK,    /* where are you? The sequence is the question's */
     BG__PLACE,  /* body: the text; with the question's sequence */
     BG__STUCK,  /* what: why */
-    BG__MOVED,  /* no more stuck */
+    BG__MOVED,  /* no longer stuck */
     BG__BYE
 } bg__frame_type;
 
@@ -34,11 +34,11 @@ typedef struct bg__frame {
     bg__frame_type type;
     uint64_t sequence;
     char what[BG__WHAT_MAX];
-    const void *body; /* of a frame that was read: lasts until the reader goes on */
+    const void *body; /* of a frame that was read: valid until the next read */
     size_t bytes;
 } bg__frame;
 
-/* What of a frame has come so far. */
+/* The part of a frame that has arrived so far. */
 typedef struct bg__reader {
     unsigned char *data;
     size_t room, got, most; /* most: bytes of a body */
@@ -52,7 +52,7 @@ bg__read bg__frame_read(int fd, bg__reader *reader, bg__frame *frame);
 /* Room for any frame, so that reading allocates nothing. False: there is no memory. */
 bool bg__reader_reserve(bg__reader *reader);
 void bg__reader_free(bg__reader *reader);
-/* False: the connection is gone, or full until the end of time. */
+/* False: the connection is closed, or was still full when the time ran out. */
 bool bg__frame_send(int fd, const bg__frame *frame, double until_ms);
 void bg__close(int *fd);
 

@@ -33,10 +33,9 @@ typedef struct bg__pages {
     bg__mapped_end ends[2];
 } bg__pages;
 
-/* bytes 0: as much as the device has, or as near to it as halves of it that the process can have. What is zeroed is
- * fine to clear. */
+/* bytes 0: as much as the device has, halved until the process can reserve it. Clearing a zeroed struct is fine. */
 bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limit);
-/* All work on the memory is done. */
+/* All work on the memory must have finished. */
 void bg__pages_clear(bg__pages *pages);
 /* Maps what is missing of the side's first `bytes`. After an error all is as before. */
 bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes);

@@ -38,7 +38,7 @@ typedef struct bg__source {
 struct bg__call;
 bg_status bg__memory_get(struct bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr);
 size_t bg__memory_bytes(const bg__memory *memory);
-/* Of these, what is not borrowed. */
+/* The bytes among them that are not borrowed. */
 size_t bg__memory_own_bytes(const bg__memory *memory);
 /* The source has taken its blocks back. */
 void bg__memory_forget_borrowed(bg__memory *memory);

@@ -1,4 +1,4 @@
-/* What the runners of all ranks compare: what they are told to do, and each choice. */
+/* What the runners of all ranks compare: their settings, and the choice of bucket for each batch. */
 #include "runner/runner.h"
 
 #include <stdio.h>

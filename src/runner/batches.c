@@ -190,7 +190,7 @@ done:
     return status;
 }
 
-/* A view of the run before asks for one of this run. */
+/* A view from the previous run asks for a view of this run. */
 static bool wants_view(const bg__buffer *output, const bg_tensor *tensor)
 {
     return tensor->data == NULL || tensor->data == output->tensor.data;

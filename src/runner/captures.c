@@ -159,7 +159,7 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     return status;
 }
 
-/* Keeps why, and says it. */
+/* Keeps the reason, and warns. */
 static void note_failure(bg__bucket *bucket, const char *name)
 {
     bucket->failure = strdup(bg_last_error());
@@ -220,7 +220,7 @@ done:
     return status;
 }
 
-/* After failures, too; the first one is told. */
+/* Also after failures; the first one is reported. */
 static bg_status restore_state_keeping_error(const bg__state *state, bg_status status, cudaStream_t stream)
 {
     char text[1024];

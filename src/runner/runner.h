@@ -45,7 +45,7 @@ bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph);
 
 /* Whether a kernel of the runner's device reaches ptr; pageable memory and other devices' a copy must. */
 bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reached);
-/* Fills rows of all inputs as padding does, for passes whose results nobody wants. */
+/* Fills rows of all inputs as padding does, for passes whose results are discarded. */
 bg_status bg__inputs_fill(bg_runner *runner, int rows);
 /* Brings a batch's rows in and pads them. */
 bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded);
@@ -138,7 +138,7 @@ struct bg_runner {
     bg__plan plan;
 
     bg__ranks ranks;
-    bool agreed;   /* they are told to do the same */
+    bool agreed;   /* all ranks have the same settings */
     bool compares; /* each choice */
     uint64_t eager_runs;
 
@@ -160,7 +160,7 @@ bg_status bg__runner_check_capture(const char *function);
 /* "piecewise tokens 16 variant 2", "full decode 16 query_len 4" */
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes);
 
-/* Whether all ranks are told to do the same, and can (status: this one's failure): RANKS where not. Once: where that
+/* Whether all ranks have the same settings, and can (status: this one's failure): RANKS where not. Once: where that
  * has not been asked yet. OK without ranks, as all of these. */
 bg_status bg__runner_agree(bg_runner *runner, bg_status status);
 bg_status bg__runner_agree_once(bg_runner *runner);
@@ -170,7 +170,7 @@ bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status);
 bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, bool *cannot);
 /* Whether each choice is compared before it runs. */
 bool bg__runner_compares(const bg_runner *runner);
-/* A batch's eager pass, of which the watchdog of the ranks is told as of a replay: the others may wait for it. */
+/* A batch's eager pass. It is reported to the ranks' watchdog as a replay, since other ranks may wait for it. */
 bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- progress (progress.c) ----------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ static element element_at(const char *text, int index)
     return e;
 }
 
-/* What a list's errors say. */
+/* The words of a list's errors. */
 typedef struct words {
     const char *key, *variable;
 } words;
