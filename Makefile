@@ -80,7 +80,7 @@ ifeq ($(DEVICE),host)
 DEVICE_LIB := $(OUT)/libhostcuda.a
 DEVICE_SO := $(OUT)/libhostcuda.so
 DEVICE_LDLIBS := -lopenblas -lstdc++
-SO_LINK := -L$(OUT) -lhostcuda -Wl,-rpath,'$$ORIGIN'
+SO_LINK := -L$(OUT) -lhostcuda -lstdc++ -Wl,-rpath,'$$ORIGIN'
 else
 # Beside the toolkit or in the system; what needs it is tested where it is found.
 NCCL_FOUND := $(wildcard $(CUDA_LIB)/libnccl.so)$(filter /%,$(shell $(CC) -print-file-name=libnccl.so))

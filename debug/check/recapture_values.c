@@ -219,8 +219,8 @@ static void compare_parameter(const difference *of, const bg__parameter *a, cons
 /* NCCL gives each collective that it captures memory and numbers of its own. */
 static bool is_collective(const bg__node *node)
 {
-    const char *name = node->kernel != NULL ? node->kernel->name : NULL;
-    return name != NULL && (strstr(name, "ncclDevKernel") != NULL || strcmp(name, "hostcuda_nccl") == 0);
+    const char *symbol = node->kernel != NULL ? node->kernel->symbol : NULL;
+    return symbol != NULL && (strstr(symbol, "ncclDevKernel") != NULL || strcmp(symbol, "hostcuda_nccl") == 0);
 }
 
 static void compare_launch(difference *d)

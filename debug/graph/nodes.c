@@ -97,17 +97,33 @@ done:
     return status;
 }
 
+/* Of the C++ runtime, whose header is C++. */
+char *__cxa_demangle(const char *symbol, char *room, size_t *bytes, int *status);
+
+/* Names of C, and those that the runtime cannot read, stay as they are. */
+static bg_status demangle(bg__kernel *kernel)
+{
+    enum { OUT_OF_MEMORY = -1 };
+    int result = 0;
+
+    if (kernel->symbol != NULL && strncmp(kernel->symbol, "_Z", 2) == 0)
+        kernel->demangled = __cxa_demangle(kernel->symbol, NULL, NULL, &result);
+    kernel->name = kernel->demangled != NULL ? kernel->demangled : kernel->symbol;
+    return result == OUT_OF_MEMORY ? bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a kernel's name") : BG_OK;
+}
+
 static bg_status read_kernel_name(const driver *d, bg__kernel *kernel)
 {
     bg_status status = BG_OK;
     bool told = false;
 
     if (kernel->function != NULL)
-        BG__TRY(check_driver_result(d->function_name(&kernel->name, kernel->function), "cuFuncGetName", &told));
+        BG__TRY(check_driver_result(d->function_name(&kernel->symbol, kernel->function), "cuFuncGetName", &told));
     if (!told && kernel->kernel != NULL)
-        BG__TRY(check_driver_result(d->kernel_name(&kernel->name, kernel->kernel), "cuKernelGetName", &told));
+        BG__TRY(check_driver_result(d->kernel_name(&kernel->symbol, kernel->kernel), "cuKernelGetName", &told));
     if (!told)
-        kernel->name = NULL;
+        kernel->symbol = NULL;
+    BG__TRY(demangle(kernel));
 done:
     return status;
 }
@@ -306,6 +322,7 @@ void bg__nodes_free(bg__nodes *nodes)
     for (bg__kernel *kernel = nodes->kernels; kernel != NULL; kernel = next) {
         next = kernel->next;
         free(kernel->places);
+        free(kernel->demangled);
         free(kernel);
     }
     free(nodes->node);
@@ -360,7 +377,8 @@ const char *bg__node_label(const bg__nodes *nodes, const bg__node *node, char *t
     char path[128];
     const char *name = node->kernel != NULL ? node->kernel->name : NULL;
     write_path(nodes, node, path, sizeof path);
-    snprintf(text, bytes, "segment %d, %s, %s%s%s", node->segment, path, bg__node_kind(node), name != NULL ? " " : "",
-             name != NULL ? name : "");
+    snprintf(text, bytes, "segment %d, %s, %s%s%.*s%s", node->segment, path, bg__node_kind(node),
+             name != NULL ? " " : "", BG__KERNEL_NAME_SHOWN, name != NULL ? name : "",
+             name != NULL && strlen(name) > BG__KERNEL_NAME_SHOWN ? "..." : "");
     return text;
 }

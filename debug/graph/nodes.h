@@ -6,12 +6,16 @@
 
 #include "capture/inspect.h"
 
+enum { BG__KERNEL_NAME_SHOWN = 80 }; /* bytes of a name in a sentence: those of templates are very long */
+
 /* A kernel that some node launches. */
 typedef struct bg__kernel {
     CUfunction function; /* NULL where the driver gives only kernel, as for those of libraries */
     CUkernel kernel;
-    const char *name; /* as the linker knows it; NULL: the driver has none */
-    bool has_layout;  /* its parameters' places are known */
+    const char *symbol; /* as the linker knows it, mangled in C++; NULL: the driver has none */
+    const char *name;   /* symbol as the source writes it: "scale(float*, int)" */
+    char *demangled;    /* what name is, where that is not symbol */
+    bool has_layout;    /* its parameters' places are known */
     int parameter_count;
     struct bg__place {
         size_t offset, bytes;

@@ -75,14 +75,20 @@ static bool add_after(cJSON *item, const bg__lanes *lanes, size_t node)
     return list != NULL;
 }
 
+static bool add_kernel(cJSON *item, const bg__kernel *kernel)
+{
+    if (kernel == NULL || kernel->name == NULL)
+        return true;
+    return cJSON_AddStringToObject(item, "kernel", kernel->name) &&
+           (kernel->demangled == NULL || cJSON_AddStringToObject(item, "symbol", kernel->symbol) != NULL);
+}
+
 static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__lanes *lanes)
 {
-    const char *kernel = node->kernel != NULL ? node->kernel->name : NULL;
     cJSON *item = bg__json_add_object(list);
     return item != NULL && cJSON_AddNumberToObject(item, "segment", node->segment) &&
            cJSON_AddNumberToObject(item, "node", (double)node->place) &&
-           cJSON_AddStringToObject(item, "kind", bg__node_kind(node)) &&
-           (kernel == NULL || cJSON_AddStringToObject(item, "kernel", kernel)) &&
+           cJSON_AddStringToObject(item, "kind", bg__node_kind(node)) && add_kernel(item, node->kernel) &&
            (node->call == NULL || cJSON_AddStringToObject(item, "call", node->call->name)) &&
            (!node->writeback || cJSON_AddTrueToObject(item, "writeback")) &&
            cJSON_AddNumberToObject(item, "lane", lanes->lane[node->place]) && add_after(item, lanes, node->place);

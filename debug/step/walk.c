@@ -153,7 +153,8 @@ static void name_node(const part *p, const bg__step_node *node, const bg__writeb
     if (writer != NULL)
         snprintf(u->node, sizeof u->node, "segment %d, node %s (write-back)", u->segment, node->place);
     else if (u->kernel.name[0] != '\0')
-        snprintf(u->node, sizeof u->node, "segment %d, node %s (kernel %s)", u->segment, node->place, u->kernel.name);
+        snprintf(u->node, sizeof u->node, "segment %d, node %s (kernel %.*s%s)", u->segment, node->place,
+                 BG__KERNEL_NAME_SHOWN, u->kernel.name, strlen(u->kernel.name) > BG__KERNEL_NAME_SHOWN ? "..." : "");
     else
         snprintf(u->node, sizeof u->node, "segment %d, node %s (%s)", u->segment, node->place,
                  bg__node_kind(node->node));

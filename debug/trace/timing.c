@@ -170,10 +170,10 @@ static bg_status note_node(void *user, const bg__step_node *ran, const bg__call 
                             .outer = ran->outer,
                             .order = timing->count++,
                             .kind = ran->node->writeback ? "write-back" : bg__node_kind(ran->node),
-                            .kernel = ran->node->kernel != NULL ? ran->node->kernel->name : NULL,
                             .call = call,
                             .us = t->timer.us};
     memcpy(node->place, ran->place, sizeof node->place);
+    snprintf(node->kernel, sizeof node->kernel, "%s", kernel.name);
     memcpy(node->grid, kernel.grid, sizeof node->grid);
     memcpy(node->block, kernel.block, sizeof node->block);
 done:

@@ -19,7 +19,7 @@ typedef struct bg__node_time {
     size_t order;   /* among all, as they ran */
     char place[48]; /* "3", or "3.1" in a child graph */
     const char *kind;
-    const char *kernel; /* NULL: it is none, or nameless */
+    char kernel[256]; /* "": it is none, or nameless */
     unsigned grid[3], block[3];
     const bg__call *call; /* the innermost one; NULL: none is known */
     double us;            /* on the device, alone */

@@ -127,7 +127,7 @@ typedef struct row {
 static bool add_node_event(cJSON *events, const bg__node_time *node, bg__interval span)
 {
     char text[64];
-    cJSON *args = add_slice(events, &nodes_track, node->kernel != NULL ? node->kernel : node->kind, "node", span);
+    cJSON *args = add_slice(events, &nodes_track, node->kernel[0] != '\0' ? node->kernel : node->kind, "node", span);
 
     if (args == NULL || !cJSON_AddNumberToObject(args, "segment", node->segment) ||
         !cJSON_AddStringToObject(args, "node", node->place) || !cJSON_AddStringToObject(args, "kind", node->kind) ||

@@ -23,7 +23,7 @@ typedef struct bg_step_info {
     cudaError_t error;  /* CUDA's error */
     uint64_t nan, inf;  /* number of such elements in the call's outputs of type f32, f64, f16 or bf16, where this was
                          * the call's last node */
-    const char *kernel; /* the kernel's name in CUDA, mangled */
+    const char *kernel; /* as the source writes it: "scale(float*, int)"; a C name stays as it is */
     const char *file;   /* where the call is */
     int line;
     int segment; /* -1: not in a segment */

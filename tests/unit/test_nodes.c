@@ -61,7 +61,7 @@ static void test_calls(void **state)
     EXPECT_OK(bg__nodes_take(graph, &nodes));
     assert_int_equal(nodes.count, 8);
     expect_label(&nodes, 0, "", "segment 0, node 0, kernel ", "fill");
-    expect_label(&nodes, 1, "shift#0", "segment 0, node 1, kernel ", "product");
+    expect_label(&nodes, 1, "shift#0", "segment 0, node 1, kernel ", "product>(float4*");
     expect_label(&nodes, 2, "shift#0", "segment 0, node 2, kernel ", "sum");
     expect_label(&nodes, 3, "outer#0", "segment 0, node 3, kernel ", "fill");
     expect_label(&nodes, 4, "outer#0/shift#0", "segment 0, node 4, kernel ", "product");

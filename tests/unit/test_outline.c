@@ -119,7 +119,8 @@ static void test_breaks(void **state)
     expect_lane(outline, 1, 0, "");
     expect_lane(outline, 2, 0, "0");
     expect_lane(outline, 3, 0, "");
-    assert_non_null(strstr(string_of(element(outline, "nodes", 0), "kernel"), "product"));
+    assert_non_null(strstr(string_of(element(outline, "nodes", 0), "kernel"), "product>(float4*"));
+    assert_int_equal(strncmp(string_of(element(outline, "nodes", 0), "symbol"), "_Z", 2), 0);
     cJSON_Delete(outline);
     bg_graph_destroy(graph);
 }
