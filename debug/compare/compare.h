@@ -1,4 +1,4 @@
-/* Two tensors that should hold the same. */
+/* Compares two tensors that should hold the same. */
 #ifndef BG_DEBUG_COMPARE_H
 #define BG_DEBUG_COMPARE_H
 
@@ -12,10 +12,9 @@
 bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
                       bgk_difference *room, cudaStream_t stream, bgk_difference *found);
 
-/* "3 of 64 elements differ ..." in a sentence, with the smallest tolerance that would let it pass. expected, got: how
- * each came to be, "eager" and "replayed". Gives text back. */
-const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *difference, const char *expected,
-                             const char *got, char *text, size_t bytes);
+/* "3 of 64 elements (f32) differ ...", with the largest errors. Counts of NaN, ULP and digests are in the report's
+ * comparisons alone. Returns text. */
+const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *difference, char *text, size_t bytes);
 
 /* Adds it to the report's comparisons. */
 bg_status bg__compare_note(bg_report *report, const bg__call *call, const char *field, const bg_tensor *shape,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 const char *const bg__severity_names[] = {"note", "warning", "fault", NULL};
 
@@ -189,7 +190,52 @@ static void print_head(const bg_report *report, FILE *out)
     fprintf(out, ": %d finding%s\n", report->count, report->count == 1 ? "" : "s");
 }
 
-static void print_finding(const bg_finding *f, FILE *out)
+/* A terminal's width, and 120 for what is none. */
+static int text_width(FILE *out)
+{
+    enum { WIDTH = 120, NARROWEST = 40 };
+    int descriptor = fileno(out);
+    struct winsize size;
+
+    if (descriptor < 0 || ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return WIDTH;
+    return size.ws_col < NARROWEST ? NARROWEST : size.ws_col;
+}
+
+static int count_columns(const char *text, size_t bytes)
+{
+    int columns = 0;
+    for (size_t i = 0; i < bytes; i++)
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80; /* all but the first byte of a UTF-8 character */
+    return columns;
+}
+
+/* Breaks lines at spaces; a word that is wider than a line stays whole. Following lines are indented. */
+static void print_wrapped(const char *text, int width, FILE *out)
+{
+    enum { INDENT = 8 };
+    int column = 0;
+
+    while (*text != '\0') {
+        size_t spaces = strspn(text, " "), bytes = spaces + strcspn(text + spaces, " \n");
+        int columns = count_columns(text, bytes);
+        if (column > INDENT && column + columns > width) {
+            fprintf(out, "\n%*s", INDENT, "");
+            column = INDENT + columns - (int)spaces;
+            fwrite(text + spaces, 1, bytes - spaces, out);
+        } else {
+            column += columns;
+            fwrite(text, 1, bytes, out);
+        }
+        text += bytes;
+        if (*text == '\n') {
+            fputc(*text++, out);
+            column = 0;
+        }
+    }
+}
+
+static void print_unwrapped(const bg_finding *f, FILE *out)
 {
     fprintf(out, "%s [", bg__severity_names[f->severity]);
     bg__print_text(out, f->kind);
@@ -212,11 +258,32 @@ static void print_finding(const bg_finding *f, FILE *out)
     fputs("\n", out);
 }
 
+/* Without memory for the text its lines are as long as they are. */
+static void print_finding(const bg_finding *f, int width, FILE *out)
+{
+    size_t bytes;
+    char *text = NULL;
+    FILE *memory = open_memstream(&text, &bytes);
+    bool good = memory != NULL;
+
+    if (good)
+        print_unwrapped(f, memory);
+    good = good && ferror(memory) == 0;
+    good = memory != NULL && fclose(memory) == 0 && good;
+    if (good)
+        print_wrapped(text, width, out);
+    else
+        print_unwrapped(f, out);
+    free(text);
+}
+
 void bg__report_print(const bg_report *report, FILE *out)
 {
+    int width = text_width(out);
+
     print_head(report, out);
     for (int i = 0; i < report->count; i++)
-        print_finding(bg__report_find(report, i), out);
+        print_finding(bg__report_find(report, i), width, out);
     if (report->lost > 0)
         fprintf(out, "%d more for which there was no host memory\n", report->lost);
 }

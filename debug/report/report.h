@@ -28,7 +28,7 @@ bool bg__report_has(const bg_report *report, const char *kind, const char *call)
 cJSON *bg__report_part(bg_report *report, const char *name);
 bg_status bg__report_set_outline(bg_report *report, cJSON *outline);
 
-/* All findings as text. */
+/* All findings as text, in lines as wide as the terminal, or of 120 columns where out is none. */
 void bg__report_print(const bg_report *report, FILE *out);
 
 #endif

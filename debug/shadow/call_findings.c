@@ -91,11 +91,11 @@ done:
 
 static bg_status report_call_difference(void *user, const bg__pass_difference *d)
 {
-    static const char *const advice = "look at what this call reads beside its tensors: values, host state, other "
-                                      "streams; bg_check_recapture names what a capture has frozen";
+    static const char *const advice = "check what this call reads besides its tensors: values, host state, other "
+                                      "streams; bg_check_recapture names what a capture froze";
     const walking *w = user;
     bg__shadow *s = w->shadow;
-    char text[800];
+    char text[300];
     bg_status status = BG_OK;
 
     if (d->shape) {
@@ -108,9 +108,8 @@ static bg_status report_call_difference(void *user, const bg__pass_difference *d
         BG__TRY(bg__compare_note(s->report, d->call, d->field->name, d->field->tensor, "eager", &d->found));
     if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-origin", d->call->name))
         bg__report_add(s->report, "mismatch-origin", BG_FAULT, d->call, d->field->tensor->data, advice,
-                       "%s of %s differs from the eager pass though the call gets the same inputs: %s", d->field->name,
-                       d->call->name,
-                       bg__compare_text(d->field->tensor, &d->found, "eager", "replayed", text, sizeof text));
+                       "%s of %s differs from the eager pass on the same inputs: %s", d->field->name, d->call->name,
+                       bg__compare_text(d->field->tensor, &d->found, text, sizeof text));
     if (d->found.differing > 0)
         BG__TRY(heal(s, d));
 done:
@@ -123,15 +122,15 @@ static bg_status tell_outer(void *user, const bg__pass_difference *d)
     const walking *w = user;
     bg__shadow *s = w->shadow;
     const bg__call *outer = d->call->parent;
-    char text[800];
+    char text[300];
     bg_status status = BG_OK;
 
     if (d->shape || d->found.differing == 0)
         return BG_OK;
     if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-origin", outer->name))
         bg__report_add(s->report, "mismatch-origin", BG_FAULT, outer, d->field->tensor->data, "",
-                       "%s, which %s is given, differs from the eager pass: %s", d->field->name, d->call->name,
-                       bg__compare_text(d->tensor, &d->found, "eager", "replayed", text, sizeof text));
+                       "%s, an input of %s, differs from the eager pass: %s", d->field->name, d->call->name,
+                       bg__compare_text(d->tensor, &d->found, text, sizeof text));
     BG__TRY(heal(s, d));
 done:
     return status;

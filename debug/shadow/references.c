@@ -89,7 +89,7 @@ static bg_status compare_outputs(const bg__references *r, const bg__call *call, 
     while (bg__field_tensor_next(call->op, args, &a) && bg__field_tensor_next(call->op, theirs, &b)) {
         const bg_tolerance *tolerance = bg__tolerances_find(r->tolerances, call, a.tensor->dtype);
         bgk_difference found;
-        char text[800];
+        char text[300];
         bool reached = false;
         if (a.output)
             BG__TRY(bg__tensor_reach(a.tensor, &reached));
@@ -97,16 +97,16 @@ static bg_status compare_outputs(const bg__references *r, const bg__call *call, 
             continue;
         if (!bg__tensor_has_shape(a.tensor, b.tensor) || b.tensor->data == NULL) {
             bg__report_add(r->report, "differs-from-reference", BG_FAULT, call, a.tensor->data, "",
-                           "%s of %s has another shape or dtype than its reference leaves", a.name, call->name);
+                           "%s of %s has another shape or dtype than that of its reference", a.name, call->name);
             continue;
         }
         BG__TRY(bg__compare(a.tensor, b.tensor->data, a.tensor->data, tolerance, r->room, stream, &found));
         BG__TRY(bg__compare_note(r->report, call, a.name, a.tensor, "reference", &found));
         if (found.beyond > 0)
             bg__report_add(r->report, "differs-from-reference", BG_FAULT, call, a.tensor->data,
-                           "the fault is in the op itself, whether it is captured or not",
-                           "%s of %s differs from the op's reference on the same inputs: %s", a.name, call->name,
-                           bg__compare_text(a.tensor, &found, "by reference", "by the op", text, sizeof text));
+                           "correct the op itself, captured or not",
+                           "%s of %s differs from its reference on the same inputs: %s", a.name, call->name,
+                           bg__compare_text(a.tensor, &found, text, sizeof text));
     }
 done:
     return status;

@@ -15,33 +15,35 @@
 static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
     static const char *const advice =
-        "the findings \"mismatch-origin\" tell at which op calls it begins; where there are "
-        "none, it needs the whole graph: bisect it (bg_bisect, breakgraph bisect)";
-    char text[800];
+        "see the op calls of the mismatch-origin findings; where there are none, bisect the graph (bg_bisect, "
+        "breakgraph bisect)";
+    char text[300];
 
     if (out->told)
         return BG_OK;
     out->told = true;
     if (found == NULL)
         bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
-                       "%s: another shape or dtype in the graph than in the eager pass", out->name);
+                       "%s has another shape or dtype in the graph than in the eager pass", out->name);
     else
-        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice, "%s: %s", out->name,
-                       bg__compare_text(out->tensor, found, "eager", "replayed", text, sizeof text));
+        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
+                       "%s differs from the eager pass: %s", out->name,
+                       bg__compare_text(out->tensor, found, text, sizeof text));
     return BG_OK;
 }
 
 static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
     static const char *const advice =
-        "give what the pass keeps from run to run as options.state; sums by atomics may also differ";
+        "list what the pass keeps from run to run in options.state; sums by atomics may also differ";
 
     if (found == NULL)
         bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
-                       "%s has another shape or dtype in the second of two eager runs that begin alike", out->name);
+                       "%s has another shape or dtype in the second of two eager runs from the same contents of memory",
+                       out->name);
     else
         bg__report_add(s->report, "not-repeatable", BG_NOTE, out->call, out->tensor->data, advice,
-                       "%s differs in %llu elements between two eager runs that begin alike", out->name,
+                       "%s differs in %llu elements between two eager runs from the same contents of memory", out->name,
                        found->differing);
     return BG_OK;
 }

@@ -49,8 +49,9 @@ typedef struct bg_compare_options {
 /* Runs forward(user, stream) eagerly, as bg_forward_run does, and by replay of a graph captured from it, with the same
  * contents of all tensors, and compares the outputs on the device. Then it runs the graph call by call, each op call
  * with the inputs that the eager run gave it. options may be NULL. Findings:
- *   - "mismatch": an output differs beyond the tolerance; with the largest errors, counts of NaN and infinity, the
- *     first index, digests, and the smallest tolerance that would have allowed it.
+ *   - "mismatch": an output differs beyond the tolerance; with the first index and the largest errors, rounded up so
+ *     that they can be used as a tolerance. Counts of NaN and infinity, ULP and digests are in the report's JSON
+ *     ("comparisons").
  *   - "mismatch-origin": an op call's outputs differ though its inputs are equal, also where the difference does not
  *     reach the outputs.
  *   - "frozen-control-flow": only the eager run, or only the capture, makes a call outside other calls.

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -177,6 +178,69 @@ static void test_text(void **state)
                               "warning [odd]: a \"quoted\" \\ line\\x0aand another\n    look\n"
                               "note [note-kind]: worth knowing\n");
     free(text);
+    bg_report_destroy(report);
+}
+
+static bg_report *make_long(void)
+{
+    bg_report *report = make();
+    bg__report_add(report, "freed", BG_FAULT, &call, NULL, "keep it as long as the graph is replayed, or capture again",
+                   "the words of gr\303\274n were freed  after the capture: 256 bytes at 0x7f05b66de000, device "
+                   "allocation of 256 bytes at 0x7f05b66de000 (generation 7)");
+    return report;
+}
+
+static void test_wrapped(void **state)
+{
+    bg_report *report = make_long();
+    char *text;
+    (void)state;
+    EXPECT_OK(bg_report_write(report, BG_TEXT, path));
+    text = read_all();
+    assert_string_equal(text,
+                        "check of decode: 1 finding\n"
+                        "fault [freed] rope#3 at model.c:42: the words of gr\303\274n were freed  after the capture: "
+                        "256 bytes at 0x7f05b66de000, device\n"
+                        "        allocation of 256 bytes at 0x7f05b66de000 (generation 7)\n"
+                        "    keep it as long as the graph is replayed, or capture again\n");
+    free(text);
+    bg_report_destroy(report);
+}
+
+/* As wide as the terminal, which has other line ends. */
+static void test_wrapped_in_terminal(void **state)
+{
+    static const char expected[] = "check of decode: 1 finding\r\n"
+                                   "fault [freed] rope#3 at model.c:42: the words of\r\n"
+                                   "        gr\303\274n were freed  after the capture: 256\r\n"
+                                   "        bytes at 0x7f05b66de000, device\r\n"
+                                   "        allocation of 256 bytes at\r\n"
+                                   "        0x7f05b66de000 (generation 7)\r\n"
+                                   "    keep it as long as the graph is replayed, or\r\n"
+                                   "        capture again\r\n";
+    const struct winsize size = {.ws_row = 24, .ws_col = 48};
+    bg_report *report = make_long();
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY), user;
+    char text[1024] = "";
+    size_t used = 0;
+    FILE *out;
+    (void)state;
+
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    user = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(user >= 0 && ioctl(user, TIOCSWINSZ, &size) == 0);
+    out = fdopen(user, "w");
+    assert_non_null(out);
+    bg__report_print(report, out);
+    assert_int_equal(fflush(out), 0);
+    while (used < sizeof expected - 1) {
+        ssize_t got = read(terminal, text + used, sizeof text - 1 - used);
+        assert_true(got > 0);
+        used += (size_t)got;
+    }
+    assert_string_equal(text, expected);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(close(terminal), 0);
     bg_report_destroy(report);
 }
 
@@ -467,11 +531,12 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        REPORT_TEST(test_empty),        REPORT_TEST(test_order),     REPORT_TEST(test_duplicates),
-        REPORT_TEST(test_copies),       REPORT_TEST(test_many),      REPORT_TEST(test_hostile_text),
-        REPORT_TEST(test_text),         REPORT_TEST(test_json),      REPORT_TEST(test_bytes),
-        REPORT_TEST(test_whole_or_not), REPORT_TEST(test_no_place),  REPORT_TEST(test_links),
-        REPORT_TEST(test_stdout),       REPORT_TEST(test_arguments),
+        REPORT_TEST(test_empty),     REPORT_TEST(test_order),   REPORT_TEST(test_duplicates),
+        REPORT_TEST(test_copies),    REPORT_TEST(test_many),    REPORT_TEST(test_hostile_text),
+        REPORT_TEST(test_text),      REPORT_TEST(test_wrapped), REPORT_TEST(test_wrapped_in_terminal),
+        REPORT_TEST(test_json),      REPORT_TEST(test_bytes),   REPORT_TEST(test_whole_or_not),
+        REPORT_TEST(test_no_place),  REPORT_TEST(test_links),   REPORT_TEST(test_stdout),
+        REPORT_TEST(test_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
