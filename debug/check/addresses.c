@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char advice[] = "keep the memory where it is as long as the graph is replayed, or capture again after it "
-                             "changed; an eager call's can be set with bg_graph_args";
+static const char advice[] = "keep the memory at its address as long as the graph is replayed, or capture again; "
+                             "bg_graph_args changes tensors of eager calls";
 
 /* ---- allocations ---- */
 
@@ -52,7 +52,7 @@ done:
     return status;
 }
 
-/* Whether all that was the owner's is its still. */
+/* Whether the owner still has all the memory that it had. */
 static bool is_same_owner(const bg__owner *old, const bg__owner *now)
 {
     if (old->kind == BG__OWNER_POOL && old->shared) /* whose blocks other graphs use, too */
@@ -115,15 +115,15 @@ const char *bg__note_text(const bg__note *note, char *text, size_t bytes)
     if (note->field == NULL)
         snprintf(text, bytes, "buffer %s of the runner", note->name);
     else if (note->field->role == BG_ROLE_OUTS)
-        snprintf(text, bytes, "field %s[%d] of op %s", note->field->name, note->element, note->call->op->name);
+        snprintf(text, bytes, "%s[%d] of %s", note->field->name, note->element, note->call->name);
     else
-        snprintf(text, bytes, "field %s of op %s", note->field->name, note->call->op->name);
+        snprintf(text, bytes, "%s of %s", note->field->name, note->call->name);
     return text;
 }
 
 typedef struct change {
     const char *kind; /* NULL: none */
-    const char *what; /* "has been freed" */
+    const char *what; /* "was freed after the capture" */
     bg__owner now;    /* NONE: there is none to name */
 } change;
 
@@ -136,9 +136,10 @@ static void add_address_finding(const bg_graph *graph, bg_report *report, const 
     if (c->now.kind != BG__OWNER_NONE)
         bg__owner_text(&c->now, is, sizeof is);
     bg__report_add(report, c->kind, BG_FAULT, note->call, (const void *)note->address, advice,
-                   "%s: its %zu bytes at %p were in %s at capture, %llu replay%s ago; %s%s",
-                   bg__note_text(note, where, sizeof where), note->bytes, (void *)note->address,
-                   bg__owner_text(old, was, sizeof was), replays, replays == 1 ? "" : "s", c->what, is);
+                   "%s %s: %zu bytes at %p, at capture in %s%s%s; %llu replay%s since",
+                   bg__note_text(note, where, sizeof where), c->what, note->bytes, (void *)note->address,
+                   bg__owner_text(old, was, sizeof was), is[0] != '\0' ? ", now in " : "", is, replays,
+                   replays == 1 ? "" : "s");
 }
 
 /* Another owner is there, or the same one with other bounds. */
@@ -148,30 +149,31 @@ static change compare_owners(const bg__note *note, const bg__owner *old, const b
     if (now->generation == old->generation && fits)
         return (change){.kind = NULL};
     if (fits)
-        return (change){"reused", "there is now ", *now};
+        return (change){"reused", "was freed after the capture, and its memory allocated again", *now};
     if (now->base == old->base)
-        return (change){"shrunk", "it is too short now: ", *now};
-    return (change){"moved", "it is cut now by ", *now};
+        return (change){"shrunk", "extends beyond its allocation, which is shorter now", *now};
+    return (change){"moved", "is no longer in one allocation", *now};
 }
 
-/* Nobody is there any more. */
+/* Nothing is allocated at the address now. */
 static bg_status explain_absence(bg__level level, const bg__note *note, const bg__owner *old, change *c)
 {
     bg__owner at_base;
     bg_status status;
 
-    *c = (change){.kind = "freed", .what = "it has been freed"};
+    *c = (change){.kind = "freed", .what = "was freed after the capture"};
     if (level == BG__REGISTERED && bg__owner_named(old->name, old->generation, &c->now)) {
         c->kind = c->now.base == old->base ? "shrunk" : "moved";
-        c->what = "it has been freed, and is now ";
+        c->what = c->now.base == old->base ? "was freed after the capture, and allocated again with fewer bytes"
+                                           : "was freed after the capture, and allocated again at another address";
         return BG_OK;
     }
     c->now = (bg__owner){.kind = BG__OWNER_NONE};
     BG__TRY(bg__owner_find(level, (const void *)old->base, &at_base));
     if (at_base.kind != BG__OWNER_NONE && !at_base.freed && at_base.base == old->base && level != BG__POOLED)
-        *c = (change){"shrunk", "it ends before them now: ", at_base};
+        *c = (change){"shrunk", "extends beyond its allocation, which is shorter now", at_base};
     else if (note->before > 0)
-        *c = (change){.kind = "shrunk", .what = "this part of the tensor has been unmapped"};
+        *c = (change){.kind = "shrunk", .what = "was unmapped in part after the capture"};
 done:
     return status;
 }
@@ -184,7 +186,7 @@ static bg_status find_change(bg__level level, const bg__note *note, const bg__ow
     *c = (change){.kind = NULL};
     BG__TRY(bg__owner_find(level, (const void *)note->address, &now));
     if (old->freed)
-        *c = (change){.kind = "freed", .what = "it had been freed already then"};
+        *c = (change){.kind = "freed", .what = "was freed before the capture"};
     else if (old->kind == BG__OWNER_POOL && old->shared && now.kind == BG__OWNER_POOL && now.pool == old->pool)
         *c = (change){.kind = NULL};
     else if (now.kind == BG__OWNER_NONE || now.freed)
@@ -209,12 +211,13 @@ static void add_out_of_range(const bg_graph *graph, const bg__noted *noted, bg_r
         owner = owner_of(noted, note, level);
     if (note->beyond == 0 || owner == NULL)
         return;
-    bg__report_add(report, "out-of-range", BG_FAULT, note->call, (const void *)note->address,
-                   "give the op a tensor that lies in one allocation, or correct its shape",
-                   "%s: of its %zu bytes at %p the last %zu lie beyond %s (replays since the capture: %llu)",
-                   bg__note_text(note, where, sizeof where), note->before + note->bytes + note->beyond,
-                   (void *)(note->address - note->before), note->beyond, bg__owner_text(owner, in, sizeof in),
-                   (unsigned long long)bg__graph_replays(graph));
+    bg__report_add(
+        report, "out-of-range", BG_FAULT, note->call, (const void *)note->address,
+        "give the op a tensor that lies in one allocation, or correct its shape",
+        "%s extends %zu byte%s beyond its allocation: %zu bytes at %p, in %s; replays since the capture: %llu",
+        bg__note_text(note, where, sizeof where), note->beyond, note->beyond == 1 ? "" : "s",
+        note->before + note->bytes + note->beyond, (void *)(note->address - note->before),
+        bg__owner_text(owner, in, sizeof in), (unsigned long long)bg__graph_replays(graph));
 }
 
 /* Against the present: what was set with bg_graph_args. */
@@ -233,10 +236,10 @@ static bg_status check_present(const bg_graph *graph, bg_report *report, const b
             const bg__owner *there = owner_of(&now, &now.list[i], level);
             owner = owner == NULL ? there : owner;
             if (there != NULL && there->freed)
-                c = (change){.kind = "freed", .what = "bg_graph_args set it to what has been freed: ", .now = *there};
+                c = (change){.kind = "freed", .what = "was set to freed memory by bg_graph_args", .now = *there};
         }
         if (owner == NULL)
-            c = (change){.kind = "freed", .what = "bg_graph_args set it to an address where nothing is allocated"};
+            c = (change){.kind = "freed", .what = "was set by bg_graph_args to an address where nothing is allocated"};
         add_out_of_range(graph, &now, report, &now.list[i]);
         for (int level = BG__REGISTERED; level < BG__LEVELS && c.kind != NULL; level++) {
             const bg__owner *old = owner_of(bg__graph_noted(graph), note, level);

@@ -67,23 +67,21 @@ static void report_stack(const scan *s, const bg__node *node, const char *label,
     bool gone = bg__maps_is_gone(&s->maps, (uintptr_t)end->address);
     bg__report_add(s->report, "stack-copy", gone ? BG_FAULT : BG_WARNING, node->call, end->address,
                    "copy from and to pinned memory (cudaMallocHost) that lives as long as the graph",
-                   "%s: each replay %s %zu bytes at %p, on a thread's stack (%s)%s", label, does, end->bytes,
-                   end->address, mapping->name[0] != '\0' ? mapping->name : "anonymous memory",
-                   gone ? ", in the frame of a function that has returned"
-                        : "; the frame must live as long as the graph");
+                   "each replay %s %zu bytes on a thread's stack%s: %p (%s); %s", does, end->bytes,
+                   gone ? ", in the frame of a function that has returned" : "", end->address,
+                   mapping->name[0] != '\0' ? mapping->name : "anonymous memory", label);
 }
 
 static void report_pageable(const scan *s, const bg__node *node, const char *label, const char *does,
                             const bg__end *end, const bg__mapping *mapping)
 {
-    const char *where = mapping == NULL            ? "which is not mapped any more"
-                        : mapping->name[0] == '\0' ? "in anonymous memory"
-                                                   : mapping->name;
+    const char *where = mapping == NULL ? "" : mapping->name[0] == '\0' ? "anonymous memory" : mapping->name;
     bg__report_add(s->report, "pageable-copy", mapping == NULL ? BG_FAULT : BG_WARNING, node->call, end->address,
                    "copy from and to pinned memory (cudaMallocHost, or cudaHostRegister) that lives as long as the "
                    "graph",
-                   "%s: each replay %s %zu bytes of host memory at %p that CUDA does not know, %s%s", label, does,
-                   end->bytes, end->address, mapping != NULL && mapping->name[0] != '\0' ? "in " : "", where);
+                   "each replay %s %zu bytes of %s host memory: %p%s%s; %s", does, end->bytes,
+                   mapping == NULL ? "unmapped" : "pageable", end->address, where[0] != '\0' ? ", in " : "", where,
+                   label);
 }
 
 static bg_status check_copy_end(const scan *s, const bg__node *node, bg__end_kind which)

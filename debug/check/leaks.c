@@ -190,8 +190,8 @@ static void report_leak(watch *w, bg_report *report)
     bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data,
                    "launch on the stream that the body is given, bind library handles to it (bg_cublas_bind), and fork "
                    "other streams from it (bg_stream_wait_stream)",
-                   "%s of %s was written while the pass was captured and nothing launched: the work ran on a stream "
-                   "that is not captured, and is in no segment",
+                   "%s of %s was written while the pass was captured: work of the call ran on a stream that is not "
+                   "captured, and no replay runs it",
                    w->name, w->call->name);
 }
 

@@ -147,11 +147,11 @@ static void report_dangling(const scan *s, const bg__held *held, const bg__alloc
     bg__held_text(held, place, sizeof place);
     bg__report_add(s->report, "dangling", held->alone ? BG_FAULT : BG_WARNING, held->node->call,
                    (const void *)held->address,
-                   "keep what a graph uses allocated as long as the graph, or capture again",
-                   "%s: %s is %p, byte %zu of %zu bytes at %p that %s since the capture%s", label, place,
-                   (void *)held->address, held->address - was->base, was->bytes, (void *)was->base,
-                   reused ? "were freed and belong to another allocation" : "were freed",
-                   held->alone ? "" : "; it lies in a struct, and may be a number or unused");
+                   "keep memory that the graph uses allocated as long as the graph, or capture again",
+                   "%s is %p, in memory that was freed after the capture%s%s: byte %zu of %zu at %p; %s", place,
+                   (void *)held->address, reused ? " and belongs to another allocation now" : "",
+                   held->alone ? "" : " (in a struct, where it may be a number or unused)", held->address - was->base,
+                   was->bytes, (void *)was->base, label);
 }
 
 /* The allocation that holds address now, by the driver or by what it has said in this scan; id 0: none. */

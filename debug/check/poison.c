@@ -106,12 +106,13 @@ static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outp
             *differs = true;
             continue;
         }
-        bg__report_add(poison->report, "not-repeatable", BG_NOTE, NULL, (const void *)outputs[i].address,
-                       "give what the graph keeps from replay to replay as a BG_INOUT tensor; sums by atomics may also "
-                       "differ",
-                       "outputs[%zu] differs between two replays that begin alike; whether it depends on what "
-                       "nobody wrote is not known",
-                       i);
+        bg__report_add(
+            poison->report, "not-repeatable", BG_NOTE, NULL, (const void *)outputs[i].address,
+            "give what the graph keeps from replay to replay as a BG_INOUT tensor; sums by atomics may also "
+            "differ",
+            "outputs[%zu] differs between two replays from the same contents of memory, so that it cannot be "
+            "checked",
+            i);
     }
 done:
     for (size_t i = 0; i < count; i++)
@@ -139,10 +140,11 @@ static bg_status check_all(const bg__poison *poison, bg__poison_bytes *outputs, 
         goto done;
     BG__TRY(bg__poison_find_call(poison, &found));
     if (!found)
-        bg__report_add(poison->report, "reads-unwritten", BG_FAULT, NULL, NULL,
-                       "call the work as ops (BG_OP), so that it can be named",
-                       "the outputs differ with what was in memory that nobody had written (scratch, padding, released "
-                       "blocks, outputs before they are written), but those of no single op call do");
+        bg__report_add(
+            poison->report, "reads-unwritten", BG_FAULT, NULL, NULL,
+            "call the work as ops (BG_OP), so that it can be named",
+            "the outputs depend on memory that no op had written (scratch, padding, released blocks, outputs "
+            "before they are written), but those of no single op call do");
 done:
     return status;
 }

@@ -170,9 +170,8 @@ static bool report_first(const recording *r)
         bg__report_add(r->poison->report, "reads-unwritten", BG_FAULT, at->call, (const void *)at->bytes.address,
                        "look for scratch (bg_scratch) that is read before it is written, and for reads beyond the "
                        "ends of the inputs",
-                       "%s of %s differs in %zu of its %zu elements with what was in memory that nobody had written "
-                       "(scratch, padding, released blocks, outputs before they are written), and the call's inputs "
-                       "do not",
+                       "%s of %s depends on memory that no op had written (scratch, padding, released blocks, outputs "
+                       "before they are written): %zu of its %zu elements differ, its inputs do not",
                        at->name, at->call->name, count.differing, count.elements);
         return true;
     }

@@ -140,13 +140,12 @@ static void report_race(const search *s, const access *one, const access *other)
     bg__report_add(
         s->report, "race", BG_WARNING, other->call, (const void *)begin,
         "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
-        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, which %s, and not all work of one call "
-        "comes before that of the other",
+        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, and work of the two calls may run at the same time; %s",
         other->name, other->call->name, one->name, one->call->name, file_of(one->call), one->call->site.line,
         (size_t)(end - begin), (void *)begin,
-        one->write && other->write ? "both write"
-        : other->write             ? "the first writes"
-                                   : "the second writes");
+        one->write && other->write ? "both write them"
+        : other->write             ? "the first writes them"
+                                   : "the second writes them");
 }
 
 /* What a write covers, or a read of the same bytes, need not be looked at again: who comes after this one comes after

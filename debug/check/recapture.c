@@ -238,8 +238,8 @@ static void report_lone(bg__recapture *recapture, int which)
         recapture->flow_differs = true;
         bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, call->call, NULL,
                        "decide on the device, or in an eager op, or capture one graph for each case",
-                       "%s is called in the %s capture alone; a replay does what the capture did", call->call->name,
-                       which == 0 ? "first" : "second");
+                       "%s is called only in the %s capture; a replay repeats what its capture called",
+                       call->call->name, which == 0 ? "first" : "second");
     }
 }
 

@@ -197,7 +197,7 @@ static void tell_frozen(bisection *b)
                 s->report, "frozen-argument", BG_FAULT, call, NULL,
                 "let the op read it from device memory that is written before each replay, or from the forward "
                 "context; or change it with bg_graph_args",
-                "%s of %s is another value in the graph than in the eager pass: the capture has frozen it", f->name,
+                "%s of %s was frozen by the capture: its value differs from that of the eager pass", f->name,
                 call->name);
         }
     }
@@ -208,7 +208,7 @@ static bg_status tell_outside(bisection *b)
     bg__shadow *s = &b->shadow;
     bg__report_add(
         s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
-        "bg_check_recapture names what a capture has frozen; make ops (BG_OP) of what is launched between them",
+        "bg_check_recapture names what a capture froze; make ops (BG_OP) of what is launched between them",
         "the replay differs from the eager pass also with all %zu op calls eager: the fault is in what no op "
         "call holds, or in arguments that are frozen at capture",
         b->count);

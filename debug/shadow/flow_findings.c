@@ -25,7 +25,7 @@ static void tell_lone(bg__shadow *s, const bg__call *call, const char *where)
     if (!bg__report_has(s->report, "frozen-control-flow", call->name))
         bg__report_add(s->report, "frozen-control-flow", BG_FAULT, call, NULL,
                        "decide on the device, or in an eager op, or capture one graph for each case",
-                       "%s is called in the %s alone; a replay does what the capture did", call->name, where);
+                       "%s is called only in the %s; a replay repeats what its capture called", call->name, where);
 }
 
 /* What such a call leaves has nothing to be compared with. */

@@ -17,7 +17,7 @@ static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__fi
     else
         bg__report_add(look->report, "not-counted", BG_NOTE, call, t->tensor->data,
                        "check the graph's addresses (bg_check), unless the tensor is the host's own",
-                       "%s of %s is not in memory that the device reaches; NaN and infinities in it are not counted",
+                       "%s of %s is in memory that the device cannot access; its NaN and infinities are not counted",
                        t->name, call->name);
 done:
     bg__relax_end(relaxed);

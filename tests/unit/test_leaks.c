@@ -193,28 +193,32 @@ static void with_twin(fixture *f, int kind, const char *call, const char *absent
 
 static void test_default_stream(void **state)
 {
-    with_twin(*state, DEFAULT, "on_stream#0", "on_stream#0 has y as an output, but left no work in the graph",
+    with_twin(*state, DEFAULT, "on_stream#0", "on_stream#0 left no work in the graph, although y is its output",
               "y of on_stream#0 was written while the pass was captured");
 }
 
 static void test_untracked_stream(void **state)
 {
-    with_twin(*state, UNTRACKED, "on_stream#0", "on_stream#0 has y as an output", "y of on_stream#0 was written");
+    with_twin(*state, UNTRACKED, "on_stream#0", "on_stream#0 left no work in the graph, although y is its output",
+              "y of on_stream#0 was written");
 }
 
 static void test_in_place(void **state)
 {
-    with_twin(*state, IN_PLACE, "sum_on#0", "sum_on#0 has y as an output", "y of sum_on#0 was written");
+    with_twin(*state, IN_PLACE, "sum_on#0", "sum_on#0 left no work in the graph, although y is its output",
+              "y of sum_on#0 was written");
 }
 
 static void test_count(void **state)
 {
-    with_twin(*state, COUNT, "count#0", "count#0 has n as an output", "n of count#0 was written");
+    with_twin(*state, COUNT, "count#0", "count#0 left no work in the graph, although n is its output",
+              "n of count#0 was written");
 }
 
 static void test_library_handle(void **state)
 {
-    with_twin(*state, CUBLAS, "product#0", "product#0 has y as an output", "y of product#0 was written");
+    with_twin(*state, CUBLAS, "product#0", "product#0 left no work in the graph, although y is its output",
+              "y of product#0 was written");
 }
 
 /* Where every call that has the output left nodes, the first is named; and bg_check sees nothing. */

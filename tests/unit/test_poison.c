@@ -202,7 +202,7 @@ static void test_no_work_to_do(void **state)
     line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(accumulate, f->stream, .x = f->y, .y = f->z));
     EXPECT_FINDING(poison(f, end(capture), &f->z), "reads-unwritten", "accumulate#0", line,
-                   "y of accumulate#0 differs");
+                   "y of accumulate#0 depends on memory that no op had written");
 }
 
 /* A part that nobody reads harms nobody. */
@@ -233,7 +233,7 @@ static void test_padding(void **state)
         EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
         if (beyond)
             EXPECT_FINDING(poison(f, end(capture), &f->z), "reads-unwritten", "widen#0", line,
-                           "y of widen#0 differs in 8 of its 64 elements");
+                           "before they are written): 8 of its 64 elements differ");
         else
             EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
     }
@@ -257,7 +257,7 @@ static void test_scratch(void **state)
             EXPECT_NO_FINDING(poison(f, end(capture), &f->y));
         else
             EXPECT_FINDING(poison(f, end(capture), &f->y), "reads-unwritten", "accumulate#0", line,
-                           "y of accumulate#0 differs in 64 of its 64 elements");
+                           "before they are written): 64 of its 64 elements differ");
     }
     bg_pool_destroy(pools[1]);
 }
@@ -282,7 +282,8 @@ static void test_released_block(void **state)
         graph = end(capture);
         if (released) {
             bg_pool_release(pool, block);
-            EXPECT_FINDING(poison(f, graph, &f->y), "reads-unwritten", "secret#0", line, "y of secret#0 differs in 64");
+            EXPECT_FINDING(poison(f, graph, &f->y), "reads-unwritten", "secret#0", line,
+                           "y of secret#0 depends on memory that no op had written");
         } else {
             EXPECT_NO_FINDING(poison(f, graph, &f->y));
             bg_pool_release(pool, block);
@@ -330,7 +331,7 @@ static void test_whole_segment(void **state)
             EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
         else
             EXPECT_FINDING(poison(f, end(capture), &f->z), "reads-unwritten", "accumulate#0", line,
-                           "y of accumulate#0 differs in 64 of its 64 elements");
+                           "before they are written): 64 of its 64 elements differ");
     }
 }
 
@@ -362,7 +363,7 @@ static void test_stale(void **state)
         bg_graph *graph = end(capture);
         EXPECT_CUDA(cudaDeviceSynchronize());
         EXPECT_CUDA(cudaFree(x.data));
-        EXPECT_FINDING(poison(f, graph, &f->y), "freed", "scale#0", line, "it has been freed");
+        EXPECT_FINDING(poison(f, graph, &f->y), "freed", "scale#0", line, "was freed after the capture");
     }
 }
 

@@ -152,7 +152,7 @@ static void test_write(void **state)
 
 static void test_both_write(void **state)
 {
-    with_twin(*state, BOTH_WRITE, "scale#1", "which both write");
+    with_twin(*state, BOTH_WRITE, "scale#1", "both write them");
 }
 
 static void test_event(void **state)

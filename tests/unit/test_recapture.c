@@ -324,7 +324,7 @@ static void test_extra_call(void **state)
 {
     model m = {.f = *state, .kind = EXTRA};
     bg_report *report = recapture(&m);
-    EXPECT_FINDING(report, "frozen-control-flow", "sum#0", m.line, "sum#0 is called in the second capture alone");
+    EXPECT_FINDING(report, "frozen-control-flow", "sum#0", m.line, "sum#0 is called only in the second capture");
 }
 
 /* The write-back of the eager call before it is a node only where no other eager call follows. */
@@ -334,7 +334,7 @@ static void test_branch_beside_an_eager_call(void **state)
     bg_report *report;
     EXPECT_CUDA(cudaMalloc((void **)&hidden.memory, N * sizeof(float)));
     report = recapture(&m);
-    EXPECT_FINDING(report, "frozen-control-flow", "pick#0", m.line, "pick#0 is called in the second capture alone");
+    EXPECT_FINDING(report, "frozen-control-flow", "pick#0", m.line, "pick#0 is called only in the second capture");
     EXPECT_CUDA(cudaFree(hidden.memory));
     hidden.memory = NULL;
 }
@@ -344,7 +344,7 @@ static void test_branch_around_calls(void **state)
 {
     model m = {.f = *state, .kind = AROUND};
     bg_report *report = recapture(&m);
-    EXPECT_FINDING(report, "frozen-control-flow", "around#0", m.line, "around#0 is called in the first capture alone");
+    EXPECT_FINDING(report, "frozen-control-flow", "around#0", m.line, "around#0 is called only in the first capture");
 }
 
 static void test_break(void **state)

@@ -291,7 +291,7 @@ static void test_lone_call(void **state)
         put(&m.f->x, 3);
         EXPECT_OK(bg_shadow(branch, &m, m.f->stream, NULL, &report));
         EXPECT_FINDING(report, "frozen-control-flow", "scale#1", m.line,
-                       kind == 0 ? "in the eager pass alone" : "in the capture alone");
+                       kind == 0 ? "only in the eager pass" : "only in the capture");
     }
 }
 
