@@ -31,7 +31,7 @@ __attribute__((noinline)) static cudaError_t capture(cudaGraph_t *graph, float *
 /* The sentence up to the address, which differs from run to run; bg_report_write prints all. */
 static void print(const bg_finding *finding)
 {
-    const char *address = strstr(finding->message, " at 0x");
+    const char *address = strstr(finding->message, ": 0x");
     size_t length = address != NULL ? (size_t)(address - finding->message) : strlen(finding->message);
     printf("  [%s] %.*s\n  %s\n", finding->kind, (int)length, finding->message, finding->advice);
 }

@@ -58,7 +58,7 @@ eager runs: 0 mode_none, 1 too_large, 0 padding, 0 veto, 0 capture_failed, 0 not
 TEXT
 prints wrap wrap <<'TEXT'
 step: 1 finding
-  [stack-copy] segment 0, node 0, memcpy: each replay reads 16 bytes
+  [stack-copy] each replay reads 16 bytes on a thread's stack
   copy from and to pinned memory (cudaMallocHost) that lives as long as the graph
 step, fixed: 0 findings
 TEXT
