@@ -26,12 +26,12 @@ static int print_version(const cli_arguments *arguments)
 static const cli_command help = {
     .name = "help",
     .arguments = "[COMMAND]",
-    .text = "this page, or that of one command",
+    .text = "show this page, or the page of one command",
 };
 static const cli_command version = {
     .name = "version",
     .arguments = "",
-    .text = "the library's version and the device that it is built for",
+    .text = "show the library's version and the device that it is built for",
     .run = print_version,
 };
 static const cli_command *const commands[] = {&help,      &version,  &cli_doctor, &cli_run,

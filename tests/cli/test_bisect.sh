@@ -84,8 +84,8 @@ expect check-skips-json 14 '"result":[[:space:]]*"cannot be judged"' in_work "$c
 expect check-skips 14 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
 expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
 expect shadow-no-difference 0 '^no difference' in_work "$command" bisect --shadow -- ./faulty wrong 8
-expect shadow-but-fails 0 "no replay differs, but 'sh' ended with status 3; without --shadow" in_work "$command" bisect --shadow -- sh -c './faulty wrong 8; exit 3'
-expect shadow-and-check 2 'two ways to judge' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
+expect shadow-but-fails 0 "no replay differs, but 'sh' ended with status 3: --shadow ignores" in_work "$command" bisect --shadow -- sh -c './faulty wrong 8; exit 3'
+expect shadow-and-check 2 'exclude each other' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
 expect bad-tolerance 2 "'--tolerance=garbage': allowed are abs=X" in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
 expect only 1 '^1 of 2 captured calls' in_work "$command" bisect '--only=twist' -- ./faulty wrong 8 1
 expect only-not-culprit 13 'stays with all 2 calls eager' in_work "$command" bisect --only=twist -- ./faulty wrong 8 2
@@ -298,7 +298,7 @@ exec ./faulty wrong 8 2
 SH
 in_the_way() { echo "$1" >"$work/away"; FAULTY_STARTS= in_work "$command" bisect --timeout=5 -- sh away.sh; }
 unset FAULTY_STARTS
-expect kept-crash 7 '^breakgraph bisect: 2 trials are kept; the same command goes on from there [(][.]breakgraph-bisect.json' in_the_way 'kill -SEGV $$'
+expect kept-crash 7 '^breakgraph bisect: 2 trials are kept; the same command continues from there [(][.]breakgraph-bisect.json' in_the_way 'kill -SEGV $$'
 stays kept-crash
 expect kept-not-linked 10 '2 trials are kept' in_the_way 'echo "{" >$BG_REPORT/process-1.json; exit'
 stays kept-not-linked
@@ -317,13 +317,13 @@ refused()
     cmp -s "$work/state.json" "$work/copy.json" && pass "$name-left" || fail "$name-left" "the file was changed"
 }
 cp "$work/kept.json" "$work/state.json"
-refused state-of-another-program 'of another command' -- ./faulty wrong 32 10
-refused state-of-other-options 'of another command' --count=2 -- ./faulty wrong 32 9
+refused state-of-another-program 'belongs to another command' -- ./faulty wrong 32 10
+refused state-of-other-options 'belongs to another command' --count=2 -- ./faulty wrong 32 9
 export BG_CHECK=replay
-refused state-of-other-environment 'of another command' -- ./faulty wrong 32 9
+refused state-of-other-environment 'belongs to another command' -- ./faulty wrong 32 9
 unset BG_CHECK
 sed 's/"breakgraph_bisect":[[:space:]]*2/"breakgraph_bisect": 1/' "$work/kept.json" >"$work/state.json"
-refused state-old 'of version 1' -- ./faulty wrong 32 9
+refused state-old 'has version 1' -- ./faulty wrong 32 9
 head -c 300 "$work/kept.json" >"$work/state.json"
 refused state-cut 'is no state of a bisect' -- ./faulty wrong 32 9
 refused state-cut-fresh 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
@@ -337,12 +337,12 @@ sed 's/"name":[[:space:]]*"step#0"/"name": "@step#0"/' "$work/kept.json" >"$work
 refused state-no-name 'is damaged' -- ./faulty wrong 32 9
 { cat "$work/kept.json" && echo '{}'; } >"$work/state.json"
 refused state-and-more 'is no state of a bisect' -- ./faulty wrong 32 9
-expect state-output 2 'is none' in_work "$command" bisect --state=- -- ./faulty wrong 8 2
+expect state-output 2 'is not one' in_work "$command" bisect --state=- -- ./faulty wrong 8 2
 expect state-nowhere 10 'cannot be written' in_work "$command" bisect --state=/nowhere/state.json -- ./faulty wrong 8 2
 expect state-directory 10 ' cannot be read: it is a directory, not a file; name a regular file; give another one with --state=FILE' in_work "$command" bisect --state="$work" -- ./faulty wrong 8 2
 cp "$work/kept.json" "$work/state.json"
 touch "$work/faulty"
-refused state-of-older-program 'before it was built again' -- ./faulty wrong 32 9
+refused state-of-older-program 'to an earlier build of the program' -- ./faulty wrong 32 9
 expect state-fresh 1 '^culprit step#5 ' in_work "$command" bisect --state=state.json --fresh -- ./faulty wrong 32 10
 [ "$(wc -l <"$work/starts")" -gt 8 ] && pass state-fresh-starts || fail state-fresh-starts "it did not start over"
 expect state-known 1 '^culprit step#5 ' in_work "$command" bisect --state=state.json -- ./faulty wrong 32 10

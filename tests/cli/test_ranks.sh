@@ -55,7 +55,7 @@ expect ranks-few-files 3 "rank [0-9]: 'true' cannot be started: Too many open fi
 expect ranks-none 2 'a number from 1 to 64' "$command" run --ranks=0 -- true
 expect ranks-word 2 'a number from 1 to 64' "$command" run --ranks=two -- true
 for flag in --timeout=3 --no-prefix --output-dir=x --oversubscribe; do
-    expect "alone$flag" 2 "is for --ranks" "$command" run $flag -- true
+    expect "alone$flag" 2 "needs --ranks" "$command" run $flag -- true
 done
 expect ranks-bind 2 'meet on loopback' ranks 2 -e BG_RANKS_BIND=127.0.0.1 -- true
 expect ranks-of-files 2 'needs a program' "$command" report --ranks=2 .
@@ -274,7 +274,7 @@ expect leaves-children 0 '^\[rank 1\] left$' run 2 leave
 gone leaves-children-gone
 expect last-words 4 '^\[rank 1\] last words$' ranks 2 -- sh -c 'test $RANK = 0 || { printf "last words"; exit 4; }; sleep 300'
 expect told-to-end 4 '^\[rank 0\] told$' ranks 2 -- bash -c 'if [ $RANK = 0 ]; then trap "echo told; exit 0" TERM; echo >'"$work/trapped"'; while :; do sleep 0.1; done; fi; until [ -s '"$work/trapped"' ]; do sleep 0.05; done; exit 4'
-expect timeout 8 "'bash' ran longer than 3 s and was ended; still running: ranks 1, 2" ranks 3 --timeout=3 -- bash -c "[ \$RANK = 0 ] || { : $mark; sleep 300; }"
+expect timeout 8 "'bash' ran longer than 3 s and was killed; still running: ranks 1, 2" ranks 3 --timeout=3 -- bash -c "[ \$RANK = 0 ] || { : $mark; sleep 300; }"
 gone timeout-gone
 expect timeout-not-passed 0 '' ranks 2 --timeout=100 -- echo
 expect timeout-bad 2 'a number of seconds' ranks 2 --timeout=never -- true
@@ -432,7 +432,7 @@ as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env TMPDIR="$wo
 mkdir -m 1777 "$work/open" && chmod 755 "$work" && cp "$(command -v setpriv)" "$work/setpriv" && chmod 4755 "$work/setpriv"
 is_root=$(as_nobody "$work/setpriv" --reuid=0 id -ru 2>/dev/null)
 if [ "$(id -u)" = 0 ] && [ "$is_root" = 0 ] && as_nobody "$command" version >"$work/log" 2>&1; then
-    expect away-other-user 4 "check: process [0-9]+ \\(bash\\), which 'bash' has left, cannot be ended: it is another user's" as_nobody "$command" check -- \
+    expect away-other-user 4 "check: process [0-9]+ \\(bash\\), left running by 'bash', cannot be ended: it is another user's" as_nobody "$command" check -- \
         bash -c "setsid $work/setpriv --reuid=0 bash -c 'touch $work/open/began; while :; do sleep 300; done' $mark & until [ -e $work/open/began ]; do sleep 0.02; done"
     [ "$(alive)" != '' ] && pass away-other-user-lives || fail away-other-user-lives "it is gone"
     # shellcheck disable=SC2046

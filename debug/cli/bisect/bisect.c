@@ -37,9 +37,10 @@ static cli_status ask_twice(cli_bisection *b, cli_why why, bool *bad)
         return cli_bisect_end(b, CLI_UNJUDGED, "%s, '%s' cannot be judged (status 125): there is nothing to search for",
                               cli_why_names[why], b->argv[0]);
     if (verdicts[0] != verdicts[1])
-        return cli_bisect_end(b, CLI_NONDETERMINISTIC,
-                              "%s, '%s' is good once and bad once: make it repeat itself, or judge with --count=N",
-                              cli_why_names[why], b->argv[0]);
+        return cli_bisect_end(
+            b, CLI_NONDETERMINISTIC,
+            "%s, '%s' is good in one run and bad in another: make its result repeatable, or judge with --count=N",
+            cli_why_names[why], b->argv[0]);
     *bad = verdicts[0] == BG_BAD;
     return CLI_OK;
 }
@@ -180,7 +181,7 @@ static cli_status read_count(const cli_arguments *arguments, int *count)
 static cli_status read_only(const char *only)
 {
     if (only != NULL && only[0] == '@')
-        return cli_say(CLI_USAGE, "'--only=%s' is no list of patterns", only);
+        return cli_say(CLI_USAGE, "'--only=%s' is not a list of patterns", only);
     return CLI_OK;
 }
 
@@ -228,11 +229,11 @@ static cli_status read_options(cli_bisection *b, const cli_arguments *arguments)
     b->keep = state != NULL;
     b->state = state != NULL ? state : ".breakgraph-bisect.json";
     if (status == CLI_OK && strcmp(b->state, "-") == 0)
-        status = cli_say(CLI_USAGE, "--state names a file that is read again, and '-' is none");
+        status = cli_say(CLI_USAGE, "--state needs a file that can be read again; '-' is not one");
     if (status == CLI_OK && b->check != NULL && b->shadow)
-        status = cli_say(CLI_USAGE, "--check and --shadow are two ways to judge; give one");
+        status = cli_say(CLI_USAGE, "--check and --shadow exclude each other; give one");
     if (status == CLI_OK && b->tolerance != NULL && !b->shadow)
-        status = cli_say(CLI_USAGE, "--tolerance is for --shadow");
+        status = cli_say(CLI_USAGE, "--tolerance needs --shadow");
     if (status == CLI_OK)
         status = cli_timeout(arguments, &b->timeout);
     if (status == CLI_OK)
@@ -260,10 +261,10 @@ static cli_status end_state(cli_bisection *b, cli_status status)
 {
     bool result = has_result(b, status);
     if (status == CLI_INTERRUPTED)
-        return cli_bisect_end(b, status, "interrupted after %zu trials; the same command goes on from there (%s)",
+        return cli_bisect_end(b, status, "interrupted after %zu trials; the same command continues from there (%s)",
                               b->next, b->state);
     if (!result && b->next > 0 && b->next >= b->replayed)
-        return cli_say(status, "%zu trial%s kept; the same command goes on from there (%s)", b->next,
+        return cli_say(status, "%zu trial%s kept; the same command continues from there (%s)", b->next,
                        b->next == 1 ? " is" : "s are", b->state);
     if ((result || b->replayed == 0) && !b->keep && remove(b->state) != 0 && errno != ENOENT)
         (void)cli_say(status, "%s cannot be removed: %s", b->state, strerror(errno));
@@ -310,40 +311,43 @@ static int run_bisect(const cli_arguments *arguments)
 
 static const cli_flag flags[] = {
     {"--check", "CMD", NULL, NULL,
-     "a shell command judges each start: 0 good, 125 skip, else bad; the program's output is its standard input, and "
-     "the file that BREAKGRAPH_OUTPUT names. Without it the program's own exit status says so"},
+     "a shell command that judges each run by its exit status: 0 good, 125 skip, any other bad. It reads the program's "
+     "output from standard input, or from the file that BREAKGRAPH_OUTPUT names. Without it, the program's own exit "
+     "status decides"},
     {"--shadow", NULL, NULL, NULL,
-     "bad is a replay that differs from the eager pass, in its outputs or in any op call's (BG_SHADOW)"},
-    {"--tolerance", "SPEC", NULL, NULL, "what --shadow lets pass (BG_TOLERANCE)"},
-    {"--only", "PATTERNS", NULL, NULL, "only calls that match can be culprits; as --eager-ops of run"},
-    {"--count", "N", NULL, NULL, "starts for one verdict; one that is bad makes it bad"},
-    {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
-    {"--state", "FILE", NULL, NULL, "where the verdicts are kept; stays at the end"},
-    {"--fresh", NULL, NULL, NULL, "start over, whatever verdicts are kept"},
-    {"--json", NULL, NULL, NULL, "the result for scripts, on standard output"},
-    {"--html", "FILE", NULL, NULL, "culprits and trials on the pass, as one page"},
+     "a run is bad if a replay differs from the eager pass, in its outputs or in those of an op call (BG_SHADOW)"},
+    {"--tolerance", "SPEC", NULL, NULL, "differences that --shadow accepts (BG_TOLERANCE)"},
+    {"--only", "PATTERNS", NULL, NULL, "search only the calls that match; patterns as for run --eager-ops"},
+    {"--count", "N", NULL, NULL, "run the program N times for each verdict; one bad run makes the verdict bad"},
+    {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
+    {"--state", "FILE", NULL, NULL, "keep the verdicts in this file; it is not removed at the end"},
+    {"--fresh", NULL, NULL, NULL, "ignore the verdicts that are kept, and start over"},
+    {"--json", NULL, NULL, NULL, "print the result as JSON"},
+    {"--html", "FILE", NULL, NULL, "write the culprits and trials into one HTML page"},
     {0},
 };
 
-static const char more[] =
-    "The program is started, without standard input, as it is, then without a graph (BG_DEBUG=forward), with every op\n"
-    "eager, and then with ever other ops eager (BG_EAGER_OPS), until it is known which smallest set of calls must be\n"
-    "eager for the fault to vanish. Each start gets an exit status as for git bisect run: 0 is good, 125 tells "
-    "nothing,\n"
-    "any other is bad. For a crash write: sh -c 'PROGRAM || exit 1'.\n\n"
-    "With --ranks a start is good where all ranks are; all get the same BG_EAGER_OPS. When one ends with another "
-    "status\n"
-    "than 0, the others get 5 s to end, too. --check sees their outputs in the order of the ranks.\n\n"
-    "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, 13, 14, or 1 with "
-    "culprits).\n"
-    "After an interruption, and after a failure that is not the fault (a full disk, a program that is gone, a hang), "
-    "the "
-    "same\ncommand goes on from there.\n";
+static const char more[] = "The program is run without standard input: first as it is, then without a graph "
+                           "(BG_DEBUG=forward), then with every\n"
+                           "op eager, then with other sets of eager ops (BG_EAGER_OPS), until the smallest set of "
+                           "calls that must be eager is\n"
+                           "known. Exit statuses are those of git bisect run: 0 is good, 125 means that the run cannot "
+                           "be judged, any other is\n"
+                           "bad. To count a crash as bad, write: sh -c 'PROGRAM || exit 1'.\n\n"
+                           "With --ranks a run is good if all ranks are good. All ranks get the same BG_EAGER_OPS. If "
+                           "a rank exits with another\n"
+                           "status than 0, the others get 5 s to end, too. --check reads the outputs of the ranks in "
+                           "the order of the ranks.\n\n"
+                           "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, "
+                           "13, 14, or 1 with culprits).\n"
+                           "After an interruption, or a failure that is not the fault (a full disk, a missing program, "
+                           "a hang), the same command\n"
+                           "continues where it stopped.\n";
 
 const cli_command cli_bisect = {
     .name = "bisect",
     .arguments = "-- PROGRAM ARG...",
-    .text = "which op calls must be eager for a fault to vanish?",
+    .text = "find the op calls that must be eager for a fault to vanish",
     .more = more,
     .flags = {cli_job_flags, flags},
     .run = run_bisect,

@@ -230,7 +230,7 @@ static cli_status choose_calls(const call_list *all, const char *only, cJSON *ca
         if ((only == NULL || list_matches(only, listed_call_name(all->calls[i]))) && !add_copy(calls, all->calls[i]))
             return cli_say(CLI_FAILED, "no host memory");
     if (all->count == 0)
-        return cli_say(CLI_NO_MATCH, "no op call is in the program's graphs: mark what it captures with BG_OP");
+        return cli_say(CLI_NO_MATCH, "the program's graphs hold no op call: mark captured functions with BG_OP");
     return only != NULL && cJSON_GetArraySize(calls) == 0 ? refuse_only(only, all) : CLI_OK;
 }
 

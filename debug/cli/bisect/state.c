@@ -164,7 +164,7 @@ static bool are_trials(const cJSON *trials, int calls)
 
 static cli_status refuse_state(const cli_bisection *b, const char *why)
 {
-    return cli_say(CLI_UNREADABLE, "%s %s; it is left as it is: remove it, or give another one with --state=FILE",
+    return cli_say(CLI_UNREADABLE, "%s %s; it is not changed: remove it, or give another one with --state=FILE",
                    b->state, why);
 }
 
@@ -189,8 +189,8 @@ static cli_status read_state_file(const cli_bisection *b, cJSON **root)
     if (b->fresh)
         return CLI_OK;
     if (version->valuedouble != STATE_VERSION)
-        return cli_say(CLI_UNREADABLE, "%s is of version %g, not %d; --fresh starts over", b->state,
-                       version->valuedouble, STATE_VERSION);
+        return cli_say(CLI_UNREADABLE, "%s has version %g, not %d; --fresh starts over", b->state, version->valuedouble,
+                       STATE_VERSION);
     calls = cJSON_GetObjectItemCaseSensitive(*root, "calls");
     if (!are_calls(calls) || !are_trials(cJSON_GetObjectItemCaseSensitive(*root, "trials"), cJSON_GetArraySize(calls)))
         return refuse_state(b, "is damaged");
@@ -214,7 +214,7 @@ static cli_status take_over(cli_bisection *b, cJSON *root)
     cJSON_Delete(command);
     if (!same)
         return cli_say(CLI_UNREADABLE,
-                       "%s is of another command, or of the program before it was built again; --fresh starts over, "
+                       "%s belongs to another command, or to an earlier build of the program; --fresh starts over, "
                        "--state=FILE keeps both",
                        b->state);
     b->root = root;

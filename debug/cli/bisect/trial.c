@@ -53,7 +53,7 @@ static cli_status judge_check_end(const cli_bisection *b, const cli_end *end, bg
     if (end->how == CLI_STOPPED)
         return CLI_INTERRUPTED;
     if (end->how == CLI_TIMED_OUT)
-        return cli_say(CLI_HANGS, "the check '%s' ran longer than %g s and was ended", b->check, b->timeout);
+        return cli_say(CLI_HANGS, "the check '%s' ran longer than %g s and was killed", b->check, b->timeout);
     if (end->how == CLI_UNSTARTED || (end->how == CLI_EXITED && (end->code == 126 || end->code == 127)))
         return cli_say(CLI_NOT_STARTED, "the check '%s' cannot be started", b->check);
     if (cli_is_crash(end, &signal))
@@ -127,7 +127,9 @@ static cli_status judge_shadow(cli_bisection *b, cli_why why, const cli_gathered
     if (why == CLI_AS_IS && cli_gathered_count(gathered, "nondeterministic", 0) > 0)
         return end_varying(b, gathered->reports);
     if (why == CLI_AS_IS && !differs && end->code != 0 && end->code != 125)
-        (void)cli_say(CLI_OK, "no replay differs, but '%s' ended with status %d; without --shadow that is what counts",
+        (void)cli_say(CLI_OK,
+                      "no replay differs, but '%s' ended with status %d: --shadow ignores the status; without it the "
+                      "status decides",
                       b->argv[0], end->code);
     *verdict = differs ? BG_BAD : end->code == 125 || gathered->replays == 0 ? BG_SKIP : BG_GOOD;
     return CLI_OK;
@@ -247,8 +249,9 @@ static cli_status recall(const cli_bisection *b, const cJSON *trial, bg_verdict 
     const cJSON *kept = cJSON_GetArrayItem(b->trials, (int)b->next);
     const char *name = cli_text(kept, "verdict");
     if (!is_same_trial(kept, trial))
-        return cli_say(CLI_UNREADABLE, "trial %zu in %s is another one than this command makes; --fresh starts over",
-                       b->next + 1, b->state);
+        return cli_say(CLI_UNREADABLE,
+                       "trial %zu in %s differs from the one that this command makes; --fresh starts over", b->next + 1,
+                       b->state);
     *verdict = name[0] == 'g' ? BG_GOOD : name[0] == 'b' ? BG_BAD : BG_SKIP;
     return CLI_OK;
 }

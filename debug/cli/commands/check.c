@@ -123,20 +123,21 @@ done:
 
 static const cli_flag flags[] = {
     {"--what", "replay|recapture|poison", NULL, NULL,
-     "which check; again for several, each of which is a start of the program; without it replay and recapture"},
-    {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
-    {"--json", NULL, NULL, NULL, "findings for scripts, on standard output"},
+     "the check to run; repeat the flag for more than one. Without it, replay and recapture run"},
+    {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
+    {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},
 };
 
 static const char more[] =
-    "The program is started once for each check, without standard input and BG_DEBUG; its output is shown where it\n"
-    "fails. Notes alone do not count as findings. With --ranks a finding that only some ranks have names them.\n";
+    "The program is started once for each check, without standard input and without BG_DEBUG. Its output is shown if "
+    "it\n"
+    "fails. Notes do not count as findings. With --ranks, a finding that only some ranks have names these ranks.\n";
 
 const cli_command cli_check = {
     .name = "check",
     .arguments = "-- PROGRAM ARG...",
-    .text = "look for addresses and values that graphs hold wrongly",
+    .text = "find wrong addresses and values in graphs",
     .more = more,
     .flags = {cli_job_flags, flags},
     .run = run_check,

@@ -123,7 +123,7 @@ static cli_status add_paths(bg_report **all, char *const *paths)
         status = directory ? add_directory(all, *paths) : add_report_file(all, *paths);
     }
     if (status == CLI_OK && *all == NULL)
-        status = cli_say(CLI_UNREADABLE, "there is no report in what was given");
+        status = cli_say(CLI_UNREADABLE, "the arguments contain no report");
     return status;
 }
 
@@ -290,24 +290,24 @@ static int run_report(const cli_arguments *arguments)
 }
 
 static const cli_flag flags[] = {
-    {"--text", "FILE", "-", NULL, "findings as text; -, or no FILE: standard output"},
-    {"--json", "FILE", "-", NULL, "everything as JSON"},
-    {"--html", "FILE", "-", NULL, "everything as one page that needs nothing else"},
-    {"--trace", "FILE", NULL, NULL, "a timeline of a replay, for Perfetto (BG_TRACE); -: standard output"},
-    {"--dot", "DIR", NULL, NULL, "each segment of each graph into this directory, as DOT (BG_DOT)"},
-    {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
+    {"--text", "FILE", "-", NULL, "write the findings as text; -, or no FILE: standard output"},
+    {"--json", "FILE", "-", NULL, "write everything as JSON"},
+    {"--html", "FILE", "-", NULL, "write everything as one HTML page that needs no other file"},
+    {"--trace", "FILE", NULL, NULL, "write a timeline of a replay, for Perfetto (BG_TRACE); -: standard output"},
+    {"--dot", "DIR", NULL, NULL, "write each segment of each graph into this directory, as DOT (BG_DOT)"},
+    {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {0},
 };
 
-static const char more[] =
-    "The program is started, without standard input and BG_DEBUG, with BG_SHADOW=calls: every replay is compared with\n"
-    "the eager pass, op call by op call. Directories and files are reports that were written before (BG_REPORT,\n"
-    "--json).\n";
+static const char more[] = "The program is started without standard input and without BG_DEBUG, and with "
+                           "BG_SHADOW=calls: each replay is compared\n"
+                           "with the eager pass, op call by op call. Directories and files hold reports of earlier "
+                           "runs (BG_REPORT, --json).\n";
 
 const cli_command cli_report = {
     .name = "report",
     .arguments = "-- PROGRAM ARG... | DIR|FILE...",
-    .text = "what tools find in a program, or what reports hold, as one report",
+    .text = "write the findings of a program, or of existing reports, as one report",
     .more = more,
     .flags = {cli_job_flags, flags},
     .run = run_report,

@@ -20,7 +20,7 @@ static cli_status exec_program(const cli_arguments *arguments)
     static const char *const only[] = {"--no-prefix", "--output-dir", "--timeout"};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
         if (cli_value(arguments, only[i]) != NULL)
-            return cli_say(CLI_USAGE, "%s is for --ranks", only[i]);
+            return cli_say(CLI_USAGE, "%s needs --ranks", only[i]);
     execvp(arguments->rest[0], arguments->rest);
     return cli_say(CLI_NOT_STARTED, "'%s' cannot be started: %s", arguments->rest[0], strerror(errno));
 }
@@ -48,7 +48,7 @@ static int print_ranks_end(const cli_ranks *ranks, const cli_ranks_end *told)
         return cli_say(CLI_NOT_STARTED, "rank %d: '%s' cannot be started: %s%s", told->end.rank, ranks->argv[0],
                        strerror(told->end.code), told->end.code == EMFILE ? "; the limit is that of ulimit -n" : "");
     case CLI_TIMED_OUT:
-        return cli_say(CLI_HANGS, "'%s' ran longer than %g s and was ended; still running: rank%s %s", ranks->argv[0],
+        return cli_say(CLI_HANGS, "'%s' ran longer than %g s and was killed; still running: rank%s %s", ranks->argv[0],
                        ranks->timeout, strchr(told->still, ',') != NULL ? "s" : "", told->still);
     case CLI_STOPPED:
         (void)cli_say(CLI_INTERRUPTED, "SIG%s: all ranks were ended", sigabbrev_np(told->end.code));
@@ -99,34 +99,38 @@ static const cli_flag flags[] = {
     {"--shadow", .without = "1", .variable = "BG_SHADOW"},
     {"--reports", .variable = "BG_REPORT"},
     {"--trace", .variable = "BG_TRACE"},
-    {"--no-prefix", NULL, NULL, NULL, "with --ranks: lines of output without \"[rank 1] \" before them"},
+    {"--no-prefix", NULL, NULL, NULL, "with --ranks: print lines of output without \"[rank 1] \" before them"},
     {"--output-dir", "DIR", NULL, NULL,
-     "with --ranks: output into files DIR/rank-N.out and DIR/rank-N.err; the directory is made"},
-    {"--timeout", "SECONDS", NULL, NULL, "with --ranks: ranks that run longer are ended"},
+     "with --ranks: write output into DIR/rank-N.out and DIR/rank-N.err; creates DIR"},
+    {"--timeout", "SECONDS", NULL, NULL, "with --ranks: runs longer than SECONDS are killed"},
     {0},
 };
 
 static const char more[] =
-    "The command becomes the program, whose exit status it passes through. -e, and each flag that names a variable, "
-    "sets\n"
-    "it; other variables stay as they are. HOSTCUDA_ variables are for the host device. Processes that the program\n"
-    "leaves running stay.\n\n"
-    "With --ranks=N the command stays, and starts N processes, which choose their device by LOCAL_RANK. Lines of "
-    "output\n"
-    "stay whole, behind \"[rank 1] \"; rank 0 has the standard input; but of a terminal nothing, where the command is "
-    "in\n"
-    "the background, as timeout starts it without --foreground. When one ends by a signal, the others are ended\n"
-    "(SIGTERM, after 2 s SIGKILL), with all that they started, in whatever session, as at the end of the command, "
-    "even\n"
-    "by SIGKILL; when one ends with another status than 0, they get 2 s\n"
-    "to say why they end, too. The command ends with the status of that first one, 128 + N for a signal N. The host\n"
-    "device shows N devices, unless HOSTCUDA_DEVICES is set.\n"
-    "BG_TRACE and BG_STEP_DUMP get the rank into their names: trace.rank-1.json.\n";
+    "The command replaces itself with the program: the exit status is the program's. -e, and the flags that name a\n"
+    "variable, set it; other variables stay unchanged. HOSTCUDA_ variables are for the host device. Processes that "
+    "the\n"
+    "program leaves running are not ended.\n\n"
+    "With --ranks=N the command starts N processes and waits for them. Each chooses its device by LOCAL_RANK. Output "
+    "is\n"
+    "printed in whole lines, with \"[rank 1] \" before each. Rank 0 reads the standard input, unless that is a "
+    "terminal and\n"
+    "the command is in the background, as timeout starts it without --foreground.\n\n"
+    "If a signal ends a rank, the command ends the others: SIGTERM, and SIGKILL after 2 s. If a rank exits with "
+    "another\n"
+    "status than 0, the others first get 2 s to report why they end, too. With the ranks, the command ends all "
+    "processes\n"
+    "that they have started, in any session. It does so at its own end, too, even when SIGKILL ends it. The exit "
+    "status is\n"
+    "that of the rank that failed first, or 128 + N for a signal N.\n\n"
+    "The host device shows N devices, unless HOSTCUDA_DEVICES is set. BG_TRACE and BG_STEP_DUMP get the rank into "
+    "their\n"
+    "names: trace.rank-1.json.\n";
 
 const cli_command cli_run = {
     .name = "run",
     .arguments = "-- PROGRAM ARG...",
-    .text = "start a program that links the library, with its environment set",
+    .text = "start a program that links the library, and set its environment",
     .more = more,
     .flags = {flags, cli_job_flags},
     .run = run_program,

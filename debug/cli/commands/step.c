@@ -75,21 +75,21 @@ static int run_step_command(const cli_arguments *arguments)
 }
 
 static const cli_flag flags[] = {
-    {"--stop", "CALL", NULL, NULL, "replays stop after this call (rope#3), or node by its number"},
-    {"--dump", "DIR", NULL, NULL, "the first replay writes each op call's tensors there, as .npy"},
-    {"--timeout", "SECONDS", NULL, NULL, "a start that takes longer is ended"},
-    {"--json", NULL, NULL, NULL, "findings for scripts, on standard output"},
+    {"--stop", "CALL", NULL, NULL, "stop each replay after this op call (rope#3), or after the node of this number"},
+    {"--dump", "DIR", NULL, NULL, "write each op call's tensors at the first replay into this directory, as .npy"},
+    {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
+    {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},
 };
 
-static const char more[] =
-    "Replays go node by node, waiting and checking after each. Notes alone do not count as findings. With --json the\n"
-    "program has no standard input, and its output is shown where it fails.\n";
+static const char more[] = "Replays run node by node: each node is launched, waited for and checked. Notes do not "
+                           "count as findings. With --json\n"
+                           "the program has no standard input, and its output is shown only if it fails.\n";
 
 const cli_command cli_step = {
     .name = "step",
     .arguments = "-- PROGRAM ARG...",
-    .text = "replay node by node: where is a fault, which op first yields NaN?",
+    .text = "replay node by node: find the node that faults, or the op that first yields NaN",
     .more = more,
     .flags = {cli_job_flags, flags},
     .run = run_step_command,

@@ -135,14 +135,14 @@ static int run_doctor(const cli_arguments *arguments)
 }
 
 static const cli_flag flags[] = {
-    {"--json", NULL, NULL, NULL, "the same for scripts"},
+    {"--json", NULL, NULL, NULL, "print the answers as JSON"},
     {0},
 };
 
 const cli_command cli_doctor = {
     .name = "doctor",
     .arguments = "",
-    .text = "what this machine has and what works here; exit status 1 if something is wrong",
+    .text = "check what this machine has and what works; exit status 1 if something is wrong",
     .flags = {flags},
     .run = run_doctor,
 };

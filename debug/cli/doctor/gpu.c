@@ -47,7 +47,7 @@ bool cli_gpu_find(cli_gpu *gpu)
     if ((error = driver.init(0)) != 0)
         return none(gpu, "the driver does not start", error);
     if ((error = driver.version(&gpu->driver_version)) != 0)
-        return none(gpu, "the driver does not tell its version", error);
+        return none(gpu, "the driver does not report its version", error);
     if ((error = driver.count(&gpu->count)) != 0 || gpu->count == 0)
         return none(gpu, "the driver has no GPU", error);
     if ((error = driver.get(&device, 0)) != 0 || (error = driver.name(gpu->name, sizeof gpu->name, device)) != 0 ||

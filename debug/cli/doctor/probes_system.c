@@ -43,7 +43,7 @@ static void probe_cublas(void)
     if (get != NULL)
         cli_answer("cuBLAS", CLI_WORKS, "%s, version %d.%d.%d", name, version[0], version[1], version[2]);
     else
-        cli_answer("cuBLAS", CLI_MISSING, "%s does not tell its version", name);
+        cli_answer("cuBLAS", CLI_MISSING, "%s does not report its version", name);
 }
 
 static void probe_nccl(void)
@@ -58,7 +58,7 @@ static void probe_nccl(void)
         cli_answer("NCCL", CLI_WORKS, "libnccl.so.2, version %d.%d.%d", version / 10000, version / 100 % 100,
                    version % 100);
     else
-        cli_answer("NCCL", CLI_MISSING, "libnccl.so.2 does not tell its version");
+        cli_answer("NCCL", CLI_MISSING, "libnccl.so.2 does not report its version");
 }
 
 void cli_probe_libraries(void)
@@ -86,9 +86,9 @@ static void probe_profiler(void)
     if (library == NULL)
         cli_answer("NVTX", CLI_MISSING, "%s", dlerror());
     else if (dlsym(library, "InitializeInjectionNvtx2") == NULL)
-        cli_answer("NVTX", CLI_MISSING, "%s has no InitializeInjectionNvtx2: it is no profiler", path);
+        cli_answer("NVTX", CLI_MISSING, "%s has no InitializeInjectionNvtx2: it is not a profiler", path);
     else
-        cli_answer("NVTX", CLI_WORKS, "%s takes ranges", path);
+        cli_answer("NVTX", CLI_WORKS, "%s accepts ranges", path);
 }
 
 /* ---- the system ---- */

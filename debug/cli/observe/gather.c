@@ -25,10 +25,10 @@ static cli_status read_report(const char *path, cJSON **root)
     *root = cJSON_Parse(text);
     free(text);
     if (cli_text(*root, "breakgraph")[0] == '\0')
-        status = cli_say(CLI_UNREADABLE, "%s is no report of breakgraph's", path);
+        status = cli_say(CLI_UNREADABLE, "%s is not a report of breakgraph", path);
     else if (cli_number(*root, "report_version") != CLI_REPORT_VERSION)
         status = cli_say(CLI_UNREADABLE,
-                         "%s is of report version %g; this command reads version %d: use the one that "
+                         "%s has report version %g; this command reads version %d: use the one that "
                          "was installed with the program's library",
                          path, cli_number(*root, "report_version"), CLI_REPORT_VERSION);
     if (status != CLI_OK)
@@ -158,7 +158,7 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
         return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",
                        program);
     if (gathered->replays == 0)
-        return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: nothing is there to compare", program);
+        return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: there is nothing to compare", program);
     return CLI_OK;
 }
 

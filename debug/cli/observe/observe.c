@@ -175,7 +175,7 @@ cli_status cli_observed_end(const cli_observation *o, const cli_end *end)
     if (end->how == CLI_STOPPED)
         return CLI_INTERRUPTED;
     if (end->how == CLI_TIMED_OUT) {
-        (void)cli_say(CLI_HANGS, "'%s' ran longer than %g s and was ended", program, o->timeout);
+        (void)cli_say(CLI_HANGS, "'%s' ran longer than %g s and was killed", program, o->timeout);
         cli_observed_show(o);
         return CLI_HANGS;
     }

@@ -8,10 +8,10 @@
 
 /* Every exit status of the command once: name, number, what it means. run passes its program's own through. */
 #define CLI_EXIT_MAP(X)                                                                                                \
-    X(CLI_OK, 0, "all is well: no finding, no difference")                                                             \
+    X(CLI_OK, 0, "no finding, no difference")                                                                          \
     X(CLI_FAILED, 1, "there are findings, or culprits; or the command itself failed")                                  \
-    X(CLI_USAGE, 2, "the command line is not right")                                                                   \
-    X(CLI_NOT_STARTED, 3, "the program is not there, or cannot be started")                                            \
+    X(CLI_USAGE, 2, "the command line is wrong")                                                                       \
+    X(CLI_NOT_STARTED, 3, "the program does not exist, or cannot be started")                                          \
     X(CLI_NOT_LINKED, 4, "the program does not use libbreakgraph")                                                     \
     X(CLI_NO_CAPTURE, 5, "the program captures no graph")                                                              \
     X(CLI_NO_REPLAY, 6, "the program captures, but no replay succeeds")                                                \
@@ -20,10 +20,10 @@
     X(CLI_SILENT, 9, "the program printed nothing that --check could judge")                                           \
     X(CLI_UNREADABLE, 10, "a state file or report cannot be read, or is of another version or command")                \
     X(CLI_NO_MATCH, 11, "a pattern matches no call")                                                                   \
-    X(CLI_NONDETERMINISTIC, 12, "the same run is good once and bad once")                                              \
-    X(CLI_STAYS, 13, "it stays with everything eager: the capture is not at fault")                                    \
-    X(CLI_UNJUDGED, 14, "it cannot be judged: the program or --check ends with 125, which tells nothing")              \
-    X(CLI_INTERRUPTED, 130, "interrupted; bisect goes on where it was when it is started again")
+    X(CLI_NONDETERMINISTIC, 12, "the same run is sometimes good and sometimes bad")                                    \
+    X(CLI_STAYS, 13, "the fault stays with every op eager: the capture is not the cause")                              \
+    X(CLI_UNJUDGED, 14, "a run cannot be judged: the program or --check exits with 125")                               \
+    X(CLI_INTERRUPTED, 130, "interrupted; the same bisect command continues where it stopped")
 
 typedef enum cli_status {
 #define CLI_EXIT_ENUM_(name, number, text) name = (number),

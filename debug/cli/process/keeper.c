@@ -253,7 +253,7 @@ void cli_keeper_release(cli_keeper *keeper)
 static void say_left(const report *left, const char *program)
 {
     const char *why = left->refused ? "it is another user's" : "it is still there after 10 s";
-    (void)cli_say(CLI_OK, "process %ld (%s), which '%s' has left, cannot be ended: %s; end it yourself",
+    (void)cli_say(CLI_OK, "process %ld (%s), left running by '%s', cannot be ended: %s; end it yourself",
                   (long)left->pid, left->name, program, why);
 }
 

@@ -20,12 +20,12 @@
 
 const cli_flag cli_job_flags[] = {
     {"-e", "NAME=VALUE", NULL, NULL,
-     "set a variable of the program; again for several. Names that begin with BG_ or HOSTCUDA_ must be known ones, and "
-     "their values allowed"},
+     "set an environment variable of the program; repeat the flag for more than one. BG_ and HOSTCUDA_ variables must "
+     "be known, and their values allowed"},
     {"--ranks", "N", NULL, NULL,
-     "start the program N times, as the ranks of one job: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, "
+     "start the program N times, as the ranks of one job; sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, "
      "BG_RANKS_SOCKET, BG_RANKS_TOKEN"},
-    {"--oversubscribe", NULL, NULL, NULL, "more ranks than there are devices"},
+    {"--oversubscribe", NULL, NULL, NULL, "allow more ranks than there are devices"},
     {0},
 };
 
@@ -95,7 +95,7 @@ cli_status cli_job_read(const cli_arguments *arguments, int *count)
 
     *count = (int)number;
     if (value == NULL)
-        return oversubscribe ? cli_say(CLI_USAGE, "--oversubscribe is for --ranks") : CLI_OK;
+        return oversubscribe ? cli_say(CLI_USAGE, "--oversubscribe needs --ranks") : CLI_OK;
     if (end == value || *end != '\0' || number < 1 || number > CLI_RANKS_MOST)
         return cli_say(CLI_USAGE, "'--ranks=%s': a number from 1 to %d", value, CLI_RANKS_MOST);
     for (size_t i = 0; i < arguments->count; i++)
