@@ -203,7 +203,7 @@ expect run-set-order 0 '^off sync$' sh -c "echo \$('$command' run --debug=ops -e
     \$('$command' run -e BG_DEBUG=off --debug=sync -- sh -c 'echo \$BG_DEBUG')"
 for name in BG_DEBUG =x ''; do expect "run-set-nothing-$name" 2 "'-e $name' sets nothing; write -e NAME=VALUE" "$command" run -e "$name" -- true; done
 expect run-set-end 2 "'-e' sets nothing" "$command" run -e
-expect run-set-joined 2 "'-e X5' sets nothing" "$command" run -e=X5 -- true
+expect run-set-joined 2 "'-e=X5': write -e NAME=VALUE" "$command" run -e=X5 -- true
 expect run-set-unknown 2 "there is no variable BG_DEBGU; the nearest is BG_DEBUG" "$command" run -e BG_DEBGU=ops -- true
 expect run-set-unknown-host 2 "the nearest is HOSTCUDA_SEED" "$command" run -e HOSTCUDA_SEEDS=1 -- true
 expect run-set-bad 2 "'-e BG_CHECK=all': allowed are off, replay, recapture, poison" "$command" run -e BG_CHECK=all -- true

@@ -105,7 +105,7 @@ static cli_status parse_flags(const cli_command *command, int argc, char **argv,
         if (strcmp(argv[i], "-e") == 0)
             status = read_assignment(command, argv[++i], given); /* argv ends with NULL */
         else if (strncmp(argv[i], "-e=", 3) == 0)
-            status = read_assignment(command, argv[i] + 3, given);
+            status = cli_say(CLI_USAGE, "'%s': write -e NAME=VALUE", argv[i]);
         else
             status = read_flag(command, argv[i], given);
         if (status != CLI_OK)
