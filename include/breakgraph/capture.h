@@ -61,8 +61,8 @@ typedef struct bg_capture_options {
                           * launch_segments, where each segment is instantiated at once */
     bg_pool *pool; /* holds bridge buffers, scratch and the pass's blocks of bg_pool_alloc, at addresses that the pool's
                     * other graphs also use; the graph keeps the pool alive. NULL: the graph has its own memory */
-    /* Tensors that a pass changes, restored where the pass does not count: without launch_segments, and where the
-     * capture fails or is aborted. NULL: none. */
+    /* Tensors that a pass changes (such as a KV cache). They are restored if the capture did not really run the
+     * pass (without launch_segments), failed or was aborted. NULL: none. */
     const bg_tensor *state;
     size_t state_count;
     bg_status (*barrier)(void *user); /* called at capture after each segment's end. It may wait, but not call ops. An
@@ -187,8 +187,9 @@ BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t str
  * stream on which a graph was replayed must live until the graph is replayed on another stream or destroyed. After an
  * error the outputs are undefined, and the graph may be replayed again.
  * A replay on the same stream as the last one checks neither the current device nor whether stream is in a foreign
- * capture, unless the graph was captured with a debug mode or BG_CHECK: this would cost 1 to 2 % of a short replay. On
- * another device its bodies then run there, and a foreign capture receives the segments as nodes or is invalidated.
+ * capture, unless the graph was captured with a debug mode or BG_CHECK: these checks would cost 1 to 2 % of a
+ * short replay. Without them, if another device is current, the bodies run on that device; if stream is in a
+ * foreign capture, that capture receives the segments as nodes or becomes invalid.
  * A replay takes no lock, allocates nothing and reads no environment variable, except where an eager body does, or
  * needs more memory than before.
  * Errors: INVALID_ARGUMENT (a NULL, a stream of another device, another device than at capture), ALREADY_CAPTURING (a
@@ -232,8 +233,8 @@ BG_API bg_status bg_graph_wrap(bg_graph **graph, cudaGraph_t source, cudaGraphEx
 /* Returns the phase of the calling thread. */
 BG_API bg_phase bg_current_phase(void);
 
-/* Makes a break without an op: work before and after it is in different segments. Does nothing outside a capture and
- * inside a body.
+/* Makes a break without an op: work before and after it is in different segments. In bg_forward_run it joins the
+ * streams and forks them again. Elsewhere outside a capture, and inside a body, it does nothing.
  * Errors: as for bg_op_call. */
 BG_API bg_status bg_break_at(cudaStream_t stream, const bg_site *site);
 #define bg_break(stream) bg_break_at(stream, BG_SITE)

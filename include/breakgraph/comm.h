@@ -38,9 +38,10 @@ typedef struct bg_comm_options {
 
 /* ---- how the ranks of a job work together -------------------------------------------------------------------- */
 
-/* Connections: each rank has two connections to rank 0, for NCCL's id, barriers, comparisons and the watchdog. They
- * are TCP, or, where BG_RANKS_SOCKET names a path (as breakgraph run --ranks does) and options set neither address nor
- * port, a Unix-domain socket of this machine. Rank 0 listens only until all ranks have joined, and only on this
+/* Connections: each rank has two connections to rank 0, for NCCL's id, barriers, comparisons and the watchdog.
+ * They use TCP, or the Unix-domain socket BG_RANKS_SOCKET (which breakgraph run --ranks sets), unless one of
+ * these is set: address, port or bind in options, or BG_RANKS_BIND. Under torchrun they use TCP. Rank 0 listens
+ * only until all ranks have joined, and only on this
  * machine (MASTER_ADDR must be a loopback address) unless BG_RANKS_BIND names an address. */
 
 /* Token: with a token, each rank and rank 0 prove to each other that they know it, by HMAC-SHA-256 (RFC 2104, of
@@ -48,20 +49,20 @@ typedef struct bg_comm_options {
  * also belong to this user, as the kernel reports (/proc/net/tcp, SO_PEERCRED); without a token only such processes
  * may join. Later traffic is neither encrypted nor signed: see SECURITY.md. */
 
-/* Errors after joining: NCCL's communicator is aborted, one second later where the error came from the ranks' own
- * calls. An operation that waits longer than the timeout fails. */
+/* Errors after joining: NCCL's communicator is aborted; if a bg_comm operation reported the error, one second
+ * later. An operation that waits longer than the timeout fails. */
 
-/* Watchdog: a replay (here also an eager run of a runner) without progress for the watchdog's time is given up on all
- * ranks, up to 3 seconds later, when they have reported where they are; if it makes progress before that, on none. An
+/* Watchdog: if a replay (here also an eager run of a runner) makes no progress for the watchdog's time, each rank
+ * reports its position. Within 3 seconds all ranks then abort the replay, unless it makes progress first. An
  * eager run is one step, so the time must be longer than any takes. Plain passes (warm-ups) and eager bodies at
- * capture are not watched. Where one waits for a collective that another rank does not begin, it ends when some rank
- * has waited for the others for the timeout. Where all ranks wait so, or the missing one is stopped, nothing here ends
- * it: breakgraph run --ranks has --timeout. */
+ * capture are not watched. If one of these waits for a collective that another rank does not begin, it ends once
+ * some rank has waited in a bg_comm operation for longer than the timeout. If all ranks wait for collectives, or
+ * the absent rank is stopped (SIGSTOP), only breakgraph run --ranks --timeout ends it. */
 
 /* fork(): a child process must not use the communicator (nor graphs, as with CUDA). In a child each call returns
  * INVALID_ARGUMENT and bg_comm_nccl NULL, and the other ranks are not affected; bg_comm_destroy only frees the child's
- * memory and closes its copies of the connections. A child that continues without exec should call it: until then the
- * other ranks do not notice when the rank itself dies. */
+ * memory and closes its copies of the connections. A child that does not call exec should call bg_comm_destroy:
+ * until it does, its copies of the connections stay open, and the other ranks do not notice if the parent dies. */
 
 /* ---- functions ------------------------------------------------------------------------------------------------ */
 
@@ -78,8 +79,8 @@ BG_API int bg_comm_size(const bg_comm *comm);
 
 /* Returns NCCL's communicator (an ncclComm_t), on the device that was current at bg_comm_create. comm owns it. Returns
  * NULL, with bg_last_error(), after an error: the communicator is then aborted, which frees it unless graphs hold it.
- * An op must call this each time, and keep no copy; nor may the arguments of a call that can be eager, which the graph
- * stores. Pass comm to the op, whose body calls this. */
+ * Call this in the op's body each time, and do not keep the result. Do not pass it in arguments, because the
+ * graph stores those of eager calls: pass comm. */
 BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);
 
 /* Returns the table for bg_capture_options.ranks, bg_runner_config.ranks and bg_compare_options.ranks. It is valid as
@@ -93,7 +94,8 @@ BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
 BG_API bg_status bg_comm_barrier(bg_comm *comm, const char *what);
 BG_API bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text);
 
-/* Sets *largest to the largest mine of all ranks; for bg_runner_config.pad_across_ranks. After an error *largest is
+/* Sets *largest to the largest value of mine over all ranks; for bg_runner_config.pad_across_ranks. After an
+ * error *largest is
  * unchanged.
  * Errors: as for bg_comm_barrier. */
 BG_API bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *largest);

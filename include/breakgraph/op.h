@@ -68,8 +68,8 @@ typedef struct bg_op_attributes {
     bg_op_body capture_stub;
     /* A slow but correct body. The debugging tools compare the op's own body with it. NULL: none. */
     bg_op_body reference;
-    /* Sets the outputs' shapes without running the op. Used for outputs without memory and with rank 0, and in
-     * captures that launch nothing. NULL: the body sets the shapes. */
+    /* Sets the outputs' shapes without running the op. Used for outputs that have neither memory nor a shape
+     * (tensor rank 0), and in captures that launch nothing. NULL: the body sets the shapes. */
     bg_op_shape shape;
     /* true: the body may leave outputs with fewer rows (dim[0]) than the caller expects, as a sampler that stops early
      * does. The remaining rows are left unchanged or, in a capture with options.zero_tail, set to zero. */
@@ -129,8 +129,9 @@ BG_API bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *
 BG_API bg_status bg_override_eager(const char *pattern);
 
 /* Calls an op; BG_CALL and BG_CALL_ARGS expand to this. args points to the op's NAME_args.
- * On return each BG_OUT and BG_INOUT tensor in args is the caller's own. For an output without memory it is a bridge
- * buffer instead, of the shape that the caller or, with rank 0, the body sets; after a failure its data is NULL. The
+ * On return each BG_OUT and BG_INOUT tensor in args has the data pointer that the caller passed, even if the body
+ * changed it. An output passed without memory points to a bridge buffer, of the shape that the caller or, with
+ * rank 0, the body sets; after a failure its data is NULL. The
  * other members of args are unchanged. The owner of a bridge buffer:
  *   - in a capture: the graph;
  *   - in an eager pass (bg_forward_run, a runner): the pass, until it ends;

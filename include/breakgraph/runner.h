@@ -9,9 +9,11 @@
  * A bucket is one captured size. A batch runs by the smallest bucket that it fits, its inputs padded to that size;
  * where there is none it runs eagerly, and the reason is counted. forward reads its inputs from, and writes its
  * outputs to, static buffers that the runner owns; it computes context->padded_tokens rows.
- * Threads: a runner serves one thread at a time, on cudaStreamPerThread only the one that made it; several runners may
- * run concurrently. Declarations, captures and runs need the runner's device as the current device and its stream out
- * of captures; otherwise they return INVALID_ARGUMENT, FOREIGN_CAPTURE or ALREADY_CAPTURING and do nothing. */
+ * Threads: only one thread at a time may use a runner, and on cudaStreamPerThread only the thread that created
+ * it; several runners may
+ * run concurrently. Declarations, captures and runs need the runner's device as the current device and its stream
+ * not being captured; otherwise they return INVALID_ARGUMENT, FOREIGN_CAPTURE or ALREADY_CAPTURING and do
+ * nothing. */
 #ifndef BREAKGRAPH_RUNNER_H
 #define BREAKGRAPH_RUNNER_H
 
@@ -67,8 +69,9 @@ BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dty
                                      bg_padding padding, double pad_value, bg_tensor *tensor);
 
 /* Replaces an input's static buffer by data, memory of the caller's with as many rows, and sets *tensor to it. Must be
- * called before the first capture or run. For callers with a stable address: batches whose rows are already there are
- * not copied; others are copied there, and a message is printed once if that continues. Warm-ups fill data with
+ * called before the first capture or run. Use this if your input always has the same address: a batch whose rows
+ * are already in data is not copied. Other batches are copied into data, and if this happens repeatedly, one
+ * warning is printed. Warm-ups fill data with
  * padding. data must outlive the runner.
  * data may be the static buffer of an output or of bg_runner_add_buffer, for a pass that feeds itself: the run's
  * padding then fills the padding rows there.
@@ -110,7 +113,8 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * outputs: one tensor for each declared output, in that order. data NULL, or the static buffer's address: the tensor
  * becomes a view of the static buffer, valid until the next run. Otherwise the batch's rows are copied to data.
  * outputs NULL: no output is wanted.
- * Rows that are copied may be in a static buffer only where the run neither writes nor reads it. context_user becomes
+ * Inputs and outputs that are copied may lie in a static buffer only in a part that this run neither reads nor
+ * writes. context_user becomes
  * the context's user. An eager run uses the same static buffers, with mode BG_MODE_NONE and padded_tokens equal to
  * tokens. A lazy bucket that cannot be captured now (during a capture of this thread, in an eager body) is left for a
  * later run, and this batch runs eagerly.
