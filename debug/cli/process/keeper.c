@@ -217,7 +217,7 @@ bool cli_keeper_start(cli_keeper *keeper, const cli_child *child)
             (void)close(descriptor);
     }
     if (keeper->pid > 0 && read(keeper->reports, &first, sizeof first) != sizeof first)
-        first = (report){.what = UNSTARTED, .code = ECHILD};
+        first = (report){.what = STARTED, .pid = keeper->pid}; /* killed by the program, before it could report */
     keeper->program = first.pid;
     if (first.what == STARTED)
         return fcntl(keeper->reports, F_SETFL, O_NONBLOCK) == 0;
