@@ -222,9 +222,9 @@ expect bisect-set-bad 2 "allowed are 0, 1" "$command" bisect -e BG_NVTX=2 -- tru
 expect doctor-set 2 "unknown flag '-e'" "$command" doctor -e BG_NVTX=1
 expect doctor-unknown-variable 0 '– BG_DEBGU +there is no such variable; the nearest is BG_DEBUG' sh -c "BG_DEBGU=1 '$command' doctor || [ '$DEVICE' = cuda ]"
 expect doctor-secret 0 "BG_RANKS_TOKEN +set; its value is a secret" sh -c "BG_RANKS_TOKEN=hidden '$command' doctor >'$work/told' || [ '$DEVICE' = cuda ]; cat '$work/told'; ! grep hidden '$work/told'"
-for now in step-stop:BG_STEP_STOP=CALL no-breaks:BG_BREAKABLE=0\\\|1 nvtx:BG_NVTX=0\\\|1 dot:BG_DOT=DIR runner-max-tokens:BG_RUNNER_MAX_TOKENS=N \
+for flag in step-stop:BG_STEP_STOP=CALL no-breaks:BG_BREAKABLE=0\\\|1 nvtx:BG_NVTX=0\\\|1 dot:BG_DOT=DIR runner-max-tokens:BG_RUNNER_MAX_TOKENS=N \
     ranks-watchdog:BG_RANKS_WATCHDOG=SECONDS host-nccl-timeout:HOSTCUDA_NCCL_TIMEOUT=SECONDS; do
-    expect "run-old-${now%%:*}" 2 "'--${now%%:*}=1': --${now%%:*} is now -e ${now#*:}\$" "$command" run "--${now%%:*}=1" -- true
+    expect "run-old-${flag%%:*}" 2 "'--${flag%%:*}=1': --${flag%%:*} is now -e ${flag#*:}\$" "$command" run "--${flag%%:*}=1" -- true
 done
 expect run-unknown-flag 2 "unknown flag '--fast'; allowed: --debug=" "$command" run --fast -- true
 expect run-bad-value 2 "'--debug=loud': allowed are off, forward, ops, sync, step" "$command" run --debug=loud -- true
