@@ -45,6 +45,8 @@ bool is_last(const struct member *m);
 /* One byte through the pipe that all have in common. */
 int tell_ready(const struct member *m);
 int await_ready(const struct member *m);
+/* Joins the job, meets the others once, and leaves. */
+int join_well(const struct member *m);
 /* A connection to this port of this machine; -1: nobody listens. */
 int connect_to_port(int port);
 

@@ -17,15 +17,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int join_well(const struct member *m)
-{
-    bg_comm *comm = NULL;
-    EXPECT_BG(bg_comm_create(&comm, &m->options));
-    EXPECT_BG(bg_comm_barrier(comm, "here"));
-    bg_comm_destroy(comm);
-    return 0;
-}
-
 /* ---- strangers ------------------------------------------------------------------------------------------------ */
 
 static int connect_when_open(int port)
