@@ -16,8 +16,8 @@ BG_BEGIN_C_
  * "frozen-argument" names calls whose arguments in the graph differ from those of the eager pass. Otherwise bg_search
  * finds the culprits, and a last trial confirms them: with only these captured, the mismatch is there.
  * A trial is one pass: forward is called once, eagerly or in a capture that launches nothing and is then replayed. One
- * culprit among n calls takes at most log2(n) + 8 trials. Where the pass fails because a break may not come between
- * some calls, neighbouring sets are tried, and at last each call alone: about 2 n trials. Each trial runs
+ * culprit among n calls takes at most log2(n) + 8 trials. If the pass fails because a break separates calls that must
+ * be in one segment, the search tries neighbouring sets, and finally each call alone: about 2 n trials. Each trial runs
  * options.repeats times, and is bad if one run is.
  * Errors: as for bg_shadow. */
 BG_API bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
@@ -39,12 +39,12 @@ typedef bg_status (*bg_search_trial)(void *user, const char *const *eager, size_
  * calls: count names in order of the pass, a call before those inside it ("attention#0", then "attention#0/rope#0"),
  * as bg_graph_get_call returns them. culprits: room for count indices into calls, filled in order of the pass; *found
  * is their number. trial must be BAD with no call eager and GOOD with all; neither is tried.
- * The last call of the shortest GOOD prefix of the outermost calls is a culprit. With that call eager the search
- * continues before it, until the calls found are GOOD alone. Where several are found, each is then left out for a
- * trial (delta debugging), since a prefix may find too many where sets are GOOD only together. A culprit with calls
- * inside it is narrowed down to them. After a SKIP, neighbouring sets are tried; where all sets between a BAD and a
- * GOOD one are skipped, all calls between them are culprits. The order of the trials depends only on their verdicts, so
- * a search that is restarted with known verdicts proceeds the same way.
+ * The last call of the shortest GOOD prefix of the outermost calls is a culprit. That call stays eager, and the search
+ * continues among the calls before it, until a trial with only the calls found so far is GOOD. If it found several, it
+ * then leaves out each in turn, and drops it if the trial is still GOOD (delta debugging): not every call that the
+ * prefixes find may be needed. A culprit with calls inside it is narrowed down to them. After a SKIP, neighbouring sets
+ * are tried; where all sets between a BAD and a GOOD one are skipped, all calls between them are culprits. The order of
+ * the trials depends only on their verdicts, so a search that is restarted with known verdicts proceeds the same way.
  * Errors: INVALID_ARGUMENT (a NULL, no calls), OUT_OF_MEMORY, those of trial. */
 BG_API bg_status bg_search(const char *const *calls, size_t count, bg_search_trial trial, void *user, size_t *culprits,
                            size_t *found);

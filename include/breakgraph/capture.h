@@ -54,7 +54,8 @@ typedef struct bg_capture_options {
                                       * false: none is launched; an eager op runs its capture stub, or its body only
                                       * where an output's shape needs it (bg_op_attributes.shape) */
     bool join_at_end;                /* true: the end joins forked streams that have unjoined work; false: an error */
-    bool foreign_inline; /* true: an eager op on a stream of a foreign capture runs inline; false: an error */
+    bool foreign_inline; /* true: an eager op on a stream of a foreign capture runs, and its work goes into that
+                          * capture; false: an error */
     bool zero_tail;      /* true: the rows that an output lacks (bg_op_attributes.allow_fewer_rows) are set to zero;
                           * false: they are left unchanged */
     int worker_threads;  /* threads that instantiate segments while the capture continues, 0 to 64. Not used with
@@ -76,7 +77,7 @@ typedef struct bg_capture_options {
     const char *eager_ops; /* a list of patterns as for bg_override_eager, for this capture. Those of that function and
                             * of BG_EAGER_OPS are applied after it. NULL: none */
     bg_replay_check check; /* default: FROM_ENV */
-    /* The job's ranks, which capture in step; NULL: this process alone. Before the capture the ranks compare the
+    /* The job's ranks, which capture together; NULL: this process alone. Before the capture the ranks compare the
      * graph's name and how it is debugged (the modes forward and step, BG_CHECK=recapture and poison, BG_SHADOW). After
      * each segment they compare which eager call follows; at the end, the numbers of segments and breaks. Where the
      * capture fails on one rank, it fails on all: on the others with RANKS and that rank's message. Replays report
@@ -144,9 +145,9 @@ BG_API bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, con
 /* Ends the capture and creates *graph, which the caller owns. The capture is freed in every case. After an error
  * *graph is NULL, and the streams are out of capture and usable.
  * Returns the capture's first error; for an op that failed, its body's own status.
- * Errors: those of the capture, WRONG_THREAD (another thread began the capture, which is freed, too; that
- * thread must not be inside a call of the library), BUSY (inside a body or barrier of the capture, which is freed when
- * that returns), UNJOINED_STREAM (a forked stream has work that the origin does not wait for). */
+ * Errors: those of the capture, WRONG_THREAD (another thread began the capture; the capture is freed all the same, and
+ * that thread must not be inside a call of the library), BUSY (inside a body or barrier of the capture, which is freed
+ * when that returns), UNJOINED_STREAM (a forked stream has work that the origin does not wait for). */
 BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
 
 /* Ends the capture without a graph. NULL does nothing. Inside a body or barrier of the capture it takes effect when
@@ -158,10 +159,11 @@ BG_API void bg_capture_abort(bg_capture *capture);
  * With BG_DEBUG=forward the graph is one eager call of forward; forward and user must then stay valid as long as the
  * graph.
  * With options.check FROM_ENV the environment variable BG_CHECK adds a check, except with BG_DEBUG=forward or while
- * another thread captures: recapture runs bg_check_recapture, without a change, before the capture (where options.pool
- * is NULL); poison runs bg_check_poison after it (where launch_segments is set), on all outputs that no later call
- * uses. Findings are printed to standard error. These checks capture and replay the pass, with its collectives,
- * additional times: do not use them with ranks that may find different things.
+ * another thread captures: recapture runs bg_check_recapture, with change NULL, before the capture (only if
+ * options.pool is NULL); poison runs bg_check_poison after it (only with launch_segments), on all outputs that no later
+ * call uses. Findings are printed to standard error. These checks capture and replay the pass, with its collectives,
+ * additional times: do not use them with ranks if a check may find something on one rank only, since the ranks then run
+ * different numbers of passes.
  * Errors: those of bg_capture_begin and bg_capture_end, forward's own. */
 BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                                     const bg_capture_options *options);
@@ -182,7 +184,7 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
 BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
 
 /* Replays the graph on stream: launches each segment and runs each eager call, in order. Returns when all work is
- * queued, if the bodies do.
+ * queued, unless an eager body waits for work itself.
  * Replays of one graph on several streams run one after the other, and so do replays of all graphs of one pool. A
  * stream on which a graph was replayed must live until the graph is replayed on another stream or destroyed. After an
  * error the outputs are undefined, and the graph may be replayed again.
@@ -214,8 +216,8 @@ BG_API bg_status bg_graph_get_call(const bg_graph *graph, int index, bg_call_inf
 /* Returns the stored arguments of the eager call of that name ("sample_top_k#0"); size is sizeof(NAME_args). They may
  * be changed between replays, except dtype and shape of outputs, and the next replay uses them. Outputs without memory
  * hold their bridge buffers. The graph owns the arguments.
- * Returns NULL, with bg_last_error(), where no eager call of the pass has that name or its arguments another size, and
- * with BG_DEBUG=forward, where each replay makes its calls anew. */
+ * Returns NULL, with bg_last_error(), if no eager call of the pass has that name, if its arguments have another size,
+ * and with BG_DEBUG=forward, since each replay then makes its calls anew. */
 BG_API void *bg_graph_args(bg_graph *graph, const char *call, size_t size);
 
 /* Returns the CUDA graph of a segment, 0 <= index < segments, or NULL beyond. graph keeps ownership. */
@@ -234,7 +236,7 @@ BG_API bg_status bg_graph_wrap(bg_graph **graph, cudaGraph_t source, cudaGraphEx
 BG_API bg_phase bg_current_phase(void);
 
 /* Makes a break without an op: work before and after it is in different segments. In bg_forward_run it joins the
- * streams and forks them again. Elsewhere outside a capture, and inside a body, it does nothing.
+ * streams and forks them again. Inside a body, and outside of captures and bg_forward_run, it does nothing.
  * Errors: as for bg_op_call. */
 BG_API bg_status bg_break_at(cudaStream_t stream, const bg_site *site);
 #define bg_break(stream) bg_break_at(stream, BG_SITE)

@@ -21,9 +21,10 @@ typedef struct bg_comm_options {
     size_t struct_size;         /* set by BG_COMM_OPTIONS_INIT */
     int rank, size, local_rank; /* -1: from the environment */
     const char *address;        /* address of rank 0; NULL: MASTER_ADDR, else 127.0.0.1 */
-    int port;          /* port of rank 0; 0: BG_RANKS_SOCKET, else MASTER_PORT. Under torchrun, whose store uses that
-                        * port: no socket, and the port above it */
-    const char *bind;  /* address that rank 0 listens on; NULL: BG_RANKS_BIND, else loopback. Others need a token */
+    int port;          /* port of rank 0; 0: the socket BG_RANKS_SOCKET, else MASTER_PORT. Under torchrun, whose store
+                        * uses MASTER_PORT: MASTER_PORT + 1, and never the socket */
+    const char *bind;  /* address that rank 0 listens on; NULL: BG_RANKS_BIND, else loopback. An address that is not
+                        * loopback needs a token */
     const char *token; /* secret of the job, up to 255 bytes; NULL: BG_RANKS_TOKEN */
     double timeout;    /* seconds that a rank waits for the others; 0: BG_RANKS_TIMEOUT, else 60. Looking up a name in
                         * address may take longer, since the system's resolver has its own limits */
@@ -38,26 +39,26 @@ typedef struct bg_comm_options {
 
 /* ---- how the ranks of a job work together -------------------------------------------------------------------- */
 
-/* Connections: each rank has two connections to rank 0, for NCCL's id, barriers, comparisons and the watchdog.
- * They use TCP, or the Unix-domain socket BG_RANKS_SOCKET (which breakgraph run --ranks sets), unless one of
- * these is set: address, port or bind in options, or BG_RANKS_BIND. Under torchrun they use TCP. Rank 0 listens
- * only until all ranks have joined, and only on this
- * machine (MASTER_ADDR must be a loopback address) unless BG_RANKS_BIND names an address. */
+/* Connections: each rank has two connections to rank 0, for NCCL's id, barriers, comparisons and the watchdog. They use
+ * TCP, or the Unix-domain socket BG_RANKS_SOCKET (which breakgraph run --ranks sets), unless one of these is set:
+ * address, port or bind in options, or BG_RANKS_BIND. Under torchrun they use TCP. Rank 0 listens only until all ranks
+ * have joined, and only on this machine (MASTER_ADDR must be a loopback address) unless BG_RANKS_BIND names an
+ * address. */
 
 /* Token: with a token, each rank and rank 0 prove to each other that they know it, by HMAC-SHA-256 (RFC 2104, of
  * libcrypto) over nonces of both, rank, size and port; the token is not sent. On one machine the other process must
  * also belong to this user, as the kernel reports (/proc/net/tcp, SO_PEERCRED); without a token only such processes
  * may join. Later traffic is neither encrypted nor signed: see SECURITY.md. */
 
-/* Errors after joining: NCCL's communicator is aborted; if a bg_comm operation reported the error, one second
- * later. An operation that waits longer than the timeout fails. */
+/* Errors after joining: NCCL's communicator is aborted; if a bg_comm operation reported the error, one second later. An
+ * operation that waits longer than the timeout fails. */
 
 /* Watchdog: if a replay (here also an eager run of a runner) makes no progress for the watchdog's time, each rank
- * reports its position. Within 3 seconds all ranks then abort the replay, unless it makes progress first. An
- * eager run is one step, so the time must be longer than any takes. Plain passes (warm-ups) and eager bodies at
- * capture are not watched. If one of these waits for a collective that another rank does not begin, it ends once
- * some rank has waited in a bg_comm operation for longer than the timeout. If all ranks wait for collectives, or
- * the absent rank is stopped (SIGSTOP), only breakgraph run --ranks --timeout ends it. */
+ * reports its position. Within 3 seconds all ranks then abort the replay, unless it makes progress first. An eager run
+ * counts as one step, so the watchdog's time must be longer than the longest eager run. Plain passes (warm-ups) and
+ * eager bodies at capture are not watched. If one of them waits for a collective that another rank does not begin, the
+ * wait ends after some rank has waited in a bg_comm operation for longer than the timeout. If all ranks wait for
+ * collectives, or the other rank is stopped (SIGSTOP), only breakgraph run --ranks --timeout ends the wait. */
 
 /* fork(): a child process must not use the communicator (nor graphs, as with CUDA). In a child each call returns
  * INVALID_ARGUMENT and bg_comm_nccl NULL, and the other ranks are not affected; bg_comm_destroy only frees the child's
@@ -94,9 +95,8 @@ BG_API const bg_ranks *bg_comm_ranks(bg_comm *comm);
 BG_API bg_status bg_comm_barrier(bg_comm *comm, const char *what);
 BG_API bg_status bg_comm_agree(bg_comm *comm, const char *what, const char *text);
 
-/* Sets *largest to the largest value of mine over all ranks; for bg_runner_config.pad_across_ranks. After an
- * error *largest is
- * unchanged.
+/* Sets *largest to the largest value of mine over all ranks; for bg_runner_config.pad_across_ranks. After an error
+ * *largest is unchanged.
  * Errors: as for bg_comm_barrier. */
 BG_API bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *largest);
 
@@ -114,8 +114,8 @@ BG_API bg_status bg_comm_check(bg_comm *comm);
 BG_API void bg_comm_abort(bg_comm *comm, const char *why);
 
 /* Leaves the job. NULL does nothing; allowed after an error, too. Replays in flight complete first, or the watchdog
- * ends them. Graphs that retain comm may still exist: NCCL's part is freed with the last of them. Destroy graphs that
- * contain its collectives and do not retain it first: NCCL waits for them. */
+ * ends them. Graphs that retain comm may still exist: NCCL's part is freed with the last of them. Before this call,
+ * destroy each graph that contains collectives of comm and does not retain comm: NCCL waits for them. */
 BG_API void bg_comm_destroy(bg_comm *comm);
 
 BG_END_C_

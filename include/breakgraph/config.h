@@ -30,7 +30,7 @@ typedef enum bg_mode {
 BG_API bg_mode bg_mode_decode(bg_mode mode);
 BG_API bg_mode bg_mode_mixed(bg_mode mode);
 
-/* Returns the higher of both: NONE, PIECEWISE or FULL, in this order. */
+/* Returns the higher of bg_mode_decode(mode) and bg_mode_mixed(mode), in the order NONE, PIECEWISE, FULL. */
 BG_API bg_mode bg_mode_highest(bg_mode mode);
 
 /* Return whether some batches run as one graph, or in segments. */
@@ -96,20 +96,20 @@ typedef struct bg_runner_config {
     const char *eager_ops;
     bool lazy;           /* true: a bucket is captured when a batch first needs it. Default: false */
     bool copy_inputs;    /* false: the caller writes into the static buffers itself. Default: true */
-    size_t memory_limit; /* most bytes that the graphs' memory may take. Default: 0, no limit */
+    size_t memory_limit; /* most device memory, in bytes, that the runner's pool may take. Default: 0, no limit */
     bg_debug debug;      /* default: FROM_ENV */
     /* Called before a batch runs as a graph; returns true to run it eagerly, and may set *why to the reason. NULL:
      * none. */
     bool (*veto)(void *user, const bg_batch *batch, const char **why);
-    /* Returns the tokens that all ranks run together, at least tokens, which are this rank's. A negative result means
-     * that it failed: the run fails with RANKS and the message in bg_last_error(), such as that of bg_comm_max. NULL:
-     * tokens. */
+    /* Returns the number of tokens that selects the bucket, the same on all ranks: usually the largest batch of any
+     * rank (bg_comm_max). It must be at least tokens, this rank's own number. A negative result is a failure: the run
+     * fails with RANKS and keeps the message in bg_last_error(). NULL: this rank's own tokens. */
     int (*pad_across_ranks)(void *user, int tokens);
     /* Called before each warm-up, capture and run, with the static inputs filled. NULL: none. */
     bg_status (*prepare)(void *user, const bg_forward_context *context, cudaStream_t stream);
     void *callback_user; /* user of these callbacks */
     int worker_threads;  /* threads that instantiate graphs at capture, 0 to 64. Default: 0 */
-    int variants;        /* number of variants, from 0, that are captured at the start, 0 to 64; 0 means 1 */
+    int variants;        /* number of variants that are captured, at most 64: variant 0 to variants - 1. 0 means 1 */
     /* Tensors that a pass changes, saved before the warm-ups and restored after the capture. Default: NULL, none. */
     const bg_tensor *state;
     size_t state_count;
@@ -118,7 +118,8 @@ typedef struct bg_runner_config {
      * capture the same buckets in the same order. A bucket that fails on one rank fails on all. A lazy bucket is
      * captured when all ranks need it. A batch's bucket depends only on the batch and the configuration, so that equal
      * batches need no communication; veto and pad_across_ranks must then return the same on all ranks. With
-     * ranks->compare_choices, and in every debug mode, the ranks compare each choice before it runs. */
+     * ranks->compare_choices, and in every debug mode, the ranks compare their choices of a bucket before each
+     * batch. */
     const bg_ranks *ranks;
     /* The query lengths of decode batches, "1,4": ascending, 1 to max_tokens. Each length has its own buckets, of the
      * schedule's sizes rounded up to whole requests. NULL: max_query_len alone. */

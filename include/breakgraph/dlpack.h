@@ -48,7 +48,7 @@ static inline int bg_dlpack_is_contiguous_(const DLTensor *view)
     return 1;
 }
 
-/* Makes *tensor a tensor over the memory of view, which stays its owner's.
+/* Makes *tensor a tensor in the memory of view. The owner of that memory does not change.
  * Errors: INVALID_ARGUMENT (a NULL, too many dimensions), UNSUPPORTED (not on a CUDA device, not contiguous), DTYPE
  * (no bg_dtype for the type). */
 static inline bg_status bg_tensor_from_dlpack(bg_tensor *tensor, const DLTensor *view)

@@ -1,8 +1,8 @@
 /* Pools of device memory for graphs that never run at the same time, and the ledger of memory blocks.
  * Graphs of several sizes share one range of addresses of a pool. The pool takes as much memory as the largest graph
  * needs, plus the kept blocks. A block is of one of two kinds:
- *   - Allocated while a graph of the pool is captured: it belongs to that capture's bucket, at addresses that the
- *     pool's other graphs also use. Its contents are valid only inside that pass, at capture and in each replay.
+ *   - Allocated while a graph of the pool is captured: it belongs to that graph, at addresses that the pool's other
+ *     graphs also use. Its contents are valid only inside that pass, at capture and in each replay.
  *   - Allocated outside captures: kept. No graph of the pool reuses it until it is released. For static inputs, and
  *     for outputs that are read after a replay.
  * Threads: a pool, with its graphs, serves one thread at a time; different pools may be used concurrently. */
@@ -36,9 +36,9 @@ typedef struct bg_pool_stats {
     size_t mapped;      /* device memory that the pool holds: its largest bucket and the kept blocks, in whole pages */
     size_t in_use;      /* blocks that are not released: kept ones, and those of the current capture */
     size_t peak;        /* largest value of in_use so far */
-    size_t pinned;      /* bridge buffers and scratch, which are never reused in their pass: the largest sum of a graph
-                         * of the pool */
-    size_t reused;      /* sum of all allocations so far that reused a released block */
+    size_t pinned;      /* bridge buffers and scratch of one graph, the largest of the pool's graphs. No other block of
+                         * the same pass reuses this memory */
+    size_t reused;      /* sum, over all allocations so far, of the bytes that they took from released blocks */
 } bg_pool_stats;
 
 #define BG_POOL_STATS_INIT                                                                                             \
@@ -53,14 +53,15 @@ BG_API bg_status bg_pool_create(bg_pool **pool, const bg_pool_options *options);
 
 /* Allocates an uninitialized block of at least that many bytes, aligned to 256. *ptr is NULL for 0 bytes. The smallest
  * released block that is large enough is used first.
- * Inside a capture of the pool the capture's bucket owns the block, until the end of the capture at the latest.
- * Elsewhere the block is kept until it is released or the pool's memory is freed.
+ * During a capture that uses the pool, the block belongs to the captured graph: it is released at the end of the
+ * capture at the latest, and each replay uses the same addresses. Outside captures the block is kept until it is
+ * released or the pool's memory is freed.
  * Errors: INVALID_ARGUMENT (a NULL, another device than the pool's), OUT_OF_MEMORY (the limit, the reserve or the
  * device, which bg_last_error() names; the pool is unchanged), CUDA. */
 BG_API bg_status bg_pool_alloc(bg_pool *pool, size_t bytes, void **ptr);
 
-/* Releases a block. NULL does nothing. Later allocations may return the same memory, so their work must be ordered
- * after all work that uses the block; work on one stream is.
+/* Releases a block. NULL does nothing. Later allocations may return the same memory. Work on them must be ordered after
+ * all work that uses this block, as it is if both are on one stream.
  * Inside a capture with forked streams, or with an event that a stream may fork from, the block is reused only after
  * the next break, which joins all streams. The pool learns of a fork by bare CUDA calls only when the forked stream
  * calls an op; such programs should include breakgraph/hooks.h. A kept block that is released while a graph of the

@@ -29,8 +29,8 @@ typedef struct bg_site {
 /* An op's body: queues its work on stream, or on its own streams that it joins to stream. args points to the op's
  * NAME_args. Returns the first error.
  * The body may change the data pointer of a BG_OUT tensor: the result is then copied to the caller's memory. Memory
- * that the body sets so, except that of bg_scratch, must keep its contents until this call runs again. Two outputs
- * must not swap memory.
+ * that such a pointer refers to, unless it is of bg_scratch, must keep its contents until this call runs again. Two
+ * outputs must not exchange their pointers.
  * An eager body may also synchronize, allocate and compile. It must restore what it sets for its thread, such as the
  * device of cudaSetDevice. In C++ an exception that leaves a body ends the program. */
 typedef bg_status (*bg_op_body)(void *args, cudaStream_t stream);
@@ -107,8 +107,8 @@ BG_API void bg_op_unregister(bg_op *op);
 /* Returns the op of that name, or NULL where there is none. */
 BG_API const bg_op *bg_op_find(const char *name);
 
-/* Sets all attributes of the op of that name. Members of attributes that are unset get their defaults; attributes NULL
- * sets all defaults.
+/* Sets all attributes of the op of that name. An attribute that still has its value of BG_OP_ATTRIBUTES_INIT is reset
+ * to that default; attributes NULL resets all.
  * Errors: INVALID_ARGUMENT (name is NULL, bad struct_size, invalid bg_support), NOT_FOUND (no op of that name). */
 BG_API bg_status bg_op_set_attributes(const char *name, const bg_op_attributes *attributes);
 
@@ -130,9 +130,9 @@ BG_API bg_status bg_override_eager(const char *pattern);
 
 /* Calls an op; BG_CALL and BG_CALL_ARGS expand to this. args points to the op's NAME_args.
  * On return each BG_OUT and BG_INOUT tensor in args has the data pointer that the caller passed, even if the body
- * changed it. An output passed without memory points to a bridge buffer, of the shape that the caller or, with
- * rank 0, the body sets; after a failure its data is NULL. The
- * other members of args are unchanged. The owner of a bridge buffer:
+ * changed it. An output passed without memory points to a bridge buffer, of the shape that the caller or, with rank 0,
+ * the body sets; after a failure its data is NULL. The other members of args are unchanged. The owner of a bridge
+ * buffer:
  *   - in a capture: the graph;
  *   - in an eager pass (bg_forward_run, a runner): the pass, until it ends;
  *   - elsewhere: the library, until the same line calls the op again in the same thread, or the thread ends.
@@ -140,8 +140,8 @@ BG_API bg_status bg_override_eager(const char *pattern);
  * or pass returns it. Errors inside an eager body are for that body to handle.
  * Errors: INVALID_ARGUMENT (a NULL, an invalid tensor, two ops of one name), the body's own status, SHAPE and DTYPE
  * (the body changed those of an output), OP (the body left an output without memory), WRONG_THREAD, FOREIGN_CAPTURE
- * (an eager op on a stream of a foreign capture; BG_FOREIGN_INLINE=1 in the environment runs it inline),
- * CAPTURE_INVALID, UNTRACKED_STREAM, OUT_OF_MEMORY, CUDA. */
+ * (an eager op on a stream of a foreign capture; with BG_FOREIGN_INLINE=1 in the environment it runs, and its work goes
+ * into that capture), CAPTURE_INVALID, UNTRACKED_STREAM, OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_op_call(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site);
 
 /* Allocates device memory for a body, captured or not. args is the body's own argument pointer. Each call in a body

@@ -1,7 +1,6 @@
 /* Ranks: the processes of a job, which run the same passes, each on its own GPU, with collectives between them.
- * A capture or runner with a bg_ranks works in step with that of the other ranks: a rank that does something else is
- * an error on every rank, and not a hang. breakgraph/comm.h provides a bg_ranks over NCCL; another transport may
- * provide its own. */
+ * The captures and runners of all ranks work together: if one rank does something else, every rank returns an error
+ * instead of hanging. breakgraph/comm.h provides a bg_ranks over NCCL; another transport may provide its own. */
 #ifndef BREAKGRAPH_RANKS_H
 #define BREAKGRAPH_RANKS_H
 
@@ -27,8 +26,8 @@ typedef struct bg_ranks {
     bg_status (*agree)(void *user, const char *what, const char *text);
     /* Sets *any to whether mine is true on some rank. */
     bg_status (*any)(void *user, const char *what, bool mine, bool *any);
-    /* May be NULL. A graph that contains collectives calls retain when it is made, so that what they need stays, and
-     * release when it is destroyed. */
+    /* May be NULL. Each graph made with this bg_ranks calls retain when its capture begins, so that what its
+     * collectives need stays valid, and release when it is destroyed. */
     void (*retain)(void *user);
     void (*release)(void *user);
     /* May be NULL. Called around each replay, and each eager run of a runner, so that a watchdog knows what runs and
@@ -38,8 +37,8 @@ typedef struct bg_ranks {
     bg_status (*enter)(void *user, const char *graph, uint64_t replay, int steps);
     bg_status (*step)(void *user, int step, const char *text, cudaStream_t stream);
     void (*leave)(void *user);
-    bool compare_choices; /* true: the ranks compare each choice of a runner before it runs. enter of bg_comm also
-                           * compares each replay, by the graph's name */
+    bool compare_choices; /* true: the ranks compare their choices of a bucket before each batch of a runner. enter of
+                           * bg_comm also compares each replay, by the graph's name */
 } bg_ranks;
 
 #define BG_RANKS_INIT                                                                                                  \

@@ -57,9 +57,8 @@ BG_API bg_status bg_report_write(const bg_report *report, bg_format format, cons
  * version), OUT_OF_MEMORY. */
 BG_API bg_status bg_report_read(bg_report **report, const char *path);
 
-/* Copies from `from` into `report` every finding that `report` lacks, and the other data of its page. report
- * keeps its own
- * outline of the pass, where it has one.
+/* Copies from `from` into `report` every finding that `report` lacks, and the other data of its page. report keeps its
+ * own outline of the pass, where it has one.
  * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
 BG_API bg_status bg_report_merge(bg_report *report, const bg_report *from);
 

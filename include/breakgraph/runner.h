@@ -6,14 +6,13 @@
  *   bg_runner_add_output(runner, "logits", BG_F32, 2, (int64_t[]){0, vocabulary}, &model->logits);
  *   bg_runner_capture(runner);
  *   bg_runner_run(runner, &batch, inputs, outputs, request);
- * A bucket is one captured size. A batch runs by the smallest bucket that it fits, its inputs padded to that size;
- * where there is none it runs eagerly, and the reason is counted. forward reads its inputs from, and writes its
- * outputs to, static buffers that the runner owns; it computes context->padded_tokens rows.
- * Threads: only one thread at a time may use a runner, and on cudaStreamPerThread only the thread that created
- * it; several runners may
- * run concurrently. Declarations, captures and runs need the runner's device as the current device and its stream
- * not being captured; otherwise they return INVALID_ARGUMENT, FOREIGN_CAPTURE or ALREADY_CAPTURING and do
- * nothing. */
+ * A bucket is one captured size. A batch runs as the graph of the smallest bucket that holds it, with its inputs padded
+ * to that size. If no bucket holds it, it runs eagerly, and the runner counts the reason. forward reads its inputs
+ * from, and writes its outputs to, static buffers that the runner owns; it computes context->padded_tokens rows.
+ * Threads: only one thread at a time may use a runner, and only the thread that created it may use a runner on
+ * cudaStreamPerThread. Several runners may run concurrently. Declarations, captures and runs need the runner's device
+ * as the current device and its stream not being captured; otherwise they return INVALID_ARGUMENT, FOREIGN_CAPTURE or
+ * ALREADY_CAPTURING and do nothing. */
 #ifndef BREAKGRAPH_RUNNER_H
 #define BREAKGRAPH_RUNNER_H
 
@@ -33,10 +32,11 @@ typedef bg_status (*bg_runner_forward)(void *user, const bg_forward_context *con
  *   MODE_NONE:      the mode runs such batches eagerly
  *   TOO_LARGE:      it is larger than the largest bucket
  *   PADDING:        the bucket's size is more than config.max_padding times the batch's size (with
- *                   config.pad_across_ranks: times what all ranks run together, so that all make the same choice)
+ *                   config.pad_across_ranks: times its result, so that all ranks make the same choice)
  *   VETO:           config.veto returned true
  *   CAPTURE_FAILED: its bucket could not be captured
- *   NOT_CAPTURED:   before bg_runner_capture; a variant that is not captured; a lazy bucket where none can be captured
+ *   NOT_CAPTURED:   bg_runner_capture has not been called, the batch's variant is not captured, or its lazy bucket
+ *                   cannot be captured now (bg_runner_run)
  *   UNSUPPORTED:    the device has no virtual memory management, which every mode except NONE needs */
 typedef enum bg_reason {
     BG_REASON_NONE,
@@ -69,12 +69,11 @@ BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dty
                                      bg_padding padding, double pad_value, bg_tensor *tensor);
 
 /* Replaces an input's static buffer by data, memory of the caller's with as many rows, and sets *tensor to it. Must be
- * called before the first capture or run. Use this if your input always has the same address: a batch whose rows
- * are already in data is not copied. Other batches are copied into data, and if this happens repeatedly, one
- * warning is printed. Warm-ups fill data with
- * padding. data must outlive the runner.
- * data may be the static buffer of an output or of bg_runner_add_buffer, for a pass that feeds itself: the run's
- * padding then fills the padding rows there.
+ * called before the first capture or run. Use this if your input always has the same address: a batch whose rows are
+ * already in data is not copied. Other batches are copied into data, and if this happens repeatedly, one warning is
+ * printed. Warm-ups fill data with padding. data must outlive the runner.
+ * data may also be the static buffer of an output or of bg_runner_add_buffer, if a pass reads what an earlier pass
+ * wrote. Each run then fills the padding rows of that buffer.
  * Errors: NOT_FOUND (no input of that name), INVALID_ARGUMENT (a NULL; the static buffer of an input, including this
  * one; memory that the device cannot access or that is not aligned for the dtype), BUSY (captured or run already). */
 BG_API bg_status bg_runner_bind_input(bg_runner *runner, const char *name, void *data, bg_tensor *tensor);
@@ -102,8 +101,9 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
 BG_API bg_status bg_runner_capture(bg_runner *runner);
 
 /* Returns whether the batch would run by a graph. If not, *reason is the reason (reason may be NULL), and
- * bg_last_error() describes it, for a veto in the veto's own words. Calls config.veto. A lazy bucket that is not
- * captured yet counts as captured. A NULL or invalid batch: false, BG_REASON_NONE, with bg_last_error(). */
+ * bg_last_error() describes it; for a veto it contains the text that the callback set in *why. Calls config.veto. A
+ * lazy bucket that is not captured yet counts as captured. A NULL or invalid batch: false, BG_REASON_NONE, with
+ * bg_last_error(). */
 BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reason *reason);
 
 /* Runs a batch, by a graph or eagerly. Returns when all work is queued.
@@ -113,11 +113,10 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * outputs: one tensor for each declared output, in that order. data NULL, or the static buffer's address: the tensor
  * becomes a view of the static buffer, valid until the next run. Otherwise the batch's rows are copied to data.
  * outputs NULL: no output is wanted.
- * Inputs and outputs that are copied may lie in a static buffer only in a part that this run neither reads nor
- * writes. context_user becomes
- * the context's user. An eager run uses the same static buffers, with mode BG_MODE_NONE and padded_tokens equal to
- * tokens. A lazy bucket that cannot be captured now (during a capture of this thread, in an eager body) is left for a
- * later run, and this batch runs eagerly.
+ * Inputs and outputs that are copied may lie in a static buffer only in a part that this run neither reads nor writes.
+ * context_user becomes the context's user. An eager run uses the same static buffers, with mode BG_MODE_NONE and
+ * padded_tokens equal to tokens. A lazy bucket that cannot be captured now (during a capture of this thread, in an
+ * eager body) is left for a later run, and this batch runs eagerly.
  * Errors: INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE and DTYPE (of a tensor,
  * which bg_last_error() names), OUT_OF_MEMORY (for a batch above config.max_tokens, always where static buffers do not
  * grow), BUSY (inside a run of this thread or of this runner), those of forward, of the callbacks and of bg_replay. */

@@ -1,12 +1,12 @@
 /* Shadow: a replay and an eager pass with the same inputs, compared.
  * BG_SHADOW=1 in the environment shadows every replay of a graph made by bg_capture_forward: the pass runs eagerly as
- * by bg_forward_run, what its op calls wrote is restored, the graph is replayed, and the outputs are compared. Where
- * they differ, both are run again call by call, to name the op calls at fault. BG_SHADOW=calls always compares call by
- * call, and so finds faults that cancel in the outputs. Findings are printed to standard error and written to
- * BG_REPORT.
- * forward and user must then stay valid as long as the graph. State that the pass changes, other than tensors of op
- * calls and the capture's options.state, changes twice. The eager pass is waited for on the graph's stream, to which
- * it joins its other streams.
+ * by bg_forward_run, what its op calls wrote is restored, the graph is replayed, and the outputs are compared. At the
+ * first replay of a graph where they differ, both are run again call by call, to name the op calls at fault.
+ * BG_SHADOW=calls always compares call by call, and so finds faults that cancel in the outputs. Findings are printed to
+ * standard error and written to BG_REPORT.
+ * forward and user must then stay valid as long as the graph. State that is neither a tensor of an op call nor in the
+ * capture's options.state changes twice in each replay, if the pass changes it. The tool waits for the eager pass on
+ * the graph's stream, to which the pass joins its other streams.
  * Threads: as bg_capture_forward. */
 #ifndef BREAKGRAPH_SHADOW_H
 #define BREAKGRAPH_SHADOW_H

@@ -26,7 +26,7 @@ BG_BEGIN_C_
     X(BG_ERROR_WRONG_THREAD, "the capture belongs to another thread")                                                  \
     X(BG_ERROR_CAPTURE_INVALID, "CUDA invalidated the capture")                                                        \
     X(BG_ERROR_UNJOINED_STREAM, "a forked stream was not joined")                                                      \
-    X(BG_ERROR_UNTRACKED_STREAM, "a stream took part in the capture unseen")                                           \
+    X(BG_ERROR_UNTRACKED_STREAM, "a stream that a bare CUDA call forked was not joined")                               \
     X(BG_ERROR_ISOLATION, "the capture would wait for work outside it")                                                \
     X(BG_ERROR_OP, "an op's body returned an error")                                                                   \
     X(BG_ERROR_SHAPE, "a tensor has another shape than expected")                                                      \
@@ -35,7 +35,7 @@ BG_BEGIN_C_
     X(BG_ERROR_MISMATCH, "results differ")                                                                             \
     X(BG_ERROR_NONDETERMINISTIC, "results differ between runs of the same work")                                       \
     X(BG_ERROR_RANKS, "ranks disagree")                                                                                \
-    X(BG_ERROR_STOPPED, "it stopped where it was told to")
+    X(BG_ERROR_STOPPED, "the replay was stopped before its end")
 
 typedef enum bg_status {
 #define BG_STATUS_ENUM_(name, text) name,

@@ -1,7 +1,7 @@
 /* Stepping: a replay that runs node by node, and waits and checks after each, so that it names the node at fault.
- * BG_DEBUG=step in the environment (or options.debug) makes every replay of a graph such a replay. Then BG_STEP_STOP
- * stops it after a call ("rope#3") or after a node's number, from 0, and BG_STEP_DUMP=DIR dumps the tensors of the
- * process's first such replay. These are read when a capture begins.
+ * BG_DEBUG=step in the environment (or options.debug) makes every replay of a graph such a replay. BG_STEP_STOP then
+ * stops it after a call ("rope#3"), or after the entry that has this index (bg_step_info.index). BG_STEP_DUMP=DIR dumps
+ * the tensors of the process's first such replay. These are read when a capture begins.
  * Threads: as bg_replay. */
 #ifndef BREAKGRAPH_STEP_H
 #define BREAKGRAPH_STEP_H
@@ -46,8 +46,8 @@ typedef struct bg_step_info {
  * A segment with nodes that cannot run alone (memory nodes, conditional nodes) is launched as a whole, with a note. In
  * a graph of bg_graph_wrap with an executable graph, nodes run with the parameters of the source, with a note, since
  * those set in the executable graph cannot be read; its disabled nodes do not run, except those in child graphs. For a
- * graph captured with ranks, all ranks must step at once; where one ends, the others end after that segment or eager
- * call.
+ * graph captured with ranks, all ranks must call bg_step at the same time. If the replay ends early on one rank, the
+ * others end after the same segment or eager call.
  * Returns BG_OK if the tool worked, whatever it found ("fault", "nan-origin", "inf-origin", "stopped", "not-stepped",
  * "from-source", "not-counted": docs/findings.md). A fault ends the replay; the report is complete and can be written,
  * even where the fault made the device unusable.

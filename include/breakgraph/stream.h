@@ -1,7 +1,7 @@
 /* Streams and events that take part in a capture, or in an eager pass (bg_forward_run, a runner).
- * Outside both these functions do what CUDA's own do. In a capture they track which streams take part in it, across
- * breaks. breakgraph/hooks.h maps CUDA's names to them. In a capture, record and wait on an event either through these
- * functions or by bare CUDA calls; do not mix the two for one event.
+ * Outside of captures and eager passes, these functions do what CUDA's own do. In a capture they track which streams
+ * take part in it, across breaks. breakgraph/hooks.h maps CUDA's names to them. In a capture, record and wait on an
+ * event either through these functions or by bare CUDA calls; do not mix the two for one event.
  * Threads: callable from any thread; streams of a capture, and events recorded in it, only from the capture's own
  * thread. */
 #ifndef BREAKGRAPH_STREAM_H
@@ -23,10 +23,11 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
 #define bg_stream_wait_stream(waiter, on) bg_stream_wait_stream_at(waiter, on, BG_SITE)
 
 /* Records event on stream. In a capture, a record on one of its streams becomes part of the pass:
- *   - A wait on the event after a break holds, in each replay too: in later segments, in a body, and in a segment for
- *     what a body recorded. A body must wait through bg_stream_wait_event, already when it runs at capture. For a body
- *     that does not run at capture (options.launch_segments false, a capture stub), replays record each event before
- *     it that nothing has waited on in its own segment.
+ *   - A wait on the event also takes effect after a break, at capture and in each replay: in a later segment, in an
+ *     eager body, and in a segment for an event that a body recorded. A body must wait through bg_stream_wait_event,
+ *     also when it runs at capture, since the library learns of the wait there. If a body does not run at capture
+ *     (options.launch_segments false, a capture stub), replays record before the body every event that no stream has
+ *     waited on in the event's own segment.
  *   - After the end of the capture the event is recorded once more, so that it can be queried and waited for. Replays
  *     do not record it, unless a body waits on it: to know when a replay is done, record an event after bg_replay.
  * The caller owns the event. An event recorded in a capture must live until the end, or be destroyed by

@@ -14,8 +14,8 @@ BG_BEGIN_C_
 typedef enum bg_dtype { BG_F32, BG_F16, BG_BF16, BG_F64, BG_I8, BG_U8, BG_I32, BG_I64, BG_BOOL } bg_dtype;
 
 /* A contiguous, row-major tensor: the last dimension, dim[rank - 1], varies fastest. Dimensions count elements and are
- * 0 or more. A tensor of rank 0 holds one element. As an output of an op call without memory, rank 0 means that the
- * op's body sets the shape. */
+ * 0 or more. A tensor of rank 0 holds one element. If an output of an op call has no memory (data is NULL), rank 0
+ * means that the op's body sets the shape. */
 typedef struct bg_tensor {
     void *data;
     bg_dtype dtype;

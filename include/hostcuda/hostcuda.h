@@ -17,10 +17,10 @@ void hostcuda_seed(unsigned long long seed);
  * or "" clears it. Each fault has one of the forms
  *   NAME@N=CODE   the N-th call of NAME, from 1, does nothing and returns CODE, which becomes the thread's last error
  *   NAME@N~CODE   it succeeds; the device fails with CODE at the next call that waits or queries, and from then on
- * NAME is a function as a program writes it, or * for any; calls of all threads count. CODE is a number or a name as
- * cudaGetErrorName or cuGetErrorName returns it; with =, for cuBLAS's functions as cublasGetStatusName returns it, and
- * for NCCL's as in nccl.h. In a fault of any call (*) CODE is a CUDA error, which cuBLAS translates and NCCL reports
- * as ncclUnhandledCudaError.
+ * NAME is a function as a program writes it, or * for any; calls of all threads count. CODE is a number, or a name as
+ * cudaGetErrorName or cuGetErrorName returns it. For NAME@N=CODE with a function of cuBLAS it is a name of
+ * cublasGetStatusName, and with one of NCCL a name of nccl.h. If NAME is *, CODE is a CUDA error, which cuBLAS
+ * translates and NCCL reports as ncclUnhandledCudaError.
  * Functions that report errors, cuDriverGetVersion, cuGetProcAddress, ncclGetVersion and ncclGroupStart cannot fail,
  * and are not counted; ncclMemAlloc and ncclMemFree count as cudaMalloc and cudaFree. Faults that have not happened
  * when the program ends are printed to stderr.
