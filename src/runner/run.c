@@ -29,7 +29,7 @@ typedef struct choice {
     bg__bucket *bucket; /* NULL: the batch runs eagerly */
     bg_reason reason;   /* why */
     const char *why;    /* the veto's own words, or NULL */
-    int tokens;         /* that all ranks run together */
+    int tokens;         /* that the bucket must hold: the batch's, or the result of config.pad_across_ranks */
 } choice;
 
 static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
@@ -42,6 +42,12 @@ static bg_status pad_across_ranks(const bg_runner_config *config, int *tokens)
         bg__fail_where("config.pad_across_ranks");
         return BG_ERROR_RANKS;
     }
+    if (answer < 0)
+        return bg__fail(
+            BG_ERROR_RANKS,
+            "config.pad_across_ranks failed: it returned %d for %d tokens, without a message; let it report "
+            "its error with bg_report_failure",
+            answer, *tokens);
     if (answer < *tokens)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "config.pad_across_ranks returned %d for %d tokens; return at least the rank's own tokens",
@@ -86,7 +92,7 @@ static void explain(const bg_runner *runner, const bg_batch *batch, const choice
     case BG_REASON_PADDING:
         bg__fail(BG_ERROR_UNSUPPORTED,
                  "the bucket for %d tokens is more than config.max_padding (%g) times as large; raise it, or add sizes",
-                 batch->tokens, runner->config.max_padding);
+                 made->tokens, runner->config.max_padding);
         return;
     case BG_REASON_VETO:
         bg__fail(BG_ERROR_UNSUPPORTED, "config.veto rejects the batch: %s", made->why ? made->why : "no reason given");

@@ -790,6 +790,8 @@ static int to_sixteen(void *user, int tokens)
     (void)user;
     if (tokens == 6)
         return bg_report_failure(BG_ERROR_RANKS, "the job", "rank 1 has ended", "see there") == BG_OK ? 16 : -1;
+    if (tokens == 7)
+        return -2;
     return tokens == 5 ? 3 : 16;
 }
 
@@ -816,6 +818,9 @@ static void test_callbacks(void **state)
     batch = mixed(6);
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_RANKS);
     EXPECT_ERROR("config.pad_across_ranks: the job failed: rank 1 has ended");
+    batch = mixed(7);
+    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_RANKS);
+    EXPECT_ERROR("config.pad_across_ranks failed: it returned -2 for 7 tokens, without a message");
     c.fails = 1;
     batch = mixed(2);
     EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_IO);

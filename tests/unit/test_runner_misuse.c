@@ -619,6 +619,31 @@ static void test_what_can_run_says(void **state)
     bg_runner_destroy(m.runner);
 }
 
+static int to_five(void *user, int tokens)
+{
+    (void)user;
+    return tokens < 5 ? 5 : tokens;
+}
+
+/* The ratio is that of the bucket's size to what pad_across_ranks returned, and so is the number in the message. */
+static void test_padding_across_ranks(void **state)
+{
+    fixture *f = *state;
+    bg_batch batch = mixed_batch(3);
+    bg_reason reason = BG_REASON_NONE;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.pad_across_ranks = to_five;
+    config.max_padding = 3;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_false(bg_runner_can_run(m.runner, &batch, &reason));
+    assert_int_equal(reason, BG_REASON_PADDING);
+    EXPECT_ERROR("the bucket for 5 tokens is more than config.max_padding (3) times as large");
+    bg_runner_destroy(m.runner);
+}
+
 /* ---- failures half-way ---- */
 
 static bg_status fail_when_large(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
@@ -721,6 +746,7 @@ int main(void)
         TEST(test_the_words_of_prepare),
         TEST(test_callbacks_that_call_back),
         TEST(test_what_can_run_says),
+        TEST(test_padding_across_ranks),
         TEST(test_state_after_failures),
         TEST(test_state_after_failures_of_launches),
     };
