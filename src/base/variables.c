@@ -15,28 +15,32 @@
 /* In the order of help; a group's rows stand together. */
 const bg__variable bg__variables[] = {
     {"BG_DEBUG", "capture", BG__FORM_CHOICE, "off|forward|ops|sync|step", .fallback = "off",
-     .text = "forward runs the whole pass eagerly, ops every op; sync waits and checks after each segment, step after "
-             "each node"},
+     .text =
+         "forward runs the whole pass eagerly, ops runs every op eagerly; sync waits and checks after each segment, "
+         "step after each node"},
     {"BG_EAGER_OPS", "capture", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
-     .allowed = PATTERNS "; or @FILE, a file of patterns that can be read",
+     .allowed = PATTERNS "; or @FILE, a readable file of such patterns",
      .text = "run these ops eagerly: \"attention,moe_*,rope#3,!sample_*\"; @FILE reads patterns from a file"},
     {"BG_BREAKABLE", "capture", BG__FORM_CHOICE, "0|1", .fallback = "1",
      .text = "0 captures every op, also those that are declared eager"},
     {"BG_FOREIGN_INLINE", "capture", BG__FORM_CHOICE, "0|1", .fallback = "0",
-     .text = "1 runs an eager op inline, instead of failing, in a capture that breakgraph did not begin"},
+     .text = "1 lets an eager op run in a capture that breakgraph did not begin, which then contains its work; 0: an "
+             "error"},
 
     {"BG_CHECK", "check", BG__FORM_CHOICE, "off|replay|recapture|poison", .fallback = "off",
      .text =
          "replay checks captured addresses before each replay, recapture compares two captures, poison finds reads of "
          "unwritten memory"},
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
-     .text = "1 compares each replay with an eager pass; calls compares it op call by op call"},
+     .text = "1 compares the outputs of each replay with those of an eager pass; calls also compares each op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",
      .allowed = "abs=X, rel=X or ulp=N, several with commas, after a dtype or a pattern of op calls and a colon, and "
                 "';' between: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
      .text = "differences that comparisons accept, by dtype and op: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\""},
     {"BG_STEP_STOP", "check", BG__FORM_TEXT, "CALL", .fallback = "", .allowed = "an op call (rope#3) or a number",
-     .text = "with BG_DEBUG=step: stop each replay after this op call (rope#3), or after the node of this number"},
+     .text =
+         "with BG_DEBUG=step: stop each replay after this op call (rope#3), or after this entry of the replay, counted "
+         "from 0"},
     {"BG_STEP_DUMP", "check", BG__FORM_DUMP, "DIR", .fallback = "",
      .allowed = "a directory without an index.json: dumps are not overwritten",
      .text = "with BG_DEBUG=step: write each op call's tensors at the first replay into this directory, as .npy"},
@@ -74,13 +78,13 @@ const bg__variable bg__variables[] = {
      .text = "false: the program writes into the static input buffers itself"},
     {"BG_RUNNER_MEMORY_LIMIT", "runner", BG__FORM_BYTES, "BYTES", .fallback = "0",
      .allowed = "bytes, 0 for no limit; K, M or G may follow the number",
-     .text = "bytes that the graphs of a runner may allocate from the pool, such as 2G"},
+     .text = "most device memory that the pool of a runner may take, such as 2G"},
     {"BG_RUNNER_DEBUG", "runner", BG__FORM_CHOICE, "env|off|forward|ops|sync|step", .fallback = "env",
      .text = "BG_DEBUG for runners only; env uses the value of BG_DEBUG"},
     {"BG_RUNNER_WORKER_THREADS", "runner", BG__FORM_INTEGER, "N", 0, 64, .fallback = "0",
      .text = "threads that instantiate graphs; 0: the capturing thread does"},
     {"BG_RUNNER_VARIANTS", "runner", BG__FORM_INTEGER, "N", 0, 64, .fallback = "0",
-     .text = "number of variants that are captured at the start; 0 means 1"},
+     .text = "number of variants that are captured; 0 means 1"},
 
     {"BG_RANKS_SOCKET", "ranks", BG__FORM_TEXT, "PATH", .fallback = "", .allowed = "paths of up to 107 bytes",
      .text = "a Unix-domain socket where ranks of one machine meet, instead of at MASTER_ADDR and MASTER_PORT"},
@@ -88,12 +92,12 @@ const bg__variable bg__variables[] = {
      .text = "a secret of the job: only ranks that know it may join"},
     {"BG_RANKS_BIND", "ranks", BG__FORM_ADDRESS, "ADDRESS", .fallback = "127.0.0.1",
      .allowed = "names and addresses that this machine can resolve",
-     .text = "the address on which rank 0 listens; needs BG_RANKS_TOKEN"},
+     .text = "the address on which rank 0 listens; one that is not loopback needs BG_RANKS_TOKEN"},
     {"BG_RANKS_TIMEOUT", "ranks", BG__FORM_SECONDS, "SECONDS", 0, BG__SECONDS_MAX, .fallback = "60",
-     .allowed = "seconds, above 0 and up to 1000000", .text = "how long a rank waits for the others"},
+     .allowed = "seconds, above 0 and up to 1000000", .text = "seconds that a rank waits for the others"},
     {"BG_RANKS_WATCHDOG", "ranks", BG__FORM_SECONDS, "SECONDS", -HUGE_VAL, BG__SECONDS_MAX,
      .fallback = "BG_RANKS_TIMEOUT", .allowed = "seconds, above 0 and up to 1000000, or a number below 0 for never",
-     .text = "end a replay if its ranks make no progress for this long; below 0: never"},
+     .text = "end a replay on all ranks after this many seconds without progress; below 0: never"},
     {"BG_RANKS_COMPARE", "ranks", BG__FORM_CHOICE, "0|1", .fallback = "0",
      .text = "1 checks before each replay, and each batch of a runner, that all ranks run the same"},
 
@@ -110,7 +114,7 @@ const bg__variable bg__variables[] = {
                 "CODE: an error of it, by name or number",
      .text = "the N-th call of the function NAME returns CODE; NAME@N~CODE: the device fails with it"},
     {"HOSTCUDA_NCCL_TIMEOUT", "host", BG__FORM_INTEGER, "SECONDS", 1, 1000000, .fallback = "120",
-     .text = "how long a rank on the host device waits without progress"},
+     .text = "seconds that a rank on the host device waits without progress"},
 };
 const size_t bg__variables_count = sizeof bg__variables / sizeof *bg__variables;
 

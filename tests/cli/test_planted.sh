@@ -47,7 +47,7 @@ reads report-link 'it is a symbolic link, which is not allowed here'
 mkfifo "$work/reports/process-1.json"
 expect report-process-pipe 10 'process-1.json cannot be read: it is a pipe' timeout 60 "$command" report "$work/reports"
 expect report-given-pipe 10 'process-1.json cannot be read: it is a pipe, not a file; name a regular file' timeout 60 "$command" report "$work/reports/process-1.json"
-expect eager-ops-pipe 2 '@FILE, a file of patterns that can be read' timeout 60 "$command" run --eager-ops="@$work/reports/process-1.json" -- true
+expect eager-ops-pipe 2 '@FILE, a readable file of such patterns' timeout 60 "$command" run --eager-ops="@$work/reports/process-1.json" -- true
 
 # The state of a search that has no name of its own, and what ranks print.
 mkdir "$work/here"

@@ -107,10 +107,10 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "The command replaces itself with the program: the exit status is the program's. -e, and the flags that name a\n"
-    "variable, set it; other variables stay unchanged. HOSTCUDA_ variables are for the host device. Processes that "
-    "the\n"
-    "program leaves running are not ended.\n\n"
+    "The command replaces itself with the program: the exit status is the program's. -e sets a variable of the "
+    "program, and\n"
+    "so does each flag below that names one. All other variables stay unchanged. HOSTCUDA_ variables are for the host\n"
+    "device. Processes that the program leaves running are not ended.\n\n"
     "With --ranks=N the command starts N processes and waits for them. Each chooses its device by LOCAL_RANK. Output "
     "is\n"
     "printed in whole lines, with \"[rank 1] \" before each. Rank 0 reads the standard input, unless that is a "
@@ -118,14 +118,15 @@ static const char more[] =
     "the command is in the background, as timeout starts it without --foreground.\n\n"
     "If a signal ends a rank, the command ends the others: SIGTERM, and SIGKILL after 2 s. If a rank exits with "
     "another\n"
-    "status than 0, the others first get 2 s to report why they end, too. With the ranks, the command ends all "
-    "processes\n"
-    "that they have started, in any session. It does so at its own end, too, even when SIGKILL ends it. The exit "
-    "status is\n"
-    "that of the rank that failed first, or 128 + N for a signal N.\n\n"
-    "The host device shows N devices, unless HOSTCUDA_DEVICES is set. BG_TRACE and BG_STEP_DUMP get the rank into "
-    "their\n"
-    "names: trace.rank-1.json.\n";
+    "status than 0, the others first get 2 s to report why they end, too. With the ranks, the command also ends all\n"
+    "processes that they have started, in any session. It also does this when it ends itself, even if SIGKILL ends it. "
+    "The\n"
+    "exit status is that of the rank that failed first, 128 + N if signal N ended that rank or the command, or 8 "
+    "after\n"
+    "--timeout.\n\n"
+    "The host device shows N devices, unless HOSTCUDA_DEVICES is set. The command adds the rank to the values of "
+    "BG_TRACE\n"
+    "and BG_STEP_DUMP: trace.json becomes trace.rank-1.json.\n";
 
 const cli_command cli_run = {
     .name = "run",

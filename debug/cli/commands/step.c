@@ -75,7 +75,8 @@ static int run_step_command(const cli_arguments *arguments)
 }
 
 static const cli_flag flags[] = {
-    {"--stop", "CALL", NULL, NULL, "stop each replay after this op call (rope#3), or after the node of this number"},
+    {"--stop", "CALL", NULL, NULL,
+     "stop each replay after this op call (rope#3), or after this entry of the replay, counted from 0"},
     {"--dump", "DIR", NULL, NULL, "write each op call's tensors at the first replay into this directory, as .npy"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
@@ -89,7 +90,7 @@ static const char more[] = "Replays run node by node: each node is launched, wai
 const cli_command cli_step = {
     .name = "step",
     .arguments = "-- PROGRAM ARG...",
-    .text = "replay node by node: find the node that faults, or the op that first yields NaN",
+    .text = "replay node by node: find the node that faults, or the op call where NaN first appears",
     .more = more,
     .flags = {cli_job_flags, flags},
     .run = run_step_command,

@@ -21,8 +21,8 @@
     X(CLI_UNREADABLE, 10, "a state file or report cannot be read, or is of another version or command")                \
     X(CLI_NO_MATCH, 11, "a pattern matches no call")                                                                   \
     X(CLI_NONDETERMINISTIC, 12, "the same run is sometimes good and sometimes bad")                                    \
-    X(CLI_STAYS, 13, "the fault stays with every op eager: the capture is not the cause")                              \
-    X(CLI_UNJUDGED, 14, "a run cannot be judged: the program or --check exits with 125")                               \
+    X(CLI_STAYS, 13, "the fault stays with every op eager: it is not in a captured op call")                           \
+    X(CLI_UNJUDGED, 14, "a run cannot be judged: the program or the command of --check exited with 125")               \
     X(CLI_INTERRUPTED, 130, "interrupted; the same bisect command continues where it stopped")
 
 typedef enum cli_status {
