@@ -206,12 +206,11 @@ static void tell_frozen(bisection *b)
 static bg_status tell_outside(bisection *b)
 {
     bg__shadow *s = &b->shadow;
-    bg__report_add(
-        s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
-        "bg_check_recapture names what a capture froze; make ops (BG_OP) of what is launched between them",
-        "the replay differs from the eager pass also with all %zu op calls eager: the fault is in what no op "
-        "call holds, or in arguments that are frozen at capture",
-        b->count);
+    bg__report_add(s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
+                   "bg_check_recapture names what a capture froze; make ops (BG_OP) of what is launched between them",
+                   "the replay differs from the eager pass even if all %zu op calls run eagerly: the cause is work "
+                   "launched outside of op calls, or arguments that are frozen at capture",
+                   b->count);
     tell_frozen(b);
     return BG_OK;
 }
@@ -221,9 +220,9 @@ static bg_status tell_outside(bisection *b)
 static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict confirmed)
 {
     static const char *const confirmations[] = {
-        [BG_BAD] = "with all other calls eager it is there",
-        [BG_GOOD] = "with all other calls eager it is gone, too: it needs others captured beside",
-        [BG_SKIP] = "with all other calls eager the pass fails, so that nothing confirms it"};
+        [BG_BAD] = "it is there if no other call is captured",
+        [BG_GOOD] = "it also vanishes if no other call is captured, so it needs other captured calls, too",
+        [BG_SKIP] = "the pass fails if no other call is captured, so nothing confirms it"};
 
     for (size_t i = 0; i < found; i++) {
         char others[400] = "";
@@ -236,7 +235,7 @@ static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg
             b->shadow.report, "culprit", BG_FAULT, find_call(b, b->calls[culprits[i]]), NULL,
             "look at what the captured op reads beside its tensors: values, host state, other streams, memory "
             "that has moved",
-            "the mismatch vanishes where %s runs eagerly%s%s; %s", b->calls[culprits[i]],
+            "the mismatch vanishes if %s runs eagerly%s%s; %s", b->calls[culprits[i]],
             found > 1 ? ", together with " : "", others, confirmations[confirmed]);
     }
 }
@@ -352,8 +351,8 @@ static bg_status search(bisection *b, bool unproven)
         bg__report_add(b->shadow.report, "not-searched", BG_FAULT, NULL, NULL,
                        "the report's trials tell with which calls eager it fails, and why; the findings of bg_shadow "
                        "name calls without breaks",
-                       "the replay differs from the eager pass, but which calls are at fault cannot be told: with the "
-                       "op calls eager that would tell, the pass fails");
+                       "the replay differs from the eager pass, but the search cannot find the calls at fault: the "
+                       "pass fails if the op calls that it must test run eagerly");
         goto done;
     }
     BG__TRY(confirm(b, culprits, found, &confirmed));
