@@ -53,8 +53,7 @@ bool bg__agree_same(const bg__frame *zero, const bg__frame *other, int rank, bg_
         same++;
     show(a_text, a_kept, same, a_shown);
     show(b_text, b_kept, same, b_shown);
-    snprintf(failure->text, sizeof failure->text,
-             "the ranks do not say the same at \"%s\": rank 0: \"%s\"; rank %d: \"%s\"", zero->what, a_shown, rank,
-             b_shown);
+    snprintf(failure->text, sizeof failure->text, "the ranks differ at \"%s\": rank 0: \"%s\"; rank %d: \"%s\"",
+             zero->what, a_shown, rank, b_shown);
     return false;
 }
