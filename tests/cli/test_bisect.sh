@@ -97,7 +97,7 @@ expect not-breakable 2 'BG_BREAKABLE=0 captures' in_work env BG_BREAKABLE=0 "$co
 for debug in forward ops; do
     expect debug-$debug 2 "BG_DEBUG=$debug makes all ops eager" in_work env BG_DEBUG=$debug "$command" bisect -- ./faulty wrong 8 2
 done
-expect unjudged 1 '^not confirmed: with it captured alone it crashes' in_work "$command" bisect -- \
+expect unjudged 1 '^not confirmed: with only this call captured, the program crashes' in_work "$command" bisect -- \
     sh -c 'case $BG_EAGER_OPS in *,step#1,*) ;; *block#1*) kill -SEGV $$ ;; esac; ./faulty wrong 8 2'
 echo 'step#0' >"$work/eager"
 expect eager-from-file 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 2

@@ -80,6 +80,7 @@ static char *make_good_line(const cli_bisection *b)
 
 static void print_culprits(const cli_bisection *b, double seconds)
 {
+    const char *calls = b->found == 1 ? "this call" : "these calls";
     char *good = make_good_line(b), *bad = make_line(b, NULL);
     for (size_t i = 0; i < b->found; i++) {
         const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
@@ -90,13 +91,12 @@ static void print_culprits(const cli_bisection *b, double seconds)
     }
     printf("%zu of %zu captured calls, %zu trials, %.1f s\n", b->found, b->name_count, b->next, seconds);
     if (b->confirmed)
-        printf("confirmed: with %s captured alone it is bad\n", b->found == 1 ? "it" : "them");
+        printf("confirmed: with only %s captured, the program is bad\n", calls);
     else if (b->unjudged)
-        printf("not confirmed: with %s captured alone it crashes, hangs or cannot be judged\n",
-               b->found == 1 ? "it" : "them");
+        printf("not confirmed: with only %s captured, the program crashes, hangs or cannot be judged\n", calls);
     else
-        printf("not confirmed: with %s captured alone it is not bad; the fault needs other captured calls, too\n",
-               b->found == 1 ? "it" : "them");
+        printf("not confirmed: with only %s captured, the program is good; the fault needs other captured calls, too\n",
+               calls);
     cli_print(stdout, "good: %s", good != NULL ? good : "");
     fputs("\n", stdout);
     cli_print(stdout, "bad:  %s", bad != NULL ? bad : "");
