@@ -56,7 +56,7 @@ typedef struct bg__nodes {
 
 /* All nodes of all segments, in the order of cudaGraphGetNodes; those of a child graph follow their node. Starts
  * zeroed; free it, also where this failed. The graph must outlive it. Errors: OUT_OF_MEMORY, UNSUPPORTED (a driver
- * before CUDA 12.4), CUDA. */
+ * without cuFuncGetParamInfo), CUDA. */
 bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes);
 void bg__nodes_free(bg__nodes *nodes);
 
