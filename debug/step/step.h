@@ -12,7 +12,7 @@
 typedef struct bg__walk_options {
     bool (*each)(void *user, const bg_step_info *info); /* NULL: none */
     void *user;
-    const char *stop; /* after this call, or the node of this number; NULL: nowhere */
+    const char *stop; /* after this call, or the entry with this index; NULL: nowhere */
     bg__dump *dump;   /* NULL: none */
     /* Before the first node of a captured call that is stepped, or an eager one's body. NULL: none. */
     bg_status (*before)(void *user, const bg__call *call, const void *args);
