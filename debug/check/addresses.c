@@ -40,7 +40,7 @@ bg_status bg__addresses_find_own(bg_graph *graph)
         most = bg__graph_segment(graph, s)->nodes > most ? bg__graph_segment(graph, s)->nodes : most;
     nodes = calloc(most + 1, sizeof *nodes);
     if (nodes == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", most);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", most);
     for (int s = 0; s < bg__graph_segment_count(graph); s++) {
         count = bg__graph_segment(graph, s)->nodes;
         BG__TRY_CUDA(cudaGraphGetNodes(bg__graph_segment(graph, s)->graph, nodes, &count));
@@ -285,7 +285,7 @@ bg_status bg__check_addresses(bg_graph *graph, bg_report *report)
     bg_status status = BG_OK;
 
     if (same == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to check %d allocations", noted->owner_count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory to check %d allocations", noted->owner_count);
     for (int i = 0; i < noted->owner_count; i++) {
         BG__TRY(owner_is_same(&noted->owners[i], &same[i]));
         all = all && same[i];

@@ -139,7 +139,7 @@ static bg_status overwrite_all(search *s)
         size_t bytes = bg_tensor_bytes(w->tensor);
         w->before = malloc(bytes);
         if (w->before == NULL) {
-            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu bytes of an output", bytes);
+            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu bytes of an output", bytes);
             goto done;
         }
         BG__TRY(copy(s, w->before, w->tensor->data, bytes));
@@ -164,7 +164,7 @@ static bg_status compare_all(search *s)
             continue;
         after = malloc(bytes);
         if (after == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu bytes of an output", bytes);
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu bytes of an output", bytes);
         status = copy(s, after, w->tensor->data, bytes);
         w->changed = status == BG_OK && memcmp(w->before, after, bytes) != 0;
         free(after);
@@ -263,7 +263,7 @@ bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t strea
     bg_status status = BG_OK;
 
     if (s == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to look for leaks");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory to look for leaks");
     s->graph = graph;
     s->stream = stream;
     BG__TRY(bg__wait_for_device("bg_check_recapture")); /* what uses the tensors, on whichever stream */

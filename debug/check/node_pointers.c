@@ -91,7 +91,7 @@ static bg_status notes_of(bg_graph *graph, bg__allocations **notes)
     if (tools->used == NULL)
         tools->used = calloc(1, sizeof *tools->used);
     if (tools->used == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the addresses of %s", bg__graph_name(graph));
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the addresses of %s", bg__graph_name(graph));
     *notes = tools->used;
     if ((*notes)->get == NULL)
         BG__TRY(bg__allocations_init(*notes));

@@ -136,7 +136,7 @@ bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
         count += call->own.count;
     list = calloc(count + 1, sizeof *list);
     if (list == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory to check %zu buffers", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory to check %zu buffers", count);
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         for (size_t i = 0; i < call->own.count; i++)
             list[at++] = (held){call, &call->own.blocks[i]};

@@ -91,7 +91,7 @@ static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outp
     bg_status status;
 
     if (firsts == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu outputs", count);
     for (size_t i = 0; i < count; i++) {
         firsts[i] = outputs[i].held[BG__ONES];
         outputs[i].held[BG__ONES] = NULL;
@@ -189,7 +189,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     BG__TRY(bg__report_create(&poison.report, "poison", bg__graph_name(graph)));
     bytes = calloc(count + 1, sizeof *bytes);
     if (bytes == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu outputs", count);
         goto done;
     }
     BG__TRY(bg__check_addresses(graph, poison.report));

@@ -13,7 +13,7 @@ bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStre
     if (held == NULL)
         held = malloc(bytes->bytes + 1);
     if (held == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu bytes of a tensor", bytes->bytes);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu bytes of a tensor", bytes->bytes);
     bytes->held[pattern] = held;
     BG__TRY(bg__relax_begin(&relaxed));
     BG__TRY_CUDA(cudaMemcpyAsync(held, (const void *)bytes->address, bytes->bytes, cudaMemcpyDefault, stream));

@@ -103,7 +103,7 @@ static bg_status read_segment(search *s, int segment, bool *forks)
     s->works = calloc(l->count, sizeof *s->works);
     s->ancestors = calloc(l->count * s->words, sizeof *s->ancestors);
     if (s->works == NULL || s->ancestors == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the order of %zu nodes", l->count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the order of %zu nodes", l->count);
         goto done;
     }
     for (size_t i = 0; i < l->count; i++) {

@@ -78,7 +78,7 @@ static bg_status list_calls(bg__side *side)
         count++;
     side->calls = calloc(count, sizeof *side->calls);
     if (side->calls == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls", count);
     side->calls[side->call_count++].pair = 0;
     for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call))
         side->calls[side->call_count++] = (bg__side_call){.call = call,
@@ -106,7 +106,7 @@ static bg_status list_nodes(bg__side *side)
 
     side->room = calloc(2 * side->nodes.count + 1, sizeof *side->room);
     if (side->room == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", side->nodes.count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", side->nodes.count);
     owner = side->room + side->nodes.count;
     for (size_t i = 0; i < side->nodes.count; i++) {
         call = side->nodes.node[i].call != NULL ? find_call(side, side->nodes.node[i].call, call) : 0;
@@ -135,7 +135,7 @@ static bg_status list_blocks(bg__side *side)
         count += side->calls[i].call->own.count;
     side->blocks = calloc(count + 1, sizeof *side->blocks);
     if (side->blocks == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu blocks", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu blocks", count);
     for (size_t i = 1; i < side->call_count; i++) {
         const bg__memory *memory = &side->calls[i].call->own;
         for (size_t b = 0; b < memory->count; b++)

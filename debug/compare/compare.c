@@ -131,5 +131,5 @@ bg_status bg__compare_note(bg_report *report, const bg__call *call, const char *
         cJSON_AddItemToArray(list, item))
         return BG_OK;
     cJSON_Delete(item);
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a comparison");
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a comparison");
 }

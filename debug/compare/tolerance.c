@@ -81,7 +81,7 @@ static bg_status read_tolerance_name(bg__tolerance_item *item, const char *name,
     trim(&name, &length);
     item->name = strndup(name, length);
     if (item->name == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a tolerance");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a tolerance");
     item->dtype = find_dtype(item->name);
     if (item->dtype >= 0) {
         free(item->name);

@@ -26,7 +26,7 @@ static bg_status grow_lanes(bg__lanes *s, const bg__layout *l)
     if (s->lane != NULL && s->after != NULL && s->first_after != NULL && s->tail != NULL && s->left != NULL &&
         s->seen != NULL && s->stack != NULL)
         return BG_OK;
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the lanes of %zu nodes", l->count);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the lanes of %zu nodes", l->count);
 }
 
 /* The edges by the node that they reach. */

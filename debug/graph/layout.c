@@ -45,7 +45,7 @@ static bg_status grow_layout(bg__layout *l)
     if (l->nodes != NULL && l->handles != NULL && l->first_edge != NULL && l->waits != NULL && l->ready != NULL &&
         l->from != NULL && l->to != NULL && l->data != NULL && l->edge_to != NULL)
         return BG_OK;
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", l->count);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", l->count);
 }
 
 /* The edges by the node that they leave. */

@@ -86,7 +86,7 @@ static bg_status read_layout(const driver *d, bg__kernel *kernel)
         goto done;
     kernel->places = calloc(count, sizeof *kernel->places);
     if (kernel->places == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the %zu parameters of a kernel", count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the %zu parameters of a kernel", count);
         goto done;
     }
     for (size_t i = 0; i < count; i++)
@@ -109,7 +109,7 @@ static bg_status demangle(bg__kernel *kernel)
     if (kernel->symbol != NULL && strncmp(kernel->symbol, "_Z", 2) == 0)
         kernel->demangled = __cxa_demangle(kernel->symbol, NULL, NULL, &result);
     kernel->name = kernel->demangled != NULL ? kernel->demangled : kernel->symbol;
-    return result == OUT_OF_MEMORY ? bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a kernel's name") : BG_OK;
+    return result == OUT_OF_MEMORY ? bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel's name") : BG_OK;
 }
 
 static bg_status read_kernel_name(const driver *d, bg__kernel *kernel)
@@ -139,7 +139,7 @@ static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, con
     if (kernel == NULL) {
         kernel = calloc(1, sizeof *kernel);
         if (kernel == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a kernel");
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel");
         kernel->function = launch->func;
         kernel->kernel = launch->kern;
         kernel->next = w->nodes->kernels;
@@ -245,7 +245,7 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
     BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
     list = calloc(count + 1, sizeof(cudaGraphNode_t));
     if (list == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
         goto done;
     }
     BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &count));
@@ -290,7 +290,7 @@ static bg_status visit_segment(walk *w)
     BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
     w->owners = calloc(count + 1, sizeof *w->owners);
     if (w->owners == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
         goto done;
     }
     find_owners(w->graph, w->segment, w->owners, count);

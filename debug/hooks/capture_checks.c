@@ -17,7 +17,7 @@ static bg_status check_poison(bg_graph *graph, cudaStream_t stream, bg_report **
     BG__TRY(bg__results_take(&results, graph));
     outputs = calloc(results.count + 1, sizeof *outputs);
     if (outputs == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu outputs", results.count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu outputs", results.count);
         goto done;
     }
     for (size_t i = 0; i < results.count; i++)

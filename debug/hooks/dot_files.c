@@ -24,7 +24,7 @@ static bg_status draw_segment(const bg_graph *graph, const char *directory, unsi
     snprintf(name, sizeof name, "%s", bg__graph_name(graph));
     file_name(name);
     if (asprintf(&path, "%s/%s-%ld-%lu-%d.dot", directory, name, (long)getpid(), number, segment) < 0)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a path");
     status = bg__dot_write(graph, segment, path, BG__FILE_MADE);
     free(path);
     return status;

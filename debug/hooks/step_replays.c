@@ -47,7 +47,7 @@ static bg_status read_variable(const char *variable, char **value)
     if (text == NULL)
         return BG_OK;
     *value = strdup(text);
-    return *value != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %s", variable);
+    return *value != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", variable);
 }
 
 bg_status bg__stepping_begin(bg_graph *graph)
@@ -57,7 +57,7 @@ bg_status bg__stepping_begin(bg_graph *graph)
     bg_status status;
 
     if (stepping == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for BG_DEBUG=step");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for BG_DEBUG=step");
     BG__TRY(read_variable("BG_STEP_STOP", &stepping->stop));
     BG__TRY(read_variable("BG_STEP_DUMP", &stepping->directory));
     if (stepping->directory != NULL && !is_dumped(stepping->directory)) {

@@ -81,7 +81,7 @@ bg_status bg__image_take(bg__image *image, const bg__spans *spans, cudaStream_t 
     bg_status status;
 
     if (copies == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu copies", spans->count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu copies", spans->count);
     *image = (bg__image){spans, copies};
     BG__TRY(bg__relax_begin(&relaxed));
     for (size_t i = 0; i < spans->count; i++) {
@@ -169,7 +169,7 @@ bg_status bg__pattern_fill(bg__pattern pattern, const bg__spans *spans, cudaStre
     bg_status status;
 
     if (room == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a pattern");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a pattern");
     BG__TRY(bg__relax_begin(&relaxed));
     for (size_t i = 0; i < spans->count; i++) {
         for (uintptr_t at = spans->list[i].begin; at < spans->list[i].end; at += ROOM) {

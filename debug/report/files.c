@@ -142,7 +142,7 @@ static bg_status write_file(const char *path, bg__file_name name, bg__file_write
         return errno == EACCES ? refuse_foreign(path) : fail_file(path);
     unfinished = target != NULL ? unfinished_name(target) : NULL;
     if (unfinished == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a path");
         goto done;
     }
     BG__TRY(open_unfinished(unfinished, path, &file));

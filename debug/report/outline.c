@@ -117,7 +117,7 @@ static bool add_segment(cJSON *outline, const bg__nodes *nodes, int segment, con
 
 static bg_status outline_out_of_memory(const bg_graph *graph)
 {
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of %s", bg__graph_name(graph));
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outline of %s", bg__graph_name(graph));
 }
 
 static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__nodes *nodes, int segment)

@@ -47,7 +47,7 @@ static bg_status make_text(const bg_report *report, char **text)
         bg__report_print(report, memory);
     good = good && ferror(memory) == 0;
     good = memory != NULL && fclose(memory) == 0 && good;
-    return good ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: no host memory for the page's text");
+    return good ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the page's text");
 }
 
 static void put_title(const bg_report *report, FILE *out)

@@ -30,7 +30,7 @@ static void warn_once(void)
         bg__warn("BG_REPORT: %s", bg_last_error());
 }
 
-/* "DIR/graph-PID-N.json"; number 0: without it. The caller frees it. NULL: no host memory, of which is told. */
+/* "DIR/graph-PID-N.json"; number 0: without it. The caller frees it. NULL: out of host memory, of which is told. */
 static char *path_of(const char *kind, unsigned long number)
 {
     char *path = NULL;
@@ -38,7 +38,7 @@ static char *path_of(const char *kind, unsigned long number)
                              : asprintf(&path, "%s/%s-%ld-%lu.json", record.directory, kind, (long)getpid(), number);
     if (length >= 0)
         return path;
-    bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+    bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a path");
     warn_once();
     return NULL;
 }

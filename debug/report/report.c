@@ -21,7 +21,7 @@ bg_status bg__report_create(bg_report **result, const char *tool, const char *gr
     }
     if (report == NULL || report->tool == NULL || report->graph == NULL) {
         bg_report_destroy(report);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a report");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a report");
     }
     *result = report;
     return BG_OK;
@@ -141,12 +141,12 @@ bg_status bg__report_set_outline(bg_report *report, cJSON *outline)
         report->parts = cJSON_CreateObject();
     if (outline == NULL || report->parts == NULL) {
         cJSON_Delete(outline);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of a graph");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outline of a graph");
     }
     cJSON_DeleteItemFromObjectCaseSensitive(report->parts, "outline");
     if (!cJSON_AddItemToObject(report->parts, "outline", outline)) {
         cJSON_Delete(outline);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outline of a graph");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outline of a graph");
     }
     return BG_OK;
 }
@@ -285,7 +285,7 @@ void bg__report_print(const bg_report *report, FILE *out)
     for (int i = 0; i < report->count; i++)
         print_finding(bg__report_find(report, i), width, out);
     if (report->lost > 0)
-        fprintf(out, "%d more for which there was no host memory\n", report->lost);
+        fprintf(out, "%d more findings were lost: out of host memory\n", report->lost);
 }
 
 /* ---- JSON ---- */
@@ -345,5 +345,5 @@ bg_status bg__report_json(const bg_report *report, bool indented, char **text)
         *text = bg__json_text(root, indented);
     cJSON_Delete(root);
     return *text != NULL ? BG_OK
-                         : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: no host memory for the JSON text");
+                         : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the JSON text");
 }

@@ -23,8 +23,8 @@ void bg__report_add(bg_report *report, const char *kind, bg_severity severity, c
 bool bg__report_has(const bg_report *report, const char *kind, const char *call);
 
 /* What a report holds beside its findings, in the form of its JSON (docs/report-format.md): the list of that name
- * ("comparisons", "trials"), made where it is not there yet; NULL: no host memory. set_outline takes outline over,
- * which may be NULL for no host memory. */
+ * ("comparisons", "trials"), made where it is not there yet; NULL: out of host memory. set_outline takes outline over,
+ * which may be NULL for out of host memory. */
 cJSON *bg__report_part(bg_report *report, const char *name);
 bg_status bg__report_set_outline(bg_report *report, cJSON *outline);
 

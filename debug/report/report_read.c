@@ -256,7 +256,7 @@ static bg_status move_part(bg_report *report, cJSON *part)
     while (list != NULL && (item = cJSON_DetachItemFromArray(part, 0)) != NULL)
         cJSON_AddItemToArray(list, item);
     cJSON_Delete(part);
-    return list != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a part of a report");
+    return list != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a part of a report");
 }
 
 bg_status bg_report_merge(bg_report *report, const bg_report *from)
@@ -271,7 +271,7 @@ bg_status bg_report_merge(bg_report *report, const bg_report *from)
     if (from->parts != NULL) {
         parts = cJSON_Duplicate(from->parts, true);
         if (parts == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_merge: no host memory for a copy");
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_merge: out of host memory for a copy");
     }
     while (parts != NULL && parts->child != NULL)
         BG__TRY(move_part(report, cJSON_DetachItemViaPointer(parts, parts->child)));

@@ -42,7 +42,7 @@ static bg_status note_trial(bisection *b, const char *const *eager, size_t count
         cJSON_AddItemToArray(list, item))
         return BG_OK;
     cJSON_Delete(item);
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the trials of a bisect");
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the trials of a bisect");
 }
 
 /* One more eager run, beside the one that was kept. */
@@ -152,7 +152,7 @@ static bg_status list_calls(bisection *b)
     b->calls = calloc(count + 1, sizeof *b->calls);
     b->pattern = malloc(bytes);
     if (b->calls == NULL || b->pattern == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", count);
     for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call))
         if (!call->eager)
             b->calls[b->count++] = call->name;
@@ -248,7 +248,7 @@ static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_
     bg_status status;
 
     if (eager == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", b->count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", b->count);
     for (size_t i = 0; i < b->count; i++) {
         size_t length = strlen(b->calls[i]);
         if (next < found && culprits[next] == i) {
@@ -272,7 +272,7 @@ static bg_status try_culprits(bisection *b, const size_t *culprits, size_t found
     bg_status status;
 
     if (eager == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", found);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", found);
     for (size_t i = 0; i < found; i++)
         eager[i] = b->calls[culprits[i]];
     status = try_or_skip(b, eager, found, "the culprits once more", helps);
@@ -304,7 +304,7 @@ static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, 
     bg_status status = BG_OK;
 
     if (names == NULL || places == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", b->count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", b->count);
         goto done;
     }
     for (size_t i = 0; i < b->count; i++) {
@@ -341,7 +341,7 @@ static bg_status search(bisection *b, bool unproven)
     bg_status status;
 
     if (culprits == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls of a pass", b->count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", b->count);
     BG__TRY(bg_search(b->calls, b->count, search_trial, b, culprits, &found));
     if (unproven)
         BG__TRY(try_culprits(b, culprits, found, &helps));

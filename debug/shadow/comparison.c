@@ -147,7 +147,7 @@ static bg_status list_outputs(bg__shadow *s)
         BG__TRY(bg__results_take(&s->graph_results, s->graph));
     s->outputs = calloc(o->outputs_count + s->graph_results.count + 1, sizeof *s->outputs);
     if (s->outputs == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the outputs of a pass");
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outputs of a pass");
         goto done;
     }
     for (size_t i = 0; o->outputs != NULL && i < o->outputs_count; i++) {

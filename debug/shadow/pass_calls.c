@@ -42,7 +42,7 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
     if (c->args == NULL || c->held == NULL) {
         free(c->args);
         free(c->held);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", call->op->name);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", call->op->name);
     }
     memcpy(c->args, args, call->op->args_size);
     calls->count++;

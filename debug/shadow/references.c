@@ -21,7 +21,7 @@ static bg_status push(bg__references *r, const bg__call *call, const void *args)
     BG__TRY(BG__GROW(r->stack, r->count, r->capacity, "calls of references"));
     c.inputs = calloc((size_t)c.tensors + 1, sizeof *c.inputs);
     if (c.inputs == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a reference's call");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a reference's call");
     r->stack[r->count++] = c;
 done:
     return status;
@@ -149,7 +149,7 @@ bg_status bg__references_after(bg__references *r, const bg__call *call, const vo
         pop(r);
     theirs = malloc(call->op->args_size);
     if (theirs == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a reference's call");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a reference's call");
     memcpy(theirs, args, call->op->args_size);
     BG__TRY(give_tensors(&r->stack[r->count - 1], theirs));
     BG__TRY(run_reference(call, theirs, stream));

@@ -32,7 +32,7 @@ static bg_status remember(search *s, bg_verdict verdict)
 {
     known *k = malloc(sizeof *k + s->count * sizeof *k->eager);
     if (k == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_search: no host memory for a trial's result");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_search: out of host memory for a trial's result");
     k->next = s->tried;
     k->verdict = verdict;
     memcpy(k->eager, s->eager, s->count * sizeof *k->eager);
@@ -228,7 +228,7 @@ static bg_status allocate(search *s)
     s->names = calloc(s->count, sizeof *s->names);
     s->units = calloc(s->count, sizeof *s->units);
     if (s->parents == NULL || s->eager == NULL || s->names == NULL || s->units == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_search: no host memory for %zu calls", s->count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_search: out of host memory for %zu calls", s->count);
     return BG_OK;
 }
 

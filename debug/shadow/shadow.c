@@ -191,7 +191,7 @@ bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, con
     BG__TRY(bg__tools_get(graph, &tools));
     shadowing = calloc(1, sizeof *shadowing);
     if (shadowing == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for BG_SHADOW");
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for BG_SHADOW");
         goto done;
     }
     shadowing->every_call = mode == 2;

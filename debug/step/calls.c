@@ -26,7 +26,7 @@ bg_status bg__step_calls_create(bg__step_calls *calls, const bg_graph *graph, in
         count += find_part(call, segment, &part);
     calls->calls = calloc(count + 1, sizeof *calls->calls);
     if (calls->calls == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu calls", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls", count);
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call)) {
         if (find_part(call, segment, &part))
             calls->calls[calls->count++] = part;

@@ -23,7 +23,7 @@ struct bg__dump {
 
 static bg_status dump_out_of_memory(void)
 {
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a dump");
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a dump");
 }
 
 /* ---- the directory ---- */

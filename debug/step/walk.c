@@ -397,7 +397,7 @@ static bg_status read_parts(walk *w)
 
     w->parts = calloc((size_t)bg__graph_segment_count(graph) + 1, sizeof *w->parts);
     if (w->parts == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d segments", bg__graph_segment_count(graph));
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d segments", bg__graph_segment_count(graph));
     BG__TRY(bg__nodes_take(graph, &w->nodes));
     for (int i = 0; i < bg__graph_segment_count(graph); i++) {
         part *p = &w->parts[i];

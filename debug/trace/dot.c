@@ -275,12 +275,12 @@ static bg_status draw_text(drawing *d, char **text, size_t *bytes)
 
     d->out = open_memstream(text, bytes);
     if (d->out == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a drawing");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a drawing");
     status = draw(d);
     failed = ferror(d->out) != 0;
     failed |= fclose(d->out) != 0;
     if (failed && status == BG_OK)
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a drawing");
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a drawing");
     return status;
 }
 

@@ -49,7 +49,7 @@ static bg_status make_marks(marks *m, const bg_graph *graph)
 
     m->events = calloc((size_t)wanted, sizeof(cudaEvent_t));
     if (m->events == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d events", wanted);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d events", wanted);
     for (; m->count < wanted; m->count++)
         BG__TRY_CUDA(cudaEventCreate(&m->events[m->count]));
 done:
@@ -116,7 +116,7 @@ bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *tim
     timing->cpu = calloc((size_t)bg__graph_step_count(graph) + 1, sizeof *timing->cpu);
     timing->gpu = calloc((size_t)bg__graph_step_count(graph) + 1, sizeof *timing->gpu);
     if (timing->cpu == NULL || timing->gpu == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the times of %d steps",
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the times of %d steps",
                         bg__graph_step_count(graph));
     BG__TRY(make_marks(&m, graph));
     status = wait_for_stream(stream); /* else the first step's time would hold what was queued before */
@@ -264,7 +264,8 @@ bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list)
         if (step.kind == BG__WAIT || step.kind == BG__RECORD || step.kind == BG__SYNC)
             continue;
         if (!add_timing(list, bg__timing_what(step, what, sizeof what), &timing.cpu[i], &timing.gpu[i])) {
-            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the timings of %s", bg__graph_name(graph));
+            status =
+                bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the timings of %s", bg__graph_name(graph));
             goto done;
         }
     }

@@ -58,7 +58,7 @@ static double rounded(double us)
     return (double)(int64_t)(us * 1e3 + 0.5) / 1e3;
 }
 
-/* Gives the slice's arguments; NULL: no host memory. */
+/* Gives the slice's arguments; NULL: out of host memory. */
 static cJSON *add_slice(cJSON *events, const track *t, const char *name, const char *category, bg__interval span)
 {
     double begin = rounded(span.begin), end = rounded(span.end);
@@ -198,7 +198,7 @@ static row find_row(const bg__timing *timing, int segment)
 
 static bg_status trace_out_of_memory(const bg_graph *graph)
 {
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a timeline of %s", bg__graph_name(graph));
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a timeline of %s", bg__graph_name(graph));
 }
 
 /* Alone they may take longer than together: a segment's row does not begin before the last one's end. */

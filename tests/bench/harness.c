@@ -41,7 +41,7 @@ bg_status bench_measure(const contender *contenders, int count, const plan *plan
     bg_status status = BG_OK;
 
     if (values == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu samples", samples);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu samples", samples);
         goto done;
     }
     for (int i = -plan->warm_up; i < plan->samples; i++) {

@@ -52,7 +52,7 @@ static bg_status compare(bench *b, int outputs)
 
     BG__TRY(work_open(&w, (scenario){.breaks = 63, .nodes = 32, .outputs = outputs}, b->stream));
     if (kept == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d graphs", ROUNDS * GRAPHS);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d graphs", ROUNDS * GRAPHS);
         goto done;
     }
     for (int round = 0; round < ROUNDS; round++) {

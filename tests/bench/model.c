@@ -127,7 +127,7 @@ static bg_status time_scan(bg_graph *graph, size_t expected, double *ours, doubl
     double began;
 
     if (nodes == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", expected);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", expected);
     began = bg__now_ms();
     BG__TRY(bg_check(graph, BG_CHECK_ALL, &report));
     *ours = 1e3 * (bg__now_ms() - began);

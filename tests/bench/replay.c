@@ -20,7 +20,7 @@ static bg_status capture(work *w)
     }
     w->shared = calloc((size_t)w->graph->segment_count, sizeof(cudaGraphExec_t));
     if (w->shared == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d segments", w->graph->segment_count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d segments", w->graph->segment_count);
         goto done;
     }
     for (int i = 0; i < w->graph->segment_count; i++)

@@ -81,7 +81,7 @@ bg_status report_add(report *report, const row *row)
         int capacity = report->capacity ? 2 * report->capacity : 64;
         struct row *rows = realloc(report->rows, (size_t)capacity * sizeof *rows);
         if (rows == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d rows", capacity);
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d rows", capacity);
         report->rows = rows;
         report->capacity = capacity;
     }
@@ -217,7 +217,7 @@ bg_status report_write(const report *report, const char *path)
     bool bad;
 
     if (unfinished == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a path");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a path");
     snprintf(unfinished, bytes, "%s.new", path);
     file = fopen(unfinished, "w");
     if (file == NULL) {

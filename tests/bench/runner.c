@@ -227,7 +227,7 @@ bg_status bench_runner(bench *b)
     bg_status status = BG_OK;
 
     if (m == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d buckets", BUCKETS);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d buckets", BUCKETS);
     report_section("The runner. A run: dispatch, three inputs copied and padded, context, replay of a graph of one "
                    "kernel; by hand: three copies, three\nfills, launch. Captures: 58 buckets of 31 segments of 9 "
                    "kernels, not launched");

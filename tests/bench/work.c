@@ -127,7 +127,7 @@ static bg_status find_copies(const work *w, cudaGraph_t graph, cudaGraphNode_t *
     BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
     nodes = calloc(count + 1, sizeof(cudaGraphNode_t));
     if (nodes == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", count);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
         goto done;
     }
     BG__TRY_CUDA(cudaGraphGetNodes(graph, nodes, &count));
@@ -173,7 +173,7 @@ bg_status by_hand_reserve(by_hand *hand, const work *w)
     hand->copies = calloc(count, sizeof *hand->copies);
     hand->sources = calloc(count, sizeof(float *));
     if (hand->execs == NULL || hand->graphs == NULL || hand->copies == NULL || hand->sources == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu segments", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu segments", count);
     return BG_OK;
 }
 

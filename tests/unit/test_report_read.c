@@ -183,7 +183,7 @@ static void test_text_again(void **state)
     (void)state;
     EXPECT_OK(bg_report_write(report, BG_TEXT, path));
     text = read_all();
-    assert_string_equal(text, "t of g: 1 finding\nfault [freed]: m\n2 more for which there was no host memory\n");
+    assert_string_equal(text, "t of g: 1 finding\nfault [freed]: m\n2 more findings were lost: out of host memory\n");
     free(text);
     bg_report_destroy(report);
 }

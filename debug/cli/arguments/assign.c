@@ -65,7 +65,7 @@ cli_status cli_assignment_check(const char *text)
                        text != NULL ? text : "");
     name = strndup(text, (size_t)(value - text));
     if (name == NULL)
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     status = check(text, name, value + 1);
     free(name);
     return status;

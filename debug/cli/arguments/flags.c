@@ -95,7 +95,7 @@ static cli_status parse_flags(const cli_command *command, int argc, char **argv,
     *done = true;
     cli_say_for(command->name);
     if (arguments->given == NULL)
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     for (; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             cli_help_print(command, stdout);

@@ -52,7 +52,7 @@ static cli_status ask_all_eager(cli_bisection *b)
     cli_status status;
 
     if (all == NULL)
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     for (size_t i = 0; i < b->name_count; i++)
         all[i] = true;
     status = cli_trial(b, CLI_ALL_EAGER, all, &verdict);

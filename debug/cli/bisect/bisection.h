@@ -41,7 +41,7 @@ cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *forma
 typedef enum cli_why { CLI_AS_IS, CLI_FORWARD, CLI_ALL_EAGER, CLI_SEARCH, CLI_CONFIRM } cli_why;
 extern const char *const cli_why_names[];
 
-/* BG_EAGER_OPS for these of calls; the caller frees it. NULL: no host memory. */
+/* BG_EAGER_OPS for these of calls; the caller frees it. NULL: out of host memory. */
 char *cli_eager_list(const cli_bisection *b, const bool *eager);
 
 #endif

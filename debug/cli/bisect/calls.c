@@ -228,7 +228,7 @@ static cli_status choose_calls(const call_list *all, const char *only, cJSON *ca
 {
     for (size_t i = 0; i < all->count; i++)
         if ((only == NULL || list_matches(only, listed_call_name(all->calls[i]))) && !add_copy(calls, all->calls[i]))
-            return cli_say(CLI_FAILED, "no host memory");
+            return cli_say(CLI_FAILED, "out of host memory");
     if (all->count == 0)
         return cli_say(CLI_NO_MATCH, "the program's graphs hold no op call: mark captured functions with BG_OP");
     return only != NULL && cJSON_GetArraySize(calls) == 0 ? refuse_only(only, all) : CLI_OK;
@@ -243,7 +243,7 @@ cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJS
     cJSON_ArrayForEach(graph, gathered->captured)
     {
         if (status == CLI_OK && !add_graph(&all, graph))
-            status = cli_say(CLI_FAILED, "no host memory");
+            status = cli_say(CLI_FAILED, "out of host memory");
     }
     if (status == CLI_OK)
         status = choose_calls(&all, only, calls);

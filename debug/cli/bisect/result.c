@@ -28,7 +28,7 @@ static void quote(FILE *out, const char *word)
     fputc('\'', out);
 }
 
-/* The program with these calls eager; the caller frees it. NULL: no host memory. */
+/* The program with these calls eager; the caller frees it. NULL: out of host memory. */
 static char *make_line(const cli_bisection *b, const bool *eager)
 {
     char *line = NULL, *list = cli_eager_list(b, eager);

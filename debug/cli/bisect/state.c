@@ -235,7 +235,7 @@ cli_status cli_state_load(cli_bisection *b)
         cJSON_Delete(root);
     if (status != CLI_OK || b->root != NULL)
         return status;
-    return begin_state(b) ? cli_state_save(b) : cli_say(CLI_FAILED, "no host memory");
+    return begin_state(b) ? cli_state_save(b) : cli_say(CLI_FAILED, "out of host memory");
 }
 
 cli_status cli_state_save(const cli_bisection *b)
@@ -243,7 +243,7 @@ cli_status cli_state_save(const cli_bisection *b)
     char *text = cJSON_Print(b->root);
     cli_status status = CLI_OK;
     if (text == NULL)
-        status = cli_say(CLI_FAILED, "no host memory");
+        status = cli_say(CLI_FAILED, "out of host memory");
     else if (!cli_file_write(b->state, b->keep ? BG__FILE_GIVEN : BG__FILE_MADE, text))
         status = cli_say(CLI_UNREADABLE, "%s; give another one with --state=FILE", bg_last_error());
     cJSON_free(text);
@@ -257,7 +257,7 @@ cli_status cli_state_name(cli_bisection *b)
     b->name_count = (size_t)cJSON_GetArraySize(b->calls);
     b->names = calloc(b->name_count + 1, sizeof *b->names);
     if (b->names == NULL)
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     cJSON_ArrayForEach(call, b->calls)
     {
         b->names[i++] = cli_text(call, "name");

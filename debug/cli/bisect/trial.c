@@ -77,7 +77,7 @@ static cli_status judge_output(const cli_bisection *b, cli_why why, bg_verdict *
     cli_status status;
 
     if (output == NULL || said == NULL) {
-        status = cli_say(CLI_FAILED, "no host memory");
+        status = cli_say(CLI_FAILED, "out of host memory");
     } else if (is_empty(output)) {
         *verdict = BG_SKIP;
         status = why >= CLI_SEARCH ? CLI_OK
@@ -261,7 +261,7 @@ static cli_status keep_trial(cli_bisection *b, cJSON *trial, bg_verdict verdict)
     if (!cJSON_AddStringToObject(trial, "verdict", verdict_names[verdict]) ||
         !cJSON_AddNumberToObject(trial, "seconds", b->seconds) || !cJSON_AddItemToArray(b->trials, trial)) {
         cJSON_Delete(trial);
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     }
     return cli_state_save(b);
 }

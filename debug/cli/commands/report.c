@@ -61,7 +61,7 @@ static cli_status add_some(bg_report **all, const char *directory, int (*is_want
     for (int i = 0; i < count; i++) {
         char *path = cli_path(directory, files[i]->d_name);
         if (status == CLI_OK)
-            status = path != NULL ? add_report_file(all, path) : cli_say(CLI_FAILED, "no host memory");
+            status = path != NULL ? add_report_file(all, path) : cli_say(CLI_FAILED, "out of host memory");
         free(path);
         free(files[i]);
     }
@@ -80,7 +80,7 @@ static cli_status add_list(bg_report **all, const cJSON *reports, const char *pa
         if (text != NULL && cli_file_write(path, BG__FILE_MADE, text))
             status = add_report_file(all, path);
         else if (status == CLI_OK)
-            status = cli_say(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "no host memory");
+            status = cli_say(CLI_FAILED, "%s", text != NULL ? bg_last_error() : "out of host memory");
         cJSON_free(text);
     }
     return status;
@@ -169,7 +169,7 @@ static cli_status trace(cli_observation *o, const char *path)
     const char *set[] = {"BG_TRACE", made, "BG_DEBUG", NULL, NULL};
     bool found;
     cli_end end;
-    cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "no host memory");
+    cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "out of host memory");
 
     o->set = set;
     if (status == CLI_OK)
@@ -178,7 +178,7 @@ static cli_status trace(cli_observation *o, const char *path)
         status = put_timeline(o, made, path);
     for (int i = 0; i < o->ranks && o->ranks > 1 && status == CLI_OK; i++) {
         char *of = cli_job_file(made, i), *to = cli_job_file(path, i);
-        status = of != NULL && to != NULL ? put_timeline(o, of, to) : cli_say(CLI_FAILED, "no host memory");
+        status = of != NULL && to != NULL ? put_timeline(o, of, to) : cli_say(CLI_FAILED, "out of host memory");
         free(of);
         free(to);
     }
@@ -215,7 +215,7 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
     cli_status status;
 
     if (reports == NULL)
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     status = cli_timeout(arguments, &o.timeout);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);

@@ -124,7 +124,7 @@ static int run_doctor(const cli_arguments *arguments)
     char **judged = calloc(bg__variables_count, sizeof *judged);
     bool healthy;
     if (judged == NULL)
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     cli_answers_open(cli_value(arguments, "--json") != NULL);
     run_probes(judged);
     healthy = cli_answers_close();

@@ -70,7 +70,7 @@ static cli_status gather_file(cli_gathered *gathered, const char *directory, con
 {
     char *path = cli_path(directory, name);
     cJSON *root = NULL;
-    cli_status status = path != NULL ? read_report(path, &root) : cli_say(CLI_FAILED, "no host memory");
+    cli_status status = path != NULL ? read_report(path, &root) : cli_say(CLI_FAILED, "out of host memory");
 
     free(path);
     if (status != CLI_OK)
@@ -81,7 +81,7 @@ static cli_status gather_file(cli_gathered *gathered, const char *directory, con
         add_process(gathered, root);
     else if (!cJSON_AddItemToArray(strncmp(name, "graph-", 6) == 0 ? gathered->captured : gathered->reports, root)) {
         cJSON_Delete(root);
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     }
     return CLI_OK;
 }
@@ -129,7 +129,7 @@ cli_status cli_gather(const char *directory, cli_gathered *gathered)
     *gathered = (cli_gathered){
         .of_rank = cJSON_CreateObject(), .captured = cJSON_CreateArray(), .reports = cJSON_CreateArray()};
     if (gathered->of_rank == NULL || gathered->captured == NULL || gathered->reports == NULL)
-        return cli_say(CLI_FAILED, "no host memory");
+        return cli_say(CLI_FAILED, "out of host memory");
     status = add_files(gathered, directory, is_process);
     if (status == CLI_OK)
         status = add_files(gathered, directory, is_report);

@@ -60,7 +60,7 @@ static void free_known(void *one)
     free(k);
 }
 
-/* What has that key, which it takes; NULL: no host memory. */
+/* What has that key, which it takes; NULL: out of host memory. */
 static known *get(cli_gathered *gathered, char *key)
 {
     known *fresh = calloc(1, sizeof *fresh), **found;
@@ -103,7 +103,7 @@ static void put_without_addresses(const char *text, FILE *out)
 }
 
 /* The same for findings that are the same on another rank. A key of one rank begins with a number, and this one with
- * none, whatever text a finding holds. NULL: no host memory. */
+ * none, whatever text a finding holds. NULL: out of host memory. */
 static char *key_of(const cJSON *finding)
 {
     static const char *const texts[] = {"kind", "severity", "call", "file"};

@@ -102,7 +102,7 @@ static cli_status check_place(const cli_observation *o)
     cli_status status = CLI_OK;
 
     if (path == NULL || text == NULL) {
-        status = cli_say(CLI_FAILED, "no host memory");
+        status = cli_say(CLI_FAILED, "out of host memory");
         goto done;
     }
     memset(text, '.', ROOM - 1);

@@ -20,7 +20,7 @@ static size_t count_of(const cli_bytes *bytes)
     return bytes->end - bytes->first;
 }
 
-/* Room for more behind the end; false: no host memory. */
+/* Room for more behind the end; false: out of host memory. */
 static bool reserve_output_bytes(cli_bytes *bytes, size_t more)
 {
     size_t count = count_of(bytes), room = bytes->room;
@@ -53,7 +53,7 @@ static void append_to_sink(cli_sink *sink, const char *data, size_t count)
     if (sink->gone || count == 0)
         return;
     if (!reserve_output_bytes(&sink->bytes, count)) {
-        (void)cli_say(CLI_FAILED, "no host memory for the output of a rank");
+        (void)cli_say(CLI_FAILED, "out of host memory for the output of a rank");
         sink->gone = true;
         return;
     }
@@ -140,7 +140,7 @@ static bool read_some(cli_source *source, bool *ended)
     size_t wanted = READ_AT_ONCE;
     ssize_t got;
     if (!reserve_output_bytes(&source->bytes, READ_AT_ONCE)) {
-        (void)cli_say(CLI_FAILED, "no host memory for a line of a rank");
+        (void)cli_say(CLI_FAILED, "out of host memory for a line of a rank");
         *ended = true;
         return false;
     }

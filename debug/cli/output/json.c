@@ -23,6 +23,6 @@ void cli_json_print(const cJSON *root)
     if (text != NULL)
         printf("%s\n", text);
     else
-        (void)cli_say(CLI_FAILED, "no host memory for the JSON");
+        (void)cli_say(CLI_FAILED, "out of host memory for the JSON");
     cJSON_free(text);
 }

@@ -7,7 +7,7 @@
 
 #include "debug/report/files.h"
 
-/* "DIR/name", which the caller frees; NULL: no host memory. */
+/* "DIR/name", which the caller frees; NULL: out of host memory. */
 char *cli_path(const char *directory, const char *name);
 
 /* A new directory in $TMPDIR; the caller frees the name. NULL, and said why, where there can be none. */

@@ -28,9 +28,9 @@ void cli_job_end(cli_job *job);
 int cli_job_become(const cli_job *job, int rank);
 
 /* Files of several ranks under one name would be those of the last: "trace.rank-1.json" of "trace.json", which the
- * caller frees; NULL: no host memory. */
+ * caller frees; NULL: out of host memory. */
 char *cli_job_file(const char *path, int rank);
-/* "DIR/rank-N.out", which the caller frees. NULL: no host memory. */
+/* "DIR/rank-N.out", which the caller frees. NULL: out of host memory. */
 char *cli_rank_file(const char *directory, int rank, const char *ending);
 
 #endif

@@ -91,7 +91,7 @@ static bg_status check_ways(turn *turns, int vocabulary)
     bg_status status = BG_OK;
 
     if (reference == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d logits", vocabulary);
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d logits", vocabulary);
         goto done;
     }
     found = reference + vocabulary;
