@@ -3,7 +3,8 @@
 #include "check.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "debug/memory/allocate.h"
 
 static const char advice[] = "keep the memory at its address as long as the graph is replayed, or capture again; "
                              "bg_graph_args changes tensors of eager calls";
@@ -38,9 +39,7 @@ bg_status bg__addresses_find_own(bg_graph *graph)
 
     for (int s = 0; s < bg__graph_segment_count(graph); s++)
         most = bg__graph_segment(graph, s)->nodes > most ? bg__graph_segment(graph, s)->nodes : most;
-    nodes = calloc(most + 1, sizeof *nodes);
-    if (nodes == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", most);
+    BG__TRY(BG__ALLOCATE(nodes, most, "nodes"));
     for (int s = 0; s < bg__graph_segment_count(graph); s++) {
         count = bg__graph_segment(graph, s)->nodes;
         BG__TRY_CUDA(cudaGraphGetNodes(bg__graph_segment(graph, s)->graph, nodes, &count));
@@ -280,12 +279,10 @@ done:
 bg_status bg__check_addresses(bg_graph *graph, bg_report *report)
 {
     bg__noted *noted = bg__graph_noted(graph);
-    bool *same = calloc((size_t)noted->owner_count + 1, sizeof *same);
-    bool all = true;
-    bg_status status = BG_OK;
+    bool *same, all = true;
+    bg_status status;
 
-    if (same == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory to check %d allocations", noted->owner_count);
+    BG__TRY(BG__ALLOCATE(same, noted->owner_count, "allocations"));
     for (int i = 0; i < noted->owner_count; i++) {
         BG__TRY(owner_is_same(&noted->owners[i], &same[i]));
         all = all && same[i];

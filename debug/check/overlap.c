@@ -1,7 +1,7 @@
 /* Tensors that share bytes: of one call, where one of them is written; and bridge buffers with anything. */
 #include "check.h"
 
-#include <stdlib.h>
+#include "debug/memory/allocate.h"
 
 static bool overlaps(const bg__note *a, const bg__note *b)
 {
@@ -130,13 +130,12 @@ bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
 {
     size_t count = 0, at = 0;
     held *list;
+    bg_status status;
 
     check_calls(graph, report);
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         count += call->own.count;
-    list = calloc(count + 1, sizeof *list);
-    if (list == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory to check %zu buffers", count);
+    BG__TRY(BG__ALLOCATE(list, count, "buffers"));
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         for (size_t i = 0; i < call->own.count; i++)
             list[at++] = (held){call, &call->own.blocks[i]};
@@ -145,6 +144,7 @@ bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
     for (size_t i = 0; i < count; i++)
         if (list[i].block->kind == BG__BRIDGE && list[i].block->borrowed)
             check_tensors(graph, report, &list[i]);
+done:
     free(list);
-    return BG_OK;
+    return status;
 }

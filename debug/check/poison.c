@@ -2,11 +2,11 @@
 #include "poison.h"
 
 #include <breakgraph/check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "debug/graph/tools.h"
+#include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 
 /* ---- replays ---- */
@@ -87,11 +87,10 @@ static bool is_repeatable(const bg__poison_bytes *bytes, const unsigned char *fi
 /* Once more with the first pattern: *differs stays where an output is the same as then. */
 static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outputs, size_t count, bool *differs)
 {
-    unsigned char **firsts = calloc(count + 1, sizeof *firsts);
+    unsigned char **firsts;
     bg_status status;
 
-    if (firsts == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu outputs", count);
+    BG__TRY(BG__ALLOCATE(firsts, count, "outputs"));
     for (size_t i = 0; i < count; i++) {
         firsts[i] = outputs[i].held[BG__ONES];
         outputs[i].held[BG__ONES] = NULL;
@@ -115,7 +114,7 @@ static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outp
             i);
     }
 done:
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; firsts != NULL && i < count; i++)
         free(firsts[i]);
     free(firsts);
     return status;
@@ -187,11 +186,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
         return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_check_poison: stream is NULL; create a stream and use that");
     BG__TRY(check_outputs(outputs, count));
     BG__TRY(bg__report_create(&poison.report, "poison", bg__graph_name(graph)));
-    bytes = calloc(count + 1, sizeof *bytes);
-    if (bytes == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu outputs", count);
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(bytes, count, "outputs"));
     BG__TRY(bg__check_addresses(graph, poison.report));
     if (bg_report_count(poison.report) == 0) { /* else a replay would touch memory of others */
         bool in_tool;

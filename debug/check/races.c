@@ -3,11 +3,11 @@
  */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "debug/graph/layout.h"
+#include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 
 typedef struct access {
@@ -100,12 +100,8 @@ static bg_status read_segment(search *s, int segment, bool *forks)
     if (!*forks)
         goto done;
     s->words = (l->count + BITS - 1) / BITS;
-    s->works = calloc(l->count, sizeof *s->works);
-    s->ancestors = calloc(l->count * s->words, sizeof *s->ancestors);
-    if (s->works == NULL || s->ancestors == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the order of %zu nodes", l->count);
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(s->works, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->ancestors, l->count * s->words, "words of the order of nodes"));
     for (size_t i = 0; i < l->count; i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(l->nodes[i], &type));

@@ -4,11 +4,11 @@
 
 #include "leaks.h"
 #include "debug/graph/tools.h"
+#include "debug/memory/allocate.h"
 #include "debug/memory/footprint.h"
 
 #include <breakgraph/check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- capture ---- */
@@ -73,19 +73,19 @@ static size_t find_parent(const bg__side *side, const bg__call *call)
 static bg_status list_calls(bg__side *side)
 {
     size_t count = 1;
+    bg_status status;
 
     for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call))
         count++;
-    side->calls = calloc(count, sizeof *side->calls);
-    if (side->calls == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls", count);
+    BG__TRY(BG__ALLOCATE(side->calls, count, "calls"));
     side->calls[side->call_count++].pair = 0;
     for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call))
         side->calls[side->call_count++] = (bg__side_call){.call = call,
                                                           .args = bg__graph_call_args(side->graph, call),
                                                           .parent = find_parent(side, call),
                                                           .pair = -1};
-    return BG_OK;
+done:
+    return status;
 }
 
 /* A node's call is, as a rule, that of the node before it or one soon after. */
@@ -103,10 +103,9 @@ static size_t find_call(const bg__side *side, const bg__call *call, size_t near)
 static bg_status list_nodes(bg__side *side)
 {
     size_t *owner, *next, call = 0;
+    bg_status status;
 
-    side->room = calloc(2 * side->nodes.count + 1, sizeof *side->room);
-    if (side->room == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", side->nodes.count);
+    BG__TRY(BG__ALLOCATE(side->room, 2 * side->nodes.count, "nodes"));
     owner = side->room + side->nodes.count;
     for (size_t i = 0; i < side->nodes.count; i++) {
         call = side->nodes.node[i].call != NULL ? find_call(side, side->nodes.node[i].call, call) : 0;
@@ -124,18 +123,18 @@ static bg_status list_nodes(bg__side *side)
         if (!side->nodes.node[i].writeback) /* the library's: whether it is a node depends on what comes next */
             of->nodes[of->count++] = i;
     }
-    return BG_OK;
+done:
+    return status;
 }
 
 static bg_status list_blocks(bg__side *side)
 {
     size_t count = 0;
+    bg_status status;
 
     for (size_t i = 1; i < side->call_count; i++)
         count += side->calls[i].call->own.count;
-    side->blocks = calloc(count + 1, sizeof *side->blocks);
-    if (side->blocks == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu blocks", count);
+    BG__TRY(BG__ALLOCATE(side->blocks, count, "blocks"));
     for (size_t i = 1; i < side->call_count; i++) {
         const bg__memory *memory = &side->calls[i].call->own;
         for (size_t b = 0; b < memory->count; b++)
@@ -145,7 +144,8 @@ static bg_status list_blocks(bg__side *side)
                                  .kind = memory->blocks[b].kind,
                                  .slot = memory->blocks[b].slot};
     }
-    return BG_OK;
+done:
+    return status;
 }
 
 static bg_status take_side(bg__side *side, const char *name, const bg__recapture_pass *pass)

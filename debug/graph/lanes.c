@@ -1,6 +1,6 @@
 #include "lanes.h"
 
-#include <stdlib.h>
+#include "debug/memory/allocate.h"
 
 void bg__lanes_free(bg__lanes *s)
 {
@@ -16,17 +16,16 @@ void bg__lanes_free(bg__lanes *s)
 
 static bg_status grow_lanes(bg__lanes *s, const bg__layout *l)
 {
-    s->lane = calloc(l->count + 1, sizeof *s->lane);
-    s->after = calloc(l->edges + 1, sizeof *s->after);
-    s->first_after = calloc(l->count + 2, sizeof *s->first_after);
-    s->tail = calloc(l->count + 1, sizeof *s->tail);
-    s->left = calloc(l->count + 1, sizeof *s->left);
-    s->seen = calloc(l->count + 1, sizeof *s->seen);
-    s->stack = calloc(l->count + 1, sizeof *s->stack);
-    if (s->lane != NULL && s->after != NULL && s->first_after != NULL && s->tail != NULL && s->left != NULL &&
-        s->seen != NULL && s->stack != NULL)
-        return BG_OK;
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the lanes of %zu nodes", l->count);
+    bg_status status;
+    BG__TRY(BG__ALLOCATE(s->lane, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->after, l->edges, "edges"));
+    BG__TRY(BG__ALLOCATE(s->first_after, l->count + 1, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->tail, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->left, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->seen, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->stack, l->count, "nodes"));
+done:
+    return status;
 }
 
 /* The edges by the node that they reach. */

@@ -1,6 +1,6 @@
 #include "layout.h"
 
-#include <stdlib.h>
+#include "debug/memory/allocate.h"
 
 void bg__layout_free(bg__layout *l)
 {
@@ -33,19 +33,18 @@ static size_t place_of(const bg__layout *l, cudaGraphNode_t node)
 
 static bg_status grow_layout(bg__layout *l)
 {
-    l->nodes = calloc(l->count + 1, sizeof *l->nodes);
-    l->handles = calloc(l->count + 1, sizeof *l->handles);
-    l->first_edge = calloc(l->count + 2, sizeof *l->first_edge);
-    l->waits = calloc(l->count + 1, sizeof *l->waits);
-    l->ready = calloc(l->count + 1, sizeof *l->ready);
-    l->from = calloc(l->edges + 1, sizeof(cudaGraphNode_t));
-    l->to = calloc(l->edges + 1, sizeof(cudaGraphNode_t));
-    l->data = calloc(l->edges + 1, sizeof *l->data);
-    l->edge_to = calloc(l->edges + 1, sizeof *l->edge_to);
-    if (l->nodes != NULL && l->handles != NULL && l->first_edge != NULL && l->waits != NULL && l->ready != NULL &&
-        l->from != NULL && l->to != NULL && l->data != NULL && l->edge_to != NULL)
-        return BG_OK;
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", l->count);
+    bg_status status;
+    BG__TRY(BG__ALLOCATE(l->nodes, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(l->handles, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(l->first_edge, l->count + 1, "nodes"));
+    BG__TRY(BG__ALLOCATE(l->waits, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(l->ready, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(l->from, l->edges, "edges"));
+    BG__TRY(BG__ALLOCATE(l->to, l->edges, "edges"));
+    BG__TRY(BG__ALLOCATE(l->data, l->edges, "edges"));
+    BG__TRY(BG__ALLOCATE(l->edge_to, l->edges, "edges"));
+done:
+    return status;
 }
 
 /* The edges by the node that they leave. */

@@ -3,8 +3,9 @@
 
 #include <cudaTypedefs.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "debug/memory/allocate.h"
 
 /* The driver's view of kernels: the runtime refuses those of libraries. */
 typedef struct driver {
@@ -84,11 +85,7 @@ static bg_status read_layout(const driver *d, bg__kernel *kernel)
     }
     if (count == 0)
         goto done;
-    kernel->places = calloc(count, sizeof *kernel->places);
-    if (kernel->places == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the %zu parameters of a kernel", count);
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(kernel->places, count, "parameters of a kernel"));
     for (size_t i = 0; i < count; i++)
         BG__TRY(get_place(d, kernel, i, &kernel->places[i], &told));
     kernel->parameter_count = (int)count;
@@ -243,11 +240,7 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
     bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, &count));
-    list = calloc(count + 1, sizeof(cudaGraphNode_t));
-    if (list == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(list, count, "nodes"));
     BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &count));
     for (size_t i = 0; i < count; i++) {
         bg__node node = {.handle = list[i], .segment = w->segment, .place = i, .parent = parent};
@@ -288,11 +281,7 @@ static bg_status visit_segment(walk *w)
     bg_status status = BG_OK;
 
     BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
-    w->owners = calloc(count + 1, sizeof *w->owners);
-    if (w->owners == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(w->owners, count, "nodes"));
     find_owners(w->graph, w->segment, w->owners, count);
     BG__TRY(visit(w, segment->graph, -1));
 done:

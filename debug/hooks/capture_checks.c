@@ -2,8 +2,8 @@
 #include "capture_checks.h"
 
 #include <breakgraph/check.h>
-#include <stdlib.h>
 
+#include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
 #include "debug/memory/results.h"
 #include "debug/check/recapture.h"
@@ -15,11 +15,7 @@ static bg_status check_poison(bg_graph *graph, cudaStream_t stream, bg_report **
     bg_status status;
 
     BG__TRY(bg__results_take(&results, graph));
-    outputs = calloc(results.count + 1, sizeof *outputs);
-    if (outputs == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu outputs", results.count);
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(outputs, results.count, "outputs"));
     for (size_t i = 0; i < results.count; i++)
         outputs[i] = *results.list[i].field.tensor;
     BG__TRY(bg_check_poison(graph, outputs, results.count, stream, report));

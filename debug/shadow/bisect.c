@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "debug/graph/tools.h"
+#include "debug/memory/allocate.h"
 #include "debug/report/outline.h"
 #include "comparison.h"
 
@@ -243,12 +244,11 @@ static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg
 /* With only the culprits captured. */
 static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
 {
-    const char **eager = calloc(b->count + 1, sizeof *eager);
+    const char **eager;
     size_t count = 0, next = 0;
     bg_status status;
 
-    if (eager == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", b->count);
+    BG__TRY(BG__ALLOCATE(eager, b->count, "calls of a pass"));
     for (size_t i = 0; i < b->count; i++) {
         size_t length = strlen(b->calls[i]);
         if (next < found && culprits[next] == i) {
@@ -262,20 +262,21 @@ static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_
         eager[count++] = b->calls[i];
     }
     status = try_or_skip(b, eager, count, "confirmation: only the culprits captured", confirmed);
+done:
     free(eager);
     return status;
 }
 
 static bg_status try_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict *helps)
 {
-    const char **eager = calloc(found + 1, sizeof *eager);
+    const char **eager;
     bg_status status;
 
-    if (eager == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", found);
+    BG__TRY(BG__ALLOCATE(eager, found, "calls of a pass"));
     for (size_t i = 0; i < found; i++)
         eager[i] = b->calls[culprits[i]];
     status = try_or_skip(b, eager, found, "the culprits once more", helps);
+done:
     free(eager);
     return status;
 }
@@ -299,14 +300,12 @@ static bg_status search_inside(bisection *b, size_t at, size_t *culprits, size_t
  * then those that can be, together. *helps: whether the culprits that were found do. */
 static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, bg_verdict *helps)
 {
-    const char **names = calloc(b->count + 1, sizeof *names);
-    size_t *places = calloc(b->count + 1, sizeof *places), count = 0;
-    bg_status status = BG_OK;
+    const char **names;
+    size_t *places = NULL, count = 0;
+    bg_status status;
 
-    if (names == NULL || places == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", b->count);
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(names, b->count, "calls of a pass"));
+    BG__TRY(BG__ALLOCATE(places, b->count, "calls of a pass"));
     for (size_t i = 0; i < b->count; i++) {
         BG__TRY(try_or_skip(b, &b->calls[i], 1, "search: this call alone", helps));
         if (*helps == BG_GOOD) {
@@ -336,12 +335,11 @@ done:
 /* unproven: it is not known that anything helps. */
 static bg_status search(bisection *b, bool unproven)
 {
-    size_t *culprits = calloc(b->count + 1, sizeof *culprits), found = 0;
+    size_t *culprits, found = 0;
     bg_verdict confirmed = BG_SKIP, helps = BG_GOOD;
     bg_status status;
 
-    if (culprits == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls of a pass", b->count);
+    BG__TRY(BG__ALLOCATE(culprits, b->count, "calls of a pass"));
     BG__TRY(bg_search(b->calls, b->count, search_trial, b, culprits, &found));
     if (unproven)
         BG__TRY(try_culprits(b, culprits, found, &helps));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debug/graph/tools.h"
+#include "debug/memory/allocate.h"
 
 enum { REPEATS_MAX = 1000 };
 
@@ -145,11 +146,7 @@ static bg_status list_outputs(bg__shadow *s)
 
     if (o->outputs == NULL)
         BG__TRY(bg__results_take(&s->graph_results, s->graph));
-    s->outputs = calloc(o->outputs_count + s->graph_results.count + 1, sizeof *s->outputs);
-    if (s->outputs == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outputs of a pass");
-        goto done;
-    }
+    BG__TRY(BG__ALLOCATE(s->outputs, o->outputs_count + s->graph_results.count, "outputs of a pass"));
     for (size_t i = 0; o->outputs != NULL && i < o->outputs_count; i++) {
         bg__shadow_output *out = &s->outputs[s->output_count++];
         out->tensor = &o->outputs[i];

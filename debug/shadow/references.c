@@ -1,8 +1,8 @@
 #include "references.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 
 static void pop(bg__references *r)
@@ -19,9 +19,7 @@ static bg_status push(bg__references *r, const bg__call *call, const void *args)
     bg_status status;
 
     BG__TRY(BG__GROW(r->stack, r->count, r->capacity, "calls of references"));
-    c.inputs = calloc((size_t)c.tensors + 1, sizeof *c.inputs);
-    if (c.inputs == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a reference's call");
+    BG__TRY(BG__ALLOCATE(c.inputs, c.tensors, "inputs of a reference"));
     r->stack[r->count++] = c;
 done:
     return status;

@@ -1,9 +1,8 @@
 /* The search of a bisect: which calls must be eager for a trial to be good. */
-#include "base/base.h"
-
 #include <breakgraph/bisect.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "debug/memory/allocate.h"
 
 enum { NO_CALL = -1 };
 
@@ -223,13 +222,13 @@ done:
 
 static bg_status allocate(search *s)
 {
-    s->parents = calloc(s->count, sizeof *s->parents);
-    s->eager = calloc(s->count, sizeof *s->eager);
-    s->names = calloc(s->count, sizeof *s->names);
-    s->units = calloc(s->count, sizeof *s->units);
-    if (s->parents == NULL || s->eager == NULL || s->names == NULL || s->units == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_search: out of host memory for %zu calls", s->count);
-    return BG_OK;
+    bg_status status;
+    BG__TRY(BG__ALLOCATE(s->parents, s->count, "calls"));
+    BG__TRY(BG__ALLOCATE(s->eager, s->count, "calls"));
+    BG__TRY(BG__ALLOCATE(s->names, s->count, "calls"));
+    BG__TRY(BG__ALLOCATE(s->units, s->count, "calls"));
+done:
+    return status;
 }
 
 static void free_search(search *s)

@@ -1,7 +1,8 @@
 #include "calls.h"
 
 #include <limits.h>
-#include <stdlib.h>
+
+#include "debug/memory/allocate.h"
 
 /* A call's part of a segment. false: it has none. */
 static bool find_part(const bg__call *call, int segment, bg__step_call *part)
@@ -20,18 +21,17 @@ bg_status bg__step_calls_create(bg__step_calls *calls, const bg_graph *graph, in
 {
     bg__step_call part;
     size_t count = 0;
+    bg_status status;
 
     *calls = (bg__step_calls){0};
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         count += find_part(call, segment, &part);
-    calls->calls = calloc(count + 1, sizeof *calls->calls);
-    if (calls->calls == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu calls", count);
-    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call)) {
+    BG__TRY(BG__ALLOCATE(calls->calls, count, "calls"));
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
         if (find_part(call, segment, &part))
             calls->calls[calls->count++] = part;
-    }
-    return BG_OK;
+done:
+    return status;
 }
 
 void bg__step_calls_free(bg__step_calls *calls)

@@ -8,6 +8,7 @@
 #include "specials.h"
 #include "node_list.h"
 #include "agreement.h"
+#include "debug/memory/allocate.h"
 
 /* A segment, as it is gone through. */
 typedef struct part {
@@ -393,11 +394,9 @@ done:
 static bg_status read_parts(walk *w)
 {
     bg_graph *graph = w->graph;
-    bg_status status = BG_OK;
+    bg_status status;
 
-    w->parts = calloc((size_t)bg__graph_segment_count(graph) + 1, sizeof *w->parts);
-    if (w->parts == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d segments", bg__graph_segment_count(graph));
+    BG__TRY(BG__ALLOCATE(w->parts, bg__graph_segment_count(graph), "segments"));
     BG__TRY(bg__nodes_take(graph, &w->nodes));
     for (int i = 0; i < bg__graph_segment_count(graph); i++) {
         part *p = &w->parts[i];

@@ -1,10 +1,10 @@
 #include "timing.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "debug/check/check.h"
+#include "debug/memory/allocate.h"
 #include "debug/report/json.h"
 #include "debug/step/step.h"
 
@@ -45,11 +45,9 @@ typedef struct marks {
 static bg_status make_marks(marks *m, const bg_graph *graph)
 {
     int wanted = 2 * bg__graph_step_count(graph) + 1;
-    bg_status status = BG_OK;
+    bg_status status;
 
-    m->events = calloc((size_t)wanted, sizeof(cudaEvent_t));
-    if (m->events == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d events", wanted);
+    BG__TRY(BG__ALLOCATE(m->events, wanted, "events"));
     for (; m->count < wanted; m->count++)
         BG__TRY_CUDA(cudaEventCreate(&m->events[m->count]));
 done:
@@ -113,11 +111,8 @@ bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *tim
     marks m = {NULL, 0};
     bg_status status;
 
-    timing->cpu = calloc((size_t)bg__graph_step_count(graph) + 1, sizeof *timing->cpu);
-    timing->gpu = calloc((size_t)bg__graph_step_count(graph) + 1, sizeof *timing->gpu);
-    if (timing->cpu == NULL || timing->gpu == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the times of %d steps",
-                        bg__graph_step_count(graph));
+    BG__TRY(BG__ALLOCATE(timing->cpu, bg__graph_step_count(graph), "times of steps"));
+    BG__TRY(BG__ALLOCATE(timing->gpu, bg__graph_step_count(graph), "times of steps"));
     BG__TRY(make_marks(&m, graph));
     status = wait_for_stream(stream); /* else the first step's time would hold what was queued before */
     if (status != BG_OK) {
