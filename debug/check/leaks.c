@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "debug/memory/footprint.h"
+#include "debug/memory/snapshot.h"
 #include "debug/memory/tensors.h"
 
 /* An output of a call that was captured. */
@@ -23,8 +23,8 @@ struct bg__leaks {
     cudaStream_t stream;
     bg__spans ignored; /* what eager bodies may write, and the capture's own memory */
     bg__spans watched;
-    bg__spans gone; /* that the capture has freed, or given to others */
-    bg__image image;
+    bg__spans gone;     /* that the capture has freed, or given to others */
+    bg__snapshot image; /* what the watched outputs held */
     watch *list;
     size_t count, capacity;
 };
@@ -37,10 +37,7 @@ static uintptr_t end_of(const bg_tensor *tensor)
 
 static bool is_ignored(const search *s, const bg_tensor *tensor)
 {
-    for (size_t i = 0; i < s->ignored.count; i++)
-        if (s->ignored.list[i].begin < end_of(tensor) && (uintptr_t)tensor->data < s->ignored.list[i].end)
-            return true;
-    return false;
+    return bg__spans_overlap(&s->ignored, (uintptr_t)tensor->data, end_of(tensor));
 }
 
 /* ---- what to look at ---- */
@@ -66,7 +63,7 @@ static bg_status ignore(search *s)
         }
         while (args != NULL && bg__field_tensor_next(call->op, args, &t))
             if (t.output)
-                BG__TRY(bg__spans_add(&s->ignored, (uintptr_t)t.tensor->data, end_of(t.tensor)));
+                BG__TRY(bg__spans_add_tensor(&s->ignored, t.tensor));
     }
 done:
     return status;
@@ -81,7 +78,7 @@ static bg_status watch_output(search *s, const bg__call *call, const bg__field_t
     if (!reached || is_ignored(s, t->tensor))
         goto done;
     BG__TRY(BG__GROW(s->list, s->count, s->capacity, "outputs"));
-    BG__TRY(bg__spans_add(&s->watched, (uintptr_t)t->tensor->data, end_of(t->tensor)));
+    BG__TRY(bg__spans_add_tensor(&s->watched, t->tensor));
     s->list[s->count] = (watch){.call = call, .tensor = t->tensor};
     memcpy(s->list[s->count++].name, t->name, sizeof t->name);
 done:
@@ -249,7 +246,7 @@ static void dispose(search *s)
     for (size_t i = 0; i < s->count; i++)
         free(s->list[i].before);
     free(s->list);
-    bg__image_free(&s->image);
+    bg__snapshot_free(&s->image);
     bg__spans_free(&s->gone);
     bg__spans_free(&s->watched);
     bg__spans_free(&s->ignored);
@@ -272,11 +269,11 @@ bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t strea
     BG__TRY(find_gone(s));
     if (s->gone.count > 0)
         goto done; /* what to overwrite is no longer the pass's */
-    BG__TRY(bg__image_take(&s->image, &s->watched, stream));
+    BG__TRY(bg__snapshot_add_all(&s->image, &s->watched, stream));
     status = overwrite_all(s);
     if (status != BG_OK) {
         snprintf(text, sizeof text, "%s", bg_last_error());
-        (void)bg__image_restore(&s->image, NULL, stream);
+        (void)bg__snapshot_restore(&s->image, NULL, stream);
         bg__fail_restore(text);
         goto done;
     }
@@ -302,7 +299,7 @@ bg_status bg__leaks_end(bg__leaks *s, bg_report *report)
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = bg__image_restore(&s->image, &s->gone, s->stream);
+    restored = bg__snapshot_restore(&s->image, &s->gone, s->stream);
     if (restored == BG_OK || status != BG_OK)
         bg__fail_restore(text);
     dispose(s);

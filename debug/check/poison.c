@@ -164,7 +164,7 @@ static bg_status prepare_poison(bg__poison *poison, bg__poison_bytes *bytes, con
         BG__TRY(bg__spans_add(&f->all, begin, end));
         BG__TRY(bg__spans_add_rest(&poison->poisoned, begin, end, &f->state));
     }
-    BG__TRY(bg__image_take(&poison->image, &f->all, poison->stream));
+    BG__TRY(bg__snapshot_add_all(&poison->image, &f->all, poison->stream));
 done:
     bg__relax_end(relaxed);
     return status;
@@ -197,7 +197,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());
-    restored = bg__image_restore(&poison.image, NULL, stream);
+    restored = bg__snapshot_restore(&poison.image, NULL, stream);
     if (status == BG_OK)
         status = restored;
     else
@@ -209,7 +209,7 @@ done:
     for (size_t i = 0; bytes != NULL && i < count; i++)
         bg__poison_free(&bytes[i]);
     free(bytes);
-    bg__image_free(&poison.image);
+    bg__snapshot_free(&poison.image);
     bg__spans_free(&poison.poisoned);
     bg__footprint_free(&poison.footprint);
     bg_report_destroy(poison.report);

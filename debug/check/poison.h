@@ -3,6 +3,7 @@
 #define BG_DEBUG_POISON_H
 
 #include "debug/memory/footprint.h"
+#include "debug/memory/snapshot.h"
 #include "debug/report/report.h"
 
 /* A replay with each pattern: of bytes that begin at address, what they held after each. */
@@ -27,7 +28,7 @@ typedef struct bg__poison {
     cudaStream_t stream;
     bg_report *report;
     bg__footprint footprint;
-    bg__image image;
+    bg__snapshot image; /* what memory held before the check */
     bg__spans poisoned;
 } bg__poison;
 /* All as it was, but for the pattern. */

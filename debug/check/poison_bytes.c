@@ -60,7 +60,7 @@ bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes)
 bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern)
 {
     bg_status status;
-    BG__TRY(bg__image_restore(&poison->image, NULL, poison->stream));
+    BG__TRY(bg__snapshot_restore(&poison->image, NULL, poison->stream));
     BG__TRY(bg__pattern_fill(pattern, &poison->poisoned, poison->stream));
 done:
     return status;

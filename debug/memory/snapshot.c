@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "memory/ledger.h"
+#include "tensors.h"
 
 static bg_status copy_piece(const bg__snapshot_piece *piece, bool back, cudaStream_t stream)
 {
@@ -100,7 +101,7 @@ done:
     return status;
 }
 
-/* A temporary failure is reported all the same, but loses nothing: this is all that there is of what memory held. */
+/* A failure is reported, but the copy is tried once more: the snapshot is the only copy of what memory held. */
 static bg_status restore_piece(const bg__snapshot_piece *piece, cudaStream_t stream)
 {
     bool there = false;
@@ -117,22 +118,27 @@ static bg_status restore_piece(const bg__snapshot_piece *piece, cudaStream_t str
     return status;
 }
 
-bg_status bg__snapshot_restore(const bg__snapshot *s, cudaStream_t stream)
+bg_status bg__snapshot_restore(const bg__snapshot *s, const bg__spans *except, cudaStream_t stream)
 {
-    bg_status first = BG_OK;
+    bg__relaxed relaxed = bg__relax_to_release(); /* where that fails, the rest must be tried all the same */
+    bg_status first = BG_OK, waited;
     char text[1024] = "";
 
     for (size_t i = 0; i < s->count; i++) {
-        bg_status status = restore_piece(&s->list[i], stream);
+        bg_status status = BG_OK;
+        if (except == NULL || !bg__spans_overlap(except, s->list[i].begin, s->list[i].end))
+            status = restore_piece(&s->list[i], stream);
         if (status == BG_OK || first != BG_OK)
             continue;
         first = status;
-        bg__fail_where("putting back what a pass had changed");
+        bg__fail_where("restoring memory that a tool had changed");
         snprintf(text, sizeof text, "%s", bg_last_error());
     }
+    waited = bg__wait_for_stream(stream);
+    bg__relax_end(relaxed);
     if (first != BG_OK)
         bg__fail_restore(text);
-    return first;
+    return first != BG_OK ? first : waited;
 }
 
 const void *bg__snapshot_find(const bg__snapshot *s, uintptr_t begin, uintptr_t end)

@@ -3,15 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sets ---- */
-
 void bg__spans_free(bg__spans *spans)
 {
     free(spans->list);
     *spans = (bg__spans){0};
 }
 
-/* The first one that ends behind address. */
+/* The index of the first span that ends after address; count if there is none. */
 static size_t find_span_after(const bg__spans *spans, uintptr_t address)
 {
     size_t low = 0, high = spans->count;
@@ -51,6 +49,12 @@ bool bg__spans_overlap(const bg__spans *spans, uintptr_t begin, uintptr_t end)
     return begin < end && at < spans->count && spans->list[at].begin < end;
 }
 
+bg_status bg__spans_add_tensor(bg__spans *spans, const bg_tensor *tensor)
+{
+    uintptr_t begin = (uintptr_t)tensor->data;
+    return bg__spans_add(spans, begin, begin + bg_tensor_bytes(tensor));
+}
+
 bg_status bg__spans_add_all(bg__spans *spans, const bg__spans *more)
 {
     bg_status status = BG_OK;
@@ -72,73 +76,9 @@ done:
     return status;
 }
 
-/* ---- what they hold ---- */
-
-bg_status bg__image_take(bg__image *image, const bg__spans *spans, cudaStream_t stream)
-{
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
-    void **copies = calloc(spans->count + 1, sizeof *copies);
-    bg_status status;
-
-    if (copies == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu copies", spans->count);
-    *image = (bg__image){spans, copies};
-    BG__TRY(bg__relax_begin(&relaxed));
-    for (size_t i = 0; i < spans->count; i++) {
-        size_t bytes = spans->list[i].end - spans->list[i].begin;
-        BG__TRY(bg__device_alloc(bytes, &copies[i]));
-        BG__TRY_CUDA(cudaMemcpyAsync(copies[i], (const void *)spans->list[i].begin, bytes, cudaMemcpyDefault, stream));
-    }
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
-done:
-    bg__relax_end(relaxed);
-    if (status != BG_OK)
-        bg__image_free(image);
-    return status;
-}
-
-/* One after the other: what cannot be put back keeps nothing else from it. */
-bg_status bg__image_restore(const bg__image *image, const bg__spans *but, cudaStream_t stream)
-{
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
-    bg_status status;
-
-    BG__TRY(bg__relax_begin(&relaxed));
-    for (size_t i = 0; image->copies != NULL && i < image->spans->count; i++) {
-        const bg__span *span = &image->spans->list[i];
-        const char *call = "cudaMemcpyAsync";
-        cudaError_t error;
-        if (but != NULL && bg__spans_overlap(but, span->begin, span->end))
-            continue;
-        error =
-            cudaMemcpyAsync((void *)span->begin, image->copies[i], span->end - span->begin, cudaMemcpyDefault, stream);
-        if (error == cudaSuccess) {
-            call = "cudaStreamSynchronize";
-            error = cudaStreamSynchronize(stream);
-        }
-        if (error != cudaSuccess && status == BG_OK)
-            status = bg__fail_cuda(error, call);
-        else
-            bg__ignore(error);
-    }
-done:
-    if (status != BG_OK)
-        bg__fail_where("tensors that a check had overwritten could not all be put back");
-    bg__relax_end(relaxed);
-    return status;
-}
-
-void bg__image_free(bg__image *image)
-{
-    for (size_t i = 0; image->copies != NULL && i < image->spans->count; i++)
-        bg__device_free(image->copies[i]);
-    free(image->copies);
-    *image = (bg__image){0};
-}
-
 /* ---- patterns ---- */
 
-/* The end of splitmix64 (Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014). */
+/* The finalizer of splitmix64 (Steele, Lea, Flood, Fast splittable pseudorandom number generators, OOPSLA 2014). */
 static uint64_t mix(uint64_t z)
 {
     z += 0x9e3779b97f4a7c15U;
@@ -177,7 +117,7 @@ bg_status bg__pattern_fill(bg__pattern pattern, const bg__spans *spans, cudaStre
             for (size_t k = 0; k < bytes; k++)
                 room[k] = bg__pattern_byte(pattern, at + k);
             BG__TRY_CUDA(cudaMemcpyAsync((void *)at, room, bytes, cudaMemcpyDefault, stream));
-            BG__TRY_CUDA(cudaStreamSynchronize(stream)); /* the room is used again */
+            BG__TRY_CUDA(cudaStreamSynchronize(stream)); /* room is reused */
         }
     }
 done:

@@ -98,11 +98,23 @@ bg_status bg__wait_for_device(const char *function)
     bg_status status = BG_OK;
     if (bg__captured_any())
         return bg__fail(BG_ERROR_BUSY,
-                        "%s waits for the device, which would end the capture that another thread has open; call it "
-                        "when nobody captures",
+                        "%s waits for the device, which would invalidate the capture that another thread has open; "
+                        "call it when no thread captures",
                         function);
     BG__TRY_CUDA(cudaDeviceSynchronize());
 done:
+    return status;
+}
+
+bg_status bg__wait_for_stream(cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    bg_status status;
+
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    bg__relax_end(relaxed);
     return status;
 }
 
@@ -137,7 +149,7 @@ bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStre
         bgk_count_specials(room, tensor->data, bg_tensor_bytes(tensor) / bg_dtype_bytes(tensor->dtype), format, stream);
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaLaunchKernelExC");
-        bg__fail_where("the kernel that counts what is no finite number");
+        bg__fail_where("the kernel that counts NaN and infinities");
         goto done;
     }
     BG__TRY_CUDA(cudaMemcpyAsync(counts, room, sizeof *counts, cudaMemcpyDeviceToHost, stream));

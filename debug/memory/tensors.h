@@ -25,9 +25,11 @@ bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
 /* A captured call that made no node, nor did one inside it, and none of those is eager. */
 bool bg__call_is_idle(const bg__call *call);
 
-/* For what may run on any stream. BUSY while a stream of this library's captures: waiting for the device would end that
- * capture. function: the public one, for the sentence. */
+/* Waits for all streams. function: the public function, for the message. Errors: BUSY while another thread has a
+ * capture of this library open, which cudaDeviceSynchronize would invalidate. */
 bg_status bg__wait_for_device(const char *function);
+/* cudaStreamSynchronize, also while this thread has a capture open on another stream. */
+bg_status bg__wait_for_stream(cudaStream_t stream);
 
 bool bg__tensor_is_float(const bg_tensor *tensor);
 

@@ -401,10 +401,8 @@ static bg_status replay_agrees(bisection *b, bool *agrees)
     bool varies;
 
     *agrees = true;
-    for (size_t i = 0; i < s->output_count; i++) {
-        uintptr_t begin = (uintptr_t)s->outputs[i].tensor->data;
-        BG__TRY(bg__spans_add(&spans, begin, begin + bg_tensor_bytes(s->outputs[i].tensor)));
-    }
+    for (size_t i = 0; i < s->output_count; i++)
+        BG__TRY(bg__spans_add_tensor(&spans, s->outputs[i].tensor));
     BG__TRY(bg__shadow_restore(s));
     BG__TRY(bg__shadow_run_replay(s));
     BG__TRY(bg__snapshot_add_all(&first, &spans, s->stream));

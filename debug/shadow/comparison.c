@@ -223,21 +223,6 @@ done:
 
 /* ---- runs ---- */
 
-static bg_status wait_for_pass(const bg__shadow *s)
-{
-    bg__relaxed relaxed;
-    cudaError_t error;
-    bg_status status;
-
-    BG__TRY(bg__relax_begin(&relaxed)); /* other captures may be running */
-    error = cudaStreamSynchronize(s->stream);
-    bg__relax_end(relaxed);
-    if (error != cudaSuccess)
-        status = bg__fail_cuda(error, "cudaStreamSynchronize");
-done:
-    return status;
-}
-
 bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
 {
     s->eager.references = references ? &s->references : NULL;
@@ -257,11 +242,11 @@ bg_status bg__shadow_run_replay(const bg__shadow *s)
     if (status != BG_OK) {
         char text[1024];
         snprintf(text, sizeof text, "%s", bg_last_error());
-        (void)wait_for_pass(s); /* what was queued writes tensors that are put back next */
+        (void)bg__wait_for_stream(s->stream); /* queued work writes tensors that are restored next */
         bg__fail_restore(text);
         return status;
     }
-    waited = wait_for_pass(s);
+    waited = bg__wait_for_stream(s->stream);
     if (waited != BG_OK)
         bg__fail_where("%s, the replay", s->function);
     return waited;
@@ -285,10 +270,8 @@ bg_status bg__shadow_keep(bg__shadow *s)
     bg_status status;
 
     BG__TRY(bg__eager_pass_written(&s->eager, &written));
-    for (size_t i = 0; i < s->options.outputs_count; i++) {
-        uintptr_t begin = (uintptr_t)s->options.outputs[i].data;
-        BG__TRY(bg__spans_add(&written, begin, begin + bg_tensor_bytes(&s->options.outputs[i])));
-    }
+    for (size_t i = 0; i < s->options.outputs_count; i++)
+        BG__TRY(bg__spans_add_tensor(&written, &s->options.outputs[i]));
     if (s->results.count > 0)
         BG__TRY(bg__snapshot_refresh(&s->results, s->stream));
     for (size_t i = 0; i < written.count; i++)
@@ -299,7 +282,7 @@ bg_status bg__shadow_keep(bg__shadow *s)
     keep_calls(&s->calls, &s->eager.calls);
     keep_calls(&s->inner, &s->eager.inner);
     find_expected(s);
-    BG__TRY(wait_for_pass(s));
+    BG__TRY(bg__wait_for_stream(s->stream));
 done:
     bg__spans_free(&written);
     return status;
@@ -307,11 +290,7 @@ done:
 
 bg_status bg__shadow_restore(const bg__shadow *s)
 {
-    bg__relaxed relaxed = bg__relax_to_release(); /* where that fails, the rest must be tried all the same */
-    bg_status status = bg__snapshot_restore(&s->image, s->stream), waited = wait_for_pass(s);
-
-    bg__relax_end(relaxed);
-    return status != BG_OK ? status : waited;
+    return bg__snapshot_restore(&s->image, NULL, s->stream);
 }
 
 bg_status bg__shadow_any(bg__shadow *s, const char *what, bool *flag)

@@ -48,8 +48,6 @@ static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_d
     return BG_OK;
 }
 
-/* ---- calls that one side alone makes ---- */
-
 /* ---- bg_shadow ---- */
 
 static bg_status replay_and_compare(bg__shadow *s, bool *differs)
@@ -195,10 +193,8 @@ bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, con
         goto done;
     }
     shadowing->every_call = mode == 2;
-    for (size_t i = 0; i < options->state_count; i++) {
-        uintptr_t begin = (uintptr_t)options->state[i].data;
-        BG__TRY(bg__spans_add(&shadowing->state, begin, begin + bg_tensor_bytes(&options->state[i])));
-    }
+    for (size_t i = 0; i < options->state_count; i++)
+        BG__TRY(bg__spans_add_tensor(&shadowing->state, &options->state[i]));
     compared.ranks = bg__ranks_table(bg__graph_ranks(graph));
     BG__TRY(bg__shadow_create(&shadowing->shadow, "shadow", "BG_SHADOW", &pass, &compared));
     shadowing->shadow.graph = graph;

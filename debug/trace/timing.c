@@ -5,6 +5,7 @@
 
 #include "debug/check/check.h"
 #include "debug/memory/allocate.h"
+#include "debug/memory/tensors.h"
 #include "debug/report/json.h"
 #include "debug/step/step.h"
 
@@ -19,19 +20,6 @@ void bg__timing_free(bg__timing *timing)
 static double now_us(void)
 {
     return bg__now_ms() * 1e3;
-}
-
-/* A capture of this thread may be open, on another stream. */
-static bg_status wait_for_stream(cudaStream_t stream)
-{
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
-    bg_status status;
-
-    BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
-done:
-    bg__relax_end(relaxed);
-    return status;
 }
 
 /* ---- steps ---- */
@@ -114,13 +102,13 @@ bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *tim
     BG__TRY(BG__ALLOCATE(timing->cpu, bg__graph_step_count(graph), "times of steps"));
     BG__TRY(BG__ALLOCATE(timing->gpu, bg__graph_step_count(graph), "times of steps"));
     BG__TRY(make_marks(&m, graph));
-    status = wait_for_stream(stream); /* else the first step's time would hold what was queued before */
+    status = bg__wait_for_stream(stream); /* else the first step's time would hold what was queued before */
     if (status != BG_OK) {
         bg__fail_where("the work on the stream before the replay");
         goto done;
     }
     BG__TRY(run_steps(graph, stream, &m, timing, &begun));
-    BG__TRY(wait_for_stream(stream));
+    BG__TRY(bg__wait_for_stream(stream));
     BG__TRY(read_marks(graph, &m, begun, timing));
 done:
     free_marks(&m);
