@@ -196,7 +196,7 @@ done:
     return status;
 }
 
-static const bg__owner *owner_of(const bg__noted *noted, const bg__note *note, int level)
+const bg__owner *bg__note_owner(const bg__noted *noted, const bg__note *note, int level)
 {
     return note->owners[level] < 0 ? NULL : &noted->owners[note->owners[level]].owner;
 }
@@ -207,7 +207,7 @@ static void add_out_of_range(const bg_graph *graph, const bg__noted *noted, bg_r
     const bg__owner *owner = NULL;
 
     for (int level = BG__REGISTERED; level < BG__LEVELS && owner == NULL; level++)
-        owner = owner_of(noted, note, level);
+        owner = bg__note_owner(noted, note, level);
     if (note->beyond == 0 || owner == NULL)
         return;
     bg__report_add(
@@ -232,7 +232,7 @@ static bg_status check_present(const bg_graph *graph, bg_report *report, const b
         change c = {.kind = NULL};
         const bg__owner *owner = NULL;
         for (int level = BG__REGISTERED; level < BG__LEVELS; level++) {
-            const bg__owner *there = owner_of(&now, &now.list[i], level);
+            const bg__owner *there = bg__note_owner(&now, &now.list[i], level);
             owner = owner == NULL ? there : owner;
             if (there != NULL && there->freed)
                 c = (change){.kind = "freed", .what = "was set to freed memory by bg_graph_args", .now = *there};
@@ -241,7 +241,7 @@ static bg_status check_present(const bg_graph *graph, bg_report *report, const b
             c = (change){.kind = "freed", .what = "was set by bg_graph_args to an address where nothing is allocated"};
         add_out_of_range(graph, &now, report, &now.list[i]);
         for (int level = BG__REGISTERED; level < BG__LEVELS && c.kind != NULL; level++) {
-            const bg__owner *old = owner_of(bg__graph_noted(graph), note, level);
+            const bg__owner *old = bg__note_owner(bg__graph_noted(graph), note, level);
             if (old == NULL)
                 continue;
             add_address_finding(graph, report, &now.list[i], old, &c);
@@ -262,7 +262,7 @@ static bg_status check_note(const bg_graph *graph, bg_report *report, const bg__
         return note->before == 0 ? check_present(graph, report, note, present) : BG_OK;
     add_out_of_range(graph, bg__graph_noted(graph), report, note);
     for (int level = BG__REGISTERED; level < BG__LEVELS; level++) {
-        const bg__owner *old = owner_of(bg__graph_noted(graph), note, level);
+        const bg__owner *old = bg__note_owner(bg__graph_noted(graph), note, level);
         change c = {.kind = NULL};
         if (old == NULL || same[note->owners[level]])
             continue;

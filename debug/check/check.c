@@ -10,14 +10,16 @@
 static bg_status check_nodes(bg_graph *graph, bg_report *report)
 {
     const bg__noted *all = bg__graph_noted(graph);
+    bg__allocations *notes;
     bg_status status;
 
+    BG__TRY(bg__nodes_notes(graph, &notes));
     BG__TRY(bg__addresses_find_own(graph));
     for (int i = 0; i < all->owner_count; i++) {
         const bg__noted_owner *noted = &all->owners[i];
         bg__allocation allocation = {noted->owner.base, noted->owner.bytes, noted->owner.generation};
         if (noted->level == BG__DRIVER && !noted->own)
-            BG__TRY(bg__nodes_expect(graph, &allocation));
+            BG__TRY(bg__allocations_add(notes, &allocation));
     }
     BG__TRY(bg__check_nodes(graph, report));
 done:

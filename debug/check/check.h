@@ -16,6 +16,8 @@ bg_status bg__check_races(bg_graph *graph, bg_report *report);
 
 /* A tensor's name in messages: "field x of op scale", "output parts[2] of op split", "buffer token of the runner". */
 const char *bg__note_text(const bg__note *note, char *text, size_t bytes);
+/* What owned the tensor's memory at capture, on that level; NULL: nothing known. */
+const bg__owner *bg__note_owner(const bg__noted *noted, const bg__note *note, int level);
 
 /* Marks the noted owners whose memory is that of allocation nodes of the graph. */
 bg_status bg__addresses_find_own(bg_graph *graph);

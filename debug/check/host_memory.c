@@ -8,7 +8,7 @@
 
 typedef struct scan {
     const bg__nodes *nodes;
-    const bg__allocations *notes; /* what was device memory once */
+    bg__allocations *notes; /* what was device memory at some time */
     bg__allocations own;
     bg__maps maps;
     bg_report *report;

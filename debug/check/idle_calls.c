@@ -52,9 +52,7 @@ bg_status bg__check_absent(bg_graph *graph, bg_report *report)
             continue;
         parent = call;
         bg__report_add(
-            report, "leak", BG_WARNING, call, output.tensor->data,
-            "launch on the stream that the body is given, bind library handles to it (bg_cublas_bind), and "
-            "fork other streams from it (bg_stream_wait_stream)",
+            report, "leak", BG_WARNING, call, output.tensor->data, BG__LEAK_ADVICE,
             "%s left no work in the graph, although %s is its output: it launched nothing, or on a stream that was "
             "not captured",
             call->name, output.name);

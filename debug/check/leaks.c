@@ -184,9 +184,7 @@ static bool is_called_inside(const bg__call *call, const bg__call *outer)
 static void report_leak(watch *w, bg_report *report)
 {
     w->reported = true;
-    bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data,
-                   "launch on the stream that the body is given, bind library handles to it (bg_cublas_bind), and fork "
-                   "other streams from it (bg_stream_wait_stream)",
+    bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data, BG__LEAK_ADVICE,
                    "%s of %s was written while the pass was captured: work of the call ran on a stream that is not "
                    "captured, and no replay runs it",
                    w->name, w->call->name);

@@ -4,6 +4,11 @@
 
 #include "debug/report/report.h"
 
+#define BG__LEAK_ADVICE                                                                                                \
+    "launch on the stream that the body is given, bind library handles to it (bg_cublas_bind), and fork other "        \
+    "streams "                                                                                                         \
+    "from it (bg_stream_wait_stream)"
+
 /* Around a capture, without launches, of the pass that graph is a capture of. begin overwrites the outputs of its
  * captured calls; *leaks stays NULL where they are no longer where they were. end tells report of those that the
  * capture has changed (NULL: it failed, nothing is told), puts back what all of them held, and frees leaks. Both wait

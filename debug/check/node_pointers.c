@@ -82,7 +82,7 @@ done:
 
 /* ---- what a graph is known to use ---- */
 
-static bg_status notes_of(bg_graph *graph, bg__allocations **notes)
+bg_status bg__nodes_notes(bg_graph *graph, bg__allocations **notes)
 {
     bg__tools *tools;
     bg_status status;
@@ -95,24 +95,6 @@ static bg_status notes_of(bg_graph *graph, bg__allocations **notes)
     *notes = tools->used;
     if ((*notes)->get == NULL)
         BG__TRY(bg__allocations_init(*notes));
-done:
-    return status;
-}
-
-bg_status bg__nodes_notes(bg_graph *graph, const bg__allocations **notes)
-{
-    bg__allocations *found = NULL;
-    bg_status status = notes_of(graph, &found);
-    *notes = found;
-    return status;
-}
-
-bg_status bg__nodes_expect(bg_graph *graph, const bg__allocation *allocation)
-{
-    bg__allocations *notes = NULL;
-    bg_status status;
-    BG__TRY(notes_of(graph, &notes));
-    BG__TRY(bg__allocations_add(notes, allocation));
 done:
     return status;
 }
@@ -195,7 +177,7 @@ static bg_status run_scan(bg_graph *graph, bg_report *report)
     scan s = {.nodes = &nodes, .report = report};
     bg_status status;
 
-    BG__TRY(notes_of(graph, &s.notes));
+    BG__TRY(bg__nodes_notes(graph, &s.notes));
     BG__TRY(bg__nodes_take(graph, &nodes));
     BG__TRY(bg__nodes_own_memory(&nodes, &s.own));
     for (size_t i = 0; i < nodes.count; i++)

@@ -34,11 +34,9 @@ bg_status bg__nodes_own_memory(const bg__nodes *nodes, bg__allocations *own);
  * address from a number. To be called when the capture ends; the check calls it where nobody has. */
 bg_status bg__nodes_note(bg_graph *graph);
 
-/* What is remembered for the graph so far; the graph keeps it. */
-bg_status bg__nodes_notes(bg_graph *graph, const bg__allocations **notes);
-
-/* Remembers an allocation that the graph is known to use, whether it is live or not: the ledger's of an op's tensor. */
-bg_status bg__nodes_expect(bg_graph *graph, const bg__allocation *allocation);
+/* The allocations that are remembered for the graph, which owns them. A caller may add one that the graph is known to
+ * use, live or not. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
+bg_status bg__nodes_notes(bg_graph *graph, bg__allocations **notes);
 
 /* Adds a finding "dangling", unless the report has another about that memory and call, for each address in a node that
  * points into an allocation remembered for the graph, and that is no longer live, or belongs to another one. The kinds

@@ -87,17 +87,12 @@ static void check_blocks(const bg_graph *graph, bg_report *report, const held *l
     }
 }
 
-static const bg__owner *pool_block_of(const bg__noted *noted, const bg__note *note)
-{
-    return note->owners[BG__POOLED] < 0 ? NULL : &noted->owners[note->owners[BG__POOLED]].owner;
-}
-
 /* The pool's block that the bridge is, as its own call's tensor tells. */
 static const bg__owner *block_of(const bg__noted *noted, const held *h)
 {
     for (int i = 0; i < noted->count; i++)
         if (noted->list[i].call == h->call && noted->list[i].address == (uintptr_t)h->block->ptr)
-            return pool_block_of(noted, &noted->list[i]);
+            return bg__note_owner(noted, &noted->list[i], BG__POOLED);
     return NULL;
 }
 
@@ -112,7 +107,7 @@ static void check_tensors(const bg_graph *graph, bg_report *report, const held *
 
     for (int i = 0; mine != NULL && i < noted->count; i++) {
         const bg__note *note = &noted->list[i];
-        const bg__owner *other = pool_block_of(noted, note);
+        const bg__owner *other = bg__note_owner(noted, note, BG__POOLED);
         if (other == NULL || other->generation <= mine->generation || note->address >= end ||
             begin >= note->address + note->bytes)
             continue;

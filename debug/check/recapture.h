@@ -35,9 +35,9 @@ typedef struct bg__side_block {
 typedef struct bg__side {
     bg_graph *graph;
     bg__nodes nodes;
-    bg__allocations own;          /* that the graph's nodes allocate; by id, its ordinal */
-    const bg__allocations *notes; /* what was live when it was captured */
-    bg__side_call *calls;         /* in order of the pass; the first one is NULL's */
+    bg__allocations own;    /* that the graph's nodes allocate; by id, its ordinal */
+    bg__allocations *notes; /* what was live when it was captured */
+    bg__side_call *calls;   /* in order of the pass; the first one is NULL's */
     size_t call_count;
     bg__side_block *blocks;
     size_t block_count;

@@ -14,29 +14,20 @@ struct bg__stepping {
     int told;               /* of its findings */
 };
 
-/* The directory that this process dumps to, or has dumped to: by its first replay that steps. */
+/* The directory that the first replay that steps has dumped to; NULL: none has. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *dumped;
 
-/* Whether this process has dumped there; if not, it has from now on. */
-static bool take_directory(const char *directory)
-{
-    bool taken;
-    pthread_mutex_lock(&lock);
-    taken = dumped != NULL && strcmp(dumped, directory) == 0;
-    if (!taken) {
-        free(dumped);
-        dumped = strdup(directory);
-    }
-    pthread_mutex_unlock(&lock);
-    return taken;
-}
-
-static bool is_dumped(const char *directory)
+/* Whether this process has dumped there. take: from now on it has. */
+static bool is_dumped(const char *directory, bool take)
 {
     bool is;
     pthread_mutex_lock(&lock);
     is = dumped != NULL && strcmp(dumped, directory) == 0;
+    if (!is && take) {
+        free(dumped);
+        dumped = strdup(directory);
+    }
     pthread_mutex_unlock(&lock);
     return is;
 }
@@ -60,7 +51,7 @@ bg_status bg__stepping_begin(bg_graph *graph)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for BG_DEBUG=step");
     BG__TRY(read_variable("BG_STEP_STOP", &stepping->stop));
     BG__TRY(read_variable("BG_STEP_DUMP", &stepping->directory));
-    if (stepping->directory != NULL && !is_dumped(stepping->directory)) {
+    if (stepping->directory != NULL && !is_dumped(stepping->directory, false)) {
         status = bg__dump_check(stepping->directory);
         if (status != BG_OK) {
             bg__fail_where("BG_STEP_DUMP");
@@ -89,7 +80,7 @@ static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
 {
     const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bg_status status = BG_OK;
-    if (stepping->directory == NULL || take_directory(stepping->directory))
+    if (stepping->directory == NULL || is_dumped(stepping->directory, true))
         return BG_OK;
     status = bg__dump_create(dump, stepping->directory, bg__graph_name(graph));
     if (status != BG_OK)

@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bg_status add_mapping(bg__maps *maps, const bg__mapping *mapping)
-{
-    bg_status status;
-    BG__TRY(BG__GROW(maps->list, maps->count, maps->capacity, "mappings"));
-    maps->list[maps->count++] = *mapping;
-done:
-    return status;
-}
-
 /* "7f12-7f34 rw-p 00000000 00:00 0    [heap]" (proc(5)). */
 static bool parse_map_line(char *line, bg__mapping *mapping)
 {
@@ -46,8 +37,10 @@ static bg_status read_maps(bg__maps *maps)
     if (file == NULL)
         return bg__fail(BG_ERROR_IO, "/proc/self/maps cannot be read: %s", strerror(errno));
     while (getline(&line, &room, file) >= 0)
-        if (parse_map_line(line, &mapping))
-            BG__TRY(add_mapping(maps, &mapping));
+        if (parse_map_line(line, &mapping)) {
+            BG__TRY(BG__GROW(maps->list, maps->count, maps->capacity, "mappings"));
+            maps->list[maps->count++] = mapping;
+        }
 done:
     free(line);
     if (fclose(file) != 0 && status == BG_OK)
@@ -55,7 +48,7 @@ done:
     return status;
 }
 
-static bg__mapping *find_mapped_range(const bg__maps *maps, uintptr_t address)
+bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address)
 {
     for (size_t i = 0; i < maps->count; i++)
         if (address >= maps->list[i].low && address < maps->list[i].high)
@@ -67,7 +60,7 @@ static bg__mapping *find_mapped_range(const bg__maps *maps, uintptr_t address)
 
 static void mark(const bg__maps *maps, uintptr_t address)
 {
-    bg__mapping *mapping = find_mapped_range(maps, address);
+    bg__mapping *mapping = bg__maps_find(maps, address);
     if (mapping != NULL && mapping->name[0] == '\0')
         mapping->stack = true;
 }
@@ -88,7 +81,7 @@ static void find_own_stack(bg__maps *maps)
     (void)pthread_attr_destroy(&attributes);
 }
 
-/* Of a thread that waits, the kernel tells the stack pointer: the last but one of the numbers (proc(5), syscall). */
+/* The last but one of the numbers in a thread's syscall file is its stack pointer, if the thread waits (proc(5)). */
 static void mark_thread(const bg__maps *maps, const char *thread)
 {
     char path[64], line[512], *stack;
@@ -98,7 +91,7 @@ static void mark_thread(const bg__maps *maps, const char *thread)
     snprintf(path, sizeof path, "/proc/self/task/%.20s/syscall", thread);
     file = fopen(path, "re");
     if (file == NULL)
-        return; /* it has ended, or this kernel tells nobody */
+        return; /* the thread has ended, or this kernel has no such file */
     length = fread(line, 1, sizeof line - 1, file);
     (void)fclose(file);
     line[length] = '\0';
@@ -123,8 +116,8 @@ static void mark_threads(const bg__maps *maps)
     (void)closedir(tasks);
 }
 
-/* A stack that pthread_create made has one page that nobody may touch below it; it keeps both when its thread has
- * ended. */
+/* pthread_create puts a guard page without access below each stack. Both stay mapped after the thread has ended, when
+ * /proc no longer lists it. */
 static void mark_guarded(const bg__maps *maps)
 {
     enum { PAGE = 4096 };
@@ -152,12 +145,7 @@ done:
 void bg__maps_free(bg__maps *maps)
 {
     free(maps->list);
-    *maps = (bg__maps){NULL, 0, 0, 0, 0, 0};
-}
-
-const bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address)
-{
-    return find_mapped_range(maps, address);
+    *maps = (bg__maps){0};
 }
 
 bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address)

@@ -1,4 +1,4 @@
-/* The process's own memory, as /proc/self/maps tells it. */
+/* The mappings of this process, from /proc/self/maps. */
 #ifndef BG_DEBUG_MAPS_H
 #define BG_DEBUG_MAPS_H
 
@@ -7,7 +7,7 @@
 typedef struct bg__mapping {
     uintptr_t low, high;
     bool readable, writable;
-    bool stack;     /* of a thread: the calling one, the main one, or another */
+    bool stack;     /* it is a thread's stack */
     char name[256]; /* "[heap]", a file's path; "" for anonymous memory */
 } bg__mapping;
 
@@ -18,13 +18,13 @@ typedef struct bg__maps {
     uintptr_t own_stack, own_stack_end; /* the calling thread's */
 } bg__maps;
 
-/* frame: of the calling thread; functions below it have returned. Starts zeroed; free it, also where this failed.
- * Errors: IO, OUT_OF_MEMORY. */
+/* frame: an address in the calling thread's stack; functions whose frames lie below it have returned. Call
+ * bg__maps_free also after a failure. Errors: IO, OUT_OF_MEMORY. */
 bg_status bg__maps_take(bg__maps *maps, const void *frame);
 void bg__maps_free(bg__maps *maps);
-/* NULL: address is not mapped. */
-const bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address);
-/* Whether it lies in the calling thread's stack, in the frame of a function that has returned. */
+/* The mapping that holds address; NULL: none. */
+bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address);
+/* Whether address lies in the calling thread's stack, in the frame of a function that has returned. */
 bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address);
 
 #endif

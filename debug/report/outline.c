@@ -62,15 +62,12 @@ static bool add_steps_and_calls(cJSON *outline, const bg_graph *graph)
 
 static bool add_after(cJSON *item, const bg__lanes *lanes, size_t node)
 {
-    cJSON *list = cJSON_AddArrayToObject(item, "after"), *number;
+    cJSON *list = cJSON_AddArrayToObject(item, "after");
     for (size_t a = lanes->first_after[node]; list != NULL && a < lanes->first_after[node + 1]; a++) {
         if (a > lanes->first_after[node] && lanes->after[a] == lanes->after[a - 1])
             continue;
-        number = cJSON_CreateNumber((double)lanes->after[a]);
-        if (number == NULL || !cJSON_AddItemToArray(list, number)) {
-            cJSON_Delete(number);
+        if (!cJSON_AddItemToArray(list, cJSON_CreateNumber((double)lanes->after[a])))
             return false;
-        }
     }
     return list != NULL;
 }

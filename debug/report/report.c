@@ -293,14 +293,10 @@ void bg__report_print(const bg_report *report, FILE *out)
 static bool add_finding(cJSON *list, const bg_finding *f)
 {
     char address[32];
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = bg__json_add_object(list);
 
-    if (item == NULL || !cJSON_AddItemToArray(list, item)) {
-        cJSON_Delete(item);
-        return false;
-    }
     snprintf(address, sizeof address, "%p", f->address);
-    return cJSON_AddStringToObject(item, "kind", f->kind) &&
+    return item != NULL && cJSON_AddStringToObject(item, "kind", f->kind) &&
            cJSON_AddStringToObject(item, "severity", bg__severity_names[f->severity]) &&
            cJSON_AddStringToObject(item, "call", f->call) && cJSON_AddStringToObject(item, "file", f->file) &&
            cJSON_AddNumberToObject(item, "line", f->line) &&

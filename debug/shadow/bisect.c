@@ -8,6 +8,7 @@
 #include "debug/memory/allocate.h"
 #include "debug/report/outline.h"
 #include "comparison.h"
+#include "search.h"
 
 typedef struct bisection {
     bg__shadow shadow;
@@ -163,12 +164,8 @@ static bg_status list_calls(bisection *b)
 /* The search goes the same way on all ranks. */
 static bg_status agree_on_calls(bisection *b)
 {
-    char brief[600], *end = b->pattern;
-    for (const bg__call *call = bg__call_next(bg__graph_root(b->graph)); call != NULL; call = bg__call_next(call))
-        if (!call->eager)
-            end = stpcpy(stpcpy(end, call->name), ",");
-    *end = '\0';
-    bg__ranks_shorten(b->pattern, brief, sizeof brief);
+    char brief[600];
+    bg__ranks_shorten(join(b, b->calls, b->count), brief, sizeof brief);
     return bg__ranks_agree(&b->shadow.ranks, "bg_bisect, the captured calls", brief);
 }
 
@@ -250,16 +247,13 @@ static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_
 
     BG__TRY(BG__ALLOCATE(eager, b->count, "calls of a pass"));
     for (size_t i = 0; i < b->count; i++) {
-        size_t length = strlen(b->calls[i]);
         if (next < found && culprits[next] == i) {
             next++;
             continue;
         }
         /* A call around a culprit must be captured, too. */
-        if (next < found && strncmp(b->calls[culprits[next]], b->calls[i], length) == 0 &&
-            b->calls[culprits[next]][length] == '/')
-            continue;
-        eager[count++] = b->calls[i];
+        if (next >= found || !bg__is_call_inside(b->calls[culprits[next]], b->calls[i]))
+            eager[count++] = b->calls[i];
     }
     status = try_or_skip(b, eager, count, "confirmation: only the culprits captured", confirmed);
 done:
@@ -284,11 +278,10 @@ done:
 /* Narrows a call that is good alone down to those inside it. */
 static bg_status search_inside(bisection *b, size_t at, size_t *culprits, size_t *found)
 {
-    size_t length = strlen(b->calls[at]), count = 1;
+    size_t count = 1;
     bg_status status;
 
-    while (at + count < b->count && strncmp(b->calls[at + count], b->calls[at], length) == 0 &&
-           b->calls[at + count][length] == '/')
+    while (at + count < b->count && bg__is_call_inside(b->calls[at + count], b->calls[at]))
         count++;
     status = bg_search(b->calls + at, count, search_trial, b, culprits, found);
     for (size_t i = 0; status == BG_OK && i < *found; i++)

@@ -235,26 +235,6 @@ static bg_status add_or_compare(void *user, const bg__call *call, const void *ar
     return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
 }
 
-static bg_status find_in_graph(bg__shadow *s, walking *w)
-{
-    const bg__walk_options options = {.before = add_or_compare_inputs, .after = add_or_compare, .user = w};
-    bg__pass_calls calls = {0}, inner = {.begun = true};
-    bg_status status;
-
-    w->calls = &calls;
-    w->inner = &inner;
-    w->add = true;
-    BG__TRY(walk_graph(s, &options));
-    BG__TRY(bg__shadow_restore(s));
-    w->add = false;
-    BG__TRY(walk_graph(s, &options));
-done:
-    w->calls = w->inner = NULL;
-    bg__pass_calls_free(&calls);
-    bg__pass_calls_free(&inner);
-    return status;
-}
-
 static bg_status before_pass_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
 {
     (void)stream;
@@ -267,22 +247,32 @@ static bg_status after_pass_call(void *user, const bg__call *call, const void *a
     return add_or_compare(user, call, args, false);
 }
 
-static bg_status find_in_pass(bg__shadow *s, walking *w)
+/* One run of the eager pass, or of the graph. add: its calls are added; else they are compared with those. */
+static bg_status run_side(bg__shadow *s, walking *w, bool eager, bool add)
 {
+    const bg__walk_options options = {.before = add_or_compare_inputs, .after = add_or_compare, .user = w};
     const bg__watcher watcher = {before_pass_call, after_pass_call, w};
+    bg_status status;
+
+    w->add = add;
+    s->eager.also = &watcher;
+    status = eager ? bg__shadow_run_eager(s, false, false) : walk_graph(s, &options);
+    s->eager.also = NULL;
+    return status;
+}
+
+/* Sets w->varying to the first call whose tensors differ between two runs. */
+static bg_status find_varying(bg__shadow *s, walking *w, bool eager)
+{
     bg__pass_calls calls = {0}, inner = {.begun = true};
     bg_status status;
 
     w->calls = &calls;
     w->inner = &inner;
-    s->eager.also = &watcher;
-    w->add = true;
-    BG__TRY(bg__shadow_run_eager(s, false, false));
+    BG__TRY(run_side(s, w, eager, true));
     BG__TRY(bg__shadow_restore(s));
-    w->add = false;
-    BG__TRY(bg__shadow_run_eager(s, false, false));
+    BG__TRY(run_side(s, w, eager, false));
 done:
-    s->eager.also = NULL;
     w->calls = w->inner = NULL;
     bg__pass_calls_free(&calls);
     bg__pass_calls_free(&inner);
@@ -295,7 +285,7 @@ bg_status bg__shadow_tell_varying(bg__shadow *s, bool eager, bool known)
     bg_status status;
 
     BG__TRY(bg__shadow_restore(s));
-    BG__TRY(eager ? find_in_pass(s, &w) : find_in_graph(s, &w));
+    BG__TRY(find_varying(s, &w, eager));
     if (w.varying == NULL && !known)
         goto done;
     bg__report_add(s->report, "nondeterministic", BG_FAULT, w.varying, NULL,

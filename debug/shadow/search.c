@@ -1,4 +1,6 @@
 /* The search of a bisect: which calls must be eager for a trial to be good. */
+#include "search.h"
+
 #include <breakgraph/bisect.h>
 #include <string.h>
 
@@ -62,7 +64,7 @@ done:
 
 /* ---- calls inside calls ---- */
 
-static bool is_name_inside(const char *call, const char *outer)
+bool bg__is_call_inside(const char *call, const char *outer)
 {
     size_t length = strlen(outer);
     return strncmp(call, outer, length) == 0 && call[length] == '/';
@@ -72,7 +74,7 @@ static void find_parents(search *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         long outer = (long)i - 1;
-        while (outer != NO_CALL && !is_name_inside(s->calls[i], s->calls[outer]))
+        while (outer != NO_CALL && !bg__is_call_inside(s->calls[i], s->calls[outer]))
             outer = s->parents[outer];
         s->parents[i] = outer;
     }

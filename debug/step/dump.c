@@ -30,11 +30,8 @@ static bg_status dump_out_of_memory(void)
 
 static char *path_in(const char *directory, const char *file)
 {
-    size_t bytes = strlen(directory) + strlen(file) + 2;
-    char *path = malloc(bytes);
-    if (path != NULL)
-        snprintf(path, bytes, "%s/%s", directory, file);
-    return path;
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", directory, file) >= 0 ? path : NULL;
 }
 
 bg_status bg__dump_check(const char *directory)
@@ -162,24 +159,17 @@ static const char *role_name(bg_role role)
 static bool list_tensor(const bg__dump *dump, const bg__call *call, const bg__field_tensor *t, const char *file,
                         const char *note)
 {
-    cJSON *item = cJSON_CreateObject(), *shape;
+    cJSON *item = bg__json_add_object(dump->tensors), *shape;
 
-    if (item == NULL || !cJSON_AddItemToArray(dump->tensors, item)) {
-        cJSON_Delete(item);
-        return false;
-    }
-    if (!cJSON_AddStringToObject(item, "call", call->name) || !cJSON_AddStringToObject(item, "field", t->name) ||
+    if (item == NULL || !cJSON_AddStringToObject(item, "call", call->name) ||
+        !cJSON_AddStringToObject(item, "field", t->name) ||
         !cJSON_AddStringToObject(item, "role", role_name(t->field->role)) ||
         !cJSON_AddStringToObject(item, "dtype", bg_dtype_name(t->tensor->dtype)))
         return false;
     shape = cJSON_AddArrayToObject(item, "shape");
-    for (int i = 0; shape != NULL && i < t->tensor->rank; i++) {
-        cJSON *dim = cJSON_CreateNumber((double)t->tensor->dim[i]);
-        if (dim == NULL || !cJSON_AddItemToArray(shape, dim)) {
-            cJSON_Delete(dim);
+    for (int i = 0; shape != NULL && i < t->tensor->rank; i++)
+        if (!cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)t->tensor->dim[i])))
             return false;
-        }
-    }
     if (shape == NULL || (note != NULL && !cJSON_AddStringToObject(item, "note", note)))
         return false;
     return file != NULL ? cJSON_AddStringToObject(item, "file", file) != NULL

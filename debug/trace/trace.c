@@ -33,21 +33,25 @@ static cJSON *add_event(cJSON *events, const char *phase, const char *name, int 
                : NULL;
 }
 
+/* The arguments of an event that describes a process or a track; NULL: out of host memory. */
+static cJSON *add_metadata(cJSON *events, const char *what, int process, int number)
+{
+    cJSON *event = add_event(events, "M", what, process, number);
+    return event != NULL ? cJSON_AddObjectToObject(event, "args") : NULL;
+}
+
 static bool name_process(cJSON *events, int process, const char *name)
 {
-    cJSON *event = add_event(events, "M", "process_name", process, 0);
-    cJSON *args = event != NULL ? cJSON_AddObjectToObject(event, "args") : NULL;
+    cJSON *args = add_metadata(events, "process_name", process, 0);
     return args != NULL && cJSON_AddStringToObject(args, "name", name);
 }
 
 static bool name_track(cJSON *events, const track *t)
 {
-    cJSON *name = add_event(events, "M", "thread_name", t->process, t->number);
-    cJSON *order = add_event(events, "M", "thread_sort_index", t->process, t->number);
-    cJSON *name_args = name != NULL ? cJSON_AddObjectToObject(name, "args") : NULL;
-    cJSON *order_args = order != NULL ? cJSON_AddObjectToObject(order, "args") : NULL;
-    return name_args != NULL && order_args != NULL && cJSON_AddStringToObject(name_args, "name", t->name) &&
-           cJSON_AddNumberToObject(order_args, "sort_index", t->number);
+    cJSON *name = add_metadata(events, "thread_name", t->process, t->number);
+    cJSON *order = add_metadata(events, "thread_sort_index", t->process, t->number);
+    return name != NULL && order != NULL && cJSON_AddStringToObject(name, "name", t->name) &&
+           cJSON_AddNumberToObject(order, "sort_index", t->number);
 }
 
 /* ---- slices ---- */
@@ -234,16 +238,12 @@ done:
 /* What could not be taken apart, and whatever else was found on the way. */
 static bool add_notes(cJSON *about, const bg_report *report)
 {
-    cJSON *notes = cJSON_AddArrayToObject(about, "notes"), *note;
+    cJSON *notes = cJSON_AddArrayToObject(about, "notes");
     for (int i = 0; notes != NULL && i < bg_report_count(report); i++) {
         bg_finding finding = BG_FINDING_INIT;
-        if (bg_report_get(report, i, &finding) != BG_OK)
+        if (bg_report_get(report, i, &finding) != BG_OK ||
+            !cJSON_AddItemToArray(notes, cJSON_CreateString(finding.message)))
             return false;
-        note = cJSON_CreateString(finding.message);
-        if (note == NULL || !cJSON_AddItemToArray(notes, note)) {
-            cJSON_Delete(note);
-            return false;
-        }
     }
     return notes != NULL;
 }

@@ -1,0 +1,10 @@
+/* Names of op calls, as the search of a bisect reads them. */
+#ifndef BG_DEBUG_SEARCH_H
+#define BG_DEBUG_SEARCH_H
+
+#include <stdbool.h>
+
+/* Whether the call of that name runs inside the call outer: "attention#0/rope#1" inside "attention#0". */
+bool bg__is_call_inside(const char *call, const char *outer);
+
+#endif
