@@ -1,8 +1,8 @@
-/* Captured calls whose work is not in the graph: by the nodes that each call made, without running anything. */
+/* Finds captured calls that left no node in the graph, without running anything. */
 #include "leaks.h"
 #include "debug/memory/tensors.h"
 
-/* Whether an input of the call holds the very same bytes: then there may have been nothing to do. */
+/* Whether an input of the call is the same memory: then the call may have had nothing to do. */
 static bool is_in_place(const bg__call *call, const bg_tensor *output)
 {
     bg__field_tensor t = {0};
@@ -12,7 +12,7 @@ static bool is_in_place(const bg__call *call, const bg_tensor *output)
     return false;
 }
 
-/* Its first output that is only written; else one that it may have left as it was. */
+/* The first output of the call that is only written; else one that it also reads, which it may have left as it was. */
 static bg_status find_output(const bg__call *call, bg__field_tensor *found, bool *any)
 {
     bg__field_tensor t = {0};
@@ -38,7 +38,7 @@ done:
 bg_status bg__check_absent(bg_graph *graph, bg_report *report)
 {
     bg_status status = BG_OK;
-    const bg__call *parent = NULL; /* the last one that was reported: those in its body go without saying */
+    const bg__call *parent = NULL; /* the last call that was reported; calls inside it are not */
 
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         bg__field_tensor output;
@@ -51,11 +51,10 @@ bg_status bg__check_absent(bg_graph *graph, bg_report *report)
         if (!any)
             continue;
         parent = call;
-        bg__report_add(
-            report, "leak", BG_WARNING, call, output.tensor->data, BG__LEAK_ADVICE,
-            "%s left no work in the graph, although %s is its output: it launched nothing, or on a stream that was "
-            "not captured",
-            call->name, output.name);
+        bg__report_add(report, "leak", BG_WARNING, call, output.tensor->data, BG__LEAK_ADVICE,
+                       "%s left no work in the graph, although %s is its output: it launched nothing, or launched on a "
+                       "stream that was not captured",
+                       call->name, output.name);
     }
 done:
     return status;

@@ -1,5 +1,5 @@
-/* Work that ran while a pass was captured: the pass is captured again over outputs that are overwritten before, and
- * nothing of it is launched, so that what changes ran outside. */
+/* Finds work that runs during a capture instead of being captured. The pass is captured again, without a launch, after
+ * its outputs have been overwritten: an output that changes was written by work outside the capture. */
 #include "leaks.h"
 
 #include <stdlib.h>
@@ -21,9 +21,9 @@ typedef struct watch {
 struct bg__leaks {
     bg_graph *graph;
     cudaStream_t stream;
-    bg__spans ignored; /* what eager bodies may write, and the capture's own memory */
+    bg__spans ignored; /* memory that eager bodies may write, and memory of the capture */
     bg__spans watched;
-    bg__spans gone;     /* that the capture has freed, or given to others */
+    bg__spans gone;     /* watched memory that the capture has freed or reused */
     bg__snapshot image; /* what the watched outputs held */
     watch *list;
     size_t count, capacity;
@@ -40,9 +40,10 @@ static bool is_ignored(const search *s, const bg_tensor *tensor)
     return bg__spans_overlap(&s->ignored, (uintptr_t)tensor->data, end_of(tensor));
 }
 
-/* ---- what to look at ---- */
+/* ---- outputs to watch ---- */
 
-/* A body runs without a launch where only it knows its outputs' shapes; they are then in bridge buffers. */
+/* Whether the body of an eager call runs during a capture without launches: if only it knows the shapes of its outputs,
+ * which are then in bridge buffers, or if the op has a capture stub. */
 static bool may_run(const bg__call *call)
 {
     bool runs = call->op->attributes_.capture_stub != NULL;
@@ -100,7 +101,7 @@ done:
 
 /* ---- before and after ---- */
 
-/* What is there must not look like what an op would write. Integers may be indices, which bodies that run follow. */
+/* Writes values that an op would not write. Integers become 0 or 1, since bodies that run may use them as indices. */
 static void overwrite(unsigned char *held, const bg_tensor *tensor)
 {
     size_t bytes = bg_tensor_bytes(tensor), element = bg_dtype_bytes(tensor->dtype);
@@ -171,7 +172,7 @@ done:
     return status;
 }
 
-/* ---- whose it is ---- */
+/* ---- which calls leak ---- */
 
 static bool is_called_inside(const bg__call *call, const bg__call *outer)
 {
@@ -186,13 +187,13 @@ static void report_leak(watch *w, bg_report *report)
     w->reported = true;
     bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data, BG__LEAK_ADVICE,
                    "%s of %s was written while the pass was captured: work of the call ran on a stream that is not "
-                   "captured, and no replay runs it",
+                   "captured, and replays do not run it",
                    w->name, w->call->name);
 }
 
-/* Several calls may have an output in the same memory: those that left nothing in the capture did it, the innermost of
- * them; where all have nodes, the first one is named. */
-static void tell_all(search *s, bg_report *report)
+/* Several calls may have an output in the same memory. Reported are calls that left no node in the graph, innermost
+ * first; if all have nodes, the first one. */
+static void report_leaks(search *s, bg_report *report)
 {
     for (size_t i = 0; i < s->count; i++) {
         bool inner = false;
@@ -213,9 +214,9 @@ static void tell_all(search *s, bg_report *report)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- begin and end ---- */
 
-/* Which outputs are no longer where they were: they belong to nobody now, or to others. */
+/* Finds watched outputs whose memory has been freed or reused since. */
 static bg_status find_gone(search *s)
 {
     bg_finding finding = BG_FINDING_INIT;
@@ -261,12 +262,12 @@ bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t strea
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory to look for leaks");
     s->graph = graph;
     s->stream = stream;
-    BG__TRY(bg__wait_for_device("bg_check_recapture")); /* what uses the tensors, on whichever stream */
+    BG__TRY(bg__wait_for_device("bg_check_recapture")); /* for work that uses the tensors, on any stream */
     BG__TRY(ignore(s));
     BG__TRY(list_outputs(s));
     BG__TRY(find_gone(s));
     if (s->gone.count > 0)
-        goto done; /* what to overwrite is no longer the pass's */
+        goto done; /* the memory no longer belongs to the pass */
     BG__TRY(bg__snapshot_add_all(&s->image, &s->watched, stream));
     status = overwrite_all(s);
     if (status != BG_OK) {
@@ -289,11 +290,11 @@ bg_status bg__leaks_end(bg__leaks *s, bg_report *report)
 
     if (s == NULL)
         return BG_OK;
-    BG__TRY(bg__wait_for_device("bg_check_recapture")); /* what leaked, on whichever stream */
+    BG__TRY(bg__wait_for_device("bg_check_recapture")); /* for leaked work, on any stream */
     BG__TRY(find_gone(s));
     if (report != NULL) {
         BG__TRY(compare_all(s));
-        tell_all(s, report);
+        report_leaks(s, report);
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());

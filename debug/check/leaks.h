@@ -1,4 +1,4 @@
-/* Work of a pass that runs when the pass is captured, and so is in no segment. */
+/* Leaks: work of a pass that runs while the pass is captured, so that no segment contains it. */
 #ifndef BG_DEBUG_LEAKS_H
 #define BG_DEBUG_LEAKS_H
 
@@ -9,10 +9,11 @@
     "streams "                                                                                                         \
     "from it (bg_stream_wait_stream)"
 
-/* Around a capture, without launches, of the pass that graph is a capture of. begin overwrites the outputs of its
- * captured calls; *leaks stays NULL where they are no longer where they were. end tells report of those that the
- * capture has changed (NULL: it failed, nothing is told), puts back what all of them held, and frees leaks. Both wait
- * for the device; begin takes as much device memory again as the outputs, and host memory. end takes NULL. */
+/* begin and end enclose a second capture, without launches, of the pass that graph is a capture of. begin overwrites
+ * the outputs of captured calls; *leaks stays NULL if their memory has been freed or reused. end adds findings for
+ * outputs that the capture has changed (report NULL: the capture failed, add none), restores the outputs, and frees
+ * leaks, which may be NULL. Both wait for the device. begin allocates as much device memory, and host memory, as the
+ * outputs have. */
 typedef struct bg__leaks bg__leaks;
 bg_status bg__leaks_begin(bg__leaks **leaks, bg_graph *graph, cudaStream_t stream);
 bg_status bg__leaks_end(bg__leaks *leaks, bg_report *report);

@@ -1,4 +1,4 @@
-/* Tensors that share bytes: of one call, where one of them is written; and bridge buffers with anything. */
+/* Finds tensors of one call that overlap where the call writes, and bridge buffers that overlap anything. */
 #include "check.h"
 
 #include "debug/memory/allocate.h"
@@ -13,7 +13,7 @@ static bool is_output(const bg__note *note)
     return note->field->role != BG_ROLE_IN;
 }
 
-/* An op may work in place: what it writes is exactly what it reads. */
+/* An op may work in place: its output is exactly its input. */
 static bool is_in_place(const bg__note *a, const bg__note *b)
 {
     return a->address == b->address && a->bytes == b->bytes && !(is_output(a) && is_output(b));
@@ -30,14 +30,14 @@ static void check_pair(const bg_graph *graph, bg_report *report, const bg__note 
         return;
     bg__report_add(report, "overlap", both ? BG_FAULT : BG_WARNING, a->call, (const void *)begin,
                    both ? "give each output memory of its own"
-                        : "let the output be exactly the input, or share nothing with it",
-                   "%s and %s share %zu bytes at %p, where the op writes%s (replays since the capture: %llu)",
+                        : "make the output exactly the input, or give it memory of its own",
+                   "%s and %s share %zu bytes at %p, and the op writes %s (replays since the capture: %llu)",
                    bg__note_text(a, one, sizeof one), bg__note_text(b, other, sizeof other),
-                   (a_end < b_end ? a_end : b_end) - begin, (void *)begin, both ? " both" : "",
+                   (a_end < b_end ? a_end : b_end) - begin, (void *)begin, both ? "both" : "one of them",
                    (unsigned long long)bg__graph_replays(graph));
 }
 
-/* A call's notes lie one after the other. */
+/* The notes of a call are adjacent in the list. */
 static void check_calls(const bg_graph *graph, bg_report *report)
 {
     const bg__noted *noted = bg__graph_noted(graph);
@@ -46,12 +46,12 @@ static void check_calls(const bg_graph *graph, bg_report *report)
             const bg__note *a = &noted->list[i], *b = &noted->list[k];
             if (a->call != b->call)
                 break;
-            if (a->offset != b->offset) /* else parts of one tensor */
+            if (a->offset != b->offset) /* else they are parts of one tensor */
                 check_pair(graph, report, a, b);
         }
 }
 
-/* ---- bridge buffers, and the scratch beside them ---- */
+/* ---- bridge buffers and scratch ---- */
 
 typedef struct held {
     const bg__call *call;
@@ -77,7 +77,7 @@ static void check_blocks(const bg_graph *graph, bg_report *report, const held *l
             if (list[i].block->kind != BG__BRIDGE && list[k].block->kind != BG__BRIDGE)
                 continue;
             bg__report_add(report, "overlap", BG_FAULT, list[i].call, list[k].block->ptr,
-                           "the pool gave one memory twice: report this",
+                           "the pool gave the same memory out twice, a bug in breakgraph: please report it",
                            "the %s of op %s, %zu bytes at %p, overlaps the %s of call %s, %zu bytes at %p (replays "
                            "since the capture: %llu)",
                            block_name(&list[i]), list[i].call->op->name, list[i].block->bytes, list[i].block->ptr,
@@ -87,7 +87,7 @@ static void check_blocks(const bg_graph *graph, bg_report *report, const held *l
     }
 }
 
-/* The pool's block that the bridge is, as its own call's tensor tells. */
+/* The pool block of the bridge buffer, found by the call's tensor that lies in it. */
 static const bg__owner *block_of(const bg__noted *noted, const held *h)
 {
     for (int i = 0; i < noted->count; i++)
@@ -96,8 +96,8 @@ static const bg__owner *block_of(const bg__noted *noted, const held *h)
     return NULL;
 }
 
-/* Another call's tensor in the memory of a bridge, by a later block: the pool has given it away. An earlier block there
- * was released before. */
+/* Reports tensors of other calls in the memory of a bridge buffer whose block is newer: the pool has given the memory
+ * out twice. An older block was released before the bridge buffer got the memory. */
 static void check_tensors(const bg_graph *graph, bg_report *report, const held *bridge)
 {
     const bg__noted *noted = bg__graph_noted(graph);
@@ -112,11 +112,11 @@ static void check_tensors(const bg_graph *graph, bg_report *report, const held *
             begin >= note->address + note->bytes)
             continue;
         bg__report_add(report, "reused", BG_FAULT, note->call, (const void *)note->address,
-                       "the pool gave one memory twice: report this",
-                       "%s: its %zu bytes at %p lie in %s, while the bridge buffer of call %s, in %s, is live (replays "
-                       "since the capture: %llu)",
-                       bg__note_text(note, where, sizeof where), note->bytes, (void *)note->address,
-                       bg__owner_text(other, is, sizeof is), bridge->call->name, bg__owner_text(mine, was, sizeof was),
+                       "the pool gave the same memory out twice, a bug in breakgraph: please report it",
+                       "%s lies in the live bridge buffer of call %s: its %zu bytes at %p are in %s, the bridge buffer "
+                       "is in %s (replays since the capture: %llu)",
+                       bg__note_text(note, where, sizeof where), bridge->call->name, note->bytes, (void *)note->address,
+                       bg__owner_text(other, is, sizeof is), bg__owner_text(mine, was, sizeof was),
                        (unsigned long long)bg__graph_replays(graph));
     }
 }

@@ -1,4 +1,4 @@
-/* What changes with what nobody should read. */
+/* bg_check_poison: finds outputs that depend on memory that no op has written. */
 #include "poison.h"
 
 #include <breakgraph/check.h>
@@ -24,7 +24,7 @@ done:
     return status;
 }
 
-/* ---- the given outputs ---- */
+/* ---- outputs ---- */
 
 static bg_status check_outputs(const bg_tensor *outputs, size_t count)
 {
@@ -35,18 +35,18 @@ static bg_status check_outputs(const bg_tensor *outputs, size_t count)
         bool reached;
         if (!bg__tensor_is_valid(&outputs[i]))
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                            "bg_check_poison: outputs[%zu] is no valid tensor: dtype %d, rank %d", i,
+                            "bg_check_poison: outputs[%zu] is not a valid tensor (dtype %d, rank %d)", i,
                             (int)outputs[i].dtype, outputs[i].rank);
         BG__TRY(bg__tensor_reach(&outputs[i], &reached));
         if (!reached && bg_tensor_bytes(&outputs[i]) > 0)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                            "bg_check_poison: outputs[%zu] is not in memory that the device reaches", i);
+                            "bg_check_poison: outputs[%zu] is not in memory that the device can access", i);
     }
 done:
     return status;
 }
 
-/* The last call that has the address in an output. */
+/* The last call with an output that contains address. */
 static const bg__call *find_writer(const bg_graph *graph, uintptr_t address, bg__field_tensor *field)
 {
     const bg__call *found = NULL;
@@ -74,17 +74,17 @@ static void report_output(const bg__poison *poison, size_t number, const bg__poi
     while (!bg__poison_is_unwritten(bytes, first))
         first++;
     call = find_writer(poison->graph, bytes->address + first * bytes->element, &field);
-    snprintf(name, sizeof name, "outputs[%zu], which no op call has as an output,", number);
+    snprintf(name, sizeof name, "outputs[%zu], which no op call writes,", number);
     bg__poison_report_unwritten(poison, call, call != NULL ? field.name : name, bytes, count);
 }
 
-/* Elements that two replays with one pattern leave different tell nothing. */
+/* Whether a second replay with the same pattern gave the same result; if not, differences say nothing. */
 static bool is_repeatable(const bg__poison_bytes *bytes, const unsigned char *first)
 {
     return memcmp(bytes->held[BG__ONES], first, bytes->bytes) == 0;
 }
 
-/* Once more with the first pattern: *differs stays where an output is the same as then. */
+/* Replays once more with the first pattern. *differs: an output that is repeatable differs between patterns. */
 static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outputs, size_t count, bool *differs)
 {
     unsigned char **firsts;
@@ -107,11 +107,8 @@ static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outp
         }
         bg__report_add(
             poison->report, "not-repeatable", BG_NOTE, NULL, (const void *)outputs[i].address,
-            "give what the graph keeps from replay to replay as a BG_INOUT tensor; sums by atomics may also "
-            "differ",
-            "outputs[%zu] differs between two replays from the same contents of memory, so that it cannot be "
-            "checked",
-            i);
+            "pass what the graph keeps from replay to replay as a BG_INOUT tensor; atomic sums may differ, too",
+            "outputs[%zu] cannot be checked: it differs between two replays from the same contents of memory", i);
     }
 done:
     for (size_t i = 0; firsts != NULL && i < count; i++)
@@ -141,9 +138,9 @@ static bg_status check_all(const bg__poison *poison, bg__poison_bytes *outputs, 
     if (!found)
         bg__report_add(
             poison->report, "reads-unwritten", BG_FAULT, NULL, NULL,
-            "call the work as ops (BG_OP), so that it can be named",
+            "make ops (BG_OP) of the work, so that the finding can name one",
             "the outputs depend on memory that no op had written (scratch, padding, released blocks, outputs "
-            "before they are written), but those of no single op call do");
+            "before they are written), but the outputs of no single op call do");
 done:
     return status;
 }
@@ -188,7 +185,7 @@ bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t coun
     BG__TRY(bg__report_create(&poison.report, "poison", bg__graph_name(graph)));
     BG__TRY(BG__ALLOCATE(bytes, count, "outputs"));
     BG__TRY(bg__check_addresses(graph, poison.report));
-    if (bg_report_count(poison.report) == 0) { /* else a replay would touch memory of others */
+    if (bg_report_count(poison.report) == 0) { /* else a replay would access memory of others */
         bool in_tool;
         BG__TRY(prepare_poison(&poison, bytes, outputs, count));
         in_tool = bg__tool_enter();

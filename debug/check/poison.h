@@ -1,4 +1,4 @@
-/* Replays with patterns in what nobody should read. */
+/* Replays with patterns in memory that no op may read before another has written it. */
 #ifndef BG_DEBUG_POISON_H
 #define BG_DEBUG_POISON_H
 
@@ -6,16 +6,16 @@
 #include "debug/memory/snapshot.h"
 #include "debug/report/report.h"
 
-/* A replay with each pattern: of bytes that begin at address, what they held after each. */
+/* Memory from address on, and what it held after the replay with each pattern. */
 typedef struct bg__poison_bytes {
     uintptr_t address;
     size_t bytes, element; /* element: of the dtype */
     unsigned char *held[BG__PATTERNS];
 } bg__poison_bytes;
-/* Reads them from the device, after the replay with that pattern. */
+/* Copies them from the device after the replay with that pattern. */
 bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream);
 void bg__poison_free(bg__poison_bytes *bytes);
-/* Elements that are the pattern of their place each time, and those that differ in some other way. */
+/* unwritten: elements that still hold each pattern; differing: elements that differ between patterns otherwise. */
 typedef struct bg__poison_count {
     size_t elements, unwritten, differing;
 } bg__poison_count;
@@ -31,12 +31,12 @@ typedef struct bg__poison {
     bg__snapshot image; /* what memory held before the check */
     bg__spans poisoned;
 } bg__poison;
-/* All as it was, but for the pattern. */
+/* Restores memory, and fills what no op may read with the pattern. */
 bg_status bg__poison_prepare(const bg__poison *poison, bg__pattern pattern);
 void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call, const char *name,
                                  const bg__poison_bytes *bytes, const bg__poison_count *count);
 
-/* Names the first call at fault, by replays that step (poison_calls.c). *found: there is one. */
+/* Reports the first call at fault, by stepping through replays (poison_calls.c). *found: there is one. */
 bg_status bg__poison_find_call(const bg__poison *poison, bool *found);
 
 #endif

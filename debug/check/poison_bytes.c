@@ -1,4 +1,4 @@
-/* What bytes hold after replays with each pattern, and what differs. */
+/* Reads what memory holds after a replay with each pattern, and compares it. */
 #include "poison.h"
 
 #include <stdlib.h>
@@ -74,7 +74,8 @@ void bg__poison_report_unwritten(const bg__poison *poison, const bg__call *call,
         first++;
     bg__report_add(poison->report, "unwritten-output", BG_FAULT, call, (const void *)bytes->address,
                    "write all of the output, or declare it BG_INOUT if the op keeps a part of it",
-                   "%s%s%s holds what was there before the replay in %zu of its %zu elements, the first at index %zu",
+                   "%s%s%s is not written in full: %zu of its %zu elements hold what was there before the replay, the "
+                   "first at index %zu",
                    name, call != NULL ? " of " : "", call != NULL ? call->name : "", count->unwritten, count->elements,
                    first);
 }

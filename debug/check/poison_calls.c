@@ -1,4 +1,4 @@
-/* Which call is the first whose outputs depend on what nobody wrote: replays that step, with each pattern. */
+/* Finds the first call whose outputs depend on unwritten memory, by stepping through a replay with each pattern. */
 #include "poison.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct recording {
     record *list;
     size_t count, capacity;
     size_t next;  /* of this replay */
-    bool strayed; /* this replay does other calls than the first one */
+    bool strayed; /* this replay makes other calls than the first one */
 } recording;
 
 static bg_status record_output(recording *r, const bg__call *call, const void *args, const bg__field_tensor *t)
@@ -81,7 +81,7 @@ static bg_status replay_recorded(recording *r, bg__pattern pattern)
     BG__TRY(bg__replay_enter(graph, r->poison->stream));
     status = bg__walk(graph, r->poison->stream, &options, unused, &end);
     if (status == BG_OK && end.early)
-        status = bg__fail(end.what, "with what nobody should read overwritten, %s", end.text);
+        status = bg__fail(end.what, "with patterns in memory that no op may read, %s", end.text);
     status = bg__replay_leave(graph, r->poison->stream, status);
 done:
     bg_report_destroy(unused);
@@ -114,8 +114,8 @@ static const record *find_unwritten_input(const recording *r, size_t before)
     return found;
 }
 
-/* The call that an input comes from, if that call left no node in the capture. One that had nothing to do with what it
- * got in place is not where it comes from. */
+/* The last call that has the input as an output, if that call left no node in the graph. A call without nodes that has
+ * it as BG_INOUT does not count: it may have had nothing to do. */
 static const bg__call *find_idle_writer(const recording *r, const bg__call *reader, const bg_tensor *input)
 {
     const bg_graph *graph = r->poison->graph;
@@ -141,7 +141,7 @@ static bool report_idle(const recording *r, const record *at)
             continue;
         bg__report_add(r->poison->report, "unwritten-output", BG_FAULT, idle, t.tensor->data,
                        "launch the work on the stream that the body is given (BG_CHECK_LEAKS names all such calls)",
-                       "%s has no work in the graph, but %s reads its output, as %s: it holds what was there before "
+                       "%s left no work in the graph, but %s reads its output as %s, which holds what was there before "
                        "the replay",
                        idle->name, at->call->name, t.name);
         return true;
@@ -155,7 +155,7 @@ static bool report_first(const recording *r)
         const record *at = &r->list[i], *cause;
         bg__poison_count count;
         if (at->bytes.held[BG__PATTERNS - 1] == NULL)
-            return false; /* what follows has not been seen with each pattern */
+            return false; /* the replays differ from here on: not every pattern has a record */
         count = bg__poison_compare(&at->bytes);
         if (count.differing == 0)
             continue;

@@ -1,5 +1,5 @@
-/* The same pass captured twice: what differs is frozen in a graph. Here the captures, and which calls of one are those
- * of the other. */
+/* Captures a pass twice: what differs between the captures is frozen in a graph. This file captures, and pairs the
+ * calls of the two captures. */
 #include "recapture.h"
 
 #include "leaks.h"
@@ -13,7 +13,7 @@
 
 /* ---- capture ---- */
 
-/* Gaps in structs hold what the stack held: let that be the same in both passes. */
+/* Padding of structs keeps what the stack held before. Clearing the stack makes it equal in both passes. */
 __attribute__((noinline)) static void clear_stack(void)
 {
     volatile char room[1 << 15];
@@ -28,7 +28,7 @@ static bg_status run_forward(bg_forward forward, void *user, cudaStream_t stream
 
     clear_stack();
     status = forward(user, stream);
-    bg__pending_note(); /* it may have left an error of its own */
+    bg__pending_note(); /* forward may have left a CUDA error */
     if (status != BG_OK && bg_last_error()[0] == '\0')
         bg__fail(status, "the forward pass returned %s (%s)", bg_status_name(status), bg_status_text(status));
     bg__fail_unhide(hidden);
@@ -88,7 +88,7 @@ done:
     return status;
 }
 
-/* A node's call is, as a rule, that of the node before it or one soon after. */
+/* Looks from near on: a node usually belongs to the call of the node before it, or to one soon after. */
 static size_t find_call(const bg__side *side, const bg__call *call, size_t near)
 {
     for (size_t i = near; i < side->call_count; i++)
@@ -120,7 +120,7 @@ static bg_status list_nodes(bg__side *side)
     }
     for (size_t i = 0; i < side->nodes.count; i++) {
         bg__side_call *of = &side->calls[owner[i]];
-        if (!side->nodes.node[i].writeback) /* the library's: whether it is a node depends on what comes next */
+        if (!side->nodes.node[i].writeback) /* whether a write-back becomes a node depends on the calls after it */
             of->nodes[of->count++] = i;
     }
 done:
@@ -177,9 +177,9 @@ static void free_side(bg__side *side)
     bg_graph_destroy(side->graph);
 }
 
-/* ---- which calls are which ---- */
+/* ---- pairs of calls ---- */
 
-/* What is in the bodies of other calls is not the same, whatever it is. */
+/* Calls whose parents are not a pair are never the same call. */
 static bool is_same_call(const bg__recapture *recapture, size_t i, size_t j)
 {
     const bg__side_call *a = &recapture->side[0].calls[i], *b = &recapture->side[1].calls[j];
@@ -190,7 +190,7 @@ static bool is_same_call(const bg__recapture *recapture, size_t i, size_t j)
     return x->file == y->file || (x->file != NULL && y->file != NULL && strcmp(x->file, y->file) == 0);
 }
 
-/* The nearest place from which both go on alike; the ends, where there is none. */
+/* Moves *i and *j to the nearest calls that are the same; to the ends if there are none. */
 static void find_meeting(const bg__recapture *recapture, size_t *i, size_t *j)
 {
     const bg__side *a = &recapture->side[0], *b = &recapture->side[1];
@@ -227,7 +227,7 @@ static void pair_calls(bg__recapture *recapture)
     }
 }
 
-/* Calls without a pair; those inside of one, which have none either, go without saying. */
+/* Reports calls without a pair, but not the calls inside them, which have no pair either. */
 static void report_lone(bg__recapture *recapture, int which)
 {
     const bg__side *side = &recapture->side[which];
@@ -236,9 +236,8 @@ static void report_lone(bg__recapture *recapture, int which)
         if (call->pair >= 0 || side->calls[call->parent].pair < 0)
             continue;
         recapture->flow_differs = true;
-        bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, call->call, NULL,
-                       "decide on the device, or in an eager op, or capture one graph for each case",
-                       "%s is called only in the %s capture; a replay repeats what its capture called",
+        bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, call->call, NULL, BG__FLOW_ADVICE,
+                       "%s is called only in the %s capture; a replay repeats the calls of its capture",
                        call->call->name, which == 0 ? "first" : "second");
     }
 }
@@ -256,7 +255,7 @@ static void report_breaks(bg__recapture *recapture)
     recapture->flow_differs = true;
     bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, NULL, NULL,
                    "break in the same places in each pass, or capture one graph for each case",
-                   "the pass has %d segment%s and %d break%s in the first capture, %d and %d in the second",
+                   "the breaks differ: %d segment%s and %d break%s in the first capture, %d and %d in the second",
                    segments[0], segments[0] == 1 ? "" : "s", breaks[0], breaks[0] == 1 ? "" : "s", segments[1],
                    breaks[1]);
 }
@@ -278,7 +277,7 @@ bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(voi
     ended = bg__leaks_end(leaks, status == BG_OK ? recapture.report : NULL);
     if (status != BG_OK) {
         if (ended != BG_OK)
-            bg__warn("after a capture that failed: %s", bg_last_error());
+            bg__warn("cleaning up after a failed capture: %s", bg_last_error());
         bg__fail_restore(text);
         goto done;
     }

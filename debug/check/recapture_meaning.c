@@ -1,4 +1,4 @@
-/* What a word in a node or an argument meant in its capture. */
+/* Tells what a word in a node or an argument is: a number or an address, and of which memory. */
 #include "recapture.h"
 
 bg__meaning bg__mean(const bg__side *side, uint64_t word)
@@ -24,9 +24,9 @@ bool bg__is_same_meaning(const bg__recapture *recapture, const bg__meaning *a, c
 {
     if (a->value != b->value)
         return false;
-    if (a->kind != b->kind) /* memory that was freed in between, at the same address */
+    if (a->kind != b->kind) /* the memory at that address was freed between the captures */
         return !is_own(a) && !is_own(b);
-    if (a->kind == BG__NODE_MEMORY) /* other nodes have other numbers */
+    if (a->kind == BG__NODE_MEMORY) /* ordinals are comparable only if both captures made the same nodes */
         return recapture->flow_differs || a->node == b->node;
     return a->kind != BG__CALL_MEMORY || (recapture->side[0].calls[a->block->call].pair == (long)b->block->call &&
                                           a->block->kind == b->block->kind && a->block->slot == b->block->slot);

@@ -1,14 +1,13 @@
-/* The nodes and arguments of two calls that are the same call in two captures. */
+/* Compares the nodes and arguments that one call has in two captures. */
 #include <stdio.h>
 #include <string.h>
 
 #include "recapture.h"
 
 static const char *const value_advice =
-    "pass it through device memory, or to an eager op, or capture one graph for each value";
-static const char *const pointer_advice = "use the same memory in each pass: allocate it before, or from the graph's "
-                                          "pool";
-static const char *const flow_advice = "decide on the device, or in an eager op, or capture one graph for each case";
+    "pass the value in device memory, or to an eager op, or capture one graph for each value";
+static const char *const pointer_advice =
+    "use the same memory in each pass: allocate it before, or from the graph's pool";
 
 /* ---- which field ---- */
 
@@ -17,8 +16,8 @@ typedef struct difference {
     const bg__side_call *calls[2];
     const bg__node *nodes[2]; /* NULL: in the arguments */
     const char *what;         /* "parameter 2", "its source" */
-    bool pointer, sure;
-    size_t bytes; /* of the values; 0: there are none to print */
+    bool pointer, sure;       /* sure: the bytes cannot be padding */
+    size_t bytes;             /* of the values */
     const void *values[2];
 } difference;
 
@@ -41,7 +40,7 @@ static bool tensor_moved(const bg__recapture *recapture, const bg_tensor *x, con
     return !bg__is_same_meaning(recapture, &first, &second);
 }
 
-/* A tensor counts by its address and shape: what lies behind its rank is no part of it. */
+/* Compares addresses and shapes only: dimensions beyond the rank have no meaning. */
 static bool tensor_differs(const bg__recapture *recapture, const bg_tensor *x, const bg_tensor *y)
 {
     return !bg__tensor_has_shape(x, y) || tensor_moved(recapture, x, y);
@@ -58,7 +57,7 @@ static bool field_differs(const bg__recapture *recapture, const bg_field *field,
     return false;
 }
 
-/* Whether the value that a node got is the field's, in both captures. */
+/* Whether the node's value equals the field's value in both captures. */
 static bool holds_value(const difference *d, const bg_field *field)
 {
     size_t bytes = is_tensor(field) ? sizeof(void *) : field->size;
@@ -70,7 +69,7 @@ static bool holds_value(const difference *d, const bg_field *field)
     return true;
 }
 
-/* The field that differs and holds the value, or else the first that differs; NULL: none does. */
+/* The field that differs and holds the value (*exact), or else the first field that differs; NULL: none differs. */
 static const bg_field *find_field(const difference *d, bool *exact)
 {
     const char *a = d->calls[0]->args, *b = d->calls[1]->args;
@@ -95,7 +94,7 @@ static const bg_field *find_field(const difference *d, bool *exact)
 
 /* ---- findings ---- */
 
-/* Whether somebody may have meant this: most integers are no such number. */
+/* Whether the bits may be a floating-point value: those of most integers are tiny or huge as one. */
 static bool is_plausible(double real)
 {
     double size = real < 0 ? -real : real;
@@ -144,14 +143,15 @@ static void report(const difference *d)
         bg__node_label(&d->recapture->side[0].nodes, d->nodes[0], label, sizeof label);
     if (exact) {
         bg__report_add(d->recapture->report, kind, severity, call, NULL, advice,
-                       "field %s is %s in the first capture, %s in the second; a replay keeps the captured one",
+                       "field %s differs between two captures: %s in the first, %s in the second; a replay uses the "
+                       "captured value",
                        field->name, values[0], values[1]);
         return;
     }
     bg__report_add(d->recapture->report, kind, severity, call, NULL, advice,
-                   "%s: %s is %s in the first capture, %s in the second%s%s%s", label, d->what, values[0], values[1],
-                   field != NULL ? "; of the call's fields, " : "", field != NULL ? field->name : "",
-                   field != NULL ? " differs" : "");
+                   "%s differs between two captures: %s in the first, %s in the second; %s%s%s%s", d->what, values[0],
+                   values[1], label, field != NULL ? "; field " : "", field != NULL ? field->name : "",
+                   field != NULL ? " of the call differs, too" : "");
 }
 
 static void report_values(const difference *d, const void *a, const void *b, size_t bytes, bool pointer)
@@ -170,7 +170,7 @@ static void compare_bytes(const difference *d, const void *a, const void *b, siz
         report_values(d, a, b, bytes, false);
 }
 
-/* A word that may be a pointer; address: it is one for sure. */
+/* Compares words that may be pointers; address: they are known to be pointers. */
 static void compare_word(const difference *d, const void *a, const void *b, bool address)
 {
     bg__meaning first = bg__mean(&d->recapture->side[0], word_of(a, sizeof(uint64_t)));
@@ -182,8 +182,8 @@ static void compare_word(const difference *d, const void *a, const void *b, bool
 
 /* ---- nodes ---- */
 
-/* A struct without members is a parameter of one byte that nobody sets. One that is neither false nor true counts where
- * an argument differs, too. */
+/* An empty struct is a parameter of one byte that is never set. So a byte that is neither 0 nor 1 counts only if a
+ * field of the call differs, too. */
 static bool is_unset_byte(const difference *d, const bg__parameter *a, const bg__parameter *b)
 {
     bool exact;
@@ -216,7 +216,7 @@ static void compare_parameter(const difference *of, const bg__parameter *a, cons
     }
 }
 
-/* NCCL gives each collective that it captures memory and numbers of its own. */
+/* NCCL gives each captured collective its own memory and numbers, which differ in every capture. */
 static bool is_collective(const bg__node *node)
 {
     const char *symbol = node->kernel != NULL ? node->kernel->symbol : NULL;
@@ -320,14 +320,14 @@ static void report_flow(const difference *d, size_t at, const bg__node *a, const
     if (b != NULL)
         bg__node_label(&d->recapture->side[1].nodes, b, second, sizeof second);
     d->recapture->flow_differs = true;
-    bg__report_add(d->recapture->report, "frozen-control-flow", BG_FAULT, call, NULL, flow_advice,
-                   "%s makes %zu nodes in the first capture, %zu in the second; number %zu of them is "
-                   "the first to differ: %s in the one, %s in the other",
-                   call != NULL ? call->name : "what lies in no op call", d->calls[0]->count, d->calls[1]->count,
-                   at + 1, first, second);
+    bg__report_add(d->recapture->report, "frozen-control-flow", BG_FAULT, call, NULL, BG__FLOW_ADVICE,
+                   "%s makes other nodes in the second capture: %zu in the first, %zu in the second; number %zu is the "
+                   "first that differs: %s in the first, %s in the second",
+                   call != NULL ? call->name : "code outside op calls", d->calls[0]->count, d->calls[1]->count, at + 1,
+                   first, second);
 }
 
-/* false: the two made other nodes, so that there is nothing to compare. */
+/* false: the calls made different nodes, which is reported; their parameters cannot be compared. */
 static bool make_same_nodes(const difference *d)
 {
     const bg__side *sides = d->recapture->side;
@@ -344,7 +344,7 @@ static bool make_same_nodes(const difference *d)
     return true;
 }
 
-/* ---- arguments of eager calls: a replay runs the body with those of the capture ---- */
+/* ---- arguments of eager calls: a replay runs the body with the captured arguments ---- */
 
 static void compare_tensors(const difference *d, const bg_field *field, const bg_tensor *x, const bg_tensor *y)
 {
@@ -357,8 +357,9 @@ static void compare_tensors(const difference *d, const bg_field *field, const bg
             snprintf(element, sizeof element, "[%zu]", i);
         bg__report_add(d->recapture->report, moved ? "unstable-pointer" : "frozen-value", BG_FAULT, d->calls[0]->call,
                        NULL, moved ? pointer_advice : value_advice,
-                       "field %s%s is at %p in the first capture, at %p in the second%s", field->name, element,
-                       x[i].data, y[i].data, bg__tensor_has_shape(&x[i], &y[i]) ? "" : ", of another shape");
+                       "field %s%s differs between two captures: at %p in the first, at %p in the second%s",
+                       field->name, element, x[i].data, y[i].data,
+                       bg__tensor_has_shape(&x[i], &y[i]) ? "" : ", with another shape");
     }
 }
 

@@ -60,7 +60,7 @@ static void write_largest_errors(const bgk_difference *d, char *text, size_t byt
     char absolute[40], relative[40];
 
     if (d->lost > 0)
-        snprintf(text, bytes, "%llu are NaN or infinite on one side", d->lost);
+        snprintf(text, bytes, "%llu are NaN or infinite on one side only", d->lost);
     else if (d->absolute == 0)
         snprintf(text, bytes, "only in signs of zeros or bits of NaN");
     else if (isfinite(d->relative))

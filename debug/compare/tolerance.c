@@ -8,8 +8,8 @@
 static bg_status refuse_tolerance(const char *from, const char *item, size_t length)
 {
     return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                    "%s: \"%.*s\" is no tolerance; write abs=X, rel=X or ulp=N, several with commas, after a dtype or "
-                    "a pattern of op calls and a colon, and ';' between: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
+                    "%s: \"%.*s\" is not a tolerance; write abs=X, rel=X, ulp=N with ',' between, for one dtype or "
+                    "op DTYPE: or OP: before them, and ';' between those: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
                     from, (int)length, item);
 }
 
@@ -31,7 +31,7 @@ static bool read_count(const char *text, uint64_t *count)
     return *end == '\0' && errno == 0;
 }
 
-/* "rel=1e-3". false: it is none. */
+/* Reads "rel=1e-3". false: it is not a tolerance. */
 static bool read_limit(const char *text, size_t length, bg_tolerance *tolerance)
 {
     char copy[64], *value;
@@ -73,7 +73,7 @@ static int find_dtype(const char *name)
     return -1;
 }
 
-/* "attention", or "f16", before the colon. */
+/* Reads what stands before the colon: "attention", or "f16". */
 static bg_status read_tolerance_name(bg__tolerance_item *item, const char *name, size_t length, const char *from)
 {
     bg_status status;

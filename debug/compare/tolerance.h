@@ -1,4 +1,4 @@
-/* What difference is let pass, by dtype and op call: "f16:ulp=4; attention:rel=1e-3,abs=1e-6". */
+/* Tolerances by dtype and op call: "f16:ulp=4; attention:rel=1e-3,abs=1e-6". */
 #ifndef BG_DEBUG_TOLERANCE_H
 #define BG_DEBUG_TOLERANCE_H
 
@@ -19,10 +19,10 @@ typedef struct bg__tolerances {
     size_t count, capacity;
 } bg__tolerances;
 
-/* Adds what text says (NULL: nothing) to it. from: where text stands, for the sentence. INVALID_ARGUMENT, with what is
- * wrong and what is allowed. */
+/* Adds the tolerances in text (NULL: none). from: the variable or option that text comes from, for messages. Errors:
+ * INVALID_ARGUMENT, OUT_OF_MEMORY. */
 bg_status bg__tolerances_add(bg__tolerances *tolerances, const char *text, const char *from);
-/* call may be NULL. */
+/* The tolerance of a call's tensor of that dtype: the last item that matches, else the base. call may be NULL. */
 const bg_tolerance *bg__tolerances_find(const bg__tolerances *tolerances, const bg__call *call, bg_dtype dtype);
 void bg__tolerances_free(bg__tolerances *tolerances);
 

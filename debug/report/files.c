@@ -21,8 +21,8 @@ static bg_status refuse_foreign(const char *path)
 {
     return bg__fail(
         BG_ERROR_IO,
-        "%s cannot be written: another user put something in its place, in a directory that all share; name "
-        "a file in a directory of your own",
+        "%s cannot be written: another user created what has this name in a shared directory; name a file in a "
+        "directory of your own",
         path);
 }
 
@@ -178,11 +178,11 @@ bg_status bg__directory_make(const char *path)
     if (mkdir(path, 0777) == 0)
         return BG_OK;
     if (errno != EEXIST)
-        return bg__fail(BG_ERROR_IO, "%s cannot be made: %s", path, strerror(errno));
+        return bg__fail(BG_ERROR_IO, "%s cannot be created: %s", path, strerror(errno));
     if (bg__link_is_foreign(path))
         return refuse_foreign(path);
     if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
-        return bg__fail(BG_ERROR_IO, "%s cannot be made: something else has that name; name another directory", path);
+        return bg__fail(BG_ERROR_IO, "%s cannot be created: it exists and is not a directory; name another one", path);
     return BG_OK;
 }
 

@@ -83,7 +83,7 @@ static bg_status check_version(const char *path, const cJSON *root)
                     "%s is a report of version %.15g, and breakgraph %s reads version %d; read it with the breakgraph "
                     "that wrote it (%s), or write it again with this one",
                     path, version->valuedouble, bg_version(), BG__REPORT_VERSION,
-                    writer != NULL ? writer : "which one, it does not say");
+                    writer != NULL ? writer : "of unknown version");
 }
 
 /* ---- findings ---- */

@@ -44,6 +44,6 @@ bg_status bg_report_write(const bg_report *report, bg_format format, const char 
     BG__NEED(report);
     BG__NEED(path);
     if (format != BG_TEXT && format != BG_JSON && format != BG_HTML)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_report_write: format is %d, no bg_format", (int)format);
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_report_write: format %d is not a bg_format", (int)format);
     return bg__report_write(report, format, path, BG__FILE_GIVEN);
 }

@@ -1,4 +1,4 @@
-/* Which op calls must run eagerly for a mismatch to vanish? */
+/* Finds the op calls that must run eagerly so that a mismatch disappears. */
 #include <breakgraph/bisect.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static bg_status note_trial(bisection *b, const char *const *eager, size_t count
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the trials of a bisect");
 }
 
-/* One more eager run, beside the one that was kept. */
+/* Compares one more eager run with the one that was kept. */
 static bg_status try_eager(bisection *b, bg_verdict *verdict)
 {
     bg__shadow *s = &b->shadow;
@@ -116,8 +116,8 @@ done:
     return status;
 }
 
-/* A pass may need calls in one segment: breaks between them make it fail, which tells nothing of the mismatch. Where
- * there are other ranks, it ends the bisect on all of them. */
+/* A pass may need two calls in one segment: a break between them makes it fail, which is a SKIP. With several ranks a
+ * failure ends the bisect on all of them. */
 static bg_status try_or_skip(bisection *b, const char *const *eager, size_t count, const char *why, bg_verdict *verdict)
 {
     double began = bg__now_ms();
@@ -177,10 +177,9 @@ static const bg__call *find_call(const bisection *b, const char *name)
     return call;
 }
 
-/* ---- what stays with all ops eager ---- */
+/* ---- mismatches that remain with all ops eager ---- */
 
-/* The values and addresses that the graph's calls hold otherwise than those of the eager pass; outputs may lie in
- * memory of the graph's own. */
+/* Reports values that the graph's calls have other than the calls of the eager pass. */
 static void tell_frozen(bisection *b)
 {
     bg__shadow *s = &b->shadow;
@@ -204,11 +203,12 @@ static void tell_frozen(bisection *b)
 static bg_status tell_outside(bisection *b)
 {
     bg__shadow *s = &b->shadow;
-    bg__report_add(s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
-                   "bg_check_recapture names what a capture froze; make ops (BG_OP) of what is launched between them",
-                   "the replay differs from the eager pass even if all %zu op calls run eagerly: the cause is work "
-                   "launched outside of op calls, or arguments that are frozen at capture",
-                   b->count);
+    bg__report_add(
+        s->report, "outside-of-ops", BG_FAULT, NULL, NULL,
+        "bg_check_recapture names what a capture froze; make an op (BG_OP) of work that is launched between ops",
+        "the fault is in work outside op calls, or in arguments that are frozen at capture: the replay differs from "
+        "the eager pass even with all %zu op calls eager",
+        b->count);
     tell_frozen(b);
     return BG_OK;
 }
@@ -218,9 +218,9 @@ static bg_status tell_outside(bisection *b)
 static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg_verdict confirmed)
 {
     static const char *const confirmations[] = {
-        [BG_BAD] = "it is there if no other call is captured",
-        [BG_GOOD] = "it also vanishes if no other call is captured, so it needs other captured calls, too",
-        [BG_SKIP] = "the pass fails if no other call is captured, so nothing confirms it"};
+        [BG_BAD] = "confirmed: it remains with all other calls eager",
+        [BG_GOOD] = "not confirmed: it disappears with all other calls eager, too, so it needs other captured calls",
+        [BG_SKIP] = "not confirmed: the pass fails with all other calls eager"};
 
     for (size_t i = 0; i < found; i++) {
         char others[400] = "";
@@ -231,14 +231,14 @@ static void tell_culprits(bisection *b, const size_t *culprits, size_t found, bg
                                          b->calls[culprits[k]]);
         bg__report_add(
             b->shadow.report, "culprit", BG_FAULT, find_call(b, b->calls[culprits[i]]), NULL,
-            "look at what the captured op reads beside its tensors: values, host state, other streams, memory "
+            "check what the captured op reads besides its tensors: values, host state, other streams, memory "
             "that has moved",
-            "the mismatch vanishes if %s runs eagerly%s%s; %s", b->calls[culprits[i]],
+            "the mismatch disappears when %s runs eagerly%s%s; %s", b->calls[culprits[i]],
             found > 1 ? ", together with " : "", others, confirmations[confirmed]);
     }
 }
 
-/* With only the culprits captured. */
+/* One trial with only the culprits captured. */
 static bg_status confirm(bisection *b, const size_t *culprits, size_t found, bg_verdict *confirmed)
 {
     const char **eager;
@@ -275,7 +275,7 @@ done:
     return status;
 }
 
-/* Narrows a call that is good alone down to those inside it. */
+/* Searches a call that is good alone, and the calls inside it. */
 static bg_status search_inside(bisection *b, size_t at, size_t *culprits, size_t *found)
 {
     size_t count = 1;
@@ -289,8 +289,8 @@ static bg_status search_inside(bisection *b, size_t at, size_t *culprits, size_t
     return status;
 }
 
-/* Where prefixes fail since they hold a call that cannot be eager, others after it may be: each is tried alone, and
- * then those that can be, together. *helps: whether the culprits that were found do. */
+/* For passes in which some calls cannot be eager, so that prefixes that contain them fail: tries each call alone, then
+ * together all those that do not fail. *helps: the verdict with the culprits that were found. */
 static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, bg_verdict *helps)
 {
     const char **names;
@@ -325,7 +325,7 @@ done:
     return status;
 }
 
-/* unproven: it is not known that anything helps. */
+/* unproven: the trial with all calls eager failed, so it is not known that any set is good. */
 static bg_status search(bisection *b, bool unproven)
 {
     size_t *culprits, found = 0;
@@ -340,10 +340,10 @@ static bg_status search(bisection *b, bool unproven)
         BG__TRY(search_possible(b, culprits, &found, &helps));
     if (helps != BG_GOOD) {
         bg__report_add(b->shadow.report, "not-searched", BG_FAULT, NULL, NULL,
-                       "the report's trials tell with which calls eager it fails, and why; the findings of bg_shadow "
-                       "name calls without breaks",
-                       "the replay differs from the eager pass, but the search cannot find the calls at fault: the "
-                       "pass fails if the op calls that it must test run eagerly");
+                       "the report's trials list the sets of eager calls with which it fails, and why; bg_shadow "
+                       "compares call by call without breaks",
+                       "the culprits cannot be found: the replay differs from the eager pass, but the pass fails with "
+                       "the sets of eager op calls that the search needs");
         goto done;
     }
     BG__TRY(confirm(b, culprits, found, &confirmed));
@@ -353,9 +353,10 @@ done:
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- bg_bisect ---- */
 
-/* All eager agrees with itself; all captured does, and differs. *differs: there is something to search for. */
+/* Runs the pass eagerly twice and replays it. *differs: only the replay differs, so there is something to search for.
+ */
 static bg_status ask_oracle(bisection *b, bool *differs)
 {
     bg__shadow *s = &b->shadow;

@@ -1,4 +1,4 @@
-/* Both ways call by call. */
+/* Compares a graph with the eager pass, and either with itself, call by call. */
 #include "comparison.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ typedef struct walking {
 
 /* ---- a walk over the graph ---- */
 
-/* What other calls of its segment have written since cannot be looked at when the segment runs as a whole. */
+/* When a segment runs as a whole, a later call of it may have overwritten the tensor: then it cannot be compared. */
 static bool is_overwritten(const bg__call *call, const bg_tensor *tensor)
 {
     const bg__call *next = call;
@@ -68,8 +68,8 @@ done:
     return status;
 }
 
-/* The call's output is what the eager run's was, so that what comes after it is judged by itself: where the body left
- * it, and where the caller has it, to which it may have been copied already. */
+/* Sets the call's output to that of the eager run, so that later calls get the same inputs: where the body left it, and
+ * in the caller's tensor, to which it may have been copied already. */
 static bg_status heal(const bg__shadow *s, const bg__pass_difference *d)
 {
     const void *args = bg__graph_call_args(s->graph, d->call);
@@ -116,7 +116,7 @@ done:
     return status;
 }
 
-/* What an inner call gets was changed by the one around it. */
+/* An input of an inner call differs: the call around it has changed it. */
 static bg_status tell_outer(void *user, const bg__pass_difference *d)
 {
     const walking *w = user;
@@ -149,8 +149,8 @@ static bg_status compare_call(void *user, const bg__call *call, const void *args
     return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
 }
 
-/* The walk passes over calls that left no node in the graph: they have done nothing, when those after them begin.
- * until: NULL for all that are left. */
+/* The walk skips calls without nodes. This compares those before `until` (NULL: all that are left), which have done
+ * nothing when `until` begins. */
 static bg_status compare_idle(walking *w, const bg__call *until)
 {
     const bg__call *call = w->next;
@@ -158,7 +158,7 @@ static bg_status compare_idle(walking *w, const bg__call *until)
 
     while (call != NULL && call != until)
         call = bg__call_next(call);
-    if (call != until) /* before those that were looked at */
+    if (call != until) /* until comes before the calls that were compared already */
         return BG_OK;
     for (; w->next != until; w->next = bg__call_next(w->next))
         if (w->next->kept != NULL && bg__call_is_idle(w->next))
@@ -210,7 +210,7 @@ static bg_status note_varying_outer(void *user, const bg__pass_difference *d)
     walking *w = user;
     if (w->varying == NULL && (d->shape || d->found.beyond > 0)) {
         w->varying = d->call->parent;
-        snprintf(w->name, sizeof w->name, "%.60s, which %.90s is given", d->field->name, d->call->name);
+        snprintf(w->name, sizeof w->name, "%.60s, an input of %.90s", d->field->name, d->call->name);
     }
     return BG_OK;
 }
@@ -289,11 +289,11 @@ bg_status bg__shadow_tell_varying(bg__shadow *s, bool eager, bool known)
     if (w.varying == NULL && !known)
         goto done;
     bg__report_add(s->report, "nondeterministic", BG_FAULT, w.varying, NULL,
-                   "make the pass repeat itself first: give what it keeps from run to run as options.state, and a "
-                   "tolerance where sums by atomics differ",
-                   "%s does not agree with itself: two runs from the same contents of memory differ%s%s%s",
+                   "make the pass deterministic first: list what it keeps from run to run in options.state, and set a "
+                   "tolerance where atomic sums differ",
+                   "%s is nondeterministic: two runs from the same contents of memory differ%s%s%s",
                    eager ? "the eager pass" : "the replay", w.varying != NULL ? ", first in " : "", w.name,
-                   w.varying != NULL ? "" : ", though no single op call does when each is waited for");
+                   w.varying != NULL ? "" : ", but no single op call differs when each is waited for");
 done:
     return status;
 }

@@ -10,7 +10,7 @@
 
 enum { REPEATS_MAX = 1000 };
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
 static bg_status take_options(bg__shadow *s, const bg_compare_options *from)
 {
@@ -26,7 +26,7 @@ static bg_status take_options(bg__shadow *s, const bg_compare_options *from)
     if (to->repeats == 0)
         to->repeats = 1;
     if (to->repeats < 0 || to->repeats > REPEATS_MAX)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: options.repeats is %d; allowed are 0 to %d", s->function,
+        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: options.repeats is %d; it must be 0 to %d", s->function,
                           to->repeats, REPEATS_MAX);
     else if (!(t->absolute >= 0) || !(t->relative >= 0))
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
@@ -49,8 +49,8 @@ static bg_status take_tensors(bg__shadow *s, const bg_tensor *tensors, size_t co
             BG__TRY(bg__tensor_reach(&tensors[i], &reached));
         if (!reached)
             return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                            "%s: options.%s[%zu] is no valid tensor in memory that the device reaches", s->function,
-                            what, i);
+                            "%s: options.%s[%zu] is not a valid tensor in memory that the device can access",
+                            s->function, what, i);
         BG__TRY(bg__snapshot_add(&s->image, begin, begin + bg_tensor_bytes(&tensors[i]), s->stream));
     }
 done:
@@ -114,7 +114,7 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     bg__tool_leave(in_tool);
     if (status != BG_OK) {
         char text[1024];
-        s->ranks.parted = true; /* all ranks know of it */
+        s->ranks.parted = true; /* all ranks have failed */
         bg__fail_where("%s, the capture", s->function);
         snprintf(text, sizeof text, "%s", bg_last_error());
         (void)bg__shadow_restore(s);
@@ -129,7 +129,7 @@ bg_status bg__shadow_capture(bg__shadow *s, const bg__shadow_pass *pass, const c
     return restored;
 }
 
-/* What a call inside another leaves is a result where the outermost one has none; else it is that one's scratch. */
+/* An output of an inner call is a result only if the outermost call has no outputs; else it is scratch. */
 static bool outer_call_has_outputs(const bg__call *call)
 {
     if (call->parent->op == NULL)
@@ -167,7 +167,7 @@ done:
     return status;
 }
 
-/* The same outputs in another graph: which are nobody's inputs does not depend on what is eager there. */
+/* Finds the same outputs in another graph of the pass; which calls are eager there does not change the results. */
 static void find_outputs(bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++) {
@@ -187,7 +187,7 @@ static void find_outputs(bg__shadow *s)
     }
 }
 
-/* What the eager run that was kept has of each. */
+/* Finds each output in the eager run that was kept. */
 static void find_expected(bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++) {
@@ -324,7 +324,7 @@ bg_status bg__shadow_finish(bg__shadow *s, bg_status status, bg_report **report)
 
 /* ---- comparing outputs ---- */
 
-/* Where an eager run has it now: it may have moved since the one that was kept. */
+/* Where the last eager run has the output; it may have moved since the run that was kept. */
 static const bg_tensor *find_eager(bg__shadow *s, const bg__shadow_output *out)
 {
     const bg__pass_call *call;

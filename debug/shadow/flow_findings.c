@@ -1,9 +1,11 @@
-/* Calls that the eager pass or the capture makes alone. */
+/* Finds calls that only the eager pass, or only the capture, makes. */
 #include "comparison.h"
 
 #include <string.h>
 
-/* The next one that is inside no other. */
+#include "debug/check/recapture.h"
+
+/* The next call that is inside no other call. */
 static const bg__pass_call *next_outermost(const bg__pass_calls *calls, size_t *at)
 {
     while (*at < calls->count)
@@ -23,12 +25,10 @@ static bool has_outermost(const bg_graph *graph, const char *name)
 static void tell_lone(bg__shadow *s, const bg__call *call, const char *where)
 {
     if (!bg__report_has(s->report, "frozen-control-flow", call->name))
-        bg__report_add(s->report, "frozen-control-flow", BG_FAULT, call, NULL,
-                       "decide on the device, or in an eager op, or capture one graph for each case",
-                       "%s is called only in the %s; a replay repeats what its capture called", call->name, where);
+        bg__report_add(s->report, "frozen-control-flow", BG_FAULT, call, NULL, BG__FLOW_ADVICE,
+                       "%s is called only in the %s; a replay repeats the calls of its capture", call->name, where);
 }
 
-/* What such a call leaves has nothing to be compared with. */
 void bg__shadow_tell_flow(bg__shadow *s)
 {
     const bg__call *call = bg__graph_root(s->graph)->child;

@@ -46,7 +46,7 @@ bg_status bg__dump_check(const char *directory)
     free(path);
     if (there)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "%s has an index.json already, and dumps are not overwritten; name another directory",
+                        "%s already has an index.json, and dumps are not overwritten; name another directory",
                         directory);
     return BG_OK;
 }
@@ -189,7 +189,7 @@ static bg_status dump_tensor(const bg__dump *dump, int so_far, const bg__call *c
         file_name(dump, so_far, call, t->name, name);
         BG__TRY(write_tensor(dump, t->tensor, name, stream));
     } else {
-        note = t->tensor->data == NULL ? "no memory" : "not in memory that the device reaches";
+        note = t->tensor->data == NULL ? "no memory" : "not in memory that the device can access";
     }
     if (!list_tensor(dump, call, t, reached || empty ? name : NULL, note))
         status = dump_out_of_memory();

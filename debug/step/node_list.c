@@ -19,7 +19,7 @@ done:
     return status;
 }
 
-/* What such a node needs of the graph that it was made in. */
+/* Why a node cannot run outside its graph; NULL: it can. */
 static const char *tie_of(const bg__node *node)
 {
     switch (node->type) {
@@ -30,7 +30,7 @@ static const char *tie_of(const bg__node *node)
     case cudaGraphNodeTypeHost:
     case cudaGraphNodeTypeGraph:
     case cudaGraphNodeTypeWaitEvent:
-    case cudaGraphNodeTypeEventRecord: return node->known ? NULL : "nodes whose parameters CUDA does not tell";
+    case cudaGraphNodeTypeEventRecord: return node->known ? NULL : "nodes whose parameters CUDA does not report";
     case cudaGraphNodeTypeMemAlloc:
     case cudaGraphNodeTypeMemFree: return "memory nodes, whose addresses belong to their graph";
     case cudaGraphNodeTypeConditional: return "conditional nodes, whose handles belong to their graph";
@@ -46,7 +46,7 @@ static bg_status add_node_to_list(bg__step_list *list, const bg__layout *l, size
 
     node.node = bg__nodes_find(nodes, l->nodes[place], &list->near);
     if (node.node == NULL)
-        return bg__fail(BG_ERROR_NOT_FOUND, "node %zu is new: the graph has been changed meanwhile", place);
+        return bg__fail(BG_ERROR_NOT_FOUND, "node %zu is new: the graph was changed after the walk began", place);
     if (child != NULL)
         snprintf(node.place, sizeof node.place, "%.20s.%zu", child->place, place);
     else

@@ -16,7 +16,7 @@ static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__fi
         BG__TRY(bg__tensor_count(t->tensor, look->room, look->stream, counts));
     else
         bg__report_add(look->report, "not-counted", BG_NOTE, call, t->tensor->data,
-                       "check the graph's addresses (bg_check), unless the tensor is the host's own",
+                       "check the graph's addresses (bg_check), unless this is host memory on purpose",
                        "%s of %s is in memory that the device cannot access; its NaN and infinities are not counted",
                        t->name, call->name);
 done:
@@ -42,13 +42,13 @@ done:
     return status;
 }
 
-static void report_birth(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts,
-                         bool nan)
+static void report_origin(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts,
+                          bool nan)
 {
     uint64_t count = nan ? counts->nan : counts->inf, first = nan ? counts->first_nan : counts->first_inf;
     bg__report_add(look->report, nan ? "nan-origin" : "inf-origin", BG_WARNING, call, t->tensor->data,
                    nan ? "dump the call's tensors (bg_step_dump), and look at what it computes from them"
-                       : "a mask of -inf is right; else dump the call's tensors (bg_step_dump)",
+                       : "ignore it for a mask of -inf; else dump the call's tensors (bg_step_dump)",
                    "%s of %s holds %llu %s (of %zu elements), the first at index %llu, and no input of the call holds "
                    "any",
                    t->name, call->name, (unsigned long long)count, nan ? "NaN" : "infinities",
@@ -69,9 +69,9 @@ bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *
             continue;
         BG__TRY(count_tensor(look, call, &t, &counts));
         if (counts.nan > 0 && tell_nan && outputs->nan == 0)
-            report_birth(look, call, &t, &counts, true);
+            report_origin(look, call, &t, &counts, true);
         if (counts.inf > 0 && tell_inf && outputs->inf == 0)
-            report_birth(look, call, &t, &counts, false);
+            report_origin(look, call, &t, &counts, false);
         outputs->nan += counts.nan;
         outputs->inf += counts.inf;
     }

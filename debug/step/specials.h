@@ -1,4 +1,4 @@
-/* What the tensors of op calls hold, before and after: NaN and infinities, and which op call first yields them. */
+/* Counts NaN and infinities in the tensors of op calls before and after each call, and finds where they originate. */
 #ifndef BG_DEBUG_STEP_SPECIALS_H
 #define BG_DEBUG_STEP_SPECIALS_H
 
@@ -8,17 +8,17 @@
 typedef struct bg__look {
     cudaStream_t stream;
     bg_report *report;
-    bgk_specials *room;              /* in device memory */
-    bool nan_reported, inf_reported; /* in the report already */
+    bgk_specials *room; /* in device memory */
+    bool nan_reported, inf_reported;
 } bg__look;
 
-/* Elements of all inputs, or outputs, of a call. */
+/* How many elements of all inputs, or of all outputs, of a call are NaN and infinite. */
 typedef struct bg__held {
     uint64_t nan, inf;
 } bg__held;
 
 bg_status bg__look_at_inputs(bg__look *look, const bg__call *call, const void *args, bg__held *inputs);
-/* Reports a birth where the inputs held none, the first of a pass. */
+/* Reports NaN, and infinities, if the inputs held none; only the first call of a pass that makes them is reported. */
 bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *args, const bg__held *inputs,
                               bg__held *outputs);
 

@@ -10,7 +10,7 @@
 #include "agreement.h"
 #include "debug/memory/allocate.h"
 
-/* A segment, as it is gone through. */
+/* A segment during the walk. */
 typedef struct part {
     bg__step_list list;
     bg__step_calls calls;
@@ -28,14 +28,14 @@ typedef struct walk {
     int index, total;
 } walk;
 
-/* What has run, while it is reported. */
+/* A node or step that has run, for its report. */
 typedef struct unit {
     char node[400];
     const bg__call *call;
     int segment;
     bg__step_kernel kernel;
-    bg__held held; /* by the outputs of call, where it has ended */
-    bool stop;     /* it is the end of options.stop */
+    bg__held held; /* NaN and infinities in the outputs of call, once it has ended */
+    bool stop;     /* the walk stops after it (options.stop) */
 } unit;
 
 static bg_status finish_call(walk *w, const bg__call *call, const void *args, const bg__held *inputs, unit *u)
@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-/* ---- reporting it ---- */
+/* ---- reports ---- */
 
 static void call_text(const bg__call *call, char *text, size_t bytes)
 {
@@ -72,11 +72,11 @@ static void end_with(walk *w, bg_status what)
     snprintf(w->end->text, sizeof w->end->text, "%s", bg_last_error());
 }
 
-/* A node's, by CUDA. */
+/* A CUDA error of a node. */
 static void report_fault(walk *w, const unit *u, cudaError_t error)
 {
-    static const char *const advice = "the parameters that are addresses tell which memory it was given; "
-                                      "bg_check tells which of them have moved or been freed";
+    static const char *const advice =
+        "look at the addresses among the parameters; bg_check reports those whose memory was moved or freed";
     const unsigned *g = u->kernel.grid, *b = u->kernel.block;
     char call[300], words[640], launch[800] = "";
     bg_status what;
@@ -93,7 +93,7 @@ static void report_fault(walk *w, const unit *u, cudaError_t error)
     end_with(w, what);
 }
 
-/* An eager call's, by its body or the library: the sentence has op, call and site. */
+/* An error of an eager call, from its body or the library: bg_last_error() names op, call and site. */
 static void report_failure(walk *w, const unit *u, bg_status failed)
 {
     bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL, "the call's body returned this in the replay", "%s: %s",
@@ -108,7 +108,7 @@ static bool is_stop(const walk *w, const unit *u)
                        strtol(stop, NULL, 10) == w->index);
 }
 
-/* After each one, the faulty one too. */
+/* Called after each node or step, also after one that failed. */
 static void announce_step(walk *w, const unit *u, cudaError_t error)
 {
     bool has_site = u->call != NULL && u->call->site.file != NULL, go_on = true;
@@ -133,8 +133,7 @@ static void announce_step(walk *w, const unit *u, cudaError_t error)
         return;
     if (is_stop(w, u)) {
         bg__fail(BG_ERROR_STOPPED,
-                 "BG_STEP_STOP=%s: the replay of %s stopped after step %d, %s; what comes after it "
-                 "has not run",
+                 "BG_STEP_STOP=%s: the replay of %s stopped after step %d, %s; later steps did not run",
                  w->options->stop, bg__graph_name(w->graph), w->index, u->node);
         end_with(w, BG_ERROR_STOPPED);
     } else if (!go_on) {
@@ -142,8 +141,7 @@ static void announce_step(walk *w, const unit *u, cudaError_t error)
     }
     if (w->end->early && w->index + 1 < w->total)
         bg__report_add(w->report, "stopped", BG_NOTE, u->call, NULL, "",
-                       "stopped as asked, after step %d of %d, %s; what comes after it has not run", w->index, w->total,
-                       u->node);
+                       "stopped after step %d of %d, %s; later steps did not run", w->index, w->total, u->node);
 }
 
 /* ---- nodes ---- */
@@ -169,8 +167,8 @@ static bg__step_call *find_part(const part *p, const bg__call *call)
     return NULL;
 }
 
-/* What was seen when the call began, in an earlier segment. Where none of it was stepped there, nobody looked in time:
- * then nothing counts as born in it. */
+/* Takes over what the inputs held when the call began, in an earlier segment. If no part of it was stepped there, the
+ * inputs were not counted in time; then no NaN is reported to originate in the call. */
 static void begin_again(const walk *w, const part *p, bg__step_call *c)
 {
     c->inputs = (bg__held){1, 1};
@@ -210,7 +208,7 @@ done:
     return status;
 }
 
-/* Captured calls around an eager one, which may come before any node of theirs. */
+/* Begins the captured calls around an eager call, which may run before their first node. */
 static bg_status begin_around(walk *w, const bg__call *eager)
 {
     bg_status status = BG_OK;
@@ -225,7 +223,7 @@ done:
     return status;
 }
 
-/* Inner ones first. */
+/* Inner calls end first. */
 static bg_status end_calls(walk *w, part *p, long node, unit *u)
 {
     bg_status status = BG_OK;
@@ -238,7 +236,7 @@ done:
     return status;
 }
 
-/* Write-backs as the replay's calls so far have left them. */
+/* Runs a write-back with the outputs of the calls that have run in this replay. */
 static bg_status run_writeback(const walk *w, const bg__writeback *writer, cudaError_t *fault)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
@@ -259,8 +257,8 @@ done:
     return status;
 }
 
-/* CUDA disables these alone, and does not know nodes in child graphs, nor what the source got after the instantiation.
- */
+/* Only nodes of these kinds can be disabled. CUDA refuses to tell for nodes in child graphs, and for nodes that were
+ * added to the source after the instantiation. */
 static bg_status is_enabled(const walk *w, int segment, const bg__node *node, bool *enabled)
 {
     bool known = node->type == cudaGraphNodeTypeKernel || node->type == cudaGraphNodeTypeMemcpy ||
@@ -323,7 +321,7 @@ done:
     return status;
 }
 
-/* As a replay does it: an eager call, a copy, an event, a whole segment. */
+/* Runs one step as a replay does: an eager call, a copy, an event, or a whole segment. */
 static bg_status walk_step(walk *w, int number)
 {
     const bg__step_view step = bg__graph_step(w->graph, number);
@@ -339,7 +337,7 @@ static bg_status walk_step(walk *w, int number)
     if (eager != NULL)
         BG__TRY(begin_call(w, eager, step.args, &inputs));
     failed = bg__replay_step(w->graph, number, w->stream);
-    bg__pending_note(); /* a body may have left an error of its own */
+    bg__pending_note(); /* a body may have left a CUDA error */
     if (failed != BG_OK)
         report_failure(w, &u, failed);
     else
@@ -364,8 +362,9 @@ static bg_status run_segment(walk *w, int number)
 
     if (p->list.whole != NULL) {
         bg__report_add(w->report, "not-stepped", BG_NOTE, NULL, NULL,
-                       "give cuBLAS a workspace (bg_cublas_bind) and allocate before the capture, to see single nodes",
-                       "segment %d of %s has %s; it ran as a whole", segment, bg__graph_name(w->graph), p->list.whole);
+                       "to step through its nodes, give cuBLAS a workspace (bg_cublas_bind) and allocate before the "
+                       "capture",
+                       "segment %d of %s ran as a whole: it has %s", segment, bg__graph_name(w->graph), p->list.whole);
         BG__TRY(walk_step(w, number));
         for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
             if (p->calls.calls[i].last)
@@ -375,12 +374,12 @@ static bg_status run_segment(walk *w, int number)
         goto done;
     }
     if (bg__graph_get_facts(w->graph).foreign)
-        bg__report_add(
-            w->report, "from-source", BG_NOTE, NULL, NULL,
-            "give the nodes of the source the same parameters (cudaGraphKernelNodeSetParams) to step with them",
-            "the nodes of %s ran with the parameters of its source; those that cudaGraphExecKernelNodeSetParams "
-            "and its like gave to the executable graph cannot be read",
-            bg__graph_name(w->graph));
+        bg__report_add(w->report, "from-source", BG_NOTE, NULL, NULL,
+                       "to step with the parameters of the executable graph, set them in the source graph, too "
+                       "(cudaGraphKernelNodeSetParams)",
+                       "the nodes of %s ran with the parameters of its source graph: CUDA does not report those that "
+                       "cudaGraphExecKernelNodeSetParams and similar calls set in the executable graph",
+                       bg__graph_name(w->graph));
     for (size_t i = 0; i < p->list.count && !w->end->early; i++) {
         BG__TRY(run_node(w, p, segment, &p->list.nodes[i]));
         w->index++;
@@ -389,7 +388,7 @@ done:
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the walk ---- */
 
 static bg_status read_parts(walk *w)
 {
@@ -448,7 +447,7 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
 
     *end = (bg__walk_end){.what = BG_OK};
     BG__TRY(read_parts(&w));
-    BG__TRY(wait_for_step(&w, &before)); /* what was queued before is not the first node's fault */
+    BG__TRY(wait_for_step(&w, &before)); /* an error of earlier work must not be reported for the first node */
     if (before != cudaSuccess) {
         status = bg__fail_cuda(before, "cudaStreamSynchronize");
         bg__fail_where("the work on the stream before the step");
@@ -458,8 +457,8 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
     BG__TRY(run_all(&w));
     if (!end->early && options->stop != NULL)
         status = bg__fail(BG_ERROR_NOT_FOUND,
-                          "BG_STEP_STOP=%s: %s has no call of that name that runs by itself, and no such number among "
-                          "its %d nodes and steps; bg_graph_get_call lists the calls",
+                          "BG_STEP_STOP=%s: %s runs no call of that name, and no step of that number (it has %d "
+                          "steps); bg_graph_get_call lists the calls",
                           options->stop, bg__graph_name(graph), w.total);
 done:
     bg__device_free(w.look.room);

@@ -19,9 +19,9 @@ typedef struct track {
 enum { HOST = 1, DEVICE = 2 };
 static const track cpu_track = {HOST, 11, "CPU: the host issues segments, eager calls and copies"};
 static const track gpu_track = {DEVICE, 21,
-                                "GPU: between events around each step, waits for the host between them included"};
+                                "GPU: from an event before each step to one after it, waits for the host included"};
 static const track calls_track = {DEVICE, 22, "op calls in segments: sum of their nodes' GPU times, each run alone"};
-static const track nodes_track = {DEVICE, 23, "nodes: GPU time of each run alone; their places are made up"};
+static const track nodes_track = {DEVICE, 23, "nodes: GPU time of each run alone; where they begin is not measured"};
 
 static cJSON *add_event(cJSON *events, const char *phase, const char *name, int process, int number)
 {

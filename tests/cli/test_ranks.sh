@@ -210,7 +210,7 @@ is partial-two "$(ranks 2 --no-prefix -- sh -c 'printf $RANK$RANK' | sort | tr '
 is empty-output "$(ranks 4 -- true 2>&1)" ''
 ranks 2 --output-dir="$work/files" -- sh -c 'printf out$RANK; echo err$RANK >&2' >"$work/log" 2>&1
 is output-dir "$(cd "$work/files" && grep -H . -- * | tr '\n' ' ')$(cat "$work/log")" 'rank-0.err:err0 rank-0.out:out0 rank-1.err:err1 rank-1.out:out1 '
-expect output-dir-none 1 'cannot be made' ranks 2 --output-dir=/nowhere/x -- true
+expect output-dir-none 1 'cannot be created' ranks 2 --output-dir=/nowhere/x -- true
 expect closed-output 0 '^2$' sh -c "timeout 60 '$command' run --ranks=2 --oversubscribe -- yes 2>/dev/null | head -n 2 | wc -l"
 gone closed-output-gone
 

@@ -16,7 +16,7 @@ typedef struct model {
     int varies;   /* a call whose result changes from run to run; -1: none */
     bool always;  /* also in eager runs */
     bool frozen;  /* a value changes from pass to pass */
-    bool outside; /* what no op call holds does */
+    bool outside; /* work outside op calls does */
     int first_line;
 } model;
 
@@ -104,7 +104,7 @@ static void expect_culprits(const model *m, bg_report *report, const char *const
         if (i >= count || strcmp(finding.kind, "culprit") != 0 || strcmp(finding.call, names[i]) != 0)
             fail_msg("finding %d of %d: [%s] %s: %s", i, count, finding.kind, finding.call, finding.message);
         assert_string_equal(finding.file, __FILE__);
-        assert_non_null(strstr(finding.message, "it is there if no other call is captured"));
+        assert_non_null(strstr(finding.message, "; confirmed: it remains with all other calls eager"));
         if (!m->inner)
             assert_int_equal(finding.line, m->first_line);
     }
@@ -185,7 +185,7 @@ static void test_nondeterministic(void **state)
     m.varies = 11;
     m.always = true;
     m.faulty[0] = 30;
-    EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "turn#11", 0, "the eager pass does not agree with itself");
+    EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "turn#11", 0, "the eager pass is nondeterministic");
 }
 
 static void test_outside(void **state)
@@ -193,7 +193,7 @@ static void test_outside(void **state)
     model m = no_fault(state);
     m.outside = true;
     m.frozen = false;
-    EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "", 0, "though no single op call does");
+    EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "", 0, "but no single op call differs");
 }
 
 static bg_status forward_branching(void *user, cudaStream_t stream)
@@ -266,7 +266,7 @@ static void expect_culprit(const bg_report *report, int index, const char *name)
     EXPECT_OK(bg_report_get(report, index, &finding));
     assert_string_equal(finding.kind, "culprit");
     assert_string_equal(finding.call, name);
-    assert_non_null(strstr(finding.message, "the mismatch vanishes if"));
+    assert_non_null(strstr(finding.message, "the mismatch disappears when"));
 }
 
 static void test_fragile(void **state)

@@ -448,7 +448,7 @@ static void test_bridge_given_away(void **state)
         replay(f, graph, 1);
         if (planted)
             EXPECT_FOUND(graph, BG_CHECK_ALL & ~ADDRESSES, "reused", "scale#0", line, other.data,
-                         "y of scale|bridge buffer of call shift#0|is live|capture: 1");
+                         "y of scale|live bridge buffer of call shift#0|capture: 1");
         else
             EXPECT_CLEAN(graph, BG_CHECK_ALL);
         bg_graph_destroy(graph);

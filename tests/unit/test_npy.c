@@ -304,7 +304,7 @@ static void test_odd_tensors(void **state)
     expect_npy(s, string(entry_of(index, "odd#0", "scalar"), "file"),
                "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", &zero, sizeof zero);
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(entry_of(index, "odd#0", "host"), "file")));
-    assert_string_equal(string(entry_of(index, "odd#0", "host"), "note"), "not in memory that the device reaches");
+    assert_string_equal(string(entry_of(index, "odd#0", "host"), "note"), "not in memory that the device can access");
     assert_string_equal(string(entry_of(index, "odd#0", "none"), "note"), "no memory");
     cJSON_Delete(index);
     bg_graph_destroy(graph);
@@ -322,7 +322,7 @@ static void test_nothing_is_overwritten(void **state)
     before = read_file(s, "index.json", &before_bytes);
     replays = info_of(graph).replays;
     EXPECT_STATUS(bg_step_dump(graph, s->f->stream, s->directory, &report), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("has an index.json already");
+    EXPECT_ERROR("already has an index.json");
     assert_null(report);
     assert_int_equal(info_of(graph).replays, replays); /* refused before anything ran */
     after = read_file(s, "index.json", &after_bytes);
@@ -340,7 +340,7 @@ static void test_bad_directories(void **state)
     bg_report *report;
     char path[160];
     EXPECT_STATUS(bg_step_dump(graph, s->f->stream, "/nowhere/at/all", &report), BG_ERROR_IO);
-    EXPECT_ERROR("/nowhere/at/all cannot be made");
+    EXPECT_ERROR("/nowhere/at/all cannot be created");
     snprintf(path, sizeof path, "%.100s/file", s->directory);
     FILE *file = fopen(path, "w");
     assert_non_null(file);

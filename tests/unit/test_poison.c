@@ -1,4 +1,4 @@
-/* Replays with patterns in what nobody should read: what changes with them is named, and nothing else. */
+/* Replays with patterns in memory that no op may read: only what changes with them is reported. */
 #include "tests/support/finding_support.h"
 
 #include <breakgraph/check.h>
@@ -140,7 +140,7 @@ static void test_output_never_written(void **state)
             continue;
         }
         snprintf(text, sizeof text,
-                 "y of most#0 holds what was there before the replay in %d of its 64 elements, the "
+                 "y of most#0 is not written in full: %d of its 64 elements hold what was there before the replay, the "
                  "first at index %d",
                  left_out, N - left_out);
         EXPECT_FINDING(report, "unwritten-output", "most#0", line, text);
@@ -152,7 +152,8 @@ static void test_output_of_no_call(void **state)
     fixture *f = *state;
     bg_capture *capture = begin(f, NULL);
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 2));
-    EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "", 0, "outputs[0], which no op call has");
+    EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "", 0,
+                   "outputs[0], which no op call writes, is not");
 }
 
 /* What an op leaves unwritten is its own fault, not that of the op that reads it. */
@@ -168,7 +169,7 @@ static void test_unwritten_on_the_way(void **state)
             EXPECT_NO_FINDING(poison(f, end(capture), &f->z));
         else
             EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "most#0", line,
-                           "y of most#0 holds what was there before the replay in 1 of its 64 elements");
+                           "y of most#0 is not written in full: 1 of its 64 elements hold");
     }
 }
 
@@ -181,7 +182,7 @@ static void test_no_work(void **state)
     EXPECT_OK(BG_CALL(most, f->stream, .x = f->x, .y = f->y, .left_out = N));
     EXPECT_OK(BG_CALL(scale, f->stream, .x = f->y, .y = f->z, .factor = 2));
     EXPECT_FINDING(poison(f, end(capture), &f->z), "unwritten-output", "most#0", line,
-                   "most#0 has no work in the graph, but scale#0 reads its output, as x");
+                   "most#0 left no work in the graph, but scale#0 reads its output as x");
 }
 
 BG_OP(touch, BG_INOUT(y))
@@ -309,7 +310,7 @@ static void test_eager(void **state)
             EXPECT_NO_FINDING(poison(f, end(capture), &f->y));
         else
             EXPECT_FINDING(poison(f, end(capture), &f->y), "unwritten-output", "produce#0", line,
-                           "y of produce#0 holds what was there before the replay in 1 of its 64 elements");
+                           "y of produce#0 is not written in full: 1 of its 64 elements hold");
     }
 }
 
@@ -344,7 +345,8 @@ static void test_not_repeatable(void **state)
     put(&f->x, 1);
     capture = begin(f, NULL);
     EXPECT_OK(BG_CALL(count_up, f->stream, .x = f->x, .y = f->y));
-    EXPECT_FINDING(poison(f, end(capture), &f->y), "not-repeatable", "", 0, "outputs[0] differs between two replays");
+    EXPECT_FINDING(poison(f, end(capture), &f->y), "not-repeatable", "", 0,
+                   "outputs[0] cannot be checked: it differs between two replays");
     EXPECT_CUDA(cudaFree(counter));
 }
 
@@ -384,7 +386,7 @@ static void test_errors(void **state)
     EXPECT_STATUS(bg_check_poison(graph, &f->y, 1, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_check_poison(graph, &bad, 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(bg_check_poison(graph, &host, 1, f->stream, &report), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("outputs[0] is not in memory that the device reaches");
+    EXPECT_ERROR("outputs[0] is not in memory that the device can access");
     assert_null(report);
     EXPECT_OK(bg_check_poison(graph, NULL, 0, f->stream, &report));
     EXPECT_NO_FINDING(report);

@@ -144,7 +144,7 @@ static void test_bisect_sound(void **state)
     expect_same_way(ranks, 2);
 }
 
-/* One rank's pass does not agree with itself: no rank searches. */
+/* One rank's pass is nondeterministic: no rank searches. */
 static void test_bisect_varying(void **state)
 {
     thread_rank ranks[THREAD_RANKS_MAX];

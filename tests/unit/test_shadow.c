@@ -205,7 +205,7 @@ static void test_state(void **state)
     EXPECT_NO_FINDING(shadow(&m, &options));
 }
 
-/* A pass that does not agree with itself. */
+/* A pass that is nondeterministic. */
 static void test_varies(void **state)
 {
     static const char *const kinds[] = {"mismatch", "mismatch-origin", "not-repeatable", NULL};

@@ -64,12 +64,12 @@ static cli_status ask_all_eager(cli_bisection *b)
                               b->argv[0]);
     return cli_bisect_end(
         b, CLI_STAYS,
-        "it stays with all %zu calls eager: the fault is in what is captured outside of these ops, or in "
-        "arguments that the graph froze; breakgraph report and breakgraph check --what=recapture look for it",
+        "the fault remains with all %zu calls eager: it is in captured work outside these ops, or in "
+        "frozen arguments; breakgraph report and breakgraph check --what=recapture look for it",
         b->name_count);
 }
 
-/* *search: there is something to search for. */
+/* The trials before the search. *search: there is something to search for. */
 static cli_status ask_oracle(cli_bisection *b, bool *search)
 {
     bool bad = false;
@@ -87,8 +87,8 @@ static cli_status ask_oracle(cli_bisection *b, bool *search)
     if (!b->shadow && bad) {
         cli_trial_show_check(b);
         return cli_bisect_end(b, CLI_STAYS,
-                              "it stays without any graph (BG_DEBUG=forward): the fault is in the model, "
-                              "not in the capture");
+                              "the fault remains without any graph (BG_DEBUG=forward): it is in the model, not in the "
+                              "capture");
     }
     status = ask_all_eager(b);
     *search = status == CLI_OK;
@@ -185,7 +185,7 @@ static cli_status read_only(const char *only)
     return CLI_OK;
 }
 
-/* What the environment makes eager already. */
+/* Reads the ops that the environment makes eager already. */
 static cli_status read_base(cli_bisection *b)
 {
     const char *value = getenv("BG_EAGER_OPS");
@@ -200,7 +200,7 @@ static cli_status read_base(cli_bisection *b)
     return CLI_OK;
 }
 
-/* With these no list of eager ops does anything, and what came out would be wrong. */
+/* With these values a list of eager ops has no effect, and the result would be wrong. */
 static cli_status refuse_environment(void)
 {
     const char *breakable = getenv("BG_BREAKABLE"), *debug = getenv("BG_DEBUG");

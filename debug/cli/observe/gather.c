@@ -151,8 +151,8 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 {
     if (gathered->processes == 0)
         return cli_say(CLI_NOT_LINKED,
-                       "'%s' does not use libbreakgraph, or an older one that writes no reports: link "
-                       "it, or give the program itself instead of what starts it elsewhere",
+                       "'%s' does not use libbreakgraph, or uses an older one that writes no reports: link it, or name "
+                       "the program itself instead of its launcher",
                        program);
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
         return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",
