@@ -120,15 +120,6 @@ static void overwrite(unsigned char *held, const bg_tensor *tensor)
     }
 }
 
-static bg_status copy(const search *s, void *to, const void *from, size_t bytes)
-{
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, s->stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
-done:
-    return status;
-}
-
 static bg_status overwrite_all(search *s)
 {
     bg_status status = BG_OK;
@@ -140,13 +131,13 @@ static bg_status overwrite_all(search *s)
             status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu bytes of an output", bytes);
             goto done;
         }
-        BG__TRY(copy(s, w->before, w->tensor->data, bytes));
+        BG__TRY(bg__copy_and_wait(w->before, w->tensor->data, bytes, s->stream));
         overwrite(w->before, w->tensor);
-        BG__TRY(copy(s, w->tensor->data, w->before, bytes));
+        BG__TRY(bg__copy_and_wait(w->tensor->data, w->before, bytes, s->stream));
     }
     /* Outputs may overlap. */
-    for (size_t i = 0; i < s->count; i++)
-        BG__TRY(copy(s, s->list[i].before, s->list[i].tensor->data, bg_tensor_bytes(s->list[i].tensor)));
+    for (watch *w = s->list; w < s->list + s->count; w++)
+        BG__TRY(bg__copy_and_wait(w->before, w->tensor->data, bg_tensor_bytes(w->tensor), s->stream));
 done:
     return status;
 }
@@ -163,7 +154,7 @@ static bg_status compare_all(search *s)
         after = malloc(bytes);
         if (after == NULL)
             return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu bytes of an output", bytes);
-        status = copy(s, after, w->tensor->data, bytes);
+        status = bg__copy_and_wait(after, w->tensor->data, bytes, s->stream);
         w->changed = status == BG_OK && memcmp(w->before, after, bytes) != 0;
         free(after);
         BG__TRY(status);

@@ -171,7 +171,7 @@ done:
     return status;
 }
 
-static bg_status run_scan(bg_graph *graph, bg_report *report)
+bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
 {
     bg__nodes nodes = {NULL, 0, 0, NULL};
     scan s = {.nodes = &nodes, .report = report};
@@ -192,10 +192,5 @@ done:
 
 bg_status bg__nodes_note(bg_graph *graph)
 {
-    return run_scan(graph, NULL);
-}
-
-bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
-{
-    return run_scan(graph, report);
+    return bg__check_nodes(graph, NULL);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/memory/tensors.h"
+
 bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStream_t stream)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
@@ -16,8 +18,7 @@ bg_status bg__poison_read(bg__poison_bytes *bytes, bg__pattern pattern, cudaStre
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu bytes of a tensor", bytes->bytes);
     bytes->held[pattern] = held;
     BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY_CUDA(cudaMemcpyAsync(held, (const void *)bytes->address, bytes->bytes, cudaMemcpyDefault, stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+    BG__TRY(bg__copy_and_wait(held, (const void *)bytes->address, bytes->bytes, stream));
 done:
     bg__relax_end(relaxed);
     return status;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "debug/memory/tensors.h"
+
 static bgk_element element_of(bg_dtype dtype)
 {
     switch (dtype) {
@@ -36,8 +38,7 @@ bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *
         bg__fail_where("the kernel that compares tensors");
         goto done;
     }
-    BG__TRY_CUDA(cudaMemcpyAsync(found, room, sizeof *found, cudaMemcpyDeviceToHost, stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+    BG__TRY(bg__copy_and_wait(found, room, sizeof *found, stream));
 done:
     return status;
 }

@@ -80,8 +80,9 @@ static int find_ended(bg__lanes *s, size_t node)
     return -1;
 }
 
-static void place_node(bg__lanes *s, size_t node)
+static bg_status place_node(void *user, size_t node)
 {
+    bg__lanes *s = user;
     int lane = find_continued(s, node);
     if (lane < 0)
         lane = find_ended(s, node);
@@ -91,24 +92,18 @@ static void place_node(bg__lanes *s, size_t node)
     s->tail[lane] = node;
     for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++)
         s->left[s->after[a]]--;
-}
-
-/* ---- all ---- */
-
-static bg_status place_next(void *user, size_t node)
-{
-    place_node(user, node);
     return BG_OK;
 }
 
-/* In the order of a step. */
+/* ---- all nodes, in the order of a step ---- */
+
 bg_status bg__lanes_find(bg__lanes *s, bg__layout *l)
 {
     bg_status status;
 
     BG__TRY(grow_lanes(s, l));
     turn_edges(s, l);
-    BG__TRY(bg__layout_in_order(l, place_next, s));
+    BG__TRY(bg__layout_in_order(l, place_node, s));
 done:
     return status;
 }

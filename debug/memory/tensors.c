@@ -118,6 +118,15 @@ done:
     return status;
 }
 
+bg_status bg__copy_and_wait(void *to, const void *from, size_t bytes, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    return status;
+}
+
 static bool format_of(bg_dtype dtype, bgk_float *format)
 {
     switch (dtype) {
@@ -152,8 +161,7 @@ bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStre
         bg__fail_where("the kernel that counts NaN and infinities");
         goto done;
     }
-    BG__TRY_CUDA(cudaMemcpyAsync(counts, room, sizeof *counts, cudaMemcpyDeviceToHost, stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+    BG__TRY(bg__copy_and_wait(counts, room, sizeof *counts, stream));
 done:
     return status;
 }

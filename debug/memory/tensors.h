@@ -30,6 +30,8 @@ bool bg__call_is_idle(const bg__call *call);
 bg_status bg__wait_for_device(const char *function);
 /* cudaStreamSynchronize, also while this thread has a capture open on another stream. */
 bg_status bg__wait_for_stream(cudaStream_t stream);
+/* cudaMemcpyAsync in either direction, and waits for stream. */
+bg_status bg__copy_and_wait(void *to, const void *from, size_t bytes, cudaStream_t stream);
 
 bool bg__tensor_is_float(const bg_tensor *tensor);
 

@@ -139,16 +139,13 @@ bg_status bg__report_set_outline(bg_report *report, cJSON *outline)
 {
     if (report->parts == NULL)
         report->parts = cJSON_CreateObject();
-    if (outline == NULL || report->parts == NULL) {
-        cJSON_Delete(outline);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outline of a graph");
+    if (outline != NULL && report->parts != NULL) {
+        cJSON_DeleteItemFromObjectCaseSensitive(report->parts, "outline");
+        if (cJSON_AddItemToObject(report->parts, "outline", outline))
+            return BG_OK;
     }
-    cJSON_DeleteItemFromObjectCaseSensitive(report->parts, "outline");
-    if (!cJSON_AddItemToObject(report->parts, "outline", outline)) {
-        cJSON_Delete(outline);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outline of a graph");
-    }
-    return BG_OK;
+    cJSON_Delete(outline);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outline of a graph");
 }
 
 int bg_report_count(const bg_report *report)

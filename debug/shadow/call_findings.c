@@ -59,31 +59,23 @@ done:
 
 /* ---- against the eager run ---- */
 
-static bg_status copy_held_output(const bg__shadow *s, const bg__pass_difference *d, void *to)
-{
-    bg_status status = BG_OK;
-    BG__TRY_CUDA(cudaMemcpyAsync(to, d->held, bg_tensor_bytes(d->field->tensor), cudaMemcpyDefault, s->stream));
-    BG__TRY_CUDA(cudaStreamSynchronize(s->stream));
-done:
-    return status;
-}
-
 /* Sets the call's output to that of the eager run, so that later calls get the same inputs: where the body left it, and
  * in the caller's tensor, to which it may have been copied already. */
 static bg_status heal(const bg__shadow *s, const bg__pass_difference *d)
 {
     const void *args = bg__graph_call_args(s->graph, d->call);
+    size_t bytes = bg_tensor_bytes(d->field->tensor);
     bg__field_tensor t = {0};
     bg_status status;
 
-    BG__TRY(copy_held_output(s, d, d->field->tensor->data));
+    BG__TRY(bg__copy_and_wait(d->field->tensor->data, d->held, bytes, s->stream));
     while (args != NULL && bg__field_tensor_next(d->call->op, args, &t)) {
         bool reached;
         if (strcmp(t.name, d->field->name) != 0 || t.tensor->data == d->field->tensor->data)
             continue;
         BG__TRY(bg__tensor_reach(t.tensor, &reached));
         if (reached)
-            BG__TRY(copy_held_output(s, d, t.tensor->data));
+            BG__TRY(bg__copy_and_wait(t.tensor->data, d->held, bytes, s->stream));
     }
 done:
     return status;

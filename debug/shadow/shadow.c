@@ -154,20 +154,16 @@ struct bg__replay_shadow {
     int told;           /* findings */
 };
 
-/* 0: not shadowed, 1: whole passes, 2: call by call. */
-static bg_status read_mode(int *mode)
-{
-    return bg__env_choice("BG_SHADOW", mode);
-}
+enum { NOT_SHADOWED, WHOLE_PASSES, CALL_BY_CALL }; /* the choices of BG_SHADOW */
 
 bg_status bg__shadow_env_check(void)
 {
     bg__tolerances tolerances = {0};
     bg_status status;
-    int mode = 0;
+    int mode = NOT_SHADOWED;
 
-    BG__TRY(read_mode(&mode));
-    if (mode != 0)
+    BG__TRY(bg__env_choice("BG_SHADOW", &mode));
+    if (mode != NOT_SHADOWED)
         status = bg__tolerances_add(&tolerances, getenv("BG_TOLERANCE"), "BG_TOLERANCE");
 done:
     bg__tolerances_free(&tolerances);
@@ -181,10 +177,10 @@ bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, con
     bg_compare_options compared = BG_COMPARE_OPTIONS_INIT;
     bg__tools *tools = bg__tools_find(graph);
     bg_status status;
-    int mode = 0;
+    int mode = NOT_SHADOWED;
 
-    BG__TRY(read_mode(&mode));
-    if (mode == 0 || forward == NULL || (tools != NULL && tools->stepping != NULL))
+    BG__TRY(bg__env_choice("BG_SHADOW", &mode));
+    if (mode == NOT_SHADOWED || forward == NULL || (tools != NULL && tools->stepping != NULL))
         goto done;
     BG__TRY(bg__tools_get(graph, &tools));
     shadowing = calloc(1, sizeof *shadowing);
@@ -192,7 +188,7 @@ bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, con
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for BG_SHADOW");
         goto done;
     }
-    shadowing->every_call = mode == 2;
+    shadowing->every_call = mode == CALL_BY_CALL;
     for (size_t i = 0; i < options->state_count; i++)
         BG__TRY(bg__spans_add_tensor(&shadowing->state, &options->state[i]));
     compared.ranks = bg__ranks_table(bg__graph_ranks(graph));

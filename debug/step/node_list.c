@@ -38,13 +38,23 @@ static const char *tie_of(const bg__node *node)
     }
 }
 
-static bg_status add_node_to_list(bg__step_list *list, const bg__layout *l, size_t place, const bg__nodes *nodes,
-                                  const bg__step_node *child)
+/* A graph whose nodes are added. */
+typedef struct adding {
+    bg__step_list *list;
+    const bg__layout *layout;
+    const bg__nodes *nodes;
+    const bg__step_node *child; /* the node of this child graph; NULL: it is the segment's graph */
+} adding;
+
+static bg_status add_node_to_list(void *user, size_t place)
 {
+    const adding *a = user;
+    const bg__step_node *child = a->child;
     bg__step_node node = {.outer = child != NULL ? child->outer : (long)place};
+    bg__step_list *list = a->list;
     const char *tie;
 
-    node.node = bg__nodes_find(nodes, l->nodes[place], &list->near);
+    node.node = bg__nodes_find(a->nodes, a->layout->nodes[place], &list->near);
     if (node.node == NULL)
         return bg__fail(BG_ERROR_NOT_FOUND, "node %zu is new: the graph was changed after the walk began", place);
     if (child != NULL)
@@ -55,21 +65,8 @@ static bg_status add_node_to_list(bg__step_list *list, const bg__layout *l, size
     if (tie != NULL)
         list->whole = tie;
     if (node.node->type == cudaGraphNodeTypeGraph && tie == NULL)
-        return add_graph(list, node.node->of.child, nodes, &node);
+        return add_graph(list, node.node->of.child, a->nodes, &node);
     return add_one(list, &node);
-}
-
-typedef struct adding {
-    bg__step_list *list;
-    const bg__layout *layout;
-    const bg__nodes *nodes;
-    const bg__step_node *child;
-} adding;
-
-static bg_status add_next(void *user, size_t place)
-{
-    const adding *a = user;
-    return add_node_to_list(a->list, a->layout, place, a->nodes, a->child);
 }
 
 static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nodes *nodes, const bg__step_node *child)
@@ -78,7 +75,7 @@ static bg_status add_graph(bg__step_list *list, cudaGraph_t graph, const bg__nod
     bg_status status;
 
     BG__TRY(bg__layout_read(&l, graph));
-    BG__TRY(bg__layout_in_order(&l, add_next, &(adding){list, &l, nodes, child}));
+    BG__TRY(bg__layout_in_order(&l, add_node_to_list, &(adding){list, &l, nodes, child}));
 done:
     bg__layout_free(&l);
     return status;

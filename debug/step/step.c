@@ -16,39 +16,17 @@ done:
     return status;
 }
 
-bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info), void *user,
-                  bg_report **report)
+/* directory: where the tensors are dumped; NULL: nowhere. */
+static bg_status step(bg_graph *graph, cudaStream_t stream, bg__walk_options options, const char *directory,
+                      bg_report **report)
 {
-    const bg__walk_options options = {.each = each, .user = user};
     bg_report *made = NULL;
     bg_status status;
 
-    BG__NEED(report);
-    *report = NULL;
-    BG__NEED(graph);
     bg__pending_note();
     BG__TRY(bg__report_create(&made, "step", bg__graph_name(graph)));
-    BG__TRY(step_with(graph, stream, &options, made));
-    *report = made;
-    made = NULL;
-done:
-    bg_report_destroy(made);
-    return status;
-}
-
-bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directory, bg_report **report)
-{
-    bg__walk_options options = {.each = NULL};
-    bg_report *made = NULL;
-    bg_status status;
-
-    BG__NEED(report);
-    *report = NULL;
-    BG__NEED(graph);
-    BG__NEED(directory);
-    bg__pending_note();
-    BG__TRY(bg__report_create(&made, "step", bg__graph_name(graph)));
-    BG__TRY(bg__dump_create(&options.dump, directory, bg__graph_name(graph)));
+    if (directory != NULL)
+        BG__TRY(bg__dump_create(&options.dump, directory, bg__graph_name(graph)));
     BG__TRY(step_with(graph, stream, &options, made));
     *report = made;
     made = NULL;
@@ -56,4 +34,22 @@ done:
     bg__dump_free(options.dump);
     bg_report_destroy(made);
     return status;
+}
+
+bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info), void *user,
+                  bg_report **report)
+{
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(graph);
+    return step(graph, stream, (bg__walk_options){.each = each, .user = user}, NULL, report);
+}
+
+bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directory, bg_report **report)
+{
+    BG__NEED(report);
+    *report = NULL;
+    BG__NEED(graph);
+    BG__NEED(directory);
+    return step(graph, stream, (bg__walk_options){.each = NULL}, directory, report);
 }

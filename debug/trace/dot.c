@@ -116,7 +116,10 @@ static const char *shape_of(const bg__node *node)
     }
 }
 
-static void write_node(const drawing *d, const bg__node *node, int depth)
+static void write_child(drawing *d, const bg__node *child, int depth);
+
+/* Also what is inside a child graph's node. */
+static void write_node(drawing *d, const bg__node *node, int depth)
 {
     indent(d, depth);
     write_id(d, node);
@@ -125,22 +128,19 @@ static void write_node(const drawing *d, const bg__node *node, int depth)
     if (node->known)
         write_figures(d, node);
     fputs("\"];\n", d->out);
+    if (node->type == cudaGraphNodeTypeGraph && node->known)
+        write_child(d, node, depth);
 }
 
-/* Under a child graph's node what is inside it. */
 static void write_child(drawing *d, const bg__node *child, int depth)
 {
     indent(d, depth);
     fprintf(d->out, "subgraph cluster_%d {\n", d->clusters++);
     indent(d, depth + 1);
     fprintf(d->out, "label=\"child graph of node %zu\"; style=dashed;\n", child->place);
-    for (const bg__node *node = d->nodes.node; node < d->nodes.node + d->nodes.count; node++) {
-        if (node->parent != child - d->nodes.node)
-            continue;
-        write_node(d, node, depth + 1);
-        if (node->type == cudaGraphNodeTypeGraph && node->known)
-            write_child(d, node, depth + 1);
-    }
+    for (const bg__node *node = d->nodes.node; node < d->nodes.node + d->nodes.count; node++)
+        if (node->parent == child - d->nodes.node)
+            write_node(d, node, depth + 1);
     indent(d, depth);
     fputs("}\n", d->out);
 }
@@ -149,13 +149,9 @@ static void write_child(drawing *d, const bg__node *child, int depth)
 
 static void write_nodes_of(drawing *d, const bg__call *call, int depth)
 {
-    for (const bg__node *node = d->nodes.node; node < d->nodes.node + d->nodes.count; node++) {
-        if (node->segment != d->segment || node->parent >= 0 || node->call != call)
-            continue;
-        write_node(d, node, depth);
-        if (node->type == cudaGraphNodeTypeGraph && node->known)
-            write_child(d, node, depth);
-    }
+    for (const bg__node *node = d->nodes.node; node < d->nodes.node + d->nodes.count; node++)
+        if (node->segment == d->segment && node->parent < 0 && node->call == call)
+            write_node(d, node, depth);
 }
 
 static bool has_nodes(const drawing *d, const bg__call *call)
@@ -196,6 +192,15 @@ static const bg__node *node_at(const drawing *d, cudaGraphNode_t handle, size_t 
     return node != NULL && node->segment == d->segment ? node : NULL;
 }
 
+static void write_edge(const drawing *d, const bg__node *from, const bg__node *to, const char *attributes)
+{
+    indent(d, 1);
+    write_id(d, from);
+    fputs(" -> ", d->out);
+    write_id(d, to);
+    fprintf(d->out, "%s;\n", attributes);
+}
+
 static void write_edges(const drawing *d, const bg__layout *l)
 {
     size_t near = 0, near_to = 0;
@@ -203,13 +208,8 @@ static void write_edges(const drawing *d, const bg__layout *l)
         const bg__node *from = node_at(d, l->nodes[i], &near);
         for (size_t e = l->first_edge[i]; from != NULL && e < l->first_edge[i + 1]; e++) {
             const bg__node *to = node_at(d, l->nodes[l->edge_to[e]], &near_to);
-            if (to == NULL)
-                continue;
-            indent(d, 1);
-            write_id(d, from);
-            fputs(" -> ", d->out);
-            write_id(d, to);
-            fputs(";\n", d->out);
+            if (to != NULL)
+                write_edge(d, from, to, "");
         }
     }
 }
@@ -220,13 +220,8 @@ static void write_entries(const drawing *d, const bg__node *child, const bg__lay
     size_t near = 0;
     for (size_t i = 0; i < l->count; i++) {
         const bg__node *node = node_at(d, l->nodes[i], &near);
-        if (node == NULL || l->waits[i] > 0)
-            continue;
-        indent(d, 1);
-        write_id(d, child);
-        fputs(" -> ", d->out);
-        write_id(d, node);
-        fputs(" [style=dashed];\n", d->out);
+        if (node != NULL && l->waits[i] == 0)
+            write_edge(d, child, node, " [style=dashed]");
     }
 }
 

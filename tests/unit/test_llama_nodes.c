@@ -135,7 +135,7 @@ static void test_frozen_scalar(void **state)
     assert_string_equal(finding.call, "advance#0");
     assert_non_null(strstr(finding.file, "examples/llama/model.c"));
     assert_true(finding.line > 0);
-    assert_non_null(strstr(finding.message, "field frozen is "));
+    assert_non_null(strstr(finding.message, "field frozen differs between two captures: "));
     bg_report_destroy(report);
 }
 

@@ -7,18 +7,19 @@
 
 #include "values.h"
 
-enum { LONGEST = 64 }; /* bytes of a name in the table */
+enum { LONGEST = 128 }; /* bytes of a name that cli_distance compares */
 
-/* How many letters are changed, added or left out between a and b (Levenshtein); b is a name of the table. */
-static size_t distance(const char *a, const char *b)
+size_t cli_distance(const char *a, size_t a_length, const char *b)
 {
-    size_t costs[LONGEST], length = strlen(b);
+    size_t costs[LONGEST + 1], length = strlen(b);
+    if (length > LONGEST)
+        return LONGEST;
     for (size_t i = 0; i <= length; i++)
         costs[i] = i;
-    for (; *a != '\0'; a++) {
+    for (size_t k = 0; k < a_length; k++) {
         size_t diagonal = costs[0]++;
         for (size_t i = 1; i <= length; i++) {
-            size_t changed = diagonal + (*a != b[i - 1]);
+            size_t changed = diagonal + (a[k] != b[i - 1]);
             size_t moved = (costs[i] < costs[i - 1] ? costs[i] : costs[i - 1]) + 1;
             diagonal = costs[i];
             costs[i] = changed < moved ? changed : moved;
@@ -34,7 +35,7 @@ const bg__variable *cli_variable_meant(const char *name)
     if (!ours || bg__variable_find(name) != NULL)
         return NULL;
     for (size_t i = 1; i < bg__variables_count; i++)
-        if (distance(name, bg__variables[i].name) < distance(name, nearest->name))
+        if (cli_distance(name, strlen(name), bg__variables[i].name) < cli_distance(name, strlen(name), nearest->name))
             nearest = &bg__variables[i];
     return nearest;
 }

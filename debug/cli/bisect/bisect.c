@@ -62,11 +62,10 @@ static cli_status ask_all_eager(cli_bisection *b)
     if (verdict == BG_SKIP)
         return cli_bisect_end(b, CLI_UNJUDGED, "with all %zu calls eager, '%s' cannot be judged", b->name_count,
                               b->argv[0]);
-    return cli_bisect_end(
-        b, CLI_STAYS,
-        "the fault remains with all %zu calls eager: it is in captured work outside these ops, or in "
-        "frozen arguments; breakgraph report and breakgraph check --what=recapture look for it",
-        b->name_count);
+    return cli_bisect_end(b, CLI_STAYS,
+                          "the fault remains with all %zu calls eager: it is in captured work outside these ops, or in "
+                          "frozen arguments; breakgraph report and breakgraph check --what=recapture look for it",
+                          b->name_count);
 }
 
 /* The trials before the search. *search: there is something to search for. */

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "debug/cli/arguments/assign.h"
 #include "debug/cli/output/json.h"
 
-enum { NEAR = 5, LONGEST = 128 };
+enum { NEAR = 5 }; /* names that a message lists */
 
 /* ---- patterns, as bg_override_eager has them ---- */
 
@@ -87,7 +89,7 @@ static bool list_matches(const char *list, const char *call)
 /* Members of reports, in order of the pass. */
 typedef struct call_list {
     const cJSON **calls;
-    size_t count, room;
+    size_t count, capacity;
 } call_list;
 
 static const char *listed_call_name(const cJSON *call)
@@ -116,14 +118,8 @@ static size_t find_listed_call(const call_list *list, const cJSON *call)
 static bool insert_listed_call(call_list *list, size_t *at, const cJSON *call)
 {
     int depth = depth_of(call);
-    if (list->count == list->room) {
-        size_t room = 2 * list->room + 64;
-        const cJSON **larger = realloc(list->calls, room * sizeof *larger);
-        if (larger == NULL)
-            return false;
-        list->calls = larger;
-        list->room = room;
-    }
+    if (BG__GROW(list->calls, list->count, list->capacity, "calls") != BG_OK)
+        return false;
     while (*at < list->count && depth_of(list->calls[*at]) > depth)
         (*at)++;
     memmove(list->calls + *at + 1, list->calls + *at, (list->count - *at) * sizeof *list->calls);
@@ -177,36 +173,12 @@ static bool add_copy(cJSON *calls, const cJSON *call)
 
 /* ---- names that were meant ---- */
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Levenshtein's: insertions, deletions and replacements from a to b. */
-static size_t distance(const char *a, size_t a_length, const char *b)
-{
-    size_t row[LONGEST + 1], b_length = strlen(b);
-    if (b_length > LONGEST)
-        return LONGEST;
-    for (size_t j = 0; j <= b_length; j++)
-        row[j] = j;
-    for (size_t i = 0; i < a_length; i++) {
-        size_t diagonal = row[0];
-        row[0] = i + 1;
-        for (size_t j = 0; j < b_length; j++) {
-            size_t replaced = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = least(replaced, least(row[j], row[j + 1]) + 1);
-        }
-    }
-    return row[b_length];
-}
-
 static size_t distance_to(const char *pattern, const cJSON *call)
 {
     const char *last = strrchr(pattern, '/'), *op = last != NULL ? last + 1 : pattern;
-    return least(distance(pattern, strlen(pattern), cli_text(call, "name")),
-                 distance(op, strcspn(op, "#,"), cli_text(call, "op")));
+    size_t to_name = cli_distance(pattern, strlen(pattern), cli_text(call, "name"));
+    size_t to_op = cli_distance(op, strcspn(op, "#,"), cli_text(call, "op"));
+    return to_name < to_op ? to_name : to_op;
 }
 
 static cli_status refuse_only(const char *only, const call_list *all)

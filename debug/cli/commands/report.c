@@ -2,8 +2,6 @@
 #include "commands.h"
 
 #include <breakgraph/breakgraph.h>
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +22,9 @@ static cli_status fail_report(bg_status status)
     return cli_say(unreadable ? CLI_UNREADABLE : CLI_FAILED, "%s", bg_last_error());
 }
 
-static cli_status add_report_file(bg_report **all, const char *path)
+static cli_status add_report_file(void *user, const char *path)
 {
+    bg_report **all = user;
     bg_report *one = NULL;
     bg_status status = bg_report_read(&one, path);
     if (status == BG_OK && *all == NULL) {
@@ -40,33 +39,12 @@ static cli_status add_report_file(bg_report **all, const char *path)
 
 static int is_tool_report(const struct dirent *entry)
 {
-    const char *end = strrchr(entry->d_name, '.');
-    return strncmp(entry->d_name, "report-", 7) == 0 && end != NULL && strcmp(end, ".json") == 0;
+    return cli_is_report_file(entry, "report-");
 }
 
 static int is_graph_report(const struct dirent *entry)
 {
-    const char *end = strrchr(entry->d_name, '.');
-    return strncmp(entry->d_name, "graph-", 6) == 0 && end != NULL && strcmp(end, ".json") == 0;
-}
-
-static cli_status add_some(bg_report **all, const char *directory, int (*is_wanted)(const struct dirent *entry))
-{
-    struct dirent **files = NULL;
-    int count = scandir(directory, &files, is_wanted, versionsort);
-    cli_status status = CLI_OK;
-
-    if (count < 0)
-        return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
-    for (int i = 0; i < count; i++) {
-        char *path = cli_path(directory, files[i]->d_name);
-        if (status == CLI_OK)
-            status = path != NULL ? add_report_file(all, path) : cli_say(CLI_FAILED, "out of host memory");
-        free(path);
-        free(files[i]);
-    }
-    free(files);
-    return status;
+    return cli_is_report_file(entry, "graph-");
 }
 
 /* Reports that are in no file as they are: those of ranks, merged. */
@@ -106,9 +84,9 @@ static cli_status add_directory(bg_report **all, const char *directory)
     if (status == CLI_OK && gathered.ranks > 1) {
         status = add_merged(all, &gathered);
     } else if (status == CLI_OK) {
-        status = add_some(all, directory, is_tool_report);
+        status = cli_each_file(directory, is_tool_report, add_report_file, all);
         if (status == CLI_OK)
-            status = add_some(all, directory, is_graph_report);
+            status = cli_each_file(directory, is_graph_report, add_report_file, all);
     }
     cli_gathered_clear(&gathered);
     return status;

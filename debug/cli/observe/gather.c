@@ -66,13 +66,13 @@ static void add_process(cli_gathered *gathered, cJSON *root)
     cJSON_Delete(root);
 }
 
-static cli_status gather_file(cli_gathered *gathered, const char *directory, const char *name)
+static cli_status gather_file(void *user, const char *path)
 {
-    char *path = cli_path(directory, name);
+    const char *name = strrchr(path, '/') + 1;
+    cli_gathered *gathered = user;
     cJSON *root = NULL;
-    cli_status status = path != NULL ? read_report(path, &root) : cli_say(CLI_FAILED, "out of host memory");
+    cli_status status = read_report(path, &root);
 
-    free(path);
     if (status != CLI_OK)
         return status;
     if (strncmp(name, "report-", 7) == 0)
@@ -86,8 +86,7 @@ static cli_status gather_file(cli_gathered *gathered, const char *directory, con
     return CLI_OK;
 }
 
-/* Files that are not finished have another ending. */
-static bool is_finished(const struct dirent *entry, const char *start)
+bool cli_is_report_file(const struct dirent *entry, const char *start)
 {
     size_t length = strlen(entry->d_name);
     return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
@@ -96,15 +95,16 @@ static bool is_finished(const struct dirent *entry, const char *start)
 
 static int is_process(const struct dirent *entry)
 {
-    return is_finished(entry, "process-");
+    return cli_is_report_file(entry, "process-");
 }
 
 static int is_report(const struct dirent *entry)
 {
-    return is_finished(entry, "graph-") || is_finished(entry, "report-");
+    return cli_is_report_file(entry, "graph-") || cli_is_report_file(entry, "report-");
 }
 
-static cli_status add_files(cli_gathered *gathered, const char *directory, int (*is_wanted)(const struct dirent *entry))
+cli_status cli_each_file(const char *directory, int (*is_wanted)(const struct dirent *entry),
+                         cli_status (*visit)(void *user, const char *path), void *user)
 {
     struct dirent **files = NULL;
     int count = scandir(directory, &files, is_wanted, versionsort);
@@ -113,8 +113,10 @@ static cli_status add_files(cli_gathered *gathered, const char *directory, int (
     if (count < 0)
         return cli_say(CLI_UNREADABLE, "%s cannot be read: %s", directory, strerror(errno));
     for (int i = 0; i < count; i++) {
+        char *path = cli_path(directory, files[i]->d_name);
         if (status == CLI_OK)
-            status = gather_file(gathered, directory, files[i]->d_name);
+            status = path != NULL ? visit(user, path) : cli_say(CLI_FAILED, "out of host memory");
+        free(path);
         free(files[i]);
     }
     free(files);
@@ -130,9 +132,9 @@ cli_status cli_gather(const char *directory, cli_gathered *gathered)
         .of_rank = cJSON_CreateObject(), .captured = cJSON_CreateArray(), .reports = cJSON_CreateArray()};
     if (gathered->of_rank == NULL || gathered->captured == NULL || gathered->reports == NULL)
         return cli_say(CLI_FAILED, "out of host memory");
-    status = add_files(gathered, directory, is_process);
+    status = cli_each_file(directory, is_process, gather_file, gathered);
     if (status == CLI_OK)
-        status = add_files(gathered, directory, is_report);
+        status = cli_each_file(directory, is_report, gather_file, gathered);
     if (status == CLI_OK)
         cli_gathered_name_ranks(gathered);
     return status;

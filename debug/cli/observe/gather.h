@@ -2,10 +2,17 @@
 #ifndef BG_CLI_GATHER_H
 #define BG_CLI_GATHER_H
 
+#include <dirent.h>
 #include <stdio.h>
 
 #include "debug/cli/output/exits.h"
 #include "gathered.h"
+
+/* Whether the name is "START...json"; files that are still being written have another ending. */
+bool cli_is_report_file(const struct dirent *entry, const char *start);
+/* Calls visit for each file of directory that is wanted, in version order, until one fails. */
+cli_status cli_each_file(const char *directory, int (*is_wanted)(const struct dirent *entry),
+                         cli_status (*visit)(void *user, const char *path), void *user);
 
 /* CLI_UNREADABLE, and said, where a file is not one that this program wrote. */
 cli_status cli_gather(const char *directory, cli_gathered *gathered);

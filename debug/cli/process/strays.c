@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "signals.h"
 
 static const double patience = 10; /* seconds: a stray may start others faster than they can be ended */
@@ -16,7 +17,7 @@ enum { NAMED_MOST = 8 };
 
 /* Children that this process had when it became a subreaper. */
 static pid_t *others;
-static size_t other_count;
+static size_t other_count, other_capacity;
 
 static bool is_other(pid_t pid)
 {
@@ -47,12 +48,9 @@ static bool for_each_child(void (*visit)(void *user, pid_t pid), void *user)
 
 static void add_other(void *user, pid_t pid)
 {
-    pid_t *larger = realloc(others, (other_count + 1) * sizeof *others);
     (void)user;
-    if (larger == NULL)
-        return;
-    others = larger;
-    others[other_count++] = pid;
+    if (BG__GROW(others, other_count, other_capacity, "processes") == BG_OK)
+        others[other_count++] = pid;
 }
 
 void cli_strays_adopt(void)
