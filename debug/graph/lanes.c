@@ -28,7 +28,7 @@ done:
     return status;
 }
 
-/* The edges by the node that they reach. */
+/* Sorts the edges by the node that they lead to. */
 static void turn_edges(bg__lanes *s, const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -53,7 +53,7 @@ static int find_continued(const bg__lanes *s, size_t node)
     return found;
 }
 
-/* Marks all that comes before node with a number of its own. */
+/* Marks all ancestors of node, with a number that no other node uses. */
 static size_t mark_before(bg__lanes *s, size_t node)
 {
     size_t mark = node + 1, depth = 0;
@@ -70,7 +70,7 @@ static size_t mark_before(bg__lanes *s, size_t node)
     return mark;
 }
 
-/* A chain that has been joined, and by something that node waits for. */
+/* The lane of a chain that has been joined by an ancestor of node; -1: none. */
 static int find_ended(bg__lanes *s, size_t node)
 {
     size_t mark = mark_before(s, node);

@@ -47,7 +47,7 @@ done:
     return status;
 }
 
-/* The edges by the node that they leave. */
+/* Sorts the edges by the node that they leave. */
 static void sort_edges(bg__layout *l)
 {
     for (size_t i = 0; i < l->edges; i++)

@@ -1,4 +1,4 @@
-/* A walk over all nodes of a graph, child graphs included. */
+/* Reads all nodes of a graph, child graphs included. */
 #include "nodes.h"
 
 #include <cudaTypedefs.h>
@@ -7,7 +7,7 @@
 
 #include "debug/memory/allocate.h"
 
-/* The driver's view of kernels: the runtime refuses those of libraries. */
+/* The driver's functions: the runtime refuses kernels of libraries. */
 typedef struct driver {
     PFN_cuGraphKernelNodeGetParams_v12000 get_params;
     PFN_cuFuncGetName_v12030 function_name;
@@ -38,8 +38,8 @@ done:
 
 /* ---- kernels ---- */
 
-/* What CUDA answers where it has nothing to tell: a kernel or node of a kind that it keeps to itself, or the end of a
- * list. Any other error is one. */
+/* Whether the error means that CUDA does not report this: a kernel or node of an unsupported kind, or an index after
+ * the last parameter. Other errors are failures. */
 static bool is_refusal(cudaError_t error)
 {
     return error == cudaErrorInvalidValue || error == cudaErrorNotSupported ||
@@ -47,7 +47,7 @@ static bool is_refusal(cudaError_t error)
            error == cudaErrorSymbolNotFound;
 }
 
-/* OK where the driver answers or refuses; *told says which. */
+/* BG_OK if the driver answers (*told) or refuses. */
 static bg_status check_driver_result(CUresult result, const char *call, bool *told)
 {
     *told = result == CUDA_SUCCESS;
@@ -125,7 +125,7 @@ done:
     return status;
 }
 
-/* A graph launches few kernels many times. */
+/* Kernels are kept in a list: a graph launches few kernels many times. */
 static bg_status find_kernel(walk *w, const CUDA_KERNEL_NODE_PARAMS *launch, const bg__kernel **result)
 {
     bg__kernel *kernel = w->nodes->kernels;
@@ -191,7 +191,7 @@ static cudaError_t read_node_params(const walk *w, bg__node *node, const char **
 #undef ASK
 }
 
-/* What CUDA does not report of a node stays unknown; the walk does not fail for it. */
+/* A node whose parameters CUDA does not report stays unknown; this is no failure. */
 static bg_status read_params(walk *w, bg__node *node)
 {
     const char *call;
@@ -223,7 +223,7 @@ done:
 
 /* ---- graphs ---- */
 
-/* The node of an eager call's output, which the call made that replays run, not the one that captured it. */
+/* A write-back node belongs to the eager call whose output it copies, not to the call that captured it. */
 static void find_writeback(const bg_graph *graph, bg__node *node)
 {
     bg__writeback found;
@@ -232,7 +232,7 @@ static void find_writeback(const bg_graph *graph, bg__node *node)
         node->call = found.call;
 }
 
-/* As deep as the program nests child graphs. */
+/* Recursion: as deep as the program nests child graphs. */
 static bg_status visit(walk *w, cudaGraph_t graph, long parent)
 {
     size_t count = 0, index = 0;
@@ -258,8 +258,8 @@ done:
     return status;
 }
 
-/* The calls in order of the pass: an inner one comes after the one around it, and takes its nodes over. A body with a
- * break in it goes on in later segments. */
+/* In order of the pass an inner call comes after the call around it, and takes over its nodes. A call with a break in
+ * its body continues in later segments. */
 static void find_owners(const bg_graph *graph, int segment, const bg__call **owners, size_t count)
 {
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {

@@ -1,4 +1,4 @@
-/* The nodes of a graph, and what they were given: kind, kernel, parameters, and the op call that made each. */
+/* The nodes of a graph: kind, kernel, parameters, and the op call that made each. */
 #ifndef BG_DEBUG_NODES_H
 #define BG_DEBUG_NODES_H
 
@@ -6,15 +6,15 @@
 
 #include "capture/inspect.h"
 
-enum { BG__KERNEL_NAME_SHOWN = 80 }; /* bytes of a name in a sentence: those of templates are very long */
+enum { BG__KERNEL_NAME_SHOWN = 80 }; /* bytes of a name in a message: those of templates are very long */
 
-/* A kernel that some node launches. */
+/* A kernel that a node launches. */
 typedef struct bg__kernel {
-    CUfunction function; /* NULL where the driver gives only kernel, as for those of libraries */
+    CUfunction function; /* NULL where the driver gives only kernel, as for kernels of libraries */
     CUkernel kernel;
-    const char *symbol; /* as the linker knows it, mangled in C++; NULL: the driver has none */
+    const char *symbol; /* mangled in C++; NULL: the driver has none */
     const char *name;   /* symbol as the source writes it: "scale(float*, int)" */
-    char *demangled;    /* what name is, where that is not symbol */
+    char *demangled;    /* owns name; NULL: name is symbol */
     bool has_layout;    /* its parameters' places are known */
     int parameter_count;
     struct bg__place {
@@ -23,15 +23,15 @@ typedef struct bg__kernel {
     struct bg__kernel *next;
 } bg__kernel;
 
-/* One node, also of a child graph. Handles and values are the graph's, and live as long as it does. */
+/* A node of a segment or of a child graph. Handles and values belong to the graph. */
 typedef struct bg__node {
     cudaGraphNode_t handle;
     enum cudaGraphNodeType type;
     int segment;
     size_t place;         /* in the list of its own graph, from cudaGraphGetNodes */
-    long parent;          /* the index of the child graph's node that it lies in; -1: it lies in the segment itself */
+    long parent;          /* index of the node whose child graph contains it; -1: the segment contains it */
     const bg__call *call; /* the innermost op call that captured it; NULL: none did */
-    bool writeback;       /* copies an eager call's outputs; replays change it, and this is what it was at capture */
+    bool writeback;       /* copies an eager call's outputs; replays change it, these are its parameters at capture */
     bool known;           /* its parameters could be read */
     const bg__kernel *kernel; /* of a kernel node */
     union {
@@ -60,7 +60,7 @@ typedef struct bg__nodes {
 bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes);
 void bg__nodes_free(bg__nodes *nodes);
 
-/* The node of that handle: looked for from *near on, which becomes the place behind it. NULL: there is none. */
+/* The node with that handle; NULL: none. The search begins at *near, which becomes the index after the node. */
 const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle, size_t *near);
 
 /* "kernel", "memcpy", "memset", ... */
@@ -75,9 +75,9 @@ typedef struct bg__parameter {
     const void *value;
 } bg__parameter;
 
-/* The index-th parameter of a kernel node, in whichever form the node holds them: one by one (kernelParams), or as one
- * buffer (extra), which counts as one parameter where the driver does not know the places in it. false: there is none,
- * or nobody can tell. */
+/* The index-th parameter of a kernel node, whether the node holds them one by one (kernelParams) or in one buffer
+ * (extra). A buffer counts as one parameter if the driver does not know its layout. false: there is no such parameter,
+ * or it is unknown. */
 bool bg__node_parameter(const bg__node *node, int index, bg__parameter *parameter);
 
 /* One end of a memcpy node: the first byte that is read (source) or written, and how many bytes there are up to the

@@ -35,8 +35,7 @@ bg_status bg__tools_get(bg_graph *graph, bg__tools **tools)
         return BG_OK;
     *tools = calloc(1, sizeof **tools);
     if (*tools == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for what the tools keep of %s",
-                        bg__graph_name(graph));
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the tools' state of %s", bg__graph_name(graph));
     bg__graph_set_tools(graph, *tools);
     return BG_OK;
 }

@@ -15,7 +15,7 @@ void bg__allocations_free(bg__allocations *set)
     *set = (bg__allocations){NULL, 0, 0, NULL};
 }
 
-/* How many begin at address or before. */
+/* How many allocations begin at or below address. */
 static size_t count_up_to(const bg__allocations *set, uintptr_t address)
 {
     size_t low = 0, high = set->count;
@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-/* What both have in common, if they both hold address; else the one that does. */
+/* The intersection if both hold address; else the one that holds it. */
 static bg__allocation narrow_allocation(uintptr_t address, const bg__allocation *range, const bg__allocation *mapping)
 {
     bg__allocation both = *range;
@@ -72,9 +72,9 @@ static bg__allocation narrow_allocation(uintptr_t address, const bg__allocation 
     return both;
 }
 
-/* Of an address that CUDA does not know, the call succeeds, the id is 0, and a range is left as it was (measured). Of
- * virtual memory the range is all that was reserved, and a mapping in it has the id; a small allocation is a range in a
- * mapping that it shares with others. */
+/* For an address that CUDA does not know, cuPointerGetAttributes succeeds with id 0 and leaves the range unchanged
+ * (measured). For virtual memory the range is the whole reservation, and the id belongs to a mapping in it. A small
+ * allocation is a range in a mapping that it shares with others. */
 bg_status bg__pointer_find(const bg__allocations *set, uintptr_t address, bg__allocation *allocation)
 {
     CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,

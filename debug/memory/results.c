@@ -5,7 +5,7 @@
 #include "footprint.h"
 #include "memory/ledger.h"
 
-/* The call that comes when this one and those inside it are done. */
+/* The next call after this one and the calls inside it. */
 static const bg__call *next_outside(const bg__call *call)
 {
     while (call != NULL && call->next == NULL)
@@ -13,7 +13,7 @@ static const bg__call *next_outside(const bg__call *call)
     return call != NULL ? call->next : NULL;
 }
 
-/* Whether some call after this one, in order of the pass, reads or writes the tensor. */
+/* Whether a later call of the pass reads or writes the tensor. */
 static bool is_used_after(const bg_graph *graph, const bg__call *call, const bg_tensor *tensor)
 {
     for (call = next_outside(call); call != NULL; call = bg__call_next(call)) {
@@ -34,8 +34,8 @@ static bool is_memory_of(const bg__call *call, const void *ptr)
     return false;
 }
 
-/* Whether an output lies in a block that the pass took of its pool: that may be released, and then be anybody's. What
- * the call, or one around it, was given by the library is its own. */
+/* *found: the output lies in a block that the pass allocated from a pool itself. Such a block may be released and
+ * reused after the call. Memory that the library gave to the call, or to a call around it, does not count. */
 static bg_status find_block_of_pass(const bg__call *call, const bg_tensor *tensor, bool *found)
 {
     bg__owner owner;

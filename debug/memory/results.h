@@ -1,4 +1,4 @@
-/* Which tensors are the results of a pass. */
+/* The results of a pass: outputs that no later call uses. */
 #ifndef BG_DEBUG_RESULTS_H
 #define BG_DEBUG_RESULTS_H
 
@@ -15,7 +15,8 @@ typedef struct bg__results {
     bg__result *list;
     size_t count, capacity;
 } bg__results;
-/* Of all calls of the graph: in memory that the device reaches. Free it, also where this failed. */
+/* Finds the results of all calls that lie in memory that the device can access. Call bg__results_free also after a
+ * failure. */
 bg_status bg__results_take(bg__results *results, const bg_graph *graph);
 void bg__results_free(bg__results *results);
 

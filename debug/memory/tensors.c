@@ -37,7 +37,7 @@ int bg__field_tensor_count(const bg_op *op, const void *args)
     return count;
 }
 
-/* Memory that was mapped in several pieces has several ranges. */
+/* *covered: ranges that CUDA knows cover the whole tensor. Memory that was mapped in pieces has several ranges. */
 static bg_status covers(const bg_tensor *tensor, bool *covered)
 {
     PFN_cuMemGetAddressRange_v3020 get_range = NULL;

@@ -1,4 +1,4 @@
-/* The tensors of an op call, and what they hold. */
+/* The tensors of op calls, copies and waits. */
 #ifndef BG_DEBUG_TENSORS_H
 #define BG_DEBUG_TENSORS_H
 
@@ -6,7 +6,7 @@
 
 #include "capture/inspect.h"
 
-/* Walks over all tensors of an op's arguments, inputs too. Starts zeroed. */
+/* Iterates over all tensors of an op's arguments. Starts zeroed. */
 typedef struct bg__field_tensor {
     const bg_field *field;
     const bg_tensor *tensor;
@@ -17,12 +17,12 @@ typedef struct bg__field_tensor {
 bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *t);
 int bg__field_tensor_count(const bg_op *op, const void *args);
 
-/* Whether all of the tensor's bytes lie in memory that the device reaches: an access to others would take the device.
- * false for one without bytes. */
+/* *reached: the device can access all bytes of the tensor, and there is at least one. A kernel that accesses other
+ * memory would make the device unusable. */
 bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached);
 
 bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
-/* A captured call that made no node, nor did one inside it, and none of those is eager. */
+/* Whether the call is captured and made no node, and so are and did all calls inside it. */
 bool bg__call_is_idle(const bg__call *call);
 
 /* Waits for all streams. function: the public function, for the message. Errors: BUSY while another thread has a
@@ -35,8 +35,8 @@ bg_status bg__copy_and_wait(void *to, const void *from, size_t bytes, cudaStream
 
 bool bg__tensor_is_float(const bg_tensor *tensor);
 
-/* How many elements of a float tensor that is reached are NaN and infinite. room: a bgk_specials in device memory.
- * Waits for stream. */
+/* Counts the NaN and the infinities in a float tensor that the device can access. room: a bgk_specials in device
+ * memory. Waits for stream. */
 bg_status bg__tensor_count(const bg_tensor *tensor, bgk_specials *room, cudaStream_t stream, bgk_specials *counts);
 
 #endif
