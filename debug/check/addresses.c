@@ -1,5 +1,5 @@
-/* The tensors of calls and runners against what their addresses meant at capture. First each allocation is asked for
- * once; only what lies in one that changed is looked at one by one. */
+/* Compares the allocations that hold tensors of calls and runners with those at capture. Each allocation is queried
+ * once; tensors are checked one by one only in allocations that have changed. */
 #include "check.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static const char advice[] = "keep the memory at its address as long as the grap
 
 /* ---- allocations ---- */
 
-/* The allocation nodes of a graph own their memory, which the driver may count as allocated only after a launch. */
+/* Memory of a graph's allocation nodes: the driver may report it as allocated only after a launch. */
 static bg_status mark_own(bg_graph *graph, cudaGraphNode_t node)
 {
     const bg__noted *noted = bg__graph_noted(graph);
@@ -51,10 +51,10 @@ done:
     return status;
 }
 
-/* Whether the owner still has all the memory that it had. */
+/* Whether the owner still has all its memory. */
 static bool is_same_owner(const bg__owner *old, const bg__owner *now)
 {
-    if (old->kind == BG__OWNER_POOL && old->shared) /* whose blocks other graphs use, too */
+    if (old->kind == BG__OWNER_POOL && old->shared) /* other graphs use its blocks, too */
         return now->kind == BG__OWNER_POOL && now->pool == old->pool && !old->freed;
     return now->kind != BG__OWNER_NONE && !now->freed && !old->freed && now->generation == old->generation &&
            now->base == old->base && now->bytes >= old->bytes;
@@ -86,7 +86,7 @@ static bool any_replaced(const bg_graph *graph, const bg__noted *noted)
     return false;
 }
 
-/* The two inner levels tell when anything of theirs changes; the driver is asked each time. */
+/* The ledger's version tells whether the two inner levels have changed; the driver is queried each time. */
 bg_status bg__addresses_are_same(bg_graph *graph, bool *same)
 {
     bg__noted *noted = bg__graph_noted(graph);
@@ -141,7 +141,7 @@ static void add_address_finding(const bg_graph *graph, bg_report *report, const 
                    replays == 1 ? "" : "s");
 }
 
-/* Another owner is there, or the same one with other bounds. */
+/* There is another owner, or the same one with other bounds. */
 static change compare_owners(const bg__note *note, const bg__owner *old, const bg__owner *now)
 {
     bool fits = note->address + note->bytes <= now->base + now->bytes;
@@ -219,7 +219,7 @@ static void add_out_of_range(const bg_graph *graph, const bg__noted *noted, bg_r
         bg__owner_text(owner, in, sizeof in), (unsigned long long)bg__graph_replays(graph));
 }
 
-/* Against the present: what was set with bg_graph_args. */
+/* Checks a tensor that was set with bg_graph_args against what is allocated now. */
 static bg_status check_present(const bg_graph *graph, bg_report *report, const bg__note *note, const bg_tensor *tensor)
 {
     bg__note fresh = *note;
@@ -270,7 +270,7 @@ static bg_status check_note(const bg_graph *graph, bg_report *report, const bg__
         if (c.kind == NULL)
             continue;
         add_address_finding(graph, report, note, old, &c);
-        break; /* what is inside of it is gone, too */
+        break; /* owners on the inner levels have changed with it */
     }
 done:
     return status;

@@ -6,7 +6,7 @@
 #include <breakgraph/check.h>
 #include <stdio.h>
 
-/* What the calls' tensors were in at capture, the node check knows without having looked then. */
+/* Gives the node check the allocations that held the calls' tensors at capture. */
 static bg_status check_nodes(bg_graph *graph, bg_report *report)
 {
     const bg__noted *all = bg__graph_noted(graph);
@@ -51,7 +51,7 @@ bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if ((what & checks[i].bit) != 0)
             BG__TRY(checks[i].run(graph, report));
-    /* What lies below this frame on the stack is of functions that have returned. */
+    /* Frames below this one on the stack belong to functions that have returned. */
     if ((what & BG_CHECK_HOST_MEMORY) != 0)
         BG__TRY(bg__check_host_memory(graph, __builtin_frame_address(0), report));
     *result = report;

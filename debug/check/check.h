@@ -1,4 +1,4 @@
-/* The checks of a graph. */
+/* The checks of bg_check, and the check before each replay. */
 #ifndef BG_DEBUG_CHECK_H
 #define BG_DEBUG_CHECK_H
 
@@ -6,12 +6,12 @@
 
 /* BG_CHECK_ADDRESSES (addresses.c). */
 bg_status bg__check_addresses(bg_graph *graph, bg_report *report);
-/* Whether every allocation that the graph's tensors lie in is certainly that of the capture; false: look closer. */
+/* *same: every allocation that holds tensors of the graph is that of the capture for certain; else check further. */
 bg_status bg__addresses_are_same(bg_graph *graph, bool *same);
 
 /* BG_CHECK_OVERLAP (overlap.c). */
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report);
-/* Its part that is about the order of calls (races.c). */
+/* Also BG_CHECK_OVERLAP: calls without an order (races.c). */
 bg_status bg__check_races(bg_graph *graph, bg_report *report);
 
 /* A tensor's name in messages: "field x of op scale", "output parts[2] of op split", "buffer token of the runner". */
@@ -19,9 +19,9 @@ const char *bg__note_text(const bg__note *note, char *text, size_t bytes);
 /* What owned the tensor's memory at capture, on that level; NULL: nothing known. */
 const bg__owner *bg__note_owner(const bg__noted *noted, const bg__note *note, int level);
 
-/* Marks the noted owners whose memory is that of allocation nodes of the graph. */
+/* Marks the noted owners whose memory the graph's allocation nodes allocate. */
 bg_status bg__addresses_find_own(bg_graph *graph);
-/* Before a replay of a graph that is watched. */
+/* Checks addresses before a replay (bg_capture_options.check). Errors: STALE_ADDRESS. */
 bg_status bg__check_replay(bg_graph *graph);
 
 #endif

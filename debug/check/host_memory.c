@@ -1,4 +1,4 @@
-/* Host memory in memcpy nodes: a replay reads or writes it when the program may long have done something else there. */
+/* Finds host memory in memcpy nodes that a replay may access after the program has reused it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct scan {
     bg_report *report;
 } scan;
 
-/* What the copy's kind says of that end. */
+/* What the copy's kind says about its source or destination. */
 typedef enum said { SAID_NOTHING, SAID_HOST, SAID_DEVICE } said;
 
 static said what_kind_says(enum cudaMemcpyKind kind, bg__end_kind which)
@@ -42,7 +42,7 @@ done:
     return status;
 }
 
-/* Whether the end lies in host memory that CUDA knows nothing of. */
+/* *pageable: the end lies in host memory that CUDA does not know. */
 static bg_status is_pageable(const scan *s, said said, const bg__end *end, bool *pageable)
 {
     uintptr_t first = (uintptr_t)end->address, last = first + (end->bytes > 0 ? end->bytes - 1 : 0);

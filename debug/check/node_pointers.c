@@ -1,5 +1,5 @@
-/* Is every address in a node still what it was? Integers that look like addresses are told from them by what was
- * allocated when the graph was captured. */
+/* Checks that addresses in nodes still belong to the allocations of the capture. A word counts as an address if it
+ * points into memory that was allocated when the graph was captured. */
 #include "node_pointers.h"
 
 #include <breakgraph/check.h>
@@ -80,7 +80,7 @@ done:
     return status;
 }
 
-/* ---- what a graph is known to use ---- */
+/* ---- allocations that a graph uses ---- */
 
 bg_status bg__nodes_notes(bg_graph *graph, bg__allocations **notes)
 {
@@ -105,11 +105,11 @@ typedef struct scan {
     const bg__nodes *nodes;
     bg__allocations *notes;
     bg__allocations own;
-    bg__allocations now; /* found live in this scan, so that each is asked for once */
-    bg_report *report;   /* NULL: only remember */
+    bg__allocations now; /* found live in this scan; each is queried once */
+    bg_report *report;   /* NULL: only note the allocations */
 } scan;
 
-/* Whether another check has reported that memory for that call. */
+/* Whether another check has reported this memory for the call. */
 static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was)
 {
     bg_finding finding = BG_FINDING_INIT;
@@ -136,7 +136,7 @@ static void report_dangling(const scan *s, const bg__held *held, const bg__alloc
                    was->bytes, (void *)was->base, label);
 }
 
-/* The allocation that holds address now, by the driver or by what it has said in this scan; id 0: none. */
+/* The allocation that holds address now, from the driver, queried once in a scan; id 0: none. */
 static bg_status find_now(scan *s, uintptr_t address, bg__allocation *now)
 {
     const bg__allocation *known = bg__allocations_find(&s->now, address);

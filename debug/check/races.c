@@ -1,5 +1,6 @@
-/* Two calls of a segment that touch the same bytes, one of them to write, and that nothing orders: a join or wait is
- * missing. By the calls' tensors and the graph's edges, so that it is found whichever of them came first in a replay.
+/* Finds two calls of a segment that access the same bytes, one of them writing, without an order between them: a join
+ * or a wait is missing. It uses the calls' tensors and the graph's edges, not the order in which a replay happened to
+ * run.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,10 +22,10 @@ typedef struct search {
     const bg_graph *graph;
     bg_report *report;
     bg__layout layout;
-    bool *works;              /* of each node: it touches memory */
+    bool *works;              /* of each node: it accesses memory */
     unsigned long *ancestors; /* a row of bits for each node */
     size_t words;             /* of a row */
-    access *list;             /* those that a later call has yet to be compared with */
+    access *list;             /* accesses that later calls must be compared with */
     size_t count, capacity;
 } search;
 
@@ -52,7 +53,7 @@ static bool is_chain(const bg__layout *l)
     return true;
 }
 
-/* As captures make them; a program may add other edges. */
+/* Captures make only edges from earlier to later nodes; a program may add others. */
 static bool is_in_order(const bg__layout *l)
 {
     for (size_t i = 0; i < l->count; i++)
@@ -144,8 +145,8 @@ static void report_race(const search *s, const access *one, const access *other)
                                    : "the second writes them");
 }
 
-/* What a write covers, or a read of the same bytes, need not be looked at again: who comes after this one comes after
- * that one, too. */
+/* Whether later calls need not be compared with the earlier access: a call that is ordered after this one is ordered
+ * after the earlier one, too. */
 static bool replaces(const access *one, const access *earlier)
 {
     return one->begin <= earlier->begin && earlier->end <= one->end && (one->write || !earlier->write);
@@ -194,7 +195,7 @@ done:
     return status;
 }
 
-/* The tensors of a call with others inside are those others'. */
+/* Calls with inner calls are skipped: the inner calls access the tensors. */
 static bool is_looked_at(const search *s, const bg__call *call, int segment)
 {
     return !call->eager && call->child == NULL && call->kept != NULL && call->segment == segment &&

@@ -1,4 +1,4 @@
-/* Compares two tensors that should hold the same. */
+/* Compares two tensors that should be equal. */
 #ifndef BG_DEBUG_COMPARE_H
 #define BG_DEBUG_COMPARE_H
 
@@ -7,7 +7,7 @@
 
 #include "debug/report/report.h"
 
-/* How got differs from expected: memory of the tensor's dtype and shape. room: a bgk_difference in device memory. Waits
+/* Compares got with expected, both of the dtype and shape of `shape`. room: a bgk_difference in device memory. Waits
  * for stream. */
 bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
                       bgk_difference *room, cudaStream_t stream, bgk_difference *found);

@@ -1,4 +1,3 @@
-/* The checks of a pass that need nothing of the program but its environment. */
 #include "capture_checks.h"
 
 #include <breakgraph/check.h>
@@ -25,7 +24,7 @@ done:
     return status;
 }
 
-/* *report is given up. */
+/* Prints the findings, or why the check failed, and destroys report. */
 static void print_check(const char *check, const char *name, bg_status status, bg_report *report)
 {
     bg__pending_note();

@@ -8,7 +8,7 @@
 
 #include "debug/trace/trace.h"
 
-/* Names that every system takes. */
+/* Replaces characters that not every file system allows. */
 static void file_name(char *text)
 {
     for (; *text != '\0'; text++)

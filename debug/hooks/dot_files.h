@@ -4,7 +4,7 @@
 
 #include "capture/inspect.h"
 
-/* Writes DIR/NAME-PID-N-SEGMENT.dot; what cannot be written leaves a line on standard error. */
+/* Writes DIR/NAME-PID-N-SEGMENT.dot; a failure prints a line to standard error. */
 void bg__draw_graph(const bg_graph *graph);
 
 #endif

@@ -1,4 +1,4 @@
-/* What captures and replays know of the debugging tools. */
+/* Fills the table by which captures and replays call the debugging tools. */
 #include "capture/tools.h"
 #include "capture_checks.h"
 #include "debug/check/check.h"

@@ -10,7 +10,7 @@
 #include "debug/trace/trace.h"
 #include "debug/graph/tools.h"
 
-/* Of the first graph of this process, its first replay. */
+/* The file of BG_TRACE, once: for the first replay of the first graph of this process. */
 static const char *take_trace(void)
 {
     static atomic_flag taken = ATOMIC_FLAG_INIT;
@@ -26,7 +26,7 @@ static bool stays_diverted(const bg_graph *graph)
     return bg__watch_is_wanted(graph) || (tools != NULL && (tools->stepping != NULL || tools->shadowing != NULL));
 }
 
-/* Until its first replay. */
+/* Whether replays of a new graph go through the tools, until its first replay. */
 static bool begins_diverted(const bg_graph *graph)
 {
     const bg__tools *tools = bg__tools_find(graph);
@@ -74,7 +74,7 @@ done:
     return status;
 }
 
-/* The replay is as good as any where only its file cannot be written. */
+/* A replay whose file cannot be written has succeeded all the same. */
 static bg_status replay_traced(bg_graph *graph, cudaStream_t stream, const char *path)
 {
     char hidden = bg__fail_hide();
@@ -94,7 +94,7 @@ static bg_status replay_with_tools(bg_graph *graph, cudaStream_t stream)
     bg__tools none = {.trace = NULL}, *tools = bg__tools_find(graph);
     const char *trace;
 
-    if (tools == NULL || bg__thread_self()->in_tool) /* only the ranks are notified */
+    if (tools == NULL || bg__thread_self()->in_tool) /* only the ranks' watchdog is told of the replay */
         tools = &none;
     trace = tools->trace;
     tools->trace = NULL;

@@ -11,7 +11,7 @@
 struct bg__stepping {
     char *stop, *directory; /* NULL: none */
     bg_report *report;      /* of all replays so far */
-    int told;               /* of its findings */
+    int told;               /* findings that have been printed */
 };
 
 /* The directory that the first replay that steps has dumped to; NULL: none has. */

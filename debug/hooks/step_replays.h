@@ -1,4 +1,4 @@
-/* BG_DEBUG=step: every replay of a graph steps. */
+/* BG_DEBUG=step: every replay of a graph runs node by node. */
 #ifndef BG_DEBUG_STEP_REPLAYS_H
 #define BG_DEBUG_STEP_REPLAYS_H
 
@@ -6,8 +6,8 @@
 
 /* Reads BG_STEP_STOP and BG_STEP_DUMP. */
 bg_status bg__stepping_begin(bg_graph *graph);
-/* In place of the walk over the steps: a fault, or the stop, is the replay's failure; findings go to standard error,
- * each of a graph's once. */
+/* Replays node by node. A fault, or the stop of BG_STEP_STOP, is the replay's failure. Findings go to standard error,
+ * each once for a graph. */
 bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream);
 struct bg__stepping;
 void bg__stepping_end(struct bg__stepping *stepping);

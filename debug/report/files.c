@@ -28,8 +28,8 @@ static bg_status refuse_foreign(const char *path)
 
 /* ---- a new file ---- */
 
-/* Names that nobody can take before: with O_EXCL one that is taken, by whatever, is never opened. As mkstemp, but for
- * whom the process's mask allows. */
+/* As mkstemp, but with the access rights of mode and the process's umask. O_EXCL refuses a name that exists, so that no
+ * other user can create it first. */
 static int create_unfinished(char *name, mode_t mode)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -86,7 +86,7 @@ int bg__file_create(const char *path)
     return descriptor;
 }
 
-/* In its place by one call, which leaves what is there alone where it must be fresh. */
+/* Gives the finished file its name, in one call. fresh: fails if the name exists. */
 static bg_status put_in_place(const char *unfinished, const char *target, const char *path, bool fresh)
 {
     if (!fresh)
@@ -97,7 +97,7 @@ static bg_status put_in_place(const char *unfinished, const char *target, const 
     return BG_OK;
 }
 
-/* ---- what is written into it ---- */
+/* ---- its contents ---- */
 
 static bg_status write_and_close(FILE *file, const char *path, bg__file_writer write, void *user)
 {
@@ -109,7 +109,7 @@ static bg_status write_and_close(FILE *file, const char *path, bg__file_writer w
     return status;
 }
 
-/* A device or a pipe, like /dev/null: another file must not take its name. */
+/* A device or a pipe, like /dev/null, which must not be replaced by a file. */
 static bool is_special(const char *path)
 {
     struct stat about;
@@ -123,7 +123,7 @@ static bg_status write_special(const char *path, bg__file_writer write, void *us
 
     if (bg__link_is_foreign(path))
         return refuse_foreign(path);
-    descriptor = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC); /* of a pipe: when somebody reads it */
+    descriptor = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC); /* of a pipe: waits for a reader */
     file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
     if (file != NULL)
         return write_and_close(file, path, write, user);

@@ -1,4 +1,4 @@
-/* JSON is UTF-8, and names of files and ops are what a program makes them; cJSON writes any bytes. */
+/* cJSON writes any bytes, but JSON must be UTF-8: names of files and ops may hold other bytes. */
 #include "json.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-/* The first character at text as it is written, to to: the bytes of that. *taken: bytes of text. */
+/* Writes the first character of text to `to`, as JSON needs it, and returns its bytes. *taken: bytes read from text. */
 static size_t escape_character(const char *text, size_t *taken, char to[8])
 {
     const unsigned char *byte = (const unsigned char *)text;
@@ -17,7 +17,7 @@ static size_t escape_character(const char *text, size_t *taken, char to[8])
     *taken = bytes > 0 ? bytes : 1;
     if (bytes == 0)
         return (size_t)snprintf(to, 8, "%s", replacement);
-    if (byte[0] == 0x7f || (bytes == 2 && byte[0] == 0xc2 && byte[1] < 0xa0)) /* they control terminals */
+    if (byte[0] == 0x7f || (bytes == 2 && byte[0] == 0xc2 && byte[1] < 0xa0)) /* control characters of terminals */
         return (size_t)snprintf(to, 8, "\\u%04x", byte[bytes - 1]);
     memcpy(to, text, bytes);
     return bytes;

@@ -1,4 +1,4 @@
-/* What cJSON lacks. */
+/* Functions that cJSON lacks. */
 #ifndef BG_DEBUG_JSON_H
 #define BG_DEBUG_JSON_H
 
@@ -16,9 +16,9 @@ static inline cJSON *bg__json_add_object(cJSON *list)
     return NULL;
 }
 
-/* As cJSON_Print, in UTF-8 whatever the strings hold: U+FFFD stands for each byte that is part of no character,
- * and control characters, U+0080 to U+009F too, are \u and their number. cJSON_free takes it; NULL: out of host memory.
- */
+/* As cJSON_Print, but always valid UTF-8: U+FFFD replaces each byte that is not part of a character, and control
+ * characters, also U+0080 to U+009F, are written as \u and their number. To be freed by cJSON_free; NULL: out of host
+ * memory. */
 char *bg__json_text(const cJSON *root, bool indented);
 
 #endif

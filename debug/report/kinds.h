@@ -1,4 +1,4 @@
-/* The kinds of findings. They are stable; docs/findings.md shows each. */
+/* The kinds of findings. Names do not change between versions; docs/findings.md describes each. */
 #ifndef BG_DEBUG_KINDS_H
 #define BG_DEBUG_KINDS_H
 

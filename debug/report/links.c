@@ -10,7 +10,7 @@
 
 enum { MOST_LINKS = 40 }; /* that Linux follows */
 
-/* What the link at path names, from where path is seen; NULL with errno. */
+/* The target of the link at path, relative to the same directory as path; NULL with errno. */
 static char *follow_link(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -27,7 +27,7 @@ static char *follow_link(const char *path)
     return asprintf(&whole, "%.*s%.*s", target[0] == '/' ? 0 : lead, path, (int)bytes, target) >= 0 ? whole : NULL;
 }
 
-/* The directory that path is in, in place; path without the slashes at its end. */
+/* Cuts path, which ends without a slash, to its directory. */
 static const char *cut_to_parent(char *path)
 {
     char *slash = strrchr(path, '/');

@@ -110,7 +110,7 @@ static bool add_segment(cJSON *outline, const bg__nodes *nodes, int segment, con
            cJSON_AddNumberToObject(item, "kernel_nodes", (double)kernels);
 }
 
-/* ---- the whole ---- */
+/* ---- the outline ---- */
 
 static bg_status outline_out_of_memory(const bg_graph *graph)
 {

@@ -1,4 +1,4 @@
-/* The pass as it was captured: what a report's pages draw. */
+/* The outline of a captured pass, which a report's page draws. */
 #ifndef BG_DEBUG_OUTLINE_H
 #define BG_DEBUG_OUTLINE_H
 
@@ -7,10 +7,10 @@
 #include "capture/inspect.h"
 #include "report.h"
 
-/* A report's "outline" (docs/report-format.md), which is the caller's; nodes inside child graphs are not in it. Changes
- * nothing. Errors, with *outline NULL: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+/* Makes a report's "outline" (docs/report-format.md), without the nodes inside child graphs. The caller deletes it.
+ * Errors, with *outline NULL: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__outline(const bg_graph *graph, cJSON **outline);
-/* Gives it to the report. */
+/* Adds the graph's outline to the report. */
 bg_status bg__outline_note(bg_report *report, const bg_graph *graph);
 
 #endif

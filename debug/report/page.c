@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Made of page.html; each line with its newline. */
+/* The lines of page.html, each with its newline. */
 static const char *const lines[] = {
 #include "debug/report/page_lines.inc"
 };
 
-/* In a script element '<' could end it or begin a comment; U+2028 and U+2029 are newlines to some readers. */
+/* In a script element '<' could end the element or begin a comment, and some parsers take U+2028 and U+2029 for
+ * newlines. */
 static void put_json(const char *json, FILE *out)
 {
     for (const char *at = json; *at != '\0'; at++) {

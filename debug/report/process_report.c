@@ -14,9 +14,9 @@
 
 static struct {
     pthread_mutex_t lock;
-    const char *directory; /* NULL: nothing is recorded; the same until the process is gone, for it has no lock */
+    const char *directory; /* NULL: BG_REPORT is not set; constant, so that it is read without the lock */
     unsigned long graphs;
-    uint64_t replays;       /* of graphs that are gone, or the first one */
+    uint64_t replays;       /* of destroyed graphs */
     const bg_graph **alive; /* recorded graphs */
     size_t count, capacity;
     bool replayed, ended;
@@ -30,7 +30,7 @@ static void warn_once(void)
         bg__warn("BG_REPORT: %s", bg_last_error());
 }
 
-/* "DIR/graph-PID-N.json"; number 0: without it. The caller frees it. NULL: out of host memory, of which is told. */
+/* "DIR/graph-PID-N.json"; number 0: without "-N". The caller frees it. NULL: out of host memory, after a warning. */
 static char *path_of(const char *kind, unsigned long number)
 {
     char *path = NULL;
@@ -50,11 +50,11 @@ static uint64_t count_replays(void)
     uint64_t replays = record.replays;
     for (size_t i = 0; i < record.count; i++)
         replays += bg__graph_replays(record.alive[i]);
-    /* The first one is not counted in its graph yet. */
+    /* During the first replay its graph has not counted it yet. */
     return record.replayed && replays == 0 ? 1 : replays;
 }
 
-/* A number that is not negative; false: it is none. */
+/* Reads a variable that is a number from 0 on; false: it is not. */
 static bool read_number(const char *variable, long *number)
 {
     const char *text = getenv(variable);
@@ -67,13 +67,13 @@ static bool read_number(const char *variable, long *number)
     return *end == '\0' && errno == 0;
 }
 
-/* By what launchers set. */
+/* Reads the variables that launchers of ranks set. */
 static bool find_rank(long *rank, long *ranks)
 {
     static const char *const pairs[][2] = {
         {"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
     bool script = getenv("SLURM_JOB_ID") != NULL && getenv("SLURM_STEP_ID") == NULL;
-    size_t count = sizeof pairs / sizeof *pairs - (script ? 1 : 0); /* a batch script is no task of Slurm's */
+    size_t count = sizeof pairs / sizeof *pairs - (script ? 1 : 0); /* a batch script is not a task of Slurm */
     for (size_t i = 0; i < count; i++)
         if (read_number(pairs[i][0], rank) && read_number(pairs[i][1], ranks) && *rank < *ranks)
             return true;
@@ -159,7 +159,7 @@ void bg__process_report_add_graph(bg_graph *graph)
         return;
     hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
-    number = record.ended ? 0 : ++record.graphs; /* after the end none is counted, nor written */
+    number = record.ended ? 0 : ++record.graphs; /* graphs after the end are neither counted nor written */
     reported = number > 0 && bg__tools_get(graph, &tools) == BG_OK && add_alive(graph);
     if (reported)
         tools->reported = true;

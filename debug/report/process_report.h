@@ -1,23 +1,23 @@
-/* BG_REPORT=DIR: what this process captures, replays and finds, as files there, for the command breakgraph.
+/* BG_REPORT=DIR: writes the captures, replays and findings of this process into files in DIR, for the command
+ * breakgraph.
  *
- *   process-PID.json     what the process has done so far: written when the library is loaded, at the first graph, at
- *                        the first replay, and at a normal end
- *   graph-PID-N.json     each captured graph: a report of the tool "capture" with an outline
- *   report-PID-N.json    each report of a tool that the environment asked for
+ *   process-PID.json     counts of graphs and replays so far: written when the library is loaded, at the first graph,
+ * at the first replay, and at a normal end graph-PID-N.json     each captured graph: a report of the tool "capture"
+ * with an outline report-PID-N.json    each report of a tool that an environment variable turned on
  *
- * What cannot be written leaves a line on standard error, once. */
+ * The first file that cannot be written leaves a line on standard error. */
 #ifndef BG_DEBUG_PROCESS_REPORT_H
 #define BG_DEBUG_PROCESS_REPORT_H
 
 #include "capture/inspect.h"
 #include "report.h"
 
-/* Notes with the graph that it is there, where there is a directory. */
+/* Counts a new graph and writes its file. These functions do nothing without BG_REPORT. */
 void bg__process_report_add_graph(bg_graph *graph);
 void bg__process_report_end_graph(const bg_graph *graph);
-/* A replay has succeeded. */
+/* Counts a replay that has succeeded. */
 void bg__process_report_count_replay(void);
-/* The same report once more takes the place of what it was. */
+/* Writes a report; the same report again replaces its file. */
 void bg__process_report_add(bg_report *report);
 
 #endif

@@ -42,7 +42,7 @@ void bg_report_destroy(bg_report *report)
 
 /* ---- findings ---- */
 
-/* By kind and call first: one without a message is any of that kind on that call. */
+/* Compares kind and call first: a finding without a message matches any finding of that kind and call. */
 static int compare_findings(const void *one, const void *other)
 {
     const bg_finding *a = one, *b = other;
@@ -187,7 +187,7 @@ static void print_head(const bg_report *report, FILE *out)
     fprintf(out, ": %d finding%s\n", report->count, report->count == 1 ? "" : "s");
 }
 
-/* A terminal's width, and 120 for what is none. */
+/* The width of a terminal; 120 for other files. */
 static int text_width(FILE *out)
 {
     enum { WIDTH = 120, NARROWEST = 40 };
@@ -207,7 +207,7 @@ static int count_columns(const char *text, size_t bytes)
     return columns;
 }
 
-/* Breaks lines at spaces; a word that is wider than a line stays whole. Following lines are indented. */
+/* Breaks lines at spaces, and indents continued lines. A word that is wider than a line is not broken. */
 static void print_wrapped(const char *text, int width, FILE *out)
 {
     enum { INDENT = 8 };
@@ -255,7 +255,7 @@ static void print_unwrapped(const bg_finding *f, FILE *out)
     fputs("\n", out);
 }
 
-/* Without memory for the text its lines are as long as they are. */
+/* Wraps the finding's text; without memory for that, prints it unwrapped. */
 static void print_finding(const bg_finding *f, int width, FILE *out)
 {
     size_t bytes;
@@ -302,7 +302,7 @@ static bool add_finding(cJSON *list, const bg_finding *f)
            cJSON_AddStringToObject(item, "message", f->message) && cJSON_AddStringToObject(item, "advice", f->advice);
 }
 
-/* References: the parts stay the report's. */
+/* Adds references: the report still owns the parts. */
 static bool add_parts(const bg_report *report, cJSON *root)
 {
     cJSON *part;

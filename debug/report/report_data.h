@@ -1,11 +1,11 @@
-/* What a report holds, for the files that read it, merge it, and make pages of it. */
+/* The report struct, for the files that read, merge and write reports. */
 #ifndef BG_DEBUG_REPORT_DATA_H
 #define BG_DEBUG_REPORT_DATA_H
 
 #include "files.h"
 #include "report.h"
 
-/* The findings of one severity, in the order in which they came. The strings of each lie behind it. */
+/* The findings of one severity, in the order in which they were added. Each is one allocation with its strings. */
 typedef struct bg__report_findings {
     bg_finding **list;
     size_t count, capacity;
@@ -16,8 +16,8 @@ struct bg_report {
     bg__report_findings of[BG_FAULT + 1];
     void *known; /* all findings, as a tree (tsearch): a report may have very many */
     int count;
-    int lost;             /* findings that there was no memory for */
-    cJSON *parts;         /* of the JSON, beside the findings; NULL: none */
+    int lost;             /* findings that were not added, out of host memory */
+    cJSON *parts;         /* of the JSON, besides the findings; NULL: none */
     unsigned long number; /* of its file in BG_REPORT, from 1; 0: it has none yet */
 };
 
@@ -33,7 +33,7 @@ void bg__report_put(bg_report *report, const bg_finding *finding);
 /* The JSON text, indented or not, to be freed by cJSON_free. */
 bg_status bg__report_json(const bg_report *report, bool indented, char **text);
 
-/* As bg_report_write, with whose idea the file's name is. */
+/* As bg_report_write, with the origin of the file's name. */
 bg_status bg__report_write(const bg_report *report, bg_format format, const char *path, bg__file_name name);
 
 /* The page of BG_HTML. Errors: IO, OUT_OF_MEMORY. */

@@ -31,15 +31,15 @@ static bg_status parse_report(const char *path, const char *text, size_t size, c
     return bg__fail(BG_ERROR_IO, "%s holds no report: it is not JSON, or cut off (line %d)", path, line);
 }
 
-/* ---- what it holds ---- */
+/* ---- members ---- */
 
-/* Refuses a member by its place: "findings[3].line", or "lost", where place is "". */
+/* Fails with the place of a member: "findings[3].line", or "lost" if place is "". */
 static bg_status refuse_member(const char *place, const char *name, const char *why)
 {
     return bg__fail(BG_ERROR_IO, "%s%s%s %s", place, place[0] != '\0' ? "." : "", name, why);
 }
 
-/* *text stays as it is where the member is not there; NULL: it must be. */
+/* A missing member leaves *text unchanged; it is an error if *text is NULL. */
 static bg_status read_string(const cJSON *object, const char *place, const char *name, const char **text)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -158,7 +158,7 @@ done:
     return status;
 }
 
-/* ---- the parts beside them ---- */
+/* ---- other parts ---- */
 
 static bool is_part(const cJSON *root, const cJSON *item)
 {
@@ -169,8 +169,8 @@ static bool is_part(const cJSON *root, const cJSON *item)
     return false;
 }
 
-/* The report keeps root, without what is no part. What the parts hold is for the page, which takes nothing for granted.
- */
+/* The report takes ownership of root, without the members that are not parts. The contents of the parts are not
+ * checked: the page accepts any. */
 static bg_status take_parts(bg_report *report, cJSON *root)
 {
     bg_status status = BG_OK;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* Here, because of another rank. */
+/* Ends this rank's walk because another rank stopped. */
 static void end_here(bg_report *report, bg__walk_end *end, const char *place)
 {
     bg__report_add(report, "stopped", BG_NOTE, NULL, NULL, "", "another rank stopped in %s", place);
@@ -18,7 +18,7 @@ bg_status bg__step_end_together(bg_graph *graph, bg__step_view step, bg_report *
     char what[200], place[40], text[1024];
     bg_status told;
 
-    /* Ranks have as many segments and calls, but not nodes, copies or events. */
+    /* All ranks have the same segments and eager calls, but may differ in nodes, copies and events. */
     if (!bg__graph_ranks(graph)->there || (step.kind != BG__LAUNCH && step.kind != BG__CALL))
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());

@@ -4,7 +4,7 @@
 
 #include "debug/memory/allocate.h"
 
-/* A call's part of a segment. false: it has none. */
+/* The part of a call that lies in the segment. false: there is none. */
 static bool find_part(const bg__call *call, int segment, bg__step_call *part)
 {
     if (call->op == NULL || call->eager || call->kept == NULL || call->first_node < 0 || call->end_node < 0 ||

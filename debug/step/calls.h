@@ -1,4 +1,4 @@
-/* Which op calls the nodes of a segment belong to, and how far each of them is. */
+/* The op calls that the nodes of a segment belong to, and their progress in a walk. */
 #ifndef BG_DEBUG_STEP_CALLS_H
 #define BG_DEBUG_STEP_CALLS_H
 
@@ -8,9 +8,9 @@
 typedef struct bg__step_call {
     const bg__call *call;
     long first, end; /* its nodes in this segment */
-    bool last;       /* it ends here; else it has a break inside, and goes on in another segment */
+    bool last;       /* it ends in this segment; else it has a break inside, and continues in another */
     size_t left;     /* nodes that have not run */
-    bool begun;      /* its inputs have been looked at, in this segment or an earlier one of it */
+    bool begun;      /* its inputs have been counted, in this segment or an earlier one */
     bg__held inputs; /* before it began */
 } bg__step_call;
 
@@ -27,7 +27,7 @@ static inline bool bg__step_call_has(const bg__step_call *c, long node)
 {
     return node >= c->first && node < c->end;
 }
-/* The innermost call of a node; NULL: none is known. */
+/* The innermost call of a node; NULL: none. */
 const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node);
 
 #endif

@@ -94,13 +94,13 @@ void bg__dump_free(bg__dump *dump)
 
 /* ---- tensors ---- */
 
-/* Of the call's tensors so far, which are the last of the list. */
+/* Whether a file of this call has that name: its tensors so far are the last of the list. */
 static bool is_taken(const bg__dump *dump, int so_far, const char *name)
 {
     const cJSON *tensor = dump->tensors->child;
     for (; so_far > 0; so_far--) {
         const char *file;
-        tensor = tensor->prev; /* of the first one it is the last */
+        tensor = tensor->prev; /* prev of the first item is the last one */
         file = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(tensor, "file"));
         if (file != NULL && strcmp(file, name) == 0)
             return true;
@@ -108,9 +108,9 @@ static bool is_taken(const bg__dump *dump, int so_far, const char *name)
     return false;
 }
 
-/* "0007_attention_0.rope_1.x.npy" of "attention#0/rope#1": names that every system takes, 255 bytes with what a file
- * has behind it until it is whole. Names that are the same then, since they are cut off or had other characters, get
- * "_2", "_3" and so on. */
+/* "0007_attention_0.rope_1.x.npy" for "attention#0/rope#1". Names have only characters that every file system allows,
+ * and at most 255 bytes with the suffix of an unfinished file. Names that become equal because they are cut, or because
+ * characters are replaced, get "_2", "_3" and so on. */
 static void file_name(const bg__dump *dump, int so_far, const bg__call *call, const char *field, char name[FILE_BYTES])
 {
     size_t stem;

@@ -1,4 +1,4 @@
-/* Tensors of op calls as .npy files, with an index. */
+/* Dumps tensors of op calls as .npy files, with an index. */
 #ifndef BG_DEBUG_DUMP_H
 #define BG_DEBUG_DUMP_H
 
@@ -6,15 +6,15 @@
 
 typedef struct bg__dump bg__dump;
 
-/* Makes the directory where it is missing. INVALID_ARGUMENT where it has an index. */
+/* Creates the directory if needed. Errors: INVALID_ARGUMENT if it has an index; IO, OUT_OF_MEMORY. */
 bg_status bg__dump_create(bg__dump **dump, const char *directory, const char *graph);
-/* All tensors of args. Waits for stream. */
+/* Writes all tensors of args. Waits for stream. */
 bg_status bg__dump_call(bg__dump *dump, const bg__call *call, const void *args, cudaStream_t stream);
 /* Writes the index. complete: all calls of the pass are in it. */
 bg_status bg__dump_finish(bg__dump *dump, bool complete);
-/* NULL is fine. */
+/* Takes NULL. */
 void bg__dump_free(bg__dump *dump);
-/* INVALID_ARGUMENT where directory has an index. */
+/* INVALID_ARGUMENT if directory has an index. */
 bg_status bg__dump_check(const char *directory);
 
 #endif

@@ -1,11 +1,11 @@
-/* One node in a graph of its own. */
+/* Runs one node in a graph of its own. */
 #include "node_list.h"
 
 #include <cudaTypedefs.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what a kernel is given ---- */
+/* ---- parameters of a kernel ---- */
 
 static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, size_t bytes)
 {
@@ -23,7 +23,7 @@ static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, s
     memcpy(kernel->bytes + used, from, bytes < left ? bytes : left);
 }
 
-/* A struct's padding may hold anything, which is reported only after a fault. */
+/* May contain padding of structs; used only in the report of a fault. */
 const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes)
 {
     const unsigned char *from = kernel->bytes;
@@ -66,12 +66,12 @@ void bg__step_describe(const bg__node *node, bg__step_kernel *kernel)
 
 /* ---- a copy of a node ---- */
 
-/* The graph that the copy goes into. */
+/* The graph that gets the copy. */
 typedef struct alone {
     cudaGraph_t graph;
     cudaGraphNode_t begin, node;
     size_t after; /* 1: the copy waits for begin, else 0 */
-    bool empty;   /* there is no copy */
+    bool empty;   /* the node was not copied */
 } alone;
 
 static bg_status copy_kernel(const bg__node *from, alone *to)
@@ -86,8 +86,8 @@ done:
     return status;
 }
 
-/* The event may be gone, or a library's own (NCCL's): then only the graph itself can name it, in which its nodes are
- * ordered already. */
+/* An event that was destroyed, or belongs to a library (NCCL), cannot be used in another graph. Then there is nothing
+ * to run: the walk orders the nodes anyway. */
 static bg_status copy_event(const bg__node *from, alone *to)
 {
     bool record = from->type == cudaGraphNodeTypeEventRecord;
@@ -168,7 +168,7 @@ bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__time
         timer->us = 0;
     if (node->type == cudaGraphNodeTypeEmpty)
         return BG_OK;
-    BG__TRY(bg__relax_begin(&relaxed)); /* a capture of this thread may be open, on another stream */
+    BG__TRY(bg__relax_begin(&relaxed)); /* this thread may have a capture open on another stream */
     BG__TRY_CUDA(cudaGraphCreate(&to.graph, 0));
     BG__TRY(fill_graph(node, &to, timer));
     if (to.empty)

@@ -1,4 +1,4 @@
-/* A segment as DOT. */
+/* Writes a segment as DOT. */
 #include <breakgraph/trace.h>
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct drawing {
 
 /* ---- text ---- */
 
-/* Inside a quoted string, which is the label of something: a backslash is DOT's own there, too. */
+/* Escapes text for a quoted label, where DOT interprets backslashes, too. */
 static void write_escaped(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -62,7 +62,7 @@ static void write_kernel(const drawing *d, const bg__node *node)
         fprintf(d->out, "\\n%u bytes of shared memory", l->sharedMemBytes);
 }
 
-/* Of CUDA arrays the extent counts elements. */
+/* With CUDA arrays the extent counts elements. */
 static void write_copy(const drawing *d, const bg__node *node)
 {
     static const char *const kinds[] = {"host to host", "host to device", "device to host", "device to device"};
@@ -164,7 +164,7 @@ static bool has_nodes(const drawing *d, const bg__call *call)
     return false;
 }
 
-/* As deep as the program nests its ops. */
+/* Recursion: as deep as the program nests its ops. */
 static void write_call(drawing *d, const bg__call *call, int depth)
 {
     if (!has_nodes(d, call))
@@ -214,7 +214,7 @@ static void write_edges(const drawing *d, const bg__layout *l)
     }
 }
 
-/* From a child graph's node to those in it that wait for no other. */
+/* Edges from a child graph's node to the nodes in it that wait for no other. */
 static void write_entries(const drawing *d, const bg__node *child, const bg__layout *l)
 {
     size_t near = 0;
@@ -239,7 +239,7 @@ done:
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the drawing ---- */
 
 static bg_status draw(drawing *d)
 {
@@ -262,7 +262,7 @@ done:
     return status;
 }
 
-/* Drawn in memory: nothing of a drawing that fails may reach standard output. */
+/* Draws into memory, so that a drawing that fails writes nothing to standard output. */
 static bg_status draw_text(drawing *d, char **text, size_t *bytes)
 {
     bg_status status;

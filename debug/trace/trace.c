@@ -56,7 +56,7 @@ static bool name_track(cJSON *events, const track *t)
 
 /* ---- slices ---- */
 
-/* To a nanosecond, so that what ends where another begins does so in the file, too. */
+/* Rounds to nanoseconds, so that adjacent slices are adjacent in the file, too. */
 static double rounded(double us)
 {
     return (double)(int64_t)(us * 1e3 + 0.5) / 1e3;
@@ -119,9 +119,9 @@ static bool add_steps(cJSON *events, const bg_graph *graph, const bg__timing *ti
     return true;
 }
 
-/* ---- what is in segments ---- */
+/* ---- nodes and calls of segments ---- */
 
-/* The nodes of a segment, one after the other from where the segment began. */
+/* The nodes of a segment, drawn one after the other from the begin of the segment. */
 typedef struct row {
     const bg__node_time *nodes;
     size_t count;
@@ -158,7 +158,7 @@ static bool add_nodes(cJSON *events, const row *r)
     return true;
 }
 
-/* false: none of its nodes has been timed. */
+/* false: no node of the call has been timed. */
 static bool find_span(const row *r, const bg__step_call *call, bg__interval *span)
 {
     double at = r->begin;
@@ -205,7 +205,7 @@ static bg_status trace_out_of_memory(const bg_graph *graph)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a timeline of %s", bg__graph_name(graph));
 }
 
-/* Alone they may take longer than together: a segment's row does not begin before the last one's end. */
+/* Nodes that run alone may take longer than the whole segment, so each row begins after the end of the row before. */
 static bg_status add_segments(cJSON *events, const bg_graph *graph, const bg__timing *timing)
 {
     double end = 0;
@@ -235,7 +235,7 @@ done:
 
 /* ---- the file ---- */
 
-/* What could not be taken apart, and whatever else was found on the way. */
+/* Adds the findings of the walk, such as segments that ran as a whole. */
 static bool add_notes(cJSON *about, const bg_report *report)
 {
     cJSON *notes = cJSON_AddArrayToObject(about, "notes");
@@ -264,7 +264,7 @@ static bool add_tracks(cJSON *events, const char *device, bool nodes)
            (!nodes || (name_track(events, &calls_track) && name_track(events, &nodes_track)));
 }
 
-/* report: of the nodes; NULL: they have not run alone. */
+/* report: of the walk that timed the nodes; NULL: there was none. */
 static bg_status fill_trace(cJSON *root, const bg_graph *graph, const bg__timing *timing, const bg_report *report)
 {
     cJSON *events = cJSON_AddArrayToObject(root, "traceEvents");
