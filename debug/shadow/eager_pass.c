@@ -53,8 +53,8 @@ done:
     return status;
 }
 
-/* The pass has joined its other streams to this one. Also after a failure: what was queued writes tensors that are put
- * back next. */
+/* The pass has joined its other streams to this one. Waits also after a failure: queued work writes tensors that are
+ * restored next. */
 static bg_status wait_for(cudaStream_t stream, bg_status status)
 {
     cudaError_t error = cudaStreamSynchronize(stream);
@@ -72,8 +72,8 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
     pass->record = record;
     status = bg__forward_pass(pass->graph, BG_PHASE_REPLAY, stream, &watcher);
     if (pass->references != NULL)
-        bg__references_free(pass->references); /* what calls that failed have left */
-    bg__pending_note();                        /* forward may have left an error of its own */
+        bg__references_free(pass->references); /* those of calls that failed */
+    bg__pending_note();                        /* forward may have left a CUDA error */
     status = wait_for(stream, status);
     if (status != BG_OK)
         bg__fail_where("%s, the pass run eagerly", function);

@@ -93,7 +93,8 @@ const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, i
     return NULL;
 }
 
-/* The walk over a graph sees what a body left, the caller of a plain call what it asked for. */
+/* Whether the op may return fewer rows: a walk over a graph sees the shape that the body left, a plain call the one
+ * that its caller asked for. */
 static bool is_shorter(const bg_op *op, const bg_tensor *tensor, const bg_tensor *than)
 {
     bg_tensor same = *than;

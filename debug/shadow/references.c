@@ -59,8 +59,8 @@ done:
     return status;
 }
 
-/* The reference reads and writes what was kept, so that the pass goes on with what the op left; an output without
- * memory before the call gets some. */
+/* Sets args to the copies, so that the reference does not change the op's outputs, with which the pass continues. An
+ * output without memory before the call gets some. */
 static bg_status give_tensors(const bg__reference_call *c, void *args)
 {
     bg__field_tensor t = {0};
@@ -110,7 +110,7 @@ done:
     return status;
 }
 
-/* As a plain call of its own, in which nobody looks at the calls inside. */
+/* Runs the reference as a plain call, whose inner calls are not watched. */
 static bg_status run_reference(const bg__call *call, void *args, cudaStream_t stream)
 {
     bg__thread *self = bg__thread_self();

@@ -1,4 +1,4 @@
-/* Ops beside their references (bg_op_attributes.reference): both on the same inputs. */
+/* Compares ops with their references (bg_op_attributes.reference) on the same inputs. */
 #ifndef BG_DEBUG_REFERENCES_H
 #define BG_DEBUG_REFERENCES_H
 
@@ -9,7 +9,7 @@
 /* A call whose body runs. */
 typedef struct bg__reference_call {
     const bg__call *call;
-    void **inputs; /* for each tensor what it held before the call, in device memory; NULL: the body leaves it alone */
+    void **inputs; /* for each tensor a copy in device memory from before the call; NULL: the call does not change it */
     int tensors;
 } bg__reference_call;
 
@@ -17,12 +17,12 @@ typedef struct bg__references {
     bg_report *report;
     const bg__tolerances *tolerances;
     bgk_difference *room;
-    bg__reference_call *stack; /* a call around those inside it */
+    bg__reference_call *stack; /* an outer call before its inner calls */
     size_t count, capacity;
 } bg__references;
 
-/* Around the body of a call; nothing happens where its op has no reference. after runs the reference, with outputs of
- * its own, and reports what differs. */
+/* Called before and after the body of a call; they do nothing if its op has no reference. after runs the reference with
+ * its own outputs, and reports differences. */
 bg_status bg__references_before(bg__references *references, const bg__call *call, const void *args,
                                 cudaStream_t stream);
 bg_status bg__references_after(bg__references *references, const bg__call *call, const void *args, cudaStream_t stream);

@@ -8,7 +8,7 @@
 
 enum { NO_CALL = -1 };
 
-/* What is known of a set of eager calls. */
+/* The verdict on a set of eager calls. */
 typedef struct known {
     struct known *next;
     bg_verdict verdict;
@@ -20,14 +20,14 @@ typedef struct search {
     size_t count;
     bg_search_trial trial;
     void *user;
-    long *parents;      /* the call that each is inside, NO_CALL for an outermost one */
-    bool *eager;        /* the set that is looked at; between steps it holds the culprits, and is GOOD */
+    long *parents;      /* the call around each call; NO_CALL: it is an outermost one */
+    bool *eager;        /* the current set; between steps these are the culprits, which are GOOD */
     const char **names; /* of a trial's set */
-    size_t *units;      /* calls among which find looks, of which one is inside no other */
+    size_t *units;      /* the calls that find_culprits searches; none is inside another */
     known *tried;
 } search;
 
-/* ---- what was tried ---- */
+/* ---- trials ---- */
 
 static bg_status remember(search *s, bg_verdict verdict)
 {
@@ -41,7 +41,7 @@ static bg_status remember(search *s, bg_verdict verdict)
     return BG_OK;
 }
 
-/* The verdict on the set that is looked at; one that is known is not tried again. */
+/* The verdict on the current set; a known set is not tried again. */
 static bg_status try_marked_calls(search *s, bg_verdict *verdict)
 {
     size_t names = 0;
@@ -106,7 +106,7 @@ static bg_status judge_prefix(search *s, size_t length, bg_verdict *verdict)
     return status;
 }
 
-/* The prefix nearest to the middle between bad and good that tells something; *at is good where none does. */
+/* The prefix nearest to the middle between bad and good that is not SKIP; *at is good if all are SKIP. */
 static bg_status judge_middle(search *s, long bad, long good, long *at, bg_verdict *verdict)
 {
     long middle = bad + (good - bad) / 2;
@@ -160,7 +160,7 @@ static size_t count_eager(const search *s)
     return count;
 }
 
-/* Tries each culprit without, until none is too many. */
+/* Tries the set without each culprit, until every culprit is needed. */
 static bg_status reduce(search *s)
 {
     bg_verdict verdict;
@@ -182,7 +182,8 @@ done:
     return status;
 }
 
-/* Puts calls inside a culprit in its place, where they are enough; they come after it, and so get their turn. */
+/* Replaces a culprit by calls inside it if they are enough. They come later in the list, so the loop narrows them, too.
+ */
 static bg_status narrow_to_inner_calls(search *s)
 {
     bg_verdict verdict;

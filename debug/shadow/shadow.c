@@ -1,4 +1,4 @@
-/* bg_shadow, and BG_SHADOW: every replay of a graph beside the pass itself. */
+/* bg_shadow, and BG_SHADOW, which compares every replay of a graph with the eager pass. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,10 +148,10 @@ struct bg__replay_shadow {
     bg__spans state;    /* options.state of the capture */
     bool every_call;    /* BG_SHADOW=calls */
     bool begun;         /* a replay has been shadowed */
-    bool explained;     /* call by call */
-    bool known;         /* what memory held before the replay */
-    bool timed, varied; /* have been looked at */
-    int told;           /* findings */
+    bool explained;     /* compared call by call */
+    bool known;         /* the image holds memory as it was before the replay */
+    bool timed, varied; /* times were taken; determinism was checked */
+    int told;           /* findings that have been printed */
 };
 
 enum { NOT_SHADOWED, WHOLE_PASSES, CALL_BY_CALL }; /* the choices of BG_SHADOW */
@@ -210,8 +210,8 @@ void bg__shadow_detach(struct bg__replay_shadow *shadowing)
     free(shadowing);
 }
 
-/* Memory as it is now is what both ways begin with. What the graph writes may be another since the last replay
- * (bg_graph_args). */
+/* Keeps memory as it is now, from which both runs begin. bg_graph_args may have changed what the graph writes since the
+ * last replay. */
 static bg_status take_image(struct bg__replay_shadow *g, const bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
@@ -227,7 +227,7 @@ done:
     return status;
 }
 
-/* Once with its times, for the report. */
+/* The last replay; once with times, for the report. */
 static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
 {
     cJSON *timings = g->timed ? NULL : bg__report_part(g->shadow.report, "timings");
@@ -235,7 +235,7 @@ static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
     return timings != NULL ? bg__timings_take(graph, g->shadow.stream, timings) : bg__shadow_run_replay(&g->shadow);
 }
 
-/* What one rank cannot do is not done by the others either. */
+/* Shares a failure with all ranks, so that none continues alone. */
 static bg_status share(bg__shadow *s, const char *what, bg_status status)
 {
     char text[200];
@@ -243,7 +243,7 @@ static bg_status share(bg__shadow *s, const char *what, bg_status status)
     return bg__ranks_share(&s->ranks, text, status);
 }
 
-/* The pass, from what memory holds now; memory is then as before. */
+/* Runs the pass eagerly from the current memory, and restores memory. */
 static bg_status run_eager(struct bg__replay_shadow *g, bg_graph *graph)
 {
     bg__shadow *s = &g->shadow;
@@ -276,7 +276,7 @@ done:
     return status;
 }
 
-/* Call by call, and whether the pass agrees with itself. */
+/* Compares call by call, and checks once whether the pass is deterministic. */
 static bg_status explain(struct bg__replay_shadow *g)
 {
     bg__shadow *s = &g->shadow;
@@ -297,7 +297,7 @@ done:
     return status;
 }
 
-/* Ends with memory as the replay leaves it; *replayed: what bg_replay returns is known. */
+/* Leaves memory as after a replay. *replayed: the status of the replay. */
 static bg_status shadow_replay(struct bg__replay_shadow *g, bg_graph *graph, bg_status *replayed)
 {
     bg__shadow *s = &g->shadow;
