@@ -7,12 +7,12 @@
 
 enum { WIDTH = 110 };
 
-/* text from column on, in lines of at most WIDTH columns. */
+/* Prints text from column on, in lines of at most WIDTH columns; newlines in text stay. */
 static void print_wrapped(FILE *out, const char *text, int column)
 {
     int at = column;
     while (*text != '\0') {
-        int length = (int)strcspn(text, " ");
+        int length = (int)strcspn(text, " \n");
         if (at + length > WIDTH && at > column) {
             fprintf(out, "\n%*s", column, "");
             at = column;
@@ -20,6 +20,11 @@ static void print_wrapped(FILE *out, const char *text, int column)
         fprintf(out, "%s%.*s", at > column ? " " : "", length, text);
         at += length + (at > column);
         text += length + (text[length] == ' ');
+        if (*text == '\n') {
+            fprintf(out, "\n%*s", column, "");
+            at = column;
+            text++;
+        }
     }
     fputc('\n', out);
 }
@@ -59,8 +64,10 @@ void cli_help_print(const cli_command *command, FILE *out)
     const cli_flag *flag = cli_command_flag(command, 0);
     print_usage(out, "usage: ", command);
     fprintf(out, "%s\n", command->text);
-    if (command->more != NULL)
-        fprintf(out, "\n%s", command->more);
+    if (command->more != NULL) {
+        fputc('\n', out);
+        print_wrapped(out, command->more, 0);
+    }
     if (flag != NULL)
         fprintf(out, "\nFlags\n");
     for (size_t i = 0; (flag = cli_command_flag(command, i)) != NULL; i++)

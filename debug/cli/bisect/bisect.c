@@ -326,22 +326,17 @@ static const cli_flag flags[] = {
     {0},
 };
 
-static const char more[] = "The program is run without standard input: first as it is, then without a graph "
-                           "(BG_DEBUG=forward), then with every\n"
-                           "op eager, then with other sets of eager ops (BG_EAGER_OPS), until the smallest set of "
-                           "calls that must be eager is\n"
-                           "known. Exit statuses are those of git bisect run: 0 is good, 125 means that the run cannot "
-                           "be judged, any other is\n"
-                           "bad. To count a crash as bad, write: sh -c 'PROGRAM || exit 1'.\n\n"
-                           "With --ranks a run is good if all ranks are good. All ranks get the same BG_EAGER_OPS. If "
-                           "a rank exits with another\n"
-                           "status than 0, the others get 5 s to end, too. --check reads the outputs of the ranks in "
-                           "the order of the ranks.\n\n"
-                           "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, "
-                           "13, 14, or 1 with culprits).\n"
-                           "After an interruption, or a failure that is not the fault (a full disk, a missing program, "
-                           "a hang), the same command\n"
-                           "continues where it stopped.\n";
+static const char more[] =
+    "The program is run without standard input: first as it is, then without a graph (BG_DEBUG=forward), then with "
+    "every op eager, then with other sets of eager ops (BG_EAGER_OPS), until the smallest set of calls that must "
+    "be eager is known. Exit statuses are those of git bisect run: 0 is good, 125 means that the run cannot be "
+    "judged, any other is bad. To count a crash as bad, write: sh -c 'PROGRAM || exit 1'.\n\n"
+    "With --ranks a run is good if all ranks are good. All ranks get the same BG_EAGER_OPS. If a rank exits with "
+    "another status than 0, the others get 5 s to end, too. --check reads the outputs of the ranks in the order of "
+    "the ranks.\n\n"
+    "Verdicts are kept in .breakgraph-bisect.json until there is a result (exit status 0, 12, 13, 14, or 1 with "
+    "culprits). After an interruption, or a failure that is not the fault (a full disk, a missing program, a "
+    "hang), the same command continues where it stopped.";
 
 const cli_command cli_bisect = {
     .name = "bisect",

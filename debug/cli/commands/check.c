@@ -130,9 +130,9 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "The program is started once for each check, without standard input and without BG_DEBUG. Its output is shown if "
-    "it\n"
-    "fails. Notes do not count as findings. With --ranks, if only some ranks have a finding, the finding names them.\n";
+    "The program is started once for each check, without standard input and without BG_DEBUG. Its output is shown "
+    "if it fails. Notes do not count as findings. With --ranks, if only some ranks have a finding, the "
+    "finding names them.";
 
 const cli_command cli_check = {
     .name = "check",

@@ -107,26 +107,19 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "The command replaces itself with the program: the exit status is the program's. -e sets a variable of the "
-    "program, and\n"
-    "so does each flag below that names one. All other variables stay unchanged. HOSTCUDA_ variables are for the host\n"
-    "device. Processes that the program leaves running are not ended.\n\n"
-    "With --ranks=N the command starts N processes and waits for them. Each chooses its device by LOCAL_RANK. Output "
-    "is\n"
-    "printed in whole lines, with \"[rank 1] \" before each. Rank 0 reads the standard input, unless that is a "
-    "terminal and\n"
-    "the command is in the background, as timeout starts it without --foreground.\n\n"
+    "The command replaces itself with the program: the exit status is the program's. -e sets a variable "
+    "of the program, and so does each flag below that names one. All other variables stay unchanged. HOSTCUDA_ "
+    "variables are for the host device. Processes that the program leaves running are not ended.\n\n"
+    "With --ranks=N the command starts N processes and waits for them. Each chooses its device by LOCAL_RANK. "
+    "Output is printed in whole lines, with \"[rank 1] \" before each. Rank 0 reads the standard input, unless "
+    "that is a terminal and the command is in the background, as timeout starts it without --foreground.\n\n"
     "If a signal ends a rank, the command ends the others: SIGTERM, and SIGKILL after 2 s. If a rank exits with "
-    "another\n"
-    "status than 0, the others first get 2 s to report why they end, too. With the ranks, the command also ends all\n"
-    "processes that they have started, in any session. It also does this when it ends itself, even if SIGKILL ends it. "
-    "The\n"
-    "exit status is that of the rank that failed first, 128 + N if signal N ended that rank or the command, or 8 "
-    "after\n"
-    "--timeout.\n\n"
-    "The host device shows N devices, unless HOSTCUDA_DEVICES is set. The command adds the rank to the values of "
-    "BG_TRACE\n"
-    "and BG_STEP_DUMP: trace.json becomes trace.rank-1.json.\n";
+    "another status than 0, the others first get 2 s to report why they end, too. With the ranks, the command also "
+    "ends all processes that they have started, in any session. It also does this when it ends itself, even if "
+    "SIGKILL ends it. The exit status is that of the rank that failed first, 128 + N if signal N ended that rank or "
+    "the command, or 8 after --timeout.\n\n"
+    "The host device shows N devices, unless HOSTCUDA_DEVICES is set. The command adds the rank to the "
+    "values of BG_TRACE and BG_STEP_DUMP: trace.json becomes trace.rank-1.json.";
 
 const cli_command cli_run = {
     .name = "run",

@@ -83,9 +83,9 @@ static const cli_flag flags[] = {
     {0},
 };
 
-static const char more[] = "Replays run node by node: each node is launched, waited for and checked. Notes do not "
-                           "count as findings. With --json\n"
-                           "the program has no standard input, and its output is shown only if it fails.\n";
+static const char more[] =
+    "Replays run node by node: each node is launched, waited for and checked. Notes do not count as findings. With "
+    "--json the program has no standard input, and its output is shown only if it fails.";
 
 const cli_command cli_step = {
     .name = "step",
