@@ -325,10 +325,10 @@ unset BG_CHECK
 sed 's/"breakgraph_bisect":[[:space:]]*2/"breakgraph_bisect": 1/' "$work/kept.json" >"$work/state.json"
 refused state-old 'has version 1' -- ./faulty wrong 32 9
 head -c 300 "$work/kept.json" >"$work/state.json"
-refused state-cut 'is no state of a bisect' -- ./faulty wrong 32 9
-refused state-cut-fresh 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
+refused state-cut 'is not the state of a bisect' -- ./faulty wrong 32 9
+refused state-cut-fresh 'is not the state of a bisect' --fresh -- ./faulty wrong 32 9
 echo '{"name": "package", "version": 1}' >"$work/state.json"
-refused state-foreign 'is no state of a bisect' --fresh -- ./faulty wrong 32 9
+refused state-foreign 'is not the state of a bisect' --fresh -- ./faulty wrong 32 9
 sed 's/"verdict":[[:space:]]*"bad"/"verdict": "ugly"/' "$work/kept.json" >"$work/state.json"
 refused state-damaged 'is damaged' -- ./faulty wrong 32 9
 sed '0,/"eager":[[:space:]]*\[\]/s//"eager": [64]/' "$work/kept.json" >"$work/state.json"
@@ -336,7 +336,7 @@ refused state-no-such-call 'is damaged' -- ./faulty wrong 32 9
 sed 's/"name":[[:space:]]*"step#0"/"name": "@step#0"/' "$work/kept.json" >"$work/state.json"
 refused state-no-name 'is damaged' -- ./faulty wrong 32 9
 { cat "$work/kept.json" && echo '{}'; } >"$work/state.json"
-refused state-and-more 'is no state of a bisect' -- ./faulty wrong 32 9
+refused state-and-more 'is not the state of a bisect' -- ./faulty wrong 32 9
 expect state-output 2 'is not one' in_work "$command" bisect --state=- -- ./faulty wrong 8 2
 expect state-nowhere 10 'cannot be written' in_work "$command" bisect --state=/nowhere/state.json -- ./faulty wrong 8 2
 expect state-directory 10 ' cannot be read: it is a directory, not a file; name a regular file; give another one with --state=FILE' in_work "$command" bisect --state="$work" -- ./faulty wrong 8 2

@@ -1,4 +1,4 @@
-/* A bisect across processes: what its parts share. */
+/* The state of a bisect across processes. */
 #ifndef BG_CLI_BISECTION_H
 #define BG_CLI_BISECTION_H
 
@@ -16,32 +16,32 @@ typedef struct cli_bisection {
     int count, ranks;
     bool oversubscribe;
     double timeout;
-    char *place, *base; /* BG_EAGER_OPS as the program would have it, without "@" */
+    char *place, *base; /* the program's own BG_EAGER_OPS, without "@" */
 
-    cJSON *root;           /* what the state file holds */
+    cJSON *root;           /* the contents of the state file */
     cJSON *calls, *trials; /* in it: candidates, {name, op, file, line}; verdicts */
     const char **names;    /* of calls */
     size_t name_count;
-    size_t replayed; /* trials that came from the state file */
-    size_t next;     /* the trial that is next */
-    int wanted;      /* about how many there will be, 0: not known */
+    size_t replayed; /* trials in the state file when the command began */
+    size_t next;     /* index of the next trial */
+    int wanted;      /* the expected number of trials; 0: not known */
     double seconds;  /* of the last trial */
 
     size_t *culprits, found;
-    bool confirmed, unjudged; /* the culprits captured alone: bad; tells nothing */
-    bool searched;            /* the culprits are known, and were captured alone */
-    char sentence[512];       /* what came out, where it is no culprit */
+    bool confirmed, unjudged; /* with only the culprits captured: bad; cannot be judged */
+    bool searched;            /* the search and the confirmation have ended */
+    char sentence[512];       /* the result, if it is not a culprit */
 } cli_bisection;
 
-/* The sentence, and status back. */
+/* Sets the sentence and returns status. */
 cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What a trial is for. */
+/* The purpose of a trial. */
 typedef enum cli_why { CLI_AS_IS, CLI_FORWARD, CLI_ALL_EAGER, CLI_SEARCH, CLI_CONFIRM } cli_why;
 extern const char *const cli_why_names[];
 
-/* BG_EAGER_OPS for these of calls; the caller frees it. NULL: out of host memory. */
+/* BG_EAGER_OPS that makes these calls eager; the caller frees it. NULL: out of host memory. */
 char *cli_eager_list(const cli_bisection *b, const bool *eager);
 
 #endif

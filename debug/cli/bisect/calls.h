@@ -1,12 +1,12 @@
-/* Which calls a program's graphs hold, and which of them a pattern means. */
+/* The calls in a program's graphs, and those that match a pattern. */
 #ifndef BG_CLI_CALLS_H
 #define BG_CLI_CALLS_H
 
 #include "debug/cli/observe/gathered.h"
 #include "debug/cli/output/exits.h"
 
-/* The captured calls of all graphs, in order of the pass, each once; those that only matches. CLI_NO_MATCH names near
- * ones. */
+/* Lists the captured calls of all graphs that match only (NULL: all), in order of the pass, each once. The message of
+ * CLI_NO_MATCH lists similar names. */
 cli_status cli_calls_collect(const cli_gathered *gathered, const char *only, cJSON *calls);
 
 #endif

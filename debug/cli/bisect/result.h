@@ -1,4 +1,4 @@
-/* What a bisect found, for people and for scripts. */
+/* Prints the result of a bisect, as text or as JSON. */
 #ifndef BG_CLI_RESULT_H
 #define BG_CLI_RESULT_H
 

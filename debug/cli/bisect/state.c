@@ -39,7 +39,7 @@ static char *resolve(const char *program)
     return NULL;
 }
 
-/* A program that was built anew is another one: its verdicts are no longer known. */
+/* A program that was rebuilt is another one: its old verdicts do not count. */
 static void add_program_file(cJSON *command, const char *program)
 {
     char *path = resolve(program);
@@ -185,7 +185,7 @@ static cli_status read_state_file(const cli_bisection *b, cJSON **root)
     free(text);
     version = cJSON_GetObjectItemCaseSensitive(*root, key);
     if (!cJSON_IsNumber(version))
-        return refuse_state(b, "is no state of a bisect");
+        return refuse_state(b, "is not the state of a bisect");
     if (b->fresh)
         return CLI_OK;
     if (version->valuedouble != STATE_VERSION)

@@ -1,13 +1,13 @@
-/* The verdicts of a bisect in a file, from which the same command goes on. */
+/* Keeps the verdicts of a bisect in a file, from which the same command continues. */
 #ifndef BG_CLI_STATE_H
 #define BG_CLI_STATE_H
 
 #include "bisection.h"
 
-/* Takes the file over, or begins with none. CLI_UNREADABLE, and said, where it is not this command's. */
+/* Loads the file, or begins a new one. CLI_UNREADABLE, with a message, if it belongs to another command. */
 cli_status cli_state_load(cli_bisection *b);
 cli_status cli_state_save(const cli_bisection *b);
-/* names follow calls. */
+/* Sets names from calls. */
 cli_status cli_state_name(cli_bisection *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* One trial of a bisect: starts of the program, and a verdict. */
+/* One trial of a bisect: runs of the program, and a verdict. */
 #ifndef BG_CLI_TRIAL_H
 #define BG_CLI_TRIAL_H
 
@@ -6,11 +6,11 @@
 
 #include "bisection.h"
 
-/* With those of calls eager that eager marks (NULL: none); a verdict that is kept is taken from the state, a new one
- * goes there. What keeps a program from being judged is a status, but in SEARCH and CONFIRM a SKIP. */
+/* Runs the program with the marked calls eager (NULL: none). A kept verdict is taken from the state; a new one is
+ * added. A run that cannot be judged is a failure, but in SEARCH and CONFIRM the verdict SKIP. */
 cli_status cli_trial(cli_bisection *b, cli_why why, const bool *eager, bg_verdict *verdict);
 
-/* What --check said last, which may be why it finds all bad. */
+/* Prints the last output of --check, which may explain why it judges all runs bad. */
 void cli_trial_show_check(const cli_bisection *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the doctor asks of a machine: each question is tried, not looked up. */
+/* The probes of the doctor: each tries what it reports. */
 #ifndef BG_CLI_PROBES_H
 #define BG_CLI_PROBES_H
 

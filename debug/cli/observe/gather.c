@@ -36,7 +36,7 @@ static cli_status read_report(const char *path, cJSON **root)
     return status;
 }
 
-/* A tool that goes on after a report writes what it found before again. */
+/* Removes findings that an earlier report has: a tool that continues after a report repeats them in the next one. */
 static void forget_known(cli_gathered *gathered, cJSON *root)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "findings"), *next;
@@ -123,7 +123,7 @@ cli_status cli_each_file(const char *directory, int (*is_wanted)(const struct di
     return status;
 }
 
-/* Processes first: they tell whose the reports are. */
+/* Reads process files first: they tell which rank each report belongs to. */
 cli_status cli_gather(const char *directory, cli_gathered *gathered)
 {
     cli_status status = CLI_OK;

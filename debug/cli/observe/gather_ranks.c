@@ -11,7 +11,7 @@
 
 static const char ranks_key[] = "ranks";
 
-/* ---- whose a report is ---- */
+/* ---- ranks of reports ---- */
 
 void cli_gathered_note_rank(cli_gathered *gathered, const cJSON *process)
 {
@@ -40,7 +40,7 @@ int cli_gathered_rank_of(const cli_gathered *gathered, const char *file)
 
 /* ---- which findings are the same ---- */
 
-/* What has one key. */
+/* The findings with one key. */
 typedef struct known {
     char *key;
     cJSON **findings;
@@ -60,7 +60,7 @@ static void free_known(void *one)
     free(k);
 }
 
-/* What has that key, which it takes; NULL: out of host memory. */
+/* The entry with that key, which it takes over; NULL: out of host memory. */
 static known *get(cli_gathered *gathered, char *key)
 {
     known *fresh = calloc(1, sizeof *fresh), **found;
@@ -90,7 +90,7 @@ bool cli_gathered_is_again(cli_gathered *gathered, const cJSON *finding, int ran
     return same != NULL && same->count++ > 0;
 }
 
-/* Each rank has addresses of its own. */
+/* Leaves out addresses, which differ between ranks. */
 static void put_without_addresses(const char *text, FILE *out)
 {
     while (*text != '\0') {
@@ -102,8 +102,8 @@ static void put_without_addresses(const char *text, FILE *out)
     }
 }
 
-/* The same for findings that are the same on another rank. A key of one rank begins with a number, and this one with
- * none, whatever text a finding holds. NULL: out of host memory. */
+/* A key that is equal for equal findings of different ranks. Keys of one rank begin with a number, and this one does
+ * not, so that they never collide. NULL: out of host memory. */
 static char *key_of(const cJSON *finding)
 {
     static const char *const texts[] = {"kind", "severity", "call", "file"};
@@ -124,8 +124,8 @@ static char *key_of(const cJSON *finding)
     return NULL;
 }
 
-/* The finding that this one of a rank is the same as: itself, where no other rank had it. Several of one rank that only
- * differ in addresses are different ones: each rank's first stands for the first one of the others, and so on. */
+/* The finding of another rank that equals this one; the finding itself if there is none. Several findings of one rank
+ * that differ only in addresses stay separate: the first of each rank equals the first of the others, and so on. */
 static cJSON *find_same(cli_gathered *gathered, cJSON *finding, int rank)
 {
     char *key = key_of(finding), *own = NULL;
@@ -152,7 +152,7 @@ static void add_rank(cJSON *finding, int rank)
     cJSON_AddItemToArray(ranks, cJSON_CreateNumber(rank));
 }
 
-/* What was compared differs from rank to rank. */
+/* Adds the rank to comparisons, which differ between ranks. */
 static void name_comparisons(cJSON *report, int rank)
 {
     cJSON *comparison;

@@ -1,4 +1,4 @@
-/* Reports of programs, as the command keeps them. */
+/* The reports of programs in memory. */
 #ifndef BG_CLI_GATHERED_H
 #define BG_CLI_GATHERED_H
 
@@ -7,13 +7,13 @@
 enum { CLI_REPORT_VERSION = 2 }; /* that this command reads */
 
 typedef struct cli_gathered {
-    int processes; /* that have the library in them */
+    int processes; /* that use the library */
     long graphs, replays;
-    int ranks;       /* of the job that they are of; 0: none */
-    cJSON *of_rank;  /* where there are ranks, the rank of each process id */
-    void *known;     /* the findings so far by texts that tell them apart, as a tree (tsearch) */
+    int ranks;       /* size of their job; 0: none */
+    cJSON *of_rank;  /* the rank of each process id, if there are ranks */
+    void *known;     /* the findings so far, by key, as a tree (tsearch) */
     cJSON *captured; /* a list of reports with outlines, one for each graph, in order */
-    cJSON *reports;  /* a list of the other reports; what several ranks found is in it once, with "ranks" */
+    cJSON *reports;  /* a list of the other reports; a finding of several ranks is in it once, with "ranks" */
 } cli_gathered;
 
 #endif

@@ -1,4 +1,4 @@
-/* One start of a program whose reports are gathered. */
+/* Runs a program once and gathers its reports. */
 #ifndef BG_CLI_OBSERVE_H
 #define BG_CLI_OBSERVE_H
 
@@ -15,19 +15,19 @@ typedef struct cli_observation {
     int ranks; /* that are started; 0: the program alone */
 } cli_observation;
 
-/* What it left and how it ended. CLI_OK, or what the command itself could not do, said. */
+/* Gathers its reports, and how it ended. Errors of the command itself are printed. */
 cli_status cli_observe(const cli_observation *observation, cli_gathered *gathered, cli_end *end);
 
-/* CLI_OK where the program came to its end by itself; else says how it did not, and shows the end of its errors. */
+/* CLI_OK if the program exited by itself; else prints how it ended, and the last lines of its errors. */
 cli_status cli_observed_end(const cli_observation *observation, const cli_end *end);
 
-/* CLI_OK where it captured and replayed; else says what it lacks, and shows the end of its errors. */
+/* CLI_OK if it captured and replayed; else prints what is missing, and the last lines of its errors. */
 cli_status cli_observed_judge(const cli_observation *observation, const cli_gathered *gathered);
 
-/* The end of its errors, where it was quiet. */
+/* Prints the last lines of its errors, if it was quiet. */
 void cli_observed_show(const cli_observation *observation);
 
-/* " (rank 1)" for messages, where there are several; as static text. */
+/* " (rank 1)" for messages, if there are several ranks; static text. */
 const char *cli_observed_rank(const cli_observation *observation, const cli_end *end);
 
 #endif

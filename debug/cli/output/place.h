@@ -1,4 +1,4 @@
-/* Files of the command: a directory for what is gone at the end, and files that are written whole or not at all. */
+/* Files of the command: a temporary directory, and files that are written completely or not at all. */
 #ifndef BG_CLI_PLACE_H
 #define BG_CLI_PLACE_H
 
@@ -10,11 +10,11 @@
 /* "DIR/name", which the caller frees; NULL: out of host memory. */
 char *cli_path(const char *directory, const char *name);
 
-/* A new directory in $TMPDIR; the caller frees the name. NULL, and said why, where there can be none. */
+/* Creates a directory in $TMPDIR; the caller frees the name. NULL after a message. */
 char *cli_place_make(void);
-/* With all that is in it. NULL is fine. */
+/* Removes it with its contents. Takes NULL. */
 void cli_place_remove(const char *directory);
-/* A directory in it, empty: it is made anew. */
+/* Makes a directory empty, or creates it. */
 bool cli_place_renew(const char *directory);
 
 /* What a file holds, ended by a zero, as bg__file_read has it; the caller frees it. NULL with bg_last_error and errno.

@@ -4,12 +4,12 @@
 
 #include "keeper.h"
 
-/* After cli_signals_hold: a signal that was held ends the child (CLI_STOPPED), also one that came before it. All that
- * it has started ends with it. */
+/* Called after cli_signals_hold. A held signal ends the child (CLI_STOPPED), also one that came before. All processes
+ * that the child has started end with it. */
 void cli_child_run(const cli_child *child, cli_end *end);
 
-/* A shell, which ends with 128 + N where a signal N ended its program, counts as ended by it; 255, the status of
- * exit(-1), is no signal's. */
+/* Whether a signal ended the program, or an exit status 128 + N says so, as of a shell whose program a signal N ended.
+ * 255, the status of exit(-1), does not count. */
 bool cli_is_crash(const cli_end *end, int *signal);
 
 #endif

@@ -1,6 +1,6 @@
-/* Starts a program below a keeper: a process between the command and the program, which all that the program starts
- * stays below, in whatever process group or session. The keeper ends it all when the command says so, or is gone, even
- * by SIGKILL. */
+/* Starts a program below a keeper: a process between the command and the program. All processes that the program starts
+ * stay descendants of the keeper, in any process group or session. The keeper ends them when the command asks for it,
+ * or has ended, even by SIGKILL. */
 #ifndef BG_CLI_KEEPER_H
 #define BG_CLI_KEEPER_H
 
@@ -30,7 +30,7 @@ typedef struct cli_end {
 
 typedef struct cli_keeper {
     pid_t pid, program; /* the program's number is no other process's before cli_keeper_close */
-    int held;           /* closed, it ends all */
+    int held;           /* when it is closed, the keeper ends all */
     int reports;
 } cli_keeper;
 

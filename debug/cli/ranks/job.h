@@ -1,4 +1,4 @@
-/* The job that ranks are of: how many, and what each reads in its environment (breakgraph/comm.h). */
+/* A job of ranks: their number, and the environment of each (breakgraph/comm.h). */
 #ifndef BG_CLI_JOB_H
 #define BG_CLI_JOB_H
 
