@@ -26,7 +26,7 @@ cublasStatus_t hc_cublas_status(cudaError_t error)
     }
 }
 
-cublasStatus_t hc_cublas_enter(const char *name)
+cublasStatus_t hc_cublas_begin(const char *name)
 {
     cudaError_t error = hc_begin_unnamed();
     struct hc_fault fault = {0, false};
@@ -47,9 +47,7 @@ static cudaError_t begin_work(void)
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasCreate");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN("cublasCreate");
     if (!handle)
         return CUBLAS_STATUS_INVALID_VALUE;
     *handle = NULL;
@@ -69,11 +67,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasDestroy");
-    if (status)
-        return status;
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
+    HC_CUBLAS_BEGIN_WITH("cublasDestroy", handle);
     handle->magic = 0;
     free(handle); /* queued work does not refer to it */
     return CUBLAS_STATUS_SUCCESS;
@@ -81,9 +75,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 
 cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasGetVersion");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN("cublasGetVersion");
     (void)handle; /* may be NULL */
     if (!version)
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -93,11 +85,7 @@ cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
 
 cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t streamId)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasSetStream");
-    if (status)
-        return status;
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
+    HC_CUBLAS_BEGIN_WITH("cublasSetStream", handle);
     handle->stream = streamId;
     handle->workspace = NULL; /* the default one again, as in cuBLAS */
     handle->workspace_bytes = 0;
@@ -106,11 +94,7 @@ cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t streamId)
 
 cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *streamId)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasGetStream");
-    if (status)
-        return status;
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
+    HC_CUBLAS_BEGIN_WITH("cublasGetStream", handle);
     if (!streamId)
         return CUBLAS_STATUS_INVALID_VALUE;
     *streamId = handle->stream;
@@ -119,11 +103,7 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *streamId)
 
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t workspaceSizeInBytes)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasSetWorkspace");
-    if (status)
-        return status;
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
+    HC_CUBLAS_BEGIN_WITH("cublasSetWorkspace", handle);
     if ((uintptr_t)workspace % 256 || (!workspace && workspaceSizeInBytes))
         return CUBLAS_STATUS_INVALID_VALUE;
     handle->workspace = workspace;
@@ -134,12 +114,8 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
 /* All modes compute in the precision asked for: no reduced one is faster here. */
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasSetMathMode");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN_WITH("cublasSetMathMode", handle);
     const unsigned base = (unsigned)mode & ~(unsigned)CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
     if (base > CUBLAS_FP32_EMULATED_BF16X9_MATH && base != CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH)
         return CUBLAS_STATUS_INVALID_VALUE;
     handle->math = mode;
@@ -148,11 +124,7 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
 
 cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasGetMathMode");
-    if (status)
-        return status;
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
+    HC_CUBLAS_BEGIN_WITH("cublasGetMathMode", handle);
     if (!mode)
         return CUBLAS_STATUS_INVALID_VALUE;
     *mode = handle->math;
@@ -161,11 +133,7 @@ cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
 
 cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasSetPointerMode");
-    if (status)
-        return status;
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
+    HC_CUBLAS_BEGIN_WITH("cublasSetPointerMode", handle);
     if (mode != CUBLAS_POINTER_MODE_HOST && mode != CUBLAS_POINTER_MODE_DEVICE)
         return CUBLAS_STATUS_INVALID_VALUE;
     handle->pointers = mode;
@@ -174,11 +142,7 @@ cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_
 
 cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasGetPointerMode");
-    if (status)
-        return status;
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
+    HC_CUBLAS_BEGIN_WITH("cublasGetPointerMode", handle);
     if (!mode)
         return CUBLAS_STATUS_INVALID_VALUE;
     *mode = handle->pointers;

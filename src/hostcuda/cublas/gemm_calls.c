@@ -11,11 +11,8 @@ static int at_least_one(int value)
     return value > 1 ? value : 1;
 }
 
-static cublasStatus_t check_gemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-                                 const struct hc_product *p)
+static cublasStatus_t check_gemm(cublasOperation_t transa, cublasOperation_t transb, const struct hc_product *p)
 {
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!known_operation(transa) || !known_operation(transb))
         return CUBLAS_STATUS_INVALID_VALUE;
     if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0)
@@ -32,7 +29,7 @@ static cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t transa, cubl
 {
     product->transpose_a = transa != CUBLAS_OP_N;
     product->transpose_b = transb != CUBLAS_OP_N;
-    cublasStatus_t status = check_gemm(handle, transa, transb, product);
+    cublasStatus_t status = check_gemm(transa, transb, product);
     return status ? status : hc_cublas_submit(handle, product, alpha, beta);
 }
 
@@ -40,9 +37,7 @@ cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
                               int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
                               const float *beta, float *C, int ldc)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasSgemm");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN_WITH("cublasSgemm", handle);
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = 1, .compute = CUDA_R_32F};
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, 0};
     p.b = (struct hc_matrix){B, CUDA_R_32F, ldb, 0};
@@ -54,9 +49,7 @@ cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, c
                               int k, const double *alpha, const double *A, int lda, const double *B, int ldb,
                               const double *beta, double *C, int ldc)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasDgemm");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN_WITH("cublasDgemm", handle);
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = 1, .compute = CUDA_R_64F};
     p.a = (struct hc_matrix){A, CUDA_R_64F, lda, 0};
     p.b = (struct hc_matrix){B, CUDA_R_64F, ldb, 0};
@@ -69,9 +62,7 @@ cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_
                                          long long int strideA, const float *B, int ldb, long long int strideB,
                                          const float *beta, float *C, int ldc, long long int strideC, int batchCount)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasSgemmStridedBatched");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN_WITH("cublasSgemmStridedBatched", handle);
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = batchCount, .compute = CUDA_R_32F};
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, strideA};
     p.b = (struct hc_matrix){B, CUDA_R_32F, ldb, strideB};
@@ -103,8 +94,6 @@ static cublasStatus_t gemm_ex(cublasHandle_t handle, cublasOperation_t transa, c
                               struct hc_product *product, const void *alpha, const void *beta,
                               cublasComputeType_t compute, cublasGemmAlgo_t algo)
 {
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
     if (algo < CUBLAS_GEMM_DFALT)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!types_supported(product, compute))
@@ -120,9 +109,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           long long int strideC, int batchCount, cublasComputeType_t computeType,
                                           cublasGemmAlgo_t algo)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasGemmStridedBatchedEx");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN_WITH("cublasGemmStridedBatchedEx", handle);
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = batchCount};
     p.a = (struct hc_matrix){A, Atype, lda, strideA};
     p.b = (struct hc_matrix){B, Btype, ldb, strideB};
@@ -135,9 +122,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
                             cudaDataType Btype, int ldb, const void *beta, void *C, cudaDataType Ctype, int ldc,
                             cublasComputeType_t computeType, cublasGemmAlgo_t algo)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasGemmEx");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN_WITH("cublasGemmEx", handle);
     struct hc_product p = {.m = m, .n = n, .k = k, .batch = 1};
     p.a = (struct hc_matrix){A, Atype, lda, 0};
     p.b = (struct hc_matrix){B, Btype, ldb, 0};
@@ -148,16 +133,12 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
 cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const float *alpha,
                               const float *A, int lda, const float *x, int incx, const float *beta, float *y, int incy)
 {
-    cublasStatus_t status = hc_cublas_enter("cublasSgemv");
-    if (status)
-        return status;
+    HC_CUBLAS_BEGIN_WITH("cublasSgemv", handle);
     struct hc_product p = {.vector = true, .m = m, .n = n, .batch = 1, .compute = CUDA_R_32F};
     p.transpose_a = trans != CUBLAS_OP_N;
     p.a = (struct hc_matrix){A, CUDA_R_32F, lda, 0};
     p.b = (struct hc_matrix){x, CUDA_R_32F, incx, 0};
     p.c = (struct hc_matrix){y, CUDA_R_32F, incy, 0};
-    if (!hc_cublas_is_handle(handle))
-        return CUBLAS_STATUS_NOT_INITIALIZED;
     if (!known_operation(trans) || m < 0 || n < 0 || lda < at_least_one(m) || !incx || !incy)
         return CUBLAS_STATUS_INVALID_VALUE;
     return hc_cublas_submit(handle, &p, alpha, beta);
