@@ -10,6 +10,12 @@
 #define hc_begin() hc_begin_as(__func__)
 cudaError_t hc_begin_as(const char *name);
 cudaError_t hc_end(cudaError_t error);
+/* The whole body of a function whose work is one expression, which gives its error. */
+#define HC_CALL(...)                                                                                                   \
+    do {                                                                                                               \
+        cudaError_t error_ = hc_begin();                                                                               \
+        return hc_end(error_ ? error_ : (__VA_ARGS__));                                                                \
+    } while (0)
 /* As hc_begin, without the errors of what ran before: for calls that still work then. */
 #define hc_begin_quiet() hc_begin_quiet_as(__func__)
 cudaError_t hc_begin_quiet_as(const char *name);

@@ -22,18 +22,12 @@ static cudaError_t get_kernel_name(struct hc_kernel *kernel, const char **name)
 
 CUresult cuFuncGetName(const char **name, CUfunction hfunc)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = get_kernel_name(hc_kernel_of_function(hfunc), name);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(get_kernel_name(hc_kernel_of_function(hfunc), name));
 }
 
 CUresult cuKernelGetName(const char **name, CUkernel hfunc)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = get_kernel_name(hc_kernel_of_kernel(hfunc), name);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(get_kernel_name(hc_kernel_of_kernel(hfunc), name));
 }
 
 static cudaError_t parameter_of(const struct hc_kernel *kernel, size_t index, size_t *offset, size_t *bytes)
@@ -43,18 +37,12 @@ static cudaError_t parameter_of(const struct hc_kernel *kernel, size_t index, si
 
 CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = parameter_of(hc_kernel_of_function(func), paramIndex, paramOffset, paramSize);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(parameter_of(hc_kernel_of_function(func), paramIndex, paramOffset, paramSize));
 }
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = parameter_of(hc_kernel_of_kernel(kernel), paramIndex, paramOffset, paramSize);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(parameter_of(hc_kernel_of_kernel(kernel), paramIndex, paramOffset, paramSize));
 }
 
 CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)

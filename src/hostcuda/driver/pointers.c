@@ -77,10 +77,7 @@ static cudaError_t get_attribute(void *data, CUpointer_attribute attribute, CUde
 
 CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = get_attribute(data, attribute, ptr);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(get_attribute(data, attribute, ptr));
 }
 
 /* Of what is no CUDA pointer, every attribute is 0 or as good, but for a range, of which the program keeps what it had
@@ -111,10 +108,7 @@ static cudaError_t get_attributes(unsigned count, const CUpointer_attribute *att
 CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes, void **data,
                                 CUdeviceptr ptr)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = get_attributes(numAttributes, attributes, data, ptr);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(get_attributes(numAttributes, attributes, data, ptr));
 }
 
 /* Of mapped memory, the mapping. */

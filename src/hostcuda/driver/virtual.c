@@ -117,10 +117,7 @@ static cudaError_t reserve_addresses(CUdeviceptr *address, size_t bytes, size_t 
 CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
                              unsigned long long flags)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = flags ? cudaErrorInvalidValue : reserve_addresses(ptr, size, alignment, addr);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(flags ? cudaErrorInvalidValue : reserve_addresses(ptr, size, alignment, addr));
 }
 
 static struct mapping *mapping_in(const void *base, size_t bytes)
@@ -204,10 +201,7 @@ static cudaError_t create_allocation(CUmemGenericAllocationHandle *handle, size_
 CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
                      unsigned long long flags)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = flags ? cudaErrorInvalidValue : create_allocation(handle, size, prop);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(flags ? cudaErrorInvalidValue : create_allocation(handle, size, prop));
 }
 
 /* NULL: no handle, or one that the program has released. */
@@ -314,10 +308,7 @@ static cudaError_t map_addresses(CUdeviceptr address, size_t bytes, size_t offse
 CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = flags ? cudaErrorInvalidValue : map_addresses(ptr, size, offset, handle);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(flags ? cudaErrorInvalidValue : map_addresses(ptr, size, offset, handle));
 }
 
 static void drop_mapping(struct mapping *mapping)
@@ -448,10 +439,7 @@ static cudaError_t set_access(CUdeviceptr address, size_t bytes, const CUmemAcce
 
 CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count)
 {
-    cudaError_t error = hc_driver_begin();
-    if (!error)
-        error = set_access(ptr, size, desc, count);
-    return hc_driver_end(error);
+    HC_DRIVER_CALL(set_access(ptr, size, desc, count));
 }
 
 CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)

@@ -5,18 +5,12 @@
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_capture_end(stream, pGraph);
-    return hc_end(error);
+    HC_CALL(hc_capture_end(stream, pGraph));
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_capture_begin(stream, mode);
-    return hc_end(error);
+    HC_CALL(hc_capture_begin(stream, mode));
 }
 
 cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
@@ -49,10 +43,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *pCaptureStatus)
 {
     cudaStream_t found = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_capture_status(stream, &found, pCaptureStatus);
-    return hc_end(error);
+    HC_CALL(hc_capture_status(stream, &found, pCaptureStatus));
 }
 
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,

@@ -70,39 +70,27 @@ static struct hc_copy rows(void *to, const void *from, size_t to_pitch, size_t f
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
 {
     const struct hc_copy copy = rows(dst, src, count, count, count, 1, kind);
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_copy_sync(&copy);
-    return hc_end(error);
+    HC_CALL(hc_copy_sync(&copy));
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     const struct hc_copy copy = rows(dst, src, count, count, count, 1, kind);
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_copy_async(&copy, stream);
-    return hc_end(error);
+    HC_CALL(hc_copy_async(&copy, stream));
 }
 
 cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                          enum cudaMemcpyKind kind)
 {
     const struct hc_copy copy = rows(dst, src, dpitch, spitch, width, height, kind);
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_copy_sync(&copy);
-    return hc_end(error);
+    HC_CALL(hc_copy_sync(&copy));
 }
 
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                               enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     const struct hc_copy copy = rows(dst, src, dpitch, spitch, width, height, kind);
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_copy_async(&copy, stream);
-    return hc_end(error);
+    HC_CALL(hc_copy_async(&copy, stream));
 }
 
 static cudaError_t fill_memory(const struct cudaMemsetParams *params, cudaStream_t handle, bool wait)
@@ -132,35 +120,23 @@ static struct cudaMemsetParams byte_rows(void *address, size_t pitch, int value,
 cudaError_t cudaMemset(void *devPtr, int value, size_t count)
 {
     const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = fill_memory(&params, cudaStreamLegacy, true);
-    return hc_end(error);
+    HC_CALL(fill_memory(&params, cudaStreamLegacy, true));
 }
 
 cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
 {
     const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = fill_memory(&params, stream, false);
-    return hc_end(error);
+    HC_CALL(fill_memory(&params, stream, false));
 }
 
 cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height)
 {
     const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = fill_memory(&params, cudaStreamLegacy, true);
-    return hc_end(error);
+    HC_CALL(fill_memory(&params, cudaStreamLegacy, true));
 }
 
 cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
 {
     const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = fill_memory(&params, stream, false);
-    return hc_end(error);
+    HC_CALL(fill_memory(&params, stream, false));
 }

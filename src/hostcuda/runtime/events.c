@@ -26,18 +26,12 @@ static cudaError_t create_event(cudaEvent_t *event, unsigned flags)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create_event(event, flags);
-    return hc_end(error);
+    HC_CALL(create_event(event, flags));
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create_event(event, cudaEventDefault);
-    return hc_end(error);
+    HC_CALL(create_event(event, cudaEventDefault));
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -106,18 +100,12 @@ static cudaError_t record_event(cudaEvent_t event, cudaStream_t handle, unsigned
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = record_event(event, stream, flags);
-    return hc_end(error);
+    HC_CALL(record_event(event, stream, flags));
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = record_event(event, stream, cudaEventRecordDefault);
-    return hc_end(error);
+    HC_CALL(record_event(event, stream, cudaEventRecordDefault));
 }
 
 /* ---- wait ---------------------------------------------------------------------------------------------------- */
@@ -177,10 +165,7 @@ static cudaError_t wait_for_event(cudaStream_t handle, cudaEvent_t event, unsign
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = wait_for_event(stream, event, flags);
-    return hc_end(error);
+    HC_CALL(wait_for_event(stream, event, flags));
 }
 
 /* ---- questions of the host ----------------------------------------------------------------------------------- */
@@ -246,8 +231,5 @@ static cudaError_t elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t e
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = elapsed(ms, start, end);
-    return hc_end(error);
+    HC_CALL(elapsed(ms, start, end));
 }

@@ -34,18 +34,12 @@ static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsig
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = instantiate(pGraphExec, graph, flags, false);
-    return hc_end(error);
+    HC_CALL(instantiate(pGraphExec, graph, flags, false));
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = instantiate(pGraphExec, graph, flags, false);
-    return hc_end(error);
+    HC_CALL(instantiate(pGraphExec, graph, flags, false));
 }
 
 /* The upload has nothing to do but its stream's checks. */
@@ -104,16 +98,10 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t handle)
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = launch(graphExec, stream);
-    return hc_end(error);
+    HC_CALL(launch(graphExec, stream));
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_handle_is(HC_EXEC, graphExec) ? check_upload(stream) : cudaErrorInvalidValue;
-    return hc_end(error);
+    HC_CALL(hc_handle_is(HC_EXEC, graphExec) ? check_upload(stream) : cudaErrorInvalidValue);
 }

@@ -57,8 +57,5 @@ static cudaError_t print_file(const struct CUgraph_st *graph, const char *path)
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags)
 {
     (void)flags; /* how much to print of a node: here always its name */
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_is(graph) && path ? print_file(graph, path) : cudaErrorInvalidValue;
-    return hc_end(error);
+    HC_CALL(hc_graph_is(graph) && path ? print_file(graph, path) : cudaErrorInvalidValue);
 }

@@ -1,5 +1,7 @@
-/* The parameters of a graph's nodes, asked for and set. Operations never change: a node gets another. */
+/* The parameters of the nodes of graphs and executable graphs: read and set. Operations never change: a node gets
+ * another one. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/exec/exec.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/memory/copy.h"
 #include "hostcuda/op/params.h"
@@ -35,69 +37,22 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
     return hc_end(error);
 }
 
-cudaError_t cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemsetParams *pNodeParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(node, HC_OP_FILL, pNodeParams);
-    if (!error)
-        *pNodeParams = node->op->fill;
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphHostNodeGetParams(cudaGraphNode_t node, struct cudaHostNodeParams *pNodeParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(node, HC_OP_HOST, pNodeParams);
-    if (!error)
-        *pNodeParams = node->op->host;
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy3DParms *pNodeParams)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(node, HC_OP_COPY, pNodeParams);
-    if (!error)
-        *pNodeParams = hc_copy_to_3d(&node->op->copy);
-    return hc_end(error);
-}
-
-static cudaError_t get_event(cudaGraphNode_t node, enum hc_op_kind kind, cudaEvent_t *event)
-{
-    cudaError_t error = check_kind(node, kind, event);
-    if (!error)
-        *event = node->op->event;
-    return error;
-}
-
-cudaError_t cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = get_event(node, HC_OP_RECORD, event_out);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = get_event(node, HC_OP_WAIT, event_out);
-    return hc_end(error);
-}
-
-cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph)
-{
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(node, HC_OP_CHILD, pGraph);
-    if (!error)
-        *pGraph = node->op->child;
-    return hc_end(error);
-}
+#define GETTER(name, type, op_kind, value)                                                                             \
+    cudaError_t name(cudaGraphNode_t node, type *result)                                                               \
+    {                                                                                                                  \
+        cudaError_t error = hc_begin();                                                                                \
+        if (!error)                                                                                                    \
+            error = check_kind(node, op_kind, result);                                                                 \
+        if (!error)                                                                                                    \
+            *result = value;                                                                                           \
+        return hc_end(error);                                                                                          \
+    }
+GETTER(cudaGraphMemsetNodeGetParams, struct cudaMemsetParams, HC_OP_FILL, node->op->fill)
+GETTER(cudaGraphHostNodeGetParams, struct cudaHostNodeParams, HC_OP_HOST, node->op->host)
+GETTER(cudaGraphMemcpyNodeGetParams, struct cudaMemcpy3DParms, HC_OP_COPY, hc_copy_to_3d(&node->op->copy))
+GETTER(cudaGraphEventRecordNodeGetEvent, cudaEvent_t, HC_OP_RECORD, node->op->event)
+GETTER(cudaGraphEventWaitNodeGetEvent, cudaEvent_t, HC_OP_WAIT, node->op->event)
+GETTER(cudaGraphChildGraphNodeGetGraph, cudaGraph_t, HC_OP_CHILD, node->op->child)
 
 cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params_out)
 {
@@ -139,8 +94,11 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
 
 /* ---- set ------------------------------------------------------------------------------------------------------ */
 
-#define SETTER(name, sign, make)                                                                                       \
-    cudaError_t name sign                                                                                              \
+#define MORE(...) , __VA_ARGS__
+/* The setters of a graph and of an executable graph. What both take beyond the node is `more`; `make` gives an error,
+ * or sets op. */
+#define SETTERS(graph_setter, exec_setter, more, make)                                                                 \
+    cudaError_t graph_setter(cudaGraphNode_t node more)                                                                \
     {                                                                                                                  \
         struct hc_op *op = NULL;                                                                                       \
         cudaError_t error = hc_begin();                                                                                \
@@ -149,22 +107,57 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
         if (!error)                                                                                                    \
             error = hc_node_set(node, op);                                                                             \
         return hc_end(error);                                                                                          \
+    }                                                                                                                  \
+    cudaError_t exec_setter(cudaGraphExec_t hGraphExec, cudaGraphNode_t node more)                                     \
+    {                                                                                                                  \
+        struct hc_op *op = NULL;                                                                                       \
+        cudaError_t error = hc_begin();                                                                                \
+        if (!error)                                                                                                    \
+            error = make;                                                                                              \
+        if (!error)                                                                                                    \
+            error = hc_exec_set(hGraphExec, node, op);                                                                 \
+        return hc_end(error);                                                                                          \
     }
+SETTERS(cudaGraphKernelNodeSetParams, cudaGraphExecKernelNodeSetParams,
+        MORE(const struct cudaKernelNodeParams *pNodeParams),
+        pNodeParams ? hc_op_from_kernel_params(pNodeParams, &op) : cudaErrorInvalidValue)
+SETTERS(cudaGraphMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams,
+        MORE(const struct cudaMemcpy3DParms *pNodeParams), hc_op_from_3d(pNodeParams, &op))
+SETTERS(cudaGraphMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D,
+        MORE(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
+        hc_op_from_1d(dst, src, count, kind, &op))
+SETTERS(cudaGraphMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams,
+        MORE(const struct cudaMemsetParams *pNodeParams), hc_op_from_fill(pNodeParams, &op))
+SETTERS(cudaGraphHostNodeSetParams, cudaGraphExecHostNodeSetParams, MORE(const struct cudaHostNodeParams *pNodeParams),
+        hc_op_from_host(pNodeParams, &op))
+SETTERS(cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent, MORE(cudaEvent_t event),
+        hc_op_from_event(HC_OP_RECORD, event, &op))
+SETTERS(cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent, MORE(cudaEvent_t event),
+        hc_op_from_event(HC_OP_WAIT, event, &op))
 
-SETTER(cudaGraphKernelNodeSetParams, (cudaGraphNode_t node, const struct cudaKernelNodeParams *pNodeParams),
-       pNodeParams ? hc_op_from_kernel_params(pNodeParams, &op) : cudaErrorInvalidValue)
-SETTER(cudaGraphMemcpyNodeSetParams, (cudaGraphNode_t node, const struct cudaMemcpy3DParms *pNodeParams),
-       hc_op_from_3d(pNodeParams, &op))
-SETTER(cudaGraphMemcpyNodeSetParams1D,
-       (cudaGraphNode_t node, void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
-       hc_op_from_1d(dst, src, count, kind, &op))
-SETTER(cudaGraphMemsetNodeSetParams, (cudaGraphNode_t node, const struct cudaMemsetParams *pNodeParams),
-       hc_op_from_fill(pNodeParams, &op))
-SETTER(cudaGraphHostNodeSetParams, (cudaGraphNode_t node, const struct cudaHostNodeParams *pNodeParams),
-       hc_op_from_host(pNodeParams, &op))
-SETTER(cudaGraphEventRecordNodeSetEvent, (cudaGraphNode_t node, cudaEvent_t event),
-       hc_op_from_event(HC_OP_RECORD, event, &op))
-SETTER(cudaGraphEventWaitNodeSetEvent, (cudaGraphNode_t node, cudaEvent_t event),
-       hc_op_from_event(HC_OP_WAIT, event, &op))
-SETTER(cudaGraphNodeSetParams, (cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams),
-       hc_op_from_node_params(nodeParams, &op))
+/* ---- any node ------------------------------------------------------------------------------------------------- */
+
+cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error)
+        error = hc_op_from_node_params(nodeParams, &op);
+    if (!error)
+        error = hc_node_set(node, op);
+    return hc_end(error);
+}
+
+cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
+                                       struct cudaGraphNodeParams *nodeParams)
+{
+    struct hc_op *op = NULL;
+    cudaError_t error = hc_begin();
+    if (!error && nodeParams && nodeParams->type == cudaGraphNodeTypeGraph)
+        return hc_end(hc_exec_set_child(graphExec, node, nodeParams->graph.graph));
+    if (!error)
+        error = hc_op_from_node_params(nodeParams, &op);
+    if (!error)
+        error = hc_exec_set(graphExec, node, op);
+    return hc_end(error);
+}

@@ -42,10 +42,7 @@ static cudaError_t clone(cudaGraph_t *copy, cudaGraph_t graph)
 
 cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = clone(pGraphClone, originalGraph);
-    return hc_end(error);
+    HC_CALL(clone(pGraphClone, originalGraph));
 }
 
 cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode, cudaGraph_t clonedGraph)

@@ -25,10 +25,7 @@ static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
 
 cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = register_memory(ptr, size, flags);
-    return hc_end(error);
+    HC_CALL(register_memory(ptr, size, flags));
 }
 
 /* Waits first: queued copies may still use the memory as what it was. */
@@ -52,8 +49,5 @@ static cudaError_t unregister(const void *address)
 
 cudaError_t cudaHostUnregister(void *ptr)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = unregister(ptr);
-    return hc_end(error);
+    HC_CALL(unregister(ptr));
 }

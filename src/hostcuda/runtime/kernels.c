@@ -25,10 +25,7 @@ static cudaError_t set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribut
 
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = set_attribute(hc_kernel_find(func), attr, value);
-    return hc_end(error);
+    HC_CALL(set_attribute(hc_kernel_find(func), attr, value));
 }
 
 static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const struct hc_kernel *kernel)
@@ -47,10 +44,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const s
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = get_attributes(attr, hc_kernel_find(func));
-    return hc_end(error);
+    HC_CALL(get_attributes(attr, hc_kernel_find(func)));
 }
 
 cudaError_t cudaFuncGetName(const char **name, const void *func)

@@ -11,10 +11,7 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
 {
     const struct cudaKernelNodeParams params = {(void *)(uintptr_t)func, gridDim, blockDim,
                                                 (unsigned)sharedMem,     args,    NULL};
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = sharedMem > UINT32_MAX ? cudaErrorInvalidValue : hc_launch(&params, stream);
-    return hc_end(error);
+    HC_CALL(sharedMem > UINT32_MAX ? cudaErrorInvalidValue : hc_launch(&params, stream));
 }
 
 /* Attributes that change nothing of the result are taken; others fail loudly. */
@@ -65,10 +62,7 @@ static cudaError_t launch_host(cudaStream_t handle, cudaHostFn_t function, void 
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = launch_host(stream, fn, userData);
-    return hc_end(error);
+    HC_CALL(launch_host(stream, fn, userData));
 }
 
 /* Not for captures: cudaLaunchHostFunc is. */
@@ -91,8 +85,5 @@ static cudaError_t add_callback(cudaStream_t handle, cudaStreamCallback_t callba
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *userData,
                                   unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = add_callback(stream, callback, userData, flags);
-    return hc_end(error);
+    HC_CALL(add_callback(stream, callback, userData, flags));
 }

@@ -144,10 +144,7 @@ static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t h
 
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = allocate_ordered(devPtr, size, hStream);
-    return hc_end(error);
+    HC_CALL(allocate_ordered(devPtr, size, hStream));
 }
 
 static cudaError_t free_ordered(void *address, cudaStream_t handle)
@@ -173,10 +170,7 @@ static cudaError_t free_ordered(void *address, cudaStream_t handle)
 
 cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = free_ordered(devPtr, hStream);
-    return hc_end(error);
+    HC_CALL(free_ordered(devPtr, hStream));
 }
 
 /* ---- questions ----------------------------------------------------------------------------------------------- */

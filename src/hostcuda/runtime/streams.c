@@ -21,26 +21,17 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int prior
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create_stream(pStream, flags, priority);
-    return hc_end(error);
+    HC_CALL(create_stream(pStream, flags, priority));
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create_stream(pStream, flags, 0);
-    return hc_end(error);
+    HC_CALL(create_stream(pStream, flags, 0));
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create_stream(pStream, cudaStreamDefault, 0);
-    return hc_end(error);
+    HC_CALL(create_stream(pStream, cudaStreamDefault, 0));
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -64,10 +55,7 @@ static cudaError_t synchronize(cudaStream_t handle)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = synchronize(stream);
-    return hc_end(error);
+    HC_CALL(synchronize(stream));
 }
 
 static cudaError_t query(cudaStream_t handle)
@@ -91,10 +79,7 @@ static cudaError_t query(cudaStream_t handle)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = query(stream);
-    return hc_end(error);
+    HC_CALL(query(stream));
 }
 
 #define STREAM_QUESTION(name, type, expression, check)                                                                 \

@@ -25,10 +25,7 @@ static cudaError_t create_user_object(cudaUserObject_t *object, void *user, cuda
 cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
                                  unsigned int initialRefcount, unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = create_user_object(object_out, ptr, destroy, initialRefcount, flags);
-    return hc_end(error);
+    HC_CALL(create_user_object(object_out, ptr, destroy, initialRefcount, flags));
 }
 
 static cudaError_t check_user_object(cudaUserObject_t object, unsigned count)
@@ -83,10 +80,7 @@ static cudaError_t retain_in_graph(cudaGraph_t graph, cudaUserObject_t object, u
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count,
                                       unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = retain_in_graph(graph, object, count, flags);
-    return hc_end(error);
+    HC_CALL(retain_in_graph(graph, object, count, flags));
 }
 
 cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count)
