@@ -65,6 +65,8 @@ BG_API void bg__warn(const char *format, ...) __attribute__((format(printf, 1, 2
         if (status != BG_OK)                                                                                           \
             goto done;                                                                                                 \
     } while (0)
+/* Fails with bg__fail, and goes to done. */
+#define BG__FAIL(...) BG__TRY(bg__fail(__VA_ARGS__))
 #define BG__TRY_CUDA(expression)                                                                                       \
     do {                                                                                                               \
         cudaError_t error_ = (expression);                                                                             \

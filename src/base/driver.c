@@ -12,11 +12,9 @@ bg_status bg__driver_entry(const char *name, unsigned since, void *function)
 
     bg__pending_note(); /* callers of the driver alone have not */
     BG__TRY_CUDA(cudaGetDriverEntryPointByVersion(name, &address, since, cudaEnableDefault, &found));
-    if (found != cudaDriverEntryPointSuccess || address == NULL) {
-        status = bg__fail(BG_ERROR_UNSUPPORTED, "the driver does not provide %s of CUDA %u.%u; update the driver", name,
-                          since / 1000, since % 1000 / 10);
-        goto done;
-    }
+    if (found != cudaDriverEntryPointSuccess || address == NULL)
+        BG__FAIL(BG_ERROR_UNSUPPORTED, "the driver does not provide %s of CUDA %u.%u; update the driver", name,
+                 since / 1000, since % 1000 / 10);
     memcpy(function, &address, sizeof address); /* ISO C knows no cast to it */
 done:
     return status;

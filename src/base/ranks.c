@@ -38,11 +38,9 @@ bg_status bg__ranks_take(bg__ranks *ranks, const bg_ranks *from, const char *pla
     if (from == NULL)
         return BG_OK;
     BG__TRY(bg__sized_take(table, from, sizeof *table, sizeof *table, place, "BG_RANKS_INIT"));
-    if (table->size < 1 || table->rank < 0 || table->rank >= table->size) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s->rank is %d and %s->size is %d; a rank must be 0 to size - 1",
-                          place, table->rank, place, table->size);
-        goto done;
-    }
+    if (table->size < 1 || table->rank < 0 || table->rank >= table->size)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s->rank is %d and %s->size is %d; a rank must be 0 to size - 1", place,
+                 table->rank, place, table->size);
     BG__TRY(check_functions(table, place));
     ranks->there = true;
 done:

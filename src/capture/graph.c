@@ -13,10 +13,8 @@ bg_status bg__graph_create(bg_graph **result, const char *name, bg_pool *pool)
     bg_graph *graph = calloc(1, sizeof *graph);
     if (graph != NULL)
         graph->name = strdup(name ? name : "graph");
-    if (graph == NULL || graph->name == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a graph");
-        goto done;
-    }
+    if (graph == NULL || graph->name == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for a graph");
     graph->root.recorded = true;
     graph->root.memory = &graph->root.own;
     BG__TRY_CUDA(cudaGetDevice(&graph->device));

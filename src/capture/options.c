@@ -46,13 +46,10 @@ bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole)
         capture->debug = (bg_debug)(BG_DEBUG_OFF + index);
     }
     if (!bg__override_breakable(capture->override) &&
-        (capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_OPS)) {
-        status = bg__fail(
-            BG_ERROR_INVALID_ARGUMENT,
-            "BG_BREAKABLE=0 captures everything, but the debug mode %s runs everything eagerly; unset one of them",
-            capture->debug == BG_DEBUG_OPS ? "ops" : "forward");
-        goto done;
-    }
+        (capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_OPS))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
+                 "BG_BREAKABLE=0 captures everything, but the debug mode %s runs everything eagerly; unset one of them",
+                 capture->debug == BG_DEBUG_OPS ? "ops" : "forward");
     if (capture->debug == BG_DEBUG_FORWARD && !whole) {
         bg__warn("the debug mode forward needs bg_capture_forward; between bg_capture_begin and bg_capture_end every "
                  "op is a break instead");

@@ -64,11 +64,8 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
         BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &bytes));
     BG__TRY_DRIVER("cuMemGetAllocationGranularity",
                    pages->get_granularity(&pages->granularity, &pages->properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    if (!round_up_bytes(&bytes, pages->granularity)) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "reserve_bytes is %zu, which exceeds the address space; lower it",
-                          bytes);
-        goto done;
-    }
+    if (!round_up_bytes(&bytes, pages->granularity))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "reserve_bytes is %zu, which exceeds the address space; lower it", bytes);
     BG__TRY_DRIVER("cuMemAddressReserve", reserve_pages(pages, &base, &bytes, asked));
     pages->base = (char *)(uintptr_t)base;
     pages->bytes = bytes;
@@ -147,20 +144,16 @@ bg_status bg__pages_grow(bg__pages *pages, bg__side side, size_t bytes)
     if (bytes <= end->bytes)
         return BG_OK;
     step = bytes - end->bytes;
-    if (!round_up_bytes(&step, pages->granularity) || step > pages->bytes - mapped) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
-                          "the %zu bytes of addresses that the pool reserved are too few; raise options.reserve_bytes, "
-                          "or capture smaller sizes",
-                          pages->bytes);
-        goto done;
-    }
-    if (pages->limit > 0 && (mapped > pages->limit || step > pages->limit - mapped)) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
-                          "%zu more bytes would exceed the pool's limit; raise options.limit_bytes, or capture smaller "
-                          "sizes",
-                          step);
-        goto done;
-    }
+    if (!round_up_bytes(&step, pages->granularity) || step > pages->bytes - mapped)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY,
+                 "the %zu bytes of addresses that the pool reserved are too few; raise options.reserve_bytes, "
+                 "or capture smaller sizes",
+                 pages->bytes);
+    if (pages->limit > 0 && (mapped > pages->limit || step > pages->limit - mapped))
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY,
+                 "%zu more bytes would exceed the pool's limit; raise options.limit_bytes, or capture smaller "
+                 "sizes",
+                 step);
     BG__TRY(BG__GROW(end->steps, end->count, end->capacity, "parts of a pool"));
     BG__TRY(map_pages(pages, bg__pages_address(pages, side, end->bytes, step), step));
     end->steps[end->count++] = step;

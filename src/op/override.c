@@ -127,10 +127,8 @@ static bg_status make_override(bg__override **result, const source sources[SOURC
         override->text = malloc(bytes);
         override->patterns = calloc(patterns, sizeof *override->patterns);
     }
-    if (override == NULL || override->text == NULL || override->patterns == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for eager patterns");
-        goto done;
-    }
+    if (override == NULL || override->text == NULL || override->patterns == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for eager patterns");
     text = override->text;
     for (int i = 0; i < SOURCES; i++) {
         const char *list = sources[i].list ? sources[i].list : "";
@@ -168,10 +166,8 @@ bg_status bg_override_eager(const char *list)
     if (list != NULL && list[0] != '\0') {
         BG__TRY(bg__override_check(list, "bg_override_eager"));
         copy = strdup(list);
-        if (copy == NULL) {
-            status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_override_eager: no host memory");
-            goto done;
-        }
+        if (copy == NULL)
+            BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "bg_override_eager: no host memory");
     }
     pthread_mutex_lock(&mutex);
     free(programmed);

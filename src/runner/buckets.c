@@ -48,10 +48,8 @@ static bg_status plan_group(bg_runner *runner, bg__group *group, bg_mode mode, i
         round_up_request(group, query_len, config->max_tokens);
     count = (size_t)group->size_count * (size_t)config->variants;
     group->buckets = calloc(count + 1, sizeof *group->buckets);
-    if (group->buckets == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu buckets", count);
-        goto done;
-    }
+    if (group->buckets == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu buckets", count);
     for (int v = 0; v < config->variants; v++)
         for (int i = 0; i < group->size_count; i++)
             group->buckets[v * group->size_count + i] = (bg__bucket){
@@ -66,10 +64,8 @@ static bg_status plan_groups(bg_runner *runner, const bg__scope *scope, bg__plan
     bg_status status;
 
     plan->groups = calloc((size_t)decode + 1, sizeof *plan->groups);
-    if (plan->groups == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the buckets of %d query lengths", decode);
-        goto done;
-    }
+    if (plan->groups == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for the buckets of %d query lengths", decode);
     plan->group_count = decode + 1;
     BG__TRY(plan_group(runner, &plan->groups[0], bg_mode_mixed(scope->mode), 0));
     for (int g = 1; g <= decode; g++)

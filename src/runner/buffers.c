@@ -122,16 +122,12 @@ static bg_status add_buffer(bg_runner *runner, bg__buffers *buffers, const char 
     BG__TRY(check_open(runner, function));
     BG__TRY(bg__runner_check_place(runner, function));
     if (find_buffer_named(&runner->inputs, name) || find_buffer_named(&runner->outputs, name) ||
-        find_buffer_named(&runner->extra, name)) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: the runner already has a buffer named %s", function, name);
-        goto done;
-    }
+        find_buffer_named(&runner->extra, name))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s: the runner already has a buffer named %s", function, name);
     BG__TRY(BG__GROW(buffers->list, buffers->count, buffers->capacity, "buffers"));
     buffer.name = strdup(name);
-    if (buffer.name == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for a name", function);
-        goto done;
-    }
+    if (buffer.name == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for a name", function);
     BG__TRY(take_memory(runner, &buffer));
     BG__TRY(zero_memory(runner, buffer.tensor.data, bytes));
     buffer.row = bytes / (size_t)shape->dim[0];
@@ -153,26 +149,20 @@ static bg_status grow(bg__buffer *buffer, int rows)
 
     if (buffer->tensor.dim[0] >= rows)
         return BG_OK;
-    if (buffer->bound) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "it is bound to the caller's memory of %lld rows; raise config.max_tokens, and bind memory "
-                          "for as many rows",
-                          (long long)buffer->tensor.dim[0]);
-        goto done;
-    }
-    if (buffer->pages.base == NULL) {
-        status = bg__fail(
+    if (buffer->bound)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
+                 "it is bound to the caller's memory of %lld rows; raise config.max_tokens, and bind memory "
+                 "for as many rows",
+                 (long long)buffer->tensor.dim[0]);
+    if (buffer->pages.base == NULL)
+        BG__FAIL(
             BG_ERROR_OUT_OF_MEMORY,
             "the device does not support virtual memory management, so it cannot grow; raise config.max_tokens, or "
             "split the batch");
-        goto done;
-    }
-    if ((size_t)rows > buffer->pages.bytes / buffer->row) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY,
-                          "its reserved addresses hold %zu rows; raise config.max_tokens, or split the batch",
-                          buffer->pages.bytes / buffer->row);
-        goto done;
-    }
+    if ((size_t)rows > buffer->pages.bytes / buffer->row)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY,
+                 "its reserved addresses hold %zu rows; raise config.max_tokens, or split the batch",
+                 buffer->pages.bytes / buffer->row);
     BG__TRY(bg__pages_grow(&buffer->pages, BG__LOW, (size_t)rows * buffer->row));
     buffer->tensor.dim[0] = rows;
     bg__ledger_resize(buffer->tensor.data, (size_t)rows * buffer->row);

@@ -37,10 +37,8 @@ static bg_status check_state(const bg_tensor *state, size_t count)
 static bg_status check_fields(const bg_runner_config *config)
 {
     bg_status status;
-    if (!bg__mode_is_valid(config->mode)) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "mode is %d, which is not a bg_mode", (int)config->mode);
-        goto done;
-    }
+    if (!bg__mode_is_valid(config->mode))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "mode is %d, which is not a bg_mode", (int)config->mode);
     BG__TRY(check_int("max_tokens", config->max_tokens, "BG_RUNNER_MAX_TOKENS"));
     BG__TRY(bg__schedule_check(config->schedule, config->max_tokens));
     if (config->query_lens != NULL) {

@@ -97,10 +97,8 @@ static bg_status list_text(cJSON *array, char **list)
     {
         char number[NUMBER_BYTES];
         index++;
-        if (!cJSON_IsNumber(item)) {
-            status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "element %d is not a number", index);
-            goto done;
-        }
+        if (!cJSON_IsNumber(item))
+            BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "element %d is not a number", index);
         BG__TRY(number_text(item, number));
         used += (size_t)snprintf(text + used, bytes - used, "%s%s", index > 1 ? "," : "", number);
     }
@@ -150,10 +148,8 @@ static bg_status set_key(bg_runner_config *config, cJSON *item)
     const char *value = "";
     bg_status status;
 
-    if (want != NULL) {
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s is %s; write %s", key->name, type_of(item), want);
-        goto done;
-    }
+    if (want != NULL)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "%s is %s; write %s", key->name, type_of(item), want);
     if (cJSON_IsString(item)) {
         value = cJSON_GetStringValue(item);
     } else if (cJSON_IsBool(item)) {
@@ -180,10 +176,8 @@ static bg_status set_keys(bg_runner_config *config, cJSON *root)
     cJSON_ArrayForEach(item, root)
     {
         /* The first of that name, which is another one if there are two. */
-        if (cJSON_GetObjectItemCaseSensitive(root, item->string) != item) {
-            status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "the key \"%.64s\" appears twice; remove one", item->string);
-            goto done;
-        }
+        if (cJSON_GetObjectItemCaseSensitive(root, item->string) != item)
+            BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "the key \"%.64s\" appears twice; remove one", item->string);
         status = set_key(config, item);
         if (status != BG_OK) {
             bg__fail_where("key \"%.64s\"", item->string);

@@ -78,10 +78,8 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     bg__pending_note();
     BG__TRY(bg__stream_check(stream, "bg_runner_create", "stream"));
     runner = calloc(1, sizeof *runner);
-    if (runner == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_runner_create: no host memory for a runner");
-        goto done;
-    }
+    if (runner == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "bg_runner_create: no host memory for a runner");
     BG__TRY(load_config(runner, config));
     runner->forward = forward;
     runner->user = user;

@@ -188,10 +188,8 @@ bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, i
     *count = 0;
     BG__TRY(follow_schedule(schedule, max_tokens, NULL, count));
     *sizes = malloc((size_t)*count * sizeof **sizes);
-    if (*sizes == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a schedule of %d sizes", *count);
-        goto done;
-    }
+    if (*sizes == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for a schedule of %d sizes", *count);
     BG__TRY(follow_schedule(schedule, max_tokens, *sizes, count));
 done:
     if (status != BG_OK)
@@ -216,10 +214,8 @@ bg_status bg__query_lens_make(const bg_runner_config *config, int **lens, int *c
     if (config->query_lens != NULL)
         BG__TRY(follow_list(&query_lens_words, config->query_lens, config->max_tokens, NULL, count));
     *lens = malloc((size_t)*count * sizeof **lens);
-    if (*lens == NULL) {
-        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d query lengths", *count);
-        goto done;
-    }
+    if (*lens == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d query lengths", *count);
     if (config->query_lens != NULL)
         BG__TRY(follow_list(&query_lens_words, config->query_lens, config->max_tokens, *lens, count));
     else
