@@ -18,7 +18,7 @@ bg_status bg__grow(void *list, size_t *capacity, size_t need, size_t element_byt
     if (wanted <= PTRDIFF_MAX / element_bytes)
         larger = realloc(items, wanted * element_bytes);
     if (larger == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu %s", wanted, what);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu %s", wanted, what);
     memcpy(list, &larger, sizeof larger);
     *capacity = wanted;
     return BG_OK;

@@ -133,7 +133,7 @@ bg_status bg__watch_note(bg_graph *graph)
     if (graph->texts != NULL)
         return BG_OK;
 out_of_memory:
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the names of %d steps", graph->step_count);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the names of %d steps", graph->step_count);
 }
 
 bg_status bg__watch_enter(bg_graph *graph, bool *entered)

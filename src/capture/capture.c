@@ -45,7 +45,7 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     BG__TRY(check_place(stream));
     capture = calloc(1, sizeof *capture);
     if (capture == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for a capture");
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a capture");
     capture->began_ms = bg__now_ms();
     capture->options = *checked;
     capture->origin = stream;

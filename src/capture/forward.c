@@ -12,7 +12,7 @@ static bg_status keep_pass(bg_graph *graph, bg_forward forward, void *user, cons
     bg_status status;
 
     if (kept == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a forward pass");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a forward pass");
     graph->forward = kept;
     kept->forward = forward;
     kept->user = user;

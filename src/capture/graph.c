@@ -14,7 +14,7 @@ bg_status bg__graph_create(bg_graph **result, const char *name, bg_pool *pool)
     if (graph != NULL)
         graph->name = strdup(name ? name : "graph");
     if (graph == NULL || graph->name == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for a graph");
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a graph");
     graph->root.recorded = true;
     graph->root.memory = &graph->root.own;
     BG__TRY_CUDA(cudaGetDevice(&graph->device));
@@ -65,7 +65,7 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
 out_of_memory:
     if (eager != NULL)
         free_eager(eager);
-    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", call->op->name);
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", call->op->name);
 }
 
 static void free_forward(bg__forward *forward)
@@ -138,7 +138,7 @@ static bg_status count_kernels(cudaGraph_t graph, size_t nodes, size_t *kernels)
     enum cudaGraphNodeType type;
     cudaGraphNode_t *list = calloc(nodes + 1, sizeof *list);
     if (list == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu nodes", nodes);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", nodes);
     BG__TRY_CUDA(cudaGraphGetNodes(graph, list, &nodes));
     for (size_t i = 0; i < nodes; i++) {
         BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &type));

@@ -62,7 +62,7 @@ bg_status bg__mark(bg_capture *capture, long *place, bool *active)
     if (marks == NULL)
         marks = capture->marks = calloc(1, sizeof *marks);
     if (marks == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the marks of nodes");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the marks of nodes");
     BG__TRY(bg__driver_capture_info(&info));
     BG__TRY(note_frontier(marks, info, capture->origin, &capture->stood, active));
     for (int i = 0; i < capture->member_count && *active; i++)

@@ -31,7 +31,7 @@ static bg_status add_writeback(bg_capture *capture, bg__eager *eager, int ordina
 {
     bg__copy *kept = calloc(1, sizeof *kept);
     if (kept == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a write-back");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a write-back");
     kept->eager = eager;
     kept->move = *move;
     eager->copies[ordinal] = kept;

@@ -12,7 +12,7 @@ bg_status bg__state_save(bg__state *state, const bg_tensor *tensors, size_t coun
         return BG_OK;
     state->saved = calloc(count, sizeof *state->saved);
     if (state->saved == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu state tensors", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu state tensors", count);
     for (size_t i = 0; i < count; i++) {
         bg__saved *saved = &state->saved[i];
         if (!bg__tensor_is_valid(&tensors[i]))

@@ -304,7 +304,7 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
     if (capture->survey == NULL)
         capture->survey = calloc(1, sizeof *capture->survey);
     if (capture->survey == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the nodes of a segment");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the nodes of a segment");
     BG__TRY(survey_capture(capture, capture->survey, &chain));
     /* A segment of write-backs alone will be none: what it marks as begun begins the next one. */
     count = bg__writeback_alone(capture, capture->survey->node_count) ? 0 : capture->survey->node_count;

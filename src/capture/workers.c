@@ -91,7 +91,7 @@ bg_status bg__workers_start(bg__workers **result, int count, int device)
 {
     bg__workers *workers = calloc(1, sizeof *workers + (size_t)count * sizeof workers->threads[0]);
     if (workers == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d worker threads", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d worker threads", count);
     pthread_mutex_init(&workers->mutex, NULL);
     pthread_cond_init(&workers->changed, NULL);
     workers->device = device;

@@ -103,7 +103,7 @@ static bg_status capture_fold(bg_capture *capture, bg__copy **copy)
     cudaError_t error;
 
     if (fold == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the write-backs of %s", call->name);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the write-backs of %s", call->name);
     fold->next = (*copy)->eager->folds;
     (*copy)->eager->folds = fold;
     fold->segment = -1;

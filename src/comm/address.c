@@ -52,7 +52,7 @@ bg_status bg__meeting_at_path(bg__meeting *meeting, const char *path)
                         strlen(path), sizeof made->path.sun_path - 1);
     made = calloc(1, sizeof *made);
     if (made == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the address of a socket");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the address of a socket");
     made->path.sun_family = AF_UNIX;
     memcpy(made->path.sun_path, path, strlen(path));
     made->info = (struct addrinfo){.ai_family = AF_UNIX,

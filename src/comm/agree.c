@@ -16,7 +16,7 @@ bg_status bg__agree_body(const char *what, const char *text, void **body, size_t
     size_t length = strlen(text), kept = length < TEXT_MAX ? length : TEXT_MAX;
     digest *mine = malloc(sizeof *mine + kept);
     if (mine == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for a text of %zu bytes", what, length);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: out of host memory for a text of %zu bytes", what, length);
     mine->length = length;
     mine->hash = bg__text_hash(text);
     memcpy(mine->text, text, kept);

@@ -29,7 +29,7 @@ static bg_status ranks_any(void *user, const char *what, bool mine, bool *any)
         return bg__forked_fail(comm, what);
     all = calloc((size_t)comm->link.size, 1);
     if (all == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for %d answers", what, comm->link.size);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: out of host memory for %d answers", what, comm->link.size);
     BG__TRY(bg__exchange(&comm->link, BG__ANY, what, &own, sizeof own, all));
     for (int i = 0; i < comm->link.size; i++)
         *any = *any || all[i] != 0;
@@ -214,7 +214,7 @@ bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options)
     BG__TRY(bg__job_find(&job, &taken));
     made = calloc(1, sizeof *made);
     if (made == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a communicator");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a communicator");
     made->references = 1;
     made->nccl_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     made->track.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

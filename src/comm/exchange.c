@@ -186,7 +186,7 @@ static bg_status lead(bg__link *link, const bg__frame *own, double until_ms, voi
     r.came = calloc(size, sizeof *r.came);
     r.fds = calloc(size + 1, sizeof *r.fds);
     if (r.theirs == NULL || r.came == NULL || r.fds == NULL) {
-        bg__link_fail_text(link, BG_ERROR_OUT_OF_MEMORY, "rank 0 has no host memory for the answers at \"%s\"",
+        bg__link_fail_text(link, BG_ERROR_OUT_OF_MEMORY, "rank 0 is out of host memory for the answers at \"%s\"",
                            own->what);
         status = bg__link_check(link);
     } else {

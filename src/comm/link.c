@@ -34,7 +34,7 @@ bg_status bg__link_init(bg__link *link, const bg__job *job)
                        .lock = PTHREAD_MUTEX_INITIALIZER};
     link->peers = calloc((size_t)job->size, sizeof *link->peers);
     if (link->peers == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the connections of %d ranks", job->size);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the connections of %d ranks", job->size);
     init_peers(link);
     link->failed_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     link->news_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

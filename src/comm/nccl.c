@@ -72,7 +72,7 @@ static bg_status share_id(bg_comm *comm, ncclUniqueId *id)
     ncclResult_t result = ncclSuccess;
     bg_status status = BG_OK;
     if (all == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the ids of %d ranks", comm->link.size);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the ids of %d ranks", comm->link.size);
     memset(id, 0, sizeof *id);
     if (comm->link.rank == 0)
         result = ncclGetUniqueId(id);
@@ -167,7 +167,7 @@ static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
     int error;
 
     if (b == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for NCCL's init thread");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for NCCL's init thread");
     *b = (beginning){.rank = comm->link.rank, .size = comm->link.size, .device = comm->device, .id = *id};
     b->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     /* the program's signals are for its own threads */

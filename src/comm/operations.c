@@ -85,7 +85,7 @@ bg_status bg_comm_max(bg_comm *comm, const char *what, int64_t mine, int64_t *la
     BG__NEED_UNFORKED(comm);
     all = calloc((size_t)comm->link.size, sizeof *all);
     if (all == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for %d numbers", what, comm->link.size);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "%s: out of host memory for %d numbers", what, comm->link.size);
     BG__TRY(bg__exchange(&comm->link, BG__LARGEST, what, &mine, sizeof mine, all));
     *largest = mine;
     for (int i = 0; i < comm->link.size; i++)

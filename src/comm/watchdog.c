@@ -339,7 +339,7 @@ bg_status bg__watchdog_start(bg__watchdog *watchdog)
         if (watchdog->link->peers[i].watch >= 0)
             reserved = bg__reader_reserve(&watchdog->link->peers[i].from_watch);
     if (!reserved)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for the watchdog of rank %d", watchdog->link->rank);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the watchdog of rank %d", watchdog->link->rank);
     pthread_sigmask(SIG_SETMASK, &others, &before);
     error = pthread_create(&watchdog->thread, NULL, run_watchdog, watchdog);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -14,7 +14,7 @@ bg_status bg__pool_bucket_begin(bg_pool *pool, const char *name)
                         name, pool->bucket);
     copy = strdup(name);
     if (copy == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for bucket %s", name);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for bucket %s", name);
     bg__ledger_lock();
     pool->bucket = copy;
     pool->figures = (bg__bucket_figures){0, 0, 0};

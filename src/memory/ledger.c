@@ -230,7 +230,7 @@ bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name)
     bg__pending_note();
     fresh.name = strdup(name ? name : "");
     if (fresh.name == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_ledger_alloc: no host memory for a name");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_ledger_alloc: out of host memory for a name");
     bg__ledger_lock();
     BG__TRY(bg__driver_generation(ptr, &fresh.below));
     BG__TRY(make_place(fresh.base, bytes));

@@ -34,7 +34,7 @@ bg_status bg_pool_create(bg_pool **result, const bg_pool_options *options)
                                "BG_POOL_OPTIONS_INIT"));
     pool = calloc(1, sizeof *pool);
     if (pool == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for a pool");
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a pool");
     atomic_init(&pool->references, 1);
     pool->arenas[BG__HIGH].side = BG__HIGH;
     BG__TRY_CUDA(cudaGetDevice(&pool->device));
@@ -124,7 +124,7 @@ static bg_status take_extent(bg_pool *pool, bg__side side, size_t wanted, bg__ex
     bytes = (bytes + BG__POOL_ALIGNMENT - 1) / BG__POOL_ALIGNMENT * BG__POOL_ALIGNMENT;
     spare = calloc(1, sizeof *spare);
     if (spare == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for a block");
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a block");
     bg__ledger_lock();
     fit = bg__arena_fit(arena, bytes);
     status = bg__pages_grow(&pool->pages, side, bg__arena_top_with(arena, fit, bytes));

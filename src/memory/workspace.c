@@ -18,7 +18,7 @@ static bg_status add_workspace(bg__workspace **first, const void *owner, int dev
     bg_status status;
     bg__workspace *w = malloc(sizeof *w);
     if (w == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_workspace: no host memory for %zu bytes", sizeof *w);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_workspace: out of host memory for %zu bytes", sizeof *w);
     BG__TRY(pool ? bg__pool_keep(pool, bytes, &w->ptr) : bg__device_alloc(bytes, &w->ptr));
     w->owner = owner;
     w->device = device;

@@ -100,7 +100,7 @@ static bg_status add_child_call(bg__call *parent, const bg_op *op, unsigned inde
 {
     bg__call *call = make_call(parent, op, index);
     if (call == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a call of %s", op->name);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", op->name);
     call->op = op;
     call->parent = parent;
     call->memory = &call->own;
@@ -142,7 +142,7 @@ bg_status bg__call_keep(bg__call *call, const void *args)
     if (call->kept == NULL)
         call->kept = take_from_slab(root, call->op->args_size);
     if (call->kept == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", call->op->args_size);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %u bytes of arguments", call->op->args_size);
     memcpy(call->kept, args, call->op->args_size);
     return BG_OK;
 }

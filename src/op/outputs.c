@@ -156,7 +156,7 @@ static bg_status ask_for_shapes(bg__call *call, void *args)
         return BG_OK;
     copy = take_room(call, few, &call->shaped);
     if (copy == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", op->args_size);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %u bytes of arguments", op->args_size);
     memcpy(copy, args, op->args_size);
     BG__TRY(op->attributes_.shape(copy));
     BG__TRY(check_tensors(op, copy, &missing));
@@ -347,7 +347,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     char hidden;
 
     if (want == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %u bytes of arguments", bytes);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %u bytes of arguments", bytes);
     hidden = bg__fail_hide();
     if (call->ranges)
         bg__range_push(call->name);

@@ -128,7 +128,7 @@ static bg_status make_override(bg__override **result, const source sources[SOURC
         override->patterns = calloc(patterns, sizeof *override->patterns);
     }
     if (override == NULL || override->text == NULL || override->patterns == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for eager patterns");
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for eager patterns");
     text = override->text;
     for (int i = 0; i < SOURCES; i++) {
         const char *list = sources[i].list ? sources[i].list : "";
@@ -167,7 +167,7 @@ bg_status bg_override_eager(const char *list)
         BG__TRY(bg__override_check(list, "bg_override_eager"));
         copy = strdup(list);
         if (copy == NULL)
-            BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "bg_override_eager: no host memory");
+            BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "bg_override_eager: out of host memory");
     }
     pthread_mutex_lock(&mutex);
     free(programmed);
@@ -273,7 +273,7 @@ bg_status bg__override_text(const bg__override *override, char **text)
         bytes += override->patterns[i].length + 2;
     *text = end = malloc(bytes);
     if (end == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for eager patterns");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for eager patterns");
     end = stpcpy(end, override->breakable ? "" : inlined);
     for (int i = 0; i < override->count; i++) {
         const pattern *p = &override->patterns[i];

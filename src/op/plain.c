@@ -75,7 +75,7 @@ bg_status bg__plain_memory(bg__call *call)
     p = calloc(1, sizeof *p);
     if (p == NULL || !have_key) {
         free(p);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a plain call of %s", call->op->name);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a plain call of %s", call->op->name);
     }
     p->op = call->op;
     p->site = (bg_site){file, call->site.line};

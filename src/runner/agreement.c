@@ -72,7 +72,7 @@ static bg_status agree_on(bg_runner *runner, const char *what, print print)
     if (out != NULL)
         print(runner, out);
     if (out == NULL || fclose(out) != 0 || text == NULL)
-        snprintf(brief, sizeof brief, "no host memory to tell");
+        snprintf(brief, sizeof brief, "out of host memory to tell");
     else
         bg__ranks_shorten(text, brief, sizeof brief);
     status = bg__ranks_agree(&runner->ranks, what, brief);

@@ -49,7 +49,7 @@ static bg_status plan_group(bg_runner *runner, bg__group *group, bg_mode mode, i
     count = (size_t)group->size_count * (size_t)config->variants;
     group->buckets = calloc(count + 1, sizeof *group->buckets);
     if (group->buckets == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu buckets", count);
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu buckets", count);
     for (int v = 0; v < config->variants; v++)
         for (int i = 0; i < group->size_count; i++)
             group->buckets[v * group->size_count + i] = (bg__bucket){
@@ -65,7 +65,7 @@ static bg_status plan_groups(bg_runner *runner, const bg__scope *scope, bg__plan
 
     plan->groups = calloc((size_t)decode + 1, sizeof *plan->groups);
     if (plan->groups == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for the buckets of %d query lengths", decode);
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the buckets of %d query lengths", decode);
     plan->group_count = decode + 1;
     BG__TRY(plan_group(runner, &plan->groups[0], bg_mode_mixed(scope->mode), 0));
     for (int g = 1; g <= decode; g++)
@@ -96,7 +96,7 @@ static bg_status put_in_order(const bg_runner *runner, bg__plan *plan)
         count += (size_t)plan->groups[g].size_count * (size_t)variants;
     plan->order = count < INT_MAX ? calloc(count + 1, sizeof *plan->order) : NULL;
     if (plan->order == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu buckets", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu buckets", count);
     for (int g = 0; g < plan->group_count; g++)
         for (int i = 0; i < plan->groups[g].size_count * variants; i++)
             plan->order[plan->bucket_count++] = &plan->groups[g].buckets[i];

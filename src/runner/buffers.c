@@ -127,7 +127,7 @@ static bg_status add_buffer(bg_runner *runner, bg__buffers *buffers, const char 
     BG__TRY(BG__GROW(buffers->list, buffers->count, buffers->capacity, "buffers"));
     buffer.name = strdup(name);
     if (buffer.name == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s: no host memory for a name", function);
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "%s: out of host memory for a name", function);
     BG__TRY(take_memory(runner, &buffer));
     BG__TRY(zero_memory(runner, buffer.tensor.data, bytes));
     buffer.row = bytes / (size_t)shape->dim[0];

@@ -45,7 +45,7 @@ static bg_status resolve(bg_runner *runner, bool *replanned)
     *replanned = false;
     if (runner->ops_lost) {
         runner->ops_lost = false;
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a list of the ops that the forward pass calls");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a list of the ops that the forward pass calls");
     }
     if (!bg__mode_lower(&scope, runner->ops, runner->op_count, why, sizeof why)) {
         runner->resolved = true;
@@ -164,7 +164,7 @@ static void note_failure(bg__bucket *bucket, const char *name)
 {
     bucket->failure = strdup(bg_last_error());
     bg__warn("%s could not be captured, so its batches run eagerly: %s%s", name,
-             bucket->failure ? bucket->failure : "no host memory for the reason",
+             bucket->failure ? bucket->failure : "out of host memory for the reason",
              bucket->mode == BG_MODE_FULL
                  ? "; a full graph also includes the eager ops: lower the graph_support of an op that cannot be "
                    "captured (bg_op_set_attributes), or set the mode piecewise"
@@ -242,7 +242,7 @@ static bg_status save_inputs(const bg_runner *runner, int rows, bg__state *state
     bg_status status;
 
     if (tensors == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu inputs", count);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu inputs", count);
     for (size_t i = 0; i < count; i++) {
         tensors[i] = runner->inputs.list[i].tensor;
         tensors[i].dim[0] = rows;

@@ -91,7 +91,7 @@ static bg_status list_text(cJSON *array, char **list)
     cJSON *item;
 
     if (text == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for a list");
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a list");
     text[0] = '\0';
     cJSON_ArrayForEach(item, array)
     {

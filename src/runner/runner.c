@@ -12,7 +12,7 @@ static bg_status copy_state(bg_runner *runner)
     if (count > 0) {
         runner->state = calloc(count, sizeof *runner->state);
         if (runner->state == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %zu state tensors", count);
+            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu state tensors", count);
         memcpy(runner->state, config->state, count * sizeof *runner->state);
     }
     config->state = runner->state;
@@ -79,7 +79,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     BG__TRY(bg__stream_check(stream, "bg_runner_create", "stream"));
     runner = calloc(1, sizeof *runner);
     if (runner == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "bg_runner_create: no host memory for a runner");
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "bg_runner_create: out of host memory for a runner");
     BG__TRY(load_config(runner, config));
     runner->forward = forward;
     runner->user = user;

@@ -133,7 +133,7 @@ struct bg_runner {
     bool resolved; /* the mode is what the ops of a pass support */
     const bg_op **ops;
     size_t op_count, op_capacity;
-    bool ops_lost; /* no host memory for one of them */
+    bool ops_lost; /* out of host memory for one of them */
 
     bg__plan plan;
 

@@ -189,7 +189,7 @@ bg_status bg__schedule_make(const char *schedule, int max_tokens, int **sizes, i
     BG__TRY(follow_schedule(schedule, max_tokens, NULL, count));
     *sizes = malloc((size_t)*count * sizeof **sizes);
     if (*sizes == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for a schedule of %d sizes", *count);
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a schedule of %d sizes", *count);
     BG__TRY(follow_schedule(schedule, max_tokens, *sizes, count));
 done:
     if (status != BG_OK)
@@ -215,7 +215,7 @@ bg_status bg__query_lens_make(const bg_runner_config *config, int **lens, int *c
         BG__TRY(follow_list(&query_lens_words, config->query_lens, config->max_tokens, NULL, count));
     *lens = malloc((size_t)*count * sizeof **lens);
     if (*lens == NULL)
-        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "no host memory for %d query lengths", *count);
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d query lengths", *count);
     if (config->query_lens != NULL)
         BG__TRY(follow_list(&query_lens_words, config->query_lens, config->max_tokens, *lens, count));
     else

@@ -138,7 +138,7 @@ static bg_status read_string(const bg__config_key *key, const char *value, bg_ru
         config->text_ = calloc(1, sizeof *config->text_);
     copy = config->text_ != NULL ? strdup(value) : NULL;
     if (copy == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "no host memory for %s", key->name);
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", key->name);
     owned = find_string(config, key, &field);
     free(*owned);
     *owned = copy;
