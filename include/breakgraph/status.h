@@ -22,7 +22,7 @@ BG_BEGIN_C_
     X(BG_ERROR_NCCL, "an NCCL call failed")                                                                            \
     X(BG_ERROR_NOT_CAPTURING, "there is no capture")                                                                   \
     X(BG_ERROR_ALREADY_CAPTURING, "a capture is running already")                                                      \
-    X(BG_ERROR_FOREIGN_CAPTURE, "the stream is captured by someone else")                                              \
+    X(BG_ERROR_FOREIGN_CAPTURE, "the stream is in a capture that breakgraph did not begin")                            \
     X(BG_ERROR_WRONG_THREAD, "the capture belongs to another thread")                                                  \
     X(BG_ERROR_CAPTURE_INVALID, "CUDA invalidated the capture")                                                        \
     X(BG_ERROR_UNJOINED_STREAM, "a forked stream was not joined")                                                      \
@@ -35,7 +35,7 @@ BG_BEGIN_C_
     X(BG_ERROR_MISMATCH, "results differ")                                                                             \
     X(BG_ERROR_NONDETERMINISTIC, "results differ between runs of the same work")                                       \
     X(BG_ERROR_RANKS, "ranks disagree")                                                                                \
-    X(BG_ERROR_STOPPED, "the replay was stopped before its end")
+    X(BG_ERROR_STOPPED, "the replay stopped at the requested op call or node")
 
 typedef enum bg_status {
 #define BG_STATUS_ENUM_(name, text) name,

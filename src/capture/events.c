@@ -1,11 +1,11 @@
-/* The program's events. What a segment records is gone when its capture ends, so that each use of it elsewhere is given
- * another form:
- *   a wait in a later segment: nothing, since a break is a barrier; an idle stream is pulled in;
- *   a wait in a body: a RECORD step before that body; where the body does not run at capture, so that its waits are
- *   unknown, for each event that no wait in its own segment has taken up;
- *   a wait in a segment for what a body recorded: a WAIT step before that segment;
- *   after the end: a record on the origin.
- * An event is touched only where the program names it, and at the end. */
+/* The program's events. CUDA forgets the record of an event in a segment when the segment's capture ends. So a use of
+ * the event outside that segment becomes:
+ *   a wait in a later segment: nothing, since a break is a barrier; a stream that was not a member becomes one;
+ *   a wait in a body: a RECORD step before that body; if the body does not run at capture, its waits are unknown, and
+ *   each event that was not waited for in its own segment gets a RECORD step;
+ *   a wait in a segment for an event that a body recorded: a WAIT step before that segment;
+ *   a use after the end of the capture: a record on the origin.
+ * CUDA gets an event only where the program names it, and at the end. */
 #include "capture/capture.h"
 
 #include <stdlib.h>

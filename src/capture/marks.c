@@ -1,14 +1,15 @@
 /* Which nodes of a segment a captured call made, so that the tools can name the call that a node comes from.
  *
- * CUDA counts a graph's nodes by walking over them, and a call is marked twice. So a mark is only what the streams of
- * the capture stand on, and becomes places in cudaGraphGetNodes' list, which is the order of their making, where the
- * segment ends. Nodes of a stream that the capture does not know count from where one that it knows has joined it. */
+ * Counting nodes is slow: CUDA walks over the whole graph, and each call is marked twice, at its begin and end. So a
+ * mark notes only the last nodes of the capture's streams. When the segment ends, marks become indices in
+ * cudaGraphGetNodes' list, which is in order of creation. Nodes of a stream that is not a member count from where a
+ * member has joined it. */
 #include "capture/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A place in a call's record, and how many of the nodes seen so far lay before it. */
+/* A member of a call's record to set, and how many nodes had been seen at the mark. */
 typedef struct mark {
     long *place;
     int seen;
@@ -18,12 +19,12 @@ struct bg__marks {
     mark *list;
     int count;
     size_t capacity;
-    cudaGraphNode_t *seen; /* what streams stood on at some mark, in order of marks */
+    cudaGraphNode_t *seen; /* the last nodes of streams at marks, in order of marks */
     int seen_count;
     size_t seen_capacity;
 };
 
-/* *stood: the one node that the stream stood on when it was last looked at. A member that the program has destroyed
+/* *stood: the last node of the stream at the previous mark, if it was one node. A member that the program has destroyed
  * makes no more nodes. */
 static bg_status note_frontier(bg__marks *marks, bg__capture_info info, cudaStream_t stream, cudaGraphNode_t *stood,
                                bool *active)
@@ -76,7 +77,7 @@ done:
     return status;
 }
 
-/* node's place in the list, which is near the last one that was asked for; -1: it has been taken out. */
+/* The index of node in the list, searched from `last` on in both directions; -1: it has been removed. */
 static long find_near(const cudaGraphNode_t *nodes, long count, cudaGraphNode_t node, long last)
 {
     for (long away = 0; away <= last || last + away < count; away++) {

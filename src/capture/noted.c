@@ -1,4 +1,4 @@
-/* What each tensor's address meant when the graph was captured: which field of which call had it, and whose it was. */
+/* The addresses of all tensors at capture: which field of which call had each one, and which allocation it was in. */
 #include "capture/capture.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ void bg__noted_clear(bg__noted *noted)
 
 /* ---- owners, each looked up once ---- */
 
-/* How many owners of the level begin at the address or before it. */
+/* The number of owners of the level that begin at or before the address. */
 static int count_until(const bg__noted *noted, bg__level level, uintptr_t address)
 {
     const bg__noted_order *order = &noted->order[level];
@@ -30,7 +30,7 @@ static int count_until(const bg__noted *noted, bg__level level, uintptr_t addres
     return low;
 }
 
-/* Into the order, in place of those that it overlaps: they belong to what was noted earlier. */
+/* Inserts an owner into the order by address; it replaces those that it overlaps, which were noted earlier. */
 static bg_status put_in_order(bg__noted *noted, bg__level level, int index)
 {
     bg__noted_order *order = &noted->order[level];

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of the segment that is open; the room is kept for the next one. */
+/* The nodes and edges of the open segment; the arrays are reused for the next one. */
 struct bg__survey {
     cudaGraphNode_t *nodes;
     size_t node_count, node_capacity;
     cudaGraphNode_t *from, *to; /* of edges */
     cudaGraphEdgeData *data;
     size_t edge_count, edge_capacity;
-    cudaGraphNode_t *frontier; /* what the origin's next node would wait for */
+    cudaGraphNode_t *frontier; /* the nodes that the origin's next node would wait for */
     size_t frontier_count, frontier_capacity;
 };
 typedef struct bg__survey survey;
@@ -38,7 +38,7 @@ static bool is_leaf(const survey *s, cudaGraphNode_t node)
     return s->edge_count == 0 || bsearch(&node, s->from, s->edge_count, sizeof node, compare_node_addresses) == NULL;
 }
 
-/* For arrays that share a capacity, and are filled anew. */
+/* Grows an array that is about to be filled anew; several arrays share one capacity. */
 static bg_status resize(void *array, size_t count, size_t element)
 {
     size_t capacity = 0;
@@ -59,7 +59,7 @@ done:
     return status;
 }
 
-/* With room for more than there are, one question gives all. */
+/* CUDA lists all nodes in one call if the array is larger than needed. */
 static bg_status list_nodes(survey *s, cudaGraph_t graph)
 {
     bg_status status = BG_OK;
@@ -163,7 +163,7 @@ static void write_text(writer *w, const char *format, ...)
         w->used = w->used + (size_t)length < w->bytes ? w->used + (size_t)length : w->bytes - 1;
 }
 
-/* NULL: an event or memory node, which may stay a leaf (NCCL leaves the former). */
+/* NULL: an event or memory node, which may stay a leaf (NCCL leaves such event nodes). */
 static const char *kind_of(cudaGraphNode_t node)
 {
     enum cudaGraphNodeType type;
@@ -205,7 +205,7 @@ static void write_node(writer *w, cudaGraphNode_t node, const char *kind)
 
 /* ---- blame ---- */
 
-/* The stream whose next work would wait for node; NULL: no stream of the capture. */
+/* The member whose next work would wait for node; NULL: none. */
 static bg_status find_owner(const bg_capture *capture, cudaGraphNode_t node, const bg__member **owner)
 {
     enum cudaStreamCaptureStatus capturing;
@@ -239,7 +239,7 @@ static void blame_member(bg__unjoined *unjoined, const bg__member *member, cudaG
 
 enum { NAMED_MAX = 3 };
 
-/* The sentence names the first few nodes, and ends with the number of the others. */
+/* The message names the first few nodes, then the number of the others. */
 static void blame_unseen(bg__unjoined *unjoined, writer *w, int number, cudaGraphNode_t node, const char *kind)
 {
     unjoined->status = BG_ERROR_UNTRACKED_STREAM;
@@ -306,7 +306,7 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
     if (capture->survey == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the nodes of a segment");
     BG__TRY(survey_capture(capture, capture->survey, &chain));
-    /* A segment of write-backs alone will be none: what it marks as begun begins the next one. */
+    /* A segment of write-backs alone is dropped: a call that began in it begins in the next one. */
     count = bg__writeback_alone(capture, capture->survey->node_count) ? 0 : capture->survey->node_count;
     bg__marks_settle(capture, capture->survey->nodes, count, chain ? trails_nothing : trails, capture->survey);
     if (!chain)

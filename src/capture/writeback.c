@@ -1,11 +1,11 @@
-/* Write-backs: results that a body leaves elsewhere than where the graph reads them.
+/* Write-backs: a body may leave an output at another address than the one that the graph reads; a write-back copies it.
  *
- * A copy of its own between two launches costs as much as a launch. So the copies of a call at a break become the first
- * node of the next segment, before its forks; where the body answers with another address or extent, a replay changes
- * that node of the executable graph, and where it wrote all in place, switches it off. The node is a kernel that does
- * all copies of the call side by side, of which none lies where another goes (outputs.c sees to that): to change it
- * costs less than to change a memcpy node, and there is but one (tests/bench). A
- * copy is a step of its own where nothing else follows in the segment, or the memory is not the device's. */
+ * A separate copy between two launches costs as much as a launch. So the copies of a call at a break become the first
+ * node of the next segment, before its forks. If a body leaves an output at another address or with another extent, the
+ * replay updates that node of the executable graph; if all outputs are in place, it disables the node. The node is one
+ * kernel that does all copies of the call at once: updating it costs less than updating memcpy nodes (tests/bench). No
+ * copy reads what another one writes: outputs.c checks that. A copy is a COPY step instead if the segment has no other
+ * work, or the memory is not device memory. */
 #include "kernels/library/rows.h"
 
 #include "capture/capture.h"
@@ -13,13 +13,13 @@
 #include <cuda.h>
 #include <stdlib.h>
 
-/* The node. Its rows are what the kernel is given; those of a copy that is not to be done are empty. */
+/* The node. The rows are the kernel's argument; the row of a copy that is not done is empty. */
 struct bg__fold {
     struct bg__fold *next; /* of the same eager call */
     cudaGraphNode_t node;
-    int segment; /* -1: none: the copies have become steps */
+    int segment; /* -1: none, the copies are COPY steps */
     int count;
-    bool enabled, changed; /* changed: the rows, since the node was given them */
+    bool enabled, changed; /* changed: the rows have changed since the node was updated */
     cudaGraphExec_t exec;
     CUresult (*update)(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params);
     CUDA_KERNEL_NODE_PARAMS params;
@@ -37,7 +37,7 @@ static bgk_rows rows_of(const bg__move *move)
                       .kind = BGK_TAIL_PATTERN};
 }
 
-/* Whether kernels of that device can access ptr; an allocation of another library counts, too. */
+/* Whether kernels of that device can access ptr, in any library's allocation. */
 static bg_status check_device_memory(const void *ptr, int device, bool *on_device)
 {
     bg__where place;
@@ -78,7 +78,7 @@ done:
     return status;
 }
 
-/* The last node of the origin, which the call before has added. */
+/* The last node of the origin, which the caller has just captured. */
 static bg_status last_node(cudaStream_t origin, cudaGraphNode_t *node)
 {
     enum cudaStreamCaptureStatus capturing;
@@ -94,7 +94,7 @@ done:
     return status;
 }
 
-/* The next copies, as many as one kernel takes, in one node; *copy goes on behind them. */
+/* Captures one node with the next copies, as many as one kernel takes; *copy becomes the first copy after them. */
 static bg_status capture_fold(bg_capture *capture, bg__copy **copy)
 {
     const bg__call *call = (*copy)->eager->call;
@@ -204,7 +204,7 @@ void bg__writeback_free(bg__fold *folds)
 
 /* ---- in replays ---- */
 
-/* The copy is not the node's: it is done here where it is needed. */
+/* Clears the copy's row, and queues the copy on stream if it is needed. */
 static bg_status leave_out(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady)
 {
     *steady = false;
@@ -266,7 +266,7 @@ static bool any_enabled(const bg__fold *fold)
     return false;
 }
 
-/* CUDA has refused to change the node. */
+/* CUDA failed to update the node: queues all its copies on stream. */
 static bg_status do_all_here(bg__eager *eager, const bg__fold *fold, cudaStream_t stream, bool *steady)
 {
     bg_status status = BG_OK;

@@ -1,7 +1,7 @@
-/* Ops and their calls, for the capture layer.
+/* Ops and their calls, for src/capture.
  *
- * A call runs in one of three ways: plain (no graph knows of it), captured (its work goes into a segment), or at a
- * break (at capture and in every replay). All three fill and read the arguments by the rules in outputs.c. */
+ * A call runs in one of three ways: plain (outside any graph), captured (its work goes into a segment), or at a break
+ * (at capture and in every replay). In all three, outputs.c says how arguments are filled and read. */
 #ifndef BG_OP_OP_H
 #define BG_OP_OP_H
 
@@ -16,10 +16,10 @@ typedef enum bg__block_kind { BG__SCRATCH, BG__BRIDGE } bg__block_kind;
 
 typedef struct bg__block {
     bg__block_kind kind;
-    int slot; /* the ordinal among those of its kind; -1: outgrown, kept for work in flight */
+    int slot; /* the index among the call's blocks of its kind; -1: replaced by a larger one, kept for work in flight */
     void *ptr;
     size_t bytes;
-    bool borrowed; /* from a source, which takes it back itself */
+    bool borrowed; /* belongs to a source, which frees it */
 } bg__block;
 
 typedef struct bg__memory {
@@ -27,24 +27,24 @@ typedef struct bg__memory {
     size_t count, capacity;
 } bg__memory;
 
-/* Where the calls of a graph get memory while it is captured. */
+/* Where the calls of a graph get memory during its capture. */
 typedef struct bg__source {
     bg_status (*take)(void *user, size_t bytes, void **ptr);
     void *user;
 } bg__source;
 
-/* The block (kind, slot) of a call, made or remade where it is smaller than bytes: from the source of its root, else
- * device memory. bytes > 0. */
+/* The block (kind, slot) of a call; allocated if there is none of at least `bytes` bytes, from the source of the call's
+ * root, else as device memory. bytes > 0. */
 struct bg__call;
 bg_status bg__memory_get(struct bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr);
 size_t bg__memory_bytes(const bg__memory *memory);
-/* The bytes among them that are not borrowed. */
+/* The bytes of blocks that are not borrowed. */
 size_t bg__memory_own_bytes(const bg__memory *memory);
-/* The source has taken its blocks back. */
+/* Forgets the borrowed blocks: their source has freed them. */
 void bg__memory_forget_borrowed(bg__memory *memory);
 void bg__memory_free(bg__memory *memory);
 
-/* Gives a plain call the memory that its place in the program has in this thread (plain.c). */
+/* Sets call->memory of a plain call: each place in the program has its own in each thread (plain.c). */
 bg_status bg__plain_memory(struct bg__call *call);
 
 /* ---- calls (call.c) ------------------------------------------------------------------------------------------ */
@@ -54,12 +54,12 @@ typedef struct bg__op_count {
     unsigned count;
 } bg__op_count;
 
-/* One use of an op. Calls of a graph form a tree: a call's children are the calls made in its body. */
+/* One use of an op. The calls of a graph form a tree: a call's children are the calls that its body makes. */
 typedef struct bg__call {
     const bg_op *op; /* NULL: the root of a pass */
     bg_site site;
     struct bg__call *parent;
-    bg__memory *memory; /* NULL: a plain call that has not asked for any */
+    bg__memory *memory; /* NULL: a plain call that has not needed any */
 
     /* While its body runs. */
     void *args;
@@ -68,46 +68,46 @@ typedef struct bg__call {
 
     /* In a graph. */
     bool recorded;
-    bool repeated; /* its body has run before: its children may be there already */
+    bool repeated; /* its body has run before: its children may exist already */
     bool eager;
-    bool zero_tail; /* of outputs that are shorter than expected; a root hands it on */
-    bool ranges;    /* profilers get its calls */
+    bool zero_tail; /* options.zero_tail; calls take it over from their root */
+    bool ranges;    /* profilers get ranges for calls */
     int segment;
-    long first_node, end_node; /* of a captured call: its nodes, by their place in cudaGraphGetNodes' list, which is the
-                                  order of their making; -1: unknown */
-    int end_segment;           /* that end_node counts in: a captured body may have breaks */
-    unsigned index;            /* among the calls of this op with the same parent */
+    long first_node, end_node; /* of a captured call: its nodes, by their index in cudaGraphGetNodes' list, which is in
+                                  order of creation; -1: unknown */
+    int end_segment;           /* the segment of end_node: a captured body may have breaks */
+    unsigned index;            /* the "#N" of its name: among calls of this op with the same parent */
     char *name;
     struct bg__call *child, *last_child, *next; /* in order of first use */
-    struct bg__call *cursor;                    /* the child that comes next, if this pass is like the last */
-    void *kept;           /* of a captured call: its arguments as the caller got them back, for the tools */
-    bg__op_count *counts; /* the children of this pass so far */
+    struct bg__call *cursor;                    /* the child that comes next if this pass is like the last one */
+    void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
+    bg__op_count *counts;                       /* the number of children so far in this pass, by op */
     size_t count_used, count_capacity;
     bg__memory own;
-    void *want, *shaped;      /* copies of a nested call's arguments, as expected and for the shape function: kept, so
+    void *want, *shaped;      /* copies of a nested call's arguments, as expected and for the shape function; reused, so
                                * that replays allocate nothing */
-    const bg__source *source; /* of a root: NULL unless it is being captured, with memory of someone else's */
-    struct bg__slab *slabs;   /* of a root: what its calls lie in */
+    const bg__source *source; /* of a root: while it is captured with a pool, the pool; else NULL */
+    struct bg__slab *slabs;   /* of a root: the memory of its calls */
 } bg__call;
 
-/* The next call of op in parent's body: the one of an earlier pass, or a new one. */
+/* Finds the next call of op in parent's body: the call of an earlier pass, or a new one. */
 bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **call);
 /* Keeps a copy of a captured call's arguments. */
 bg_status bg__call_keep(bg__call *call, const void *args);
-/* Before a body runs: none of its children have been called. */
+/* Before a body runs: begins again with its first child. */
 void bg__call_rewind(bg__call *call);
-/* Frees the calls of root, and what it holds; root itself is the caller's. */
+/* Frees the calls of root and all that root holds, but not root itself. */
 void bg__call_clear(bg__call *root);
-/* The call after call in order of the pass, a call before its children; NULL after the last. */
+/* The call after `call` in order of the pass; a call comes before its children. NULL after the last one. */
 bg__call *bg__call_next(const bg__call *call);
 
-/* Puts op, call and site before bg_last_error(), unless an inner call has; sets the sentence where the body set none.
+/* Prepends op, call and site to bg_last_error(), unless an inner call has done so. If the body set no error, sets one.
  */
 void bg__call_blame(const bg__call *call, bg_status status);
 
 /* ---- outputs (outputs.c) ------------------------------------------------------------------------------------- */
 
-/* Walks over the output tensors of an op: BG_OUT, BG_INOUT, and each element of BG_OUTS. Starts zeroed. */
+/* Iterates over the output tensors of an op: BG_OUT, BG_INOUT, and each element of BG_OUTS. Zeroed at the start. */
 typedef struct bg__output {
     int ordinal; /* from 0 */
     const bg_field *field;
@@ -136,17 +136,17 @@ static inline bg_tensor *bg__output_tensor(const bg__output *output, void *args)
     return (bg_tensor *)((char *)args + output->offset);
 }
 
-/* Checks every tensor of args, and gives bridge buffers to outputs without memory whose shape is known. */
+/* Checks every tensor of args, and allocates bridge buffers for outputs without memory if their shape is known. */
 bg_status bg__outputs_prepare(bg__call *call, void *args);
-/* After a failure no output shows a bridge buffer, whose graph may be gone soon. */
+/* After a failure: sets outputs in bridge buffers to NULL, since their graph may be destroyed soon. */
 void bg__outputs_forget(const bg__call *call, void *args);
 
-/* What brings an output to where it is expected. */
+/* The copy that puts an output where it is expected. */
 typedef struct bg__move {
-    const void *source; /* NULL: it is there */
+    const void *source; /* NULL: it is in place */
     void *target;
     size_t bytes;
-    size_t tail; /* bytes behind them that are to be zero */
+    size_t tail; /* bytes after them to fill with zeros */
 } bg__move;
 static inline bool bg__move_is_needed(const bg__move *move)
 {
@@ -157,19 +157,19 @@ bg_status bg__move_run(const bg__move *move, cudaStream_t stream);
 /* Whether an output of args still has the dtype and shape that it had at capture. */
 bg_status bg__output_check(const bg__call *call, const bg__output *output, const bg_tensor *captured, void *args);
 
-/* Compares what the body left in got with what was expected in want (completed where the shape was left to the body);
- * both are arguments of the op. */
+/* Compares the output that the body left in got with the expected one in want, whose shape is filled in if it was left
+ * to the body. Both are arguments of the op. Sets *move to what is still to be copied. */
 bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want, void *got, bg__move *move);
 
-/* Runs body on the caller's args as a plain or captured call; on return args holds what the caller gets. */
+/* Runs body on the caller's args, as a plain or captured call. On return args holds the outputs. */
 bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
-/* Only the body, with args as those that bg_scratch takes. */
+/* Runs only the body; bg_scratch accepts args meanwhile. */
 bg_status bg__call_body(bg__call *call, bg_op_body body, void *args, cudaStream_t stream);
 
 /* ---- the calling thread (thread.c) --------------------------------------------------------------------------- */
 
-/* Who looks at the calls of a pass that runs eagerly, before and after each body; args are the caller's. */
+/* Called for the calls of a pass that runs eagerly, before and after each body. args are the caller's. */
 typedef struct bg__watcher {
     bg_status (*before)(void *user, const bg__call *call, const void *args, cudaStream_t stream);
     bg_status (*after)(void *user, const bg__call *call, const void *args, cudaStream_t stream);
@@ -178,12 +178,12 @@ typedef struct bg__watcher {
 
 typedef struct bg__thread {
     bg_phase phase;
-    bg__call *call;                                   /* whose body runs now; NULL: none */
-    struct bg_capture *pass;                          /* that runs eagerly, and that calls here belong to; NULL: none */
+    bg__call *call;                                   /* the call whose body runs now; NULL: none */
+    struct bg_capture *pass;                          /* the eager pass that calls belong to; NULL: none */
     void (*observe)(void *observer, const bg_op *op); /* called for each op call of this thread; NULL: none */
     void *observer;
     const bg__watcher *watcher; /* NULL: none */
-    bool in_tool;               /* a debugging tool captures and replays: no other looks at that */
+    bool in_tool;               /* a debugging tool captures and replays: other tools ignore it */
 } bg__thread;
 bg__thread *bg__thread_self(void);
 
@@ -191,37 +191,38 @@ bg__thread *bg__thread_self(void);
 
 /* The capture layer's part of bg_op_call. */
 typedef struct bg__capture_hooks {
-    /* Takes a call that belongs to a capture (true), or leaves it (false). */
+    /* Runs a call that belongs to a capture, and returns true; false: it belongs to none. */
     bool (*call)(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bg_status *status);
-    /* A call of this thread failed: so has its capture, if it has one. */
+    /* A call of this thread failed: fails the capture that it belongs to, if any. */
     void (*fail)(bg_status status);
 } bg__capture_hooks;
 void bg__op_set_capture_hooks(const bg__capture_hooks *hooks);
 
-/* Runs the body of a call that has a name, outside graphs, under the eyes of the thread's watcher. */
+/* Runs the body of a call that has a name, outside graphs; the thread's watcher is called before and after. */
 bg_status bg__call_run_watched(bg__call *call, void *args, cudaStream_t stream);
 
-/* A call that no graph knows of. An eager op refuses a stream that someone else captures, unless foreign_inline. */
+/* Runs a call outside any graph. On a stream that another capture captures, an eager op fails, unless foreign_inline.
+ */
 bg_status bg__call_plain(const bg_op *op, cudaStream_t stream, void *args, const bg_site *site, bool foreign_inline);
 
 /* ---- overrides (override.c) ---------------------------------------------------------------------------------- */
 
 typedef struct bg__override bg__override;
 
-/* A list that comes after all others in captures of this thread, BG_BREAKABLE=0 too; NULL: none. It stays the caller's.
- */
+/* Sets a list of patterns for captures of this thread that applies after all others, even BG_BREAKABLE=0; NULL: none.
+ * list is not copied. */
 void bg__override_force(const char *list);
-/* What is set now: by own (NULL: nothing), after it by the program, and by the environment. "@FILE" in the environment
- * is what the file holds, a pattern a line. tell: a warning says which pattern of the environment matches no op. */
+/* Reads the patterns in force: those of own (NULL: none), then the program's, then the environment's. "@FILE" in the
+ * environment names a file with a pattern in each line. tell: warns of patterns of the environment that match no op. */
 bg_status bg__override_get(bg__override **override, const char *own, bool tell);
 void bg__override_free(bg__override *override);
-/* INVALID_ARGUMENT, with from before it, where a pattern of list is malformed; NULL and "" are fine. */
+/* INVALID_ARGUMENT if a pattern of list is malformed; the message begins with from. list may be NULL or "". */
 bg_status bg__override_check(const char *list, const char *from);
-/* All patterns in their order, with commas between; the caller frees *text. */
+/* All patterns in order, separated by commas; the caller frees *text. */
 bg_status bg__override_text(const bg__override *override, char **text);
-/* false: BG_BREAKABLE=0, everything is captured. */
+/* false: BG_BREAKABLE=0, all calls are captured. */
 bool bg__override_breakable(const bg__override *override);
-/* Whether call is eager: fallback unless a pattern says otherwise. */
+/* Whether call is eager: fallback, unless a pattern decides. */
 bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback);
 
 /* Whether one pattern, without '!', matches the call. */
@@ -229,14 +230,14 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length);
 
 /* ---- registry (registry.c) ----------------------------------------------------------------------------------- */
 
-/* The stub that runs at capture in place of op's body, or that body. */
+/* The body that runs at capture: op's stub or, without one, its body. */
 bg_op_body bg__op_capture_body(const bg_op *op);
 /* Whether any op's name matches the pattern, as bg__glob says. */
 bool bg__op_any_matches(const char *pattern, size_t length);
 
 /* ---- patterns of names (glob.c) ------------------------------------------------------------------------------ */
 
-/* Whether text is what the pattern's first length characters say; '*' stands for any characters, or none. */
+/* Whether text matches the first length characters of pattern; '*' matches any characters, or none. */
 bool bg__glob(const char *pattern, size_t length, const char *text);
 
 #endif
