@@ -76,6 +76,16 @@ static bg_capture *failing(void)
     return capture != NULL && capture->in_body ? NULL : capture;
 }
 
+/* flags: those of the call; external: the only one that it allows; allowed: their names. */
+static bg_status check_event_call(cudaEvent_t event, unsigned flags, unsigned external, const char *allowed)
+{
+    if (event == NULL)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "event is NULL; create it first");
+    if ((flags & ~external) != 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "flags is %#x; allowed are %s", flags, allowed);
+    return BG_OK;
+}
+
 bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned flags, const bg_site *site)
 {
     bg_capture *pass = bg__thread_self()->pass;
@@ -84,12 +94,9 @@ bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned fl
     bg__pending_note();
     if (bg__stream_call_refused(failing(), &status))
         return status;
-    if (event == NULL)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "event is NULL; create it first");
-    else if ((flags & ~(unsigned)cudaEventRecordExternal) != 0)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "flags is %#x; allowed are cudaEventRecordDefault and cudaEventRecordExternal", flags);
-    else
+    status =
+        check_event_call(event, flags, cudaEventRecordExternal, "cudaEventRecordDefault and cudaEventRecordExternal");
+    if (status == BG_OK)
         status = pass != NULL ? record_in_pass(pass, event, stream, site)
                               : record_captured_event(bg__live_captured(), event, stream, flags, site);
     return bg__stream_call_end(failing(), status, "bg_event_record", site);
@@ -295,12 +302,8 @@ bg_status bg_stream_wait_event_at(cudaStream_t waiter, cudaEvent_t event, unsign
     bg__pending_note();
     if (bg__stream_call_refused(failing(), &status))
         return status;
-    if (event == NULL)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT, "event is NULL; create it first");
-    else if ((flags & ~(unsigned)cudaEventWaitExternal) != 0)
-        status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "flags is %#x; allowed are cudaEventWaitDefault and cudaEventWaitExternal", flags);
-    else
+    status = check_event_call(event, flags, cudaEventWaitExternal, "cudaEventWaitDefault and cudaEventWaitExternal");
+    if (status == BG_OK)
         status = pass != NULL ? wait_in_pass(pass, waiter, event, site) : wait_outside_pass(waiter, event, flags, site);
     return bg__stream_call_end(failing(), status, "bg_stream_wait_event", site);
 }

@@ -104,7 +104,7 @@ void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t 
             last = place >= 0 ? place : last;
             end = place + 1 > end ? place + 1 : end;
         }
-        while (end > 0 && end < (long)count && trails(user, nodes[end]))
+        while (trails != NULL && end > 0 && end < (long)count && trails(user, nodes[end]))
             end++;
         *marks->list[i].place = end;
     }

@@ -280,13 +280,6 @@ done:
     return status;
 }
 
-static bool trails_nothing(const void *user, cudaGraphNode_t node)
-{
-    (void)user;
-    (void)node;
-    return false;
-}
-
 static bool trails(const void *user, cudaGraphNode_t node)
 {
     const survey *s = user;
@@ -308,7 +301,7 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
     BG__TRY(survey_capture(capture, capture->survey, &chain));
     /* A segment of write-backs alone is dropped: a call that began in it begins in the next one. */
     count = bg__writeback_alone(capture, capture->survey->node_count) ? 0 : capture->survey->node_count;
-    bg__marks_settle(capture, capture->survey->nodes, count, chain ? trails_nothing : trails, capture->survey);
+    bg__marks_settle(capture, capture->survey->nodes, count, chain ? NULL : trails, capture->survey);
     if (!chain)
         BG__TRY(blame_leaves(capture, capture->survey, unjoined));
 done:

@@ -213,12 +213,9 @@ bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dtype dtyp
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "bg_runner_add_input: padding of %s is %d, which is not a bg_padding", name, (int)padding);
     BG__TRY(make_tensor(__func__, name, dtype, rank, dim, runner->rows, &shape));
-    if (padding == BG_PAD_SENTINEL && !bg__pattern_make(dtype, pad_value, &pattern)) {
-        status =
-            bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_runner_add_input: pad_value %g of %s cannot be represented as %s",
-                     pad_value, name, bg_dtype_name(dtype));
-        goto done;
-    }
+    if (padding == BG_PAD_SENTINEL && !bg__pattern_make(dtype, pad_value, &pattern))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_runner_add_input: pad_value %g of %s cannot be represented as %s",
+                 pad_value, name, bg_dtype_name(dtype));
     BG__TRY(add_buffer(runner, &runner->inputs, __func__, name, &shape, true, &made));
     made->padding = padding;
     made->pattern = pattern;

@@ -49,12 +49,9 @@ static bg_status check_fields(const bg_runner_config *config)
         goto done;
     }
     BG__TRY(check_int("warmups", config->warmups, "BG_RUNNER_WARMUPS"));
-    if (!isfinite(config->max_padding) || (config->max_padding != 0 && config->max_padding < 1)) {
-        status =
-            bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                     "max_padding is %g; allowed are 0, for no limit, and ratios of 1 or more", config->max_padding);
-        goto done;
-    }
+    if (!isfinite(config->max_padding) || (config->max_padding != 0 && config->max_padding < 1))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "max_padding is %g; allowed are 0, for no limit, and ratios of 1 or more",
+                 config->max_padding);
     BG__TRY(bg__override_check(config->eager_ops, "eager_ops"));
     BG__TRY(check_debug(config->debug));
     BG__TRY(check_int("worker_threads", config->worker_threads, "BG_RUNNER_WORKER_THREADS"));

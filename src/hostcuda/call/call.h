@@ -16,6 +16,14 @@ cudaError_t hc_end(cudaError_t error);
         cudaError_t error_ = hc_begin();                                                                               \
         return hc_end(error_ ? error_ : (__VA_ARGS__));                                                                \
     } while (0)
+/* The same with a check before: the work is done where the check gives no error. */
+#define HC_CHECKED_CALL(check, ...)                                                                                    \
+    do {                                                                                                               \
+        cudaError_t error_ = hc_begin();                                                                               \
+        if (!error_)                                                                                                   \
+            error_ = (check);                                                                                          \
+        return hc_end(error_ ? error_ : (__VA_ARGS__));                                                                \
+    } while (0)
 /* As hc_begin, without the errors of what ran before: for calls that still work then. */
 #define hc_begin_quiet() hc_begin_quiet_as(__func__)
 cudaError_t hc_begin_quiet_as(const char *name);

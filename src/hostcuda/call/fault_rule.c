@@ -36,40 +36,32 @@ static const struct code nccl_codes[] = {
     {"ncclInvalidArgument", 4}, {"ncclInvalidUsage", 5},       {"ncclRemoteError", 6}, {"ncclInProgress", 7},
 };
 
-static bool find_named_code(const struct code *codes, size_t count, const char *name, int *code)
+/* The codes that a function returns, by the begin of its name; those of CUDA come last, for all others. */
+static const struct code_list {
+    const char *prefix;
+    const struct code *codes;
+    size_t count;
+    const char *wrong;
+} code_lists[] = {
+    {"cublas", cublas_codes, sizeof cublas_codes / sizeof *cublas_codes, "the code is no cublasStatus_t"},
+    {"nccl", nccl_codes, sizeof nccl_codes / sizeof *nccl_codes, "the code is no ncclResult_t"},
+    {"", cuda_codes, sizeof cuda_codes / sizeof *cuda_codes, "the code is no cudaError_t, nor a CUresult"},
+};
+
+static bool begins_with(const char *name, const char *prefix)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(codes[i].name, name) != 0)
+    return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+static bool find_code(const struct code_list *list, const char *name, int *code)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->codes[i].name, name) != 0)
             continue;
-        *code = codes[i].value;
+        *code = list->codes[i].value;
         return true;
     }
     return false;
-}
-
-static bool find_cuda(const char *name, int *code)
-{
-    return find_named_code(cuda_codes, sizeof cuda_codes / sizeof *cuda_codes, name, code);
-}
-
-static bool find_nccl(const char *name, int *code)
-{
-    return find_named_code(nccl_codes, sizeof nccl_codes / sizeof *nccl_codes, name, code);
-}
-
-static bool find_cublas(const char *name, int *code)
-{
-    return find_named_code(cublas_codes, sizeof cublas_codes / sizeof *cublas_codes, name, code);
-}
-
-static bool is_cublas(const char *name)
-{
-    return strncmp(name, "cublas", 6) == 0;
-}
-
-static bool is_nccl(const char *name)
-{
-    return strncmp(name, "nccl", 4) == 0;
 }
 
 /* They report errors or a version, look up a function or open a group, and cannot fail here. */
@@ -115,7 +107,7 @@ static const char *read_fault_name(struct hc_fault_rule *rule, const char *text,
         return NULL;
     }
     if (!copy_part(rule->name, sizeof rule->name, text, length) ||
-        (strncmp(rule->name, "cu", 2) != 0 && !is_nccl(rule->name)))
+        (!begins_with(rule->name, "cu") && !begins_with(rule->name, "nccl")))
         return "before @ stands no function of CUDA, cuBLAS or NCCL, nor *";
     use_linked_name(rule->name);
     return never_fails(rule->name) ? "that function never fails and is not counted" : NULL;
@@ -125,14 +117,13 @@ static const char *read_code(struct hc_fault_rule *rule, const char *text, const
 {
     char name[HC_FAULT_NAME_BYTES];
     uint64_t number = 0;
-    bool cublas = is_cublas(rule->name) && !rule->later, nccl = is_nccl(rule->name) && !rule->later;
-    bool (*find_code)(const char *, int *) = cublas ? find_cublas : nccl ? find_nccl : find_cuda;
+    const struct code_list *list = code_lists;
+    while (*list->prefix && (rule->later || !begins_with(rule->name, list->prefix)))
+        list++;
     if (hc_number_read(text, end, CODE_MAX, &number))
         rule->code = (int)number;
-    else if (!copy_part(name, sizeof name, text, (size_t)(end - text)) || !find_code(name, &rule->code))
-        return cublas ? "the code is no cublasStatus_t"
-               : nccl ? "the code is no ncclResult_t"
-                      : "the code is no cudaError_t, nor a CUresult";
+    else if (!copy_part(name, sizeof name, text, (size_t)(end - text)) || !find_code(list, name, &rule->code))
+        return list->wrong;
     return rule->code ? NULL : "the code is success";
 }
 

@@ -17,12 +17,8 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
                                           const cudaGraphEdgeData *dependencyData, size_t numDependencies,
                                           enum cudaStreamCaptureMode mode)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_edges(dependencyData, numDependencies);
-    if (!error)
-        error = hc_capture_begin_to_graph(stream, mode, graph, dependencies, numDependencies);
-    return hc_end(error);
+    HC_CHECKED_CALL(hc_graph_check_edges(dependencyData, numDependencies),
+                    hc_capture_begin_to_graph(stream, mode, graph, dependencies, numDependencies));
 }
 
 /* CUDA takes any mode, and crashes without one (measured); a mode that does not exist protects as thread-local does. */
@@ -64,10 +60,6 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNo
                                                 const cudaGraphEdgeData *dependencyData, size_t numDependencies,
                                                 unsigned int flags)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_edges(dependencyData, numDependencies);
-    if (!error)
-        error = hc_capture_update(stream, dependencies, numDependencies, flags);
-    return hc_end(error);
+    HC_CHECKED_CALL(hc_graph_check_edges(dependencyData, numDependencies),
+                    hc_capture_update(stream, dependencies, numDependencies, flags));
 }

@@ -40,13 +40,9 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gr
                                      const cudaGraphNode_t *pDependencies, size_t numDependencies,
                                      struct cudaMemAllocNodeParams *nodeParams)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, nodeParams);
-    if (!error)
-        error = add_allocation(pGraphNode, graph, pDependencies, numDependencies, &nodeParams->poolProps,
-                               nodeParams->bytesize, &nodeParams->dptr);
-    return hc_end(error);
+    HC_CHECKED_CALL(hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, nodeParams),
+                    add_allocation(pGraphNode, graph, pDependencies, numDependencies, &nodeParams->poolProps,
+                                   nodeParams->bytesize, &nodeParams->dptr));
 }
 
 /* Only what an allocation node allocated, and once. */
@@ -62,12 +58,8 @@ static cudaError_t add_free(cudaGraphNode_t *node, cudaGraph_t graph, const cuda
 cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                     const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dptr)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, dptr);
-    if (!error)
-        error = add_free(pGraphNode, graph, pDependencies, numDependencies, dptr);
-    return hc_end(error);
+    HC_CHECKED_CALL(hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, dptr),
+                    add_free(pGraphNode, graph, pDependencies, numDependencies, dptr));
 }
 
 /* ---- any node ------------------------------------------------------------------------------------------------- */

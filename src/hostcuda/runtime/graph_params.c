@@ -84,12 +84,7 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
 /* Nothing but parameters is kept with a kernel's node. */
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
 {
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = check_kind(hDst, HC_OP_KERNEL, true);
-    if (!error)
-        error = check_kind(hSrc, HC_OP_KERNEL, true);
-    return hc_end(error);
+    HC_CHECKED_CALL(check_kind(hDst, HC_OP_KERNEL, true), check_kind(hSrc, HC_OP_KERNEL, true));
 }
 
 /* ---- set ------------------------------------------------------------------------------------------------------ */
@@ -101,22 +96,12 @@ cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNod
     cudaError_t graph_setter(cudaGraphNode_t node more)                                                                \
     {                                                                                                                  \
         struct hc_op *op = NULL;                                                                                       \
-        cudaError_t error = hc_begin();                                                                                \
-        if (!error)                                                                                                    \
-            error = make;                                                                                              \
-        if (!error)                                                                                                    \
-            error = hc_node_set(node, op);                                                                             \
-        return hc_end(error);                                                                                          \
+        HC_CHECKED_CALL(make, hc_node_set(node, op));                                                                  \
     }                                                                                                                  \
     cudaError_t exec_setter(cudaGraphExec_t hGraphExec, cudaGraphNode_t node more)                                     \
     {                                                                                                                  \
         struct hc_op *op = NULL;                                                                                       \
-        cudaError_t error = hc_begin();                                                                                \
-        if (!error)                                                                                                    \
-            error = make;                                                                                              \
-        if (!error)                                                                                                    \
-            error = hc_exec_set(hGraphExec, node, op);                                                                 \
-        return hc_end(error);                                                                                          \
+        HC_CHECKED_CALL(make, hc_exec_set(hGraphExec, node, op));                                                      \
     }
 SETTERS(cudaGraphKernelNodeSetParams, cudaGraphExecKernelNodeSetParams,
         MORE(const struct cudaKernelNodeParams *pNodeParams),
@@ -140,12 +125,7 @@ SETTERS(cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent, MORE
 cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams)
 {
     struct hc_op *op = NULL;
-    cudaError_t error = hc_begin();
-    if (!error)
-        error = hc_op_from_node_params(nodeParams, &op);
-    if (!error)
-        error = hc_node_set(node, op);
-    return hc_end(error);
+    HC_CHECKED_CALL(hc_op_from_node_params(nodeParams, &op), hc_node_set(node, op));
 }
 
 cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
