@@ -114,16 +114,6 @@ bg_status bg__ranks_any(bg__ranks *ranks, const char *what, bool *flag)
 
 /* ---- its watchdog ---- */
 
-static bg_status settle_told(bg_status status, char hidden, const char *function)
-{
-    bg__pending_note(); /* it may have left an error of its own */
-    if (status == BG_OK)
-        bg__fail_unhide(hidden);
-    else if (bg_last_error()[0] == '\0')
-        bg__fail(status, "ranks->%s returned %s (%s)", function, bg_status_name(status), bg_status_text(status));
-    return status;
-}
-
 bg_status bg__ranks_enter(const bg__ranks *ranks, const char *name, uint64_t replay, int steps)
 {
     char hidden;
@@ -131,7 +121,7 @@ bg_status bg__ranks_enter(const bg__ranks *ranks, const char *name, uint64_t rep
     if (!bg__ranks_watch(ranks))
         return BG_OK;
     hidden = bg__fail_hide();
-    return settle_told(ranks->table.enter(ranks->table.user, name, replay, steps), hidden, "enter");
+    return finish_hook(ranks->table.enter(ranks->table.user, name, replay, steps), hidden, "ranks->enter", "it failed");
 }
 
 bg_status bg__ranks_step(const bg__ranks *ranks, int step, const char *text, cudaStream_t stream)
@@ -141,7 +131,7 @@ bg_status bg__ranks_step(const bg__ranks *ranks, int step, const char *text, cud
     if (!bg__ranks_watch(ranks))
         return BG_OK;
     hidden = bg__fail_hide();
-    return settle_told(ranks->table.step(ranks->table.user, step, text, stream), hidden, "step");
+    return finish_hook(ranks->table.step(ranks->table.user, step, text, stream), hidden, "ranks->step", "it failed");
 }
 
 /* ---- failures ---- */
@@ -150,20 +140,20 @@ bg_status bg__ranks_share(bg__ranks *ranks, const char *what, bg_status status)
 {
     bool failed = status != BG_OK;
     char text[1024], brief[600];
-    bg_status told;
+    bg_status shared;
 
     if (!ranks->there)
         return status;
     snprintf(text, sizeof text, "%s", bg_last_error());
-    told = bg__ranks_any(ranks, what, &failed);
-    if (told == BG_OK && failed) {
+    shared = bg__ranks_any(ranks, what, &failed);
+    if (shared == BG_OK && failed) {
         bg__ranks_shorten(status == BG_OK ? "it went well" : text, brief, sizeof brief);
-        told = bg__ranks_agree(ranks, what, brief);
-        if (told == BG_OK && status == BG_OK)
-            told = bg__fail(BG_ERROR_RANKS, "%s: it failed on another rank", what);
+        shared = bg__ranks_agree(ranks, what, brief);
+        if (shared == BG_OK && status == BG_OK)
+            shared = bg__fail(BG_ERROR_RANKS, "%s: it failed on another rank", what);
     }
     if (status == BG_OK)
-        return told;
+        return shared;
     bg__fail_restore(text);
     return status;
 }
