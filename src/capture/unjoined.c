@@ -180,7 +180,10 @@ static const char *kind_of(cudaGraphNode_t node)
     }
 }
 
-/* Kernels of libraries may have none. */
+/* Of the C++ runtime, whose header is C++. */
+char *__cxa_demangle(const char *symbol, char *room, size_t *bytes, int *status);
+
+/* The name as CUDA knows it; NULL: kernels of libraries may have none. */
 static const char *kernel_name(cudaGraphNode_t node)
 {
     struct cudaKernelNodeParams params;
@@ -197,10 +200,15 @@ static const char *kernel_name(cudaGraphNode_t node)
 static void write_node(writer *w, cudaGraphNode_t node, const char *kind)
 {
     const char *name = strcmp(kind, "a kernel") == 0 ? kernel_name(node) : NULL;
+    bool mangled = name != NULL && strncmp(name, "_Z", 2) == 0;
+    int result;
+    char *demangled = mangled ? __cxa_demangle(name, NULL, NULL, &result) : NULL;
+
     if (name != NULL)
-        write_text(w, "the kernel %s", name);
+        write_text(w, "the kernel %s", demangled != NULL ? demangled : name);
     else
         write_text(w, "%s", kind);
+    free(demangled);
 }
 
 /* ---- blame ---- */
