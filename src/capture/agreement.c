@@ -1,16 +1,16 @@
-/* A capture in step with those of other ranks, and replays that tell where they are.
+/* Compares a capture with those of other ranks, and reports to ranks.table where replays are.
  *
- * Ranks meet before a capture, after each of its segments and at its end, each time with what they come to next. The
- * k-th meeting of one is the k-th of all, whatever they come to, since a rank that fails goes to its next meeting at
- * once and says so; that one fails on all, and is the last. */
+ * Ranks meet before a capture, after each of its segments and at its end, and compare what each does next. The k-th
+ * meeting of one rank is the k-th of all: a rank that fails goes to its next meeting at once and reports the failure.
+ * That meeting then fails on all ranks, and is the last one. */
 #include "capture/capture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Names the settings that add passes, or make each replay meet the other ranks: a rank alone in that would wait for
- * ever. */
+/* Names the settings that add passes, or make each replay meet the other ranks: if only one rank had them, it would
+ * wait for ever. */
 static void say_begin(const bg_capture *capture, bool whole, bool compares, char *text, size_t room)
 {
     static const char *const debugs[] = {

@@ -7,7 +7,7 @@
 
 /* ---- begin ---- */
 
-/* cudaStreamGetDevice fails on a stream that captures (measured), so that the stream's device comes last. */
+/* Checks the stream's device last: cudaStreamGetDevice fails on a stream that captures (measured). */
 static bg_status check_place(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing;
@@ -140,7 +140,7 @@ static void measure(bg_capture *capture)
         graph->graph_bytes = capture->free_bytes - free_bytes - bridges;
 }
 
-/* A launch uploads what was not uploaded before it. */
+/* Only segments that were not launched need an upload. */
 static bg_status upload(bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
@@ -151,7 +151,7 @@ done:
     return status;
 }
 
-/* What makes a capture that went well a graph. */
+/* Makes the graph ready for replays. */
 static bg_status finish_graph(bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
@@ -176,7 +176,7 @@ done:
     return status;
 }
 
-/* The pass was a real one, and does not count. */
+/* Restores options.state after a failure, since the pass has run. */
 static void restore_after(bg_capture *capture, bg_status status)
 {
     bg__capture_note_failure(capture, status);

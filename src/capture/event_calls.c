@@ -3,7 +3,7 @@
 
 /* ---- record ---- */
 
-/* The program is about to give the event another meaning, or none. What the segment waits for must be over then. */
+/* Before the program records the event anew or destroys it: what the open segment waits for must have finished. */
 static bg_status finish_awaited(const bg_capture *capture, cudaEvent_t event)
 {
     const bg__event *entry = bg__event_find(capture, event);
@@ -54,8 +54,8 @@ done:
     return status;
 }
 
-/* In a pass that runs eagerly, in a body of the capture or beside it. CUDA takes flags that ask for a node only from
- * streams that capture. */
+/* For a pass that runs eagerly, also inside a body of a capture or outside it. The flags are dropped: CUDA accepts
+ * flags that ask for a node only on streams that capture. */
 static bg_status record_in_pass(bg_capture *pass, cudaEvent_t event, cudaStream_t stream, const bg_site *site)
 {
     bg__stream_kind kind;
@@ -69,7 +69,7 @@ done:
     return status;
 }
 
-/* A body's failures are the body's to handle, in a replay beside the capture too. */
+/* The capture that a failure here fails; NULL: none, since a body handles its own failures. */
 static bg_capture *failing(void)
 {
     bg_capture *capture = bg__live_here();
@@ -104,7 +104,7 @@ bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsigned fl
 
 /* ---- waits outside the graphs ---- */
 
-/* An event of another thread's capture would draw the stream into it. */
+/* Outside any graph. An event of another thread's capture would make the stream join that capture. */
 static bg_status wait_plain(cudaStream_t waiter, cudaEvent_t event, unsigned flags)
 {
     enum cudaStreamCaptureStatus before = cudaStreamCaptureStatusNone, after = cudaStreamCaptureStatusNone;
@@ -167,8 +167,8 @@ done:
     return status;
 }
 
-/* An event that was not recorded through this library, if at all. CUDA refuses those of work outside. Where a body did
- * not run at capture, an event without a record may be one that it records in replays. */
+/* For an event that this library has not recorded. CUDA refuses it if it stands for work outside the capture. If some
+ * body did not run at capture, the event may be one that the body records in replays. */
 static bg_status wait_for_unknown(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, const bg_site *site)
 {
     bg_status status;
@@ -216,7 +216,7 @@ done:
     return status;
 }
 
-/* An event of a segment pulls the stream in. */
+/* An event of the segment makes the waiting stream a member. */
 static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, const bg_site *site)
 {
     bg__event *entry = bg__event_find(capture, event);

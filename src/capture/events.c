@@ -67,7 +67,7 @@ done:
     return status;
 }
 
-/* Two events of one record each have a time between them, which must not be negative: in order. */
+/* In the order of their records: cudaEventElapsedTime between two events must not become negative. */
 bg_status bg__events_settle(bg_capture *capture)
 {
     bg_status status = BG_OK;

@@ -1,4 +1,4 @@
-/* How a capture fails, and how it releases what it holds. */
+/* Failing a capture, and releasing what it holds. */
 #include "capture/capture.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Passes that run eagerly with the meaning of their captures: calls have names, an error sticks, outputs without memory
- * and scratch are in the call's own memory, streams are joined at each break's place and at the end, and the pool's
- * bucket is open. Such a pass is a capture that captures nothing. */
+/* Passes that run eagerly with the meaning of a capture: calls have names, errors are sticky, outputs without memory
+ * and scratch are in the call's own memory, streams are joined at each break and at the end, and a bucket of the pool
+ * is open. Such a pass is a bg_capture that captures nothing. */
 #include "capture/capture.h"
 
 #include <stdio.h>
@@ -77,7 +77,7 @@ static bg_status call_forward(bg_capture *pass, bg_phase phase, const bg__forwar
     return left;
 }
 
-/* The first failure counts, whatever forward makes of it. Also after one, what is queued comes before what follows. */
+/* The first failure counts, whatever forward returns. After a failure too, later work waits for the queued work. */
 static bg_status run_forward_pass(bg_capture *pass, bg_phase phase, const bg__forward *forward,
                                   const bg__watcher *watcher)
 {
@@ -226,7 +226,7 @@ done:
     return status;
 }
 
-/* After a failure the pass does not count. */
+/* Undoes what a failed pass did to options.state. */
 static void restore_state_or_warn(const bg__state *state, cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;

@@ -78,8 +78,9 @@ static void free_forward(bg__forward *forward)
     free(forward);
 }
 
-/* The stream of the last replay need not outlive the graph, but the pool does. The legacy stream lives on; one that
- * captures would take the event into its capture, and is alive. */
+/* The program may destroy the stream of the last replay after the graph, but the pool still orders uses after it:
+ * record an event. Not on the legacy stream, which stays, nor on a stream that captures: the event would join the
+ * capture. */
 static void settle_use(const bg_graph *graph)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusActive;

@@ -1,4 +1,4 @@
-/* CUDA's names for the calls of breakgraph/stream.h: CUDA's errors in place of statuses. */
+/* The functions behind breakgraph/hooks.h, which has CUDA's names for calls of stream.h: they return CUDA's errors. */
 #include "capture/capture.h"
 
 #include <breakgraph/hooks.h>
@@ -8,7 +8,7 @@
 #undef cudaStreamWaitEvent
 #undef cudaEventDestroy
 
-/* No pass can have to do with it. */
+/* Neither a capture nor an eager pass can be affected. */
 static bool is_plain(void)
 {
     return bg_current_phase() == BG_PHASE_PLAIN && bg__thread_self()->pass == NULL && !bg__captured_any();

@@ -1,4 +1,4 @@
-/* What the debugging tools may see of a graph, and what they keep with it. */
+/* What the debugging tools may read of a graph, and the data that they keep with it. */
 #include "capture/inspect.h"
 
 #include "capture/capture.h"

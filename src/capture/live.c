@@ -68,7 +68,8 @@ bg_capture *bg__live_here(void)
     return beside ? NULL : capture;
 }
 
-/* The per-thread default stream is another one in each thread, though the handle is the same; no handle is odd. */
+/* The per-thread default stream differs between threads, but its handle does not: use an odd key, which no handle is.
+ */
 static uintptr_t key_of(cudaStream_t stream, uint64_t thread)
 {
     return stream == cudaStreamPerThread ? (uintptr_t)(2 * thread + 1) : (uintptr_t)stream;

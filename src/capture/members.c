@@ -1,5 +1,5 @@
-/* The streams that take part in a capture: its members. The origin counts as one. A stream that waits on a member
- * becomes a member, and stays one. */
+/* The streams that take part in a capture: its members, and the origin. A stream that waits on a member becomes a
+ * member, and stays one. */
 #include "capture/capture.h"
 
 #include <stdlib.h>
@@ -98,8 +98,8 @@ done:
     return status;
 }
 
-/* No CUDA capture tells which streams take part in a pass that runs eagerly: each that it names does, from where the
- * others were last joined. */
+/* For a pass that runs eagerly, CUDA does not know which streams take part: each stream that the pass names does, from
+ * where the others were last joined. */
 static bg_status claim_eagerly(bg_capture *pass, cudaStream_t stream, const bg_site *site, bg__stream_kind *kind)
 {
     bool foreign = false;

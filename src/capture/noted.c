@@ -64,8 +64,8 @@ done:
     return status;
 }
 
-/* An address that the graph holds since earlier in this capture need not be asked for: if its allocation has gone since
- * then, the graph is stale already. The two inner levels change in a capture, and tell when. */
+/* An address that was noted earlier in this capture is not looked up again: if its allocation has been freed since, the
+ * graph is stale already. The two inner levels may change during a capture; the version shows when. */
 static bool is_known(bg__noted *noted, bg__level level, uintptr_t address, uint64_t version, int *index)
 {
     bg__noted_order *order = &noted->order[level];
@@ -87,7 +87,7 @@ static bool is_known(bg__noted *noted, bg__level level, uintptr_t address, uint6
     return bg__owner_has(&known->owner, address) && (level == BG__DRIVER || known->version == version);
 }
 
-/* *index is -1 where the address has no owner on that level. */
+/* *index becomes -1 if the address has no owner on that level. */
 static bg_status find_owner(bg__noted *noted, bg__level level, uintptr_t address, int *index)
 {
     uint64_t version = level == BG__DRIVER ? 0 : bg__ledger_version();
@@ -137,13 +137,13 @@ static bg_status begin_note(bg__noted *noted, const bg__note *as, bg__note **not
     return BG_OK;
 }
 
-/* Mapped memory goes on where the next mapping of the same range of addresses begins. */
+/* Whether mapped memory continues in the next mapping of the same address range. */
 static bool goes_on(const bg__noted *noted, int from, int to)
 {
     return to >= 0 && to != from && noted->owners[from].owner.range == noted->owners[to].owner.range;
 }
 
-/* One note for each of the driver's mappings that the tensor lies in; most lie in one. as: of all of it. */
+/* Adds a note for each mapping of the driver that the tensor is in; most are in one. as: for the whole tensor. */
 static bg_status note_pieces(bg__noted *noted, const bg__note *as)
 {
     uintptr_t address = as->address;

@@ -13,7 +13,7 @@ typedef struct at_break {
     bool eager; /* else it is captured there */
 } at_break;
 
-/* What runs at capture; NULL: nothing, since nothing is launched and all shapes are known. */
+/* The body to run at capture; NULL: none, since nothing is launched and all shapes are known. */
 static bg_op_body choose_body(const bg_capture *capture, const bg_op *op, const void *args)
 {
     bg__output output = {0};
@@ -133,7 +133,7 @@ done:
 
 /* ---- the hook ---- */
 
-/* A body may do what breaks a capture, of which CUDA tells only later. */
+/* A body may invalidate the capture, which CUDA reports only at a later call: check now. */
 static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, bg_status status)
 {
     if (status == BG_OK) {
@@ -152,7 +152,7 @@ static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, 
     return status;
 }
 
-/* No call of the runtime, so that what the body leaves as CUDA's last error stays the program's. */
+/* Calls the driver, not the runtime, so that CUDA's last error stays as the body left it. */
 static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, bool *sound)
 {
     bg__call_rewind(call);
@@ -160,7 +160,7 @@ static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t 
     return bg__mark(capture, &call->first_node, sound);
 }
 
-/* body: what it returned; was_sound: the capture, before it. */
+/* body: the status that the body returned; was_sound: whether the capture was valid before. */
 static bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_status body, bool was_sound)
 {
     bg_status status;
@@ -198,7 +198,7 @@ done:
     return status;
 }
 
-/* In a pass that captures nothing. What fails in an eager body, and what waits there, is that body's own. */
+/* In a pass that captures nothing. Failures and waits inside an eager body do not concern the pass. */
 static bg_status run_eagerly(const at_break *at, cudaStream_t stream)
 {
     bg__call *call = at->call;
@@ -230,8 +230,8 @@ static bg_status run_at_barrier(bg_capture *capture, void *user)
     return run_inline(capture, user, capture->origin);
 }
 
-/* The call of this pass whose body makes the next one; its root: none. A capture may begin in a call of another pass.
- */
+/* The call of this capture in whose body the next call is made; outside any body: the root. A call of another pass does
+ * not count. */
 static bg__call *parent_in(const bg_capture *capture)
 {
     bg__call *root = &capture->graph->root, *around = bg__thread_self()->call;

@@ -59,8 +59,8 @@ done:
     return status;
 }
 
-/* Poisoned replays run eager bodies, which a capture that launches nothing has not done; captures before the one that
- * counts would take of its pool. */
+/* BG_CHECK=poison replays eager bodies, so it needs a capture that launches; BG_CHECK=recapture captures twice, and the
+ * extra capture would take memory of options.pool. */
 static bg__captured_check choose_check(const bg_capture *capture, bool recapture, bool whole)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;

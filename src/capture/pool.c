@@ -1,4 +1,4 @@
-/* options.pool: bridge buffers and scratch in memory that graphs share, which therefore run one after the other. */
+/* options.pool: bridge buffers and scratch in memory that several graphs share; these graphs run one after another. */
 #include "capture/capture.h"
 
 static bg_status pin(void *pool, size_t bytes, void **ptr)
@@ -12,7 +12,7 @@ static size_t mapped(const bg_pool *pool)
     return bg_pool_get_stats(pool, &stats) == BG_OK ? stats.mapped : 0;
 }
 
-/* An event on a stream that captures would be one of its capture. */
+/* An event recorded on a stream that captures would become part of that capture. */
 bg_status bg__capture_check_use(const bg__use *use)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
@@ -44,7 +44,7 @@ done:
     return status;
 }
 
-/* What the calls of a graph were given stays theirs in its replays; a pass that runs eagerly is over. */
+/* The calls of a captured graph keep their blocks for replays; those of an eager pass give them back. */
 void bg__capture_close_bucket(bg_capture *capture)
 {
     bg__bucket_figures figures;

@@ -1,5 +1,5 @@
-/* Which parts of captures and replays profilers see as ranges (BG_NVTX). Segments of a capture may begin in one op and
- * end in another one, so that only they are not nested. */
+/* The parts of captures and replays that profilers see as ranges (BG_NVTX). All ranges nest, except segments of a
+ * capture: these may begin in one op and end in another. */
 #include "capture/capture.h"
 
 #include <stdio.h>

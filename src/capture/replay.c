@@ -1,12 +1,12 @@
-/* Replay: a walk over the steps. Nothing here may lock, allocate, look up or read the environment. */
+/* Replay: runs the steps. Nothing here may lock, allocate, look up names or read the environment. */
 #include "capture/capture.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-/* ---- what a replay on the stream of the last one need not do ---- */
+/* ---- checks that a replay on the same stream as the last one skips ---- */
 
-/* An event on a stream that captures would join the two, so that neither may. */
+/* Neither stream may capture: an event between them would join the capture. */
 static bg_status check_captures(const bg_graph *graph, cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
@@ -88,8 +88,8 @@ static inline bg_status cuda_status(cudaError_t error, const char *call)
     return bg__fail_cuda(error, call);
 }
 
-/* The per-thread default stream is another one in the next thread, under the same name. What a failed replay has queued
- * is in flight, too. */
+/* The handle of the per-thread default stream means another stream in another thread, so the next replay cannot be
+ * ordered by the handle: note the use. After a failure too, since work may be queued. */
 static bg_status leave_per_thread_stream(const bg_graph *graph, bg_status status)
 {
     cudaError_t error = bg__use_note(graph->use, graph->use->stream);
@@ -170,7 +170,7 @@ static bool are_as_captured(const bg__eager *eager)
     return true;
 }
 
-/* The stored arguments may have changed, but not what the segments after the call rely on. */
+/* The program may change the stored arguments, but not dtype and shape of outputs that later segments read. */
 static bg_status check_outputs(const bg__eager *eager)
 {
     bg__output output = {0};
@@ -211,7 +211,7 @@ static bg_status run_call(bg__eager *eager, cudaStream_t stream)
     return status;
 }
 
-/* Inlined, since the walk has two callers of it but one that matters. */
+/* Inlined, for the loop in bg_replay. */
 static inline __attribute__((always_inline)) bg_status replay_step(bg_graph *graph, const bg__step *step,
                                                                    cudaStream_t stream)
 {
@@ -246,14 +246,14 @@ static void blame_step(const bg_graph *graph, const bg__step *step)
                    bg__step_text(graph, (int)(step - graph->steps), text, sizeof text));
 }
 
-/* By one of the tools, which names the place of a failure itself. */
+/* A debugging tool runs the replay, and adds the place to a failure itself. */
 static __attribute__((cold, noinline)) bg_status replay_diverted(bg_graph *graph, cudaStream_t stream)
 {
     bg__pending_note();
     return bg__debug_hooks.replay(graph, stream);
 }
 
-/* A load and a store, for no other thread replays the graph now. */
+/* A load and a store suffice: no other thread replays the graph now. */
 static void count_replay(bg_graph *graph, bg_status status)
 {
     uint64_t replays = atomic_load_explicit(&graph->replays, memory_order_relaxed);

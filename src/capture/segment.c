@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* A new part of the pass: all streams go on from where the origin is. */
+/* Begins a new part of the pass: all members wait for the origin's work so far. */
 static bg_status fork_members(bg_capture *capture)
 {
     bg_status status = BG_OK;
@@ -19,7 +19,7 @@ done:
     return status;
 }
 
-/* Replays look at these marks. */
+/* Replays read the list of streams that capture (live.c). */
 static void mark_closed(bg_capture *capture)
 {
     bg__captured_remove(capture->origin, capture->thread);
@@ -64,8 +64,8 @@ done:
     return status;
 }
 
-/* CUDA ends a capture whatever it answers, but for a call that it refuses at once: the second one ends it then, since
- * no stream may be left capturing. */
+/* CUDA ends a capture even if it returns an error, unless it refuses the call at once; then a second call ends it. No
+ * stream may be left capturing. */
 static cudaError_t end_capture(cudaStream_t origin, cudaGraph_t *graph)
 {
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
@@ -202,8 +202,8 @@ done:
     return status;
 }
 
-/* Around what runs where all streams are joined: what was released before may be used again. A stream that waits on an
- * event from before it forks from where the next part begins. */
+/* Around work at a point where all streams are joined: memory released before may be reused. A stream that later waits
+ * on an earlier event forks from the begin of the next part. */
 static void leave_part(const bg_capture *capture)
 {
     if (!capture->holds_pool)
@@ -218,7 +218,7 @@ static void enter_part(const bg_capture *capture)
         bg__pool_break(capture->graph->pool);
 }
 
-/* In a pass that runs eagerly a capture of someone else's would take all in that is joined. */
+/* In a pass that runs eagerly: if some stream captures, a join would draw the others into that capture. */
 static bg_status check_foreign(const bg_capture *capture)
 {
     bool found = false;

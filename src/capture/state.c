@@ -1,4 +1,4 @@
-/* options.state: tensors that a pass changes, put back where the pass does not count. */
+/* options.state: tensors that a pass changes. They are restored if the pass fails, or ran only to be captured. */
 #include "capture/capture.h"
 
 #include <stdlib.h>

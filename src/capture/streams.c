@@ -1,4 +1,4 @@
-/* Forks and joins as the program asks for them: one stream waits for another. */
+/* bg_stream_wait_stream: forks and joins. */
 #include "capture/capture.h"
 
 static bg_status wait_plain(cudaStream_t waiter, cudaStream_t on)
@@ -14,7 +14,7 @@ done:
     return status;
 }
 
-/* on is the capture's. */
+/* on is the origin or a member of the capture. */
 static bg_status wait_in_capture(bg_capture *capture, cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
     bg_status status = BG_OK;
@@ -29,7 +29,7 @@ done:
     return status;
 }
 
-/* What a capture of this thread has to say of the wait. */
+/* The wait, if this thread has a capture. */
 static bg_status wait_beside_capture(bg_capture *capture, cudaStream_t waiter, cudaStream_t on, const bg_site *site)
 {
     bg__stream_kind waiter_kind, on_kind;

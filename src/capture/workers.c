@@ -1,5 +1,5 @@
-/* Threads that instantiate segments while the capture goes on. Instantiation takes as long as capturing does, and in
- * the capturing thread it would have to wait for the segment's end. */
+/* Threads that instantiate segments while the capture goes on: instantiating a segment takes about as long as capturing
+ * it. */
 #include "capture/capture.h"
 
 #include <pthread.h>
@@ -34,7 +34,7 @@ cudaError_t bg__instantiate(cudaGraph_t graph, cudaGraphExec_t *exec)
     return cudaGraphInstantiate(exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch);
 }
 
-/* What a thread that only instantiates sets once: its captures-in-other-threads rule is the relaxed one. */
+/* Set once in each worker: relaxed capture mode, so that captures of other threads do not forbid its calls. */
 static cudaError_t prepare_thread(int device)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -42,8 +42,8 @@ static cudaError_t prepare_thread(int device)
     return error != cudaSuccess ? error : cudaThreadExchangeStreamCaptureMode(&mode);
 }
 
-/* To wake a sleeping thread costs the capturing one more than what it has to tell; segments follow one another within
- * this time as a rule. Called and left with the mutex held. */
+/* Waits actively for a while: waking a sleeping thread costs the capturing thread time, and the next segment usually
+ * comes soon. The mutex is held at the begin and at the end. */
 static void wait_for_change(bg__workers *workers)
 {
     enum { AWAKE_US = 200 };
@@ -121,7 +121,7 @@ done:
     return status;
 }
 
-/* Waits until all is done; discard: what has not begun is left. */
+/* Waits until all jobs are done; discard: drops the jobs that have not begun. */
 static void finish(bg__workers *workers, bool discard)
 {
     pthread_mutex_lock(&workers->mutex);

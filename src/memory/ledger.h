@@ -1,5 +1,5 @@
-/* Who owns an address. There are three levels, each inside the next: a block that an allocator reported
- * (bg_ledger_alloc), a block of a pool, an allocation of the driver's. */
+/* Owners of addresses, on three levels, each inside the next: a block that an allocator reported (bg_ledger_alloc), a
+ * block of a pool, an allocation of the driver. */
 #ifndef BG_MEMORY_LEDGER_H
 #define BG_MEMORY_LEDGER_H
 
@@ -23,13 +23,13 @@ enum { BG__OWNER_NAME = 64 };
 typedef struct bg__owner {
     bg__owner_kind kind;
     bool freed;     /* the other fields describe it as it was */
-    bool shared;    /* of a pool: a bucket's, where other graphs' blocks lie, too */
+    bool shared;    /* a block of a pool's bucket, whose addresses other graphs use too */
     uintptr_t base; /* of the block, allocation or mapping */
     size_t bytes;
     uint64_t generation;       /* never the same for two owners of a level */
-    uint64_t pool;             /* the pool's own generation */
-    uintptr_t range;           /* of a mapping: the range of addresses that it is mapped into; else base */
-    char name[BG__OWNER_NAME]; /* "" where there is none; cut where it is too long */
+    uint64_t pool;             /* the generation of the pool */
+    uintptr_t range;           /* a mapping: the begin of its reserved address range; else base */
+    char name[BG__OWNER_NAME]; /* "": none; truncated if it is too long */
 } bg__owner;
 
 static inline bool bg__owner_has(const bg__owner *owner, uintptr_t address)
@@ -39,28 +39,28 @@ static inline bool bg__owner_has(const bg__owner *owner, uintptr_t address)
 
 /* The owner of the address on that level, live or freed; kind NONE if there is none. */
 bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner);
-/* Where the block of that name is that was reported after generation; false: there is none, or more than one. */
+/* Finds the block of that name that was reported after generation; false: there is none, or more than one. */
 bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner);
 /* "block "kv" of 4096 bytes at 0x... (generation 7)" */
 const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes);
 
-/* The driver's part of it. */
+/* The same for level BG__DRIVER. */
 bg_status bg__driver_owner(const void *ptr, bg__owner *owner);
-/* The driver's generation of the allocation there, 0 where there is none: one query. */
+/* The driver's generation of the allocation at ptr; 0: there is none. Makes one query. */
 bg_status bg__driver_generation(const void *ptr, uint64_t *generation);
 
-/* Whether there is anything on that level at all. */
+/* Whether there is any owner on that level. */
 bool bg__ledger_has(bg__level level);
-/* Another number after each change of the two inner levels. */
+/* A number that changes with each change of the two inner levels. */
 uint64_t bg__ledger_version(void);
 
 /* Changes the size of a registered block in place. Does nothing for any other pointer. */
 void bg__ledger_resize(void *ptr, size_t bytes);
 
-/* Around changes of a pool's blocks, of which other threads may ask. */
+/* Around changes of a pool's blocks, which other threads may look up. */
 void bg__ledger_lock(void);
 void bg__ledger_unlock(void); /* after a change */
-/* Inside of them: a number for a new owner. */
+/* While locked: the generation for a new owner. */
 uint64_t bg__ledger_generation(void);
 void bg__ledger_add_pool(bg_pool *pool);
 void bg__ledger_remove_pool(bg_pool *pool);

@@ -1,5 +1,5 @@
-/* The piecewise runner, for its own files. A runner has groups of buckets: one for mixed batches and, where the mode
- * has decode batches apart, one for each query length of theirs; a group has a bucket for each variant and size. */
+/* Internals of the runner. A runner has groups of buckets: one for mixed batches and, if the mode has separate graphs
+ * for decode batches, one for each of their query lengths. A group has a bucket for each variant and size. */
 #ifndef BG_RUNNER_RUNNER_H
 #define BG_RUNNER_RUNNER_H
 
@@ -18,14 +18,14 @@
 typedef struct bg__buffer {
     char *name;
     bg_tensor tensor; /* with all its rows */
-    bool by_tokens;   /* dim[0] is the token dimension: it has as many rows as all such buffers */
-    bg__pages pages;  /* of one by tokens: it grows where it lies. Without a base the buffer is an allocation of the
-                       * driver's, whose end the device and its checkers know */
-    bool bound;       /* the memory is the caller's */
-    size_t row;       /* bytes of one */
+    bool by_tokens;   /* dim[0] is the token dimension: all such buffers have the same number of rows */
+    bg__pages pages;  /* by_tokens: the memory, which grows in place. Without a base the buffer is an allocation of the
+                       * driver, whose end memory checkers know */
+    bool bound;       /* the memory belongs to the caller */
+    size_t row;       /* bytes of one row */
     bg_padding padding;
-    uint64_t pattern; /* that padding rows are filled with */
-    bool elsewhere;   /* a batch came at another address than the one that is to be used in place */
+    uint64_t pattern; /* fills padding rows */
+    bool elsewhere;   /* a batch was not at the bound address; warned of once */
 } bg__buffer;
 
 typedef struct bg__buffers {
@@ -33,24 +33,24 @@ typedef struct bg__buffers {
     size_t count, capacity;
 } bg__buffers;
 
-/* The 8 bytes that value fills a buffer of that dtype with, over and over (pattern.c); false: dtype cannot hold it. */
+/* Makes the 8-byte pattern that fills a buffer of dtype with value (pattern.c); false: dtype cannot represent it. */
 bool bg__pattern_make(bg_dtype dtype, double value, uint64_t *pattern);
 void bg__buffers_free(bg__buffers *buffers);
-/* Makes the buffers by tokens at least so many rows long, where they lie. */
+/* Grows the buffers with a token dimension to at least so many rows, in place. */
 bg_status bg__buffers_grow(bg_runner *runner, int rows);
-/* Notes in a graph of so many rows where the buffers lie, for the checks. */
+/* Notes the addresses of the buffers in a graph of so many rows, for the checks. */
 bg_status bg__buffers_note(const bg_runner *runner, int rows, bg_graph *graph);
 
 /* ---- batches (batches.c) ------------------------------------------------------------------------------------- */
 
-/* Whether a kernel of the runner's device reaches ptr; pageable memory and other devices' a copy must. */
+/* Whether kernels of the runner's device can access ptr; if not, a memcpy moves the rows. */
 bg_status bg__reach_check(const bg_runner *runner, const void *ptr, bool *reached);
-/* Fills rows of all inputs as padding does, for passes whose results are discarded. */
+/* Fills rows of all inputs with their padding, for passes whose results are discarded. */
 bg_status bg__inputs_fill(bg_runner *runner, int rows);
-/* Brings a batch's rows in and pads them. */
+/* Copies a batch's rows into the static buffers, and pads them. */
 bg_status bg__inputs_load(bg_runner *runner, const bg_tensor *tensors, int tokens, int padded);
 bg_status bg__outputs_check(const bg_runner *runner, const bg_tensor *tensors, int tokens);
-/* Hands a batch's rows out, by copies or views. */
+/* Returns a batch's rows, as copies or views. */
 bg_status bg__outputs_store(bg_runner *runner, bg_tensor *tensors, int tokens);
 
 /* ---- buckets (buckets.c) ------------------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ bg_status bg__outputs_store(bg_runner *runner, bg_tensor *tensors, int tokens);
 typedef struct bg__bucket {
     struct bg_runner *runner;
     bg_mode mode;  /* piecewise or full */
-    int query_len; /* of each request in decode batches; 0: for mixed ones */
+    int query_len; /* of each request in decode batches; 0: for mixed batches */
     int tokens, variant;
     bg_graph *graph; /* NULL: not captured */
     char *failure;   /* of its last capture; NULL: none */
@@ -76,14 +76,13 @@ typedef struct bg__group {
 } bg__group;
 
 typedef struct bg__plan {
-    bg__group *groups; /* mixed batches' first, of mode NONE where there is none; then by query length, ascending */
+    bg__group *groups; /* first the one for mixed batches (mode NONE: none), then by query length, ascending */
     int group_count;
     bg__bucket **order; /* of capture: from large to small */
     int bucket_count;
 } bg__plan;
 
-/* The runner's mode becomes that of scope, its plan what scope asks for, without graphs. After an error both are as
- * before. */
+/* Sets the runner's mode and plan to those of scope, without graphs. An error changes neither. */
 bg_status bg__plan_make(bg_runner *runner, const bg__scope *scope);
 void bg__plan_free(bg__plan *plan);
 /* The bucket for a batch, of which all ranks run `tokens` together; NULL: none, and *reason says why. */
@@ -91,24 +90,24 @@ bg__bucket *bg__dispatch(bg_runner *runner, const bg_batch *batch, int tokens, b
 
 /* ---- passes (pass.c) ----------------------------------------------------------------------------------------- */
 
-/* Sets the calling thread's context; only where there is none. */
+/* Sets the calling thread's context, which must not be set. */
 void bg__context_set(bg_forward_context *context);
 void bg__context_reset(void);
 bool bg__context_is_set(void);
 
-/* config.prepare; OK without one. */
+/* Calls config.prepare, if there is one. */
 bg_status bg__pass_prepare(bg_runner *runner, const bg_forward_context *context);
-/* runner's forward of the thread's context: with BG_DEBUG=forward in replays, too, and then of the run's. */
+/* Calls the runner's forward with the thread's context; in replays too, with BG_DEBUG=forward. */
 bg_status bg__pass_forward(void *runner, cudaStream_t stream);
 /* Makes runner->eager. */
 bg_status bg__pass_create(bg_runner *runner);
-/* forward, run eagerly in the thread's context. */
+/* Runs forward eagerly with that context. */
 bg_status bg__pass_eager(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- captures (captures.c) ----------------------------------------------------------------------------------- */
 
-/* Captures one bucket: for a lazy runner. What fails is the bucket's failure; *replanned: the op calls that were seen
- * lowered the runner's mode, and all buckets are others now. */
+/* Captures one bucket of a lazy runner. A failed capture becomes the bucket's failure. *replanned: the ops of the pass
+ * lowered the runner's mode, and all buckets were replaced. */
 bg_status bg__capture_lazily(bg_runner *runner, bg__bucket *bucket, bool *replanned);
 
 /* ---- the runner ---------------------------------------------------------------------------------------------- */
@@ -122,15 +121,15 @@ struct bg_runner {
     cudaStream_t stream;
     int device;
     int query_len_count;
-    uint64_t thread; /* that made it */
+    uint64_t thread; /* the creating thread */
     bg__capture_info capture_info;
-    bg_pool *pool;   /* NULL: the device can have none, and nothing is captured */
-    bg_graph *eager; /* its passes outside graphs */
+    bg_pool *pool;   /* NULL: the device does not support pools, and nothing is captured */
+    bg_graph *eager; /* runs passes outside graphs */
     bg__buffers inputs, outputs, extra;
     int rows; /* of buffers by tokens */
 
     bg_mode mode;
-    bool resolved; /* the mode is what the ops of a pass support */
+    bool resolved; /* the mode has been lowered to what the ops support */
     const bg_op **ops;
     size_t op_count, op_capacity;
     bool ops_lost; /* out of host memory for one of them */
@@ -139,7 +138,7 @@ struct bg_runner {
 
     bg__ranks ranks;
     bool agreed;   /* all ranks have the same settings */
-    bool compares; /* each choice */
+    bool compares; /* each choice is compared */
     uint64_t eager_runs;
 
     bool frozen; /* graphs may hold the static buffers */
@@ -148,11 +147,11 @@ struct bg_runner {
 
 /* ---- places (place.c) ---------------------------------------------------------------------------------------- */
 
-/* BUSY inside a run of this thread or of this runner. */
+/* BUSY: this thread or this runner is inside a run. */
 bg_status bg__runner_check_idle(const bg_runner *runner, const char *function);
-/* What the runner queues would go astray: another current device, a stream that captures. */
+/* Fails if another device is current, or the runner's stream captures. */
 bg_status bg__runner_check_place(const bg_runner *runner, const char *function);
-/* No capture can begin in this thread now. */
+/* Fails if no capture can begin in this thread now. */
 bg_status bg__runner_check_capture(const char *function);
 
 /* ---- other ranks (agreement.c) ------------------------------------------------------------------------------- */
@@ -160,17 +159,17 @@ bg_status bg__runner_check_capture(const char *function);
 /* "piecewise tokens 16 variant 2", "full decode 16 query_len 4" */
 void bg__bucket_name(const bg__bucket *bucket, char *name, size_t bytes);
 
-/* Whether all ranks have the same settings, and can (status: this one's failure): RANKS where not. Once: where that
- * has not been asked yet. OK without ranks, as all of these. */
+/* Compares settings with all ranks; status: this rank's failure so far. RANKS: another rank differs or failed. once:
+ * only if that has not been done yet. Without ranks, all of these functions return OK. */
 bg_status bg__runner_agree(bg_runner *runner, bg_status status);
 bg_status bg__runner_agree_once(bg_runner *runner);
-/* On the mode after the ops of a pass have been seen. */
+/* Compares the mode after the ops of a pass are known. */
 bg_status bg__runner_agree_on_mode(bg_runner *runner, bg_status status);
-/* That all ranks need this bucket now; *cannot: one of them, or this one, cannot capture it here. */
+/* Checks that all ranks need this bucket now. *cannot: some rank cannot capture it here. */
 bg_status bg__runner_agree_on_lazy(bg_runner *runner, const bg__bucket *bucket, bool *cannot);
 /* Whether each choice is compared before it runs. */
 bool bg__runner_compares(const bg_runner *runner);
-/* A batch's eager pass. It is reported to the ranks' watchdog as a replay, since other ranks may wait for it. */
+/* Runs a batch's eager pass. The watchdog is told of it as of a replay, since other ranks may wait for it. */
 bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *context);
 
 /* ---- progress (progress.c) ----------------------------------------------------------------------------------- */
