@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* MOMENT_MS: that a joining rank is given where descriptors are short, looked for again after ROOM_MS. */
+/* When descriptors run out: a joining rank gets MOMENT_MS for its handshake, and rank 0 tries again every ROOM_MS. */
 enum { JOINING_MAX = 32, PATIENCE_MS = 5000, MOMENT_MS = 1000, ROOM_MS = 20, BODY_MAX = 512 };
 
 typedef struct joining_rank {
     int fd; /* -1: none */
     double until_ms;
-    bg__reader reader; /* with room for the first words of other protocols */
-    bool challenged;   /* it has said hello */
+    bg__reader reader; /* large enough for the first bytes of other protocols */
+    bool challenged;   /* its HELLO was received */
     bg__hello hello;
     bg__nonce nonce; /* ours, for it */
 } joining_rank;
@@ -26,8 +26,8 @@ typedef struct acceptor {
     char name[BG__NAME_MAX];
     double until_ms;
     joining_rank joining[JOINING_MAX];
-    char refused[300];   /* the last one that was, for the sentence */
-    bg__failure failure; /* not BG_OK: the job's, sent to ranks that connect from now on */
+    char refused[300];   /* the last rejection, for the message of a timeout */
+    bg__failure failure; /* not BG_OK: the job has failed; sent to ranks that connect from now on */
 } acceptor;
 
 static void drop(joining_rank *one)
@@ -43,7 +43,7 @@ static void reject(acceptor *a, joining_rank *one, const char *why)
     snprintf(frame.what, sizeof frame.what, "%s", why);
     bg__peer_name(one->fd, peer);
     snprintf(a->refused, sizeof a->refused, "; rejected %s: %.90s", peer, why);
-    (void)bg__frame_send(one->fd, &frame, 0); /* if it can be said at once */
+    (void)bg__frame_send(one->fd, &frame, 0); /* only if it can be sent at once */
     drop(one);
 }
 
@@ -60,7 +60,7 @@ static bool all_there(const bg__link *link)
     return true;
 }
 
-/* "1, 3-64"; what has no room is "..." at the end. */
+/* "1, 3-64"; "..." at the end if there is no room for all. */
 static void list_missing(const bg__link *link, char *text, size_t room)
 {
     size_t used = 0;
@@ -81,7 +81,7 @@ static void list_missing(const bg__link *link, char *text, size_t room)
     }
 }
 
-/* The job's own token, and yet it cannot be part of it: then neither can the job become complete. */
+/* A rank with the job's token that cannot join: the job cannot become complete, so it fails. */
 static bg_status check_fit(const bg__hello *from)
 {
     bg__hello text = *from;
@@ -102,7 +102,8 @@ static bg_status check_size(const bg__hello *from, const bg__link *link)
     return BG_OK;
 }
 
-/* A rank that lost its second connection comes again with both; until it has both, only the first tells. */
+/* A rank that lost its watch connection before its work connection was made connects anew with both: close the old one.
+ */
 static void forget_gone(bg__peer *peer)
 {
     bg__frame frame;
@@ -146,7 +147,7 @@ static void send_failure(const acceptor *a, int fd)
     (void)bg__frame_send(fd, &frame, bg__now_ms() + BG__SLACK_MS); /* a failure shows on its connection */
 }
 
-/* Some have connected once so far. */
+/* Some ranks have only one of their two connections so far. */
 static void send_failure_to_all(const acceptor *a)
 {
     for (int i = 1; i < a->link->size; i++) {
@@ -177,11 +178,11 @@ static bg_status fail_job(acceptor *a, bg_status status)
 static void send_or_drop(joining_rank *one, bg__frame_type type, const void *body, size_t bytes)
 {
     const bg__frame frame = {.type = type, .body = body, .bytes = bytes};
-    if (!bg__frame_send(one->fd, &frame, 0)) /* a connection that has just begun takes so little at once */
+    if (!bg__frame_send(one->fd, &frame, 0)) /* a new connection always has room for so few bytes */
         drop(one);
 }
 
-/* Who has come first, but for that one; NULL: there is none. */
+/* The joining rank that connected first, except `but`; NULL: there is none. */
 static joining_rank *find_oldest(acceptor *a, const joining_rank *but)
 {
     joining_rank *oldest = NULL;
@@ -193,13 +194,13 @@ static joining_rank *find_oldest(acceptor *a, const joining_rank *but)
     return oldest;
 }
 
-/* Only after the proof: the kernel's tables are long, and a flood of connections must not make rank 0 read them. */
+/* Called only after the proof: reading the kernel's tables takes long, and strangers must not make rank 0 do it. */
 static bg_status check_owner(acceptor *a, joining_rank *one)
 {
     joining_rank *other;
     bg__owner owner;
     bg_status status;
-    /* without a descriptor for the table one that has not proved anything makes room */
+    /* reading the table needs a descriptor: without one, close the oldest other connection */
     while ((status = bg__peer_owner(one->fd, &owner)) != BG_OK && (other = find_oldest(a, one)) != NULL)
         drop(other);
     if (status != BG_OK)
@@ -245,7 +246,7 @@ done:
     return status;
 }
 
-/* What is refused or fails from here on, it is told by one that it can believe. */
+/* Sends rank 0's proof: the rank then believes what rank 0 sends, refusals and failures too. */
 static bg_status prove(const acceptor *a, joining_rank *one)
 {
     bg__proof own;
@@ -256,7 +257,7 @@ done:
     return status;
 }
 
-/* An error is the job's. */
+/* An error fails the job. */
 static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__frame *frame)
 {
     const bg__hello from = one->hello;
@@ -309,7 +310,7 @@ static joining_rank *find_free(acceptor *a)
     return NULL;
 }
 
-/* There are no descriptors. The oldest connection without a proof is closed, but not in the moment that a handshake
+/* There are no descriptors left: closes the oldest connection without a proof, but only after the time that a handshake
  * takes. */
 static bg_status make_room(acceptor *a, bg_status status)
 {

@@ -37,7 +37,7 @@ bg_status bg__meeting_at(bg__meeting *meeting, const char *address, int port)
                     error == EAI_SYSTEM ? strerror(errno) : gai_strerror(error));
 }
 
-/* One block, as an answer of getaddrinfo: what listens and connects need not know where it is from. */
+/* Allocated as one block in the form of a result of getaddrinfo, so that other code treats both alike. */
 typedef struct path_address {
     struct addrinfo info;
     struct sockaddr_un path;
@@ -172,7 +172,7 @@ bg_status bg__listen(const bg__meeting *meeting, int *fd, char text[BG__NAME_MAX
     int error = 0;
 
     *fd = -1;
-    /* where another listens at one of the addresses the ranks may find that one: the next would not do */
+    /* another process listens at this address, and ranks could find that process: do not use the next address */
     for (const struct addrinfo *at = meeting->found; at != NULL && *fd < 0 && error != EADDRINUSE; at = at->ai_next) {
         *fd = listen_at(at);
         error = errno;
@@ -191,11 +191,11 @@ void bg__stop_listening(const bg__meeting *meeting, int *fd)
 {
     const char *path = bg__meeting_path(meeting);
     if (*fd >= 0 && path != NULL)
-        (void)unlink(path); /* a file that remains is recognised by the next job as one without a listener */
+        (void)unlink(path); /* if this fails, the next job removes the file, since no process listens on it */
     bg__close(fd);
 }
 
-/* Messages are small, and someone waits for each. Where that cannot be set they are late, not wrong. */
+/* Sends small messages at once, since a rank waits for each. If the option cannot be set, they are only late. */
 static void hurry(int fd)
 {
     const int on = 1;

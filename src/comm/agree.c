@@ -25,7 +25,7 @@ bg_status bg__agree_body(const char *what, const char *text, void **body, size_t
     return BG_OK;
 }
 
-/* The text from a little before that place on, on one line. */
+/* The text from shortly before that place on, on one line. */
 static void show(const char *text, size_t length, size_t from, char shown[SHOWN])
 {
     size_t start = from > BEFORE ? from - BEFORE : 0, used = (size_t)snprintf(shown, SHOWN, start > 0 ? "..." : "");

@@ -50,8 +50,9 @@ static void retain(void *user)
     pthread_mutex_unlock(&comm->link.lock);
 }
 
-/* Another graph on one rank may have collectives of the same sizes: only this notices. The number of a replay may
- * differ where one rank has failed by itself, and gone on; that of its steps by what one rank alone has set. */
+/* Compares the graph's name: if one rank replays another graph with collectives of the same sizes, nothing else
+ * notices. The numbers of replays and steps are not compared: a rank that failed alone and went on, or that has other
+ * settings, may have others. */
 static bg_status compare_replay(bg_comm *comm, const char *graph)
 {
     char text[BG__WHAT_MAX];
@@ -97,7 +98,7 @@ static void idle(void *user)
 
 /* ---- beginning and end ---------------------------------------------------------------------------------------- */
 
-/* Replays in flight end first, or the watchdog ends them. */
+/* Waits for replays in flight, or until the watchdog ends them. */
 static void drain(bg_comm *comm)
 {
     double still;
@@ -237,7 +238,7 @@ void bg_comm_abort(bg_comm *comm, const char *why)
     if (comm == NULL)
         return;
     if (bg__forked(comm)) {
-        (void)bg__forked_fail(comm, __func__); /* for the sentence */
+        (void)bg__forked_fail(comm, __func__); /* sets bg_last_error() */
         bg__warn("%s", bg_last_error());
         return;
     }

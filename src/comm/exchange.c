@@ -1,4 +1,4 @@
-/* Each rank sends a frame to rank 0, which compares them, and answers with what all have sent. */
+/* Each rank sends a frame to rank 0. Rank 0 compares the frames, and answers with the bodies of all. */
 #include "comm/exchange.h"
 
 #include "comm/agree.h"
@@ -14,8 +14,8 @@ typedef struct round {
     bg__link *link;
     bg__frame own;
     bg__frame *theirs;  /* by rank */
-    bool *came;         /* by rank */
-    struct pollfd *fds; /* by rank, and the failure's */
+    bool *came;         /* by rank: its frame was received */
+    struct pollfd *fds; /* by rank, and one for failed_event */
     double until_ms;
 } round;
 
@@ -32,7 +32,8 @@ static const char *kind_of(bg__frame_type type)
 
 /* ---- what may go wrong ---------------------------------------------------------------------------------------- */
 
-/* The connection has ended. The watchdog's thread reads why: BYE, a failure, or nothing. */
+/* The connection of a rank has ended. Waits a little for the watchdog's thread to receive the reason: BYE or a failure.
+ */
 static bg_status lost(bg__link *link, int rank, const char *what)
 {
     double until = bg__now_ms() + NEWS_MS;
@@ -47,7 +48,7 @@ static bg_status lost(bg__link *link, int rank, const char *what)
     return bg__link_check(link);
 }
 
-/* The watchdog's thread asks all ranks where they are. */
+/* The timeout has passed. Waits for the watchdog's thread, which asks all ranks where they are. */
 static bg_status too_late(bg__link *link, const char *what)
 {
     pthread_mutex_lock(&link->lock);
@@ -223,7 +224,7 @@ static bg_status follow_rank_zero(bg__link *link, const bg__frame *own, double u
         struct pollfd fds[2] = {{zero->work, POLLIN, 0}};
         bg__frame frame;
         BG__TRY(wait_a_little(link, fds, 1));
-        /* what has ended well has, even where the next has failed already */
+        /* read the result first: this exchange may have succeeded although a later one has failed */
         switch (bg__frame_read(zero->work, &zero->from_work, &frame)) {
         case BG__READ_FRAME: return take_result(link, own, &frame, all);
         case BG__READ_NOTHING: break;
@@ -262,7 +263,7 @@ bg_status bg__exchange(bg__link *link, bg__frame_type type, const char *what, co
     double until = bg__now_ms() + link->timeout_ms;
     bg_status status = BG_OK;
 
-    /* rank 0 answers with what all have sent, if the round asks for it */
+    /* rank 0's answer holds the bodies of all ranks, if all is not NULL */
     if (all != NULL && bytes > BG__BODY_MAX / (size_t)link->size)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "%s: %zu bytes from each of %d ranks are too many; allowed are %d in total, %zu from each",

@@ -1,11 +1,11 @@
-/* A child after fork() has the communicator's memory and connections, but neither its threads nor a CUDA context, and
- * its locks may be held by threads that the child lacks: it may only drop what it has. */
+/* A child after fork() has the communicator's memory and connections, but not its threads nor a CUDA context; threads
+ * of the parent may hold its locks. So the child may only release it. */
 #include "comm/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned forks; /* from the first process that made a communicator to this one */
+static unsigned forks; /* number of forks between the process that made the first communicator and this one */
 static int registered;
 
 static void note_fork(void)

@@ -1,4 +1,4 @@
-/* How rank 0 and another rank prove to each other that they are of one job:
+/* How rank 0 and another rank prove to each other that they belong to one job:
  *
  *     rank to rank 0   HELLO       its rank and size, and a nonce
  *     rank 0           CHALLENGE   a nonce of its own
@@ -28,7 +28,7 @@ typedef struct bg__hello {
     char magic[8];
     uint32_t protocol;
     int32_t rank, size;
-    uint32_t port; /* where it has come to; 0: a Unix-domain socket */
+    uint32_t port; /* that it has connected to; 0: a Unix-domain socket */
     uint64_t instance;
     uint64_t watch; /* 1: for the watchdog's thread */
     char version[32];
@@ -37,15 +37,15 @@ typedef struct bg__hello {
 
 typedef enum bg__side { BG__SIDE_RANK, BG__SIDE_RANK_0 } bg__side;
 
-/* A rank's first words; the nonce is still to be made, for each connection. */
+/* Makes the HELLO of a rank, except its nonce, which differs for each connection. */
 bg_status bg__hello_make(const bg__job *job, bg__hello *hello);
-/* Whether a frame's body is such a beginning, and of which protocol; the rest of it is known for our own alone. */
+/* Whether a frame is a HELLO, and of which protocol. The other members are valid only for BG__PROTOCOL. */
 bool bg__hello_is(const bg__frame *frame, uint32_t *protocol);
 bg_status bg__nonce_make(bg__nonce *nonce);
-/* Without a token all zeros: then only the owner of the connection tells who may join. */
+/* All zeros without a token: then only the owner of the connection decides who may join. */
 bg_status bg__proof_make(const bg__job *job, bg__side side, const bg__hello *hello, const bg__nonce *challenge,
                          bg__proof *proof);
-/* In a time that does not depend on where they differ. */
+/* Compares in constant time. */
 bool bg__proof_equal(const bg__proof *a, const bg__proof *b);
 
 /* Where the job's ranks meet; on rank 0 that may be another address than for the others. Without a token only processes

@@ -16,14 +16,14 @@ typedef struct launcher {
     bool slurm;
 } launcher;
 
-/* The first of them that is there counts. */
+/* The first of these variables that is set counts. */
 static const launcher launchers[] = {
     {"RANK", "WORLD_SIZE", "LOCAL_RANK", false},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", false},
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", true},
 };
 
-/* *number stays as it is where the variable is not set. */
+/* If the variable is not set, *number is unchanged. */
 static bg_status read_number(const char *variable, long least, long most, int *number)
 {
     const char *value = bg__env(variable);
@@ -53,8 +53,8 @@ done:
     return status;
 }
 
-/* A batch script of Slurm's is its job's process 0, and no task: it has no step. In an allocation alone there is only
- * the number of tasks. */
+/* A batch script has SLURM_PROCID=0 but is not a task: it has no step id. Inside an allocation without a step, only the
+ * number of tasks is set. */
 static bool is_there(const launcher *one)
 {
     bool rank = bg__env(one->rank) != NULL, size = bg__env(one->size) != NULL;
@@ -85,14 +85,15 @@ done:
     return status;
 }
 
-/* An empty one is none, like an empty variable: an empty token would keep no one out. */
+/* An empty text counts as not set, as for variables: an empty token would protect nothing. */
 static const char *either(const char *option, const char *variable)
 {
     return option != NULL && *option != '\0' ? option : bg__env(variable);
 }
 
-/* What names a place to meet counts before what a launcher has set. breakgraph run --ranks sets no torchrun's variable:
- * a torchrun in one of its ranks starts a job of its own, and has inherited the socket. */
+/* The socket of BG_RANKS_SOCKET; NULL if options or BG_RANKS_BIND name another place, or under torchrun: a torchrun
+ * inside a rank of breakgraph run starts a job of its own, but inherits the variable. breakgraph run --ranks itself
+ * sets no variable of torchrun. */
 static const char *find_socket(const bg_comm_options *options)
 {
     bool address = options->address != NULL && *options->address != '\0';
@@ -101,7 +102,7 @@ static const char *find_socket(const bg_comm_options *options)
     return options->port != 0 || address || bind || torchrun ? NULL : bg__env("BG_RANKS_SOCKET");
 }
 
-/* torchrun keeps MASTER_PORT for itself. */
+/* torchrun itself uses MASTER_PORT. */
 static bg_status find_port(bg__job *job, const bg_comm_options *options)
 {
     bg_status status = BG_OK;

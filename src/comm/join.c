@@ -12,10 +12,10 @@ enum { RETRY_MS = 20, OWNER_MS = 3000 };
 typedef struct connector {
     bg__link *link;
     const bg__job *job;
-    bg__meeting meeting; /* looked up once: a resolver that fails later does not matter */
+    bg__meeting meeting; /* resolved once, so that a resolver that fails later does not matter */
     bg__hello own;
     double until_ms;
-    const char *last; /* what rank 0's place did last */
+    const char *last; /* the result of the last attempt to connect, for the message of a timeout */
 } connector;
 
 static bg_status fail_join(const connector *c, bg_status status, const char *why)
@@ -54,8 +54,8 @@ done:
     return status;
 }
 
-/* Each frame from rank 0 before all have joined comes through here. What is believed, but for a refusal, comes after
- * rank 0's proof. */
+/* Fails with what a frame says that rank 0 sent instead of the expected one. Before rank 0's proof only a refusal is
+ * believed. */
 static bg_status take_refusal(const connector *c, const bg__frame *frame, bool proven)
 {
     bg__failure failure;
@@ -66,7 +66,7 @@ static bg_status take_refusal(const connector *c, const bg__frame *frame, bool p
     return bg__fail(failure.status, "%s", failure.text);
 }
 
-/* The next frame, of that type and size; *again: the connection has ended instead. */
+/* Reads the next frame, which must have that type and size. *again: the connection has ended instead. */
 static bg_status await_frame(connector *c, int fd, bg__reader *reader, bg__frame_type type, void *body, size_t bytes,
                              bool *again)
 {
@@ -111,7 +111,7 @@ static bg_status handshake(connector *c, int fd, bg__reader *reader, bool *again
     send_frame(c, fd, BG__HELLO, &c->own, sizeof c->own, again);
     if (!*again)
         BG__TRY(await_frame(c, fd, reader, BG__CHALLENGE, &challenge, sizeof challenge, again));
-    if (!*again) /* once more, for root: now it is accepted, and shown as whose it is */
+    if (!*again) /* check root again: rank 0 has accepted the connection, and now the table shows its owner */
         BG__TRY(check_owner(c, fd, again));
     if (*again)
         return BG_OK;
@@ -179,7 +179,7 @@ static bg_status read_answer(connector *c, int fd, bg__reader *reader, bool *wel
 static bg_status await_welcome(connector *c, bool *welcome, bool *again)
 {
     bg__peer *zero = &c->link->peers[0];
-    /* rank 0's own limit, if it began as late as it may, comes with a better sentence */
+    /* rank 0 may have begun as late as is allowed; its own timeout has a better message, so wait for that */
     double until = c->until_ms + BG__SLACK_MS;
     bg_status status = BG_OK;
     while (!*welcome && !*again) {
@@ -208,7 +208,7 @@ static bg_status try_to_join(connector *c, bool *welcome)
         BG__TRY(introduce(c, false, &zero->work, &zero->from_work, &again));
     if (!again)
         BG__TRY(await_welcome(c, welcome, &again));
-    if (again && zero->watch >= 0) /* why the other one has ended may stand here */
+    if (again && zero->watch >= 0) /* the reason may arrive on this connection */
         BG__TRY(read_answer(c, zero->watch, &zero->from_watch, welcome, &again));
     if (again) {
         hang_up(&zero->work, &zero->from_work);

@@ -62,7 +62,7 @@ int bg__link_peers(const bg__link *link)
     return link->rank == 0 ? link->size : 1;
 }
 
-/* An eventfd takes more than anyone will write, and only a full one refuses. */
+/* Cannot fail otherwise: write refuses only at a count that is never reached. */
 static void raise_event(int fd)
 {
     const uint64_t one = 1;
@@ -80,7 +80,7 @@ void bg__link_news(bg__link *link)
 void bg__link_tell(bg__link *link, int rank, const bg__frame *frame)
 {
     pthread_mutex_lock(&link->sending);
-    /* where it has gone its connection tells */
+    /* if the rank has gone, its connection shows it */
     (void)bg__frame_send(link->peers[rank].watch, frame, bg__now_ms() + TELL_MS);
     pthread_mutex_unlock(&link->sending);
 }
@@ -148,7 +148,7 @@ bool bg__link_await_failure(bg__link *link, double until_ms)
 {
     struct pollfd wait = {link->failed_event, POLLIN, 0};
     while (!wait.revents && bg__now_ms() < until_ms)
-        (void)bg__wait(&wait, 1, until_ms); /* the failure is looked for all the same */
+        (void)bg__wait(&wait, 1, until_ms); /* the failure is checked below in any case */
     return bg__link_failed(link);
 }
 

@@ -1,5 +1,5 @@
-/* What binds this rank to the others: two connections to each rank on rank 0, to rank 0 on the others; one for
- * operations, one for the watchdog's thread. The first failure on any rank is fatal on all ranks. */
+/* The connections of this rank. Rank 0 has two to each other rank, the others two to rank 0: one for operations, one
+ * for the watchdog's thread. The first failure on any rank is fatal on all ranks. */
 #ifndef BG_COMM_LINK_H
 #define BG_COMM_LINK_H
 
@@ -19,7 +19,7 @@ typedef struct bg__failure {
 
 typedef struct bg__peer {
     int work, watch;   /* -1: none */
-    uint64_t instance; /* of its process: both connections are of one */
+    uint64_t instance; /* identifies its process: both connections must have the same */
     bool left, ended;  /* it has sent BYE; its connection is closed. With the lock */
     bg__reader from_work, from_watch;
     /* of the watchdog's thread, on rank 0 */
@@ -32,7 +32,7 @@ typedef struct bg__link {
     double timeout_ms;
     uint64_t sequence;
     bg__peer *peers;          /* by rank; this rank's own is empty, and on the others all but rank 0's */
-    void (*idle)(void *user); /* now and then while an operation waits; NULL: nothing */
+    void (*idle)(void *user); /* called now and then while an operation waits; may be NULL */
     void *idle_user;
     int failed_event; /* readable once there is a failure */
     int news_event;   /* readable when the watchdog's thread has to look */
@@ -54,20 +54,20 @@ void bg__link_free(bg__link *link);
 /* Meets the other ranks (join.c). */
 bg_status bg__link_join(bg__link *link, const bg__job *job);
 
-/* How many of the peers, from the first on, this rank may be connected to: on rank 0 all, on the others rank 0. */
+/* The number of peers to which this rank may be connected: on rank 0 all, on the others only rank 0. */
 int bg__link_peers(const bg__link *link);
 
 /* The failure in a FAILED frame; false: the frame is of another type, or malformed. */
 bool bg__failure_read(const bg__frame *frame, bg__failure *failure);
 
-/* Sets the failure, unless there is one, and tells the ranks that this one is connected to. */
+/* Sets the failure, unless there is one, and sends it to the connected ranks. */
 void bg__link_fail(bg__link *link, const bg__failure *failure);
 void bg__link_fail_text(bg__link *link, bg_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* BG_OK, or the failure, with its sentence. */
+/* Returns BG_OK or the failure, with bg_last_error() set. */
 bg_status bg__link_check(bg__link *link);
 bool bg__link_failed(bg__link *link);
-/* Waits so long for a failure that the watchdog's thread may receive. */
+/* Waits until then for a failure that the watchdog's thread may receive. */
 bool bg__link_await_failure(bg__link *link, double until_ms);
 
 /* To the watchdog's thread of a rank. */

@@ -8,7 +8,7 @@
 
 enum { LOOK_MS = 1, GRACE_MS = 1000 };
 
-/* Whoever takes it ends it. */
+/* Takes NCCL's communicator out; the caller destroys or aborts it. */
 static ncclComm_t take_nccl(bg_comm *comm)
 {
     ncclComm_t nccl;
@@ -44,7 +44,7 @@ void bg__nccl_destroy(bg_comm *comm)
     end_nccl(comm, ncclCommDestroy, "ncclCommDestroy");
 }
 
-/* ncclInProgress and success are none. */
+/* ncclInProgress and ncclSuccess are not failures. */
 ncclResult_t bg__nccl_error(bg_comm *comm, char *text, size_t room)
 {
     ncclResult_t error = ncclSuccess;
@@ -88,8 +88,8 @@ static bg_status share_id(bg_comm *comm, ncclUniqueId *id)
 
 /* ---- its beginning --------------------------------------------------------------------------------------------- */
 
-/* NCCL waits for ever for a rank that has stopped or died since it got the id, and nothing ends that. Hence a thread,
- * which is left behind then, with this: it touches nothing else of ours. */
+/* If a rank stops or dies after it got the id, ncclCommInitRank waits for ever and cannot be ended. So a thread calls
+ * it, and is abandoned then. The thread uses only this struct. */
 typedef struct beginning {
     int rank, size, device;
     ncclUniqueId id;
@@ -138,7 +138,7 @@ static bool is_over(beginning *b)
     return over;
 }
 
-/* False: it is left behind, and there is a failure. */
+/* false: the thread was abandoned, and the link has a failure. */
 static bool await_beginning(bg_comm *comm, beginning *b)
 {
     double until = bg__now_ms() + comm->link.timeout_ms, grace = 0;
@@ -170,7 +170,7 @@ static bg_status begin_nccl(bg_comm *comm, const ncclUniqueId *id)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for NCCL's init thread");
     *b = (beginning){.rank = comm->link.rank, .size = comm->link.size, .device = comm->device, .id = *id};
     b->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    /* the program's signals are for its own threads */
+    /* signals of the program must not be handled in this thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(&thread, NULL, run_nccl_init, b);

@@ -21,14 +21,14 @@ struct ncclComm *bg_comm_nccl(bg_comm *comm)
     if (comm == NULL)
         return NULL;
     if (bg__forked(comm)) {
-        (void)bg__forked_fail(comm, __func__); /* for the sentence */
+        (void)bg__forked_fail(comm, __func__); /* sets bg_last_error() */
         return NULL;
     }
     pthread_mutex_lock(&comm->nccl_lock);
     nccl = comm->nccl;
     pthread_mutex_unlock(&comm->nccl_lock);
     if (nccl == NULL)
-        (void)bg__link_check(&comm->link); /* so that the op that cannot go on says why */
+        (void)bg__link_check(&comm->link); /* sets bg_last_error() for the op that fails */
     return nccl;
 }
 

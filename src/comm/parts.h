@@ -19,15 +19,14 @@ struct bg_comm {
     ncclComm_t nccl; /* NULL: not yet, or no more. With the lock */
 };
 
-/* NCCL's part (nccl.c). init is done by all ranks together; abort and destroy end what is there, if anything. */
+/* NCCL's communicator (nccl.c). All ranks call init together; abort and destroy do nothing if there is none. */
 bg_status bg__nccl_init(bg_comm *comm);
 void bg__nccl_abort(bg_comm *comm);
 void bg__nccl_destroy(bg_comm *comm);
-/* ncclSuccess: so far. text may be NULL. */
+/* The asynchronous error of NCCL's communicator. text may be NULL. */
 ncclResult_t bg__nccl_error(bg_comm *comm, char *text, size_t room);
 
-/* In a child after fork() each call fails, with the call's name, before it takes a lock (forked.c); release is all that
- * it may do. */
+/* In a child after fork() each call fails before it takes a lock (forked.c); only release is allowed. */
 bg_status bg__forked_init(bg_comm *comm);
 bool bg__forked(const bg_comm *comm);
 bg_status bg__forked_fail(const bg_comm *comm, const char *call);

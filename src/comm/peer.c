@@ -14,7 +14,7 @@ typedef struct ends {
     struct sockaddr_storage here, there;
 } ends;
 
-/* Of a socket for IPv6 that an IPv4 connection came to: the kernel's table has that connection under IPv4. */
+/* An IPv4 connection to an IPv6 socket has a mapped address; the kernel's table lists it under IPv4. */
 static void unmap_ipv4(struct sockaddr_storage *address)
 {
     struct sockaddr_in6 six;
@@ -75,7 +75,7 @@ bool bg__is_own_end(int fd)
 
 /* ---- whose ---------------------------------------------------------------------------------------------------- */
 
-/* As the table writes it; mapped: an IPv4 address of a socket for IPv6. */
+/* The address as the table writes it. mapped: as an IPv4 address of an IPv6 socket. */
 static void in_table(const struct sockaddr_storage *address, bool mapped, char *text, size_t room)
 {
     struct sockaddr_in four;
@@ -95,7 +95,7 @@ static void in_table(const struct sockaddr_storage *address, bool mapped, char *
     }
 }
 
-/* A connection that its process has closed has no owner, and is shown as root's: only established ones count. */
+/* Only established connections count: one that its process has closed is shown as root's. */
 static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg__owner *owner)
 {
     enum { ESTABLISHED = 1 };
@@ -120,7 +120,8 @@ static bg_status find_in_table(const char *table, const ends *e, bool mapped, bg
     return BG_OK;
 }
 
-/* The other end of an IPv4 connection may be a socket for IPv6. What is of another machine is in no table. */
+/* Looks in both tables, since the other end of an IPv4 connection may be an IPv6 socket. Ends on other machines are in
+ * neither. */
 static bg_status find_owner_of_tcp(const ends *e, bg__owner *owner)
 {
     bg_status status = BG_OK;

@@ -4,19 +4,17 @@
 
 #include "comm/address.h"
 
-/* Whose process it is, as the kernel tells: for a Unix-domain socket by SO_PEERCRED, for a TCP connection that does not
- * leave the machine by the tables of connections, /proc/net/tcp and tcp6. UNKNOWN: it leaves the machine, or no table
- * has it. */
+/* The owner of the process at the other end: from SO_PEERCRED for a Unix-domain socket, from /proc/net/tcp and tcp6 for
+ * a TCP connection inside this machine. UNKNOWN: the other end is on another machine, or in no table. */
 typedef enum bg__owner { BG__OWNER_UNKNOWN, BG__OWNER_SAME, BG__OWNER_OTHER } bg__owner;
-/* IO: there are no descriptors to read the table with. */
+/* BG_ERROR_IO: no descriptor is left to read the table. */
 bg_status bg__peer_owner(int fd, bg__owner *owner);
 
-/* With a token a process of another user on this machine may not join, and nobody may without one who is not known to
- * be of this user. */
+/* With a token: every owner but another user of this machine may join. Without one: only this user on this machine. */
 bool bg__owner_may_join(bg__owner owner, bool token);
 
-/* A connection to a port on which nobody listens may be given that same port for its own end, and is then connected to
- * itself. */
+/* Whether a socket is connected to itself: that happens if nobody listens on a port, and the kernel gives the
+ * connecting socket the same port. */
 bool bg__is_own_end(int fd);
 
 /* For messages. */

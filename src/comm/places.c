@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* LIST_MAX holds 64 ranks in the order that needs most; SHORTEST: bytes of a place that still tell something. */
+/* LIST_MAX: room for the longest list of 64 ranks. SHORTEST: the least bytes to which a place is cut. */
 enum { LIST_MAX = 224, MORE = 16, SHORTEST = 60 };
 
 typedef struct listing {
@@ -25,7 +25,7 @@ void bg__cut(char *to, size_t room, const char *from)
     }
     while (end > 0 && from[end] != ' ')
         end--;
-    if (end == 0) /* one long word; not within a character of it */
+    if (end == 0) /* one long word: do not cut inside a character */
         for (end = room - sizeof "..."; end > 0 && ((unsigned char)from[end] & 0xc0) == 0x80; end--)
             continue;
     while (end > 0 && strchr(" ,;:(", from[end - 1]))
@@ -112,7 +112,7 @@ typedef struct sentence {
     bool begun; /* it names ranks */
 } sentence;
 
-/* False: it has no room, and nothing is added. */
+/* false: there is no room, and nothing was added. */
 static bool add_ranks_at(sentence *s, const listing *l, int first, int last, const char *place)
 {
     char list[LIST_MAX], cut[BG__PLACE_MAX], one[LIST_MAX + BG__PLACE_MAX + 16];

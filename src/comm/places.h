@@ -1,4 +1,4 @@
-/* Sentences that name many ranks and where each is, in the room that there is. */
+/* Messages that say where each of many ranks is, within a limited length. */
 #ifndef BG_COMM_PLACES_H
 #define BG_COMM_PLACES_H
 
@@ -7,7 +7,7 @@
 
 enum { BG__PLACE_MAX = 480, BG__AT_MAX = 124 }; /* AT: of a meeting in a place */
 
-/* What has no room is cut after a word, and "..." says so. room is 4 at least. */
+/* A text that is too long is cut after a word, and ends with "...". room is at least 4. */
 void bg__cut(char *to, size_t room, const char *from);
 
 typedef struct bg__place {

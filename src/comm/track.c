@@ -23,7 +23,7 @@ void bg__track_free(bg__track *track)
             BG__RELEASE(cudaEventDestroy(track->spots[i].event));
 }
 
-/* The oldest ones that are done leave the ring. A device that has failed does nothing any more. */
+/* Removes the oldest events that are done. On a failed device no event becomes done. */
 static void collect_done(bg__track *track)
 {
     while (track->count > 0) {
@@ -54,8 +54,8 @@ void bg__track_enter(bg__track *track, const char *graph, uint64_t replay, int s
     pthread_mutex_unlock(&track->lock);
 }
 
-/* A full ring keeps its oldest, and what comes takes the place of the newest. What the watchdog's thread collects does
- * not change which place that is. */
+/* In a full ring a new event replaces the newest one; the oldest stay. The watchdog's thread may remove old ones
+ * meanwhile, without moving that place. */
 static int next_place(bg__track *track)
 {
     if (track->count == BG__SPOTS)
@@ -125,7 +125,7 @@ bool bg__track_look(bg__track *track, double *still_ms)
     return pending;
 }
 
-/* Steps count from 0 in calls, from 1 in sentences. */
+/* Steps count from 0 in calls, from 1 in messages. */
 static void name_spot(const bg__spot *spot, const char *end, char *text, size_t room)
 {
     snprintf(text, room, "%s, replay %llu, step %d of %d (%s) %s", spot->graph, (unsigned long long)spot->replay,

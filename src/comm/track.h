@@ -1,4 +1,5 @@
-/* Where this rank's replays are: what has been queued, and, by events behind it, what the device has done. */
+/* Where this rank's replays are: the steps that were queued and, by events after them, those that the device has done.
+ */
 #ifndef BG_COMM_TRACK_H
 #define BG_COMM_TRACK_H
 
@@ -22,12 +23,12 @@ typedef struct bg__track {
     bg__spot now;     /* what is being queued; its event is none */
     bg__spot done;    /* the last that was done; of no steps: none was */
     bg__spot outer;   /* now, of the replay that the one being queued is in */
-    int depth;        /* of replays being queued: an eager call may replay, too */
+    int depth;        /* of nested replays being queued: an eager call may replay too */
     bool any;         /* there has been one */
     double moved_ms;
 } bg__track;
 
-/* Events of the current device. */
+/* Creates the events, on the current device. */
 bg_status bg__track_init(bg__track *track);
 void bg__track_free(bg__track *track);
 
@@ -37,7 +38,7 @@ void bg__track_leave(bg__track *track);
 
 /* Whether a replay is being queued now, and an op may be in a call of NCCL's. */
 bool bg__track_is_queueing(bg__track *track);
-/* Asks the events. Whether something is under way, and for how long nothing has moved. */
+/* Queries the events: whether work is in flight, and for how long no step has finished. */
 bool bg__track_look(bg__track *track, double *still_ms);
 void bg__track_describe(bg__track *track, char *text, size_t room);
 

@@ -1,5 +1,5 @@
-/* A set of the handles that the program holds. Open addressing; what is behind a removed entry moves up, since marks in
- * its place would add up: malloc gives the same address again and again. */
+/* The set of handles that the program holds, a hash table with open addressing. A removed entry is filled with later
+ * ones instead of a mark, since marks would accumulate: malloc returns the same addresses again and again. */
 #include "hostcuda/core/state.h"
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ bool hc_handle_add(enum hc_handle kind, const void *handle)
     return true;
 }
 
-/* Into the hole moves the next entry whose search would pass it, which leaves a hole of its own. */
+/* Moves the next entry whose search passes the hole into it, which leaves another hole, and so on. */
 void hc_handle_remove(const void *handle)
 {
     struct entry *entry = find_entry_of_handle(handle);

@@ -56,7 +56,7 @@ uint64_t hc_schedule_key(uint64_t stream, uint64_t place)
     return (of_stream & ~(uint64_t)0xffffffff) | of_place >> 32;
 }
 
-/* Each further step as likely as not. */
+/* Each further step has a chance of one half. */
 static unsigned some_steps(void)
 {
     unsigned steps = 1;
@@ -65,7 +65,7 @@ static unsigned some_steps(void)
     return steps;
 }
 
-/* Half of the seeds let all work lie until the program waits, a quarter runs it soon, a quarter is in between. */
+/* By seed: half of them run work only when the program waits, a quarter run it soon, a quarter are in between. */
 unsigned hc_schedule_early(void)
 {
     static const unsigned rarity[] = {0, 0, 8, 2};

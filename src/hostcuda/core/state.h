@@ -45,16 +45,15 @@ struct hc_thread {
     cudaStream_t per_thread[HC_DEVICES_MAX];
 };
 
-/* What all threads share lasts until the process is gone: others may go on while the one that ends it runs its
- * destructors. So nothing is freed there. */
+/* Shared state is never freed: while one thread ends the process and runs destructors, others may still use it. */
 void hc_lock(void);
 void hc_unlock(void);
 /* Waits, without the lock, until hc_wake. */
 void hc_sleep(void);
 void hc_wake(void);
 
-/* Before anything else here, once. What to do when a thread ends that has called the API; it is freed behind that.
- * False: no memory. */
+/* Call once, before the other functions. ended is called when a thread ends that has called the API; its struct is
+ * freed afterwards. False: no memory. */
 bool hc_threads_start(void (*ended)(struct hc_thread *thread));
 void hc_devices_start(int count);
 
@@ -63,7 +62,7 @@ struct hc_thread *hc_thread(void);
 bool hc_thread_is_known(void);
 int hc_device_count(void);
 struct hc_device *hc_device(int index);
-/* What a wait on the device tells, once all it waited for has run. */
+/* The error that a wait on the device returns when the work has run. */
 cudaError_t hc_device_outcome(int index);
 
 /* Handles given to the program, so that a wrong one is an error instead of a crash. */

@@ -1,5 +1,5 @@
-/* The driver API: the calls that a program fetches by name, or links. Their codes are CUresult's, which agree with
- * cudaError_t wherever both have one, and the runtime's last error never hears of them. */
+/* The driver API: the calls that a program fetches by name, or links. They return CUresult, whose codes equal those of
+ * cudaError_t where both have one, and never change the runtime's last error. */
 #ifndef HOSTCUDA_DRIVER_H
 #define HOSTCUDA_DRIVER_H
 

@@ -91,7 +91,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 
 /* ---- kernel nodes ---------------------------------------------------------------------------------------------- */
 
-/* A library's kernel comes as a CUkernel alone, one of the program as both: a caller must expect either (measured). */
+/* CUDA returns a library's kernel as a CUkernel only, a kernel of the program as both (measured). */
 static void get_kernel_params(const struct hc_op *op, CUDA_KERNEL_NODE_PARAMS *params)
 {
     struct hc_kernel *kernel = op->launch.kernel;

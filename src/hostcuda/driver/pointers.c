@@ -80,8 +80,8 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     HC_DRIVER_CALL(get_attribute(data, attribute, ptr));
 }
 
-/* Of what is no CUDA pointer, every attribute is 0 or as good, but for a range, of which the program keeps what it had
- * (measured). */
+/* For a pointer that CUDA does not know, every attribute is set to 0 or the like, except those of a range, which stay
+ * unchanged (measured). */
 static bool stays(CUpointer_attribute attribute, const struct answer *answer)
 {
     bool of_range = attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR || attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE;
@@ -117,7 +117,7 @@ CUresult cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dpt
     cudaError_t error = hc_driver_begin();
     const struct hc_block *block = hc_block_ask((const void *)(uintptr_t)dptr);
     if (!error && !block)
-        error = cudaErrorSymbolNotFound; /* so CUDA calls a pointer that it does not know */
+        error = cudaErrorSymbolNotFound; /* CUDA's error for a pointer that it does not know */
     if (!error && pbase)
         *pbase = (CUdeviceptr)(uintptr_t)block->base;
     if (!error && psize)

@@ -21,18 +21,18 @@ struct CUgraphExec_st {
 /* Instantiates a graph; the caller has checked it. */
 cudaError_t hc_exec_make(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags);
 void hc_exec_destroy(cudaGraphExec_t exec);
-/* A program that nobody else holds, so that it may change. False: no memory. */
+/* Makes the program one that only exec refers to, so that it may change. False: no memory. */
 bool hc_exec_own_program(cudaGraphExec_t exec);
 /* On a stream that does not capture. */
 cudaError_t hc_exec_launch(cudaGraphExec_t exec, cudaStream_t stream);
 
 /* These check the handles. */
-/* Replaces one node's op by one that may stand there. Takes over the op's reference, whatever it returns. */
+/* Replaces one node's op by a compatible one. Takes over the op's reference, also on failure. */
 cudaError_t hc_exec_set(cudaGraphExec_t exec, cudaGraphNode_t node, struct hc_op *op);
 cudaError_t hc_exec_set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child);
 cudaError_t hc_exec_enable(cudaGraphExec_t exec, cudaGraphNode_t node, bool on);
 cudaError_t hc_exec_is_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *on);
-/* Takes a graph's ops, where its shape is the one that the executable graph has; else the info says why not. */
+/* Replaces all ops by those of graph, which must have the same shape; else info says what differs. */
 cudaError_t hc_exec_update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *info);
 
 #endif

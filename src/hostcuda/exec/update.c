@@ -23,7 +23,7 @@ static cudaError_t find_place(cudaGraphExec_t exec, cudaGraphNode_t node, size_t
     return cudaErrorInvalidValue;
 }
 
-/* The op that runs there, or would, were it not switched off. */
+/* The op at that place, also if it is disabled. */
 static struct hc_op **op_at(cudaGraphExec_t exec, size_t place)
 {
     return exec->disabled[place] ? &exec->disabled[place] : &exec->program->ops[place];
@@ -54,7 +54,7 @@ static bool same_fill(const struct cudaMemsetParams *old, const struct cudaMemse
            old->elementSize == fresh->elementSize;
 }
 
-/* May the one be put in the place of the other? */
+/* Whether CUDA lets fresh replace old in an executable graph. */
 static bool compatible(const struct hc_op *old, const struct hc_op *fresh)
 {
     if (old->kind != fresh->kind)

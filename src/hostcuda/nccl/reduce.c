@@ -49,7 +49,8 @@ const char *hc_nccl_op_name(int op)
     return op >= 0 && op < ncclNumOps ? names[op] : "no operation";
 }
 
-/* Integers wrap around, and their mean is cut off towards zero; a NaN loses against a number in minimum and maximum. */
+/* Integers wrap around, and their mean is truncated towards zero. Minimum and maximum of a NaN and a number: the
+ * number. */
 #define SAME(x)            (x)
 #define SMALLER(a, b)      ((b) < (a) ? (b) : (a))
 #define GREATER(a, b)      ((b) > (a) ? (b) : (a))

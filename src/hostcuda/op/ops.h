@@ -59,7 +59,7 @@ struct hc_op *hc_op_memory(enum hc_op_kind kind, struct hc_block *block);
 struct hc_op *hc_op_retain(struct hc_op *op);
 void hc_op_release(struct hc_op *op);
 
-/* Is it of the kind that may have to wait for other threads and processes? May it run now, in an item of this number?
+/* waits: the op may have to wait for other threads and processes. ready: it can run now, in the item of that sequence.
  */
 bool hc_op_waits(const struct hc_op *op);
 bool hc_op_ready(const struct hc_op *op, uint64_t sequence);

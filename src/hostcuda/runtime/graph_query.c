@@ -1,5 +1,5 @@
-/* What a program may ask of a graph. Arrays follow CUDA's rule: NULL asks for the count; a larger array than needed is
- * filled with NULL behind. */
+/* Queries of a graph. Arrays follow CUDA's rule: with NULL, only the count is returned; the rest of an array that is
+ * too large is filled with NULL. */
 #include "hostcuda/call/call.h"
 #include "hostcuda/graph/graph.h"
 

@@ -91,7 +91,7 @@ static cudaError_t free_now(void *address, enum hc_memory kind)
     return error;
 }
 
-/* A lost device answers with its error, as CUDA does, but the host's memory behind it is given back. */
+/* On a failed device the call returns its error, as in CUDA, but the memory is freed. */
 static cudaError_t free_entry(const char *name, void *address, enum hc_memory kind)
 {
     cudaError_t error = hc_begin_quiet_as(name);
