@@ -179,7 +179,7 @@ static ncclResult_t differ(struct rank *r, enum difference difference, int *x)
 static int disagree(struct rank *r)
 {
     enum difference difference = *(const enum difference *)r->argument;
-    const char *text = difference < AGAINST_RECEIVE ? "the ranks disagree" : "the ranks wait for each other for ever";
+    const char *text = difference < AGAINST_RECEIVE ? "the ranks disagree" : "deadlock: the ranks wait for each other";
     int *x = NULL;
     ncclResult_t error = ncclSuccess;
     EXPECT_CUDA(cudaMalloc((void **)&x, 64));

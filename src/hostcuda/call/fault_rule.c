@@ -43,9 +43,9 @@ static const struct code_list {
     size_t count;
     const char *wrong;
 } code_lists[] = {
-    {"cublas", cublas_codes, sizeof cublas_codes / sizeof *cublas_codes, "the code is no cublasStatus_t"},
-    {"nccl", nccl_codes, sizeof nccl_codes / sizeof *nccl_codes, "the code is no ncclResult_t"},
-    {"", cuda_codes, sizeof cuda_codes / sizeof *cuda_codes, "the code is no cudaError_t, nor a CUresult"},
+    {"cublas", cublas_codes, sizeof cublas_codes / sizeof *cublas_codes, "the code is not a cublasStatus_t"},
+    {"nccl", nccl_codes, sizeof nccl_codes / sizeof *nccl_codes, "the code is not an ncclResult_t"},
+    {"", cuda_codes, sizeof cuda_codes / sizeof *cuda_codes, "the code is neither a cudaError_t nor a CUresult"},
 };
 
 static bool begins_with(const char *name, const char *prefix)
@@ -108,7 +108,7 @@ static const char *read_fault_name(struct hc_fault_rule *rule, const char *text,
     }
     if (!copy_part(rule->name, sizeof rule->name, text, length) ||
         (!begins_with(rule->name, "cu") && !begins_with(rule->name, "nccl")))
-        return "before @ stands no function of CUDA, cuBLAS or NCCL, nor *";
+        return "before @ must stand a function of CUDA, cuBLAS or NCCL, or *";
     use_linked_name(rule->name);
     return never_fails(rule->name) ? "that function never fails and is not counted" : NULL;
 }
@@ -140,6 +140,6 @@ const char *hc_fault_rule_read(struct hc_fault_rule *rule, const char *text, con
     if (wrong)
         return wrong;
     if (!hc_number_read(at + 1, sign, COUNT_MAX, &rule->nth) || !rule->nth)
-        return "after @ stands no number from 1";
+        return "after @ must stand a number, 1 or more";
     return read_code(rule, sign + 1, end);
 }

@@ -468,8 +468,10 @@ void hostcuda_yield(void)
 {
     struct runner *runner = running;
     if (++runner->idle_yields > IDLE_YIELDS_MAX) {
-        fprintf(stderr, "hostcuda: kernel %s: block (%u,%u,%u) spins for ever on what no thread of it will change\n",
-                runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
+        fprintf(
+            stderr,
+            "hostcuda: kernel %s: block (%u,%u,%u) spins for ever on memory that no thread of the block will change\n",
+            runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z);
         trap(runner);
     }
     if (!runner->ready_count && runner->started == runner->thread_count)

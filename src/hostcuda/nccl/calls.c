@@ -34,8 +34,8 @@ static ncclResult_t check_buffer(const struct ncclComm *comm, const struct hc_nc
         return hc_nccl_error(ncclInvalidArgument, "%s: %s %p is not aligned for %s", call, name, buffer,
                              hc_nccl_type_name(work->type));
     if (hc_block_overrun(buffer, bytes))
-        return hc_nccl_error(ncclInvalidArgument, "%s: %s needs %zu bytes, and its allocation ends before", call, name,
-                             bytes);
+        return hc_nccl_error(ncclInvalidArgument, "%s: %s needs %zu bytes, which its allocation does not have", call,
+                             name, bytes);
     return ncclSuccess;
 }
 
@@ -57,16 +57,17 @@ static ncclResult_t check_work(const struct ncclComm *comm, const struct hc_nccl
     const char *call = hc_nccl_kind_name(work->kind);
     size_t size = hc_nccl_size(work->type);
     if (!size)
-        return hc_nccl_error(ncclInvalidArgument, "%s: %d is no data type", call, (int)work->type);
+        return hc_nccl_error(ncclInvalidArgument, "%s: %d is not a data type", call, (int)work->type);
     if (hc_nccl_reduces(work->kind) && ((int)work->op < 0 || (int)work->op >= ncclNumOps))
-        return hc_nccl_error(ncclInvalidArgument, "%s: %d is no reduction", call, (int)work->op);
+        return hc_nccl_error(ncclInvalidArgument, "%s: %d is not a reduction", call, (int)work->op);
     if (mean_is_missing(comm, work))
         return hc_nccl_error(ncclInvalidArgument, "%s: NCCL has no ncclAvg of %s on one rank; ncclSum gives the same",
                              call, hc_nccl_type_name(work->type));
     if (work->root < 0 || work->root >= comm->ranks)
-        return hc_nccl_error(ncclInvalidArgument, "%s: rank %d, and there are %d", call, work->root, comm->ranks);
+        return hc_nccl_error(ncclInvalidArgument, "%s: rank %d, but there are only %d ranks", call, work->root,
+                             comm->ranks);
     if (work->count > SIZE_MAX / size / (size_t)comm->ranks)
-        return hc_nccl_error(ncclInvalidArgument, "%s: count %zu is more than memory holds", call, work->count);
+        return hc_nccl_error(ncclInvalidArgument, "%s: count %zu is more than the memory can hold", call, work->count);
     ncclResult_t result = check_buffer(comm, work, true);
     return result ? result : check_buffer(comm, work, false);
 }

@@ -102,7 +102,7 @@ ncclResult_t hc_comm_state(const struct ncclComm *comm)
 ncclResult_t hc_comm_check(ncclComm_t comm)
 {
     if (!hc_comm_is(comm))
-        return hc_nccl_error(ncclInvalidArgument, "%s", comm ? "no communicator" : "the communicator is NULL");
+        return hc_nccl_error(ncclInvalidArgument, "%s", comm ? "comm is not a communicator" : "comm is NULL");
     ncclResult_t state = hc_comm_state(comm);
     if (state == ncclInProgress)
         return hc_nccl_error(ncclInvalidArgument, "the communicator is used before all its ranks are there");

@@ -56,7 +56,7 @@ static ncclResult_t end_comm(const char *call, ncclComm_t comm, ncclResult_t (*h
 {
     ncclResult_t result = hc_nccl_begin(call);
     if (!result && comm && !hc_comm_is(comm))
-        result = hc_nccl_error(ncclInvalidArgument, "%s: no communicator", call);
+        result = hc_nccl_error(ncclInvalidArgument, "%s: comm is not a communicator", call);
     if (!result && comm) {
         comm->references++;
         result = how(comm);
@@ -82,7 +82,7 @@ static ncclResult_t check_question(const char *call, ncclComm_t comm, const void
 {
     if (!address)
         return hc_nccl_error(ncclInvalidArgument, "%s: the address is NULL", call);
-    return hc_comm_is(comm) ? ncclSuccess : hc_nccl_error(ncclInvalidArgument, "%s: no communicator", call);
+    return hc_comm_is(comm) ? ncclSuccess : hc_nccl_error(ncclInvalidArgument, "%s: comm is not a communicator", call);
 }
 
 /* Polling it makes queued work go on, as other queries do. */

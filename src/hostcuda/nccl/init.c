@@ -108,11 +108,11 @@ static ncclResult_t check_device_list(const ncclComm_t *slots, int count, const 
         return hc_nccl_error(ncclInvalidArgument, "ncclCommInitAll: %d devices%s", count,
                              slots ? "" : ", address NULL");
     if (!list && count > hc_device_count())
-        return hc_nccl_error(ncclInvalidUsage, "ncclCommInitAll: %d devices, and there are %d", count,
+        return hc_nccl_error(ncclInvalidUsage, "ncclCommInitAll: %d devices, but there are only %d", count,
                              hc_device_count());
     for (int i = 0; list && i < count; i++) {
         if (list[i] < 0 || list[i] >= hc_device_count())
-            return hc_nccl_error(ncclInvalidUsage, "ncclCommInitAll: device %d, and there are %d", list[i],
+            return hc_nccl_error(ncclInvalidUsage, "ncclCommInitAll: device %d, but there are only %d devices", list[i],
                                  hc_device_count());
         for (int other = 0; other < i; other++)
             if (list[other] == list[i])

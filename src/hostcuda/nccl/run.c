@@ -168,7 +168,7 @@ static void fail_deadlock(struct ncclComm *comm, uint64_t stuck)
         if (stuck >> rank & 1)
             used += (size_t)snprintf(text + used, sizeof text - used, "%srank %d in %s", used ? ", " : "", rank,
                                      hc_nccl_kind_name(comm->arena->boards[rank].blocked_in));
-    hc_comm_fail(comm, ncclInvalidUsage, "the ranks wait for each other for ever: %s", text);
+    hc_comm_fail(comm, ncclInvalidUsage, "deadlock: the ranks wait for each other: %s", text);
 }
 
 /* Nothing can move. Fails the communicator if that stays so: a rank has gone, or all wait for each other. */

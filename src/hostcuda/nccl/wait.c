@@ -31,7 +31,7 @@ static uint64_t read_limit(void)
     long value = strtol(text, &end, 10);
     if (!errno && end != text && !*end && value >= 1 && value <= LONGEST)
         return (uint64_t)value;
-    fprintf(stderr, "hostcuda: HOSTCUDA_NCCL_TIMEOUT is \"%s\"; allowed are 1 to %d (seconds); %d it is\n", text,
+    fprintf(stderr, "hostcuda: HOSTCUDA_NCCL_TIMEOUT is \"%s\"; allowed are 1 to %d (seconds); using %d\n", text,
             LONGEST, DEFAULT);
     return DEFAULT;
 }

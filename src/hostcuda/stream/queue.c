@@ -383,7 +383,7 @@ static bool advance(void)
         return true;
     }
     if (!choice.stream) {
-        fprintf(stderr, "hostcuda: internal error: queued work waits for ever\n");
+        fprintf(stderr, "hostcuda: internal error: queued work can never run\n");
         return false;
     }
     run_one(choice);
