@@ -94,21 +94,6 @@ done:
     return status;
 }
 
-/* Of the C++ runtime, whose header is C++. */
-char *__cxa_demangle(const char *symbol, char *room, size_t *bytes, int *status);
-
-/* Names of C, and those that the runtime cannot read, stay as they are. */
-static bg_status demangle(bg__kernel *kernel)
-{
-    enum { OUT_OF_MEMORY = -1 };
-    int result = 0;
-
-    if (kernel->symbol != NULL && strncmp(kernel->symbol, "_Z", 2) == 0)
-        kernel->demangled = __cxa_demangle(kernel->symbol, NULL, NULL, &result);
-    kernel->name = kernel->demangled != NULL ? kernel->demangled : kernel->symbol;
-    return result == OUT_OF_MEMORY ? bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a kernel's name") : BG_OK;
-}
-
 static bg_status read_kernel_name(const driver *d, bg__kernel *kernel)
 {
     bg_status status = BG_OK;
@@ -120,7 +105,9 @@ static bg_status read_kernel_name(const driver *d, bg__kernel *kernel)
         BG__TRY(check_driver_result(d->kernel_name(&kernel->symbol, kernel->kernel), "cuKernelGetName", &told));
     if (!told)
         kernel->symbol = NULL;
-    BG__TRY(demangle(kernel));
+    if (kernel->symbol != NULL)
+        kernel->demangled = bg__demangle(kernel->symbol);
+    kernel->name = kernel->demangled != NULL ? kernel->demangled : kernel->symbol;
 done:
     return status;
 }

@@ -15,6 +15,10 @@ BG_API void bg__printable(char *text, size_t room);
 /* The same for a text of any length, written to out. */
 void bg__print_text(FILE *out, const char *text);
 
+/* The name of a C++ symbol as the source writes it ("scale(float*, int)"), which the caller frees. NULL: symbol is not
+ * one of C++, or there is no host memory. */
+char *bg__demangle(const char *symbol);
+
 /* Bytes of the UTF-8 character that begins at text; 0: none does. */
 size_t bg__utf8_bytes(const char *text);
 

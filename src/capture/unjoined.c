@@ -180,9 +180,6 @@ static const char *kind_of(cudaGraphNode_t node)
     }
 }
 
-/* Of the C++ runtime, whose header is C++. */
-char *__cxa_demangle(const char *symbol, char *room, size_t *bytes, int *status);
-
 /* The name as CUDA knows it; NULL: kernels of libraries may have none. */
 static const char *kernel_name(cudaGraphNode_t node)
 {
@@ -200,9 +197,7 @@ static const char *kernel_name(cudaGraphNode_t node)
 static void write_node(writer *w, cudaGraphNode_t node, const char *kind)
 {
     const char *name = strcmp(kind, "a kernel") == 0 ? kernel_name(node) : NULL;
-    bool mangled = name != NULL && strncmp(name, "_Z", 2) == 0;
-    int result;
-    char *demangled = mangled ? __cxa_demangle(name, NULL, NULL, &result) : NULL;
+    char *demangled = name != NULL ? bg__demangle(name) : NULL;
 
     if (name != NULL)
         write_text(w, "the kernel %s", demangled != NULL ? demangled : name);
