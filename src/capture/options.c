@@ -61,32 +61,36 @@ done:
 
 /* BG_CHECK=poison replays eager bodies, so it needs a capture that launches; BG_CHECK=recapture captures twice, and the
  * extra capture would take memory of options.pool. */
-static bg__captured_check choose_check(const bg_capture *capture, bool recapture, bool whole)
+static bool pass_can_be_checked(const bg_capture *capture, bg__captured_check check, bool whole)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
+    bool recapture = check == BG__CHECK_RECAPTURE;
     bool fits = recapture ? capture->options.pool == NULL : capture->options.launch_segments;
 
     if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
-        return recapture ? BG__CHECK_RECAPTURE : BG__CHECK_POISON;
+        return true;
     if (!atomic_flag_test_and_set(&told))
         bg__warn("BG_CHECK=%s checks only passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s and "
                  "others like it are not checked",
                  recapture ? "recapture" : "poison",
                  recapture ? "without options.pool" : "with options.launch_segments", capture->graph->name);
-    return BG__CHECK_NOTHING;
+    return false;
 }
 
 bg_status bg__capture_resolve_check(bg_capture *capture, bool whole)
 {
-    enum { OFF, REPLAY, TWICE }; /* the variable's choices; the last one is poison */
     bg_status status = BG_OK;
-    int index = OFF;
+    int index = BG__CHECK_OFF;
 
     if (capture->options.check == BG_REPLAY_CHECK_FROM_ENV)
         status = bg__env_choice("BG_CHECK", &index);
-    capture->graph->watched = capture->options.check == BG_REPLAY_CHECK_ON || index == REPLAY;
-    if (status == BG_OK && index > REPLAY)
-        capture->check = choose_check(capture, index == TWICE, whole);
-    capture->graph->careful = capture->graph->watched || index > REPLAY || capture->debug != BG_DEBUG_OFF;
+    else if (capture->options.check == BG_REPLAY_CHECK_ON)
+        index = BG__CHECK_REPLAY;
+    capture->check = (bg__captured_check)index;
+    capture->graph->watched = capture->check == BG__CHECK_REPLAY;
+    capture->graph->careful = capture->check != BG__CHECK_OFF || capture->debug != BG_DEBUG_OFF;
+    if ((capture->check == BG__CHECK_RECAPTURE || capture->check == BG__CHECK_POISON) &&
+        !pass_can_be_checked(capture, capture->check, whole))
+        capture->check = BG__CHECK_OFF;
     return status;
 }

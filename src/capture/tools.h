@@ -5,8 +5,13 @@
 
 #include <breakgraph/capture.h>
 
-/* The values of BG_CHECK that check a whole captured pass. */
-typedef enum bg__captured_check { BG__CHECK_NOTHING, BG__CHECK_RECAPTURE, BG__CHECK_POISON } bg__captured_check;
+/* The values of BG_CHECK, in the order of its row in base/variables.c. */
+typedef enum bg__captured_check {
+    BG__CHECK_OFF,
+    BG__CHECK_REPLAY,
+    BG__CHECK_RECAPTURE,
+    BG__CHECK_POISON
+} bg__captured_check;
 
 typedef struct bg__debug_table {
     /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
