@@ -13,7 +13,7 @@
 #include "debug/cli/ranks/job.h"
 
 typedef struct checks {
-    const char *kinds[3];
+    const char **kinds; /* with room for one of each flag, and for the two that run without any */
     int count;
     bool failed;      /* a start did, without a finding; the other checks may have one */
     cli_gathered all; /* reports of all starts */
@@ -27,8 +27,11 @@ static void add_kind(checks *c, const char *kind)
     c->kinds[c->count++] = kind;
 }
 
-static void choose_checks(checks *c, const cli_arguments *arguments)
+static bool choose_checks(checks *c, const cli_arguments *arguments)
 {
+    c->kinds = calloc(arguments->count + 2, sizeof *c->kinds);
+    if (c->kinds == NULL)
+        return false;
     for (size_t i = 0; i < arguments->count; i++)
         if (strcmp(arguments->given[i].flag->name, "--what") == 0)
             add_kind(c, arguments->given[i].value);
@@ -36,6 +39,7 @@ static void choose_checks(checks *c, const cli_arguments *arguments)
         add_kind(c, "replay");
         add_kind(c, "recapture");
     }
+    return true;
 }
 
 static void keep_reports(checks *c, cli_gathered *gathered)
@@ -107,9 +111,10 @@ static int run_check(const cli_arguments *arguments)
         status = cli_signals_hold();
     if (status != CLI_OK)
         goto done;
-    choose_checks(&c, arguments);
     o.place = place = cli_place_make();
-    status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
+    status = place == NULL                   ? CLI_FAILED
+             : !choose_checks(&c, arguments) ? cli_say(CLI_FAILED, "out of host memory")
+                                             : check_all(&c, &o);
     if (cli_value(arguments, "--json") != NULL)
         cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
     else if (status == CLI_OK || cli_gathered_count(&c.all, NULL, 0) > 0)
@@ -118,6 +123,7 @@ done:
     cli_place_remove(place);
     free(place);
     cJSON_Delete(c.all.reports);
+    free(c.kinds);
     return status;
 }
 
