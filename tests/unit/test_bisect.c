@@ -217,7 +217,7 @@ static void test_between_ops(void **state)
     put(&m.f->x, 3);
     EXPECT_OK(bg_bisect(forward_branching, &m, m.f->stream, &options, &report));
     assert_true(get(&m.f->x) == 3);
-    EXPECT_FINDING(report, "outside-of-ops", "", 0, "even if all 74 op calls run eagerly");
+    EXPECT_FINDING(report, "outside-of-ops", "", 0, "even with all 74 op calls eager");
 }
 
 /* BG_BREAKABLE=0 and patterns of the program's do not keep the search from making calls eager. */
