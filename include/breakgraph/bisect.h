@@ -17,8 +17,9 @@ BG_BEGIN_C_
  * finds the culprits, and a last trial confirms them: with only these captured, the mismatch is there.
  * A trial is one pass: forward is called once, eagerly or in a capture that launches nothing and is then replayed. One
  * culprit among n calls takes at most log2(n) + 8 trials. If the pass fails because a break separates calls that must
- * be in one segment, the search tries neighbouring sets, and finally each call alone: about 2 n trials. Each trial runs
- * options.repeats times, and is bad if one run is.
+ * be in one segment, the search tries neighbouring sets, and finally each call alone: about 2 n trials. With
+ * options.ranks such a failure ends the bisect on all ranks, with that error. Each trial runs options.repeats times,
+ * and is bad if one run is.
  * Errors: as for bg_shadow. */
 BG_API bg_status bg_bisect(bg_forward forward, void *user, cudaStream_t stream, const bg_compare_options *options,
                            bg_report **report);
@@ -35,7 +36,8 @@ typedef enum bg_verdict { BG_GOOD, BG_BAD, BG_SKIP } bg_verdict;
  * it. */
 typedef bg_status (*bg_search_trial)(void *user, const char *const *eager, size_t count, bg_verdict *verdict);
 
-/* Finds the smallest set of calls that must be eager for trial to be GOOD.
+/* Finds a minimal set of calls that must be eager for trial to be GOOD: trial is not GOOD if one of them is left out.
+ * Another set may be smaller.
  * calls: count names in order of the pass, a call before those inside it ("attention#0", then "attention#0/rope#0"),
  * as bg_graph_get_call returns them. culprits: room for count indices into calls, filled in order of the pass; *found
  * is their number. trial must be BAD with no call eager and GOOD with all; neither is tried.

@@ -26,7 +26,7 @@ typedef bg_status (*bg_forward)(void *user, cudaStream_t stream);
  *   OFF:      each op as it is declared
  *   FORWARD:  the whole pass is one eager call (needs bg_capture_forward; between begin and end it acts as OPS)
  *   OPS:      every registered op is a break
- *   SYNC:     as captured, but waits and checks for errors after each segment and call, at capture and in replays
+ *   SYNC:     as captured, but waits and checks for errors after each segment and eager call, at capture and in replays
  *   STEP:     as captured, but every replay runs node by node, as bg_step does (breakgraph/step.h) */
 typedef enum bg_debug {
     BG_DEBUG_FROM_ENV = 0,
@@ -71,8 +71,8 @@ typedef struct bg_capture_options {
     void *barrier_user;
     bool upload;           /* true: without launch_segments, the end uploads the segments to the device, so that the
                             * first replay does not */
-    bool inline_eager;     /* true: ops that are declared eager are captured, and bare breaks end no segment; both still
-                            * join all streams and fork them again, as a break does. Ops that eager_ops and the
+    bool inline_eager;     /* true: ops that are declared eager are captured, and bg_break calls end no segment; both
+                            * still join all streams and fork them again, as a break does. Ops that eager_ops and the
                             * overrides name are still breaks */
     const char *eager_ops; /* a list of patterns as for bg_override_eager, for this capture. Those of that function and
                             * of BG_EAGER_OPS are applied after it. NULL: none */
@@ -96,7 +96,7 @@ typedef struct bg_graph_info {
     size_t struct_size;    /* set by BG_GRAPH_INFO_INIT */
     const char *name;      /* valid as long as the graph */
     int segments;          /* number of CUDA graphs; empty segments are dropped and not counted */
-    int breaks;            /* eager calls and bare breaks, including those beside dropped segments */
+    int breaks;            /* eager calls and bg_break calls, also where the segment before or after was dropped */
     int calls;             /* op calls, captured, eager and nested */
     int steps;             /* entries of the step list that a replay runs through */
     size_t nodes;          /* in all segments */
@@ -173,7 +173,7 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
  *   - A call's error is sticky, and is returned whatever forward returns.
  *   - Each call has its own bridge buffers and scratch.
  *   - Streams that the pass names (in op calls, waits and records) are joined to stream and forked again at each eager
- *     op and bare break, and joined at the end. An eager op runs on stream.
+ *     op and bg_break call, and joined at the end. An eager op runs on stream.
  *   - Blocks from options.pool are released at the end; options.state is restored after a failure.
  *   - bg_current_phase is the caller's, or PLAIN where the calling thread captures.
  * mode, debug, launch_segments, worker_threads, barrier, upload, check and ranks of the options are not used. Calls
@@ -200,8 +200,9 @@ BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t str
  * a body's own status, SHAPE and DTYPE (an output changed), STALE_ADDRESS (options.check), CUDA. */
 BG_API bg_status bg_replay(bg_graph *graph, cudaStream_t stream);
 
-/* Destroys the graph and frees all that it owns. NULL does nothing. A replay may still be running on the device. Must
- * not be called inside one of the graph's bodies. */
+/* Destroys the graph and frees all that it owns. NULL does nothing. It may be called while a replay still runs on the
+ * device; it may then wait for that replay before it frees memory. Must not be called inside one of the graph's
+ * bodies. */
 BG_API void bg_graph_destroy(bg_graph *graph);
 
 /* Copies the graph's figures to *info.

@@ -25,9 +25,9 @@ BG_BEGIN_C_
  *   OVERLAP:     outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything;
  *                captured calls that share bytes which one of them writes, and that neither streams nor events order:
  *                "race"
- *   LEAKS:       captured calls that have outputs but left no work in the graph, as on the default stream, a stream
- *                that was not forked, or a library handle's other stream: "leak". Only bg_check_recapture finds a call
- *                that left some of its work in the graph */
+ *   LEAKS:       captured calls that have outputs but left no work in the graph: "leak". For example, they launched
+ *                it on the default stream, on a stream that was not forked, or through a library handle that is set to
+ *                another stream. Only bg_check_recapture finds a call that left some of its work in the graph */
 enum {
     BG_CHECK_ADDRESSES = 1,
     BG_CHECK_NODES = 2,
@@ -52,24 +52,23 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
  * These captures launch nothing, so work that really ran during the second one is in no segment: "leak". To find it,
  * the outputs of captured calls are overwritten before that capture and compared after it; they are restored at the
  * end. The finding names the calls that have an output in the changed memory and made no nodes. If all of these calls
- * made nodes, it names the first. Not checked: bridge buffers, outputs of eager ops whose bodies run without a launch,
- * and outputs whose memory is freed or moved between the captures.
+ * made nodes, it names the first. Not checked: bridge buffers; outputs of eager ops whose body or capture stub runs in
+ * these captures; outputs whose memory is freed or moved between the captures.
  * Takes as much additional device memory as the outputs, and waits for the device; no other work may use the outputs
- * meanwhile. No segment is launched. Eager bodies do not run, except those of ops whose outputs' shapes need it
- * (bg_op_attributes.shape). What forward does on the host happens twice. Values that forward saves during this
- * check, such as a bridge buffer's address, are invalid afterwards: run it before you capture the graph that you
- * will use.
+ * meanwhile. No segment is launched. Of an eager op only the capture stub runs, or the body if an output's shape needs
+ * it (bg_op_attributes). What forward does on the host happens twice. Values that forward saves during this check,
+ * such as a bridge buffer's address, are invalid afterwards: run it before you capture the graph that you will use.
  * Errors: INVALID_ARGUMENT (a NULL), those of bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY. */
 BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                                     bg_report **report);
 
 /* Replays graph with different patterns in memory that no op may read before another has written it: the calls' scratch
- * and bridge buffers, outputs that are written before any call reads them, released blocks and padding of the graph's
- * pool, and the given outputs. An output that then differs, bit for bit, depends on unwritten memory:
- * "unwritten-output" if that output, or an earlier output that it is computed from, still holds the pattern; else
- * "reads-unwritten" at the first op call whose outputs differ while its inputs do not, found by replays that step
- * (bg_step). An output that also differs between two replays with the same pattern gives the finding "not-repeatable",
- * of severity NOTE. An op that keeps a part of its output's old contents must declare it BG_INOUT.
+ * and bridge buffers, outputs that are written before any call reads them, released blocks of the graph's pool, the
+ * unused bytes at the ends of its blocks, and the given outputs. An output that then differs, bit for bit, depends on
+ * unwritten memory: "unwritten-output" if that output, or an earlier output that it is computed from, still holds the
+ * pattern; else "reads-unwritten" at the first op call whose outputs differ while its inputs do not, found by replays
+ * that step (bg_step). An output that also differs between two replays with the same pattern gives the finding
+ * "not-repeatable", of severity NOTE. An op that keeps a part of its output's old contents must declare it BG_INOUT.
  * outputs: count tensors in memory that the device can access. The caller owns *report.
  * There are 3 replays, up to 7 where something is found, and eager bodies run in each. Each replay begins with the
  * current contents of the tensors of all op calls, which are restored at the end; other state is not restored. Takes

@@ -2,8 +2,10 @@
  * The ranks come from what launchers set: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT (torchrun, breakgraph
  * run --ranks); else Open MPI's OMPI_COMM_WORLD_RANK, _SIZE, _LOCAL_RANK; else, except in a batch script, Slurm's
  * SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID; else there is one rank.
- * An error on any rank is fatal on all ranks: each later call returns it, and NCCL's communicator is aborted, so that
- * no stream waits forever. Connections, tokens, watchdog and fork() are described below.
+ * If communication, an agreement or NCCL fails on any rank, the error is fatal on all ranks: each later call returns
+ * it, and NCCL's communicator is aborted, so that no stream waits forever. Errors of the arguments or the host memory
+ * of one call (INVALID_ARGUMENT, OUT_OF_MEMORY) only fail that call. Connections, tokens, watchdog and fork() are
+ * described below.
  * Threads: a communicator serves one thread at a time; it has a watchdog thread of its own. */
 #ifndef BREAKGRAPH_COMM_H
 #define BREAKGRAPH_COMM_H
@@ -50,8 +52,9 @@ typedef struct bg_comm_options {
  * also belong to this user, as the kernel reports (/proc/net/tcp, SO_PEERCRED); without a token only such processes
  * may join. Later traffic is neither encrypted nor signed: see SECURITY.md. */
 
-/* Errors after joining: NCCL's communicator is aborted; if a bg_comm operation reported the error, one second later. An
- * operation that waits longer than the timeout fails. */
+/* Errors after joining: NCCL's communicator is aborted. If the watchdog or bg_comm_abort reported the error, that
+ * happens at once, or up to one second later while a replay is being queued; if another bg_comm operation reported it,
+ * one second later. An operation that waits longer than the timeout fails. */
 
 /* Watchdog: if a replay (here also an eager run of a runner) makes no progress for the watchdog's time, each rank
  * reports its position. Within 3 seconds all ranks then abort the replay, unless it makes progress first. An eager run

@@ -20,8 +20,8 @@ typedef struct bg_pool bg_pool;
 typedef struct bg_pool_options {
     size_t struct_size;   /* set by BG_POOL_OPTIONS_INIT */
     size_t reserve_bytes; /* address space to reserve, in bytes, rounded up to the device's page size; takes no memory.
-                           * 0: as much as the device has memory, or, with a warning, the largest half, quarter, ... of
-                           * it that can be reserved */
+                           * 0: as much as the device has memory; if that cannot be reserved, half of it, a quarter,
+                           * ..., at least 1 GiB, with a warning */
     size_t limit_bytes;   /* most device memory that the pool takes, in bytes, in whole pages; 0: no limit */
 } bg_pool_options;
 
@@ -33,12 +33,12 @@ typedef struct bg_pool_options {
 /* All in bytes. Blocks count as multiples of 256 bytes. */
 typedef struct bg_pool_stats {
     size_t struct_size; /* set by BG_POOL_STATS_INIT */
-    size_t mapped;      /* device memory that the pool holds: its largest bucket and the kept blocks, in whole pages */
-    size_t in_use;      /* blocks that are not released: kept ones, and those of the current capture */
-    size_t peak;        /* largest value of in_use so far */
-    size_t pinned;      /* bridge buffers and scratch of one graph, the largest of the pool's graphs. No other block of
-                         * the same pass reuses this memory */
-    size_t reused;      /* sum, over all allocations so far, of the bytes that they took from released blocks */
+    size_t mapped; /* device memory that the pool holds, in whole pages: for its largest graph and the kept blocks */
+    size_t in_use; /* blocks that are not released: kept ones, and those of the current capture */
+    size_t peak;   /* largest value of in_use so far */
+    size_t pinned; /* device memory of bridge buffers and scratch, in the graph that has most of them; not page-locked
+                    * host memory. No other block of the same pass reuses this memory */
+    size_t reused; /* sum, over all allocations so far, of the bytes that they took from released blocks */
 } bg_pool_stats;
 
 #define BG_POOL_STATS_INIT                                                                                             \
@@ -60,15 +60,15 @@ BG_API bg_status bg_pool_create(bg_pool **pool, const bg_pool_options *options);
  * device, which bg_last_error() names; the pool is unchanged), CUDA. */
 BG_API bg_status bg_pool_alloc(bg_pool *pool, size_t bytes, void **ptr);
 
-/* Releases a block. NULL does nothing. Later allocations may return the same memory. Work on them must be ordered after
- * all work that uses this block, as it is if both are on one stream.
+/* Releases a block. NULL does nothing. Later allocations may return the same memory. Work that uses such a later block
+ * must be ordered after all work that uses this one, as it is if both are on one stream.
  * Inside a capture with forked streams, or with an event that a stream may fork from, the block is reused only after
  * the next break, which joins all streams. The pool learns of a fork by bare CUDA calls only when the forked stream
  * calls an op; such programs should include breakgraph/hooks.h. A kept block that is released while a graph of the
  * pool is captured is reused only after the end of the capture.
- * Releasing an unknown or already released pointer does nothing and prints a warning to standard error. So does
- * releasing a block of a capture that has ended, which already released its blocks, unless a block of the next capture
- * is now at its address. */
+ * Releasing an unknown or already released pointer does nothing and prints a warning to standard error. The same
+ * happens with a block of a capture that has ended, since the end of a capture releases its blocks. But if a block of
+ * the capture that runs now begins at that address, that block is released, without a warning. */
 BG_API void bg_pool_release(bg_pool *pool, void *ptr);
 
 /* Copies the pool's statistics to *stats.

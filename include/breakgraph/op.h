@@ -8,8 +8,9 @@
  *     BG_CALL(sample_top_k, stream, .logits = logits, .token = token, .k = 50);
  *
  * Outside a capture a call is a plain function call. In a capture, a BG_OP is captured; a BG_EAGER_OP is a break: its
- * body runs between two segments, at capture and in every replay. In an eager pass (bg_forward_run, a runner) calls
- * run at once, in the order of the capture.
+ * body runs between two segments, at capture and in every replay. In an eager pass (bg_forward_run, a runner's
+ * warm-ups and eager runs) each call runs when it is made. An eager op first joins the pass's streams, and forks them
+ * again after it, as its break does in a capture.
  * Threads: calls may come from any thread. Set an op's attributes and overrides before the captures that use it.
  * Languages: C99 to C23, C++11 and later, nvcc; gcc or clang. */
 #ifndef BREAKGRAPH_OP_H

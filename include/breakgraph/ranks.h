@@ -31,9 +31,10 @@ typedef struct bg_ranks {
     void (*retain)(void *user);
     void (*release)(void *user);
     /* May be NULL. Called around each replay, and each eager run of a runner, so that a watchdog knows what runs and
-     * how far it is. enter: replay number `replay` of graph, of that many steps, begins. step: step number `step` (a
-     * segment, eager call or copy) has been queued on stream. leave: called once after each enter that returned OK,
-     * also where a step failed. An error of enter or step is the replay's. The strings are valid until leave. */
+     * how far it is. enter: replay number `replay` of the graph named `graph`, which has `steps` steps, begins.
+     * step: step number `step` (a segment, eager call or copy) has been queued on stream; text describes it. leave:
+     * called once after each enter that returned OK, also where a step failed. An error of enter or step is the
+     * replay's. The strings are valid until leave. */
     bg_status (*enter)(void *user, const char *graph, uint64_t replay, int steps);
     bg_status (*step)(void *user, int step, const char *text, cudaStream_t stream);
     void (*leave)(void *user);

@@ -123,7 +123,8 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 
-/* Destroys the runner and frees all that it owns. NULL does nothing. Runs may still be executing on the device. */
+/* Destroys the runner and frees all that it owns. NULL does nothing. It may be called while runs still execute on
+ * the device; it waits for them before it frees memory. */
 BG_API void bg_runner_destroy(bg_runner *runner);
 
 /* Returns the context of the run, warm-up or capture that this thread is in, for eager ops, in replays too; forward

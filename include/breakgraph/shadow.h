@@ -5,8 +5,8 @@
  * BG_SHADOW=calls always compares call by call, and so finds faults that cancel in the outputs. Findings are printed to
  * standard error and written to BG_REPORT.
  * forward and user must then stay valid as long as the graph. State that is neither a tensor of an op call nor in the
- * capture's options.state changes twice in each replay, if the pass changes it. The tool waits for the eager pass on
- * the graph's stream, to which the pass joins its other streams.
+ * capture's options.state changes twice in each replay, if the pass changes it. After the eager pass the tool waits
+ * only for the stream of the replay. Work of the pass on a stream that is not joined to it may still be running.
  * Threads: as bg_capture_forward. */
 #ifndef BREAKGRAPH_SHADOW_H
 #define BREAKGRAPH_SHADOW_H

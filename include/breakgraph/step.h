@@ -15,8 +15,8 @@ BG_BEGIN_C_
  * the callback returns; those that do not apply are "". */
 typedef struct bg_step_info {
     size_t struct_size; /* set by bg_step */
-    int index, total;   /* number of this entry, from 0, and of all that a replay may run; write-backs that are not
-                         * needed and disabled nodes are skipped */
+    int index, total;   /* this entry's index, from 0; the number of entries. Disabled nodes, and nodes of write-backs
+                         * that are not needed, are entries, but do not run: the callback is not called for them */
     const char *node;   /* "segment 0, node 3 (kernel scale)"; a node's number is its index in the list of
                          * cudaGraphGetNodes, or "3.1" inside a child graph */
     const char *call;   /* the innermost op call that it comes from */
@@ -41,8 +41,8 @@ typedef struct bg_step_info {
 /* Replays graph on stream node by node, each node in a CUDA graph of its own, and waits for each. Nodes run in an
  * order that the dependencies allow: of the nodes that are ready, the one that was created first. Eager calls and
  * copies run at their places. The results are those of bg_replay, bit for bit.
- * each is called after each node, eager call, copy and event; where it returns false, the replay ends there, with a
- * note. NULL: none. The caller owns *report.
+ * each: a callback, called after every node, eager call, copy and event that has run, or failed. If it returns false,
+ * the replay ends there, with a note. NULL: no callback. The caller owns *report.
  * A segment with nodes that cannot run alone (memory nodes, conditional nodes) is launched as a whole, with a note. In
  * a graph of bg_graph_wrap with an executable graph, nodes run with the parameters of the source, with a note, since
  * those set in the executable graph cannot be read; its disabled nodes do not run, except those in child graphs. For a

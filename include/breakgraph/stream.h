@@ -1,4 +1,5 @@
-/* Streams and events that take part in a capture, or in an eager pass (bg_forward_run, a runner).
+/* Streams and events that take part in a capture, or in an eager pass (bg_forward_run, a runner's warm-ups
+ * and eager runs).
  * Outside of captures and eager passes, these functions do what CUDA's own do. In a capture they track which streams
  * take part in it, across breaks. breakgraph/hooks.h maps CUDA's names to them. In a capture, record and wait on an
  * event either through these functions or by bare CUDA calls; do not mix the two for one event.
@@ -14,7 +15,8 @@ BG_BEGIN_C_
 
 /* Makes future work on waiter wait for the work queued on `on` so far. In a capture it forks and joins: a waiter that
  * waits on a stream of the capture becomes a member of the capture, stays one across breaks, and is joined at each
- * break automatically. It must be joined before the end (or set options.join_at_end). Members must live until the end.
+ * break automatically. If it has work after the last break, the program must join it before the end (or set
+ * options.join_at_end). Members must live until the end.
  * Errors: INVALID_ARGUMENT (a NULL stream), ISOLATION (a member would wait on a stream outside its capture; the
  * capture fails, at this site), WRONG_THREAD (a stream of another thread's capture), UNSUPPORTED (more than 256
  * streams would take part in the process's captures; the capture fails), CUDA, the capture's first error once it has
@@ -26,12 +28,14 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
  *   - A wait on the event also takes effect after a break, at capture and in each replay: in a later segment, in an
  *     eager body, and in a segment for an event that a body recorded. A body must wait through bg_stream_wait_event,
  *     also when it runs at capture, since the library learns of the wait there. If a body does not run at capture
- *     (options.launch_segments false, a capture stub), replays record before the body every event that no stream has
- *     waited on in the event's own segment.
+ *     (options.launch_segments false, a capture stub), the library does not know what it waits on. Each replay then
+ *     records, just before that body, every event of an earlier segment on which no stream waited in that segment.
  *   - After the end of the capture the event is recorded once more, so that it can be queried and waited for. Replays
- *     do not record it, unless a body waits on it: to know when a replay is done, record an event after bg_replay.
+ *     do not record it, unless a body waits on it or may do so: to know when a replay is done, record an event after
+ *     bg_replay.
  * The caller owns the event. An event recorded in a capture must live until the end, or be destroyed by
- * bg_event_destroy; if it carries a wait into or out of a body, it must live as long as the graph.
+ * bg_event_destroy. It must live as long as the graph if a body waits on it, or may do so because the body does not run
+ * at capture, and if a body records it and a segment waits on it.
  * flags: 0, or cudaEventRecordExternal (in a capture: a node that records the event in each replay, left to CUDA).
  * stream NULL: the legacy stream, which takes part in no capture.
  * Errors: INVALID_ARGUMENT (a NULL event, bad flags), WRONG_THREAD (a stream of another thread's capture), CUDA, the

@@ -211,7 +211,8 @@ cudaError_t get_attributes(cudaFuncAttributes *attributes, T *kernel)
 }
 } // namespace hostcuda
 
-/* nvcc registers kernels when the program starts; here the first use that has a kernel's type does. */
+/* With nvcc, kernels are registered when the program starts. Here these macros register the kernel that they are called
+ * with, since its type is known there. */
 #define cudaLaunchKernelEx    ::hostcuda::launch
 #define cudaFuncSetAttribute  ::hostcuda::set_attribute
 #define cudaFuncGetAttributes ::hostcuda::get_attributes

@@ -1,5 +1,5 @@
-/* The functions of bf16 and fp16 that the toolkit's headers define only for nvcc. The headers compute the others on a
- * CPU. */
+/* The functions of bf16 and fp16 that the toolkit's headers define only for nvcc. The toolkit's headers define the
+ * other such functions for a host compiler, too. */
 #ifndef HOSTCUDA_SHIM_BF16_H
 #define HOSTCUDA_SHIM_BF16_H
 
