@@ -50,7 +50,7 @@ complete -c breakgraph -n '__fish_seen_subcommand_from report' -l trace -r -d 'w
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l dot -r -d 'write each segment of each graph into this directory, as DOT (BG_DOT)'
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l timeout -r -d 'runs longer than SECONDS are killed'
 # variables: fish
-complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_DEBUG= -d 'forward runs the whole pass eagerly, ops runs every op eagerly; sync waits and checks after each segment, step after each node'
+complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_DEBUG= -d 'forward: the pass is one eager call; ops: all ops are eager; sync: checks after each segment and eager call; step: after each node'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_EAGER_OPS= -d 'run these ops eagerly: "attention,moe_*,rope#3,!sample_*"; @FILE reads patterns from a file'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_BREAKABLE= -d '0 captures every op, also those that are declared eager'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_FOREIGN_INLINE= -d '1 lets an eager op run in a capture that breakgraph did not begin, which then contains its work; 0: an error'
@@ -69,7 +69,7 @@ complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect rep
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_MAX_QUERY_LEN= -d 'tokens of each request in a decode batch; a list captures graphs for each number'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_WARMUPS= -d 'passes that run before each capture'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_MAX_PADDING= -d 'run a batch eagerly where captured size / tokens is above this ratio'
-complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_EAGER_OPS= -d 'ops that runners run eagerly; BG_EAGER_OPS overrides it'
+complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_EAGER_OPS= -d 'ops that runners run eagerly; the patterns of BG_EAGER_OPS are applied after these'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_LAZY= -d 'true captures a size when a batch first needs it'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_COPY_INPUTS= -d 'false: the program writes into the static input buffers itself'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_RUNNER_MEMORY_LIMIT= -d 'most device memory that the pool of a runner may take, such as 2G'

@@ -16,8 +16,8 @@
 const bg__variable bg__variables[] = {
     {"BG_DEBUG", "capture", BG__FORM_CHOICE, "off|forward|ops|sync|step", .fallback = "off",
      .text =
-         "forward runs the whole pass eagerly, ops runs every op eagerly; sync waits and checks after each segment, "
-         "step after each node"},
+         "forward: the pass is one eager call; ops: all ops are eager; sync: checks after each segment and eager call; "
+         "step: after each node"},
     {"BG_EAGER_OPS", "capture", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
      .allowed = PATTERNS "; or @FILE, a readable file of such patterns",
      .text = "run these ops eagerly: \"attention,moe_*,rope#3,!sample_*\"; @FILE reads patterns from a file"},
@@ -34,8 +34,8 @@ const bg__variable bg__variables[] = {
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
      .text = "1 compares the outputs of each replay with those of an eager pass; calls also compares each op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",
-     .allowed = "abs=X, rel=X or ulp=N, several with commas, after a dtype or a pattern of op calls and a colon, and "
-                "';' between: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
+     .allowed = "items separated by ';', each LIMIT,LIMIT... or NAME:LIMIT,LIMIT...; LIMIT: abs=X, rel=X or ulp=N; "
+                "NAME: a dtype or a pattern of op calls",
      .text = "differences that comparisons accept, by dtype and op: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\""},
     {"BG_STEP_STOP", "check", BG__FORM_TEXT, "CALL", .fallback = "", .allowed = "an op call (rope#3) or a number",
      .text =
@@ -71,7 +71,7 @@ const bg__variable bg__variables[] = {
      .allowed = "0, for no limit, and ratios of 1 or more, such as 1.5",
      .text = "run a batch eagerly where captured size / tokens is above this ratio"},
     {"BG_RUNNER_EAGER_OPS", "runner", BG__FORM_PATTERNS, "PATTERNS", .fallback = "", .allowed = PATTERNS,
-     .text = "ops that runners run eagerly; BG_EAGER_OPS overrides it"},
+     .text = "ops that runners run eagerly; the patterns of BG_EAGER_OPS are applied after these"},
     {"BG_RUNNER_LAZY", "runner", BG__FORM_CHOICE, "true|false|1|0", .fallback = "false",
      .text = "true captures a size when a batch first needs it"},
     {"BG_RUNNER_COPY_INPUTS", "runner", BG__FORM_CHOICE, "true|false|1|0", .fallback = "true",

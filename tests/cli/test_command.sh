@@ -247,8 +247,8 @@ shadowed="env BG_SHADOW=1 $quickstart" runner=$OUT/examples/runner
 [ "$DEVICE" = host ] || shadowed= runner=
 # shellcheck disable=SC2086
 {
-    judged tolerance BG_TOLERANCE garbage 'abs=X, rel=X or ulp=N' $shadowed
-    judged tolerance-infinite BG_TOLERANCE abs=1e400 'abs=X, rel=X or ulp=N' $shadowed
+    judged tolerance BG_TOLERANCE garbage "items separated by ';'" $shadowed
+    judged tolerance-infinite BG_TOLERANCE abs=1e400 "items separated by ';'" $shadowed
     judged eager-file BG_EAGER_OPS @/nowhere 'names of ops.*; or @FILE, a readable file' ${runner:+$quickstart}
     judged runner-eager BG_RUNNER_EAGER_OPS @x 'names of ops' $runner
     judged runner-schedule BG_RUNNER_SCHEDULE 4,2 'sglang, atom, vllm, powers, or ascending' $runner

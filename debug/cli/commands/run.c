@@ -112,13 +112,15 @@ static const char more[] =
     "variables are for the host device. Processes that the program leaves running are not ended.\n\n"
     "With --ranks=N the command starts N processes and waits for them. Each chooses its device by LOCAL_RANK. "
     "Output is printed in whole lines, with \"[rank 1] \" before each. Rank 0 reads the standard input, unless "
-    "that is a terminal and the command is in the background, as timeout starts it without --foreground.\n\n"
+    "that is a terminal and the command is in the background (timeout(1) without --foreground starts it there).\n\n"
     "If a signal ends a rank, the command ends the others: SIGTERM, and SIGKILL after 2 s. If a rank exits with "
     "another status than 0, the others first get 2 s to report why they end, too. With the ranks, the command also "
-    "ends all processes that they have started, in any session. It also does this when it ends itself, even if "
-    "SIGKILL ends it. The exit status is that of the rank that failed first, 128 + N if signal N ended that rank or "
+    "ends all processes that they have started, in any session. All of these also end if the command itself is "
+    "killed, even by SIGKILL. The exit status is that of the rank that failed first, 128 + N if signal N ended that "
+    "rank or "
     "the command, or 8 after --timeout.\n\n"
-    "The host device shows N devices, unless HOSTCUDA_DEVICES is set. The command adds the rank to the "
+    "With --ranks=N the host device has N devices, unless HOSTCUDA_DEVICES is set, and the command adds the rank to "
+    "the "
     "values of BG_TRACE and BG_STEP_DUMP: trace.json becomes trace.rank-1.json.";
 
 const cli_command cli_run = {
