@@ -117,13 +117,13 @@ static void print_row(const way *w)
 
 static void print_table(const way ways[WAYS])
 {
-    printf("\n%-10s%8s%8s%8s%15s%11s%10s%14s\n", "way", "segments", "breaks", "steps", "launches/step", "tokens/s",
+    printf("\n%-10s%8s%8s%8s%15s%11s%10s%14s\n", "way", "segments", "breaks", "steps", "launches/token", "tokens/s",
            "tokens", "logits differ");
     for (int i = 0; i < WAYS; i++)
         print_row(&ways[i]);
-    printf("\nlaunches/step: kernels, cuBLAS calls and graphs that the host launches for one token. logits differ: "
+    printf("\nlaunches/token: kernels, cuBLAS calls and graphs that the host launches for one token. logits differ: "
            "from eager,\n"
-           "max |difference| / max |logit| over all steps.\n");
+           "max |difference| / max |logit| over all tokens.\n");
 }
 
 static void print_text(const tokenizer *t, const int *prompt, int prompt_count, const llama_result *r)

@@ -149,7 +149,7 @@ static void print_figures(const llama_options *o, const llama_result *r)
             llama_tokens_per_second(r));
     if (r->captured)
         fprintf(stderr, ", segments %d, breaks %d, steps %d", r->graph.segments, r->graph.breaks, r->graph.steps);
-    fprintf(stderr, ", launches per step %.0f\n", r->launches_per_step);
+    fprintf(stderr, ", launches per token %.0f\n", r->launches_per_step);
 }
 
 static int continue_text(program *p)
