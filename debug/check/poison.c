@@ -139,8 +139,8 @@ static bg_status check_all(const bg__poison *poison, bg__poison_bytes *outputs, 
         bg__report_add(
             poison->report, "reads-unwritten", BG_FAULT, NULL, NULL,
             "make ops (BG_OP) of the work, so that the finding can name one",
-            "the outputs depend on memory that no op had written (scratch, padding, released blocks, outputs "
-            "before they are written), but the outputs of no single op call do");
+            "the outputs depend on memory that no op had written (scratch, unused ends of blocks, released blocks, "
+            "outputs before they are written), but the outputs of no single op call do");
 done:
     return status;
 }

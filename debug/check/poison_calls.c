@@ -170,8 +170,8 @@ static bool report_first(const recording *r)
         bg__report_add(r->poison->report, "reads-unwritten", BG_FAULT, at->call, (const void *)at->bytes.address,
                        "look for scratch (bg_scratch) that is read before it is written, and for reads beyond the "
                        "ends of the inputs",
-                       "%s of %s depends on memory that no op had written (scratch, padding, released blocks, outputs "
-                       "before they are written): %zu of its %zu elements differ, its inputs do not",
+                       "%s of %s depends on memory that no op had written (scratch, unused ends of blocks, released "
+                       "blocks, outputs before they are written): %zu of its %zu elements differ, its inputs do not",
                        at->name, at->call->name, count.differing, count.elements);
         return true;
     }

@@ -254,8 +254,8 @@ bg_status bg__step_sync(bg_capture *capture);
 /* Ends a capture and discards its work. */
 void bg__segment_discard(bg_capture *capture);
 
-/* A break: closes the segment, calls run (NULL: nothing), opens the next segment. call: the call at the break; NULL: a
- * bare break. */
+/* A break: closes the segment, calls run (NULL: nothing), opens the next segment. call: the call at the break; NULL:
+ * bg_break. */
 typedef bg_status (*bg__at_break)(bg_capture *capture, void *user);
 bg_status bg__capture_break(bg_capture *capture, const bg__call *call, bg__at_break run, void *user);
 /* Joins the streams, calls run, and forks the streams again, without a break. For calls that are declared eager but

@@ -313,7 +313,7 @@ static void capture_op_failed(bg_status status)
 
 const bg__capture_hooks bg__capture_op_hooks = {capture_op, capture_op_failed};
 
-/* ---- bare breaks ---- */
+/* ---- breaks without an op ---- */
 
 static bg_status break_in_capture(bg_capture *capture, cudaStream_t stream, const bg_site *site)
 {
