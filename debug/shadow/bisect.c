@@ -89,7 +89,7 @@ done:
 static const char *join(bisection *b, const char *const *names, size_t count)
 {
     char *end = b->pattern;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && names[i] != NULL; i++) {
         end = stpcpy(end, names[i]);
         *end++ = ',';
     }
