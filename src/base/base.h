@@ -29,6 +29,9 @@ void bg__fail_forget_cause(void);
 /* Prepends the place of a failure to bg_last_error(), with a colon. */
 void bg__fail_where(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Appends what to do to bg_last_error(), in place of the general advice of bg__fail_cuda if that is its end. */
+void bg__fail_advise(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Whether the sentence names its call already; outer calls then add nothing. A new failure starts without. */
 bool bg__fail_is_placed(void);
 void bg__fail_set_placed(void);

@@ -160,7 +160,7 @@ static const char *advice_for(cudaError_t error)
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
         return "a call that CUDA forbids during capture was made (an allocation, a synchronisation, a query): make "
-               "that op eager, or move the call before the capture";
+               "the op that made it eager, or move the call before the capture";
     case cudaErrorStreamCaptureUnjoined:
         return "join every forked stream to the origin stream with bg_stream_wait_stream";
     case cudaErrorStreamCaptureIsolation:
@@ -187,6 +187,29 @@ bg_status bg__fail_cuda(cudaError_t error, const char *call)
              cudaGetErrorString(error), advice_for(error));
     cause = error;
     return status_of(error);
+}
+
+static bool ends_with(const char *whole, const char *end)
+{
+    size_t bytes = strlen(whole), end_bytes = strlen(end);
+    return bytes >= end_bytes && strcmp(whole + bytes - end_bytes, end) == 0;
+}
+
+void bg__fail_advise(const char *format, ...)
+{
+    char fresh[TEXT_BYTES] = "; ";
+    const char *general = advice_for(cause);
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fresh + 2, sizeof fresh - 2, format, arguments);
+    va_end(arguments);
+    if (ends_with(text, fresh)) /* an outer call gives the same advice */
+        return;
+    if (cause != cudaSuccess && used > strlen(general) + 2 && ends_with(text, general))
+        used -= strlen(general) + 2;
+    snprintf(text + used, sizeof text - used, "%s", fresh);
+    bg__printable(text, sizeof text);
 }
 
 bg_status bg_report_failure(bg_status status, const char *call, const char *error, const char *advice)

@@ -25,7 +25,8 @@ done:
 static bg_status check_threads(cudaStream_t stream)
 {
     if (stream != NULL && bg__captured_has(stream))
-        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture; call it there");
+        return bg__fail(BG_ERROR_WRONG_THREAD,
+                        "the stream takes part in another thread's capture; make this call in that thread");
     return BG_OK;
 }
 
@@ -179,14 +180,14 @@ static bg_status wait_for_unknown(bg_capture *capture, cudaStream_t waiter, cuda
     error = cudaStreamWaitEvent(waiter, event, 0);
     if (error == cudaErrorStreamCaptureIsolation) {
         status = bg__fail_cuda(error, "cudaStreamWaitEvent");
-        bg__fail_where("a stream of the capture would wait on an event that was recorded outside it; order that work "
-                       "before bg_capture_begin, or wait for it in an eager op");
+        bg__fail_advise("the event was recorded outside the capture: order that work before bg_capture_begin, or wait "
+                        "for it in an eager op");
         goto done;
     }
     if (error == cudaErrorInvalidValue) {
         status = bg__fail_cuda(error, "cudaStreamWaitEvent");
-        bg__fail_where("the event was last recorded in a capture or segment that has ended; record it with "
-                       "bg_event_record, or include breakgraph/hooks.h");
+        bg__fail_advise("the event was last recorded in a capture or segment that has ended: record it with "
+                        "bg_event_record, or include breakgraph/hooks.h");
         goto done;
     }
     BG__TRY_CUDA(error);
@@ -256,8 +257,9 @@ static bg_status wait_beside_capture(bg_capture *capture, cudaStream_t waiter, c
     else if (kind == BG__OUTSIDE)
         BG__TRY(wait_of_outsider(capture, waiter, event, site));
     else if (bg__event_find(capture, event) != NULL)
-        status = bg__fail(BG_ERROR_FOREIGN_CAPTURE, "the stream is captured by a capture that breakgraph did not "
-                                                    "begin, and the event belongs to this one");
+        status =
+            bg__fail(BG_ERROR_FOREIGN_CAPTURE, "the event belongs to a capture of breakgraph, but the stream is in "
+                                               "one that breakgraph did not begin; end that one before the wait");
     else
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
 done:

@@ -230,9 +230,13 @@ void *bg_graph_args(bg_graph *graph, const char *name, size_t size)
 
 cudaGraph_t bg_graph_segment(const bg_graph *graph, int index)
 {
-    if (graph == NULL || index < 0 || index >= graph->segment_count) {
-        bg__fail(graph ? BG_ERROR_NOT_FOUND : BG_ERROR_INVALID_ARGUMENT, "bg_graph_segment: %s",
-                 graph ? "there is no such segment" : "graph is NULL");
+    if (graph == NULL) {
+        bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_graph_segment: graph is NULL");
+        return NULL;
+    }
+    if (index < 0 || index >= graph->segment_count) {
+        bg__fail(BG_ERROR_NOT_FOUND, "bg_graph_segment: there is no segment %d; graph %s has %d", index, graph->name,
+                 graph->segment_count);
         return NULL;
     }
     return graph->segments[index].graph;

@@ -143,12 +143,11 @@ static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, 
         bg__call_blame(call, status);
     }
     if (!call->op->eager)
-        bg__fail_where("%s was captured; make it eager with BG_EAGER_OP or BG_EAGER_OPS, or remove the call",
-                       call->op->name);
+        bg__fail_advise("make the op eager (BG_EAGER_OP, BG_EAGER_OPS), or remove that CUDA call from its body");
     else
-        bg__fail_where("%s is declared eager, but was captured inline; %s", call->op->name,
-                       bg__override_breakable(capture->override) ? "name it in options.eager_ops or BG_EAGER_OPS"
-                                                                 : "unset BG_BREAKABLE=0");
+        bg__fail_advise("%s is declared eager, but was captured inline: %s", call->op->name,
+                        bg__override_breakable(capture->override) ? "name it in options.eager_ops or BG_EAGER_OPS"
+                                                                  : "unset BG_BREAKABLE=0");
     return status;
 }
 
@@ -273,8 +272,8 @@ static bool refuse_other_threads(cudaStream_t stream, const char *what, bg_statu
     bg_current_phase(); /* notices that another thread ended this one's capture */
     if (!bg__captured_has(stream))
         return false;
-    *status =
-        bg__fail(BG_ERROR_WRONG_THREAD, "%s: the stream takes part in another thread's capture; call it there", what);
+    *status = bg__fail(BG_ERROR_WRONG_THREAD,
+                       "%s: the stream takes part in another thread's capture; make this call in that thread", what);
     return true;
 }
 

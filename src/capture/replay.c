@@ -62,8 +62,8 @@ static bg_status prepare_replay(bg_graph *graph, cudaStream_t stream)
                         graph->name);
     if (graph->use->busy)
         return bg__fail(BG_ERROR_BUSY,
-                        "bg_replay: %s is already being replayed, by one of its own bodies or another thread; replay a "
-                        "graph once at a time",
+                        "bg_replay: %s is already being replayed, by one of its own bodies or another thread; wait "
+                        "until that bg_replay has returned",
                         graph->name);
     BG__TRY(check_captures(graph, stream));
     if (stream != graph->use->stream || stream == NULL)

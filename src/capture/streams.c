@@ -57,7 +57,9 @@ done:
 static bg_status wait_without_capture(cudaStream_t waiter, cudaStream_t on)
 {
     if (bg__captured_has(waiter) || bg__captured_has(on))
-        return bg__fail(BG_ERROR_WRONG_THREAD, "the stream takes part in another thread's capture; call it there");
+        return bg__fail(BG_ERROR_WRONG_THREAD,
+                        "%s takes part in another thread's capture; make this call in that thread",
+                        bg__captured_has(waiter) ? "waiter" : "on");
     return waiter == on ? BG_OK : wait_plain(waiter, on);
 }
 

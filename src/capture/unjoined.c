@@ -248,8 +248,8 @@ static void blame_unseen(bg__unjoined *unjoined, writer *w, int number, cudaGrap
     unjoined->status = BG_ERROR_UNTRACKED_STREAM;
     if (number >= NAMED_MAX)
         return;
-    write_text(w, number == 0 ? "a stream that CUDA calls forked without breakgraph's hooks has work that the origin "
-                                "stream does not wait for: "
+    write_text(w, number == 0 ? "the origin stream does not wait for work on a stream that was forked with CUDA calls, "
+                                "without breakgraph's hooks: "
                               : ", ");
     write_node(w, node, kind);
 }

@@ -193,10 +193,9 @@ static bg_status make_place(uintptr_t base, size_t bytes)
         BG__TRY(bg__driver_generation((const void *)blocks[at].base, &now));
         if (!blocks[at].freed && now == blocks[at].below)
             BG__FAIL(BG_ERROR_INVALID_ARGUMENT,
-                     "bg_ledger_alloc: %zu bytes at %p %s block \"%s\" of %zu bytes at %p, which was not "
+                     "bg_ledger_alloc: %zu bytes at %p overlap block \"%s\" of %zu bytes at %p, which was not "
                      "freed; call bg_ledger_free first",
-                     bytes, (void *)base, blocks[at].base == base ? "are those of" : "overlap", blocks[at].name,
-                     blocks[at].bytes, (void *)blocks[at].base);
+                     bytes, (void *)base, blocks[at].name, blocks[at].bytes, (void *)blocks[at].base);
         remove_at(at);
     }
 done:

@@ -70,8 +70,10 @@ bg_status bg__pages_init(bg__pages *pages, int device, size_t bytes, size_t limi
     pages->base = (char *)(uintptr_t)base;
     pages->bytes = bytes;
 done:
-    if (status == BG_ERROR_OUT_OF_MEMORY)
-        bg__fail_where("reserving %zu bytes of virtual addresses for a pool (lower options.reserve_bytes)", bytes);
+    if (status == BG_ERROR_OUT_OF_MEMORY) {
+        bg__fail_where("reserving %zu bytes of virtual addresses for a pool", bytes);
+        bg__fail_advise("%s options.reserve_bytes, or raise the limit of ulimit -v", asked ? "lower" : "set");
+    }
     if (status == BG_ERROR_CUDA && bg__fail_cause() == cudaErrorNotSupported)
         status = bg__fail(
             BG_ERROR_UNSUPPORTED,

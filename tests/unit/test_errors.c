@@ -182,7 +182,7 @@ static void test_capture_invalidated_outside_ops(void **state)
     bg_graph *graph;
     EXPECT_STATUS(bg_capture_forward(&graph, invalidates, f, f->stream, NULL), BG_ERROR_CAPTURE_INVALID);
     EXPECT_ERROR("cudaErrorStreamCaptureInvalidated");
-    EXPECT_ERROR("make that op eager");
+    EXPECT_ERROR("make the op that made it eager");
     expect_usable(f, f->stream);
     expect_works(f);
 }

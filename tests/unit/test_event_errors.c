@@ -36,10 +36,10 @@ static void test_recorded_before_the_capture(void **state)
     fixture *t = *state;
     EXPECT_OK(bg_event_record(e, side));
     EXPECT_OK(bg_stream_wait_event(t->stream, e)); /* before the capture: fine */
-    expect_failure(t, waits_for_e, BG_ERROR_ISOLATION, "recorded outside it");
+    expect_failure(t, waits_for_e, BG_ERROR_ISOLATION, "recorded outside the capture");
     EXPECT_ERROR("bg_stream_wait_event at");
     EXPECT_OK(bg_event_record(e, t->stream));
-    expect_failure(t, waits_for_e, BG_ERROR_ISOLATION, "recorded outside it");
+    expect_failure(t, waits_for_e, BG_ERROR_ISOLATION, "recorded outside the capture");
 }
 
 static bg_status recorded_outside_meanwhile(void *user, cudaStream_t stream)
@@ -51,7 +51,7 @@ static bg_status recorded_outside_meanwhile(void *user, cudaStream_t stream)
 
 static void test_recorded_outside_during_the_capture(void **state)
 {
-    expect_failure(*state, recorded_outside_meanwhile, BG_ERROR_ISOLATION, "recorded outside it");
+    expect_failure(*state, recorded_outside_meanwhile, BG_ERROR_ISOLATION, "recorded outside the capture");
 }
 
 static bg_status stale_bare_record(void *user, cudaStream_t stream)
@@ -157,7 +157,7 @@ static void test_unseen_forks_are_named(void **state)
     static const char *const names[WORKS] = {"product>(float4*", "a memcpy", "a memset", "a host function"};
     for (chosen = KERNEL; chosen < WORKS; chosen++) {
         expect_failure(*state, forks_unseen, BG_ERROR_UNTRACKED_STREAM, names[chosen]);
-        EXPECT_ERROR("forked without breakgraph's hooks");
+        EXPECT_ERROR("with CUDA calls, without breakgraph's hooks");
         EXPECT_ERROR("hooks.h");
     }
 }

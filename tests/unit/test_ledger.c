@@ -87,7 +87,7 @@ static void test_refused(void **state)
     (void)state;
     EXPECT_OK(bg_ledger_alloc(memory + 1024, 1024, "kv"));
     EXPECT_STATUS(bg_ledger_alloc(memory + 1024, 1024, "kv"), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("are those of block \"kv\" of 1024 bytes");
+    EXPECT_ERROR("overlap block \"kv\" of 1024 bytes");
     EXPECT_STATUS(bg_ledger_alloc(memory, 1025, "x"), BG_ERROR_INVALID_ARGUMENT);
     EXPECT_ERROR("overlap block \"kv\"");
     EXPECT_STATUS(bg_ledger_alloc(memory + 2047, 1, "x"), BG_ERROR_INVALID_ARGUMENT);
