@@ -100,7 +100,7 @@ void bg_counters_print(FILE *out)
     if (out == NULL)
         return;
     bg_counters_get(&c);
-    fprintf(out, "captures: %llu, of buckets captured before: %llu; graphs: %llu, segments: %llu\n", (ull)c.captures,
+    fprintf(out, "captures: %llu (recaptures of a bucket: %llu); graphs: %llu, segments: %llu\n", (ull)c.captures,
             (ull)c.recaptures, (ull)c.graphs, (ull)c.segments);
     fprintf(out, "replays: %llu piecewise, %llu full; padding rows: %llu\n", (ull)c.replays[BG_MODE_PIECEWISE],
             (ull)c.replays[BG_MODE_FULL], (ull)c.padded_tokens);

@@ -99,7 +99,7 @@ void bg_runner_print(const bg_runner *runner, FILE *out)
     if (runner == NULL || out == NULL)
         return;
     fprintf(out, "%-9s %-6s %7s %9s %7s %8s %7s %9s %10s %10s %12s %9s\n", "mode", "for", "tokens", "query_len",
-            "variant", "segments", "nodes", "pool MiB", "graphs MiB", "capture ms", "of it inst.", "replays");
+            "variant", "segments", "nodes", "pool MiB", "graphs MiB", "capture ms", "inst. ms", "replays");
     for (int i = 0; i < runner->plan.bucket_count; i++) {
         bg_bucket_info info = BG_BUCKET_INFO_INIT;
         if (bg_runner_get_bucket(runner, i, &info) == BG_OK)

@@ -82,16 +82,23 @@ static void explain(const bg_runner *runner, const bg_batch *batch, const choice
     switch (made->reason) {
     case BG_REASON_NONE: return;
     case BG_REASON_MODE_NONE:
-        bg__fail(BG_ERROR_UNSUPPORTED, "the mode %s runs %s batches eagerly", mode,
-                 batch->uniform_decode ? "such decode" : "mixed");
+        if (batch->uniform_decode)
+            bg__fail(BG_ERROR_UNSUPPORTED,
+                     "the mode %s has no graphs for decode batches whose max_query_len is %d, so they run eagerly",
+                     mode, batch->max_query_len);
+        else
+            bg__fail(BG_ERROR_UNSUPPORTED, "the mode %s has no graphs for mixed batches, so they run eagerly", mode);
         return;
     case BG_REASON_TOO_LARGE:
-        bg__fail(BG_ERROR_UNSUPPORTED, "%d tokens are more than the largest bucket has; extend config.schedule",
+        bg__fail(BG_ERROR_UNSUPPORTED,
+                 "%d tokens are more than the largest bucket has; raise config.max_tokens, or add larger sizes to "
+                 "config.schedule",
                  made->tokens);
         return;
     case BG_REASON_PADDING:
         bg__fail(BG_ERROR_UNSUPPORTED,
-                 "the bucket for %d tokens is more than config.max_padding (%g) times as large; raise it, or add sizes",
+                 "the bucket for %d tokens has more than %g times as many; raise config.max_padding, or add sizes to "
+                 "config.schedule",
                  made->tokens, runner->config.max_padding);
         return;
     case BG_REASON_VETO:

@@ -51,8 +51,8 @@ prints runner runner <<'TEXT'
  1 rows, by a graph: 100.0 %
  3 rows, by a graph: 16.7 33.3 50.0 %
  8 rows, by a graph: 2.8 5.6 8.3 11.1 ... %
-11 rows, eagerly, since 11 tokens are more than the largest bucket has; extend config.schedule: 1.5 3.0 4.5 6.1 ... %
-captures: 3, of buckets captured before: 0; graphs: 3, segments: 6
+11 rows, eagerly, since 11 tokens are more than the largest bucket has; raise config.max_tokens, or add larger sizes to config.schedule: 1.5 3.0 4.5 6.1 ... %
+captures: 3 (recaptures of a bucket: 0); graphs: 3, segments: 6
 replays: 3 piecewise, 0 full; padding rows: 2
 eager runs: 0 mode_none, 1 too_large, 0 padding, 0 veto, 0 capture_failed, 0 not_captured, 0 unsupported
 TEXT
