@@ -278,7 +278,7 @@ static bg_status check_joining_rank(acceptor *a, joining_rank *one, const bg__fr
         return BG_OK;
     }
     if (from.port != (a->job->socket != NULL ? 0 : (uint32_t)a->job->port)) {
-        reject(a, one, "it wants to join a job at another port");
+        reject(a, one, "it was given another port for rank 0; set the same MASTER_PORT on all ranks");
         return BG_OK;
     }
     BG__TRY(check_fit(&from));
@@ -347,7 +347,8 @@ static bg_status fail_waiting(const acceptor *a, bg_status status, const char *w
 {
     char missing[200];
     list_missing(a->link, missing, sizeof missing);
-    return bg__fail(status, "%s; missing of %d ranks, at %s: %s%s", why, a->link->size, a->name, missing, a->refused);
+    return bg__fail(status, "%s; of %d ranks, these have not joined at %s: %s%s", why, a->link->size, a->name, missing,
+                    a->refused);
 }
 
 /* A rank that waits sends nothing. */

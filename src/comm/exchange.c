@@ -22,11 +22,11 @@ typedef struct round {
 static const char *kind_of(bg__frame_type type)
 {
     switch (type) {
-    case BG__BARRIER: return "a barrier";
-    case BG__AGREE: return "a comparison";
-    case BG__ANY: return "a question";
-    case BG__LARGEST: return "a maximum";
-    default: return "a gathering";
+    case BG__BARRIER: return "barrier";
+    case BG__AGREE: return "agree";
+    case BG__ANY: return "any";
+    case BG__LARGEST: return "max";
+    default: return "gather";
     }
 }
 
@@ -65,17 +65,22 @@ static bool differ(const bg__frame *zero, const bg__frame *other, int rank, bg__
 {
     bool same_kind = zero->type == other->type, same_bytes = zero->bytes == other->bytes;
     if (strcmp(zero->what, other->what) != 0 || zero->sequence != other->sequence)
-        snprintf(failure->text, sizeof failure->text, "the ranks are not in step: rank 0: %s; rank %d: %s", zero->what,
-                 rank, other->what);
+        snprintf(failure->text, sizeof failure->text,
+                 "the ranks make different calls: rank 0 is at \"%s\", rank %d at \"%s\"; "
+                 "make the same calls in the same order on all ranks",
+                 zero->what, rank, other->what);
     else if (!same_kind)
-        snprintf(failure->text, sizeof failure->text, "the ranks are not in step at \"%s\": rank 0: %s; rank %d: %s",
+        snprintf(failure->text, sizeof failure->text,
+                 "the ranks make different calls at \"%s\": rank 0 calls %s, rank %d calls %s; make the same calls in "
+                 "the same order on all ranks",
                  zero->what, kind_of(zero->type), rank, kind_of(other->type));
     else if (zero->type == BG__AGREE)
         return !bg__agree_same(zero, other, rank, failure);
     else if (!same_bytes)
         snprintf(failure->text, sizeof failure->text,
-                 "the ranks are not in step at \"%s\": rank 0: %zu bytes; rank %d: %zu bytes", zero->what, zero->bytes,
-                 rank, other->bytes);
+                 "the ranks pass different sizes at \"%s\": rank 0: %zu bytes, rank %d: %zu bytes; pass the same size "
+                 "on all ranks",
+                 zero->what, zero->bytes, rank, other->bytes);
     return !same_kind || !same_bytes || failure->text[0] != '\0';
 }
 

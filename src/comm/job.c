@@ -139,8 +139,8 @@ bg_status bg__job_find(bg__job *job, const bg_comm_options *options)
     job->watchdog = options->watchdog != 0 ? options->watchdog : job->watchdog;
     if (!(options->timeout >= 0 && job->timeout <= BG__SECONDS_MAX && job->watchdog <= BG__SECONDS_MAX))
         status = bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                          "options.timeout is %g and options.watchdog %g; allowed are up to %d seconds, and 0 for the "
-                          "environment's value",
+                          "options.timeout is %g and options.watchdog %g; allowed are up to %d seconds, 0 for the "
+                          "environment's value, and below 0 only for watchdog (never)",
                           options->timeout, options->watchdog, BG__SECONDS_MAX);
 done:
     return status;

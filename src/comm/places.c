@@ -132,7 +132,7 @@ static bool add_ranks_at(sentence *s, const listing *l, int first, int last, con
 /* False: there is too little room, unless this is the last way: then those that have none are named without a place. */
 static bool try_to_say(const listing *l, char *text, size_t room, const char *why, bool last)
 {
-    const size_t rest = last ? LIST_MAX + sizeof "; ranks : elsewhere" : 0;
+    const size_t rest = last ? LIST_MAX + sizeof "; ranks : at other places" : 0;
     sentence s = {.text = text, .room = room - rest};
     bg__cut(text, s.room, why);
     s.used = strlen(text);
@@ -141,7 +141,7 @@ static bool try_to_say(const listing *l, char *text, size_t room, const char *wh
         if (l->places[i].group != i || add_ranks_at(&s, l, i, i, l->places[i].text))
             continue;
         s.room = room;
-        return last && add_ranks_at(&s, l, i, l->count, "elsewhere");
+        return last && add_ranks_at(&s, l, i, l->count, "at other places");
     }
     return true;
 }

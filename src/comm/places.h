@@ -17,8 +17,8 @@ typedef struct bg__place {
 } bg__place;
 
 /* "WHY: ranks 0, 2-5: PLACE; rank 1: PLACE". places are by rank. All ranks are named: where there is too little room
- * places are cut, and at last told of the first ranks alone ("ranks 20-63: elsewhere"); a list too long for that ends
- * with how many more there are. */
+ * places are cut, and at last told of the first ranks alone ("ranks 20-63: at other places"); a list too long for that
+ * ends with how many more there are. */
 void bg__say_places(char *text, size_t room, const char *why, bg__place *places, int count);
 
 #endif

@@ -143,10 +143,10 @@ void bg__track_describe(bg__track *track, char *text, size_t room)
     else if (track->depth > 0)
         name_spot(&track->now, "has finished, and the next is not queued", text, room);
     else if (track->any && track->done.steps == 0)
-        snprintf(text, room, "not in a replay, %s, replay %llu, has finished no step", track->now.graph,
-                 (unsigned long long)track->now.replay);
+        snprintf(text, room, "not in a replay; the last was %s, replay %llu, of which no step has finished",
+                 track->now.graph, (unsigned long long)track->now.replay);
     else if (track->any)
-        snprintf(text, room, "not in a replay, the last was %s, replay %llu", track->done.graph,
+        snprintf(text, room, "not in a replay; the last was %s, replay %llu", track->done.graph,
                  (unsigned long long)track->done.replay);
     else
         snprintf(text, room, "not in a replay");

@@ -19,7 +19,7 @@ enum { SHORTEST_TICK_MS = 10, LONGEST_TICK_MS = 1000 };
 static void describe_progress(bg__watchdog *w, char text[BG__PLACE_MAX])
 {
     bg__link *link = w->link;
-    char replay[BG__PLACE_MAX - BG__AT_MAX - 32];
+    char replay[BG__PLACE_MAX - BG__AT_MAX - 48];
     char at[BG__AT_MAX];
     bg__track_describe(w->track, replay, sizeof replay);
     pthread_mutex_lock(&link->lock);
@@ -27,7 +27,7 @@ static void describe_progress(bg__watchdog *w, char text[BG__PLACE_MAX])
     if (link->waiting)
         snprintf(text, BG__PLACE_MAX, "waits at \"%s\"; %s", at, replay);
     else
-        snprintf(text, BG__PLACE_MAX, "%s; its last meeting was \"%s\"", replay, at);
+        snprintf(text, BG__PLACE_MAX, "%s; the last call made with the others was \"%s\"", replay, at);
     pthread_mutex_unlock(&link->lock);
 }
 
@@ -181,7 +181,8 @@ static bool is_replay_stuck(bg__watchdog *w, char why[BG__WHAT_MAX])
     double still = 0;
     if (w->limit_ms < 0 || !bg__track_look(w->track, &still) || still < w->limit_ms)
         return false;
-    snprintf(why, BG__WHAT_MAX, "the replay on rank %d has not moved for %g s", w->link->rank, w->limit_ms / 1e3);
+    snprintf(why, BG__WHAT_MAX, "the replay on rank %d has made no progress for %g s", w->link->rank,
+             w->limit_ms / 1e3);
     return true;
 }
 

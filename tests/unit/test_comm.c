@@ -210,10 +210,10 @@ static bg_status other_tail(bg_comm *comm, bool odd)
 }
 
 static const struct difference differences[] = {
-    {other_what, "rank 0: before the capture of bucket 8; rank %d: choice of batch 3"},
-    {other_kind, "at \"bucket 8\": rank 0: a barrier; rank %d: a maximum"},
+    {other_what, "rank 0 is at \"before the capture of bucket 8\", rank %d at \"choice of batch 3\""},
+    {other_kind, "at \"bucket 8\": rank 0 calls barrier, rank %d calls max"},
     {other_text, "at \"choice of batch 3\": rank 0: \"bucket 4, full\"; rank %d: \"bucket 8, full\""},
-    {other_bytes, "at \"names\": rank 0: 4 bytes; rank %d: 8 bytes"},
+    {other_bytes, "at \"names\": rank 0: 4 bytes, rank %d: 8 bytes"},
     {other_tail, "warmups=2\""},
 };
 

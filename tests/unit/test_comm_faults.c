@@ -144,8 +144,8 @@ static int does_not_come(struct member *m)
     EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
     EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS,
                 m->size == 2 ? " rank 0: waits at \"the second\"" : " ranks 0-2: waits at \"the second\"");
-    (void)snprintf(sentence, sizeof sentence, "rank %d: not in a replay; its last meeting was \"the first\"",
-                   m->size - 1);
+    (void)snprintf(sentence, sizeof sentence,
+                   "rank %d: not in a replay; the last call made with the others was \"the first\"", m->size - 1);
     EXPECT_SAID(bg_comm_barrier(comm, "the third"), BG_ERROR_RANKS, sentence);
     bg_comm_destroy(comm);
     return 0;
@@ -161,7 +161,8 @@ static int zero_does_not_come(struct member *m)
     while (m->rank == 0 && bg_comm_check(comm) == BG_OK)
         pass_time(0.01);
     EXPECT_SAID(bg_comm_barrier(comm, "the second"), BG_ERROR_RANKS, "has waited 1 s at \"the second\"");
-    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "rank 0: not in a replay; its last meeting was \"the first\"");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS,
+                "rank 0: not in a replay; the last call made with the others was \"the first\"");
     EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS,
                 m->size == 2 ? " rank 1: waits at \"the second\"" : " ranks 1-3: waits at \"the second\"");
     bg_comm_destroy(comm);
@@ -261,16 +262,17 @@ static int replays_alone(struct member *m)
     while (is_last(m) && bg_comm_check(model.comm) == BG_OK)
         pass_time(0.01);
     (void)cudaStreamSynchronize(model.stream);
-    EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, "has made no progress for 1 s");
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS,
-                m->size == 2 ? " rank 0: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last"
-                             : " ranks 0-2: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; its last");
-    (void)snprintf(
-        sentence, sizeof sentence,
-        "rank %d: not in a replay, the last was bucket 8, replay 0; its last meeting was \"the choice of batch",
-        m->size - 1);
+                m->size == 2 ? " rank 0: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; the last"
+                             : " ranks 0-2: bucket 8, replay 1, step 1 of 2 (segment 0) has not finished; the last");
+    (void)snprintf(sentence, sizeof sentence,
+                   "rank %d: not in a replay; the last was bucket 8, replay 0; the last call made with the others "
+                   "was \"the choice of batch",
+                   m->size - 1);
     EXPECT_SAID(bg_comm_check(model.comm), BG_ERROR_RANKS, sentence);
-    EXPECT_SAID(model.ranks->enter(model.ranks->user, "bucket 8", 9, 1), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(model.ranks->enter(model.ranks->user, "bucket 8", 9, 1), BG_ERROR_RANKS,
+                "has made no progress for 1 s");
     EXPECT(seconds_now() - start < SOON);
     return model_end(&model);
 }
@@ -369,9 +371,10 @@ static int moves_again(struct member *m)
         EXPECT_BG(ranks->enter(ranks->user, "bucket 8", 1, 1));
     while (bg_comm_check(comm) == BG_OK)
         pass_time(0.01);
-    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "has made no progress for 1 s");
     EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "bucket 8, replay 1, has queued none of its 1 steps");
-    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS, "2: not in a replay; its last meeting was \"the second\"");
+    EXPECT_SAID(bg_comm_check(comm), BG_ERROR_RANKS,
+                "2: not in a replay; the last call made with the others was \"the second\"");
     if (m->rank == *slow)
         ranks->leave(ranks->user);
     bg_comm_destroy(comm);

@@ -445,7 +445,7 @@ static int other_user(struct member *m)
     m->options.timeout = 4;
     m->options.token = m->argument;
     if (m->rank == 0) {
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "missing of 2 ranks");
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
         return 0;
     }
     EXPECT(setuid(65534) == 0);

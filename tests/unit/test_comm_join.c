@@ -100,7 +100,8 @@ static int by_number(struct member *m)
     bg_comm *comm = NULL;
     m->options.address = m->argument;
     m->options.timeout = 0.3;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, m->rank ? "no process listens" : "missing of");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT,
+                m->rank ? "no process listens" : "these have not joined");
     EXPECT(names_asked == 0);
     return 0;
 }
@@ -111,7 +112,8 @@ static int by_name(struct member *m)
     bg_comm *comm = NULL;
     m->options.address = "rank-zero.test";
     m->options.timeout = 1.5;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, m->rank ? "no process listens" : "missing of");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT,
+                m->rank ? "no process listens" : "these have not joined");
     EXPECT(names_asked == 1);
     return 0;
 }
@@ -268,7 +270,7 @@ static int port_taken(struct member *m)
         bg_last_error(),
         status == BG_ERROR_IO
             ? "choose another MASTER_PORT if another job uses this port, or check that only one process is rank 0"
-            : "missing of 2 ranks"));
+            : "of 2 ranks, these have not joined"));
     EXPECT(status == BG_ERROR_TIMEOUT || tell_ready(m) == 0);
     EXPECT(status == BG_ERROR_IO || await_ready(m) == 0);
     return 0;
@@ -296,7 +298,7 @@ static int missing(struct member *m)
     if (m->rank == 0) {
         char sentence[64];
         (void)snprintf(sentence, sizeof sentence, ": %d", m->size - 1);
-        EXPECT_SAID(status, BG_ERROR_TIMEOUT, "rank 0 has waited 1 s for the others to join; missing of");
+        EXPECT_SAID(status, BG_ERROR_TIMEOUT, "rank 0 has waited 1 s for the others to join; of");
         EXPECT_SAID(status, BG_ERROR_TIMEOUT, sentence);
     }
     EXPECT(status == BG_ERROR_TIMEOUT);

@@ -162,7 +162,7 @@ static int other_user_by_socket(struct member *m)
     EXPECT(setenv("BG_RANKS_SOCKET", m->argument, 1) == 0 && setenv("BG_RANKS_TOKEN", secret, 1) == 0);
     if (m->rank == 0) {
         umask(0);
-        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "missing of 2 ranks");
+        EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "of 2 ranks, these have not joined");
         return 0;
     }
     EXPECT(setuid(65534) == 0);

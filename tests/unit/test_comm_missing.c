@@ -16,7 +16,8 @@ static int waits(struct member *m)
 {
     bg_comm *comm = NULL;
     m->options.timeout = 1;
-    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT, "missing of 300 ranks, at 127.0.0.1:");
+    EXPECT_SAID(bg_comm_create(&comm, &m->options), BG_ERROR_TIMEOUT,
+                "of 300 ranks, these have not joined at 127.0.0.1:");
     EXPECT(strstr(bg_last_error(), m->argument ? ": 1, 3-299" : ": 1-299"));
     return 0;
 }

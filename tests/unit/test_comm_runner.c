@@ -56,14 +56,14 @@ static int eager_run_fails(struct member *m)
     (void)cudaStreamSynchronize(pass.model.stream);
     while (bg_comm_check(pass.model.comm) == BG_OK)
         pass_time(0.01);
-    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, "has made no progress for 1 s");
     EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS,
-                m->size == 2 ? " rank 0: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished; its"
+                m->size == 2 ? " rank 0: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished; the"
                              : " ranks 0-2: an eager run, replay 1, step 1 of 1 (the forward pass) has not finished;");
     (void)snprintf(sentence, sizeof sentence,
-                   " rank %d: not in a replay, the last was an eager run, replay 0; its last", m->size - 1);
+                   " rank %d: not in a replay; the last was an eager run, replay 0; the last", m->size - 1);
     EXPECT_SAID(bg_comm_check(pass.model.comm), BG_ERROR_RANKS, sentence);
-    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, "has not moved for 1 s");
+    EXPECT_SAID(run_one(runner), BG_ERROR_RANKS, "has made no progress for 1 s");
     EXPECT(seconds_now() - start < SOON);
     bg_runner_destroy(runner);
     return model_end(&pass.model);

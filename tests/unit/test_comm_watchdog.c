@@ -161,7 +161,7 @@ static void hear_verdict(struct scene *s, const char *text)
 /* ---- the tests ----------------------------------------------------------------------------------------------------
  */
 
-#define ZERO "rank 0: not in a replay; its last meeting was \"\""
+#define ZERO "rank 0: not in a replay; the last call made with the others was \"\""
 
 /* When another rank is stuck than that for which it has asked, what all have told is old. */
 static void test_asks_anew(void **state)

@@ -114,12 +114,12 @@ static void expect_whole_end(const char *text)
 {
     const char *last = strrchr(text, ' ');
     assert_non_null(last);
-    assert_true(strcmp(last, " elsewhere") == 0 || strcmp(last, " finished") == 0 || strstr(last, "..."));
+    assert_true(strcmp(last, " places") == 0 || strcmp(last, " finished") == 0 || strstr(last, "..."));
 }
 
 static void expect_all_named(int count, const char *format)
 {
-    static const char why[] = "the replay on rank 5 has not moved for 60 s";
+    static const char why[] = "the replay on rank 5 has made no progress for 60 s";
     static bool named[MOST];
     struct crowd *c = make_crowd(count, format);
     char text[BG__SENTENCE_MAX];
@@ -152,8 +152,9 @@ static void test_scattered(void **state)
     (void)state;
     for (int step = 2; step <= 3; step++) {
         for (int i = 0; i < MANY; i++)
-            places[i].text =
-                i % step ? "not in a replay; its last meeting was \"the choice of batch 1\"" : "does not answer";
+            places[i].text = i % step
+                                 ? "not in a replay; the last call made with the others was \"the choice of batch 1\""
+                                 : "does not answer";
         bg__say_places(text, sizeof text, "why", places, MANY);
         assert_int_equal(count_named(text, named), MANY);
     }
@@ -168,7 +169,7 @@ static void test_too_many(void **state)
     bg__say_places(text, sizeof text, "why", c->places, MOST);
     print_message("%s\n", text);
     assert_non_null(strstr(text, "; rank 9: 9 bucket; rank 10: 10 bucket; "));
-    assert_string_equal(text + strlen(text) - strlen("-4095: elsewhere"), "-4095: elsewhere");
+    assert_string_equal(text + strlen(text) - strlen("-4095: at other places"), "-4095: at other places");
     for (int i = 0; i < MOST; i++)
         c->places[i].text = i % 2 ? "here" : "there";
     bg__say_places(text, sizeof text, "why", c->places, MOST);

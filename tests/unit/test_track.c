@@ -31,12 +31,12 @@ static void test_fails_at_once(void **state)
     bg__track_enter(&track, "bucket 8", 0, 2);
     expect_place(&track, "bucket 8, replay 0, has queued none of its 2 steps");
     bg__track_leave(&track);
-    expect_place(&track, "not in a replay, bucket 8, replay 0, has finished no step");
+    expect_place(&track, "not in a replay; the last was bucket 8, replay 0, of which no step has finished");
     bg__track_enter(&track, "bucket 8", 1, 1);
     assert_int_equal(bg__track_step(&track, 0, "segment 0", NULL), BG_OK);
     OK(cudaDeviceSynchronize());
     bg__track_leave(&track);
-    expect_place(&track, "not in a replay, the last was bucket 8, replay 1");
+    expect_place(&track, "not in a replay; the last was bucket 8, replay 1");
     bg__track_free(&track);
 }
 
