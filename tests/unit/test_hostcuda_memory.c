@@ -257,14 +257,14 @@ static void test_fences_in_place_of_freed_blocks(void **state)
     EXPECT_PROGRAM("fence,never,poison", kernel_after_free, 0, "0 bytes into freed device block 1, 4096 bytes at 0x");
     EXPECT_PROGRAM("fence,reuse", use_after_ordered_free, 0, "0 bytes into freed device block 3, 4096 bytes at 0x");
     EXPECT_PROGRAM("fence", launch_kernel, 0, "0 bytes into freed device block 1, ");
-    EXPECT_PROGRAM("fence", launch_copy, 0, "hostcuda: a copy touches address 0x");
-    EXPECT_PROGRAM("fence", launch_fill, 0, "hostcuda: a fill touches address 0x");
+    EXPECT_PROGRAM("fence", launch_copy, 0, "hostcuda: a memcpy touches address 0x");
+    EXPECT_PROGRAM("fence", launch_fill, 0, "hostcuda: a memset touches address 0x");
     EXPECT_PROGRAM("fence", launch_product, 0, "hostcuda: kernel hostcuda_gemm touches address 0x");
     EXPECT_PROGRAM("fence", product_past_odd_end, 0, "0 bytes past the end of device block 1, 240 bytes at 0x");
     EXPECT_PROGRAM("fence", before_the_graph, 0, "0 bytes into unallocated device block 3, ");
     EXPECT_PROGRAM("fence", before_the_node, 0, "0 bytes into unallocated device block 3, ");
     EXPECT_PROGRAM("fence,poison", after_the_graph, 0, "0 bytes into unallocated device block 3, ");
-    EXPECT_PROGRAM("fence", default_copy_after_free, 0, "hostcuda: a copy touches address 0x");
+    EXPECT_PROGRAM("fence", default_copy_after_free, 0, "hostcuda: a memcpy touches address 0x");
 }
 
 /* ---- host code --------------------------------------------------------------------------------------------------- */

@@ -345,7 +345,7 @@ static int killed(struct rank *r)
         raise(SIGKILL);
     }
     EXPECT_CUDA(cudaStreamSynchronize(r->stream));
-    if (expect_failure(r->comm, ncclRemoteError, "has ended with its process"))
+    if (expect_failure(r->comm, ncclRemoteError, "has ended (its process no longer runs)"))
         return 1;
     return expect_over(r, x, ncclRemoteError);
 }

@@ -22,10 +22,9 @@ static void watch(void)
 static void warn_of_fault_rule(const char *text, const char *part, size_t length, const char *wrong)
 {
     fprintf(stderr,
-            "hostcuda: the faults \"%s\": in \"%.*s\" %s; write NAME@N=CODE, for the N-th call of NAME (*: of any) to "
-            "fail, or NAME@N~CODE, for the device to fail at the next wait after it; several with commas between; for "
-            "example HOSTCUDA_FAIL=cudaGraphInstantiate@2=cudaErrorMemoryAllocation\n",
-            text, (int)length, part, wrong);
+            "hostcuda: fault \"%.*s\" of \"%s\": %s; write NAME@N=CODE (call N of NAME, or of *, returns CODE) or "
+            "NAME@N~CODE (the device fails at the next wait after that call), separated by commas\n",
+            (int)length, part, text, wrong);
 }
 
 /* All or nothing. */
@@ -36,8 +35,8 @@ static bool set_rules(const char *text)
     watch();
     for (size_t count = 0; *text; count++) {
         size_t length = strcspn(part, ",");
-        const char *wrong =
-            count < RULES_MAX ? hc_fault_rule_read(&rules[count], part, part + length) : "begins the 65th fault";
+        const char *wrong = count < RULES_MAX ? hc_fault_rule_read(&rules[count], part, part + length)
+                                              : "it is the 65th fault; at most 64 are allowed";
         if (wrong) {
             warn_of_fault_rule(text, part, length, wrong);
             return false;

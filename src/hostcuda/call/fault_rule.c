@@ -108,7 +108,7 @@ static const char *read_fault_name(struct hc_fault_rule *rule, const char *text,
     }
     if (!copy_part(rule->name, sizeof rule->name, text, length) ||
         (!begins_with(rule->name, "cu") && !begins_with(rule->name, "nccl")))
-        return "before @ must stand a function of CUDA, cuBLAS or NCCL, or *";
+        return "the name before @ is neither a function of CUDA, cuBLAS or NCCL nor *";
     use_linked_name(rule->name);
     return never_fails(rule->name) ? "that function never fails and is not counted" : NULL;
 }
@@ -140,6 +140,6 @@ const char *hc_fault_rule_read(struct hc_fault_rule *rule, const char *text, con
     if (wrong)
         return wrong;
     if (!hc_number_read(at + 1, sign, COUNT_MAX, &rule->nth) || !rule->nth)
-        return "after @ must stand a number, 1 or more";
+        return "the part after @ is not a number of 1 or more";
     return read_code(rule, sign + 1, end);
 }

@@ -158,8 +158,8 @@ static cudaError_t check_location(const CUmemAllocationProp *prop)
         return cudaErrorInvalidValue;
     if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE || prop->requestedHandleTypes) {
         fprintf(stderr,
-                "hostcuda: cuMemCreate makes memory of a device for this process alone; location type %d with "
-                "handle types %d is not implemented\n",
+                "hostcuda: cuMemCreate: location type %d with handle types %d is not implemented; use "
+                "CU_MEM_LOCATION_TYPE_DEVICE and no handle types\n",
                 (int)prop->location.type, (int)prop->requestedHandleTypes);
         return cudaErrorNotSupported;
     }

@@ -127,11 +127,12 @@ static __attribute__((noinline)) void report_deadlock(const struct runner *runne
         if (first == runner->thread_count)
             first = i;
     }
-    fprintf(stderr,
-            "hostcuda: kernel %s: block (%u,%u,%u) waits for ever: %u threads at __syncthreads, %u at a warp operation "
-            "(the first is thread %u), %u exited\n",
-            runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z, barrier, runner->waiting - barrier, first,
-            runner->exited);
+    fprintf(
+        stderr,
+        "hostcuda: kernel %s: block (%u,%u,%u) waits for ever: %u threads at __syncthreads, %u at a warp operation, "
+        "%u exited; the first thread that waits is %u\n",
+        runner->grid->name, blockIdx.x, blockIdx.y, blockIdx.z, barrier, runner->waiting - barrier, runner->exited,
+        first);
 }
 
 static void report_memory(struct runner *runner)

@@ -184,7 +184,8 @@ void hc_region_protect(const struct hc_region *region, bool open)
     if (!(hc_memory_modes & HC_FENCE))
         return;
     if (mprotect(data_of(region), data_bytes(region), open ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
-        abort_region("no memory to change what a page allows; are there too many blocks?");
+        abort_region("mprotect failed, as it does with too many mappings; raise vm.max_map_count, or unset "
+                     "HOSTCUDA_MEMORY=fence");
 }
 
 const unsigned char *hc_region_damage(const struct hc_region *region)

@@ -194,7 +194,7 @@ static bool extend(struct hc_arena *arena, int ranks)
     size_t count = (size_t)ranks;
     size_t bytes = HEAD_BYTES + count * sizeof(struct hc_board) + count * count * sizeof(struct hc_channel);
     if (ranks > HC_RANKS_MAX)
-        return refuse("%d ranks; the host device serves %d", ranks, HC_RANKS_MAX);
+        return refuse("%d ranks are too many; the host device supports at most %d", ranks, HC_RANKS_MAX);
     if (!__atomic_compare_exchange_n(&arena->head->ranks, &before, ranks, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
         before != ranks)
         return refuse("%d ranks, where another rank of this unique id said %d", ranks, before);

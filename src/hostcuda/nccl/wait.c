@@ -59,7 +59,7 @@ int hc_comm_gone(const struct ncclComm *comm, uint64_t on, const char **why)
         enum hc_rank_state state = hc_arena_state(comm->arena, rank);
         *why = state == HC_RANK_LEFT      ? "has destroyed its communicator"
                : state == HC_RANK_ABORTED ? "has aborted its communicator"
-               : comm->ended >> rank & 1  ? "has ended with its process"
+               : comm->ended >> rank & 1  ? "has ended (its process no longer runs)"
                                           : NULL;
         if (*why && on >> rank & 1)
             return rank;
@@ -94,10 +94,11 @@ static void warn_of_wait(struct ncclComm *comm, uint64_t on, const char *in)
         return;
     say_who(comm, on, who, sizeof who);
     if (seconds >= limit()) {
-        hc_comm_fail(comm, ncclRemoteError,
-                     "rank %d has waited %llu s in %s for rank %s. Queued work runs when its process waits or queries; "
-                     "HOSTCUDA_NCCL_TIMEOUT sets the limit",
-                     comm->rank, (unsigned long long)seconds, in, who);
+        hc_comm_fail(
+            comm, ncclRemoteError,
+            "rank %d has waited %llu s in %s for rank %s. On the host device a process runs its queued work only "
+            "while it waits for or queries a stream or event; HOSTCUDA_NCCL_TIMEOUT sets the limit",
+            comm->rank, (unsigned long long)seconds, in, who);
     } else {
         fprintf(stderr, "hostcuda: rank %d waits in %s for rank %s; it gives up after %llu s\n", comm->rank, in, who,
                 (unsigned long long)limit());

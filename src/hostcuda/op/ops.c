@@ -185,8 +185,10 @@ static cudaError_t run_fill(const struct hc_op *op)
         hc_unlock();
     }
     if (error) {
-        fprintf(stderr, "hostcuda: a captured fill of %zu bytes at %p touches memory that was not allocated\n",
-                op->fill.width * op->fill.elementSize, op->fill.dst);
+        fprintf(stderr,
+                "hostcuda: a memset node at %p (%zu bytes in each of %zu rows) writes memory that is not allocated; "
+                "allocate it before the launch\n",
+                op->fill.dst, op->fill.width * op->fill.elementSize, op->fill.height);
         return cudaErrorIllegalAddress;
     }
     for (size_t row = 0; row < op->fill.height; row++)
@@ -233,9 +235,9 @@ static cudaError_t run_unfenced(const void *data)
 static const char *op_name(const struct hc_op *op, char *text, size_t bytes)
 {
     if (op->kind == HC_OP_COPY)
-        return "a copy";
+        return "a memcpy";
     if (op->kind == HC_OP_FILL)
-        return "a fill";
+        return "a memset";
     if (op->kind != HC_OP_KERNEL)
         return "device work";
     snprintf(text, bytes, "kernel %s", hc_kernel_known_name(op->launch.kernel));
