@@ -65,8 +65,9 @@ static inline bg_status bg_tensor_from_dlpack(bg_tensor *tensor, const DLTensor 
         return bg_report_failure(BG_ERROR_INVALID_ARGUMENT, "bg_tensor_from_dlpack", "a NULL or too many dimensions",
                                  "a bg_tensor has at most 8");
     if (view->device.device_type != kDLCUDA || !bg_dlpack_is_contiguous_(view))
-        return bg_report_failure(BG_ERROR_UNSUPPORTED, "bg_tensor_from_dlpack", "not contiguous on a CUDA device",
-                                 "copy it there first");
+        return bg_report_failure(BG_ERROR_UNSUPPORTED, "bg_tensor_from_dlpack",
+                                 "the tensor is not on a CUDA device, or not contiguous",
+                                 "make a contiguous copy on the device");
     while (type < sizeof types / sizeof types[0] &&
            (types[type].code != view->dtype.code || types[type].bits != view->dtype.bits || view->dtype.lanes != 1))
         type++;

@@ -26,12 +26,12 @@ BG_BEGIN_C_
     X(BG_ERROR_WRONG_THREAD, "the capture belongs to another thread")                                                  \
     X(BG_ERROR_CAPTURE_INVALID, "CUDA invalidated the capture")                                                        \
     X(BG_ERROR_UNJOINED_STREAM, "a forked stream was not joined")                                                      \
-    X(BG_ERROR_UNTRACKED_STREAM, "a stream that a bare CUDA call forked was not joined")                               \
+    X(BG_ERROR_UNTRACKED_STREAM, "a stream that was forked without bg_ functions or hooks was not joined")             \
     X(BG_ERROR_ISOLATION, "the capture would wait for work outside it")                                                \
     X(BG_ERROR_OP, "an op's body returned an error")                                                                   \
     X(BG_ERROR_SHAPE, "a tensor has another shape than expected")                                                      \
     X(BG_ERROR_DTYPE, "a tensor has another element type than expected")                                               \
-    X(BG_ERROR_STALE_ADDRESS, "an address is no longer what it was at capture")                                        \
+    X(BG_ERROR_STALE_ADDRESS, "memory that the graph uses was freed, moved or allocated again since the capture")      \
     X(BG_ERROR_MISMATCH, "results differ")                                                                             \
     X(BG_ERROR_NONDETERMINISTIC, "results differ between runs of the same work")                                       \
     X(BG_ERROR_RANKS, "ranks disagree")                                                                                \
