@@ -74,7 +74,8 @@ static bg_status make_caches(llama_batch *b)
     const bg_tensor shape = {.dtype = BG_F32, .rank = 4, .dim = {b->slots, b->capacity, c->kv_heads, c->head_dim}};
     b->caches = calloc(2 * (size_t)c->layers, sizeof *b->caches);
     if (!b->caches)
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_batch_create", "calloc", "free some memory");
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_batch_create", "out of host memory",
+                                 "free some memory");
     for (int i = 0; i < 2 * c->layers; i++)
         TRY(llama_memory_make(&b->memory, &b->caches[i], shape));
     return BG_OK;
@@ -100,7 +101,8 @@ bg_status llama_batch_create(llama_batch **made, const llama_device_weights *wei
                                  "give at least 1 of each, and at most 65535 tokens");
     b = calloc(1, sizeof *b);
     if (!b)
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_batch_create", "calloc", "free some memory");
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_batch_create", "out of host memory",
+                                 "free some memory");
     b->weights = weights;
     b->slots = slots;
     b->capacity = capacity;

@@ -83,9 +83,9 @@ static bool check_counts(const way *w, int layers)
 static bool check_results(const way *w)
 {
     if (w->different_tokens)
-        printf("WRONG: %s chose %d tokens other than eager\n", w->name, w->different_tokens);
+        printf("WRONG: %d tokens of %s differ from those of eager\n", w->different_tokens, w->name);
     if (isinf(w->difference))
-        printf("WRONG: %s has logits that are no numbers\n", w->name);
+        printf("WRONG: %s has logits that are NaN or infinite\n", w->name);
     else if (w->difference > 0)
         printf("WRONG: %s has other logits than eager: max |difference| / max |logit| = %.3g, and must be 0\n", w->name,
                w->difference);

@@ -8,7 +8,7 @@
 
 static bg_status no_memory(const char *call)
 {
-    return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama", call, "free some memory");
+    return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, call, "out of host memory", "free some memory");
 }
 
 static bg_status make_room(llama_memory *m)

@@ -44,7 +44,8 @@ static bg_status allocate(const llama_model *m, const llama_request *r, llama_re
     if (r->keep_logits)
         result->logits = malloc(steps * vocabulary * sizeof *result->logits);
     if (!result->tokens || (r->keep_logits && !result->logits))
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_generate", "malloc", "ask for fewer tokens");
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_generate", "out of host memory",
+                                 "ask for fewer tokens");
     return BG_OK;
 }
 

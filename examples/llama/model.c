@@ -36,7 +36,7 @@ static bg_status make_caches(llama_model *m)
     const llama_config *c = &m->weights.config;
     m->caches = calloc((size_t)c->layers, sizeof *m->caches);
     if (!m->caches)
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_create", "calloc", "free some memory");
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_create", "out of host memory", "free some memory");
     for (int i = 0; i < c->layers; i++) {
         TRY(make(m, &m->caches[i].keys, llama_shape(BG_F32, m->context, c->kv_heads, c->head_dim)));
         TRY(make(m, &m->caches[i].values, llama_shape(BG_F32, m->context, c->kv_heads, c->head_dim)));
@@ -86,7 +86,7 @@ bg_status llama_create_part(llama_model **made, const llama_weights *weights, co
     bg_status status;
     *made = NULL;
     if (!m)
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_create", "calloc", "free some memory");
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_create", "out of host memory", "free some memory");
     m->context = context;
     m->stream = stream;
     m->memory.stream = stream;

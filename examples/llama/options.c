@@ -28,7 +28,7 @@ const char llama_help[] = "Usage: llama [OPTION]...\n"
                           "\n"
                           "breakgraph run --ranks N -- llama ... shares the model among N GPUs, as does any\n"
                           "launcher that sets WORLD_SIZE, OMPI_COMM_WORLD_SIZE or SLURM_NTASKS. For tests: with\n"
-                          "LLAMA_ALL_REDUCE=0 in the environment nothing is summed over them; the text is wrong.\n";
+                          "LLAMA_ALL_REDUCE=0 the ranks do not sum their partial results, and the text is wrong.\n";
 
 static const char allowed[] = "--model, --prompt, --tokens, --context, --seed, --mode, --debug-cuda-graph, --demo, "
                               "--plant-frozen-scalar, --help";
@@ -36,6 +36,12 @@ static const char allowed[] = "--model, --prompt, --tokens, --context, --seed, -
 static int fail(char *error, const char *what, const char *given, const char *expected)
 {
     snprintf(error, GGUF_ERROR_SIZE, "%s \"%.100s\"; allowed: %s", what, given, expected);
+    return -1;
+}
+
+static int lacks_value(char *error, const char *flag)
+{
+    snprintf(error, GGUF_ERROR_SIZE, "the flag \"%s\" needs a value; see --help", flag);
     return -1;
 }
 
@@ -123,7 +129,7 @@ int llama_options_read(llama_options *o, int argc, char **argv, char *error)
         if (!takes_value(argv[i]))
             return fail(error, "unknown flag", argv[i], allowed);
         if (i + 1 == argc)
-            return fail(error, "nothing follows the flag", argv[i], "a value; see --help");
+            return lacks_value(error, argv[i]);
         if (read_value(o, argv[i], argv[i + 1], error))
             return -1;
         i++;

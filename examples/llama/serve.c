@@ -79,7 +79,7 @@ static bg_status allocate(serving *s)
     }
     if (s->token && s->position && s->slot && s->next && s->logits && all)
         return BG_OK;
-    return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_serve", "malloc", "ask for fewer tokens");
+    return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_serve", "out of host memory", "ask for fewer tokens");
 }
 
 static bool goes_on(const serving *s, int text)

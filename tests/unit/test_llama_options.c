@@ -64,7 +64,7 @@ static void test_errors_list_what_is_allowed(void **state)
     expect_refused("--modes|full", "unknown flag \"--modes\"; allowed: --model, --prompt");
     expect_refused("full", "unknown flag \"full\"");
     expect_refused("--mode|fast", "--mode \"fast\"; allowed: eager, full, breakable");
-    expect_refused("--mode", "nothing follows the flag \"--mode\"");
+    expect_refused("--mode", "the flag \"--mode\" needs a value");
     expect_refused("--tokens|0", "--tokens \"0\"; allowed: a whole number from 1 to");
     expect_refused("--tokens|9x", "--tokens \"9x\"");
     expect_refused("--tokens|99999999999999999999999", "--tokens");
@@ -104,7 +104,7 @@ static void test_prompt_of_numbers(void **state)
     free(tokens);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(llama_read_prompt(NULL, 10, wrong[i], &tokens, &count, error), -1);
-        assert_non_null(strstr(error, "whole numbers from 0 to 9"));
+        assert_non_null(strstr(error, "token numbers from 0 to 9"));
     }
 }
 

@@ -95,7 +95,8 @@ static bg_status plant_call(llama_fault kind, place at, float factor, const llam
     snprintf(p->name, sizeof p->name, "%s#%d", p->op, at.call);
     p->host = calloc(1, bytes);
     if (!p->host)
-        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_faults_plant", "calloc", "free some memory");
+        return bg_report_failure(BG_ERROR_OUT_OF_MEMORY, "llama_faults_plant", "out of host memory",
+                                 "free some memory");
     TRY(llama_check_cuda(cudaStreamCreateWithFlags(&p->aside, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"));
     TRY(llama_check_cuda(cudaMalloc((void **)&p->buffer, bytes), "cudaMalloc"));
     TRY(llama_check_cuda(cudaMalloc((void **)&p->counter, sizeof *p->counter), "cudaMalloc"));

@@ -16,7 +16,7 @@ static int read_numbers(int vocabulary, const char *text, int **tokens, int *cou
         long value = strtol(at, &end, 10);
         if (*at < '0' || *at > '9' || strchr(" \t\n", *end) == NULL || value < 0 || value >= vocabulary) {
             snprintf(error, GGUF_ERROR_SIZE,
-                     "the prompt has \"%.40s\"; without --model it is whole numbers from 0 to %d with spaces between",
+                     "the prompt has \"%.40s\"; without --model, give token numbers from 0 to %d with spaces between",
                      at, vocabulary - 1);
             free(*tokens);
             *tokens = NULL;
