@@ -135,10 +135,9 @@ static void add_address_finding(const bg_graph *graph, bg_report *report, const 
     if (c->now.kind != BG__OWNER_NONE)
         bg__owner_text(&c->now, is, sizeof is);
     bg__report_add(report, c->kind, BG_FAULT, note->call, (const void *)note->address, advice,
-                   "%s %s: %zu bytes at %p, at capture in %s%s%s; %llu replay%s since",
+                   "%s %s: %zu bytes at %p, at capture in %s%s%s; replays since the capture: %llu",
                    bg__note_text(note, where, sizeof where), c->what, note->bytes, (void *)note->address,
-                   bg__owner_text(old, was, sizeof was), is[0] != '\0' ? ", now in " : "", is, replays,
-                   replays == 1 ? "" : "s");
+                   bg__owner_text(old, was, sizeof was), is[0] != '\0' ? ", now in " : "", is, replays);
 }
 
 /* There is another owner, or the same one with other bounds. */

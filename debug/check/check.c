@@ -44,8 +44,10 @@ bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
     *result = NULL;
     BG__NEED(graph);
     if (what == 0 || (what & ~(unsigned)BG_CHECK_ALL) != 0)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_check: what is %#x; it is made of BG_CHECK_ bits, %#x are all",
-                        what, (unsigned)BG_CHECK_ALL);
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "bg_check: the argument what is %#x; allowed are BG_CHECK_ bits, at least one, out of %#x (BG_CHECK_ALL)",
+            what, (unsigned)BG_CHECK_ALL);
     bg__pending_note();
     BG__TRY(bg__report_create(&report, "check", bg__graph_name(graph)));
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
@@ -64,7 +66,7 @@ done:
 static bg_status fail_with(const bg_graph *graph, const bg_report *report)
 {
     bg_finding finding = BG_FINDING_INIT;
-    char place[400] = "", more[40] = "";
+    char place[400] = "", more[64] = "";
     bg_status status;
 
     BG__TRY(bg_report_get(report, 0, &finding));
@@ -72,7 +74,8 @@ static bg_status fail_with(const bg_graph *graph, const bg_report *report)
         snprintf(place, sizeof place, "call %s at %s:%d: ", finding.call,
                  finding.file[0] ? finding.file : "unknown file", finding.line);
     if (bg_report_count(report) > 1)
-        snprintf(more, sizeof more, " (and %d more)", bg_report_count(report) - 1);
+        snprintf(more, sizeof more, "; %d more finding%s: bg_check lists all", bg_report_count(report) - 1,
+                 bg_report_count(report) == 2 ? "" : "s");
     status = bg__fail(BG_ERROR_STALE_ADDRESS, "bg_replay: graph %s, %s[%s] %s; %s%s", bg__graph_name(graph), place,
                       finding.kind, finding.message, finding.advice, more);
 done:

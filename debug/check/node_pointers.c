@@ -57,11 +57,11 @@ done:
 const char *bg__held_text(const bg__held *held, char *text, size_t bytes)
 {
     if (held->is_end)
-        snprintf(text, bytes, "its %s", held->which == BG__SOURCE ? "source" : "destination");
+        snprintf(text, bytes, "the node's %s", held->which == BG__SOURCE ? "source" : "destination");
     else if (held->alone)
-        snprintf(text, bytes, "parameter %d", held->parameter);
+        snprintf(text, bytes, "kernel parameter %d", held->parameter);
     else
-        snprintf(text, bytes, "parameter %d, offset %zu,", held->parameter, held->offset);
+        snprintf(text, bytes, "kernel parameter %d, offset %zu,", held->parameter, held->offset);
     return text;
 }
 
@@ -127,13 +127,13 @@ static void report_dangling(const scan *s, const bg__held *held, const bg__alloc
         return;
     bg__node_label(s->nodes, held->node, label, sizeof label);
     bg__held_text(held, place, sizeof place);
-    bg__report_add(s->report, "dangling", held->alone ? BG_FAULT : BG_WARNING, held->node->call,
-                   (const void *)held->address,
-                   "keep memory that the graph uses allocated as long as the graph, or capture again",
-                   "%s is %p, in memory that was freed after the capture%s%s: byte %zu of %zu at %p; %s", place,
-                   (void *)held->address, reused ? " and belongs to another allocation now" : "",
-                   held->alone ? "" : " (in a struct, where it may be a number or unused)", held->address - was->base,
-                   was->bytes, (void *)was->base, label);
+    bg__report_add(
+        s->report, "dangling", held->alone ? BG_FAULT : BG_WARNING, held->node->call, (const void *)held->address,
+        "keep memory that the graph uses allocated as long as the graph, or capture again",
+        "%s is %p, in memory that was freed after the capture%s%s: offset %zu in the block of %zu bytes at %p; %s",
+        place, (void *)held->address, reused ? " and belongs to another allocation now" : "",
+        held->alone ? "" : " (in a struct, where it may be a number or unused)", held->address - was->base, was->bytes,
+        (void *)was->base, label);
 }
 
 /* The allocation that holds address now, from the driver, queried once in a scan; id 0: none. */

@@ -23,7 +23,7 @@ typedef struct bg__held {
 typedef bg_status (*bg__held_visit)(void *user, const bg__held *held);
 bg_status bg__node_addresses(const bg__node *node, bg__held_visit visit, void *user);
 
-/* "parameter 1", "parameter 0, offset 24,", "its source". Returns text. */
+/* "kernel parameter 1", "kernel parameter 0, offset 24,", "the node's source". Returns text. */
 const char *bg__held_text(const bg__held *held, char *text, size_t bytes);
 
 /* Memory that the graph's nodes allocate: it lives as long as the graph, and the driver may not know it before a

@@ -33,7 +33,7 @@ static void check_pair(const bg_graph *graph, bg_report *report, const bg__note 
                         : "make the output exactly the input, or give it memory of its own",
                    "%s and %s share %zu bytes at %p, and the op writes %s (replays since the capture: %llu)",
                    bg__note_text(a, one, sizeof one), bg__note_text(b, other, sizeof other),
-                   (a_end < b_end ? a_end : b_end) - begin, (void *)begin, both ? "both" : "one of them",
+                   (a_end < b_end ? a_end : b_end) - begin, (void *)begin, both ? "both tensors" : "one of the tensors",
                    (unsigned long long)bg__graph_replays(graph));
 }
 

@@ -81,7 +81,8 @@ static bg_status replay_recorded(recording *r, bg__pattern pattern)
     BG__TRY(bg__replay_enter(graph, r->poison->stream));
     status = bg__walk(graph, r->poison->stream, &options, unused, &end);
     if (status == BG_OK && end.early)
-        status = bg__fail(end.what, "with patterns in memory that no op may read, %s", end.text);
+        status =
+            bg__fail(end.what, "in a replay with test patterns in unwritten memory (bg_check_poison): %s", end.text);
     status = bg__replay_leave(graph, r->poison->stream, status);
 done:
     bg_report_destroy(unused);

@@ -134,15 +134,16 @@ static void report_race(const search *s, const access *one, const access *other)
 {
     uintptr_t begin = one->begin > other->begin ? one->begin : other->begin;
     uintptr_t end = one->end < other->end ? one->end : other->end;
+    char who[200] = "both write them";
+
+    if (!one->write || !other->write)
+        snprintf(who, sizeof who, "only %.150s writes them", (other->write ? other : one)->call->name);
     bg__report_add(
         s->report, "race", BG_WARNING, other->call, (const void *)begin,
         "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
         "%s of %s and %s of %s at %s:%d share %zu bytes at %p, and work of the two calls may run at the same time; %s",
         other->name, other->call->name, one->name, one->call->name, file_of(one->call), one->call->site.line,
-        (size_t)(end - begin), (void *)begin,
-        one->write && other->write ? "both write them"
-        : other->write             ? "the first writes them"
-                                   : "the second writes them");
+        (size_t)(end - begin), (void *)begin, who);
 }
 
 /* Whether later calls need not be compared with the earlier access: a call that is ordered after this one is ordered

@@ -15,7 +15,7 @@ typedef struct difference {
     bg__recapture *recapture;
     const bg__side_call *calls[2];
     const bg__node *nodes[2]; /* NULL: in the arguments */
-    const char *what;         /* "parameter 2", "its source" */
+    const char *what;         /* "kernel parameter 2", "the node's source" */
     bool pointer, sure;       /* sure: the bytes cannot be padding */
     size_t bytes;             /* of the values */
     const void *values[2];
@@ -206,9 +206,9 @@ static void compare_parameter(const difference *of, const bg__parameter *a, cons
         size_t rest = a->bytes - at, to_word = sizeof(uint64_t) - (a->offset + at) % sizeof(uint64_t);
         step = rest < to_word ? rest : to_word;
         if (a->bytes > sizeof(uint64_t))
-            snprintf(text, sizeof text, "parameter %d, offset %zu,", a->index, at);
+            snprintf(text, sizeof text, "kernel parameter %d, offset %zu,", a->index, at);
         else
-            snprintf(text, sizeof text, "parameter %d", a->index);
+            snprintf(text, sizeof text, "kernel parameter %d", a->index);
         if (step == sizeof(uint64_t))
             compare_word(&d, (const char *)a->value + at, (const char *)b->value + at, false);
         else
@@ -258,9 +258,9 @@ static void compare_copy(difference *d)
 {
     bg__end a, b;
     if (bg__copy_end(d->nodes[0], BG__SOURCE, &a) && bg__copy_end(d->nodes[1], BG__SOURCE, &b))
-        compare_ends(d, &a, &b, "its source", "its length");
+        compare_ends(d, &a, &b, "the node\'s source", "the node\'s length");
     if (bg__copy_end(d->nodes[0], BG__DESTINATION, &a) && bg__copy_end(d->nodes[1], BG__DESTINATION, &b))
-        compare_ends(d, &a, &b, "its destination", "its length");
+        compare_ends(d, &a, &b, "the node\'s destination", "the node\'s length");
 }
 
 static void compare_fill(difference *d)
@@ -269,8 +269,8 @@ static void compare_fill(difference *d)
     bg__end a, b;
     if (!bg__fill_end(d->nodes[0], &a) || !bg__fill_end(d->nodes[1], &b))
         return;
-    compare_ends(d, &a, &b, "its destination", "its length");
-    d->what = "its value";
+    compare_ends(d, &a, &b, "the node\'s destination", "the node\'s length");
+    d->what = "the node\'s value";
     compare_bytes(d, &x->value, &y->value, sizeof x->value);
 }
 
@@ -284,12 +284,12 @@ static void compare_nodes(difference *d)
     case cudaGraphNodeTypeMemset: compare_fill(d); break;
     case cudaGraphNodeTypeHost:
         d->sure = true;
-        d->what = "its user data";
+        d->what = "the node\'s user data";
         compare_word(d, &d->nodes[0]->of.host.userData, &d->nodes[1]->of.host.userData, true);
         break;
     case cudaGraphNodeTypeMemAlloc:
         d->sure = true;
-        d->what = "its size";
+        d->what = "the node\'s size";
         compare_bytes(d, &d->nodes[0]->of.memory.bytes, &d->nodes[1]->of.memory.bytes,
                       sizeof d->nodes[0]->of.memory.bytes);
         break;
@@ -310,7 +310,7 @@ static bool is_same_work(const bg__node *a, const bg__node *b)
     return a->kernel->function == b->kernel->function && a->kernel->kernel == b->kernel->kernel;
 }
 
-static void report_flow(const difference *d, size_t at, const bg__node *a, const bg__node *b)
+static void report_flow(const difference *d, const bg__node *a, const bg__node *b)
 {
     char first[512] = "nothing", second[512] = "nothing";
     const bg__call *call = d->calls[0]->call;
@@ -321,10 +321,10 @@ static void report_flow(const difference *d, size_t at, const bg__node *a, const
         bg__node_label(&d->recapture->side[1].nodes, b, second, sizeof second);
     d->recapture->flow_differs = true;
     bg__report_add(d->recapture->report, "frozen-control-flow", BG_FAULT, call, NULL, BG__FLOW_ADVICE,
-                   "%s makes other nodes in the second capture: %zu in the first, %zu in the second; number %zu is the "
-                   "first that differs: %s in the first, %s in the second",
-                   call != NULL ? call->name : "code outside op calls", d->calls[0]->count, d->calls[1]->count, at + 1,
-                   first, second);
+                   "%s makes different nodes in the two captures: %zu in the first capture, %zu in the second; first "
+                   "difference: %s in the first capture, %s in the second",
+                   call != NULL ? call->name : "code outside op calls", d->calls[0]->count, d->calls[1]->count, first,
+                   second);
 }
 
 /* false: the calls made different nodes, which is reported; their parameters cannot be compared. */
@@ -337,7 +337,7 @@ static bool make_same_nodes(const difference *d)
         const bg__node *a = i < counts[0] ? &sides[0].nodes.node[d->calls[0]->nodes[i]] : NULL;
         const bg__node *b = i < counts[1] ? &sides[1].nodes.node[d->calls[1]->nodes[i]] : NULL;
         if (a == NULL || b == NULL || !is_same_work(a, b)) {
-            report_flow(d, i, a, b);
+            report_flow(d, a, b);
             return false;
         }
     }

@@ -61,9 +61,9 @@ static void write_largest_errors(const bgk_difference *d, char *text, size_t byt
     char absolute[40], relative[40];
 
     if (d->lost > 0)
-        snprintf(text, bytes, "%llu are NaN or infinite on one side only", d->lost);
+        snprintf(text, bytes, "in %llu elements only one of the two values is finite", d->lost);
     else if (d->absolute == 0)
-        snprintf(text, bytes, "only in signs of zeros or bits of NaN");
+        snprintf(text, bytes, "they differ only in the sign of zeros or the bits of NaN");
     else if (isfinite(d->relative))
         snprintf(text, bytes, "largest error %s absolute, %s relative",
                  round_up_to_digits(d->absolute, absolute, sizeof absolute),

@@ -7,10 +7,11 @@
 
 static bg_status refuse_tolerance(const char *from, const char *item, size_t length)
 {
-    return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                    "%s: \"%.*s\" is not a tolerance; write abs=X, rel=X, ulp=N with ',' between, for one dtype or "
-                    "op DTYPE: or OP: before them, and ';' between those: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
-                    from, (int)length, item);
+    return bg__fail(
+        BG_ERROR_INVALID_ARGUMENT,
+        "%s: \"%.*s\" is not a tolerance; write LIMIT,... or NAME:LIMIT,... with ';' between; LIMIT: abs=X, rel=X or "
+        "ulp=N; NAME: a dtype or a pattern of op calls; as in \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\"",
+        from, (int)length, item);
 }
 
 static void trim(const char **text, size_t *length)

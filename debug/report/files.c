@@ -19,11 +19,10 @@ static bg_status fail_file(const char *path)
 
 static bg_status refuse_foreign(const char *path)
 {
-    return bg__fail(
-        BG_ERROR_IO,
-        "%s cannot be written: another user created what has this name in a shared directory; name a file in a "
-        "directory of your own",
-        path);
+    return bg__fail(BG_ERROR_IO,
+                    "%s cannot be written: it belongs to another user, in a shared directory; name a file in a "
+                    "directory of your own",
+                    path);
 }
 
 /* ---- a new file ---- */

@@ -313,7 +313,7 @@ static bg_status search_possible(bisection *b, size_t *culprits, size_t *found, 
     *helps = BG_SKIP;
     if (count < 2)
         goto done;
-    BG__TRY(try_or_skip(b, names, count, "search: all that can be eager alone", helps));
+    BG__TRY(try_or_skip(b, names, count, "search: together, all calls whose own trial did not fail", helps));
     if (*helps != BG_GOOD)
         goto done;
     BG__TRY(bg_search(names, count, search_trial, b, culprits, found));

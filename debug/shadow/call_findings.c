@@ -285,7 +285,8 @@ bg_status bg__shadow_tell_varying(bg__shadow *s, bool eager, bool known)
                    "tolerance where atomic sums differ",
                    "%s is nondeterministic: two runs from the same contents of memory differ%s%s%s",
                    eager ? "the eager pass" : "the replay", w.varying != NULL ? ", first in " : "", w.name,
-                   w.varying != NULL ? "" : ", but no single op call differs when each is waited for");
+                   w.varying != NULL ? ""
+                                     : ", but no op call differs if the tool waits for the device after each call");
 done:
     return status;
 }

@@ -102,7 +102,7 @@ static bg_status compare_outputs(const bg__references *r, const bg__call *call, 
         BG__TRY(bg__compare_note(r->report, call, a.name, a.tensor, "reference", &found));
         if (found.beyond > 0)
             bg__report_add(r->report, "differs-from-reference", BG_FAULT, call, a.tensor->data,
-                           "correct the op itself, captured or not",
+                           "the op itself is wrong, whether it is captured or eager: correct it, or its reference",
                            "%s of %s differs from its reference on the same inputs: %s", a.name, call->name,
                            bg__compare_text(a.tensor, &found, text, sizeof text));
     }

@@ -96,7 +96,8 @@ static void report_fault(walk *w, const unit *u, cudaError_t error)
 /* An error of an eager call, from its body or the library: bg_last_error() names op, call and site. */
 static void report_failure(walk *w, const unit *u, bg_status failed)
 {
-    bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL, "the call's body returned this in the replay", "%s: %s",
+    bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL,
+                   "the eager call failed in this replay: correct its body or its arguments", "%s: %s",
                    bg_status_name(failed), bg_last_error());
     end_with(w, failed);
 }

@@ -41,7 +41,7 @@ static inline bool bg__owner_has(const bg__owner *owner, uintptr_t address)
 bg_status bg__owner_find(bg__level level, const void *ptr, bg__owner *owner);
 /* Finds the block of that name that was reported after generation; false: there is none, or more than one. */
 bool bg__owner_named(const char *name, uint64_t generation, bg__owner *owner);
-/* "block "kv" of 4096 bytes at 0x... (generation 7)" */
+/* "block "kv" of 4096 bytes at 0x... (allocation id 7)" */
 const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes);
 
 /* The same for level BG__DRIVER. */

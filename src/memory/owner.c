@@ -110,7 +110,7 @@ static const char *kind_text(const bg__owner *owner)
 const char *bg__owner_text(const bg__owner *owner, char *text, size_t bytes)
 {
     const char *quote = owner->name[0] != '\0' ? "\"" : "";
-    snprintf(text, bytes, "%s%s%s%s%s of %zu bytes at %p (generation %llu)", kind_text(owner), quote[0] ? " " : "",
+    snprintf(text, bytes, "%s%s%s%s%s of %zu bytes at %p (allocation id %llu)", kind_text(owner), quote[0] ? " " : "",
              quote, owner->name, quote, owner->bytes, (void *)owner->base, (unsigned long long)owner->generation);
     if (owner->kind == BG__OWNER_NONE)
         snprintf(text, bytes, "nothing");

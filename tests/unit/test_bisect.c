@@ -193,7 +193,7 @@ static void test_outside(void **state)
     model m = no_fault(state);
     m.outside = true;
     m.frozen = false;
-    EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "", 0, "but no single op call differs");
+    EXPECT_FINDING(bisect(&m, NULL), "nondeterministic", "", 0, "but no op call differs");
 }
 
 static bg_status forward_branching(void *user, cudaStream_t stream)

@@ -50,7 +50,7 @@ static void test_freed(void **state)
     bg_graph *graph = capture_sneak(*state);
     EXPECT_NO_FINDING(check(graph));
     EXPECT_CUDA(cudaFree(hidden));
-    EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "parameter 2 is ");
+    EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "kernel parameter 2 is ");
     bg_graph_destroy(graph);
 }
 
@@ -100,7 +100,7 @@ static void test_copies(void **state)
     EXPECT_NO_FINDING(check(graph)); /* the first check remembers, too */
     EXPECT_CUDA(cudaFree(source));
     report = check(graph);
-    EXPECT_FINDING(report, "dangling", "", 0, "its source is");
+    EXPECT_FINDING(report, "dangling", "", 0, "the node's source is");
     EXPECT_CUDA(cudaFree(filled));
     assert_int_equal(bg_report_count(report = check(graph)), 2);
     bg_report_destroy(report);

@@ -188,17 +188,17 @@ static void test_given_names_of_others(void **state)
     assert_int_equal(lchown(path, NOBODY, NOBODY), 0);
     EXPECT_STATUS(bg__directory_make(path), BG_ERROR_IO);
     EXPECT_STATUS(bg__directory_make(beside), BG_ERROR_IO);
-    EXPECT_ERROR("another user created what has this name");
+    EXPECT_ERROR("it belongs to another user, in a shared directory");
     assert_int_equal(remove(path), 0);
     assert_int_equal(symlink(secret, path), 0);
     assert_int_equal(lchown(path, NOBODY, NOBODY), 0);
     EXPECT_STATUS(bg_report_write(report, BG_TEXT, path), BG_ERROR_IO);
-    EXPECT_ERROR("another user created what has this name");
+    EXPECT_ERROR("it belongs to another user, in a shared directory");
     assert_int_equal(remove(path), 0);
     assert_int_equal(mkfifo(path, 0666), 0);
     assert_int_equal(lchown(path, NOBODY, NOBODY), 0);
     EXPECT_STATUS(bg_report_write(report, BG_TEXT, path), BG_ERROR_IO);
-    EXPECT_ERROR("another user created what has this name");
+    EXPECT_ERROR("it belongs to another user, in a shared directory");
     EXPECT_OK(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
     expect_report();
     assert_int_equal(chmod(directory, 0700), 0); /* nobody else's */

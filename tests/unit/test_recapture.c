@@ -377,13 +377,14 @@ static void test_pointer_in_an_array(void **state)
 static void test_copy(void **state)
 {
     model m = {.f = *state, .kind = COPY};
-    EXPECT_FINDING(recapture(&m), "unstable-pointer", "", 0, "its source differs between two captures: 0x");
+    EXPECT_FINDING(recapture(&m), "unstable-pointer", "", 0, "the node's source differs between two captures: 0x");
 }
 
 static void test_fill(void **state)
 {
     model m = {.f = *state, .kind = FILL};
-    EXPECT_FINDING(recapture(&m), "frozen-value", "", 0, "its value differs between two captures: 0 in the first, ");
+    EXPECT_FINDING(recapture(&m), "frozen-value", "", 0,
+                   "the node's value differs between two captures: 0 in the first, ");
 }
 
 /* ---- what no argument shows ---- */
@@ -411,8 +412,8 @@ static void test_hidden(void **state)
     static void (*const changes[])(void *user) = {change_hidden_value, change_hidden_memory, change_hidden_flow};
     static const char *const kinds[] = {"frozen-value", "unstable-pointer", "frozen-control-flow"};
     static const char *const texts[] = {
-        "parameter ", "parameter 2 differs between two captures: 0x",
-        "secret#0 makes other nodes in the second capture: 2 in the first, 3 in the second"};
+        "kernel parameter ", "kernel parameter 2 differs between two captures: 0x",
+        "secret#0 makes different nodes in the two captures: 2 in the first capture, 3 in the second"};
     fixture *f = *state;
     model m = {.f = f, .kind = HIDDEN};
     bg_report *report;

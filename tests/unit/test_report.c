@@ -186,7 +186,7 @@ static bg_report *make_long(void)
     bg_report *report = make();
     bg__report_add(report, "freed", BG_FAULT, &call, NULL, "keep it as long as the graph is replayed, or capture again",
                    "the words of gr\303\274n were freed  after the capture: 256 bytes at 0x7f05b66de000, device "
-                   "allocation of 256 bytes at 0x7f05b66de000 (generation 7)");
+                   "allocation of 256 bytes at 0x7f05b66de000 (allocation id 7)");
     return report;
 }
 
@@ -201,7 +201,7 @@ static void test_wrapped(void **state)
                         "check of decode: 1 finding\n"
                         "fault [freed] rope#3 at model.c:42: the words of gr\303\274n were freed  after the capture: "
                         "256 bytes at 0x7f05b66de000, device\n"
-                        "        allocation of 256 bytes at 0x7f05b66de000 (generation 7)\n"
+                        "        allocation of 256 bytes at 0x7f05b66de000 (allocation id 7)\n"
                         "    keep it as long as the graph is replayed, or capture again\n");
     free(text);
     bg_report_destroy(report);
@@ -215,7 +215,7 @@ static void test_wrapped_in_terminal(void **state)
                                    "        gr\303\274n were freed  after the capture: 256\r\n"
                                    "        bytes at 0x7f05b66de000, device\r\n"
                                    "        allocation of 256 bytes at\r\n"
-                                   "        0x7f05b66de000 (generation 7)\r\n"
+                                   "        0x7f05b66de000 (allocation id 7)\r\n"
                                    "    keep it as long as the graph is replayed, or\r\n"
                                    "        capture again\r\n";
     const struct winsize size = {.ws_row = 24, .ws_col = 48};
