@@ -52,7 +52,7 @@ static int print_help(int argc, char **argv)
     const cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
     cli_say_for("help");
     if (argc > 2)
-        return cli_say(CLI_USAGE, "unknown argument '%s'; it takes one command", argv[2]);
+        return cli_say(CLI_USAGE, "unexpected argument '%s'; help takes the name of one command", argv[2]);
     if (argc > 1 && command == NULL && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0)
         return cli_say(CLI_USAGE, "there is no command '%s'; 'breakgraph help' lists them", argv[1]);
     if (command != NULL)

@@ -79,11 +79,11 @@ expect minus-one 1 '^culprit step#1' in_work "$command" bisect -- sh -c './fault
 expect check-broken 13 '^  .*[sS]yntax error' in_work "$command" bisect --check='(((' -- ./faulty wrong 8 2
 expect check-minus-one 1 '^culprit step#1' in_work "$command" bisect --check='grep -q "row: 11" || exit 255' -- ./faulty wrong 8 2
 expect check-crash 7 "^breakgraph bisect: signal 11 .* ended the check 'kill -SEGV" in_work "$command" bisect --check='kill -SEGV $$' -- ./faulty wrong 8 2
-expect skips 14 'as it is, .sh. cannot be judged [(]status 125[)]' in_work "$command" bisect -- sh -c './faulty wrong 8 2; exit 125'
+expect skips 14 '.sh., run as it is, cannot be judged [(]status 125[)]' in_work "$command" bisect -- sh -c './faulty wrong 8 2; exit 125'
 expect check-skips-json 14 '"result":[[:space:]]*"cannot be judged"' in_work "$command" bisect --json --check='exit 125' -- ./faulty wrong 8 2
 expect check-skips 14 'cannot be judged' in_work "$command" bisect --check='exit 125' -- ./faulty wrong 8 2
 expect shadow 1 '^culprit step#1' in_work "$command" bisect --shadow -- ./faulty wrong 8 2
-expect shadow-no-difference 0 '^no difference' in_work "$command" bisect --shadow -- ./faulty wrong 8
+expect shadow-no-difference 0 'there is no fault to search for' in_work "$command" bisect --shadow -- ./faulty wrong 8
 expect shadow-but-fails 0 "no replay differs, but 'sh' ended with status 3: --shadow ignores" in_work "$command" bisect --shadow -- sh -c './faulty wrong 8; exit 3'
 expect shadow-and-check 2 'exclude each other' in_work "$command" bisect --shadow --check=x -- ./faulty wrong 8
 expect bad-tolerance 2 "'--tolerance=garbage': allowed are items separated by ';'" in_work "$command" bisect --shadow --tolerance=garbage -- ./faulty wrong 8 2
@@ -109,12 +109,12 @@ expect page-of-nothing 0 'nothing.html is not written: there is no culprit' in_w
 grep -q 'step#1' "$work/page.html" && pass page-names || fail page-names "no culprit on the page"
 expect count 1 '^culprit step#1' in_work "$command" bisect --count=2 -- ./faulty wrong 4 2
 expect count-any-bad 13 'without any graph' in_work "$command" bisect --count=3 -- ./faulty flaky 4
-expect bad-count 2 'a number from 1' in_work "$command" bisect --count=0 -- ./faulty wrong 4
+expect bad-count 2 'whole numbers from 1' in_work "$command" bisect --count=0 -- ./faulty wrong 4
 expect no-progress-in-pipe 1 '^0$' in_work sh -c "'$command' bisect -- ./faulty wrong 4 2 2>&1 >/dev/null | wc -c; exit 1"
 
 ln -s faulty "$work/faulty"$'\377'
 if command -v iconv >/dev/null; then
-    expect json-bytes 0 '"sentence":.*is good as it is' in_work sh -c "'$command' bisect --json -- './faulty"$'\377'"' wrong 8 | iconv -f UTF-8 -t UTF-8"
+    expect json-bytes 0 '"sentence":.*was good in both trials as it is' in_work sh -c "'$command' bisect --json -- './faulty"$'\377'"' wrong 8 | iconv -f UTF-8 -t UTF-8"
     expect json-bytes-lines 0 '"good":.*faulty' in_work sh -c "'$command' bisect --json -- './faulty"$'\377'"' wrong 8 2 | iconv -f UTF-8 -t UTF-8"
 else
     for name in json-bytes json-bytes-lines; do skip $name "iconv is not installed"; done

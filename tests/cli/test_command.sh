@@ -212,8 +212,8 @@ expect step-set 4 '^7$' "$command" step -e SEED=7 -- sh -c 'echo $SEED'
 expect report-set 4 '^  7$' "$command" report -e SEED=7 -- sh -c 'echo $SEED >&2; exit 1'
 expect bisect-set 0 '^7$' sh -c "cd '$work' && '$(readlink -f "$command")' bisect -e SEED=7 -- sh -c 'echo \$SEED >$work/seed'; cat '$work/seed'"
 if [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1; then
-    expect bisect-set-kept 0 'no difference' "$command" bisect --state="$work/state.json" -e SEED=7 -- "$quickstart"
-    expect bisect-set-same 0 'no difference' "$command" bisect --state="$work/state.json" -e SEED=7 -- "$quickstart"
+    expect bisect-set-kept 0 'there is no fault to search for' "$command" bisect --state="$work/state.json" -e SEED=7 -- "$quickstart"
+    expect bisect-set-same 0 'there is no fault to search for' "$command" bisect --state="$work/state.json" -e SEED=7 -- "$quickstart"
     expect bisect-set-other 10 'another' "$command" bisect --state="$work/state.json" -e SEED=8 -- "$quickstart"
 else
     for name in kept same other; do skip "bisect-set-$name" "there is no GPU"; done
@@ -294,10 +294,10 @@ expect check-crash 7 'signal SIGSEGV .* ended' "$command" check -- sh -c 'echo b
 expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo before it >&2; kill -SEGV $$'
 expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo before it >&2; exit 1'
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
-expect check-bad-timeout 2 'a number of seconds' "$command" check --timeout=soon -- true
+expect check-bad-timeout 2 'allowed are seconds' "$command" check --timeout=soon -- true
 expect check-bad-what 2 'allowed are replay, recapture, poison' "$command" check --what=all -- true
 expect step-hang 8 "ran longer than 0.2 s" "$command" step --timeout=0.2 -- sh -c 'while :; do :; done'
-expect step-bad-timeout 2 'a number of seconds' "$command" step --timeout=soon -- true
+expect step-bad-timeout 2 'allowed are seconds' "$command" step --timeout=soon -- true
 expect report-nothing 2 'nothing given' "$command" report
 expect report-missing 10 '/nowhere cannot be read' "$command" report /nowhere
 echo '{"report_version": 99, "breakgraph": "9.0"}' >"$work/new.json"

@@ -68,7 +68,7 @@ call=$("$program" --plant-faults "varies:$seed" --tokens 1 2>&1 >/dev/null | sed
 if [ $status -eq 12 ] && grep -q "${call:-nothing} at .*model.c:[0-9]*: the eager pass is nondeterministic" "$work/log"; then pass bisect-varies
 else fail bisect-varies "exit status $status, planted: $call"; fi
 : >"$work/starts"
-expect bisect-clean 0 'no difference' "$OUT/breakgraph" bisect --state="$work/clean" --shadow -- "$program" --tokens 3
+expect bisect-clean 0 'there is no fault to search for' "$OUT/breakgraph" bisect --state="$work/clean" --shadow -- "$program" --tokens 3
 
 # A drawing of each of the five segments, whole; a place that is not there does no harm to the program.
 mkdir "$work/dot"

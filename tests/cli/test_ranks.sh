@@ -48,12 +48,12 @@ expect token-not-in-arguments 0 'none' ranks 1 -- bash -c "$token"
 if [ "$DEVICE" = host ]; then
     expect devices 0 '^\[rank 1\] 2$' "$command" run --ranks=2 -- sh -c 'echo $HOSTCUDA_DEVICES'
     expect devices-kept 0 '^\[rank 1\] 3$' env HOSTCUDA_DEVICES=3 "$command" run --ranks=2 -- sh -c 'echo $HOSTCUDA_DEVICES'
-    expect devices-too-few 2 'ranks=4 needs a device each, and there are 3; --oversubscribe' "$command" run -e HOSTCUDA_DEVICES=3 --ranks=4 -- true
+    expect devices-too-few 2 'ranks=4 needs 4 devices, and there are 3; --oversubscribe' "$command" run -e HOSTCUDA_DEVICES=3 --ranks=4 -- true
     expect devices-shared 0 '^\[rank 3\] 3$' "$command" run -e HOSTCUDA_DEVICES=3 --ranks=4 --oversubscribe -- sh -c 'echo $HOSTCUDA_DEVICES'
 fi
 expect ranks-few-files 3 "rank [0-9]: 'true' cannot be started: Too many open files; the limit is that of ulimit -n" bash -c 'ulimit -n 16; "$0" run --ranks=4 --oversubscribe -- true' "$command"
-expect ranks-none 2 'a number from 1 to 64' "$command" run --ranks=0 -- true
-expect ranks-word 2 'a number from 1 to 64' "$command" run --ranks=two -- true
+expect ranks-none 2 'whole numbers from 1 to 64' "$command" run --ranks=0 -- true
+expect ranks-word 2 'whole numbers from 1 to 64' "$command" run --ranks=two -- true
 for flag in --timeout=3 --no-prefix --output-dir=x --oversubscribe; do
     expect "alone$flag" 2 "needs --ranks" "$command" run $flag -- true
 done
@@ -254,12 +254,12 @@ ends() # NAME STATUS PATTERN RANKS RANK HOW MANNER
     expect "$1" "$2" "$3" run "$4" end "$5" "$6" "$7" "$work/met"
     gone "$1-gone"
 }
-ends dies-of-kill 137 '^breakgraph run: rank 2 \([0-9]+\) ended by SIGKILL first; the others were ended$' 4 2 kill-KILL gentle
-ends dies-of-fault 139 'rank 0 \([0-9]+\) ended by SIGSEGV first; the others' 2 0 kill-SEGV gentle
-ends dies-of-status 7 'rank 1 \([0-9]+\) ended with status 7 first; the others' 2 1 7 gentle
-ends others-are-stubborn 3 'rank 3 \([0-9]+\) ended with status 3 first' 4 3 3 stubborn
-expect alone-fails 5 'rank 0 \([0-9]+\) ended with status 5$' ranks 1 -- sh -c 'exit 5'
-expect alone-dies 137 'rank 0 \([0-9]+\) ended by SIGKILL$' ranks 1 -- sh -c 'kill -9 $$'
+ends dies-of-kill 137 '^breakgraph run: rank 2 \(process [0-9]+\) was ended by SIGKILL, so the other ranks were ended$' 4 2 kill-KILL gentle
+ends dies-of-fault 139 'rank 0 \(process [0-9]+\) was ended by SIGSEGV, so the other ranks' 2 0 kill-SEGV gentle
+ends dies-of-status 7 'rank 1 \(process [0-9]+\) ended with status 7, so the other ranks' 2 1 7 gentle
+ends others-are-stubborn 3 'rank 3 \(process [0-9]+\) ended with status 3, so' 4 3 3 stubborn
+expect alone-fails 5 'rank 0 \(process [0-9]+\) ended with status 5$' ranks 1 -- sh -c 'exit 5'
+expect alone-dies 137 'rank 0 \(process [0-9]+\) was ended by SIGKILL$' ranks 1 -- sh -c 'kill -9 $$'
 expect ends-well 0 '' ranks 4 -- sh -c 'echo; exit 0'
 expect missing 3 "rank 0: '/nowhere' cannot be started" ranks 2 -- /nowhere
 script leave <<'SH_'
@@ -277,7 +277,7 @@ expect told-to-end 4 '^\[rank 0\] told$' ranks 2 -- bash -c 'if [ $RANK = 0 ]; t
 expect timeout 8 "'bash' ran longer than 3 s and was killed; still running: ranks 1, 2" ranks 3 --timeout=3 -- bash -c "[ \$RANK = 0 ] || { : $mark; sleep 300; }"
 gone timeout-gone
 expect timeout-not-passed 0 '' ranks 2 --timeout=100 -- echo
-expect timeout-bad 2 'a number of seconds' ranks 2 --timeout=never -- true
+expect timeout-bad 2 'allowed are seconds' ranks 2 --timeout=never -- true
 
 # ---- the command is interrupted, or killed ----
 
@@ -400,7 +400,7 @@ for whom in '' -; do
     away_killed bisect$whom "$whom" bisect --fresh --state="$work/state"
 done
 # The process in between may end, too.
-expect away-keeper-killed 137 'rank 0 \([0-9]+\) ended by SIGKILL' ranks 1 -- bash -c '(setsid sleep 300 '"$mark"' &) 2>/dev/null; kill -KILL $PPID; sleep 300'
+expect away-keeper-killed 137 'rank 0 \(process [0-9]+\) was ended by SIGKILL' ranks 1 -- bash -c '(setsid sleep 300 '"$mark"' &) 2>/dev/null; kill -KILL $PPID; sleep 300'
 gone away-keeper-killed-gone
 # Without --ranks the command becomes the program, and there is nothing of it to end, or to outlive.
 "$command" run -- sh -c 'echo $$' >"$work/number" &
@@ -522,7 +522,7 @@ for rank in 0 1; do
     expect "bisect-shadow-rank-$rank" 1 '^culprit step#1 ' wrong $rank --shadow
 done
 sed -n 's/^bad: *//p' "$work/log" >"$work/bad"
-expect bisect-no-rank 0 '^no difference' wrong 7
+expect bisect-no-rank 0 'there is no fault to search for' wrong 7
 expect bisect-check 1 '^culprit step#1 ' wrong 1 --check='test "$(grep -c "row: 11")" = 2'
 wrong 1 >"$work/result" 2>&1
 for side in good bad; do

@@ -49,7 +49,8 @@ static cli_status check(const char *text, const char *name, const char *value)
     if (variable == NULL)
         return CLI_OK;
     if (strcmp(variable->group, "host") == 0 && strcmp(bg_device_kind(), "host") != 0)
-        return cli_say(CLI_USAGE, "'-e %s': %s is for the host device; this is built for NVIDIA's CUDA runtime", text,
+        return cli_say(CLI_USAGE,
+                       "'-e %s': %s is for the host device; this breakgraph is built for NVIDIA's CUDA runtime", text,
                        name);
     allowed = cli_variable_allowed(variable, value, false);
     return allowed == NULL ? CLI_OK : cli_say(CLI_USAGE, "'-e %s': allowed are %s", text, allowed);

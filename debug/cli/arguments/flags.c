@@ -117,7 +117,7 @@ static cli_status parse_flags(const cli_command *command, int argc, char **argv,
     arguments->rest = argv + i;
     arguments->rest_count = argc - i;
     if (arguments->rest_count > 0 && command->arguments[0] == '\0')
-        return cli_say(CLI_USAGE, "unknown argument '%s'; it takes none", arguments->rest[0]);
+        return cli_say(CLI_USAGE, "unknown argument '%s'; the command takes no arguments", arguments->rest[0]);
     *done = false;
     return CLI_OK;
 }
@@ -155,6 +155,6 @@ cli_status cli_timeout(const cli_arguments *arguments, double *seconds)
     const char *value = cli_value(arguments, "--timeout");
     *seconds = 0;
     if (value != NULL && (!bg__number_read(value, seconds) || !(*seconds > 0) || *seconds > 1e6))
-        return cli_say(CLI_USAGE, "'--timeout=%s': a number of seconds above 0", value);
+        return cli_say(CLI_USAGE, "'--timeout=%s': allowed are seconds above 0, up to 1000000", value);
     return CLI_OK;
 }

@@ -34,13 +34,15 @@ static cli_status ask_twice(cli_bisection *b, cli_why why, bool *bad)
     if (status != CLI_OK)
         return status;
     if (verdicts[0] == BG_SKIP || verdicts[1] == BG_SKIP)
-        return cli_bisect_end(b, CLI_UNJUDGED, "%s, '%s' cannot be judged (status 125): there is nothing to search for",
-                              cli_why_names[why], b->argv[0]);
+        return cli_bisect_end(b, CLI_UNJUDGED,
+                              "'%s', run %s, cannot be judged (status 125); bisect needs a verdict of this run",
+                              b->argv[0], cli_why_names[why]);
     if (verdicts[0] != verdicts[1])
-        return cli_bisect_end(
-            b, CLI_NONDETERMINISTIC,
-            "%s, '%s' is good in one run and bad in another: make its result repeatable, or judge with --count=N",
-            cli_why_names[why], b->argv[0]);
+        return cli_bisect_end(b, CLI_NONDETERMINISTIC,
+                              "'%s', run %s, is good in one trial and bad in another: make its result repeatable, or "
+                              "run it more often in "
+                              "each trial with --count=N",
+                              b->argv[0], cli_why_names[why]);
     *bad = verdicts[0] == BG_BAD;
     return CLI_OK;
 }
@@ -78,7 +80,8 @@ static cli_status ask_oracle(cli_bisection *b, bool *search)
     if (status != CLI_OK)
         return status;
     if (!bad)
-        return cli_bisect_end(b, CLI_OK, "no difference: '%s' is good as it is, twice", b->argv[0]);
+        return cli_bisect_end(b, CLI_OK, "'%s' was good in both trials as it is: there is no fault to search for",
+                              b->argv[0]);
     if (!b->shadow)
         status = ask_twice(b, CLI_FORWARD, &bad);
     if (status != CLI_OK)
@@ -172,7 +175,7 @@ static cli_status read_count(const cli_arguments *arguments, int *count)
     char *end = NULL;
     long number = value != NULL ? strtol(value, &end, 10) : 1;
     if (value != NULL && (end == value || *end != '\0' || number < 1 || number > MOST_STARTS))
-        return cli_say(CLI_USAGE, "'--count=%s': a number from 1 to %d", value, MOST_STARTS);
+        return cli_say(CLI_USAGE, "'--count=%s': allowed are whole numbers from 1 to %d", value, MOST_STARTS);
     *count = (int)number;
     return CLI_OK;
 }
@@ -204,7 +207,7 @@ static cli_status refuse_environment(void)
 {
     const char *breakable = getenv("BG_BREAKABLE"), *debug = getenv("BG_DEBUG");
     if (breakable != NULL && strcmp(breakable, "0") == 0)
-        return cli_say(CLI_USAGE, "BG_BREAKABLE=0 captures eager ops, too: there is nothing to search for; unset it");
+        return cli_say(CLI_USAGE, "BG_BREAKABLE=0 captures every op, so that bisect cannot make ops eager; unset it");
     if (debug != NULL && (strcmp(debug, "forward") == 0 || strcmp(debug, "ops") == 0))
         return cli_say(CLI_USAGE, "BG_DEBUG=%s makes all ops eager: there is nothing to search for; unset it", debug);
     return CLI_OK;

@@ -150,7 +150,8 @@ static const char *result_name(const cli_bisection *b, cli_status status)
 static const char *sentence_of(const cli_bisection *b, cli_status status)
 {
     if (status == CLI_FAILED && b->found > 0)
-        return "with the culprits eager it is good";
+        return b->found == 1 ? "the program is good if the culprit is eager"
+                             : "the program is good if all culprits are eager";
     for (size_t i = 0; i < cli_exits_count && b->sentence[0] == '\0'; i++)
         if (cli_exits[i].number == (int)status)
             return cli_exits[i].text;

@@ -10,7 +10,7 @@
 #include "debug/cli/output/place.h"
 #include "result.h"
 
-static void add_culprit(cJSON *findings, const cJSON *call)
+static void add_culprit(cJSON *findings, const cJSON *call, bool alone)
 {
     cJSON *finding = cJSON_CreateObject();
     cJSON_AddStringToObject(finding, "kind", "culprit");
@@ -19,7 +19,9 @@ static void add_culprit(cJSON *findings, const cJSON *call)
     cJSON_AddStringToObject(finding, "file", cli_text(call, "file"));
     cJSON_AddNumberToObject(finding, "line", cli_number(call, "line"));
     cJSON_AddNullToObject(finding, "address");
-    cJSON_AddStringToObject(finding, "message", "the fault vanishes where this call is eager");
+    cJSON_AddStringToObject(finding, "message",
+                            alone ? "the fault vanishes if this call is eager"
+                                  : "the fault vanishes if all culprits are eager");
     cJSON_AddStringToObject(finding, "advice", "look for what its capture freezes: values, addresses, host code");
     cJSON_AddItemToArray(findings, finding);
 }
@@ -66,7 +68,7 @@ static char *make_report(const cli_bisection *b)
     cJSON_AddNumberToObject(root, "lost", 0);
     findings = cJSON_AddArrayToObject(root, "findings");
     for (size_t i = 0; i < b->found; i++)
-        add_culprit(findings, cJSON_GetArrayItem(b->calls, (int)b->culprits[i]));
+        add_culprit(findings, cJSON_GetArrayItem(b->calls, (int)b->culprits[i]), b->found == 1);
     if (outline != NULL)
         cJSON_AddItemToObject(root, "outline", cJSON_Duplicate(outline, true));
     cJSON_AddItemToObject(root, "trials", cli_bisect_trials(b));

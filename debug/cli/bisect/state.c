@@ -164,8 +164,9 @@ static bool are_trials(const cJSON *trials, int calls)
 
 static cli_status refuse_state(const cli_bisection *b, const char *why)
 {
-    return cli_say(CLI_UNREADABLE, "%s %s; it is not changed: remove it, or give another one with --state=FILE",
-                   b->state, why);
+    return cli_say(CLI_UNREADABLE,
+                   "%s %s; bisect does not overwrite it: remove it, or give another file with --state=FILE", b->state,
+                   why);
 }
 
 /* *root is NULL where there is no file. */

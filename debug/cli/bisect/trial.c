@@ -95,7 +95,7 @@ void cli_trial_show_check(const cli_bisection *b)
 {
     char *said = b->check != NULL ? cli_path(b->place, "check-output") : NULL;
     if (said != NULL && !is_empty(said)) {
-        fprintf(stderr, "the check printed at last:\n");
+        fprintf(stderr, "the last lines that the check printed:\n");
         cli_file_show_end(said);
     }
     free(said);
@@ -210,7 +210,8 @@ static cli_status start_all(cli_bisection *b, cli_why why, const bool *eager, bg
     cli_status status = CLI_OK;
 
     if (value == NULL)
-        return cli_say(CLI_FAILED, "no list of eager ops can be made");
+        return cli_say(CLI_FAILED, "the list of eager ops cannot be kept: out of host memory, or the directory for "
+                                   "temporary files cannot be written; set TMPDIR");
     *verdict = BG_GOOD;
     b->seconds = 0;
     for (int i = 0; status == CLI_OK && i < b->count && *verdict != BG_BAD; i++) {

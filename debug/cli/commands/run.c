@@ -30,14 +30,15 @@ static cli_status exec_program(const cli_arguments *arguments)
 static int tell_failure(const cli_ranks_end *told)
 {
     const cli_end *end = &told->end;
-    const char *first = told->others > 0 ? " first; the others were ended" : "";
+    const char *first = told->others > 0 ? ", so the other ranks were ended" : "";
     if (end->how == CLI_KILLED) {
-        (void)cli_say(CLI_CRASHED, "rank %d (%ld) ended by SIG%s%s", end->rank, (long)told->pid,
+        (void)cli_say(CLI_CRASHED, "rank %d (process %ld) was ended by SIG%s%s", end->rank, (long)told->pid,
                       sigabbrev_np(end->code) != NULL ? sigabbrev_np(end->code) : "?", first);
         return 128 + end->code;
     }
     if (end->code != 0)
-        (void)cli_say(CLI_FAILED, "rank %d (%ld) ended with status %d%s", end->rank, (long)told->pid, end->code, first);
+        (void)cli_say(CLI_FAILED, "rank %d (process %ld) ended with status %d%s", end->rank, (long)told->pid, end->code,
+                      first);
     return end->code;
 }
 

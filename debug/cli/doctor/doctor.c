@@ -42,10 +42,14 @@ static void tell_versions(void)
 static void tell_gpu(void)
 {
     cli_gpu gpu;
-    if (cli_gpu_find(&gpu))
+    char of[40] = "";
+    bool found = cli_gpu_find(&gpu);
+    if (found && gpu.count > 1)
+        snprintf(of, sizeof of, ", the first of %d GPUs", gpu.count);
+    if (found)
         cli_answer("GPU", CLI_TOLD, "%s, compute capability %d.%d%s, driver for CUDA %d.%d", gpu.name,
-                   gpu.capability / 10, gpu.capability % 10, gpu.count > 1 ? ", and more" : "",
-                   gpu.driver_version / 1000, gpu.driver_version % 1000 / 10);
+                   gpu.capability / 10, gpu.capability % 10, of, gpu.driver_version / 1000,
+                   gpu.driver_version % 1000 / 10);
     else if (gpu.error != 0)
         cli_answer("GPU", CLI_TOLD, "none: %s (CUDA error %d)", gpu.missing, gpu.error);
     else

@@ -45,15 +45,15 @@ bool cli_gpu_find(cli_gpu *gpu)
     if (!load_driver(library, &driver))
         return none(gpu, "libcuda.so.1 is not a CUDA driver", 0);
     if ((error = driver.init(0)) != 0)
-        return none(gpu, "the driver does not start", error);
+        return none(gpu, "cuInit failed", error);
     if ((error = driver.version(&gpu->driver_version)) != 0)
         return none(gpu, "the driver does not report its version", error);
     if ((error = driver.count(&gpu->count)) != 0 || gpu->count == 0)
-        return none(gpu, "the driver has no GPU", error);
+        return none(gpu, "the driver finds no GPU (cuDeviceGetCount)", error);
     if ((error = driver.get(&device, 0)) != 0 || (error = driver.name(gpu->name, sizeof gpu->name, device)) != 0 ||
         (error = driver.attribute(&major, CAPABILITY_MAJOR, device)) != 0 ||
         (error = driver.attribute(&minor, CAPABILITY_MINOR, device)) != 0)
-        return none(gpu, "the GPU does not answer", error);
+        return none(gpu, "name and compute capability of GPU 0 cannot be read", error);
     gpu->capability = major * 10 + minor;
     return true;
 }

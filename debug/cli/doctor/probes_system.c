@@ -112,7 +112,7 @@ static void probe_maps(void)
     FILE *maps = fopen("/proc/self/maps", "r");
     int first = maps != NULL ? fgetc(maps) : EOF;
     if (first != EOF)
-        cli_answer("/proc/self/maps", CLI_WORKS, "readable: checks know host memory");
+        cli_answer("/proc/self/maps", CLI_WORKS, "readable; checks can name pageable memory and stacks");
     else
         cli_answer("/proc/self/maps", CLI_MISSING, "%s: checks of host memory find nothing", strerror(errno));
     if (maps != NULL)

@@ -44,7 +44,7 @@ cli_status cli_signals_hold(void)
 {
     sigset_t freed;
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
-        return cli_say(CLI_FAILED, "no descriptors for signals: %s", strerror(errno));
+        return cli_say(CLI_FAILED, "the pipe for signals cannot be created: %s", strerror(errno));
     sigemptyset(&freed);
     for (int i = 0; i < COUNT; i++) {
         set(held[i], cli_signals_note, &before[i]);

@@ -77,11 +77,13 @@ static cli_status check_devices(int count)
     if (!count_devices(&found))
         return cli_say(CLI_FAILED, "the process that counts devices gave no answer: %s", strerror(errno));
     if (found.error != cudaSuccess)
-        return cli_say(CLI_USAGE, "--ranks=%d needs a device each, and there is none (%s); --oversubscribe starts them",
-                       count, cudaGetErrorName(found.error));
+        return cli_say(CLI_USAGE,
+                       "--ranks=%d needs %d device%s, and there is none (%s); --oversubscribe starts the ranks anyway",
+                       count, count, count == 1 ? "" : "s", cudaGetErrorName(found.error));
     if (found.devices < count)
-        return cli_say(CLI_USAGE, "--ranks=%d needs a device each, and there %s %d; --oversubscribe lets ranks share",
-                       count, found.devices == 1 ? "is" : "are", found.devices);
+        return cli_say(CLI_USAGE,
+                       "--ranks=%d needs %d device%s, and there %s %d; --oversubscribe lets ranks share a device",
+                       count, count, count == 1 ? "" : "s", found.devices == 1 ? "is" : "are", found.devices);
     return CLI_OK;
 }
 
@@ -97,7 +99,7 @@ cli_status cli_job_read(const cli_arguments *arguments, int *count)
     if (value == NULL)
         return oversubscribe ? cli_say(CLI_USAGE, "--oversubscribe needs --ranks") : CLI_OK;
     if (end == value || *end != '\0' || number < 1 || number > CLI_RANKS_MOST)
-        return cli_say(CLI_USAGE, "'--ranks=%s': a number from 1 to %d", value, CLI_RANKS_MOST);
+        return cli_say(CLI_USAGE, "'--ranks=%s': allowed are whole numbers from 1 to %d", value, CLI_RANKS_MOST);
     for (size_t i = 0; i < arguments->count; i++)
         if (strncmp(arguments->given[i].value, "BG_RANKS_BIND=", 14) == 0)
             return cli_say(CLI_USAGE,
