@@ -60,7 +60,7 @@ bg_status bg__capture_meet_at_break(bg_capture *capture, const bg__call *call)
     if (!capture->graph->ranks.there)
         return BG_OK;
     if (call == NULL)
-        return agree_with_ranks(capture, "a break by bg_break");
+        return agree_with_ranks(capture, "a bg_break call");
     snprintf(text, sizeof text, "a break at call %.400s", call->name);
     return agree_with_ranks(capture, text);
 }

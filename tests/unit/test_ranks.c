@@ -189,7 +189,7 @@ static void test_another_break(void **state)
 static void test_more_breaks(void **state)
 {
     (void)state;
-    check_apart(MORE_BREAKS, "the end of the pass, with segments: 3, breaks: 2", "a break by bg_break", BG_OK);
+    check_apart(MORE_BREAKS, "the end of the pass, with segments: 3, breaks: 2", "a bg_break call", BG_OK);
 }
 
 static void test_another_name(void **state)
