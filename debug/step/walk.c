@@ -133,8 +133,7 @@ static void announce_step(walk *w, const unit *u, cudaError_t error)
     if (w->end->early)
         return;
     if (is_stop(w, u)) {
-        bg__fail(BG_ERROR_STOPPED,
-                 "BG_STEP_STOP=%s: the replay of %s stopped after step %d, %s; later steps did not run",
+        bg__fail(BG_ERROR_STOPPED, "BG_STEP_STOP=%s: the replay of %s stopped after index %d, %s; the rest did not run",
                  w->options->stop, bg__graph_name(w->graph), w->index, u->node);
         end_with(w, BG_ERROR_STOPPED);
     } else if (!go_on) {
@@ -142,7 +141,7 @@ static void announce_step(walk *w, const unit *u, cudaError_t error)
     }
     if (w->end->early && w->index + 1 < w->total)
         bg__report_add(w->report, "stopped", BG_NOTE, u->call, NULL, "",
-                       "stopped after step %d of %d, %s; later steps did not run", w->index, w->total, u->node);
+                       "stopped after index %d of 0 to %d, %s; the rest did not run", w->index, w->total - 1, u->node);
 }
 
 /* ---- nodes ---- */
@@ -458,9 +457,9 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
     BG__TRY(run_all(&w));
     if (!end->early && options->stop != NULL)
         status = bg__fail(BG_ERROR_NOT_FOUND,
-                          "BG_STEP_STOP=%s: %s runs no call of that name, and no step of that number (it has %d "
-                          "steps); bg_graph_get_call lists the calls",
-                          options->stop, bg__graph_name(graph), w.total);
+                          "BG_STEP_STOP=%s: %s runs no call of that name, and nothing of that index (0 to %d); "
+                          "bg_graph_get_call lists the calls",
+                          options->stop, bg__graph_name(graph), w.total - 1);
 done:
     bg__device_free(w.look.room);
     for (int i = 0; w.parts != NULL && i < bg__graph_segment_count(graph); i++) {

@@ -154,8 +154,8 @@ BG_API bg_status bg_capture_end(bg_capture *capture, bg_graph **graph);
  * that returns. */
 BG_API void bg_capture_abort(bg_capture *capture);
 
-/* Captures one pass: bg_capture_begin, forward(user, stream), bg_capture_end. The caller owns *graph. An error that
- * forward returns is returned unchanged.
+/* Captures one pass: bg_capture_begin, forward(user, stream), bg_capture_end. The caller owns *graph.
+ * Returns the error of the first call of the capture that failed, else the error that forward returned, unchanged.
  * With BG_DEBUG=forward the graph is one eager call of forward; forward and user must then stay valid as long as the
  * graph.
  * With options.check FROM_ENV the environment variable BG_CHECK adds a check, except with BG_DEBUG=forward or while
@@ -173,7 +173,7 @@ BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *
  *   - A call's error is sticky, and is returned whatever forward returns.
  *   - Each call has its own bridge buffers and scratch.
  *   - Streams that the pass names (in op calls, waits and records) are joined to stream and forked again at each eager
- *     op and bg_break call, and joined at the end. An eager op runs on stream.
+ *     op and bg_break call, and joined at the end. An eager op gets stream, even if its call names another.
  *   - Blocks from options.pool are released at the end; options.state is restored after a failure.
  *   - bg_current_phase is the caller's, or PLAIN where the calling thread captures.
  * mode, debug, launch_segments, worker_threads, barrier, upload, check and ranks of the options are not used. Calls

@@ -1,8 +1,8 @@
 /* Checks of a graph: whether each address in it still is what it was at capture, and whether the graph contains races,
  * leaks, frozen values or reads of unwritten memory.
  * The ledger knows who owns an address: an allocation of the driver's, a block of a bg_pool, or a block that another
- * allocator reports by bg_ledger_alloc and bg_ledger_free (breakgraph/memory.h). It does not see pointers that are
- * stored in device memory or in descriptors. */
+ * allocator reports by bg_ledger_alloc and bg_ledger_free (breakgraph/memory.h). Checks of addresses do not see
+ * pointers that are stored in device memory or in descriptors. */
 #ifndef BREAKGRAPH_CHECK_H
 #define BREAKGRAPH_CHECK_H
 

@@ -44,13 +44,13 @@ typedef struct bg_comm_options {
 /* Connections: each rank has two connections to rank 0, for NCCL's id, barriers, comparisons and the watchdog. They use
  * TCP, or the Unix-domain socket BG_RANKS_SOCKET (which breakgraph run --ranks sets), unless one of these is set:
  * address, port or bind in options, or BG_RANKS_BIND. Under torchrun they use TCP. Rank 0 listens only until all ranks
- * have joined, and only on this machine (MASTER_ADDR must be a loopback address) unless BG_RANKS_BIND names an
- * address. */
+ * have joined. Unless bind or BG_RANKS_BIND names an address, it listens only on this machine, and address or
+ * MASTER_ADDR must be a loopback address. */
 
 /* Token: with a token, each rank and rank 0 prove to each other that they know it, by HMAC-SHA-256 (RFC 2104, of
- * libcrypto) over nonces of both, rank, size and port; the token is not sent. On one machine the other process must
- * also belong to this user, as the kernel reports (/proc/net/tcp, SO_PEERCRED); without a token only such processes
- * may join. Later traffic is neither encrypted nor signed: see SECURITY.md. */
+ * libcrypto) over a nonce of each side, the rank, the number of ranks and the port; the token is not sent. On one
+ * machine the other process must also belong to this user, as the kernel reports (/proc/net/tcp, SO_PEERCRED); without
+ * a token only such processes may join. Later traffic is neither encrypted nor signed: see SECURITY.md. */
 
 /* Errors after joining: NCCL's communicator is aborted. If the watchdog or bg_comm_abort reported the error, that
  * happens at once, or up to one second later while a replay is being queued; if another bg_comm operation reported it,
@@ -112,7 +112,7 @@ BG_API bg_status bg_comm_gather(bg_comm *comm, const char *what, const void *min
  * NCCL for NCCL's own errors. */
 BG_API bg_status bg_comm_check(bg_comm *comm);
 
-/* Ends the job: sends why to the other ranks, and lets the watchdog's thread abort collectives in flight
+/* Ends the job: sends the text `why` to the other ranks, and lets the watchdog's thread abort collectives in flight
  * (ncclCommAbort). comm must still be destroyed. */
 BG_API void bg_comm_abort(bg_comm *comm, const char *why);
 

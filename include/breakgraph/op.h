@@ -8,9 +8,9 @@
  *     BG_CALL(sample_top_k, stream, .logits = logits, .token = token, .k = 50);
  *
  * Outside a capture a call is a plain function call. In a capture, a BG_OP is captured; a BG_EAGER_OP is a break: its
- * body runs between two segments, at capture and in every replay. In an eager pass (bg_forward_run, a runner's
- * warm-ups and eager runs) each call runs when it is made. An eager op first joins the pass's streams, and forks them
- * again after it, as its break does in a capture.
+ * body runs between two segments, in every replay, and at capture if segments are launched there. In an eager pass
+ * (bg_forward_run, a runner's warm-ups and eager runs) each call runs when it is made. An eager op first joins the
+ * pass's streams, and forks them again after it, as its break does in a capture.
  * Threads: calls may come from any thread. Set an op's attributes and overrides before the captures that use it.
  * Languages: C99 to C23, C++11 and later, nvcc; gcc or clang. */
 #ifndef BREAKGRAPH_OP_H
@@ -65,12 +65,13 @@ typedef struct bg_field {
 typedef struct bg_op_attributes {
     size_t struct_size; /* set by BG_OP_ATTRIBUTES_INIT */
     /* Runs at capture in place of the body where the op is a break; replays run the body. NULL: the body runs at
-     * capture, too. */
+     * capture, too; without launch_segments, only if it must set the shape of an output. */
     bg_op_body capture_stub;
     /* A slow but correct body. The debugging tools compare the op's own body with it. NULL: none. */
     bg_op_body reference;
     /* Sets the outputs' shapes without running the op. Used for outputs that have neither memory nor a shape
-     * (tensor rank 0), and in captures that launch nothing. NULL: the body sets the shapes. */
+     * (data NULL, rank 0), so that a capture without launch_segments need not run the body. NULL: the body sets the
+     * shapes. */
     bg_op_shape shape;
     /* true: the body may leave outputs with fewer rows (dim[0]) than the caller expects, as a sampler that stops early
      * does. The remaining rows are left unchanged or, in a capture with options.zero_tail, set to zero. */

@@ -11,9 +11,9 @@
 
 BG_BEGIN_C_
 
-/* How a rank communicates with the others. All ranks call barrier, agree and any in the same order with the same what,
- * a phrase for messages ("before the capture of bucket 8"). If one of these fails, it returns BG_ERROR_RANKS on every
- * rank, and bg_last_error() names the ranks and where each was. user is passed to each function.
+/* How a rank communicates with the others. All ranks call barrier, agree and any in the same order. They pass the same
+ * `what`, a phrase for messages ("before the capture of bucket 8"). If one of these fails, it returns BG_ERROR_RANKS on
+ * every rank, and bg_last_error() names the ranks and where each was. user is passed to each function.
  * Functions that take a bg_ranks copy it. user must outlive the graphs that were made with it, unless retain and
  * release ensure that. */
 typedef struct bg_ranks {

@@ -93,9 +93,9 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
 
 /* Captures every bucket, from large to small, without launching it; with config.lazy each bucket at its first use
  * instead. Another call captures all buckets again. Progress is shown on a terminal.
- * Before each capture forward runs config.warmups times eagerly on padding; config.state is restored afterwards. Where
- * a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns BG_OK
- * if a bucket was captured or there is none to capture, else the first failure.
+ * Before each capture, forward runs config.warmups times eagerly, on padding. config.state is restored at the end.
+ * Where a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns
+ * BG_OK if a bucket was captured or there is none to capture, else the first failure.
  * Errors: BUSY (in a run, in an eager body), ALREADY_CAPTURING (a capture of this thread), those of
  * bg_capture_forward. */
 BG_API bg_status bg_runner_capture(bg_runner *runner);
@@ -118,8 +118,9 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * padded_tokens equal to tokens. A lazy bucket that cannot be captured now (during a capture of this thread, in an
  * eager body) is left for a later run, and this batch runs eagerly.
  * Errors: INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE and DTYPE (of a tensor,
- * which bg_last_error() names), OUT_OF_MEMORY (for a batch above config.max_tokens, always where static buffers do not
- * grow), BUSY (inside a run of this thread or of this runner), those of forward, of the callbacks and of bg_replay. */
+ * which bg_last_error() names), OUT_OF_MEMORY (also for a batch above config.max_tokens where static buffers do not
+ * grow: see bg_runner_create), BUSY (inside a run of this thread or of this runner), those of forward, of the callbacks
+ * and of bg_replay. */
 BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, bg_tensor *outputs,
                                void *context_user);
 

@@ -5,8 +5,8 @@
  * BG_SHADOW=calls always compares call by call, and so finds faults that cancel in the outputs. Findings are printed to
  * standard error and written to BG_REPORT.
  * forward and user must then stay valid as long as the graph. State that is neither a tensor of an op call nor in the
- * capture's options.state changes twice in each replay, if the pass changes it. After the eager pass the tool waits
- * only for the stream of the replay. Work of the pass on a stream that is not joined to it may still be running.
+ * capture's options.state changes more than once in each replay, if the pass changes it. After the eager pass the tool
+ * waits only for the stream of the replay. Work of the pass on a stream that is not joined to it may still be running.
  * Threads: as bg_capture_forward. */
 #ifndef BREAKGRAPH_SHADOW_H
 #define BREAKGRAPH_SHADOW_H
@@ -31,7 +31,7 @@ typedef struct bg_compare_options {
     size_t outputs_count;
     const bg_tensor *state; /* restored between the runs, as tensors of op calls always are */
     size_t state_count;
-    int repeats;            /* how often both ways run; 0: once */
+    int repeats;            /* how often the eager pass and the replay run; 0: once */
     const char *tolerances; /* by dtype and op, applied after tolerance: "f16:ulp=4; attention:rel=1e-3,abs=1e-6". NULL:
                              * none. BG_TOLERANCE in the environment has the same form, and is applied after it */
     bool outputs_only;      /* true: bg_shadow compares call by call only where the outputs differ */
@@ -65,8 +65,8 @@ typedef struct bg_compare_options {
  * before it.
  *
  * Afterwards all tensors of op calls that the device can access, and options.state, are restored; pageable host memory
- * is neither restored nor compared. Takes device memory for two copies of what the pass writes (call by call: for one
- * copy of each output of each call), and waits for the device.
+ * is neither restored nor compared. Takes device memory for two copies of what the pass writes; the comparison call
+ * by call takes one more copy of each output of each call. Waits for the device.
  * Returns BG_OK if the tool worked. The caller owns *report, which has no findings where nothing differs.
  * Errors: INVALID_ARGUMENT (a NULL, a bad tensor, malformed tolerances or repeats), BUSY (another thread captures),
  * those of bg_capture_forward, bg_replay and bg_step, forward's own. */

@@ -1,7 +1,7 @@
 /* Stepping: a replay that runs node by node, and waits and checks after each, so that it names the node at fault.
  * BG_DEBUG=step in the environment (or options.debug) makes every replay of a graph such a replay. BG_STEP_STOP then
- * stops it after a call ("rope#3"), or after the entry that has this index (bg_step_info.index). BG_STEP_DUMP=DIR dumps
- * the tensors of the process's first such replay. These are read when a capture begins.
+ * stops it after a call ("rope#3"), or after the node, eager call, copy or event of this index (bg_step_info.index).
+ * BG_STEP_DUMP=DIR dumps the tensors of the process's first such replay. These are read when a capture begins.
  * Threads: as bg_replay. */
 #ifndef BREAKGRAPH_STEP_H
 #define BREAKGRAPH_STEP_H
@@ -15,8 +15,8 @@ BG_BEGIN_C_
  * the callback returns; those that do not apply are "". */
 typedef struct bg_step_info {
     size_t struct_size; /* set by bg_step */
-    int index, total;   /* this entry's index, from 0; the number of entries. Disabled nodes, and nodes of write-backs
-                         * that are not needed, are entries, but do not run: the callback is not called for them */
+    int index, total;   /* its index in the replay, from 0; how many there are. Disabled nodes, and nodes of write-backs
+                         * that are not needed, are counted, but do not run: the callback is not called for them */
     const char *node;   /* "segment 0, node 3 (kernel scale)"; a node's number is its index in the list of
                          * cudaGraphGetNodes, or "3.1" inside a child graph */
     const char *call;   /* the innermost op call that it comes from */

@@ -38,9 +38,8 @@ const bg__variable bg__variables[] = {
                 "NAME: a dtype or a pattern of op calls",
      .text = "differences that comparisons accept, by dtype and op: \"f16:ulp=4; attention:rel=1e-3,abs=1e-6\""},
     {"BG_STEP_STOP", "check", BG__FORM_TEXT, "CALL", .fallback = "", .allowed = "an op call (rope#3) or a number",
-     .text =
-         "with BG_DEBUG=step: stop each replay after this op call (rope#3), or after this entry of the replay, counted "
-         "from 0"},
+     .text = "with BG_DEBUG=step: stop replays after this op call (rope#3), or after the node, eager call, copy or "
+             "event of this index, from 0"},
     {"BG_STEP_DUMP", "check", BG__FORM_DUMP, "DIR", .fallback = "",
      .allowed = "a directory without an index.json: dumps are not overwritten",
      .text = "with BG_DEBUG=step: write each op call's tensors at the first replay into this directory, as .npy"},

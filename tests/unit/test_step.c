@@ -614,7 +614,7 @@ static void test_stop(void **state)
     finding = the_finding(report, "stopped");
     assert_int_equal(finding.severity, BG_NOTE);
     assert_string_equal(finding.call, "move#0");
-    expect_in(finding.message, "after step 1 of 5");
+    expect_in(finding.message, "after index 1 of 0 to 4");
     bg_report_destroy(report);
     assert_int_equal(info_of(graph).replays, replays); /* it was none */
     expect_as_replay(f, graph);

@@ -111,7 +111,7 @@ static void expect_stop(fixture *f, const char *stop, float y, float z)
     for (int i = 0; i < 2; i++) {
         EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_STOPPED);
         EXPECT_ERROR("BG_STEP_STOP=");
-        EXPECT_ERROR("stopped after step");
+        EXPECT_ERROR("stopped after index");
         assert_true(get(&f->y) == y && get(&f->z) == z);
     }
     assert_int_equal(info_of(graph).replays, 0);

@@ -76,7 +76,7 @@ static int run_step_command(const cli_arguments *arguments)
 
 static const cli_flag flags[] = {
     {"--stop", "CALL", NULL, NULL,
-     "stop each replay after this op call (rope#3), or after this entry of the replay, counted from 0"},
+     "stop replays after this op call (rope#3), or after the node, eager call, copy or event of this index, from 0"},
     {"--dump", "DIR", NULL, NULL, "write each op call's tensors at the first replay into this directory, as .npy"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
