@@ -189,9 +189,10 @@ BG_API bg_status bg_forward_run(bg_forward forward, void *user, cudaStream_t str
  * stream on which a graph was replayed must live until the graph is replayed on another stream or destroyed. After an
  * error the outputs are undefined, and the graph may be replayed again.
  * A replay on the same stream as the last one checks neither the current device nor whether stream is in a foreign
- * capture, unless the graph was captured with a debug mode or BG_CHECK: these checks would cost 1 to 2 % of a
- * short replay. Without them, if another device is current, the bodies run on that device; if stream is in a
- * foreign capture, that capture receives the segments as nodes or becomes invalid.
+ * capture: these checks would cost 1 to 2 % of a short replay. It makes them if the graph was captured with a debug
+ * mode, options.check or BG_CHECK, and while a breakgraph capture runs in the process. Without them, if another device
+ * is current, the bodies run on that device; if stream is in a foreign capture, that capture receives the segments as
+ * nodes or becomes invalid.
  * A replay takes no lock, allocates nothing and reads no environment variable, except where an eager body does, or
  * needs more memory than before.
  * Errors: INVALID_ARGUMENT (a NULL, a stream of another device, another device than at capture), ALREADY_CAPTURING (a

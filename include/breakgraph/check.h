@@ -23,8 +23,8 @@ BG_BEGIN_C_
  *                freed since the graph was first checked: "dangling"
  *   HOST_MEMORY: copies from and to host memory that CUDA does not know: "pageable-copy", "stack-copy"
  *   OVERLAP:     outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything;
- *                captured calls that share bytes which one of them writes, and that neither streams nor events order:
- *                "race"
+ *                captured calls that share bytes, and of which one writes them, if no stream or event orders the
+ *                calls: "race"
  *   LEAKS:       captured calls that have outputs but left no work in the graph: "leak". For example, they launched
  *                it on the default stream, on a stream that was not forked, or through a library handle that is set to
  *                another stream. Only bg_check_recapture finds a call that left some of its work in the graph */
@@ -39,7 +39,8 @@ enum {
 
 /* Looks for faults of the given sorts in a graph, and launches nothing. what: a combination of BG_CHECK_ values. The
  * caller owns *report, which is empty for a graph without faults.
- * Errors: INVALID_ARGUMENT (a NULL, an unknown check), OUT_OF_MEMORY, CUDA. */
+ * Errors: INVALID_ARGUMENT (a NULL, no check, an unknown check), IO (HOST_MEMORY: /proc/self/maps cannot be read),
+ * OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
 
 /* Captures forward(user, stream) twice without launching anything, calls change(user) in between, and compares the two
@@ -54,10 +55,11 @@ BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);
  * end. The finding names the calls that have an output in the changed memory and made no nodes. If all of these calls
  * made nodes, it names the first. Not checked: bridge buffers; outputs of eager ops whose body or capture stub runs in
  * these captures; outputs whose memory is freed or moved between the captures.
- * Takes as much additional device memory as the outputs, and waits for the device; no other work may use the outputs
- * meanwhile. No segment is launched. Of an eager op only the capture stub runs, or the body if an output's shape needs
- * it (bg_op_attributes). What forward does on the host happens twice. Values that forward saves during this check,
- * such as a bridge buffer's address, are invalid afterwards: run it before you capture the graph that you will use.
+ * Takes as much additional device memory as the outputs, and about as much host memory. Waits for the device; no other
+ * work may use the outputs meanwhile. No segment is launched. Of an eager op only the capture stub runs, or the body if
+ * an output's shape needs it (bg_op_attributes). What forward does on the host happens twice. Values that forward saves
+ * during this check, such as a bridge buffer's address, are invalid afterwards: run it before you capture the graph
+ * that you will use.
  * Errors: INVALID_ARGUMENT (a NULL), those of bg_capture_forward, BUSY (another thread captures), OUT_OF_MEMORY. */
 BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                                     bg_report **report);

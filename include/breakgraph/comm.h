@@ -81,8 +81,9 @@ BG_API bg_status bg_comm_create(bg_comm **comm, const bg_comm_options *options);
 BG_API int bg_comm_rank(const bg_comm *comm);
 BG_API int bg_comm_size(const bg_comm *comm);
 
-/* Returns NCCL's communicator (an ncclComm_t), on the device that was current at bg_comm_create. comm owns it. Returns
- * NULL, with bg_last_error(), after an error: the communicator is then aborted, which frees it unless graphs hold it.
+/* Returns NCCL's communicator (an ncclComm_t), on the device that is current when bg_comm_create returns. comm owns
+ * it. Returns NULL, with bg_last_error(), after an error: the communicator is then aborted, which frees it unless
+ * graphs hold it.
  * Call this in the op's body each time, and do not keep the result. Do not pass it in arguments, because the
  * graph stores those of eager calls: pass comm. */
 BG_API struct ncclComm *bg_comm_nccl(bg_comm *comm);

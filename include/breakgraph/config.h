@@ -116,10 +116,9 @@ typedef struct bg_runner_config {
     struct bg_config_text *text_; /* the strings of bg_runner_config_set. Default: NULL */
     /* The job's ranks; NULL: this process alone. The ranks compare their configurations, eager ops and buckets, and
      * capture the same buckets in the same order. A bucket that fails on one rank fails on all. A lazy bucket is
-     * captured when all ranks need it. A batch's bucket depends only on the batch and the configuration, so that equal
-     * batches need no communication; veto and pad_across_ranks must then return the same on all ranks. With
-     * ranks->compare_choices, and in every debug mode, the ranks compare their choices of a bucket before each
-     * batch. */
+     * captured when all ranks need it. Each rank chooses a batch's bucket for itself, by the batch, the configuration,
+     * veto and pad_across_ranks: these two must return the same on all ranks. With ranks->compare_choices, and in
+     * every debug mode, the ranks compare their choices of a bucket before each batch. */
     const bg_ranks *ranks;
     /* The query lengths of decode batches, "1,4": ascending, 1 to max_tokens. Each length has its own buckets, of the
      * schedule's sizes rounded up to whole requests. NULL: max_query_len alone. */

@@ -13,9 +13,9 @@
 
 /* Sets the handle's stream, and a workspace that no other handle uses. With cuBLAS's default workspace a capture
  * contains memory nodes, and such a graph can be neither cloned nor instantiated twice.
- * pool: where the workspace is allocated, as a kept block, one for each handle and pool; NULL: in memory of the
- * handle's own. Each call sets the same workspace. The library owns it until bg_workspace_release(handle), which
- * must come before cublasDestroy, or until the pool is freed.
+ * pool: where the workspace is allocated, as a kept block, one for each handle and pool. NULL: the library allocates
+ * it outside of any pool, one for each handle and device. Each call sets the same workspace. The library owns it until
+ * bg_workspace_release(handle), which must come before cublasDestroy, or until the pool is freed.
  * Call it again whenever the handle changes streams, since cublasSetStream resets the workspace. Graphs captured with
  * one handle share its workspace: do not replay two of them concurrently (graphs of one pool never are).
  * Errors: INVALID_ARGUMENT (a NULL handle or stream, another device than the pool's), OUT_OF_MEMORY, CUDA, CUBLAS. */

@@ -1,8 +1,9 @@
 /* Maps CUDA's own names to the functions of breakgraph/stream.h. A program that forks streams by events includes this
  * after all other headers, and needs no other change: cudaEventRecord, cudaEventRecordWithFlags, cudaStreamWaitEvent
  * and cudaEventDestroy become macros, with the same arguments and, in C++, the same defaults.
- * They return CUDA's errors; outside captures and bodies they are CUDA's own calls. Where breakgraph itself fails,
- * they return the nearest CUDA error, bg_last_error() describes the failure, and CUDA's last error is unchanged.
+ * They return CUDA's errors; outside captures, bodies and eager passes (bg_forward_run, a runner's) they are CUDA's own
+ * calls. Where breakgraph itself fails, they return the nearest CUDA error, bg_last_error() describes the failure, and
+ * CUDA's last error is unchanged.
  * Calls through a pointer (&cudaEventRecord), from other languages or inside libraries are not replaced.
  * Languages: C99 and later, C++11 and later, nvcc. */
 #ifndef BREAKGRAPH_HOOKS_H

@@ -35,8 +35,8 @@ typedef bg_status (*bg_runner_forward)(void *user, const bg_forward_context *con
  *                   config.pad_across_ranks: times its result, so that all ranks make the same choice)
  *   VETO:           config.veto returned true
  *   CAPTURE_FAILED: its bucket could not be captured
- *   NOT_CAPTURED:   bg_runner_capture has not been called, the batch's variant is not captured, or its lazy bucket
- *                   cannot be captured now (bg_runner_run)
+ *   NOT_CAPTURED:   bg_runner_capture has not been called (without config.lazy), the batch's variant is not captured,
+ *                   or its lazy bucket cannot be captured now (bg_runner_run)
  *   UNSUPPORTED:    the device has no virtual memory management, which every mode except NONE needs */
 typedef enum bg_reason {
     BG_REASON_NONE,
@@ -91,8 +91,11 @@ BG_API bg_status bg_runner_add_output(bg_runner *runner, const char *name, bg_dt
 BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dtype dtype, int rank, const int64_t *dim,
                                       bg_tensor *tensor);
 
-/* Captures every bucket, from large to small, without launching it; with config.lazy each bucket at its first use
- * instead. Another call captures all buckets again. Progress is shown on a terminal.
+/* Captures every bucket, from large to small, without launching it. Another call captures all buckets again. Progress
+ * is shown on a terminal.
+ * With config.lazy each bucket is captured at its first use, and this function need not be called. While no bucket is
+ * captured, a call captures none, and the buckets that failed are tried again at their next use. Once one is captured,
+ * a call captures all buckets.
  * Before each capture, forward runs config.warmups times eagerly, on padding. config.state is restored at the end.
  * Where a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns
  * BG_OK if a bucket was captured or there is none to capture, else the first failure.

@@ -25,17 +25,18 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
 #define bg_stream_wait_stream(waiter, on) bg_stream_wait_stream_at(waiter, on, BG_SITE)
 
 /* Records event on stream. In a capture, a record on one of its streams becomes part of the pass:
- *   - A wait on the event also takes effect after a break, at capture and in each replay: in a later segment, in an
- *     eager body, and in a segment for an event that a body recorded. A body must wait through bg_stream_wait_event,
- *     also when it runs at capture, since the library learns of the wait there. If a body does not run at capture
- *     (options.launch_segments false, a capture stub), the library does not know what it waits on. Each replay then
- *     records, just before that body, every event of an earlier segment on which no stream waited in that segment.
+ *   - A wait on the event also takes effect across breaks, at capture and in each replay. A later segment or an eager
+ *     body may wait on an event of a segment, and a segment may wait on an event that a body recorded. A body must wait
+ *     through bg_stream_wait_event, also when it runs at capture, since the library learns of the wait there. If a body
+ *     does not run at capture (options.launch_segments false, a capture stub), the library does not know what it waits
+ *     on. Each replay then records, just before that body, every event of an earlier segment on which no stream waited
+ *     in that segment.
  *   - After the end of the capture the event is recorded once more, so that it can be queried and waited for. Replays
  *     do not record it, unless a body waits on it or may do so: to know when a replay is done, record an event after
  *     bg_replay.
  * The caller owns the event. An event recorded in a capture must live until the end, or be destroyed by
  * bg_event_destroy. It must live as long as the graph if a body waits on it, or may do so because the body does not run
- * at capture, and if a body records it and a segment waits on it.
+ * at capture. The same holds if a body records it and a segment waits on it.
  * flags: 0, or cudaEventRecordExternal (in a capture: a node that records the event in each replay, left to CUDA).
  * stream NULL: the legacy stream, which takes part in no capture.
  * Errors: INVALID_ARGUMENT (a NULL event, bad flags), WRONG_THREAD (a stream of another thread's capture), CUDA, the

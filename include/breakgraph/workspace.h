@@ -1,5 +1,5 @@
-/* Device memory that belongs to an owner, which is identified by its address. For inline helpers such as
- * breakgraph/cublas.h.
+/* Device memory that belongs to an owner: any object of the program, such as a library handle. The object's address
+ * identifies the owner. For inline helpers such as breakgraph/cublas.h.
  * Threads: callable from any thread; workspaces in a pool only from the pool's thread. */
 #ifndef BREAKGRAPH_WORKSPACE_H
 #define BREAKGRAPH_WORKSPACE_H
