@@ -70,10 +70,11 @@ static bool pass_can_be_checked(const bg_capture *capture, bg__captured_check ch
     if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
         return true;
     if (!atomic_flag_test_and_set(&told))
-        bg__warn("BG_CHECK=%s checks only passes of bg_capture_forward %s, and not under BG_DEBUG=forward; %s and "
-                 "others like it are not checked",
-                 recapture ? "recapture" : "poison",
-                 recapture ? "without options.pool" : "with options.launch_segments", capture->graph->name);
+        bg__warn(
+            "%s is not checked: BG_CHECK=%s is only for bg_capture_forward %s, and not under BG_DEBUG=forward; other "
+            "captures that it skips are not named",
+            capture->graph->name, recapture ? "recapture" : "poison",
+            recapture ? "without options.pool" : "with options.launch_segments");
     return false;
 }
 

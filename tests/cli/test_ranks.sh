@@ -274,7 +274,7 @@ expect leaves-children 0 '^\[rank 1\] left$' run 2 leave
 gone leaves-children-gone
 expect last-words 4 '^\[rank 1\] last words$' ranks 2 -- sh -c 'test $RANK = 0 || { printf "last words"; exit 4; }; sleep 300'
 expect told-to-end 4 '^\[rank 0\] told$' ranks 2 -- bash -c 'if [ $RANK = 0 ]; then trap "echo told; exit 0" TERM; echo >'"$work/trapped"'; while :; do sleep 0.1; done; fi; until [ -s '"$work/trapped"' ]; do sleep 0.05; done; exit 4'
-expect timeout 8 "'bash' ran longer than 3 s and was killed; still running: ranks 1, 2" ranks 3 --timeout=3 -- bash -c "[ \$RANK = 0 ] || { : $mark; sleep 300; }"
+expect timeout 8 "'bash' ran longer than 3 s and was killed: ranks 1, 2 had not ended" ranks 3 --timeout=3 -- bash -c "[ \$RANK = 0 ] || { : $mark; sleep 300; }"
 gone timeout-gone
 expect timeout-not-passed 0 '' ranks 2 --timeout=100 -- echo
 expect timeout-bad 2 'allowed are seconds' ranks 2 --timeout=never -- true

@@ -330,12 +330,12 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "The program is run without standard input: first as it is, then without a graph (BG_DEBUG=forward), then with "
-    "every op eager, then with other sets of eager ops (BG_EAGER_OPS), until a set of calls is known that must "
-    "be eager and of which none can be left out. Exit statuses are those of git bisect run: 0 is good, 125 means that "
-    "the run cannot be judged, any other is bad. A crash or a timeout is not judged: in the first "
-    "three runs it ends the search, later that set is skipped. To count a crash as bad, write: sh -c 'PROGRAM || exit "
-    "1'.\n\n"
+    "The program is run without standard input: twice as it is, then twice without a graph (BG_DEBUG=forward; not with "
+    "--shadow), then with every op eager. If these runs leave a fault to search for, other sets of eager ops follow "
+    "(BG_EAGER_OPS), until a set of calls is known that must be eager and of which none can be left out. Exit statuses "
+    "are those of git bisect run: 0 is good, 125 means that the run cannot be judged, any other is bad. A crash or a "
+    "timeout is not judged: up to the run with every op eager it ends the search, later that set is skipped. To count "
+    "a crash as bad, write: sh -c 'PROGRAM || exit 1'.\n\n"
     "With --ranks a run is good if all ranks are good. All ranks get the same BG_EAGER_OPS. If a rank exits with "
     "another status than 0, the others get 5 s to end, too. --check reads the outputs of the ranks in the order of "
     "the ranks.\n\n"

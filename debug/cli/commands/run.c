@@ -49,7 +49,7 @@ static int print_ranks_end(const cli_ranks *ranks, const cli_ranks_end *told)
         return cli_say(CLI_NOT_STARTED, "rank %d: '%s' cannot be started: %s%s", told->end.rank, ranks->argv[0],
                        strerror(told->end.code), told->end.code == EMFILE ? "; the limit is that of ulimit -n" : "");
     case CLI_TIMED_OUT:
-        return cli_say(CLI_HANGS, "'%s' ran longer than %g s and was killed; still running: rank%s %s", ranks->argv[0],
+        return cli_say(CLI_HANGS, "'%s' ran longer than %g s and was killed: rank%s %s had not ended", ranks->argv[0],
                        ranks->timeout, strchr(told->still, ',') != NULL ? "s" : "", told->still);
     case CLI_STOPPED:
         (void)cli_say(CLI_INTERRUPTED, "SIG%s: all ranks were ended", sigabbrev_np(told->end.code));
@@ -118,8 +118,8 @@ static const char more[] =
     "another status than 0, the others first get 2 s to report why they end, too. With the ranks, the command also "
     "ends all processes that they have started, in any session. All of these also end if the command itself is "
     "killed, even by SIGKILL. The exit status is that of the rank that failed first, 128 + N if signal N ended that "
-    "rank or "
-    "the command, or 8 after --timeout.\n\n"
+    "rank or the command, or 8 after --timeout. Of ranks that fail within these 2 s, one that a signal ended counts "
+    "before one with a status, and status 125 counts last.\n\n"
     "With --ranks=N the host device has N devices, unless HOSTCUDA_DEVICES is set, and the command adds the rank to "
     "the "
     "values of BG_TRACE and BG_STEP_DUMP: trace.json becomes trace.rank-1.json.";

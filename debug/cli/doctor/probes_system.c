@@ -114,7 +114,7 @@ static void probe_maps(void)
     if (first != EOF)
         cli_answer("/proc/self/maps", CLI_WORKS, "readable; checks can name pageable memory and stacks");
     else
-        cli_answer("/proc/self/maps", CLI_MISSING, "%s: checks of host memory find nothing", strerror(errno));
+        cli_answer("/proc/self/maps", CLI_MISSING, "%s: bg_check with BG_CHECK_HOST_MEMORY fails", strerror(errno));
     if (maps != NULL)
         (void)fclose(maps);
 }
