@@ -232,7 +232,7 @@ $(OUT)/libbreakgraph.so: SHARED = $(LIB_LDLIBS) $(SO_LINK) -Wl,-z,nodelete
 $(OUT)/libbreakgraph_nccl.so: $(OUT)/libbreakgraph.so
 # Its threads may outlive the last call into it.
 $(OUT)/libbreakgraph_nccl.so: SHARED = -L$(OUT) -lbreakgraph $(RANKS_LDLIBS) $(SO_LINK) $(if $(filter cuda,$(DEVICE)),-lnccl) -Wl,-z,nodelete
-$(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++ -Wl,-z,nodelete -Wl,--version-script=src/hostcuda/exports.map
+$(OUT)/libhostcuda.so: SHARED = -lopenblas -lstdc++ -Wl,-z,nodelete -Wl,-Bsymbolic -Wl,--version-script=src/hostcuda/exports.map
 $(OUT)/libhostcuda.so: src/hostcuda/exports.map
 $(OUT)/%.so: $(OUT)/flags.link
 	$(call say,LINK)$(CC) -shared -Wl,-soname,$(@F).$(SOVERSION) $(if $(SAN),$(SAN),-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(SHARED) -lm -lpthread

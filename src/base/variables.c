@@ -112,6 +112,8 @@ const bg__variable bg__variables[] = {
      .allowed = "NAME@N=CODE and NAME@N~CODE with commas between; NAME: a function of CUDA, cuBLAS or NCCL, or *; "
                 "CODE: an error of it, by name or number",
      .text = "the N-th call of the function NAME returns CODE; NAME@N~CODE: the device fails with it"},
+    {"HOSTCUDA_THROUGH_DRIVER", "host", BG__FORM_CHOICE, "0|1", .fallback = "0",
+     .text = "1: runtime calls go through libcuda.so.1, which must lead to the same libhostcuda.so"},
     {"HOSTCUDA_NCCL_TIMEOUT", "host", BG__FORM_INTEGER, "SECONDS", 1, 1000000, .fallback = "120",
      .text = "seconds that a rank on the host device waits without progress"},
 };

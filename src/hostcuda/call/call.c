@@ -1,6 +1,7 @@
 #include "hostcuda/call/call.h"
 
 #include "hostcuda/call/fault.h"
+#include "hostcuda/call/library.h"
 #include "hostcuda/call/record.h"
 #include "hostcuda/call/settings.h"
 #include "hostcuda/core/schedule.h"
@@ -44,16 +45,45 @@ cudaError_t hc_begin_unnamed(void)
     hc_lock();
     if (start_error)
         return start_error;
-    return thread->in_host_function ? cudaErrorNotPermitted : cudaSuccess;
+    return thread->inside.host_function ? cudaErrorNotPermitted : cudaSuccess;
 }
 
-static cudaError_t begin_api_call(const char *name, bool quiet)
+/* The name NULL: nothing that HOSTCUDA_FAIL counts. */
+static inline cudaError_t begin_named(cudaError_t error, const char *name, bool quiet)
 {
-    cudaError_t error = hc_begin_unnamed();
-    cudaError_t injected = !error && hc_fault_watching ? (cudaError_t)hc_fault_call(name).code : cudaSuccess;
+    cudaError_t injected = !error && hc_fault_watching && name ? (cudaError_t)hc_fault_call(name).code : cudaSuccess;
     if (!error && !quiet)
         error = hc_device(hc_thread()->device)->sticky;
     return error ? error : injected;
+}
+
+cudaError_t hc_begin_driver_as(const char *name, bool quiet)
+{
+    cudaError_t error = hc_begin_unnamed();
+    return begin_named(error, hc_forward_arrive(hc_thread(), name), quiet);
+}
+
+/* With the lock, but for the library's own calls. */
+static bool library_is_good(void)
+{
+    hc_unlock();
+    bool good = hc_library_good();
+    hc_lock();
+    return good;
+}
+
+__attribute__((cold, noinline)) static cudaError_t begin_beside_driver(cudaError_t error, const char *name, bool quiet)
+{
+    const char *door = hc_thread()->inside.door;
+    if (!door && !error && hc_through && !library_is_good())
+        error = cudaErrorInsufficientDriver;
+    return begin_named(error, door ? hc_forward_arrive(hc_thread(), door) : name, quiet);
+}
+
+static inline cudaError_t begin_api_call(const char *name, bool quiet)
+{
+    cudaError_t error = hc_begin_unnamed();
+    return HC_DRIVER_USED ? begin_beside_driver(error, name, quiet) : begin_named(error, name, quiet);
 }
 
 cudaError_t hc_begin_as(const char *name)
@@ -66,13 +96,26 @@ cudaError_t hc_begin_quiet_as(const char *name)
     return begin_api_call(name, true);
 }
 
+/* Whether the call was one of the driver, or of the library on behalf of a call of the program: the program's order of
+ * work and last error know nothing of those. */
+__attribute__((cold, noinline)) static bool leave_driver(cudaError_t error)
+{
+    struct hc_thread *thread = hc_thread();
+    bool inside = thread->inside.door || thread->inside.forward;
+    thread->inside.door = NULL;
+    hc_forward_leave(thread, error);
+    return inside;
+}
+
 cudaError_t hc_end(cudaError_t error)
 {
-    hc_run_early();
+    bool driver = HC_DRIVER_USED && leave_driver(error);
+    if (!driver)
+        hc_run_early();
     cudaUserObject_t due = hc_objects_take_due();
     hc_unlock();
     hc_objects_run_due(due);
-    if (error)
+    if (error && !driver)
         hc_thread()->last_error = error;
     return error;
 }

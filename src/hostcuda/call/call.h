@@ -2,6 +2,7 @@
 #ifndef HOSTCUDA_CALL_H
 #define HOSTCUDA_CALL_H
 
+#include "hostcuda/call/through.h"
 #include "hostcuda/core/state.h"
 
 /* Every function of the API is `error = hc_begin(); if (!error) error = ...; return hc_end(error);`. hc_begin takes the
@@ -27,6 +28,8 @@ cudaError_t hc_end(cudaError_t error);
 /* As hc_begin, without the errors of what ran before: for calls that still work then. */
 #define hc_begin_quiet() hc_begin_quiet_as(__func__)
 cudaError_t hc_begin_quiet_as(const char *name);
+/* The same for a function of the driver; hc_driver_end is its end. */
+cudaError_t hc_begin_driver_as(const char *name, bool quiet);
 /* The same for what is no call of the program's to CUDA, or cannot fail. */
 cudaError_t hc_begin_unnamed(void);
 

@@ -1,6 +1,7 @@
 #include "hostcuda/call/settings.h"
 
 #include "hostcuda/call/fault.h"
+#include "hostcuda/call/library.h"
 #include "hostcuda/core/number.h"
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/core/state.h"
@@ -45,7 +46,7 @@ bool hc_settings_read(void)
 {
     int devices = 0;
     bool ok = read_device_count(&devices) && read_seed() && hc_memory_modes_read(getenv("HOSTCUDA_MEMORY")) &&
-              hc_fault_read(getenv("HOSTCUDA_FAIL"));
+              hc_fault_read(getenv("HOSTCUDA_FAIL")) && hc_through_read(getenv("HOSTCUDA_THROUGH_DRIVER"));
     if (ok)
         hc_devices_start(devices);
     return ok;

@@ -8,7 +8,8 @@
  *   graph    graphs, and programs: their operations in the order in which they run
  *   stream   streams, events, captures, and the queue that runs work
  *   exec     executable graphs
- *   call     how every call begins and ends; the variables of the environment; faults; what hostcuda.h offers
+ *   call     how every call begins and ends; the variables of the environment; faults; what hostcuda.h offers;
+ *            the way of a runtime call through the driver's library
  *   runtime  the calls of CUDA's runtime
  *   driver   those of its driver
  *   cublas   those of cuBLAS
@@ -35,13 +36,23 @@ struct hc_device {
     cudaStream_t legacy;
 };
 
+struct hc_forward;
+
+/* What a thread is in the middle of. */
+struct hc_inside {
+    bool host_function;
+    const char *door;           /* the driver's function that has called one of the runtime to do its work */
+    struct hc_forward *forward; /* the call of the runtime that goes through the driver's library */
+    struct hc_forward *arrived; /* the one that the driver's function which runs is for */
+};
+
 /* A thread of the program. */
 struct hc_thread {
     uint64_t id; /* never given twice */
     int device;
     cudaError_t last_error;
     enum cudaStreamCaptureMode mode;
-    bool in_host_function;
+    struct hc_inside inside;
     cudaStream_t per_thread[HC_DEVICES_MAX];
 };
 

@@ -172,6 +172,8 @@ static cudaError_t submit(cudaStream_t handle, struct hc_product *product)
     void *arguments[] = {product};
     struct hc_kernel *kernel =
         hc_kernel_native((const void *)(uintptr_t)&hc_product_run, &product_type, "hostcuda_gemm");
+    if (kernel && HC_GOES_THROUGH && stream->device == hc_thread()->device)
+        return hc_through_launch((CUfunction)(void *)&kernel->function_handle, handle, arguments);
     struct hc_op *op = kernel ? hc_op_launch(kernel, one, one, 0, arguments) : NULL;
     return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
 }

@@ -14,27 +14,37 @@ bool hc_driver_refuses(void)
     return false;
 }
 
-/* The runtime names some arguments more closely than the driver does. */
-static CUresult to_driver(cudaError_t error)
-{
-    switch (error) {
-    case cudaErrorInvalidMemcpyDirection:
-    case cudaErrorInvalidPitchValue: return CUDA_ERROR_INVALID_VALUE;
-    default: return (CUresult)error;
-    }
-}
-
 CUresult hc_driver_end(cudaError_t error)
 {
+    hc_forward_leave(hc_thread(), error);
     cudaUserObject_t due = hc_objects_take_due();
     hc_unlock();
     hc_objects_run_due(due);
-    return to_driver(error);
+    return hc_driver_code(error);
+}
+
+bool hc_driver_enter(const char *name)
+{
+    if (hc_driver_refuses()) {
+        hc_unlock();
+        return false;
+    }
+    if (!HC_DRIVER_USED)
+        __atomic_store_n(&hc_driver_used, true, __ATOMIC_RELAXED);
+    hc_thread()->inside.door = name;
+    return true;
+}
+
+/* The door is still open where the runtime was not called after all. */
+CUresult hc_driver_leave(cudaError_t error)
+{
+    hc_thread()->inside.door = NULL;
+    return hc_driver_code(error);
 }
 
 CUresult cuInit(unsigned int Flags)
 {
-    cudaError_t error = hc_begin_quiet();
+    cudaError_t error = hc_begin_driver_as(__func__, true);
     if (!error && Flags)
         error = cudaErrorInvalidValue;
     return hc_driver_end(error);

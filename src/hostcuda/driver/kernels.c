@@ -8,6 +8,8 @@
 #include "hostcuda/op/params.h"
 #include "hostcuda/stream/submit.h"
 
+#include <stdio.h>
+
 /* ---- functions and kernels ------------------------------------------------------------------------------------- */
 
 static cudaError_t get_kernel_name(struct hc_kernel *kernel, const char **name)
@@ -87,6 +89,49 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
         error = hc_launch(&params, hStream);
     }
     return hc_driver_end(error);
+}
+
+HC_PER_THREAD(cuLaunchKernel,
+              (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+               unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
+               CUstream hStream, void **kernelParams, void **extra),
+              f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
+              extra)
+
+static cudaError_t launch_with(const CUlaunchConfig *c, CUfunction function, void **parameters, void **extra)
+{
+    if (!c)
+        return cudaErrorInvalidValue;
+    hc_lock();
+    const struct hc_kernel *kernel = either(function);
+    hc_unlock();
+    if (!kernel)
+        return cudaErrorInvalidResourceHandle;
+    if (extra) {
+        fprintf(stderr, "hostcuda: cuLaunchKernelEx with parameters as one buffer is not implemented\n");
+        return cudaErrorNotSupported;
+    }
+    const cudaLaunchConfig_t config = {
+        .gridDim = {c->gridDimX, c->gridDimY, c->gridDimZ},
+        .blockDim = {c->blockDimX, c->blockDimY, c->blockDimZ},
+        .dynamicSmemBytes = c->sharedMemBytes,
+        .stream = c->hStream,
+        .attrs = HC_SAME_AS(cudaLaunchAttribute *, c->attrs),
+        .numAttrs = c->numAttrs,
+    };
+    return cudaLaunchKernelExC(&config, kernel->function, parameters);
+}
+HC_ENTRY(cuLaunchKernelEx, (const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra),
+         launch_with(config, f, kernelParams, extra))
+
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra);
+CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
+{
+    if (!config || config->hStream)
+        return cuLaunchKernelEx(config, f, kernelParams, extra);
+    CUlaunchConfig own = *config;
+    own.hStream = CU_STREAM_PER_THREAD;
+    return cuLaunchKernelEx(&own, f, kernelParams, extra);
 }
 
 /* ---- kernel nodes ---------------------------------------------------------------------------------------------- */

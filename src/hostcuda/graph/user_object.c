@@ -26,13 +26,13 @@ cudaUserObject_t hc_objects_take_due(void)
 void hc_objects_run_due(cudaUserObject_t taken)
 {
     struct hc_thread *thread = hc_thread();
-    bool inside = thread->in_host_function;
+    const struct hc_inside around = thread->inside;
     while (taken) {
         cudaUserObject_t object = taken;
         taken = object->next_due;
-        thread->in_host_function = true; /* calls of the API are not permitted there */
+        thread->inside = (struct hc_inside){.host_function = true}; /* calls of the API are not permitted there */
         object->destroy(object->user);
-        thread->in_host_function = inside;
+        thread->inside = around;
         free(object);
     }
 }

@@ -199,9 +199,10 @@ static cudaError_t run_fill(const struct hc_op *op)
 static void run_host(const struct cudaHostNodeParams *host)
 {
     struct hc_thread *thread = hc_thread();
-    thread->in_host_function = true; /* calls of the API are not permitted there */
+    const struct hc_inside around = thread->inside;
+    thread->inside = (struct hc_inside){.host_function = true}; /* calls of the API are not permitted there */
     host->fn(host->userData);
-    thread->in_host_function = false;
+    thread->inside = around;
 }
 
 /* With the lock: other threads take and give back memory meanwhile. */

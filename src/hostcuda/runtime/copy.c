@@ -1,6 +1,7 @@
 #include "hostcuda/runtime/copy.h"
 
 #include "hostcuda/call/call.h"
+#include "hostcuda/call/translate.h"
 #include "hostcuda/memory/backing.h"
 #include "hostcuda/memory/blocks.h"
 #include "hostcuda/stream/queue.h"
@@ -69,12 +70,30 @@ static struct hc_copy rows(void *to, const void *from, size_t to_pitch, size_t f
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
 {
+    CUDA_MEMCPY2D driver;
+    if (HC_GOES_THROUGH) {
+        HC_THROUGH_IF(kind == cudaMemcpyHostToDevice, cuMemcpyHtoD, HC_ADDRESS(dst), src, count);
+        HC_THROUGH_IF(kind == cudaMemcpyDeviceToHost, cuMemcpyDtoH, dst, HC_ADDRESS(src), count);
+        HC_THROUGH_IF(kind == cudaMemcpyDeviceToDevice, cuMemcpyDtoD, HC_ADDRESS(dst), HC_ADDRESS(src), count);
+        HC_THROUGH_IF(kind == cudaMemcpyDefault, cuMemcpy, HC_ADDRESS(dst), HC_ADDRESS(src), count);
+        HC_THROUGH_IF(hc_driver_rows(dst, count, src, count, count, 1, kind, &driver), cuMemcpy2D, &driver);
+    }
     const struct hc_copy copy = rows(dst, src, count, count, count, 1, kind);
     HC_CALL(hc_copy_sync(&copy));
 }
 
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
+    CUDA_MEMCPY2D driver;
+    if (HC_GOES_THROUGH) {
+        HC_THROUGH_IF(kind == cudaMemcpyHostToDevice, cuMemcpyHtoDAsync, HC_ADDRESS(dst), src, count, stream);
+        HC_THROUGH_IF(kind == cudaMemcpyDeviceToHost, cuMemcpyDtoHAsync, dst, HC_ADDRESS(src), count, stream);
+        HC_THROUGH_IF(kind == cudaMemcpyDeviceToDevice, cuMemcpyDtoDAsync, HC_ADDRESS(dst), HC_ADDRESS(src), count,
+                      stream);
+        HC_THROUGH_IF(kind == cudaMemcpyDefault, cuMemcpyAsync, HC_ADDRESS(dst), HC_ADDRESS(src), count, stream);
+        HC_THROUGH_IF(hc_driver_rows(dst, count, src, count, count, 1, kind, &driver), cuMemcpy2DAsync, &driver,
+                      stream);
+    }
     const struct hc_copy copy = rows(dst, src, count, count, count, 1, kind);
     HC_CALL(hc_copy_async(&copy, stream));
 }
@@ -82,6 +101,8 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
 cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                          enum cudaMemcpyKind kind)
 {
+    CUDA_MEMCPY2D driver;
+    HC_THROUGH_IF(hc_driver_rows(dst, dpitch, src, spitch, width, height, kind, &driver), cuMemcpy2D, &driver);
     const struct hc_copy copy = rows(dst, src, dpitch, spitch, width, height, kind);
     HC_CALL(hc_copy_sync(&copy));
 }
@@ -89,11 +110,14 @@ cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitc
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                               enum cudaMemcpyKind kind, cudaStream_t stream)
 {
+    CUDA_MEMCPY2D driver;
+    HC_THROUGH_IF(hc_driver_rows(dst, dpitch, src, spitch, width, height, kind, &driver), cuMemcpy2DAsync, &driver,
+                  stream);
     const struct hc_copy copy = rows(dst, src, dpitch, spitch, width, height, kind);
     HC_CALL(hc_copy_async(&copy, stream));
 }
 
-static cudaError_t fill_memory(const struct cudaMemsetParams *params, cudaStream_t handle, bool wait)
+cudaError_t hc_fill_memory(const struct cudaMemsetParams *params, cudaStream_t handle, bool wait)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = hc_stream_for_work(handle, &stream);
@@ -119,24 +143,28 @@ static struct cudaMemsetParams byte_rows(void *address, size_t pitch, int value,
 
 cudaError_t cudaMemset(void *devPtr, int value, size_t count)
 {
+    HC_THROUGH(cuMemsetD8, HC_ADDRESS(devPtr), (unsigned char)value, count);
     const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
-    HC_CALL(fill_memory(&params, cudaStreamLegacy, true));
+    HC_CALL(hc_fill_memory(&params, cudaStreamLegacy, true));
 }
 
 cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
 {
+    HC_THROUGH(cuMemsetD8Async, HC_ADDRESS(devPtr), (unsigned char)value, count, stream);
     const struct cudaMemsetParams params = byte_rows(devPtr, count, value, count, 1);
-    HC_CALL(fill_memory(&params, stream, false));
+    HC_CALL(hc_fill_memory(&params, stream, false));
 }
 
 cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height)
 {
+    HC_THROUGH(cuMemsetD2D8, HC_ADDRESS(devPtr), pitch, (unsigned char)value, width, height);
     const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
-    HC_CALL(fill_memory(&params, cudaStreamLegacy, true));
+    HC_CALL(hc_fill_memory(&params, cudaStreamLegacy, true));
 }
 
 cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
 {
+    HC_THROUGH(cuMemsetD2D8Async, HC_ADDRESS(devPtr), pitch, (unsigned char)value, width, height, stream);
     const struct cudaMemsetParams params = byte_rows(devPtr, pitch, value, width, height);
-    HC_CALL(fill_memory(&params, stream, false));
+    HC_CALL(hc_fill_memory(&params, stream, false));
 }

@@ -1,9 +1,12 @@
 /* cudaMemcpy3D. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/call/translate.h"
 #include "hostcuda/runtime/copy.h"
 
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
+    CUDA_MEMCPY3D driver;
+    HC_THROUGH_IF(hc_driver_copy(p, &driver), cuMemcpy3DAsync, &driver, stream);
     struct hc_copy copy;
     cudaError_t error = hc_begin();
     if (!error)
@@ -15,6 +18,8 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
 
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
 {
+    CUDA_MEMCPY3D driver;
+    HC_THROUGH_IF(hc_driver_copy(p, &driver), cuMemcpy3D, &driver);
     struct hc_copy copy;
     cudaError_t error = hc_begin();
     if (!error)

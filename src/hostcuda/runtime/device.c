@@ -32,6 +32,7 @@ cudaError_t cudaDriverGetVersion(int *driverVersion)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
+    HC_THROUGH(cuDeviceGetCount, count);
     cudaError_t error = hc_begin_quiet();
     if (!error && !count)
         error = cudaErrorInvalidValue;
@@ -64,6 +65,7 @@ cudaError_t cudaSetDevice(int device)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
+    HC_THROUGH(cuCtxSynchronize, );
     cudaError_t error = hc_begin();
     int device = hc_thread()->device;
     if (!error)
@@ -170,6 +172,7 @@ static cudaError_t attribute(int *value, enum cudaDeviceAttr attr, int device)
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
+    HC_THROUGH(cuDeviceGetAttribute, value, (CUdevice_attribute)attr, device);
     cudaError_t error = hc_begin_quiet();
     if (!error && !value)
         error = cudaErrorInvalidValue;

@@ -28,8 +28,9 @@ static cudaError_t last_error(bool clear)
     cudaError_t start = hc_begin_unnamed();
     struct hc_thread *thread = hc_thread();
     cudaError_t sticky = start ? cudaSuccess : hc_device(thread->device)->sticky;
-    cudaError_t error = sticky ? sticky : thread->last_error;
-    if (clear)
+    bool own = !thread->inside.forward; /* else the library asks, on behalf of a call of the program */
+    cudaError_t error = sticky ? sticky : own ? thread->last_error : cudaSuccess;
+    if (clear && own)
         thread->last_error = cudaSuccess;
     hc_unlock();
     return error;

@@ -26,16 +26,19 @@ static cudaError_t create_event(cudaEvent_t *event, unsigned flags)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 {
+    HC_THROUGH(cuEventCreate, event, flags);
     HC_CALL(create_event(event, flags));
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
+    HC_THROUGH(cuEventCreate, event, CU_EVENT_DEFAULT);
     HC_CALL(create_event(event, cudaEventDefault));
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    HC_THROUGH(cuEventDestroy, event);
     cudaError_t error = hc_begin_quiet();
     if (!error && !hc_handle_is(HC_EVENT, event))
         error = cudaErrorInvalidResourceHandle;
@@ -100,11 +103,13 @@ static cudaError_t record_event(cudaEvent_t event, cudaStream_t handle, unsigned
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned int flags)
 {
+    HC_THROUGH(cuEventRecordWithFlags, event, stream, flags);
     HC_CALL(record_event(event, stream, flags));
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    HC_THROUGH(cuEventRecord, event, stream);
     HC_CALL(record_event(event, stream, cudaEventRecordDefault));
 }
 
@@ -165,6 +170,7 @@ static cudaError_t wait_for_event(cudaStream_t handle, cudaEvent_t event, unsign
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
 {
+    HC_THROUGH(cuStreamWaitEvent, stream, event, flags);
     HC_CALL(wait_for_event(stream, event, flags));
 }
 
@@ -183,6 +189,7 @@ static cudaError_t check_host_wait(cudaEvent_t event)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    HC_THROUGH(cuEventSynchronize, event);
     cudaError_t error = hc_begin();
     if (!error)
         error = check_host_wait(event);
@@ -193,6 +200,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
+    HC_THROUGH(cuEventQuery, event);
     cudaError_t error = hc_begin();
     if (!error)
         error = check_host_wait(event);
@@ -231,5 +239,6 @@ static cudaError_t elapsed(float *milliseconds, cudaEvent_t start, cudaEvent_t e
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
+    HC_THROUGH(cuEventElapsedTime, ms, start, end);
     HC_CALL(elapsed(ms, start, end));
 }

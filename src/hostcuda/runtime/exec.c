@@ -34,11 +34,13 @@ static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsig
 
 cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
+    HC_THROUGH(cuGraphInstantiateWithFlags, pGraphExec, graph, flags);
     HC_CALL(instantiate(pGraphExec, graph, flags, false));
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
+    HC_THROUGH(cuGraphInstantiateWithFlags, pGraphExec, graph, flags);
     HC_CALL(instantiate(pGraphExec, graph, flags, false));
 }
 
@@ -46,6 +48,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
 cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
                                            cudaGraphInstantiateParams *instantiateParams)
 {
+    HC_THROUGH(cuGraphInstantiateWithParams, pGraphExec, graph,
+               HC_SAME_AS(CUDA_GRAPH_INSTANTIATE_PARAMS *, instantiateParams));
     cudaError_t error = hc_begin();
     if (error || !instantiateParams)
         return hc_end(error ? error : cudaErrorInvalidValue);
@@ -61,6 +65,7 @@ cudaError_t cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGrap
 
 cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags)
 {
+    HC_THROUGH(cuGraphExecGetFlags, graphExec, HC_SAME_AS(cuuint64_t *, flags));
     cudaError_t error = hc_begin();
     if (!error && (!hc_handle_is(HC_EXEC, graphExec) || !flags))
         error = cudaErrorInvalidValue;
@@ -71,6 +76,7 @@ cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long 
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
 {
+    HC_THROUGH(cuGraphExecDestroy, graphExec);
     cudaError_t error = hc_begin_quiet();
     if (!error)
         error = hc_capture_unsafe_call();
@@ -98,10 +104,12 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t handle)
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream)
 {
+    HC_THROUGH(cuGraphLaunch, graphExec, stream);
     HC_CALL(launch(graphExec, stream));
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
 {
+    HC_THROUGH(cuGraphUpload, graphExec, stream);
     HC_CALL(hc_handle_is(HC_EXEC, graphExec) ? check_upload(stream) : cudaErrorInvalidValue);
 }

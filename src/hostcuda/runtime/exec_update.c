@@ -6,17 +6,20 @@
 
 cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, unsigned int isEnabled)
 {
+    HC_THROUGH(cuGraphNodeSetEnabled, hGraphExec, hNode, isEnabled);
     HC_CALL(hc_exec_enable(hGraphExec, hNode, isEnabled));
 }
 
 cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode, unsigned int *isEnabled)
 {
+    HC_THROUGH(cuGraphNodeGetEnabled, hGraphExec, hNode, isEnabled);
     HC_CALL(isEnabled ? hc_exec_is_enabled(hGraphExec, hNode, isEnabled) : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
                                 cudaGraphExecUpdateResultInfo *resultInfo)
 {
+    HC_THROUGH(cuGraphExecUpdate, hGraphExec, hGraph, HC_SAME_AS(CUgraphExecUpdateResultInfo *, resultInfo));
     cudaError_t error = hc_begin();
     if (error || !resultInfo)
         return hc_end(error ? error : cudaErrorInvalidValue);
@@ -30,5 +33,6 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph,
 cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
                                                  cudaGraph_t childGraph)
 {
+    HC_THROUGH(cuGraphExecChildGraphNodeSetParams, hGraphExec, node, childGraph);
     HC_CALL(hc_exec_set_child(hGraphExec, node, childGraph));
 }

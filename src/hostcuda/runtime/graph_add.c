@@ -1,5 +1,6 @@
 /* Graphs made by hand: nodes and edges added and taken away. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/call/translate.h"
 #include "hostcuda/graph/copy.h"
 #include "hostcuda/graph/edges.h"
 #include "hostcuda/op/params.h"
@@ -8,12 +9,15 @@
 /* ---- adding nodes -------------------------------------------------------------------------------------------- */
 
 #define MORE(...) , __VA_ARGS__
-/* What a call takes beyond the place of the node is `more`; `make` gives an error, or sets op. */
-#define NODE_ADDER(name, more, has_params, make)                                                                       \
+#define PLACE     pGraphNode, graph, pDependencies, numDependencies
+/* What a call takes beyond the place of the node is `more`; `through` is its way through the driver's library; `make`
+ * gives an error, or sets op. */
+#define NODE_ADDER(name, more, through, has_params, make)                                                              \
     cudaError_t name(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,             \
                      size_t numDependencies more)                                                                      \
     {                                                                                                                  \
         struct hc_op *op = NULL;                                                                                       \
+        through;                                                                                                       \
         cudaError_t error = hc_begin();                                                                                \
         if (!error)                                                                                                    \
             error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, has_params);                 \
@@ -23,20 +27,32 @@
             error = hc_graph_add_node(pGraphNode, graph, pDependencies, numDependencies, op);                          \
         return hc_end(error);                                                                                          \
     }
-NODE_ADDER(cudaGraphAddKernelNode, MORE(const struct cudaKernelNodeParams *pNodeParams), pNodeParams,
+NODE_ADDER(cudaGraphAddKernelNode, MORE(const struct cudaKernelNodeParams *pNodeParams), CUDA_KERNEL_NODE_PARAMS driver;
+           HC_THROUGH_IF(hc_driver_kernel(pNodeParams, &driver), cuGraphAddKernelNode, PLACE, &driver), pNodeParams,
            hc_op_from_kernel_params(pNodeParams, &op))
-NODE_ADDER(cudaGraphAddMemcpyNode, MORE(const struct cudaMemcpy3DParms *pCopyParams), pCopyParams,
-           hc_op_from_3d(pCopyParams, &op))
+NODE_ADDER(cudaGraphAddMemcpyNode, MORE(const struct cudaMemcpy3DParms *pCopyParams), CUDA_MEMCPY3D driver;
+           HC_THROUGH_IF(hc_driver_copy(pCopyParams, &driver), cuGraphAddMemcpyNode, PLACE, &driver,
+                         hc_driver_context()),
+           pCopyParams, hc_op_from_3d(pCopyParams, &op))
 NODE_ADDER(cudaGraphAddMemcpyNode1D, MORE(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
+           CUDA_MEMCPY3D driver;
+           HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphAddMemcpyNode, PLACE, &driver,
+                         hc_driver_context()),
            count != 0, hc_op_from_1d(dst, src, count, kind, &op))
-NODE_ADDER(cudaGraphAddMemsetNode, MORE(const struct cudaMemsetParams *pMemsetParams), pMemsetParams,
-           hc_op_from_fill(pMemsetParams, &op))
-NODE_ADDER(cudaGraphAddHostNode, MORE(const struct cudaHostNodeParams *pNodeParams), pNodeParams,
+NODE_ADDER(cudaGraphAddMemsetNode, MORE(const struct cudaMemsetParams *pMemsetParams), CUDA_MEMSET_NODE_PARAMS driver;
+           HC_THROUGH_IF(hc_driver_fill(pMemsetParams, &driver), cuGraphAddMemsetNode, PLACE, &driver,
+                         hc_driver_context()),
+           pMemsetParams, hc_op_from_fill(pMemsetParams, &op))
+NODE_ADDER(cudaGraphAddHostNode, MORE(const struct cudaHostNodeParams *pNodeParams),
+           HC_THROUGH(cuGraphAddHostNode, PLACE, HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)), pNodeParams,
            hc_op_from_host(pNodeParams, &op))
-NODE_ADDER(cudaGraphAddEventRecordNode, MORE(cudaEvent_t event), true, hc_op_from_event(HC_OP_RECORD, event, &op))
-NODE_ADDER(cudaGraphAddEventWaitNode, MORE(cudaEvent_t event), true, hc_op_from_event(HC_OP_WAIT, event, &op))
-NODE_ADDER(cudaGraphAddChildGraphNode, MORE(cudaGraph_t childGraph), true, hc_op_from_child(childGraph, &op))
-NODE_ADDER(cudaGraphAddEmptyNode, , true, (op = hc_op_empty(), cudaSuccess))
+NODE_ADDER(cudaGraphAddEventRecordNode, MORE(cudaEvent_t event), HC_THROUGH(cuGraphAddEventRecordNode, PLACE, event),
+           true, hc_op_from_event(HC_OP_RECORD, event, &op))
+NODE_ADDER(cudaGraphAddEventWaitNode, MORE(cudaEvent_t event), HC_THROUGH(cuGraphAddEventWaitNode, PLACE, event), true,
+           hc_op_from_event(HC_OP_WAIT, event, &op))
+NODE_ADDER(cudaGraphAddChildGraphNode, MORE(cudaGraph_t childGraph),
+           HC_THROUGH(cuGraphAddChildGraphNode, PLACE, childGraph), true, hc_op_from_child(childGraph, &op))
+NODE_ADDER(cudaGraphAddEmptyNode, , HC_THROUGH(cuGraphAddEmptyNode, PLACE), true, (op = hc_op_empty(), cudaSuccess))
 
 /* ---- edges --------------------------------------------------------------------------------------------------- */
 
@@ -65,6 +81,7 @@ static cudaError_t check_edges(cudaGraph_t graph, const cudaGraphNode_t *from, c
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                      const cudaGraphEdgeData *edgeData, size_t numDependencies)
 {
+    HC_THROUGH(cuGraphAddDependencies, graph, from, to, HC_SAME_AS(const CUgraphEdgeData *, edgeData), numDependencies);
     cudaError_t error = hc_begin();
     if (!error)
         error = check_edges(graph, from, to, edgeData, numDependencies);
@@ -77,6 +94,8 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *f
 cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                         const cudaGraphEdgeData *edgeData, size_t numDependencies)
 {
+    HC_THROUGH(cuGraphRemoveDependencies, graph, from, to, HC_SAME_AS(const CUgraphEdgeData *, edgeData),
+               numDependencies);
     cudaError_t error = hc_begin();
     if (!error)
         error = check_edges(graph, from, to, edgeData, numDependencies);
@@ -90,6 +109,7 @@ cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t
 
 cudaError_t cudaGraphDestroyNode(cudaGraphNode_t node)
 {
+    HC_THROUGH(cuGraphDestroyNode, node);
     cudaError_t error = hc_begin();
     if (!error && (!hc_handle_is(HC_NODE, node) || node->graph->capturing))
         error = cudaErrorInvalidValue;

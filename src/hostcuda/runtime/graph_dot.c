@@ -56,6 +56,7 @@ static cudaError_t print_file(const struct CUgraph_st *graph, const char *path)
 
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned int flags)
 {
+    HC_THROUGH(cuGraphDebugDotPrint, graph, path, flags);
     (void)flags; /* how much to print of a node: here always its name */
     HC_CALL(hc_graph_is(graph) && path ? print_file(graph, path) : cudaErrorInvalidValue);
 }

@@ -1,5 +1,6 @@
 /* Allocation and free nodes, and cudaGraphAddNode, which adds any. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/call/translate.h"
 #include "hostcuda/graph/edges.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/memory/backing.h"
@@ -40,6 +41,8 @@ cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t gr
                                      const cudaGraphNode_t *pDependencies, size_t numDependencies,
                                      struct cudaMemAllocNodeParams *nodeParams)
 {
+    HC_THROUGH(cuGraphAddMemAllocNode, pGraphNode, graph, pDependencies, numDependencies,
+               HC_SAME_AS(CUDA_MEM_ALLOC_NODE_PARAMS *, nodeParams));
     HC_CHECKED_CALL(hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, nodeParams),
                     add_allocation(pGraphNode, graph, pDependencies, numDependencies, &nodeParams->poolProps,
                                    nodeParams->bytesize, &nodeParams->dptr));
@@ -58,6 +61,7 @@ static cudaError_t add_free(cudaGraphNode_t *node, cudaGraph_t graph, const cuda
 cudaError_t cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                     const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dptr)
 {
+    HC_THROUGH(cuGraphAddMemFreeNode, pGraphNode, graph, pDependencies, numDependencies, HC_ADDRESS(dptr));
     HC_CHECKED_CALL(hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, dptr),
                     add_free(pGraphNode, graph, pDependencies, numDependencies, dptr));
 }
@@ -81,6 +85,10 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, con
                              const cudaGraphEdgeData *dependencyData, size_t numDependencies,
                              struct cudaGraphNodeParams *nodeParams)
 {
+    CUgraphNodeParams driver;
+    HC_THROUGH_THEN(hc_driver_node(nodeParams, &driver), hc_runtime_node_added(&driver, nodeParams), cuGraphAddNode,
+                    pGraphNode, graph, pDependencies, HC_SAME_AS(const CUgraphEdgeData *, dependencyData),
+                    numDependencies, &driver);
     cudaError_t error = hc_begin();
     if (!error)
         error = hc_graph_check_add(pGraphNode, graph, pDependencies, numDependencies, nodeParams);

@@ -1,6 +1,7 @@
 /* The parameters of the nodes of graphs and executable graphs: read and set. Operations never change: a node gets
  * another one. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/call/translate.h"
 #include "hostcuda/exec/exec.h"
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/memory/copy.h"
@@ -20,6 +21,8 @@ static cudaError_t check_kind(cudaGraphNode_t node, enum hc_op_kind kind, bool h
 /* The parameters' values belong to the node and live as long as it. */
 cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *pNodeParams)
 {
+    CUDA_KERNEL_NODE_PARAMS driver;
+    HC_THROUGH_THEN(pNodeParams, hc_runtime_kernel(&driver, pNodeParams), cuGraphKernelNodeGetParams, node, &driver);
     cudaError_t error = hc_begin();
     if (!error)
         error = check_kind(node, HC_OP_KERNEL, pNodeParams);
@@ -37,9 +40,11 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
     return hc_end(error);
 }
 
-#define GETTER(name, type, op_kind, value)                                                                             \
+/* `through` is the call's way through the driver's library. */
+#define GETTER(name, type, op_kind, through, value)                                                                    \
     cudaError_t name(cudaGraphNode_t node, type *result)                                                               \
     {                                                                                                                  \
+        through;                                                                                                       \
         cudaError_t error = hc_begin();                                                                                \
         if (!error)                                                                                                    \
             error = check_kind(node, op_kind, result);                                                                 \
@@ -47,15 +52,24 @@ cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernel
             *result = value;                                                                                           \
         return hc_end(error);                                                                                          \
     }
-GETTER(cudaGraphMemsetNodeGetParams, struct cudaMemsetParams, HC_OP_FILL, node->op->fill)
-GETTER(cudaGraphHostNodeGetParams, struct cudaHostNodeParams, HC_OP_HOST, node->op->host)
-GETTER(cudaGraphMemcpyNodeGetParams, struct cudaMemcpy3DParms, HC_OP_COPY, hc_copy_to_3d(&node->op->copy))
-GETTER(cudaGraphEventRecordNodeGetEvent, cudaEvent_t, HC_OP_RECORD, node->op->event)
-GETTER(cudaGraphEventWaitNodeGetEvent, cudaEvent_t, HC_OP_WAIT, node->op->event)
-GETTER(cudaGraphChildGraphNodeGetGraph, cudaGraph_t, HC_OP_CHILD, node->op->child)
+GETTER(cudaGraphMemsetNodeGetParams, struct cudaMemsetParams, HC_OP_FILL, CUDA_MEMSET_NODE_PARAMS driver;
+       HC_THROUGH_THEN(result, hc_runtime_fill(&driver, result), cuGraphMemsetNodeGetParams, node, &driver),
+       node->op->fill)
+GETTER(cudaGraphHostNodeGetParams, struct cudaHostNodeParams, HC_OP_HOST,
+       HC_THROUGH(cuGraphHostNodeGetParams, node, HC_SAME_AS(CUDA_HOST_NODE_PARAMS *, result)), node->op->host)
+GETTER(cudaGraphMemcpyNodeGetParams, struct cudaMemcpy3DParms, HC_OP_COPY, CUDA_MEMCPY3D driver;
+       HC_THROUGH_THEN(result, (void)hc_runtime_copy(&driver, result), cuGraphMemcpyNodeGetParams, node, &driver),
+       hc_copy_to_3d(&node->op->copy))
+GETTER(cudaGraphEventRecordNodeGetEvent, cudaEvent_t, HC_OP_RECORD,
+       HC_THROUGH(cuGraphEventRecordNodeGetEvent, node, result), node->op->event)
+GETTER(cudaGraphEventWaitNodeGetEvent, cudaEvent_t, HC_OP_WAIT, HC_THROUGH(cuGraphEventWaitNodeGetEvent, node, result),
+       node->op->event)
+GETTER(cudaGraphChildGraphNodeGetGraph, cudaGraph_t, HC_OP_CHILD,
+       HC_THROUGH(cuGraphChildGraphNodeGetGraph, node, result), node->op->child)
 
 cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params_out)
 {
+    HC_THROUGH(cuGraphMemAllocNodeGetParams, node, HC_SAME_AS(CUDA_MEM_ALLOC_NODE_PARAMS *, params_out));
     cudaError_t error = hc_begin();
     if (!error)
         error = check_kind(node, HC_OP_ALLOC, params_out);
@@ -73,6 +87,7 @@ cudaError_t cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemA
 
 cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
 {
+    HC_THROUGH(cuGraphMemFreeNodeGetParams, node, dptr_out);
     cudaError_t error = hc_begin();
     if (!error)
         error = check_kind(node, HC_OP_FREE, dptr_out);
@@ -84,46 +99,74 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
 /* Nothing but parameters is kept with a kernel's node. */
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
 {
+    HC_THROUGH(cuGraphKernelNodeCopyAttributes, hDst, hSrc);
     HC_CHECKED_CALL(check_kind(hDst, HC_OP_KERNEL, true), check_kind(hSrc, HC_OP_KERNEL, true));
 }
 
 /* ---- set ------------------------------------------------------------------------------------------------------ */
 
 #define MORE(...) , __VA_ARGS__
-/* The setters of a graph and of an executable graph. What both take beyond the node is `more`; `make` gives an error,
- * or sets op. */
-#define SETTERS(graph_setter, exec_setter, more, make)                                                                 \
+/* The setters of a graph and of an executable graph. What both take beyond the node is `more`; `driver` declares
+ * what `through` and `exec_through` need, their ways through the driver's library; `make` gives an error, or sets op.
+ */
+#define SETTERS(graph_setter, exec_setter, more, driver, through, exec_through, make)                                  \
     cudaError_t graph_setter(cudaGraphNode_t node more)                                                                \
     {                                                                                                                  \
         struct hc_op *op = NULL;                                                                                       \
+        driver;                                                                                                        \
+        through;                                                                                                       \
         HC_CHECKED_CALL(make, hc_node_set(node, op));                                                                  \
     }                                                                                                                  \
     cudaError_t exec_setter(cudaGraphExec_t hGraphExec, cudaGraphNode_t node more)                                     \
     {                                                                                                                  \
         struct hc_op *op = NULL;                                                                                       \
+        driver;                                                                                                        \
+        exec_through;                                                                                                  \
         HC_CHECKED_CALL(make, hc_exec_set(hGraphExec, node, op));                                                      \
     }
 SETTERS(cudaGraphKernelNodeSetParams, cudaGraphExecKernelNodeSetParams,
-        MORE(const struct cudaKernelNodeParams *pNodeParams),
+        MORE(const struct cudaKernelNodeParams *pNodeParams), CUDA_KERNEL_NODE_PARAMS driver,
+        HC_THROUGH_IF(hc_driver_kernel(pNodeParams, &driver), cuGraphKernelNodeSetParams, node, &driver),
+        HC_THROUGH_IF(hc_driver_kernel(pNodeParams, &driver), cuGraphExecKernelNodeSetParams, hGraphExec, node,
+                      &driver),
         pNodeParams ? hc_op_from_kernel_params(pNodeParams, &op) : cudaErrorInvalidValue)
 SETTERS(cudaGraphMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams,
-        MORE(const struct cudaMemcpy3DParms *pNodeParams), hc_op_from_3d(pNodeParams, &op))
+        MORE(const struct cudaMemcpy3DParms *pNodeParams), CUDA_MEMCPY3D driver,
+        HC_THROUGH_IF(hc_driver_copy(pNodeParams, &driver), cuGraphMemcpyNodeSetParams, node, &driver),
+        HC_THROUGH_IF(hc_driver_copy(pNodeParams, &driver), cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver,
+                      hc_driver_context()),
+        hc_op_from_3d(pNodeParams, &op))
 SETTERS(cudaGraphMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D,
-        MORE(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind),
+        MORE(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind), CUDA_MEMCPY3D driver,
+        HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphMemcpyNodeSetParams, node, &driver),
+        HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphExecMemcpyNodeSetParams, hGraphExec,
+                      node, &driver, hc_driver_context()),
         hc_op_from_1d(dst, src, count, kind, &op))
 SETTERS(cudaGraphMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams,
-        MORE(const struct cudaMemsetParams *pNodeParams), hc_op_from_fill(pNodeParams, &op))
+        MORE(const struct cudaMemsetParams *pNodeParams), CUDA_MEMSET_NODE_PARAMS driver,
+        HC_THROUGH_IF(hc_driver_fill(pNodeParams, &driver), cuGraphMemsetNodeSetParams, node, &driver),
+        HC_THROUGH_IF(hc_driver_fill(pNodeParams, &driver), cuGraphExecMemsetNodeSetParams, hGraphExec, node, &driver,
+                      hc_driver_context()),
+        hc_op_from_fill(pNodeParams, &op))
 SETTERS(cudaGraphHostNodeSetParams, cudaGraphExecHostNodeSetParams, MORE(const struct cudaHostNodeParams *pNodeParams),
+        , HC_THROUGH(cuGraphHostNodeSetParams, node, HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
+        HC_THROUGH(cuGraphExecHostNodeSetParams, hGraphExec, node,
+                   HC_SAME_AS(const CUDA_HOST_NODE_PARAMS *, pNodeParams)),
         hc_op_from_host(pNodeParams, &op))
-SETTERS(cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent, MORE(cudaEvent_t event),
+SETTERS(cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent, MORE(cudaEvent_t event), ,
+        HC_THROUGH(cuGraphEventRecordNodeSetEvent, node, event),
+        HC_THROUGH(cuGraphExecEventRecordNodeSetEvent, hGraphExec, node, event),
         hc_op_from_event(HC_OP_RECORD, event, &op))
-SETTERS(cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent, MORE(cudaEvent_t event),
-        hc_op_from_event(HC_OP_WAIT, event, &op))
+SETTERS(cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent, MORE(cudaEvent_t event), ,
+        HC_THROUGH(cuGraphEventWaitNodeSetEvent, node, event),
+        HC_THROUGH(cuGraphExecEventWaitNodeSetEvent, hGraphExec, node, event), hc_op_from_event(HC_OP_WAIT, event, &op))
 
 /* ---- any node ------------------------------------------------------------------------------------------------- */
 
 cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams)
 {
+    CUgraphNodeParams driver;
+    HC_THROUGH_IF(hc_driver_node(nodeParams, &driver), cuGraphNodeSetParams, node, &driver);
     struct hc_op *op = NULL;
     HC_CHECKED_CALL(hc_op_from_node_params(nodeParams, &op), hc_node_set(node, op));
 }
@@ -131,6 +174,8 @@ cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodePar
 cudaError_t cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
                                        struct cudaGraphNodeParams *nodeParams)
 {
+    CUgraphNodeParams driver;
+    HC_THROUGH_IF(hc_driver_node(nodeParams, &driver), cuGraphExecNodeSetParams, graphExec, node, &driver);
     struct hc_op *op = NULL;
     cudaError_t error = hc_begin();
     if (!error && nodeParams && nodeParams->type == cudaGraphNodeTypeGraph)

@@ -42,6 +42,7 @@ static void end_list(const struct list *list, size_t *count)
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes)
 {
+    HC_THROUGH(cuGraphGetNodes, graph, nodes, numNodes);
     cudaError_t error = hc_begin();
     if (!error && (!is_graph(graph) || !numNodes))
         error = cudaErrorInvalidValue;
@@ -56,6 +57,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t 
 
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes, size_t *pNumRootNodes)
 {
+    HC_THROUGH(cuGraphGetRootNodes, graph, pRootNodes, pNumRootNodes);
     cudaError_t error = hc_begin();
     if (!error && (!is_graph(graph) || !pNumRootNodes))
         error = cudaErrorInvalidValue;
@@ -78,6 +80,7 @@ static void clear_edge_data(cudaGraphEdgeData *data, size_t count)
 cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
                               cudaGraphEdgeData *edgeData, size_t *numEdges)
 {
+    HC_THROUGH(cuGraphGetEdges, graph, from, to, HC_SAME_AS(CUgraphEdgeData *, edgeData), numEdges);
     cudaError_t error = hc_begin();
     if (!error && (!is_graph(graph) || !numEdges || !from != !to))
         error = cudaErrorInvalidValue;
@@ -100,6 +103,8 @@ cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGrap
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *pDependencies,
                                          cudaGraphEdgeData *edgeData, size_t *pNumDependencies)
 {
+    HC_THROUGH(cuGraphNodeGetDependencies, node, pDependencies, HC_SAME_AS(CUgraphEdgeData *, edgeData),
+               pNumDependencies);
     cudaError_t error = hc_begin();
     if (!error && (!is_node(node) || !pNumDependencies))
         error = cudaErrorInvalidValue;
@@ -116,6 +121,8 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *
 cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *pDependentNodes,
                                            cudaGraphEdgeData *edgeData, size_t *pNumDependentNodes)
 {
+    HC_THROUGH(cuGraphNodeGetDependentNodes, node, pDependentNodes, HC_SAME_AS(CUgraphEdgeData *, edgeData),
+               pNumDependentNodes);
     cudaError_t error = hc_begin();
     if (!error && (!is_node(node) || !pNumDependentNodes))
         error = cudaErrorInvalidValue;
@@ -132,6 +139,7 @@ cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType)
 {
+    HC_THROUGH(cuGraphNodeGetType, node, HC_SAME_AS(CUgraphNodeType *, pType));
     cudaError_t error = hc_begin();
     if (!error && (!is_node(node) || !pType))
         error = cudaErrorInvalidValue;

@@ -5,6 +5,7 @@
 
 cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
 {
+    HC_THROUGH(cuGraphCreate, pGraph, flags);
     cudaError_t error = hc_begin();
     if (!error && (!pGraph || flags))
         error = cudaErrorInvalidValue;
@@ -15,6 +16,7 @@ cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
+    HC_THROUGH(cuGraphDestroy, graph);
     cudaError_t error = hc_begin_quiet();
     if (!error && (!hc_graph_is(graph) || graph->capturing || graph->owned))
         error = cudaErrorInvalidValue;
@@ -42,11 +44,13 @@ static cudaError_t clone(cudaGraph_t *copy, cudaGraph_t graph)
 
 cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
 {
+    HC_THROUGH(cuGraphClone, pGraphClone, originalGraph);
     HC_CALL(clone(pGraphClone, originalGraph));
 }
 
 cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode, cudaGraph_t clonedGraph)
 {
+    HC_THROUGH(cuGraphNodeFindInClone, pNode, originalNode, clonedGraph);
     cudaError_t error = hc_begin();
     if (!error && (!pNode || !hc_handle_is(HC_NODE, originalNode) || !hc_graph_is(clonedGraph)))
         error = cudaErrorInvalidValue;

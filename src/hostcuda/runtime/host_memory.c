@@ -25,6 +25,7 @@ static cudaError_t register_memory(void *address, size_t bytes, unsigned flags)
 
 cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 {
+    HC_THROUGH(cuMemHostRegister, ptr, size, flags);
     HC_CALL(register_memory(ptr, size, flags));
 }
 
@@ -49,5 +50,6 @@ static cudaError_t unregister(const void *address)
 
 cudaError_t cudaHostUnregister(void *ptr)
 {
+    HC_THROUGH(cuMemHostUnregister, ptr);
     HC_CALL(unregister(ptr));
 }

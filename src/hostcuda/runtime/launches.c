@@ -1,5 +1,6 @@
 /* Launches of kernels and host functions. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/call/translate.h"
 #include "hostcuda/op/ops.h"
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/submit.h"
@@ -9,6 +10,9 @@
 cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem,
                              cudaStream_t stream)
 {
+    CUfunction function;
+    HC_THROUGH_IF((function = hc_driver_function(func)) && sharedMem <= UINT32_MAX, cuLaunchKernel, function, gridDim.x,
+                  gridDim.y, gridDim.z, blockDim.x, blockDim.y, blockDim.z, (unsigned)sharedMem, stream, args, NULL);
     const struct cudaKernelNodeParams params = {(void *)(uintptr_t)func, gridDim, blockDim,
                                                 (unsigned)sharedMem,     args,    NULL};
     HC_CALL(sharedMem > UINT32_MAX ? cudaErrorInvalidValue : hc_launch(&params, stream));
@@ -35,6 +39,10 @@ static cudaError_t check_attributes(const cudaLaunchConfig_t *config)
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
 {
+    CUlaunchConfig launch;
+    CUfunction function;
+    HC_THROUGH_IF((function = hc_driver_function(func)) && hc_driver_config(config, &launch), cuLaunchKernelEx, &launch,
+                  function, args, NULL);
     cudaError_t error = hc_begin();
     if (!error && (!config || config->dynamicSmemBytes > UINT32_MAX))
         error = cudaErrorInvalidValue;
@@ -62,6 +70,7 @@ static cudaError_t launch_host(cudaStream_t handle, cudaHostFn_t function, void 
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData)
 {
+    HC_THROUGH(cuLaunchHostFunc, stream, fn, userData);
     HC_CALL(launch_host(stream, fn, userData));
 }
 
@@ -85,5 +94,6 @@ static cudaError_t add_callback(cudaStream_t handle, cudaStreamCallback_t callba
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *userData,
                                   unsigned int flags)
 {
+    HC_THROUGH(cuStreamAddCallback, stream, (CUstreamCallback)(void (*)(void))callback, userData, flags);
     HC_CALL(add_callback(stream, callback, userData, flags));
 }

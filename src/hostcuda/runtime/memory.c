@@ -48,16 +48,19 @@ static cudaError_t allocate_entry(const char *name, void **address, size_t bytes
 
 cudaError_t cudaMalloc(void **devPtr, size_t size)
 {
+    HC_THROUGH_IF(size, cuMemAlloc, HC_SAME_AS(CUdeviceptr *, devPtr), size);
     return allocate_entry(__func__, devPtr, size, HC_MEMORY_DEVICE);
 }
 
 cudaError_t cudaMallocHost(void **ptr, size_t size)
 {
+    HC_THROUGH_IF(size, cuMemAllocHost, ptr, size);
     return allocate_entry(__func__, ptr, size, HC_MEMORY_PINNED);
 }
 
 cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
 {
+    HC_THROUGH_IF(size, cuMemHostAlloc, pHost, size, flags);
     const unsigned allowed = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     if (flags & ~allowed) {
         cudaError_t error = hc_begin();
@@ -68,6 +71,7 @@ cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
 
 cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
 {
+    HC_THROUGH(cuMemHostGetDevicePointer, HC_SAME_AS(CUdeviceptr *, pDevice), pHost, flags);
     cudaError_t error = hc_begin();
     struct hc_block *block = hc_block_find(pHost);
     if (!error && (!pDevice || flags || !block || block->kind != HC_MEMORY_PINNED))
@@ -103,11 +107,13 @@ static cudaError_t free_entry(const char *name, void *address, enum hc_memory ki
 
 cudaError_t cudaFree(void *devPtr)
 {
+    HC_THROUGH_IF(devPtr, cuMemFree, HC_ADDRESS(devPtr));
     return free_entry(__func__, devPtr, HC_MEMORY_DEVICE);
 }
 
 cudaError_t cudaFreeHost(void *ptr)
 {
+    HC_THROUGH_IF(ptr, cuMemFreeHost, ptr);
     return free_entry(__func__, ptr, HC_MEMORY_PINNED);
 }
 
@@ -144,6 +150,7 @@ static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t h
 
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
+    HC_THROUGH_IF(size, cuMemAllocAsync, HC_SAME_AS(CUdeviceptr *, devPtr), size, hStream);
     HC_CALL(allocate_ordered(devPtr, size, hStream));
 }
 
@@ -170,6 +177,7 @@ static cudaError_t free_ordered(void *address, cudaStream_t handle)
 
 cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 {
+    HC_THROUGH_IF(devPtr, cuMemFreeAsync, HC_ADDRESS(devPtr), hStream);
     HC_CALL(free_ordered(devPtr, hStream));
 }
 
@@ -177,6 +185,7 @@ cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
+    HC_THROUGH(cuMemGetInfo, free, total);
     cudaError_t error = hc_begin();
     if (!error && (!free || !total))
         error = cudaErrorInvalidValue;

@@ -21,21 +21,25 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int prior
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
 {
+    HC_THROUGH(cuStreamCreateWithPriority, pStream, flags, priority);
     HC_CALL(create_stream(pStream, flags, priority));
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 {
+    HC_THROUGH(cuStreamCreate, pStream, flags);
     HC_CALL(create_stream(pStream, flags, 0));
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
+    HC_THROUGH(cuStreamCreate, pStream, CU_STREAM_DEFAULT);
     HC_CALL(create_stream(pStream, cudaStreamDefault, 0));
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    HC_THROUGH(cuStreamDestroy, stream);
     cudaError_t error = hc_begin_quiet(); /* cleaning up works after a failed kernel, too */
     if (!error && !hc_handle_is(HC_STREAM, stream))
         error = cudaErrorInvalidResourceHandle;
@@ -55,6 +59,7 @@ static cudaError_t synchronize(cudaStream_t handle)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    HC_THROUGH(cuStreamSynchronize, stream);
     HC_CALL(synchronize(stream));
 }
 
@@ -79,13 +84,15 @@ static cudaError_t query(cudaStream_t handle)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
+    HC_THROUGH(cuStreamQuery, stream);
     HC_CALL(query(stream));
 }
 
-#define STREAM_QUESTION(name, type, expression, check)                                                                 \
+#define STREAM_QUESTION(name, type, expression, check, entry)                                                          \
     cudaError_t name(cudaStream_t hStream, type *answer)                                                               \
     {                                                                                                                  \
         cudaStream_t stream = NULL;                                                                                    \
+        HC_THROUGH(entry, hStream, answer);                                                                            \
         cudaError_t error = hc_begin();                                                                                \
         if (!error)                                                                                                    \
             error = answer ? hc_stream_from(hStream, &stream) : cudaErrorInvalidValue;                                 \
@@ -95,19 +102,20 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
             *answer = stream->expression;                                                                              \
         return hc_end(error);                                                                                          \
     }
-STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_question)
-STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question)
-STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question)
+STREAM_QUESTION(cudaStreamGetId, unsigned long long, id, hc_capture_check_question, cuStreamGetId)
+STREAM_QUESTION(cudaStreamGetDevice, int, device, hc_capture_check_question, cuStreamGetDevice)
+STREAM_QUESTION(cudaStreamGetFlags, unsigned int, flags, hc_capture_check_question, cuStreamGetFlags)
 
 /* The one question that a capture does not mind, unless it is invalid (measured). */
 static cudaError_t check_priority(cudaStream_t stream)
 {
     return stream->capture && stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
 }
-STREAM_QUESTION(cudaStreamGetPriority, int, priority, check_priority)
+STREAM_QUESTION(cudaStreamGetPriority, int, priority, check_priority, cuStreamGetPriority)
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
+    HC_THROUGH(cuCtxGetStreamPriorityRange, leastPriority, greatestPriority);
     cudaError_t error = hc_begin();
     if (!error && leastPriority)
         *leastPriority = PRIORITY_LEAST;

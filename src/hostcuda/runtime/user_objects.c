@@ -25,6 +25,7 @@ static cudaError_t create_user_object(cudaUserObject_t *object, void *user, cuda
 cudaError_t cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr, cudaHostFn_t destroy,
                                  unsigned int initialRefcount, unsigned int flags)
 {
+    HC_THROUGH(cuUserObjectCreate, object_out, ptr, destroy, initialRefcount, flags);
     HC_CALL(create_user_object(object_out, ptr, destroy, initialRefcount, flags));
 }
 
@@ -35,6 +36,7 @@ static cudaError_t check_user_object(cudaUserObject_t object, unsigned count)
 
 cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count)
 {
+    HC_THROUGH(cuUserObjectRetain, object, count);
     cudaError_t error = hc_begin();
     if (!error)
         error = check_user_object(object, count);
@@ -47,6 +49,7 @@ cudaError_t cudaUserObjectRetain(cudaUserObject_t object, unsigned int count)
 
 cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned int count)
 {
+    HC_THROUGH(cuUserObjectRelease, object, count);
     cudaError_t error = hc_begin_quiet();
     if (!error)
         error = check_user_object(object, count);
@@ -80,11 +83,13 @@ static cudaError_t retain_in_graph(cudaGraph_t graph, cudaUserObject_t object, u
 cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count,
                                       unsigned int flags)
 {
+    HC_THROUGH(cuGraphRetainUserObject, graph, object, count, flags);
     HC_CALL(retain_in_graph(graph, object, count, flags));
 }
 
 cudaError_t cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned int count)
 {
+    HC_THROUGH(cuGraphReleaseUserObject, graph, object, count);
     cudaError_t error = hc_begin_quiet();
     if (!error)
         error = hc_graph_is(graph) ? check_user_object(object, count) : cudaErrorInvalidValue;

@@ -312,7 +312,7 @@ void hc_run_early(void)
 {
     enum { QUEUED_MOST = 4096 };
     bool any_order = hc_schedule_seeded();
-    if ((!any_order && queued <= QUEUED_MOST) || busy || hc_thread()->in_host_function)
+    if ((!any_order && queued <= QUEUED_MOST) || busy || hc_thread()->inside.host_function)
         return;
     for (unsigned steps = any_order ? hc_schedule_early() : 0; (steps || queued > QUEUED_MOST) && !busy;
          steps -= steps > 0) {

@@ -1,0 +1,108 @@
+/* Devices and contexts. A device has one context, its primary one, which is current where the device is. */
+#include "hostcuda/call/translate.h"
+#include "hostcuda/driver/driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static cudaError_t check_device(CUdevice device)
+{
+    return device >= 0 && device < hc_device_count() ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+static cudaError_t get_name(char *name, int length, CUdevice device)
+{
+    struct cudaDeviceProp properties;
+    if (!name || length <= 0)
+        return cudaErrorInvalidValue;
+    cudaError_t error = cudaGetDeviceProperties(&properties, device);
+    if (!error)
+        snprintf(name, (size_t)length, "%s", properties.name);
+    return error;
+}
+HC_ENTRY(cuDeviceGetName, (char *name, int len, CUdevice dev), get_name(name, len, dev))
+
+static cudaError_t get_uuid(CUuuid *uuid, CUdevice device)
+{
+    struct cudaDeviceProp properties;
+    cudaError_t error = uuid ? cudaGetDeviceProperties(&properties, device) : cudaErrorInvalidValue;
+    if (!error)
+        memcpy(uuid, &properties.uuid, sizeof *uuid);
+    return error;
+}
+HC_ENTRY(cuDeviceGetUuid, (CUuuid * uuid, CUdevice dev), get_uuid(uuid, dev))
+
+static cudaError_t get_bytes(size_t *bytes, CUdevice device)
+{
+    struct cudaDeviceProp properties;
+    cudaError_t error = bytes ? cudaGetDeviceProperties(&properties, device) : cudaErrorInvalidValue;
+    if (!error)
+        *bytes = properties.totalGlobalMem;
+    return error;
+}
+HC_ENTRY(cuDeviceTotalMem, (size_t * bytes, CUdevice dev), get_bytes(bytes, dev))
+HC_ENTRY(cuDeviceGetAttribute, (int *pi, CUdevice_attribute attrib, CUdevice dev),
+         cudaDeviceGetAttribute(pi, (enum cudaDeviceAttr)attrib, dev)) /* the runtime's numbers */
+
+/* ---- contexts ------------------------------------------------------------------------------------------------------
+ */
+
+static cudaError_t retain(CUcontext *context, CUdevice device)
+{
+    cudaError_t error = context ? check_device(device) : cudaErrorInvalidValue;
+    if (!error)
+        *context = hc_driver_context_of(device);
+    return error;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
+{
+    HC_DRIVER_CALL(retain(pctx, dev));
+}
+
+/* It stays: the runtime holds it. */
+CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
+{
+    HC_DRIVER_CALL(check_device(dev));
+}
+
+static cudaError_t get_state(CUdevice device, unsigned *flags, int *active)
+{
+    cudaError_t error = flags && active ? check_device(device) : cudaErrorInvalidValue;
+    if (!error) {
+        *flags = 0;
+        *active = 1;
+    }
+    return error;
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
+{
+    HC_DRIVER_CALL(get_state(dev, flags, active));
+}
+
+/* It cannot be taken from the calling thread: NULL changes nothing. */
+static cudaError_t set_current(CUcontext context)
+{
+    int device = context ? hc_runtime_device(context) : hc_thread()->device;
+    return device < 0 ? cudaErrorDeviceUninitialized : cudaSetDevice(device);
+}
+HC_ENTRY(cuCtxSetCurrent, (CUcontext ctx), set_current(ctx))
+
+static cudaError_t get_current(CUcontext *context)
+{
+    if (!context)
+        return cudaErrorInvalidValue;
+    *context = hc_driver_context();
+    return cudaSuccess;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *pctx)
+{
+    HC_DRIVER_CALL(get_current(pctx));
+}
+
+HC_ENTRY(cuCtxGetDevice, (CUdevice * device), cudaGetDevice(device))
+HC_ENTRY(cuCtxSynchronize, (void), cudaDeviceSynchronize())
+HC_ENTRY(cuCtxGetStreamPriorityRange, (int *leastPriority, int *greatestPriority),
+         cudaDeviceGetStreamPriorityRange(leastPriority, greatestPriority))

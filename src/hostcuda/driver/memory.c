@@ -1,0 +1,83 @@
+/* Memory that a program allocates and frees: the driver's forms of the runtime's calls, and those that only it has. */
+#include "hostcuda/call/translate.h"
+#include "hostcuda/driver/driver.h"
+
+#define PLACE(pointer)   HC_SAME_AS(void **, pointer)
+#define POINTER(address) ((void *)(uintptr_t)(address))
+/* The runtime takes an allocation of nothing; the driver does not. */
+#define SOME(bytes, ...) ((bytes) ? (__VA_ARGS__) : cudaErrorInvalidValue)
+
+HC_ENTRY(cuMemAlloc, (CUdeviceptr * dptr, size_t bytesize), SOME(bytesize, cudaMalloc(PLACE(dptr), bytesize)))
+HC_ENTRY(cuMemFree, (CUdeviceptr dptr), cudaFree(POINTER(dptr)))
+HC_ENTRY(cuMemAllocHost, (void **pp, size_t bytesize), SOME(bytesize, cudaMallocHost(pp, bytesize)))
+HC_ENTRY(cuMemHostAlloc, (void **pp, size_t bytesize, unsigned int Flags),
+         SOME(bytesize, cudaHostAlloc(pp, bytesize, Flags)))
+HC_ENTRY(cuMemFreeHost, (void *p), cudaFreeHost(p))
+HC_ENTRY(cuMemHostGetDevicePointer, (CUdeviceptr * pdptr, void *p, unsigned int Flags),
+         cudaHostGetDevicePointer(PLACE(pdptr), p, Flags))
+HC_ENTRY(cuMemHostRegister, (void *p, size_t bytesize, unsigned int Flags), cudaHostRegister(p, bytesize, Flags))
+HC_ENTRY(cuMemHostUnregister, (void *p), cudaHostUnregister(p))
+HC_ENTRY(cuMemGetInfo, (size_t * free, size_t *total), cudaMemGetInfo(free, total))
+
+/* A row begins where every element does that a GPU reads at once. */
+static cudaError_t allocate_rows(CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
+{
+    enum { PITCH = 512 };
+    if (!address || !pitch || !width || !height || (element != 4 && element != 8 && element != 16) ||
+        width > SIZE_MAX / height - PITCH)
+        return cudaErrorInvalidValue;
+    size_t rounded = (width + PITCH - 1) / PITCH * PITCH;
+    cudaError_t error = cudaMalloc(PLACE(address), rounded * height);
+    if (!error)
+        *pitch = rounded;
+    return error;
+}
+HC_ENTRY(cuMemAllocPitch,
+         (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes),
+         allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes))
+
+/* The device has none, as its attribute says. */
+CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
+{
+    HC_DRIVER_CALL(dptr && bytesize && flags ? cudaErrorNotSupported : cudaErrorInvalidValue);
+}
+
+/* ---- in a stream's order ------------------------------------------------------------------------------------------
+ */
+
+HC_ENTRY(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream),
+         SOME(bytesize, cudaMallocAsync(PLACE(dptr), bytesize, hStream)))
+HC_PER_THREAD(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream), dptr, bytesize, hStream)
+HC_ENTRY(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), cudaFreeAsync(POINTER(dptr), hStream))
+HC_PER_THREAD(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), dptr, hStream)
+
+/* Each device has one pool, the default one; its handle is that of the device's context. */
+static CUmemoryPool pool_of(CUdevice device)
+{
+    return (CUmemoryPool)(void *)hc_driver_context_of(device);
+}
+
+static cudaError_t find_pool(CUmemoryPool *pool, CUdevice device)
+{
+    if (!pool)
+        return cudaErrorInvalidValue;
+    if (device < 0 || device >= hc_device_count())
+        return cudaErrorInvalidDevice;
+    *pool = pool_of(device);
+    return cudaSuccess;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
+{
+    HC_DRIVER_CALL(find_pool(pool_out, dev));
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+    HC_DRIVER_CALL(find_pool(pool, dev));
+}
+
+HC_ENTRY(cuMemAllocFromPoolAsync, (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream),
+         SOME(bytesize &&pool == pool_of(hc_thread()->device), cudaMallocAsync(PLACE(dptr), bytesize, hStream)))
+HC_PER_THREAD(cuMemAllocFromPoolAsync, (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream), dptr,
+              bytesize, pool, hStream)
