@@ -134,7 +134,9 @@ CLI_TESTS := $(filter tests/cli/test_%,$(call find,tests/cli,sh))
 RANDOM_PLANTED := $(filter tests/random/test_%,$(call find,tests/random,sh))
 LAYERS := $(call find,tests/layers,sh)
 # The recorder stands for a profiler.
-CLI_PROGRAMS := $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
+# Linked with libhostcuda.so, so that another library can stand in front of the driver.
+SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(addprefix tests/unit/test_hostcuda_,entries faults) examples/quickstart examples/hostcuda/missing_join))
+CLI_PROGRAMS := $(SHARED_PROGRAMS) $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
 RANKS_LIB := $(if $(RANKS_OBJ),$(OUT)/libbreakgraph_nccl.a)
 LIBRARIES := $(OUT)/libbreakgraph.a $(OUT)/libbreakgraph.so $(RANKS_LIB) $(RANKS_LIB:.a=.so) $(DEVICE_LIB) $(DEVICE_SO)
@@ -262,6 +264,10 @@ $(addprefix $(OUT)/tests/unit/,test_llama_faults test_llama_bisect): %: %.o $(ca
 $(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty,$(EXAMPLE_LIBS)) $(OUT)/flags.link
 	@mkdir -p $(@D)
 	$(link)
+$(OUT)/shared/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/squares.cu.o
+$(OUT)/shared/%: $(OUT)/%.o $(filter-out $(DEVICE_LIB),$(TEST_LIBS)) $(DEVICE_SO) $(OUT)/flags.link
+	@mkdir -p $(@D)
+	$(link) -lcmocka -L$(OUT) -lhostcuda -Wl,-rpath,$(abspath $(OUT))
 $(FUZZ): %: %.o $(FUZZ_OBJ) $(OUT)/libcommand.a $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
 $(OUT)/tools/variables: $(OUT)/tools/variables.o $(OUT)/src/base/variables.o $(OUT)/src/base/number.o $(OUT)/flags.link
