@@ -105,7 +105,7 @@ endif
 find = $(sort $(foreach type,$(2),$(shell find $(1) -type f -name '[!.]*.$(type)')))
 objects = $(patsubst %,$(OUT)/%.o,$(basename $(filter-out %.cu,$(1)))) $(patsubst %,$(OUT)/%.o,$(filter %.cu,$(1)))
 LIB_ROOMS := src/base src/op src/memory src/capture src/runner debug kernels/library
-LIB_OBJ := $(call objects,$(filter-out debug/cli/%,$(call find,$(LIB_ROOMS),c cu)))
+LIB_OBJ := $(call objects,$(filter-out debug/attach/% debug/cli/%,$(call find,$(LIB_ROOMS),c cu)))
 RANKS_OBJ := $(if $(NCCL_HEADER),$(call objects,$(call find,src/comm,c)))
 HOSTCUDA_OBJ := $(call objects,$(call find,src/hostcuda,c cpp S))
 COMMAND_OBJ := $(call objects,$(call find,debug/cli,c))
@@ -276,4 +276,4 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka
 
 -include $(shell [ ! -d $(OUT) ] || find $(OUT) -name '*.d')
-include mk/check.mk mk/install.mk
+include mk/check.mk mk/install.mk mk/attach.mk

@@ -1,0 +1,210 @@
+/* libbreakgraph_attach.so: in front of the driver of a program that was not written for breakgraph. Its SONAME is that of
+ * the driver, so that the loader gives it to whoever asks for libcuda.so.1. It needs libc alone: it is in every
+ * process that the program starts, most of which use no GPU, and does nothing there. */
+#include "debug/attach/shim/shim.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {
+#define NAME(name) #name,
+#include "debug/attach/shim/names.inc"
+#undef NAME
+};
+enum { NAMES = sizeof names / sizeof names[0] };
+
+/* What jumps.S passes: where each name jumps to, where the jumps are, and the jump's target for a name with a hook. */
+struct bg__driver_jumps {
+    _Atomic(void *) *slots;
+    void *const *jumps;
+    void *observe;
+};
+static _Atomic(const struct bg__driver_jumps *) table;
+
+/* Called by jumps.S. */
+void *bg__driver_bind(uint32_t name, const struct bg__driver_jumps *jumps);
+void *bg__driver_begin(bg__driver_call *call);
+void bg__driver_end(bg__driver_call *call);
+
+static void *real_functions[NAMES];
+static _Atomic(const bg__driver_hook *) hooks[NAMES];
+static _Thread_local int own_calls; /* above 0: this thread's calls are the tools' own */
+static bool driver_opened;
+
+/* For names that the driver lacks: what cuGetProcAddress says of them. */
+static CUresult answer_missing(void)
+{
+    return driver_opened ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_NO_DEVICE;
+}
+
+static uint32_t index_of(const char *name)
+{
+    uint32_t low = 0, high = NAMES;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        int order = strcmp(names[middle], name);
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NAMES;
+}
+
+static void set_slot(uint32_t name, bool observed)
+{
+    CUresult (*const missing)(void) = answer_missing;
+    void *target = real_functions[name];
+    if (target == NULL)
+        memcpy(&target, &missing, sizeof target);
+    else if (observed)
+        target = atomic_load(&table)->observe;
+    atomic_store_explicit(&atomic_load(&table)->slots[name], target, memory_order_release);
+}
+
+static void add_hooks(const bg__driver_hook *added, int count)
+{
+    for (int i = 0; i < count; i++) {
+        uint32_t name = index_of(added[i].name);
+        if (name == NAMES)
+            continue;
+        atomic_store(&hooks[name], &added[i]);
+        set_slot(name, !added[i].idle);
+    }
+}
+
+static void watch(bool on)
+{
+    for (uint32_t name = 0; name < NAMES; name++) {
+        const bg__driver_hook *hook = atomic_load(&hooks[name]);
+        if (hook != NULL && hook->idle)
+            set_slot(name, on);
+    }
+}
+
+static void *real_function(const char *name)
+{
+    uint32_t found = index_of(name);
+    return found < NAMES ? real_functions[found] : NULL;
+}
+
+static void enter(void)
+{
+    own_calls++;
+}
+
+static void leave(void)
+{
+    own_calls--;
+}
+
+/* ---- the tools ------------------------------------------------------------------------------------------------ */
+
+static const bg__attach_shim shim = {BG__ATTACH_VERSION, real_function, add_hooks, watch, enter, leave};
+
+static void load_tools(void)
+{
+    const char *path = getenv("BG_ATTACH_TOOLS");
+    bg__attach_begin_function *begin = NULL;
+    void *tools, *symbol;
+
+    if (path == NULL || path[0] == '\0')
+        return;
+    tools = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    symbol = tools != NULL ? dlsym(tools, "bg__attach_begin") : NULL;
+    if (symbol == NULL) {
+        const char *reason = dlerror();
+        fprintf(stderr, "breakgraph: --attach: the tools cannot be loaded, and the program runs without them: %s\n",
+                reason != NULL ? reason : path);
+        return;
+    }
+    memcpy(&begin, &symbol, sizeof begin);
+    begin(&shim);
+}
+
+/* The first cuInit that succeeds: a program that fails there has nothing to look at. */
+static void after_init(bg__driver_call *call)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (call->result == CUDA_SUCCESS)
+        pthread_once(&once, load_tools);
+}
+
+/* ---- the driver ----------------------------------------------------------------------------------------------- */
+
+/* A program that asks the driver for a function by its name gets the jump to it. The address tells which one it got:
+ * that depends on the version and the flags that it asked for. */
+static void after_get_proc_address(bg__driver_call *call)
+{
+    void **function = (void **)(uintptr_t)call->arguments[1]; /* NOLINT(performance-no-int-to-ptr) */
+    if (call->result != CUDA_SUCCESS || function == NULL || *function == NULL)
+        return;
+    for (uint32_t name = 0; name < NAMES; name++) {
+        if (real_functions[name] == *function) {
+            *function = atomic_load(&table)->jumps[name];
+            return;
+        }
+    }
+}
+
+static const bg__driver_hook always[] = {
+    {"cuInit", false, NULL, after_init},
+    {"cuGetProcAddress", false, NULL, after_get_proc_address},
+    {"cuGetProcAddress_v2", false, NULL, after_get_proc_address},
+};
+
+/* DEEPBIND: what the driver calls by name is its own, and not the functions here. */
+static void open_driver(void)
+{
+    const char *path = getenv("BG_ATTACH_DRIVER");
+    void *driver = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
+    driver_opened = driver != NULL;
+    if (!driver_opened) {
+        const char *reason = path != NULL ? dlerror() : "BG_ATTACH_DRIVER, the path of libcuda.so.1, is not set";
+        fprintf(stderr, "breakgraph: --attach: the CUDA driver cannot be opened: %s\n", reason);
+    }
+    for (uint32_t name = 0; name < NAMES; name++) {
+        void *found = driver_opened ? dlsym(driver, names[name]) : NULL;
+        real_functions[name] = found != atomic_load(&table)->jumps[name] ? found : NULL; /* a driver that is this library */
+        set_slot(name, false);
+    }
+    add_hooks(always, sizeof always / sizeof always[0]);
+}
+
+/* The first call of any name opens the driver, and all names are bound. Returns where this one goes on. */
+void *bg__driver_bind(uint32_t name, const struct bg__driver_jumps *jumps)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    atomic_store(&table, jumps); /* always the same ones */
+    pthread_once(&once, open_driver);
+    return atomic_load_explicit(&jumps->slots[name], memory_order_acquire);
+}
+
+/* Returns the function to call, or NULL: call->result is the answer. */
+void *bg__driver_begin(bg__driver_call *call)
+{
+    bool answered = false;
+    call->hook = own_calls == 0 ? atomic_load(&hooks[call->name]) : NULL;
+    if (call->hook != NULL && call->hook->before != NULL) {
+        own_calls++;
+        answered = call->hook->before(call);
+        own_calls--;
+    }
+    return answered ? NULL : real_functions[call->name];
+}
+
+void bg__driver_end(bg__driver_call *call)
+{
+    if (call->hook == NULL || call->hook->after == NULL)
+        return;
+    own_calls++;
+    call->hook->after(call);
+    own_calls--;
+}

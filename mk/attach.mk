@@ -1,0 +1,27 @@
+# What enters unmodified programs (breakgraph COMMAND --attach). In a folder of its own: two SONAMEs are those of the driver,
+# and ldconfig, which links libraries by their SONAMEs, must not find them.
+FRONT := debug/attach/shim
+# Not with sanitizers: these are in programs, and cannot be preloaded into them.
+ATTACH := $(if $(SAN),,$(addprefix $(OUT)/attach/libbreakgraph_,attach.so attach_alias.so audit.so))
+FRONT_OBJ := $(patsubst %,$(OUT)/$(FRONT)/%.o,shim jumps)
+all: $(ATTACH)
+
+$(OUT)/$(FRONT)/names.inc: tools/driver-names $(OUT)/flags.c
+	@mkdir -p $(@D)
+	$(call say,NAMES)tools/driver-names $(CUDA_HOME)/include $(CC) >$@
+$(FRONT_OBJ): $(OUT)/$(FRONT)/names.inc
+$(FRONT_OBJ): private ALL_CPPFLAGS += -I$(OUT)
+# Preloaded, it has its thread's variables without asking the loader, which may be waiting for it.
+$(OUT)/$(FRONT)/shim.o: ALL_CFLAGS += -ftls-model=initial-exec
+
+define link_attach
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) -shared -Wl,-z,defs -Wl,-z,nodelete $(1) -o $@ $(filter %.o %.so,$^) $(ALL_LDFLAGS) -lpthread
+endef
+$(OUT)/attach/libbreakgraph_attach.so: $(FRONT_OBJ) $(OUT)/flags.link
+	$(call link_attach,-Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-Bsymbolic)
+# Nothing but the name under which some programs open the driver.
+$(OUT)/attach/libbreakgraph_attach_alias.so: $(OUT)/attach/libbreakgraph_attach.so $(OUT)/flags.link
+	$(call link_attach,-Wl$(comma)-soname$(comma)libcuda.so -Wl$(comma)--no-as-needed)
+$(OUT)/attach/libbreakgraph_audit.so: $(OUT)/$(FRONT)/audit.o $(OUT)/flags.link
+	$(call link_attach)

@@ -1,0 +1,135 @@
+#!/bin/bash
+# The shim in front of the driver: every way in which programs come by the driver's functions leads through it, and what
+# they get is the driver's own answer.
+. "$(dirname "$0")/lib.sh"
+
+attach=$PWD/$OUT/attach
+compile() { "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I. "$@" 2>>"$work/log"; }
+if ! compile -shared tests/cli/attach/driver.c -Wl,-soname,libcuda.so.1 -Wl,-Bsymbolic -o "$work/libcuda.so.1" ||
+    ! compile -shared tests/cli/attach/probe.c -o "$work/probe.so" ||
+    ! compile -shared tests/cli/attach/plug_in.c "$work/libcuda.so.1" -o "$work/plug_in.so" ||
+    ! compile tests/cli/attach/ways.c -o "$work/ways" -ldl; then
+    fail attach-ways "tests/cli/attach does not build"
+    exit $bad
+fi
+
+# shimmed [NAME=VALUE...] COMMAND...: with the shim, in front of the driver $driver.
+shimmed()
+{
+    env LD_PRELOAD="$attach/libbreakgraph_attach.so:$attach/libbreakgraph_attach_alias.so" BG_ATTACH_DRIVER="$driver" \
+        BG_ATTACH_TOOLS="$work/probe.so" "$@"
+}
+
+# says NAME COMMAND...: it succeeds and prints what stdin holds.
+says()
+{
+    local name=$1
+    shift
+    cat >"$work/wanted"
+    if ! "$@" >"$work/found" 2>&1 </dev/null; then
+        cp "$work/found" "$work/log"
+        fail "$name" "it fails"
+    elif ! diff "$work/wanted" "$work/found" >"$work/log"; then
+        fail "$name" "it prints something else"
+    else
+        pass "$name"
+    fi
+}
+
+driver=$work/libcuda.so.1
+both_streams='tools: version 1
+cuInit: 0
+seen: cuGraphLaunch(1, 2)
+cuGraphLaunch: 1003
+seen: cuGraphLaunch_ptsz(1, 2)
+cuGraphLaunch: 2003'
+one_stream=${both_streams%
+seen: *}
+says attach-dlopen shimmed "$work/ways" dlopen <<<"$both_streams"
+says attach-dlopen-libcuda.so shimmed "$work/ways" dlopen libcuda.so <<<"$both_streams"
+says attach-needed shimmed "$work/ways" needed "$work/plug_in.so" <<<"$one_stream"
+says attach-deepbind shimmed "$work/ways" deepbind "$work/plug_in.so" <<<"$one_stream"
+says attach-v1 shimmed "$work/ways" v1 <<<"${one_stream/seen/status: 0
+seen}"
+says attach-v2 shimmed "$work/ways" v2 <<<"status: 0
+$both_streams
+too old: 0, status 2, NULL
+not there: 500, status 1, NULL"
+
+# The first call of all, of a function with a float; a name that the driver lacks; a function with 11 arguments, looked at or
+# not; a launch that is answered by the tools, changed by them, and during which they launch something themselves.
+arguments='first call of all: 20
+tools: version 1
+cuInit: 0
+missing: 500
+kernel: all arguments
+seen: cuGraphLaunch(77, 2)
+cuGraphLaunch: 7777
+seen: cuGraphLaunch(78, 2)
+cuGraphLaunch: 1081
+seen: cuGraphLaunch(79, 2)
+cuGraphLaunch: 1081
+seen: cuGraphLaunch(80, 2)
+own: 1000
+cuGraphLaunch: 1082'
+says attach-arguments shimmed "$work/ways" arguments <<<"$arguments"
+says attach-watch shimmed PROBE_WATCH=1 "$work/ways" arguments <<<"${arguments/kernel/seen: cuLaunchKernel: 506
+kernel}"
+
+# Only the auditor sees a driver that is opened by its path.
+unseen=$(grep -v -e tools -e seen <<<"$both_streams")
+says attach-path shimmed "$work/ways" dlopen "$driver" <<<"$unseen"
+says attach-audit shimmed LD_AUDIT="$attach/libbreakgraph_audit.so" "$work/ways" dlopen "$driver" <<<"$both_streams"
+
+if command -v python3 >/dev/null; then
+    says attach-ctypes shimmed python3 -c "import ctypes; d = ctypes.CDLL('libcuda.so.1'); d.cuInit(0); print(d.cuGraphLaunch(1, 2))" \
+        <<<"tools: version 1
+seen: cuGraphLaunch(1, 2)
+1003"
+else
+    skip attach-ctypes "there is no python3"
+fi
+
+# Without tools, or with ones that do not load, the program runs as without the shim.
+says attach-no-tools shimmed BG_ATTACH_TOOLS= "$work/ways" dlopen <<<"$unseen"
+says attach-bad-tools shimmed BG_ATTACH_TOOLS="$work/none.so" "$work/ways" dlopen <<<"breakgraph: --attach: the tools cannot be \
+loaded, and the program runs without them: $work/none.so: cannot open shared object file: No such file or directory
+$unseen"
+says attach-bad-driver shimmed BG_ATTACH_DRIVER="$work/none.so" "$work/ways" dlopen <<<"breakgraph: --attach: the CUDA driver cannot \
+be opened: $work/none.so: cannot open shared object file: No such file or directory
+cuInit: 100
+cuGraphLaunch: 100
+cuGraphLaunch: 100"
+
+# NVIDIA's runtime, over a driver that knows its functions.
+driver=$PWD/$OUT/libhostcuda.so
+found=$(tools/find_cuda host "${CUDA_HOME:-}")
+cuda=${found%%|*}
+cat >"$work/runtime.c" <<'END'
+#include <cuda_runtime_api.h>
+int main(void) { int count; return cudaGetDeviceCount(&count) != cudaErrorCallRequiresNewerDriver; }
+END
+for kind in cudart cudart_static; do
+    if [ "$DEVICE" != host ]; then
+        skip "attach-$kind" "it is tried over the host device"
+    elif ! "$CC" -isystem "$cuda/include" "$work/runtime.c" -o "$work/runtime" "-L$cuda/lib64" "-L$cuda/lib" "-l$kind" \
+        "-Wl,-rpath,$cuda/lib64:$cuda/lib" -ldl -lpthread -lrt 2>"$work/log"; then
+        skip "attach-$kind" "the toolkit has no lib$kind"
+    else
+        says "attach-$kind" shimmed "$work/runtime" <<<"tools: version 1"
+    fi
+done
+
+# Every function that the toolkit's own stub of the driver has is one of the shim's.
+stub=$(ls "$cuda"/lib64/stubs/libcuda.so "$cuda"/lib/stubs/libcuda.so 2>/dev/null | head -n 1)
+if [ -z "$stub" ]; then
+    skip attach-names "the toolkit has no stub of the driver"
+else
+    functions() { nm -D --defined-only "$1" | awk '$2 == "T" && $3 ~ /^cu/ { print $3 }' | sort; }
+    if comm -13 <(functions "$attach/libbreakgraph_attach.so") <(functions "$stub") >"$work/log" && [ ! -s "$work/log" ]; then
+        pass attach-names
+    else
+        fail attach-names "names of the driver that the shim lacks"
+    fi
+fi
+exit $bad
