@@ -2,7 +2,8 @@
 # and ldconfig, which links libraries by their SONAMEs, must not find them.
 FRONT := debug/attach/shim
 # Not with sanitizers: these are in programs, and cannot be preloaded into them.
-ATTACH := $(if $(SAN),,$(addprefix $(OUT)/attach/libbreakgraph_,attach.so attach_alias.so audit.so))
+ATTACH := $(if $(SAN),,$(addprefix $(OUT)/attach/libbreakgraph_,attach.so attach_alias.so audit.so tools.so))
+TOOLS_OBJ := $(call objects,$(filter-out $(FRONT)/%,$(call find,debug/attach,c)))
 FRONT_OBJ := $(patsubst %,$(OUT)/$(FRONT)/%.o,shim jumps)
 all: $(ATTACH)
 
@@ -16,12 +17,19 @@ $(OUT)/$(FRONT)/shim.o: ALL_CFLAGS += -ftls-model=initial-exec
 
 define link_attach
 	@mkdir -p $(@D)
-	$(call say,LINK)$(CC) -shared -Wl,-z,defs -Wl,-z,nodelete $(1) -o $@ $(filter %.o %.so,$^) $(ALL_LDFLAGS) -lpthread
+	$(call say,LINK)$(CC) -shared -Wl,-z,defs -Wl,-z,nodelete $(1) -o $@ $(filter %.o,$^) $(ALL_LDFLAGS) $(2) -lpthread
 endef
 $(OUT)/attach/libbreakgraph_attach.so: $(FRONT_OBJ) $(OUT)/flags.link
 	$(call link_attach,-Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-Bsymbolic)
 # Nothing but the name under which some programs open the driver.
 $(OUT)/attach/libbreakgraph_attach_alias.so: $(OUT)/attach/libbreakgraph_attach.so $(OUT)/flags.link
-	$(call link_attach,-Wl$(comma)-soname$(comma)libcuda.so -Wl$(comma)--no-as-needed)
+	$(call link_attach,-Wl$(comma)-soname$(comma)libcuda.so -Wl$(comma)--no-as-needed,$<)
 $(OUT)/attach/libbreakgraph_audit.so: $(OUT)/$(FRONT)/audit.o $(OUT)/flags.link
 	$(call link_attach)
+
+TOOLS_LDLIBS := $(LIB_LDLIBS) $(if $(filter host,$(DEVICE)),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)'$$ORIGIN/..',-L$(CUDA_LIB) -lcudart_static -ldl -lrt) -lstdc++ -lm
+# The tools that the shim loads into the program, with the library and, on a GPU, a runtime of their own; of all that
+# nothing is seen but the one function that the shim calls.
+$(TOOLS_OBJ): private ALL_CPPFLAGS += -I$(OUT)
+$(OUT)/attach/libbreakgraph_tools.so: $(TOOLS_OBJ) $(LIB_OBJ) $(OUT)/flags.link debug/attach/tools.map $(if $(filter host,$(DEVICE)),$(DEVICE_SO))
+	$(call link_attach,-Wl$(comma)--version-script=debug/attach/tools.map,$(TOOLS_LDLIBS))

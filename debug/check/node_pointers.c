@@ -99,6 +99,13 @@ done:
     return status;
 }
 
+void bg__nodes_forget(bg_graph *graph)
+{
+    bg__tools *tools = bg__tools_find(graph);
+    if (tools != NULL && tools->used != NULL)
+        bg__allocations_free(tools->used);
+}
+
 /* ---- the scan ---- */
 
 typedef struct scan {

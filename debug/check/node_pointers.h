@@ -34,6 +34,9 @@ bg_status bg__nodes_own_memory(const bg__nodes *nodes, bg__allocations *own);
  * address from a number. Called when the capture ends. */
 bg_status bg__nodes_note(bg_graph *graph);
 
+/* Forgets what was noted: the nodes have other parameters now. */
+void bg__nodes_forget(bg_graph *graph);
+
 /* The allocations that are remembered for the graph, which owns them. A caller may add one that the graph is known to
  * use, live or not. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
 bg_status bg__nodes_notes(bg_graph *graph, bg__allocations **notes);

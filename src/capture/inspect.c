@@ -32,6 +32,11 @@ uint64_t bg__graph_replays(const bg_graph *graph)
     return graph->replays;
 }
 
+void bg__graph_count_replay(bg_graph *graph)
+{
+    graph->replays++;
+}
+
 bg__ranks *bg__graph_ranks(bg_graph *graph)
 {
     return &graph->ranks;

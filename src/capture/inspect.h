@@ -27,6 +27,10 @@ typedef struct bg__graph_facts {
 bg__graph_facts bg__graph_get_facts(const bg_graph *graph);
 /* The number of replays that succeeded. Any thread may call this, also while another one replays the graph. */
 uint64_t bg__graph_replays(const bg_graph *graph);
+/* For a wrapped graph, which the program has launched itself. */
+void bg__graph_count_replay(bg_graph *graph);
+/* What a wrapped graph wraps has got the nodes of source, which takes the place of the source it had. Errors: CUDA. */
+bg_status bg__wrapped_replace(bg_graph *graph, cudaGraph_t source);
 bg__ranks *bg__graph_ranks(bg_graph *graph);
 
 typedef struct bg__segment {

@@ -46,3 +46,14 @@ bg_status bg__wrapped_instantiate(bg_graph *graph)
 done:
     return status;
 }
+
+bg_status bg__wrapped_replace(bg_graph *graph, cudaGraph_t source)
+{
+    bg__segment *segment = &graph->segments[0];
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &segment->nodes));
+    segment->graph = source;
+done:
+    return status;
+}

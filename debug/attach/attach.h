@@ -1,0 +1,39 @@
+/* The tools in a program that was not written for breakgraph. */
+#ifndef BG_DEBUG_ATTACH_H
+#define BG_DEBUG_ATTACH_H
+
+#include <cuda.h>
+
+#include "capture/inspect.h"
+#include "debug/attach/shim/shim.h"
+
+/* ---- the program's graphs (book.c) ------------------------------------------------------------------------------ */
+
+/* Reads the environment. INVALID_ARGUMENT. */
+bg_status bg__book_begin(void);
+
+/* The program has instantiated source. What it does to source later is not done to exec. */
+void bg__book_add(CUgraphExec exec, cudaGraph_t source);
+/* It has updated exec from source. */
+void bg__book_update(CUgraphExec exec, cudaGraph_t source);
+/* It has set, in exec, the parameters of a node of the graph that exec was made from; set does that to a node of a
+ * graph. */
+typedef CUresult bg__node_setter(CUgraphNode node, const void *params);
+void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params);
+/* It is about to launch exec. true: that has been done in its place, and returned *result. */
+bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result);
+/* It is about to destroy them. keeps: the book needs source, and will destroy it in its place. */
+void bg__book_remove(CUgraphExec exec);
+bool bg__book_keeps(cudaGraph_t source);
+/* Some memory is allocated that was not, or not any more. */
+void bg__book_memory_moved(void);
+
+/* ---- hooks (graph_hooks.c, memory_hooks.c) ---------------------------------------------------------------------- */
+
+/* The shim; NULL before bg__attach_begin. */
+extern const bg__attach_shim *bg__shim;
+
+void bg__hook_graphs(void);
+void bg__hook_memory(void);
+
+#endif
