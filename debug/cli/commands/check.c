@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debug/cli/arguments/flags.h"
+#include "debug/cli/observe/attach.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
@@ -27,19 +28,24 @@ static void add_kind(checks *c, const char *kind)
     c->kinds[c->count++] = kind;
 }
 
-static bool choose_checks(checks *c, const cli_arguments *arguments)
+static cli_status choose_checks(checks *c, const cli_arguments *arguments)
 {
+    bool attached = cli_value(arguments, "--attach") != NULL;
+
     c->kinds = calloc(arguments->count + 2, sizeof *c->kinds);
     if (c->kinds == NULL)
-        return false;
+        return cli_say(CLI_FAILED, "out of host memory");
     for (size_t i = 0; i < arguments->count; i++)
         if (strcmp(arguments->given[i].flag->name, "--what") == 0)
             add_kind(c, arguments->given[i].value);
     if (c->count == 0) {
         add_kind(c, "replay");
-        add_kind(c, "recapture");
+        if (!attached)
+            add_kind(c, "recapture");
     }
-    return true;
+    if (attached && (c->count > 1 || strcmp(c->kinds[0], "replay") != 0))
+        return cli_say(CLI_USAGE, "with --attach, the only check is --what=replay");
+    return CLI_OK;
 }
 
 static void keep_reports(checks *c, cli_gathered *gathered)
@@ -108,13 +114,15 @@ static int run_check(const cli_arguments *arguments)
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
     if (status == CLI_OK)
+        status = cli_attach(arguments);
+    if (status == CLI_OK)
+        status = choose_checks(&c, arguments);
+    if (status == CLI_OK)
         status = cli_signals_hold();
     if (status != CLI_OK)
         goto done;
     o.place = place = cli_place_make();
-    status = place == NULL                   ? CLI_FAILED
-             : !choose_checks(&c, arguments) ? cli_say(CLI_FAILED, "out of host memory")
-                                             : check_all(&c, &o);
+    status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
     if (cli_value(arguments, "--json") != NULL)
         cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
     else if (status == CLI_OK || cli_gathered_count(&c.all, NULL, 0) > 0)
@@ -129,7 +137,7 @@ done:
 
 static const cli_flag flags[] = {
     {"--what", "replay|recapture|poison", NULL, NULL,
-     "the check to run; repeat the flag for more than one. Without it, replay and recapture run"},
+     "the check to run; repeat the flag for more than one. Without it, replay and recapture run; with --attach, replay alone"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},
@@ -145,6 +153,6 @@ const cli_command cli_check = {
     .arguments = "-- PROGRAM ARG...",
     .text = "find wrong addresses and values in graphs",
     .more = more,
-    .flags = {cli_job_flags, flags},
+    .flags = {cli_attach_flags, cli_job_flags, flags},
     .run = run_check,
 };

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "debug/cli/arguments/flags.h"
+#include "debug/cli/observe/attach.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
@@ -248,10 +249,14 @@ static int run_report(const cli_arguments *arguments)
         return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
     if (!arguments->program && (cli_value(arguments, "--trace") != NULL || cli_value(arguments, "--dot") != NULL))
         return cli_say(CLI_USAGE, "--trace and --dot need a program that runs; write: --trace=FILE -- PROGRAM ARG...");
+    if (!arguments->program && cli_value(arguments, "--attach") != NULL)
+        return cli_say(CLI_USAGE, "--attach needs a program that runs; write: --attach -- PROGRAM ARG...");
     if (!arguments->program && cli_value(arguments, "--ranks") != NULL)
         return cli_say(CLI_USAGE, "--ranks needs a program that runs; write: --ranks=N -- PROGRAM ARG...");
     if (arguments->program) {
-        status = cli_signals_hold();
+        status = cli_attach(arguments);
+        if (status == CLI_OK)
+            status = cli_signals_hold();
         place = status == CLI_OK ? cli_place_make() : NULL;
         status = place != NULL ? observe(arguments, place, &all) : CLI_FAILED;
     } else {
@@ -287,6 +292,6 @@ const cli_command cli_report = {
     .arguments = "-- PROGRAM ARG... | DIR|FILE...",
     .text = "write the findings of a program, or of existing reports, as one report",
     .more = more,
-    .flags = {cli_job_flags, flags},
+    .flags = {cli_attach_flags, cli_job_flags, flags},
     .run = run_report,
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "debug/cli/arguments/flags.h"
+#include "debug/cli/observe/attach.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
@@ -64,6 +65,8 @@ static int run_step_command(const cli_arguments *arguments)
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
     if (status == CLI_OK)
+        status = cli_attach(arguments);
+    if (status == CLI_OK)
         status = cli_signals_hold();
     if (status != CLI_OK)
         return status;
@@ -92,6 +95,6 @@ const cli_command cli_step = {
     .arguments = "-- PROGRAM ARG...",
     .text = "replay node by node: find the node that faults, or the op call where NaN first appears",
     .more = more,
-    .flags = {cli_job_flags, flags},
+    .flags = {cli_attach_flags, cli_job_flags, flags},
     .run = run_step_command,
 };

@@ -151,10 +151,20 @@ void cli_gathered_clear(cli_gathered *gathered)
 
 cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 {
+    if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
+        return cli_say(CLI_NOT_LINKED,
+                       "'%s' does not begin to use a CUDA driver that the shim stands in front of; try --attach=audit, "
+                       "or give the program itself instead of what starts it elsewhere",
+                       program);
+    if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
+        return cli_say(CLI_NOT_LINKED,
+                       "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or give the "
+                       "program itself instead of what starts it elsewhere",
+                       program);
     if (gathered->processes == 0)
         return cli_say(CLI_NOT_LINKED,
-                       "'%s' does not use libbreakgraph, or uses an older one that writes no reports: link it, or name "
-                       "the program itself instead of its launcher",
+                       "'%s' does not use libbreakgraph, or an old version that writes no reports: add --attach, or link "
+                       "the library, or give the program itself instead of what starts it elsewhere",
                        program);
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
         return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",

@@ -1,0 +1,117 @@
+#include "attach.h"
+
+#include <breakgraph/breakgraph.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debug/cli/arguments/flags.h"
+
+/* The libraries, beside the command where it was built, or where it was installed. */
+#define SHIM "libbreakgraph_attach.so"
+static const char *const folders[] = {"attach", "../lib/breakgraph", "../lib64/breakgraph"};
+
+const cli_flag cli_attach_flags[] = {
+    {"--attach", "preload|audit", "preload", NULL,
+     "look at a program that does not use libbreakgraph, by a library that stands in front of its CUDA driver; audit: "
+     "also where the program opens the driver by its path"},
+    {0},
+};
+
+/* ---- places ---- */
+
+/* The folder of the running command; false with errno. */
+static bool find_command(char folder[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    if (length < 0)
+        return false;
+    folder[length] = '\0';
+    *strrchr(folder, '/') = '\0';
+    return true;
+}
+
+/* path becomes FOLDER/file of the first folder that has it. */
+static bool find_file(const char *command, const char *const *list, size_t count, const char *file, char path[PATH_MAX])
+{
+    char full[3 * PATH_MAX];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(full, sizeof full, "%s/%s/%s", command, list[i], file);
+        if (realpath(full, path) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* The driver that the program would get: the host device's library, or what the loader finds. */
+static bool find_driver(const char *command, char path[PATH_MAX])
+{
+    static const char *const libraries[] = {".", "../lib", "../lib64"};
+    struct link_map *map;
+    void *driver;
+
+    if (strcmp(bg_device_kind(), "host") == 0)
+        return find_file(command, libraries, sizeof libraries / sizeof *libraries, "libhostcuda.so", path);
+    driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL); /* stays open: it does not like to be closed */
+    return driver != NULL && dlinfo(driver, RTLD_DI_LINKMAP, &map) == 0 && realpath(map->l_name, path) != NULL;
+}
+
+/* ---- the environment ---- */
+
+/* The program's own preloaded libraries come behind. */
+static bool set_first(const char *name, const char *first)
+{
+    const char *now = getenv(name);
+    char *list = NULL;
+    bool set = asprintf(&list, "%s%s%s", first, now != NULL ? ":" : "", now != NULL ? now : "") >= 0 &&
+               setenv(name, list, 1) == 0;
+    free(list);
+    return set;
+}
+
+static bool set_environment(const char *folder, const char *driver, bool audit)
+{
+    char *preload = NULL, *tools = NULL, *auditor = NULL;
+    bool set = asprintf(&preload, "%s/" SHIM ":%s/libbreakgraph_attach_alias.so", folder, folder) >= 0 &&
+               asprintf(&tools, "%s/libbreakgraph_tools.so", folder) >= 0 &&
+               asprintf(&auditor, "%s/libbreakgraph_audit.so", folder) >= 0;
+
+    set = set && set_first("LD_PRELOAD", preload) && (!audit || set_first("LD_AUDIT", auditor)) &&
+          setenv("BG_ATTACH_DRIVER", driver, 1) == 0 && setenv("BG_ATTACH_TOOLS", tools, 1) == 0;
+    if (set && strcmp(bg_device_kind(), "host") == 0)
+        set = setenv("HOSTCUDA_THROUGH_DRIVER", "1", 1) == 0;
+    free(preload);
+    free(tools);
+    free(auditor);
+    return set;
+}
+
+cli_status cli_attach(const cli_arguments *arguments)
+{
+    const char *how = cli_value(arguments, "--attach");
+    char command[PATH_MAX], folder[PATH_MAX], driver[PATH_MAX];
+
+    if (how == NULL)
+        return CLI_OK;
+    if (!find_command(command))
+        return cli_say(CLI_NOT_STARTED, "--attach: /proc/self/exe cannot be read: %s", strerror(errno));
+    if (!find_file(command, folders, sizeof folders / sizeof *folders, SHIM, folder))
+        return cli_say(CLI_NOT_STARTED, "--attach: " SHIM " is not in %s/attach, nor installed beside this command; "
+                                        "install breakgraph with make install", command);
+    *strrchr(folder, '/') = '\0';
+    /* The loader splits the list of preloaded libraries there. */
+    if (strpbrk(folder, ": ") != NULL)
+        return cli_say(CLI_NOT_STARTED, "--attach: the path %s has a blank or a colon; install breakgraph elsewhere",
+                       folder);
+    if (!find_driver(command, driver))
+        return cli_say(CLI_NOT_STARTED, "--attach: no CUDA driver: libcuda.so.1 cannot be opened; install it, or use a "
+                                        "breakgraph that was built with DEVICE=host");
+    if (!set_environment(folder, driver, strcmp(how, "audit") == 0))
+        return cli_say(CLI_FAILED, "out of host memory");
+    return CLI_OK;
+}
