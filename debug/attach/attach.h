@@ -6,6 +6,7 @@
 
 #include "capture/inspect.h"
 #include "debug/attach/shim/shim.h"
+#include "stacks.h"
 
 /* ---- the program's graphs (book.c) ------------------------------------------------------------------------------ */
 
@@ -28,11 +29,29 @@ bool bg__book_keeps(cudaGraph_t source);
 /* Some memory is allocated that was not, or not any more. */
 void bg__book_memory_moved(void);
 
-/* ---- hooks (graph_hooks.c, memory_hooks.c) ---------------------------------------------------------------------- */
+/* ---- who made their nodes (node_calls.c) ------------------------------------------------------------------------ */
+
+void bg__node_made(cudaGraphNode_t node, const bg__stack *stack);
+/* NULL: nobody has seen it being made. */
+const bg__stack *bg__node_maker(cudaGraphNode_t node);
+/* Gives graph, which wraps source or a copy of it, a call for each node. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
+
+/* ---- hooks ------------------------------------------------------------------------------------------------------ */
 
 /* The shim; NULL before bg__attach_begin. */
 extern const bg__attach_shim *bg__shim;
 
+/* The index-th argument of a call, a pointer or a handle. */
+static inline void *bg__call_argument(const bg__driver_call *call, int index)
+{
+    return (void *)(uintptr_t)call->arguments[index]; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* What was launched into stream, if that is being captured, is the calling thread's. */
+void bg__captures_note(CUstream stream);
+
+void bg__hook_captures(void);
 void bg__hook_graphs(void);
 void bg__hook_memory(void);
 

@@ -17,6 +17,8 @@ bool bg__attach_begin(const bg__attach_shim *shim)
         bg__warn("--attach: %s; the program runs without tools", bg_last_error());
         return false;
     }
+    bg__stacks_begin();
+    bg__hook_captures();
     bg__hook_graphs();
     bg__hook_memory();
     return true;

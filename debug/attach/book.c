@@ -107,7 +107,7 @@ static void free_attached(attached *a)
     free(a);
 }
 
-static bg_status describe(attached *a)
+static bg_status describe(attached *a, cudaGraph_t source)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     char name[32];
@@ -116,6 +116,7 @@ static bg_status describe(attached *a)
     snprintf(name, sizeof name, "graph#%lu", book.made++);
     BG__TRY(bg_graph_wrap(&a->graph, a->source, (cudaGraphExec_t)a->exec, name));
     BG__TRY(bg__report_create(&a->report, "check", name));
+    BG__TRY(bg__node_calls_add(a->graph, source));
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
     BG__TRY(bg__nodes_note(a->graph));
     a->noted = true;
@@ -138,7 +139,7 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source)
     take_copy(a, source);
     HASH_REPLACE_PTR(book.by_exec, exec, a, old);
     free_attached(old);
-    if (describe(a) != BG_OK)
+    if (describe(a, source) != BG_OK)
         warn_incomplete(a);
     if (a->lost)
         free_attached(a);
@@ -179,7 +180,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
         drop_source(a);
         take_copy(a, source);
         a->noted = false;
-        if (bg__wrapped_replace(a->graph, a->source) != BG_OK)
+        if (bg__wrapped_replace(a->graph, a->source) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK)
             warn_incomplete(a);
     }
     pthread_mutex_unlock(&book.lock);
@@ -257,10 +258,12 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
             warn_incomplete(a);
         if (book.steps) {
             answered = true;
-            bg_status status = bg_replay(a->graph, stream);
+            bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
             *result = status == BG_OK ? CUDA_SUCCESS : (CUresult)bg__fail_cause();
-            if (status != BG_OK && *result == CUDA_SUCCESS)
+            if (status != BG_OK && *result == CUDA_SUCCESS) {
+                bg__warn("--attach: %s", bg_last_error());
                 *result = CUDA_ERROR_UNKNOWN;
+            }
         } else {
             bg__graph_count_replay(a->graph);
             bg__process_report_count_replay();

@@ -3,56 +3,64 @@
 
 #include <string.h>
 
-/* The index-th argument of a call, a pointer or a handle. */
-static void *argument(const bg__driver_call *call, int index)
-{
-    return (void *)(uintptr_t)call->arguments[index]; /* NOLINT(performance-no-int-to-ptr) */
-}
-
 /* cuGraphInstantiate in all its forms: (CUgraphExec *phGraphExec, CUgraph hGraph, ...). */
 static void after_instantiate(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__book_add(*(CUgraphExec *)argument(call, 0), argument(call, 1));
+        bg__book_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1));
 }
 
 /* (CUgraphExec hGraphExec, CUgraph hGraph, ...) */
 static void after_update(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__book_update(argument(call, 0), argument(call, 1));
+        bg__book_update(bg__call_argument(call, 0), bg__call_argument(call, 1));
 }
 
 /* (CUgraphExec hGraphExec, CUstream hStream). In the form for per-thread default streams NULL is another stream. */
 static bool launch(bg__driver_call *call, cudaStream_t stream)
 {
     CUresult result = CUDA_SUCCESS;
-    bool answered = bg__book_launch(argument(call, 0), stream, &result);
+    bool answered = bg__book_launch(bg__call_argument(call, 0), stream, &result);
     call->result = result;
     return answered;
 }
 
 static bool before_launch(bg__driver_call *call)
 {
-    return launch(call, argument(call, 1));
+    return launch(call, bg__call_argument(call, 1));
 }
 
 static bool before_launch_per_thread(bg__driver_call *call)
 {
-    cudaStream_t stream = argument(call, 1);
+    cudaStream_t stream = bg__call_argument(call, 1);
     return launch(call, stream != NULL ? stream : cudaStreamPerThread);
+}
+
+/* Launched into a capture, it is a node there. */
+static void after_launch(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS)
+        bg__captures_note(bg__call_argument(call, 1));
+}
+
+static void after_launch_per_thread(bg__driver_call *call)
+{
+    CUstream stream = bg__call_argument(call, 1);
+    if (call->result == CUDA_SUCCESS)
+        bg__captures_note(stream != NULL ? stream : CU_STREAM_PER_THREAD);
 }
 
 static bool before_exec_destroy(bg__driver_call *call)
 {
-    bg__book_remove(argument(call, 0));
+    bg__book_remove(bg__call_argument(call, 0));
     return false;
 }
 
 static bool before_destroy(bg__driver_call *call)
 {
     call->result = CUDA_SUCCESS;
-    return bg__book_keeps(argument(call, 0));
+    return bg__book_keeps(bg__call_argument(call, 0));
 }
 
 /* What sets a node's parameters in an executable graph, and what does it in a graph. All have the arguments (CUgraphExec
@@ -76,8 +84,15 @@ static void after_set_node(bg__driver_call *call)
         if (address == NULL || call->result != CUDA_SUCCESS)
             continue;
         memcpy(&set, &address, sizeof set);
-        bg__book_set_node(argument(call, 0), argument(call, 1), set, argument(call, 2));
+        bg__book_set_node(bg__call_argument(call, 0), bg__call_argument(call, 1), set, bg__call_argument(call, 2));
     }
+}
+
+/* (CUgraphNode *phGraphNode, CUgraph hGraph, ...) */
+static void after_add_node(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS)
+        bg__node_made(*(cudaGraphNode_t *)bg__call_argument(call, 0), bg__stack_here());
 }
 
 /* A child graph's parameters are not set in the copy: CUDA has no call for that. */
@@ -89,10 +104,24 @@ void bg__hook_graphs(void)
         {"cuGraphInstantiateWithFlags", false, NULL, after_instantiate},
         {"cuGraphInstantiateWithParams", false, NULL, after_instantiate},
         {"cuGraphInstantiateWithParams_ptsz", false, NULL, after_instantiate},
+        {"cuGraphAddKernelNode", false, NULL, after_add_node},
+        {"cuGraphAddKernelNode_v2", false, NULL, after_add_node},
+        {"cuGraphAddMemcpyNode", false, NULL, after_add_node},
+        {"cuGraphAddMemsetNode", false, NULL, after_add_node},
+        {"cuGraphAddHostNode", false, NULL, after_add_node},
+        {"cuGraphAddChildGraphNode", false, NULL, after_add_node},
+        {"cuGraphAddEmptyNode", false, NULL, after_add_node},
+        {"cuGraphAddEventRecordNode", false, NULL, after_add_node},
+        {"cuGraphAddEventWaitNode", false, NULL, after_add_node},
+        {"cuGraphAddMemAllocNode", false, NULL, after_add_node},
+        {"cuGraphAddMemFreeNode", false, NULL, after_add_node},
+        {"cuGraphAddBatchMemOpNode", false, NULL, after_add_node},
+        {"cuGraphAddNode", false, NULL, after_add_node},
+        {"cuGraphAddNode_v2", false, NULL, after_add_node},
         {"cuGraphExecUpdate", false, NULL, after_update},
         {"cuGraphExecUpdate_v2", false, NULL, after_update},
-        {"cuGraphLaunch", false, before_launch, NULL},
-        {"cuGraphLaunch_ptsz", false, before_launch_per_thread, NULL},
+        {"cuGraphLaunch", false, before_launch, after_launch},
+        {"cuGraphLaunch_ptsz", false, before_launch_per_thread, after_launch_per_thread},
         {"cuGraphExecDestroy", false, before_exec_destroy, NULL},
         {"cuGraphDestroy", false, before_destroy, NULL},
         {"cuGraphExecKernelNodeSetParams", false, NULL, after_set_node},

@@ -57,3 +57,22 @@ bg_status bg__wrapped_replace(bg_graph *graph, cudaGraph_t source)
 done:
     return status;
 }
+
+bg_status bg__wrapped_add_call(bg_graph *graph, const bg_op *op, const bg_site *site, long node)
+{
+    bg__call *call;
+    bg_status status;
+
+    BG__TRY(bg__call_enter(&graph->root, op, site, &call));
+    call->recorded = true;
+    call->segment = call->end_segment = 0;
+    call->first_node = node;
+    call->end_node = node + 1;
+done:
+    return status;
+}
+
+void bg__wrapped_clear_calls(bg_graph *graph)
+{
+    bg__call_clear(&graph->root);
+}

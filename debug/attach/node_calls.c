@@ -1,0 +1,144 @@
+/* Each node of a program's graph becomes a call of an op, so that the tools name it as they name op calls, by kernel and
+ * by the line that launched it: "softmax_warp_forward#3 at model.py:17". */
+#include "attach.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+#include <uthash.h>
+
+#include "debug/graph/nodes.h"
+
+/* Who made a node. Handles are used again when graphs are destroyed, and then have another maker. */
+typedef struct maker {
+    cudaGraphNode_t node;
+    const bg__stack *stack;
+    bool lost;
+    UT_hash_handle hh;
+} maker;
+
+/* One for each name, as long as the process lives: graphs point to them. */
+typedef struct kernel_op {
+    bg_op op;
+    bool lost;
+    UT_hash_handle hh;
+    char name[];
+} kernel_op;
+
+static struct {
+    pthread_mutex_t lock;
+    maker *makers;
+    kernel_op *ops;
+} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void bg__node_made(cudaGraphNode_t node, const bg__stack *stack)
+{
+    maker *m;
+    pthread_mutex_lock(&known.lock);
+    HASH_FIND_PTR(known.makers, &node, m);
+    if (m == NULL && (m = calloc(1, sizeof *m)) != NULL) {
+        m->node = node;
+        HASH_ADD_PTR(known.makers, node, m);
+    }
+    if (m != NULL)
+        m->stack = stack;
+    if (m != NULL && m->lost)
+        free(m);
+    pthread_mutex_unlock(&known.lock);
+}
+
+const bg__stack *bg__node_maker(cudaGraphNode_t node)
+{
+    maker *m;
+    pthread_mutex_lock(&known.lock);
+    HASH_FIND_PTR(known.makers, &node, m);
+    pthread_mutex_unlock(&known.lock);
+    return m != NULL ? m->stack : NULL;
+}
+
+/* ---- names ----------------------------------------------------------------------------------------------------- */
+
+/* The function's own name in a demangled one, "void at::native::copy<float, (int)4>(int)": what is before the first "<"
+ * or "(" that opens its arguments, from the last "::" or blank on. */
+static size_t short_name(const char *name, const char **begin)
+{
+    static const char unnamed[] = "(anonymous namespace)";
+    const char *at = name, *from = name;
+
+    for (;;) {
+        size_t part = strcspn(at, "<(: ");
+        if (strncmp(at + part, unnamed, sizeof unnamed - 1) == 0) {
+            at += part + sizeof unnamed - 1;
+            from = at;
+            continue;
+        }
+        if (at[part] != ':' && at[part] != ' ') {
+            *begin = from;
+            return (size_t)(at + part - from);
+        }
+        at += part + strspn(at + part, ": ");
+        from = at;
+    }
+}
+
+static const bg_op *find_op(const char *name, size_t bytes)
+{
+    kernel_op *o;
+    pthread_mutex_lock(&known.lock);
+    HASH_FIND(hh, known.ops, name, bytes, o);
+    if (o == NULL && (o = calloc(1, sizeof *o + bytes + 1)) != NULL) {
+        memcpy(o->name, name, bytes);
+        o->op = (bg_op){.struct_size = sizeof o->op, .name = o->name};
+        HASH_ADD_KEYPTR(hh, known.ops, o->name, bytes, o);
+    }
+    pthread_mutex_unlock(&known.lock);
+    return o != NULL ? &o->op : NULL;
+}
+
+static const bg_op *op_of(const bg__node *node)
+{
+    const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin;
+    size_t bytes = name != NULL ? short_name(name, &begin) : 0;
+    if (bytes > 0)
+        return find_op(begin, bytes);
+    return find_op(bg__node_kind(node), strlen(bg__node_kind(node)));
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+static bg_status add_call(bg_graph *graph, const bg__node *node, cudaGraphNode_t original)
+{
+    const bg__stack *stack = bg__node_maker(original);
+    const bg_site site = stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0};
+    const bg_op *op = op_of(node);
+
+    if (op == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the name of a node");
+    return bg__wrapped_add_call(graph, op, &site, (long)node->place);
+}
+
+/* Nodes of a copy are in the order of the original's (docs/records/capture-rules.md). */
+bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source)
+{
+    bg__nodes nodes = {.node = NULL};
+    cudaGraphNode_t *originals = NULL;
+    size_t count = bg__graph_segment(graph, 0)->nodes;
+    bg_status status;
+
+    bg__wrapped_clear_calls(graph);
+    originals = calloc(count + 1, sizeof *originals);
+    if (originals == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
+    BG__TRY_CUDA(cudaGraphGetNodes(source, originals, &count));
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    for (size_t i = 0; i < nodes.count; i++)
+        if (nodes.node[i].parent < 0 && nodes.node[i].place < count)
+            BG__TRY(add_call(graph, &nodes.node[i], originals[nodes.node[i].place]));
+done:
+    bg__nodes_free(&nodes);
+    free(originals);
+    return status;
+}

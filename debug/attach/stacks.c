@@ -1,0 +1,265 @@
+/* Stacks are taken at each launch that is captured, some hundreds in a graph, and most of them are equal: so they are
+ * kept as addresses, and as the text that the interpreter writes, and become sentences when somebody reads them. */
+#include "stacks.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+enum { FRAMES = 40, PYTHON_BYTES = 1 << 14, BUCKETS = 1 << 12 };
+
+struct bg__stack {
+    bg__stack *next; /* in its bucket */
+    uint64_t hash;
+    int depth;
+    void **frames;
+    char *python; /* as _Py_DumpTraceback writes it: lines '  File "model.py", line 17 in forward', the innermost first */
+    char *text;   /* NULL before it was asked for */
+    bg_site site; /* file NULL before that */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    bg__stack *buckets[BUCKETS];
+    /* Of the interpreter, all or none: they need no lock of it. */
+    void *(*this_thread)(void);
+    void (*dump)(int descriptor, void *thread);
+} stacks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void find_function(const char *name, void *function)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    memcpy(function, &address, sizeof address);
+}
+
+void bg__stacks_begin(void)
+{
+    void *frame;
+    (void)backtrace(&frame, 1);
+    find_function("PyGILState_GetThisThreadState", &stacks.this_thread);
+    find_function("_Py_DumpTraceback", &stacks.dump);
+}
+
+/* ---- taking ---- */
+
+/* The interpreter writes to a descriptor. Its text has at most 100 lines, which fit into a pipe. */
+static size_t read_python(char text[PYTHON_BYTES])
+{
+    int ends[2];
+    ssize_t got;
+    void *thread;
+
+    text[0] = '\0';
+    if (stacks.this_thread == NULL || stacks.dump == NULL)
+        return 0;
+    thread = stacks.this_thread();
+    if (thread == NULL || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return 0;
+    stacks.dump(ends[1], thread);
+    got = read(ends[0], text, PYTHON_BYTES - 1);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    text[got > 0 ? got : 0] = '\0';
+    return strlen(text);
+}
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ byte[i]) * 0x100000001b3; /* FNV-1a */
+    return hash;
+}
+
+static bg__stack *create_stack(uint64_t hash, void *const *frames, int depth, const char *python)
+{
+    bg__stack *stack = calloc(1, sizeof *stack);
+    if (stack == NULL)
+        return NULL;
+    stack->hash = hash;
+    stack->depth = depth;
+    stack->frames = malloc((size_t)depth * sizeof *frames + 1);
+    stack->python = strdup(python);
+    if (stack->frames == NULL || stack->python == NULL) {
+        free(stack->frames);
+        free(stack->python);
+        free(stack);
+        return NULL;
+    }
+    memcpy(stack->frames, frames, (size_t)depth * sizeof *frames);
+    return stack;
+}
+
+const bg__stack *bg__stack_here(void)
+{
+    void *frames[FRAMES];
+    char python[PYTHON_BYTES];
+    int depth = backtrace(frames, FRAMES);
+    uint64_t hash = hash_bytes(0xcbf29ce484222325, frames, (size_t)depth * sizeof *frames);
+    bg__stack *stack;
+
+    hash = hash_bytes(hash, python, read_python(python));
+    pthread_mutex_lock(&stacks.lock);
+    for (stack = stacks.buckets[hash % BUCKETS]; stack != NULL; stack = stack->next)
+        if (stack->hash == hash)
+            break;
+    if (stack == NULL) {
+        stack = create_stack(hash, frames, depth, python);
+        if (stack != NULL) {
+            stack->next = stacks.buckets[hash % BUCKETS];
+            stacks.buckets[hash % BUCKETS] = stack;
+        }
+    }
+    pthread_mutex_unlock(&stacks.lock);
+    return stack;
+}
+
+/* ---- reading ---- */
+
+/* A line of Python's text: its file, without quotes, line and function. false: it is no such line. */
+typedef struct python_line {
+    const char *file, *function;
+    int file_bytes, function_bytes, number;
+} python_line;
+
+static bool read_line(const char *text, python_line *line)
+{
+    const char *quote = strchr(text, '"'), *end = quote != NULL ? strstr(quote, "\", line ") : NULL;
+    const char *last = strchrnul(text, '\n');
+    char *rest;
+
+    if (end == NULL || end > last)
+        return false;
+    line->file = quote + 1;
+    line->file_bytes = (int)(end - line->file);
+    line->number = (int)strtol(end + strlen("\", line "), &rest, 10);
+    line->function = strncmp(rest, " in ", 4) == 0 ? rest + 4 : last;
+    line->function_bytes = (int)(last - line->function);
+    return true;
+}
+
+static bool is_of_package(const python_line *line)
+{
+    static const char *const places[] = {"/site-packages/", "/dist-packages/", "/lib/python", "<frozen"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (memmem(line->file, (size_t)line->file_bytes, places[i], strlen(places[i])) != NULL)
+            return true;
+    return false;
+}
+
+/* The name of the file that holds a frame's code. */
+static const char *library_of(const Dl_info *about)
+{
+    const char *slash = strrchr(about->dli_fname, '/');
+    return slash != NULL ? slash + 1 : about->dli_fname;
+}
+
+/* Of the tools themselves, and of CUDA's libraries, whose lines help nobody. */
+static bool is_below_program(const Dl_info *about)
+{
+    static const char *const names[] = {"libbreakgraph_attach", "libbreakgraph_tools", "libcuda.so", "libcudart.so",
+                                        "libhostcuda.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(library_of(about), names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static void print_frame(FILE *out, const void *frame, const Dl_info *about)
+{
+    char *name = about->dli_sname != NULL ? bg__demangle(about->dli_sname) : NULL;
+    if (about->dli_sname != NULL)
+        fprintf(out, "%s+%#zx in %s", name != NULL ? name : about->dli_sname,
+                (size_t)((const char *)frame - (const char *)about->dli_saddr), library_of(about));
+    else
+        fprintf(out, "%s+%#zx", library_of(about), (size_t)((const char *)frame - (const char *)about->dli_fbase));
+    free(name);
+}
+
+static bool find_frame(const void *frame, Dl_info *about)
+{
+    return dladdr(frame, about) != 0 && about->dli_fname != NULL;
+}
+
+const char *bg__stack_text(const bg__stack *given)
+{
+    bg__stack *stack = (bg__stack *)(uintptr_t)given; /* this part of it is under the lock */
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out;
+
+    pthread_mutex_lock(&stacks.lock);
+    out = stack->text == NULL ? open_memstream(&text, &bytes) : NULL;
+    if (out != NULL) {
+        python_line line;
+        for (const char *at = stack->python; *at != '\0'; at = *strchrnul(at, '\n') ? strchr(at, '\n') + 1 : "")
+            if (read_line(at, &line))
+                fprintf(out, "%.*s:%d in %.*s\n", line.file_bytes, line.file, line.number, line.function_bytes,
+                        line.function);
+        for (int i = 0; i < stack->depth; i++) {
+            Dl_info about;
+            if (!find_frame(stack->frames[i], &about) || is_below_program(&about))
+                continue;
+            print_frame(out, stack->frames[i], &about);
+            fputc('\n', out);
+        }
+        if (fclose(out) == 0)
+            stack->text = text;
+        else
+            free(text);
+    }
+    text = stack->text;
+    pthread_mutex_unlock(&stacks.lock);
+    return text != NULL ? text : "";
+}
+
+/* With the lock. */
+static void find_site(bg__stack *stack)
+{
+    python_line line, best = {.file = NULL};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out;
+
+    for (const char *at = stack->python; *at != '\0'; at = *strchrnul(at, '\n') ? strchr(at, '\n') + 1 : "") {
+        if (!read_line(at, &line))
+            continue;
+        if (best.file == NULL || (is_of_package(&best) && !is_of_package(&line)))
+            best = line;
+    }
+    out = open_memstream(&text, &bytes);
+    if (out == NULL)
+        return;
+    if (best.file != NULL)
+        fprintf(out, "%.*s", best.file_bytes, best.file);
+    for (int i = 0; best.file == NULL && i < stack->depth; i++) {
+        Dl_info about;
+        if (!find_frame(stack->frames[i], &about) || is_below_program(&about))
+            continue;
+        print_frame(out, stack->frames[i], &about);
+        break;
+    }
+    if (fclose(out) == 0)
+        stack->site = (bg_site){text, best.number};
+    else
+        free(text);
+}
+
+bg_site bg__stack_site(const bg__stack *given)
+{
+    bg__stack *stack = (bg__stack *)(uintptr_t)given;
+    bg_site site;
+    pthread_mutex_lock(&stacks.lock);
+    if (stack->site.file == NULL)
+        find_site(stack);
+    site = stack->site;
+    pthread_mutex_unlock(&stacks.lock);
+    return site;
+}
