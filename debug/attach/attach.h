@@ -13,8 +13,8 @@
 /* Reads the environment. INVALID_ARGUMENT. */
 bg_status bg__book_begin(void);
 
-/* The program has instantiated source. What it does to source later is not done to exec. */
-void bg__book_add(CUgraphExec exec, cudaGraph_t source);
+/* The program has instantiated source. What it does to source later is not done to exec. made, memory: as in listing.h. */
+void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory);
 /* It has updated exec from source. */
 void bg__book_update(CUgraphExec exec, cudaGraph_t source);
 /* It has set, in exec, the parameters of a node of the graph that exec was made from; set does that to a node of a

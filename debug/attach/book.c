@@ -3,7 +3,9 @@
  * graph changes the copy. Of a graph that CUDA cannot copy (memory nodes, conditional nodes) the program's own is kept:
  * its destruction waits for that of the executable graph. */
 #include "attach.h"
+#include "listing.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #define HASH_NONFATAL_OOM 1
@@ -22,7 +24,9 @@ typedef struct attached {
     bool own;           /* it is the program's own */
     bool doomed;        /* which the program has destroyed */
     bg_graph *graph;    /* wraps source and exec; NULL: it could not be made */
-    bg_report *report;  /* what checks have found so far */
+    cJSON *row;         /* of the listing; NULL: it could not be made */
+    uint64_t updates;
+    bg_report *report; /* what checks have found so far */
     int told;           /* of its findings */
     uint64_t version;   /* of memory, when it was last checked */
     bool noted;         /* where its addresses point is known */
@@ -37,6 +41,7 @@ static struct {
     unsigned long made; /* graphs: the next one's number */
     uint64_t version;   /* of memory: it moves with each allocation and free */
     bool checks, steps;
+    cJSON *ended; /* rows of graphs that are gone */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bg_status bg__book_begin(void)
@@ -44,6 +49,9 @@ bg_status bg__book_begin(void)
     int check, debug;
     bg_status status;
 
+    book.ended = cJSON_CreateArray();
+    if (book.ended == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of graphs");
     BG__TRY(bg__env_choice("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
     book.checks = check > 0;
@@ -101,13 +109,17 @@ static void free_attached(attached *a)
 {
     if (a == NULL)
         return;
+    if (a->row != NULL) {
+        bg__listing_count(a->row, bg__graph_replays(a->graph), a->updates);
+        cJSON_AddItemToArray(book.ended, a->row);
+    }
     bg_report_destroy(a->report);
     bg_graph_destroy(a->graph);
     drop_source(a);
     free(a);
 }
 
-static bg_status describe(attached *a, cudaGraph_t source)
+static bg_status describe(attached *a, cudaGraph_t source, const bg__stack *made, size_t memory)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     char name[32];
@@ -122,11 +134,12 @@ static bg_status describe(attached *a, cudaGraph_t source)
     a->noted = true;
     BG__TRY(bg__replay_tools_attach(a->graph, NULL, NULL, &options));
     a->version = book.version;
+    a->row = bg__listing_row(a->graph, made, memory);
 done:
     return status;
 }
 
-void bg__book_add(CUgraphExec exec, cudaGraph_t source)
+void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory)
 {
     attached *a = calloc(1, sizeof *a), *old = NULL;
 
@@ -139,7 +152,7 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source)
     take_copy(a, source);
     HASH_REPLACE_PTR(book.by_exec, exec, a, old);
     free_attached(old);
-    if (describe(a, source) != BG_OK)
+    if (describe(a, source, made, memory) != BG_OK)
         warn_incomplete(a);
     if (a->lost)
         free_attached(a);
@@ -179,6 +192,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     if (a != NULL && a->graph != NULL) {
         drop_source(a);
         take_copy(a, source);
+        a->updates++;
         a->noted = false;
         if (bg__wrapped_replace(a->graph, a->source) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK)
             warn_incomplete(a);
@@ -200,6 +214,7 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
             error = (cudaError_t)set((CUgraphNode)twin, params);
         bg__ignore(error);
         a->stale |= error != cudaSuccess;
+        a->updates++;
         a->noted = false;
     }
     pthread_mutex_unlock(&book.lock);
@@ -271,4 +286,30 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
     }
     pthread_mutex_unlock(&book.lock);
     return answered;
+}
+
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+/* A program may end while its threads launch: what is listed is what they had done so far. */
+__attribute__((destructor)) static void end_book(void)
+{
+    bg_report *report = NULL;
+    cJSON *rows;
+
+    pthread_mutex_lock(&book.lock);
+    if (book.made > 0 && bg__report_create(&report, "attach", program_invocation_short_name) == BG_OK &&
+        (rows = bg__report_part(report, "graphs")) != NULL) {
+        for (cJSON *row = cJSON_DetachItemFromArray(book.ended, 0); row != NULL;
+             row = cJSON_DetachItemFromArray(book.ended, 0))
+            cJSON_AddItemToArray(rows, row);
+        for (attached *a = book.by_exec; a != NULL; a = a->hh.next) {
+            bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
+            if (a->row != NULL)
+                cJSON_AddItemToArray(rows, a->row);
+            a->row = NULL;
+        }
+        bg__process_report_add(report);
+    }
+    bg_report_destroy(report);
+    pthread_mutex_unlock(&book.lock);
 }

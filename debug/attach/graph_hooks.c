@@ -4,10 +4,28 @@
 #include <string.h>
 
 /* cuGraphInstantiate in all its forms: (CUgraphExec *phGraphExec, CUgraph hGraph, ...). */
+static _Thread_local size_t free_before; /* bytes of the device */
+
+static size_t free_memory(void)
+{
+    size_t bytes = 0, total;
+    bg__ignore(cudaMemGetInfo(&bytes, &total));
+    return bytes;
+}
+
+static bool before_instantiate(bg__driver_call *call)
+{
+    (void)call;
+    free_before = free_memory();
+    return false;
+}
+
 static void after_instantiate(bg__driver_call *call)
 {
+    size_t after = free_memory();
     if (call->result == CUDA_SUCCESS)
-        bg__book_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1));
+        bg__book_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1), bg__stack_here(),
+                     free_before > after ? free_before - after : 0);
 }
 
 /* (CUgraphExec hGraphExec, CUgraph hGraph, ...) */
@@ -99,11 +117,11 @@ static void after_add_node(bg__driver_call *call)
 void bg__hook_graphs(void)
 {
     static const bg__driver_hook hooks[] = {
-        {"cuGraphInstantiate", false, NULL, after_instantiate},
-        {"cuGraphInstantiate_v2", false, NULL, after_instantiate},
-        {"cuGraphInstantiateWithFlags", false, NULL, after_instantiate},
-        {"cuGraphInstantiateWithParams", false, NULL, after_instantiate},
-        {"cuGraphInstantiateWithParams_ptsz", false, NULL, after_instantiate},
+        {"cuGraphInstantiate", false, before_instantiate, after_instantiate},
+        {"cuGraphInstantiate_v2", false, before_instantiate, after_instantiate},
+        {"cuGraphInstantiateWithFlags", false, before_instantiate, after_instantiate},
+        {"cuGraphInstantiateWithParams", false, before_instantiate, after_instantiate},
+        {"cuGraphInstantiateWithParams_ptsz", false, before_instantiate, after_instantiate},
         {"cuGraphAddKernelNode", false, NULL, after_add_node},
         {"cuGraphAddKernelNode_v2", false, NULL, after_add_node},
         {"cuGraphAddMemcpyNode", false, NULL, after_add_node},

@@ -274,6 +274,58 @@ static void print_finding(const bg_finding *f, int width, FILE *out)
     free(text);
 }
 
+/* Of a row of "graphs": a text, a number. Rows come from files, too, and may lack anything. */
+static const char *row_text(const cJSON *row, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
+    return text != NULL ? text : "";
+}
+
+static double row_number(const cJSON *row, const char *name)
+{
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(row, name);
+    return cJSON_IsNumber(number) ? number->valuedouble : 0;
+}
+
+static void print_row(const cJSON *row, FILE *out)
+{
+    enum { OPS_SHOWN = 4 };
+    const cJSON *op, *ops = cJSON_GetObjectItemCaseSensitive(row, "ops");
+    const cJSON *line = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(row, "stack"), 0);
+    double memory = row_number(row, "memory_bytes"), nodes = row_number(row, "nodes");
+    int shown = 0;
+
+    bg__print_text(out, row_text(row, "name"));
+    fprintf(out, ": %.0f node%s, launched %.0f times, updated %.0f times", nodes, nodes == 1 ? "" : "s",
+            row_number(row, "launches"), row_number(row, "updates"));
+    if (memory > 0)
+        fprintf(out, ", %.1f MiB", memory / (1 << 20));
+    fputs("\n    ", out);
+    cJSON_ArrayForEach(op, ops)
+    {
+        if (shown++ == OPS_SHOWN)
+            break;
+        fprintf(out, "%s%.0f ", shown > 1 ? ", " : "", row_number(op, "count"));
+        bg__print_text(out, row_text(op, "name"));
+    }
+    if (shown > OPS_SHOWN)
+        fprintf(out, ", and %d other kinds", cJSON_GetArraySize(ops) - OPS_SHOWN);
+    if (cJSON_IsString(line)) {
+        fputs("; instantiated at ", out);
+        bg__print_text(out, line->valuestring);
+    }
+    fputc('\n', out);
+}
+
+static void print_graphs(const bg_report *report, FILE *out)
+{
+    const cJSON *row;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report->parts, "graphs"))
+    {
+        print_row(row, out);
+    }
+}
+
 void bg__report_print(const bg_report *report, FILE *out)
 {
     int width = text_width(out);
@@ -283,6 +335,7 @@ void bg__report_print(const bg_report *report, FILE *out)
         print_finding(bg__report_find(report, i), width, out);
     if (report->lost > 0)
         fprintf(out, "%d more findings were lost: out of host memory\n", report->lost);
+    print_graphs(report, out);
 }
 
 /* ---- JSON ---- */

@@ -1,0 +1,75 @@
+#include "listing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/graph/nodes.h"
+#include "debug/report/json.h"
+
+/* {"name": NAME, "count": 1}, or one more of what is there. */
+static bool count_call(cJSON *list, const char *name)
+{
+    cJSON *item, *count;
+    cJSON_ArrayForEach(item, list)
+    {
+        count = cJSON_GetObjectItemCaseSensitive(item, "count");
+        if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "name")), name) == 0) {
+            cJSON_SetNumberValue(count, count->valuedouble + 1);
+            return true;
+        }
+    }
+    item = bg__json_add_object(list);
+    return item != NULL && cJSON_AddStringToObject(item, "name", name) != NULL &&
+           cJSON_AddNumberToObject(item, "count", 1) != NULL;
+}
+
+static bool add_lines(cJSON *list, const char *text)
+{
+    while (list != NULL && *text != '\0') {
+        size_t bytes = strcspn(text, "\n");
+        char *line = strndup(text, bytes);
+        cJSON *item = line != NULL ? cJSON_CreateString(line) : NULL;
+        free(line);
+        if (item == NULL || !cJSON_AddItemToArray(list, item)) {
+            cJSON_Delete(item);
+            return false;
+        }
+        text += bytes + (text[bytes] == '\n');
+    }
+    return list != NULL;
+}
+
+static bool fill_row(cJSON *row, const bg_graph *graph, const bg__nodes *nodes, const bg__stack *made, size_t memory)
+{
+    cJSON *ops;
+    if (cJSON_AddStringToObject(row, "name", bg__graph_name(graph)) == NULL ||
+        cJSON_AddNumberToObject(row, "nodes", (double)nodes->count) == NULL ||
+        cJSON_AddNumberToObject(row, "launches", 0) == NULL || cJSON_AddNumberToObject(row, "updates", 0) == NULL ||
+        (memory > 0 && cJSON_AddNumberToObject(row, "memory_bytes", (double)memory) == NULL))
+        return false;
+    ops = cJSON_AddArrayToObject(row, "ops");
+    for (size_t i = 0; ops != NULL && i < nodes->count; i++)
+        if (nodes->node[i].call != NULL && !count_call(ops, nodes->node[i].call->op->name))
+            return false;
+    return ops != NULL && (made == NULL || add_lines(cJSON_AddArrayToObject(row, "stack"), bg__stack_text(made)));
+}
+
+cJSON *bg__listing_row(const bg_graph *graph, const bg__stack *made, size_t memory)
+{
+    bg__nodes nodes = {.node = NULL};
+    cJSON *row = bg__nodes_take(graph, &nodes) == BG_OK ? cJSON_CreateObject() : NULL;
+    if (row != NULL && !fill_row(row, graph, &nodes, made, memory)) {
+        cJSON_Delete(row);
+        row = NULL;
+    }
+    bg__nodes_free(&nodes);
+    return row;
+}
+
+void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates)
+{
+    if (row == NULL)
+        return;
+    cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "launches"), (double)launches);
+    cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "updates"), (double)updates);
+}
