@@ -30,7 +30,6 @@ typedef struct attached {
     int told;           /* of its findings */
     uint64_t version;   /* of memory, when it was last checked */
     bool noted;         /* where its addresses point is known */
-    bool stale;         /* the executable graph has parameters that the copy has not */
     bool lost;          /* the table has no memory for it */
     UT_hash_handle hh;
 } attached;
@@ -128,6 +127,7 @@ static bg_status describe(attached *a, cudaGraph_t source, const bg__stack *made
     snprintf(name, sizeof name, "graph#%lu", book.made++);
     BG__TRY(bg_graph_wrap(&a->graph, a->source, (cudaGraphExec_t)a->exec, name));
     BG__TRY(bg__report_create(&a->report, "check", name));
+    bg__wrapped_set_mirrored(a->graph, !a->own);
     BG__TRY(bg__node_calls_add(a->graph, source));
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
     BG__TRY(bg__nodes_note(a->graph));
@@ -192,6 +192,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     if (a != NULL && a->graph != NULL) {
         drop_source(a);
         take_copy(a, source);
+        bg__wrapped_set_mirrored(a->graph, !a->own);
         a->updates++;
         a->noted = false;
         if (bg__wrapped_replace(a->graph, a->source) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK)
@@ -213,7 +214,8 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
         if (error == cudaSuccess)
             error = (cudaError_t)set((CUgraphNode)twin, params);
         bg__ignore(error);
-        a->stale |= error != cudaSuccess;
+        if (error != cudaSuccess)
+            bg__wrapped_set_mirrored(a->graph, false);
         a->updates++;
         a->noted = false;
     }

@@ -244,7 +244,8 @@ static void print_unwrapped(const bg_finding *f, FILE *out)
     if (f->file[0] != '\0') {
         fputs(" at ", out);
         bg__print_text(out, f->file);
-        fprintf(out, ":%d", f->line);
+        if (f->line > 0) /* of a stack of C, only the function is known */
+            fprintf(out, ":%d", f->line);
     }
     fputs(": ", out);
     bg__print_text(out, f->message);

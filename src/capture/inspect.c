@@ -22,7 +22,7 @@ bg__graph_facts bg__graph_get_facts(const bg_graph *graph)
         .instantiate_ms = graph->instantiate_ms,
         .pool = graph->pool,
         .watched = graph->watched,
-        .foreign = graph->wrapped && !graph->instantiated && graph->segments[0].exec != NULL,
+        .foreign = graph->wrapped && !graph->instantiated && graph->segments[0].exec != NULL && !graph->mirrored,
         .replaying = graph->use->busy,
     };
 }

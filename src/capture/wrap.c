@@ -76,3 +76,8 @@ void bg__wrapped_clear_calls(bg_graph *graph)
 {
     bg__call_clear(&graph->root);
 }
+
+void bg__wrapped_set_mirrored(bg_graph *graph, bool mirrored)
+{
+    graph->mirrored = mirrored;
+}

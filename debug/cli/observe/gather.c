@@ -208,7 +208,9 @@ static void print_finding(const cJSON *finding, FILE *out)
     if (cli_text(finding, "call")[0] != '\0')
         cli_print(out, " %s", cli_text(finding, "call"));
     if (cli_text(finding, "file")[0] != '\0')
-        cli_print(out, " at %s:%d", cli_text(finding, "file"), (int)cli_number(finding, "line"));
+        cli_print(out, " at %s", cli_text(finding, "file"));
+    if (cli_text(finding, "file")[0] != '\0' && cli_number(finding, "line") > 0)
+        cli_print(out, ":%d", (int)cli_number(finding, "line"));
     cli_print(out, ": %s", cli_text(finding, "message"));
     if (cli_text(finding, "advice")[0] != '\0') {
         fputs("\n    ", out);
