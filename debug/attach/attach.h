@@ -26,6 +26,8 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result);
 /* It is about to destroy them. keeps: the book needs source, and will destroy it in its place. */
 void bg__book_remove(CUgraphExec exec);
 bool bg__book_keeps(cudaGraph_t source);
+/* Whether the program has not instantiated a graph so far. */
+bool bg__book_is_empty(void);
 /* Some memory is allocated that was not, or not any more. */
 void bg__book_memory_moved(void);
 

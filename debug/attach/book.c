@@ -37,7 +37,7 @@ typedef struct attached {
 static struct {
     pthread_mutex_t lock;
     attached *by_exec;
-    unsigned long made; /* graphs: the next one's number */
+    _Atomic unsigned long made; /* graphs: the next one's number */
     uint64_t version;   /* of memory: it moves with each allocation and free */
     bool checks, steps;
     cJSON *ended; /* rows of graphs that are gone */
@@ -220,6 +220,11 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
         a->noted = false;
     }
     pthread_mutex_unlock(&book.lock);
+}
+
+bool bg__book_is_empty(void)
+{
+    return book.made == 0;
 }
 
 void bg__book_memory_moved(void)

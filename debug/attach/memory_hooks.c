@@ -1,10 +1,59 @@
 /* The program's calls after which an address may mean something else. */
 #include "attach.h"
 
+#include <cudaTypedefs.h>
+
+#include "debug/memory/frees.h"
+
 static void after_change(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
         bg__book_memory_moved();
+}
+
+/* The allocation that this thread is about to free; bytes 0: none, or no graph needs to know. */
+static _Thread_local struct {
+    uintptr_t base;
+    size_t bytes;
+} freed;
+
+/* Where its memory was freed is asked of a graph alone: programs without one free as fast as ever. */
+static bool before_free(bg__driver_call *call)
+{
+    static PFN_cuMemGetAddressRange_v3020 range;
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+
+    freed.bytes = 0;
+    if (bg__book_is_empty() || (range == NULL && bg__driver_entry("cuMemGetAddressRange", 3020, &range) != BG_OK))
+        return false;
+    if (range(&base, &bytes, (CUdeviceptr)call->arguments[0]) == CUDA_SUCCESS) {
+        freed.base = (uintptr_t)base;
+        freed.bytes = bytes;
+    }
+    return false;
+}
+
+static void note_free(uintptr_t base, size_t bytes)
+{
+    const bg__stack *stack = bytes > 0 ? bg__stack_here() : NULL;
+    if (stack != NULL)
+        bg__frees_note(base, bytes, bg__stack_site(stack));
+}
+
+static void after_free(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS)
+        note_free(freed.base, freed.bytes);
+    after_change(call);
+}
+
+/* (CUdeviceptr ptr, size_t size) */
+static void after_unmap(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS && !bg__book_is_empty())
+        note_free((uintptr_t)call->arguments[0], call->arguments[1]);
+    after_change(call);
 }
 
 /* In the order of a stream, which may be captured: then nothing has happened yet, and there is a node for it. */
@@ -28,8 +77,10 @@ static void after_pool_alloc(bg__driver_call *call)
 }
 
 /* (CUdeviceptr dptr, CUstream hStream) */
-static void after_free(bg__driver_call *call)
+static void after_free_in(bg__driver_call *call)
 {
+    if (call->result == CUDA_SUCCESS)
+        note_free(freed.base, freed.bytes);
     after_change_in(call, 1);
 }
 
@@ -40,20 +91,20 @@ void bg__hook_memory(void)
         {"cuMemAllocAsync_ptsz", false, NULL, after_alloc},
         {"cuMemAllocFromPoolAsync", false, NULL, after_pool_alloc},
         {"cuMemAllocFromPoolAsync_ptsz", false, NULL, after_pool_alloc},
-        {"cuMemFreeAsync", false, NULL, after_free},
-        {"cuMemFreeAsync_ptsz", false, NULL, after_free},
+        {"cuMemFreeAsync", false, before_free, after_free_in},
+        {"cuMemFreeAsync_ptsz", false, before_free, after_free_in},
         {"cuMemAlloc_v2", false, NULL, after_change},
         {"cuMemAllocPitch_v2", false, NULL, after_change},
         {"cuMemAllocManaged", false, NULL, after_change},
-        {"cuMemFree_v2", false, NULL, after_change},
+        {"cuMemFree_v2", false, before_free, after_free},
         {"cuMemPoolDestroy", false, NULL, after_change},
         {"cuMemPoolTrimTo", false, NULL, after_change},
         {"cuMemMap", false, NULL, after_change},
-        {"cuMemUnmap", false, NULL, after_change},
+        {"cuMemUnmap", false, NULL, after_unmap},
         {"cuMemAddressFree", false, NULL, after_change},
         {"cuMemHostAlloc", false, NULL, after_change},
         {"cuMemAllocHost_v2", false, NULL, after_change},
-        {"cuMemFreeHost", false, NULL, after_change},
+        {"cuMemFreeHost", false, before_free, after_free},
         {"cuMemHostRegister_v2", false, NULL, after_change},
         {"cuMemHostUnregister", false, NULL, after_change},
         {"cuIpcOpenMemHandle_v2", false, NULL, after_change},

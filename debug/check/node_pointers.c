@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "debug/graph/tools.h"
+#include "debug/memory/frees.h"
 #include "debug/report/report.h"
 
 /* ---- words ---- */
@@ -129,16 +130,21 @@ static bool is_told(const bg_report *report, const bg__call *call, const bg__all
 
 static void report_dangling(const scan *s, const bg__held *held, const bg__allocation *was, bool reused)
 {
-    char label[512], place[64];
+    const bg_site freed = bg__frees_find(was->base);
+    char label[512], place[64], where[300] = "";
     if (is_told(s->report, held->node->call, was))
         return;
+    if (freed.file != NULL && freed.line > 0)
+        snprintf(where, sizeof where, ", at %s:%d", freed.file, freed.line);
+    else if (freed.file != NULL)
+        snprintf(where, sizeof where, ", at %s", freed.file);
     bg__node_label(s->nodes, held->node, label, sizeof label);
     bg__held_text(held, place, sizeof place);
     bg__report_add(
         s->report, "dangling", held->alone ? BG_FAULT : BG_WARNING, held->node->call, (const void *)held->address,
         "keep memory that the graph uses allocated as long as the graph, or capture again",
-        "%s is %p, in memory that was freed after the capture%s%s: offset %zu in the block of %zu bytes at %p; %s",
-        place, (void *)held->address, reused ? " and belongs to another allocation now" : "",
+        "%s is %p, in memory that was freed after the capture%s%s%s: offset %zu in the block of %zu bytes at %p; %s",
+        place, (void *)held->address, where, reused ? " and belongs to another allocation now" : "",
         held->alone ? "" : " (in a struct, where it may be a number or unused)", held->address - was->base, was->bytes,
         (void *)was->base, label);
 }
