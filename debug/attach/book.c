@@ -29,6 +29,7 @@ typedef struct attached {
     bg_report *report; /* what checks have found so far */
     int told;           /* of its findings */
     uint64_t version;   /* of memory, when it was last checked */
+    bool checked;       /* at least once */
     bool noted;         /* where its addresses point is known */
     bool lost;          /* the table has no memory for it */
     UT_hash_handle hh;
@@ -254,11 +255,12 @@ static bg_status check_launch(attached *a)
     bg_status status = BG_OK;
 
     BG__TRY(note_nodes(a));
-    if (a->version == book.version)
+    if (a->checked && a->version == book.version)
         goto done;
     BG__TRY(bg__check_nodes(a->graph, a->report));
     BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), a->report));
     a->version = book.version;
+    a->checked = true;
     if (bg_report_count(a->report) > a->told) {
         a->told = bg_report_count(a->report);
         bg__report_print(a->report, stderr);
