@@ -23,7 +23,7 @@ $(OUT)/attach/libbreakgraph_attach.so: $(FRONT_OBJ) $(OUT)/flags.link
 	$(call link_attach,-Wl$(comma)-soname$(comma)libcuda.so.1 -Wl$(comma)-Bsymbolic)
 # Nothing but the name under which some programs open the driver.
 $(OUT)/attach/libbreakgraph_attach_alias.so: $(OUT)/attach/libbreakgraph_attach.so $(OUT)/flags.link
-	$(call link_attach,-Wl$(comma)-soname$(comma)libcuda.so -Wl$(comma)--no-as-needed,$<)
+	$(call link_attach,-Wl$(comma)-soname$(comma)libcuda.so,-Wl$(comma)--no-as-needed $<)
 $(OUT)/attach/libbreakgraph_audit.so: $(OUT)/$(FRONT)/audit.o $(OUT)/flags.link
 	$(call link_attach)
 

@@ -120,6 +120,39 @@ for kind in cudart cudart_static; do
     fi
 done
 
+# A program of the host device as it is: the runtime calls the driver through the shim, and the tools look at its graphs.
+if [ "$DEVICE" != host ]; then
+    skip attach-graphs "the record of a GPU has its own (make gpu-check PART=attach)"
+elif ! "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -isystem "$cuda/include" tests/cli/attach/graphs.c "-L$OUT" -lhostcuda \
+    "-Wl,-rpath,$PWD/$OUT" -o "$work/graphs" 2>"$work/log"; then
+    fail attach-graphs "tests/cli/attach/graphs.c does not build"
+else
+    breakgraph=$OUT/breakgraph
+    # found NAME PATTERN: that fault is one finding of that kind and node, and the program's output is as without.
+    found()
+    {
+        expect "attach-check-$1" 1 "$2" "$breakgraph" check --attach -- "$work/graphs" "$1"
+        grep -q '^check replay: 1 finding$' "$work/log" || fail "attach-check-$1" "it is not the only finding"
+    }
+    found freed 'fault \[dangling\] memcpy#0 at graphs.*: its source is .* was freed after the capture, at graphs'
+    found reused 'fault \[dangling\] memcpy#0 .* was freed after the capture'
+    found built 'fault \[dangling\] memcpy#0 .* was freed after the capture'
+    found stack 'fault \[stack-copy\] memcpy#0 '
+    found pageable 'warning \[pageable-copy\] memcpy#0 '
+    for innocent in none updated set; do
+        expect "attach-check-$innocent" 0 '^check replay: 0 findings$' "$breakgraph" check --attach -- "$work/graphs" "$innocent"
+    done
+    for way in none stack pageable updated set; do
+        says "attach-step-$way" "$breakgraph" step --attach -- "$work/graphs" "$way" <<<"$("$work/graphs" "$way")
+step: 0 findings"
+    done
+    expect attach-report 0 '^graph#0: 1 node, launched 2 times, updated 1 times' "$breakgraph" report --attach -- "$work/graphs" updated
+    expect attach-audit-graphs 1 'dangling' "$breakgraph" check --attach=audit -- "$work/graphs" freed
+    expect attach-not-used 4 'initialised no CUDA driver' "$breakgraph" check --attach -- true
+    expect attach-other-check 2 'the only check is --what=replay' "$breakgraph" check --attach --what=poison -- true
+    expect attach-missing 4 'add --attach' "$breakgraph" check -- "$work/graphs"
+fi
+
 # Every function that the toolkit's own stub of the driver has is one of the shim's.
 stub=$(ls "$cuda"/lib64/stubs/libcuda.so "$cuda"/lib/stubs/libcuda.so 2>/dev/null | head -n 1)
 if [ -z "$stub" ]; then

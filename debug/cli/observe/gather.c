@@ -153,11 +153,6 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 {
     if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
         return cli_say(CLI_NOT_LINKED,
-                       "'%s' does not begin to use a CUDA driver that the shim stands in front of; try --attach=audit, "
-                       "or give the program itself instead of what starts it elsewhere",
-                       program);
-    if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
-        return cli_say(CLI_NOT_LINKED,
                        "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or give the "
                        "program itself instead of what starts it elsewhere",
                        program);
