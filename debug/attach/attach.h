@@ -13,7 +13,8 @@
 /* Reads the environment. INVALID_ARGUMENT. */
 bg_status bg__book_begin(void);
 
-/* The program has instantiated source. What it does to source later is not done to exec. made, memory: as in listing.h. */
+/* The program has instantiated source. What it does to source later is not done to exec. made, memory: as in listing.h.
+ */
 void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory);
 /* It has updated exec from source. */
 void bg__book_update(CUgraphExec exec, cudaGraph_t source);
@@ -41,9 +42,6 @@ bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------ */
 
-/* The shim; NULL before bg__attach_begin. */
-extern const bg__attach_shim *bg__shim;
-
 /* The index-th argument of a call, a pointer or a handle. */
 static inline void *bg__call_argument(const bg__driver_call *call, int index)
 {
@@ -53,8 +51,8 @@ static inline void *bg__call_argument(const bg__driver_call *call, int index)
 /* What was launched into stream, if that is being captured, is the calling thread's. */
 void bg__captures_note(CUstream stream);
 
-void bg__hook_captures(void);
-void bg__hook_graphs(void);
-void bg__hook_memory(void);
+void bg__hook_captures(const bg__attach_shim *shim);
+void bg__hook_graphs(const bg__attach_shim *shim);
+void bg__hook_memory(const bg__attach_shim *shim);
 
 #endif

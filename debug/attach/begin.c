@@ -1,8 +1,6 @@
 /* What the shim calls at the program's first cuInit. */
 #include "attach.h"
 
-const bg__attach_shim *bg__shim;
-
 BG_API bg__attach_begin_function bg__attach_begin;
 
 /* On the program's thread, inside its call of cuInit: nothing here may wait for the program. */
@@ -12,14 +10,13 @@ bool bg__attach_begin(const bg__attach_shim *shim)
         bg__warn("--attach: the shim and the tools are of different builds; the program runs without tools");
         return false;
     }
-    bg__shim = shim;
     if (bg__book_begin() != BG_OK) {
         bg__warn("--attach: %s; the program runs without tools", bg_last_error());
         return false;
     }
     bg__stacks_begin();
-    bg__hook_captures();
-    bg__hook_graphs();
-    bg__hook_memory();
+    bg__hook_captures(shim);
+    bg__hook_graphs(shim);
+    bg__hook_memory(shim);
     return true;
 }

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#define HASH_NONFATAL_OOM 1
+#define HASH_NONFATAL_OOM          1
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 
@@ -27,11 +27,11 @@ typedef struct attached {
     cJSON *row;         /* of the listing; NULL: it could not be made */
     uint64_t updates;
     bg_report *report; /* what checks have found so far */
-    int told;           /* of its findings */
-    uint64_t version;   /* of memory, when it was last checked */
-    bool checked;       /* at least once */
-    bool noted;         /* where its addresses point is known */
-    bool lost;          /* the table has no memory for it */
+    int told;          /* of its findings */
+    uint64_t version;  /* of memory, when it was last checked */
+    bool checked;      /* at least once */
+    bool noted;        /* where its addresses point is known */
+    bool lost;         /* the table has no memory for it */
     UT_hash_handle hh;
 } attached;
 
@@ -39,7 +39,7 @@ static struct {
     pthread_mutex_t lock;
     attached *by_exec;
     _Atomic unsigned long made; /* graphs: the next one's number */
-    uint64_t version;   /* of memory: it moves with each allocation and free */
+    uint64_t version;           /* of memory: it moves with each allocation and free */
     bool checks, steps;
     cJSON *ended; /* rows of graphs that are gone */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};

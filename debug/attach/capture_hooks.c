@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
+static const bg__attach_shim *shim;
+
 static struct {
     pthread_mutex_t lock;
     _Atomic int open; /* captures */
@@ -17,7 +19,7 @@ static void count_captures(int change)
     captures.open += change;
     if (captures.open < 0)
         captures.open = 0;
-    bg__shim->watch(captures.open > 0);
+    shim->watch(captures.open > 0);
     pthread_mutex_unlock(&captures.lock);
 }
 
@@ -55,13 +57,13 @@ static const struct {
     const char *name;
     int stream;
 } launches[] = {
-    {"cuLaunchKernel", 8},        {"cuLaunchKernelEx", -1},       {"cuLaunchCooperativeKernel", 8},
-    {"cuLaunchHostFunc", 0},      {"cuLaunchHostFunc_v2", 0},     {"cuMemcpyAsync", 3},
-    {"cuMemcpyHtoDAsync_v2", 3},  {"cuMemcpyDtoHAsync_v2", 3},    {"cuMemcpyDtoDAsync_v2", 3},
-    {"cuMemcpyPeerAsync", 5},     {"cuMemcpyHtoAAsync_v2", 4},    {"cuMemcpyAtoHAsync_v2", 4},
-    {"cuMemcpy2DAsync_v2", 1},    {"cuMemcpy3DAsync_v2", 1},      {"cuMemcpy3DPeerAsync", 1},
-    {"cuMemsetD8Async", 3},       {"cuMemsetD16Async", 3},        {"cuMemsetD32Async", 3},
-    {"cuMemsetD2D8Async", 5},     {"cuMemsetD2D16Async", 5},      {"cuMemsetD2D32Async", 5},
+    {"cuLaunchKernel", 8},          {"cuLaunchKernelEx", -1},      {"cuLaunchCooperativeKernel", 8},
+    {"cuLaunchHostFunc", 0},        {"cuLaunchHostFunc_v2", 0},    {"cuMemcpyAsync", 3},
+    {"cuMemcpyHtoDAsync_v2", 3},    {"cuMemcpyDtoHAsync_v2", 3},   {"cuMemcpyDtoDAsync_v2", 3},
+    {"cuMemcpyPeerAsync", 5},       {"cuMemcpyHtoAAsync_v2", 4},   {"cuMemcpyAtoHAsync_v2", 4},
+    {"cuMemcpy2DAsync_v2", 1},      {"cuMemcpy3DAsync_v2", 1},     {"cuMemcpy3DPeerAsync", 1},
+    {"cuMemsetD8Async", 3},         {"cuMemsetD16Async", 3},       {"cuMemsetD32Async", 3},
+    {"cuMemsetD2D8Async", 5},       {"cuMemsetD2D16Async", 5},     {"cuMemsetD2D32Async", 5},
     {"cuStreamWriteValue32_v2", 0}, {"cuStreamWaitValue32_v2", 0}, {"cuStreamBatchMemOp_v2", 0},
 };
 enum { LAUNCHES = sizeof launches / sizeof *launches };
@@ -84,7 +86,7 @@ static void after_launch(bg__driver_call *call)
         bg__captures_note(h->per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream);
 }
 
-void bg__hook_captures(void)
+void bg__hook_captures(const bg__attach_shim *given)
 {
     static const bg__driver_hook hooks[] = {
         {"cuStreamBeginCapture", false, NULL, after_begin},
@@ -97,13 +99,14 @@ void bg__hook_captures(void)
         {"cuStreamEndCapture_ptsz", false, NULL, after_end},
     };
 
+    shim = given;
     for (int i = 0; i < 2 * LAUNCHES; i++) {
         launch_hook *h = &launch_hooks[i];
         h->stream = launches[i / 2].stream;
         h->per_thread = i % 2 == 1;
         snprintf(h->name, sizeof h->name, "%s%s", launches[i / 2].name, h->per_thread ? "_ptsz" : "");
         h->hook = (bg__driver_hook){h->name, true, NULL, after_launch};
-        bg__shim->hook(&h->hook, 1);
+        shim->hook(&h->hook, 1);
     }
-    bg__shim->hook(hooks, sizeof hooks / sizeof *hooks);
+    shim->hook(hooks, sizeof hooks / sizeof *hooks);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+static const bg__attach_shim *shim;
+
 /* cuGraphInstantiate in all its forms: (CUgraphExec *phGraphExec, CUgraph hGraph, ...). */
 static _Thread_local size_t free_before; /* bytes of the device */
 
@@ -81,8 +83,8 @@ static bool before_destroy(bg__driver_call *call)
     return bg__book_keeps(bg__call_argument(call, 0));
 }
 
-/* What sets a node's parameters in an executable graph, and what does it in a graph. All have the arguments (CUgraphExec
- * hGraphExec, CUgraphNode hNode, const PARAMS *nodeParams, ...), or an event in place of the last. */
+/* What sets a node's parameters in an executable graph, and what does it in a graph. All have the arguments
+ * (CUgraphExec hGraphExec, CUgraphNode hNode, const PARAMS *nodeParams, ...), or an event in place of the last. */
 static const char *const setters[][2] = {
     {"cuGraphExecKernelNodeSetParams", "cuGraphKernelNodeSetParams"},
     {"cuGraphExecKernelNodeSetParams_v2", "cuGraphKernelNodeSetParams_v2"},
@@ -97,7 +99,7 @@ static const char *const setters[][2] = {
 static void after_set_node(bg__driver_call *call)
 {
     for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
-        void *address = strcmp(call->hook->name, setters[i][0]) == 0 ? bg__shim->real(setters[i][1]) : NULL;
+        void *address = strcmp(call->hook->name, setters[i][0]) == 0 ? shim->real(setters[i][1]) : NULL;
         bg__node_setter *set;
         if (address == NULL || call->result != CUDA_SUCCESS)
             continue;
@@ -114,7 +116,7 @@ static void after_add_node(bg__driver_call *call)
 }
 
 /* A child graph's parameters are not set in the copy: CUDA has no call for that. */
-void bg__hook_graphs(void)
+void bg__hook_graphs(const bg__attach_shim *given)
 {
     static const bg__driver_hook hooks[] = {
         {"cuGraphInstantiate", false, before_instantiate, after_instantiate},
@@ -151,5 +153,6 @@ void bg__hook_graphs(void)
         {"cuGraphExecEventWaitNodeSetEvent", false, NULL, after_set_node},
         {"cuGraphExecNodeSetParams", false, NULL, after_set_node},
     };
-    bg__shim->hook(hooks, sizeof hooks / sizeof *hooks);
+    shim = given;
+    shim->hook(hooks, sizeof hooks / sizeof *hooks);
 }

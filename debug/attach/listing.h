@@ -8,7 +8,8 @@
 #include "capture/inspect.h"
 
 /* The caller's; NULL where there is no host memory for it, or its nodes cannot be read. made: by whom it was
- * instantiated; NULL: unknown. memory: bytes of the device that were taken meanwhile, for other work too; 0: unknown. */
+ * instantiated; NULL: unknown. memory: bytes of the device that were taken meanwhile, for other work too; 0: unknown.
+ */
 cJSON *bg__listing_row(const bg_graph *graph, const bg__stack *made, size_t memory);
 /* How often it was launched and updated so far. row NULL: nothing is done. */
 void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates);

@@ -84,7 +84,7 @@ static void after_free_in(bg__driver_call *call)
     after_change_in(call, 1);
 }
 
-void bg__hook_memory(void)
+void bg__hook_memory(const bg__attach_shim *shim)
 {
     static const bg__driver_hook hooks[] = {
         {"cuMemAllocAsync", false, NULL, after_alloc},
@@ -115,5 +115,5 @@ void bg__hook_memory(void)
         {"cuModuleUnload", false, NULL, after_change},
         {"cuLibraryUnload", false, NULL, after_change},
     };
-    bg__shim->hook(hooks, sizeof hooks / sizeof *hooks);
+    shim->hook(hooks, sizeof hooks / sizeof *hooks);
 }

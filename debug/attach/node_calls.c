@@ -1,12 +1,12 @@
-/* Each node of a program's graph becomes a call of an op, so that the tools name it as they name op calls, by kernel and
- * by the line that launched it: "softmax_warp_forward#3 at model.py:17". */
+/* Each node of a program's graph becomes a call of an op, so that the tools name it as they name op calls, by kernel
+ * and by the line that launched it: "softmax_warp_forward#3 at model.py:17". */
 #include "attach.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1
+#define HASH_NONFATAL_OOM          1
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 

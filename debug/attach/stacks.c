@@ -20,8 +20,9 @@ struct bg__stack {
     uint64_t hash;
     int depth;
     void **frames;
-    char *python; /* as _Py_DumpTraceback writes it: lines '  File "model.py", line 17 in forward', the innermost first */
-    char *text;   /* NULL before it was asked for */
+    char *
+        python; /* as _Py_DumpTraceback writes it: lines '  File "model.py", line 17 in forward', the innermost first */
+    char *text; /* NULL before it was asked for */
     bg_site site; /* file NULL before that */
 };
 

@@ -103,7 +103,7 @@ struct bg_graph {
     double capture_ms, instantiate_ms;
     bg__noted noted;
     bool wrapped;      /* the program made the CUDA graph (wrap.c) */
-    bool mirrored; /* what is set in the executable graph of a wrapped one is set in its source, too */
+    bool mirrored;     /* what is set in the executable graph of a wrapped one is set in its source, too */
     bool instantiated; /* wrapped: but breakgraph made the executable graph */
     bool entered;      /* ranks.table.enter was called for the current replay */
     void *tools;       /* data of the debugging tools; NULL: none */

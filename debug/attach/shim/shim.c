@@ -1,5 +1,5 @@
-/* libbreakgraph_attach.so: in front of the driver of a program that was not written for breakgraph. Its SONAME is that of
- * the driver, so that the loader gives it to whoever asks for libcuda.so.1. It needs libc alone: it is in every
+/* libbreakgraph_attach.so: in front of the driver of a program that was not written for breakgraph. Its SONAME is that
+ * of the driver, so that the loader gives it to whoever asks for libcuda.so.1. It needs libc alone: it is in every
  * process that the program starts, most of which use no GPU, and does nothing there. */
 #include "debug/attach/shim/shim.h"
 
@@ -172,7 +172,8 @@ static void open_driver(void)
     }
     for (uint32_t name = 0; name < NAMES; name++) {
         void *found = driver_opened ? dlsym(driver, names[name]) : NULL;
-        real_functions[name] = found != atomic_load(&table)->jumps[name] ? found : NULL; /* a driver that is this library */
+        real_functions[name] =
+            found != atomic_load(&table)->jumps[name] ? found : NULL; /* a driver that is this library */
         set_slot(name, false);
     }
     add_hooks(always, sizeof always / sizeof always[0]);

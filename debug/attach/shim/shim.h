@@ -33,7 +33,8 @@ typedef struct bg__attach_shim {
     int version;
     /* The driver's own function; NULL where the driver, or the toolkit that the shim was built with, lacks the name. */
     void *(*real)(const char *name);
-    /* Adds hooks; the array stays the caller's and must stay as it is. Those with a name that the driver lacks are not called. */
+    /* Adds hooks; the array stays the caller's and must stay as it is. Those with a name that the driver lacks are not
+     * called. */
     void (*hook)(const bg__driver_hook *hooks, int count);
     /* Calls of the idle hooks begin, or end. */
     void (*watch)(bool on);

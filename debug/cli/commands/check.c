@@ -137,7 +137,8 @@ done:
 
 static const cli_flag flags[] = {
     {"--what", "replay|recapture|poison", NULL, NULL,
-     "the check to run; repeat the flag for more than one. Without it, replay and recapture run; with --attach, replay alone"},
+     "the check to run; repeat the flag for more than one. Without it, replay and recapture run; with --attach, replay "
+     "alone"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},

@@ -101,8 +101,10 @@ cli_status cli_attach(const cli_arguments *arguments)
     if (!find_command(command))
         return cli_say(CLI_NOT_STARTED, "--attach: /proc/self/exe cannot be read: %s", strerror(errno));
     if (!find_file(command, folders, sizeof folders / sizeof *folders, SHIM, folder))
-        return cli_say(CLI_NOT_STARTED, "--attach: " SHIM " is not in %s/attach, nor installed beside this command; "
-                                        "install breakgraph with make install", command);
+        return cli_say(CLI_NOT_STARTED,
+                       "--attach: " SHIM " is not in %s/attach, nor installed beside this command; "
+                       "install breakgraph with make install",
+                       command);
     *strrchr(folder, '/') = '\0';
     /* The loader splits the list of preloaded libraries there. */
     if (strpbrk(folder, ": ") != NULL)

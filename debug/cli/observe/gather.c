@@ -157,10 +157,11 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
                        "program itself instead of what starts it elsewhere",
                        program);
     if (gathered->processes == 0)
-        return cli_say(CLI_NOT_LINKED,
-                       "'%s' does not use libbreakgraph, or an old version that writes no reports: add --attach, or link "
-                       "the library, or give the program itself instead of what starts it elsewhere",
-                       program);
+        return cli_say(
+            CLI_NOT_LINKED,
+            "'%s' does not use libbreakgraph, or an old version that writes no reports: add --attach, or link "
+            "the library, or give the program itself instead of what starts it elsewhere",
+            program);
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
         return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",
                        program);

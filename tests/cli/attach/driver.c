@@ -1,4 +1,5 @@
-/* A driver that is none: it counts its devices and its calls. For tests of the shim, which has to find its functions. */
+/* A driver that is none: it counts its devices and its calls. For tests of the shim, which has to find its functions.
+ */
 #include <stdint.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@ DRIVER int cuGraphLaunch(void *exec, void *stream);
 DRIVER int cuGraphLaunch_ptsz(void *exec, void *stream);
 DRIVER int cuGetProcAddress(const char *name, void **function, int version, flags how);
 DRIVER int cuGetProcAddress_v2(const char *name, void **function, int version, flags how, int *status);
-DRIVER int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned bytes,
-                          void *stream, void **parameters, void **extra);
+DRIVER int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned bytes, void *stream, void **parameters, void **extra);
 DRIVER int cuTexRefSetMipmapLevelBias(void *texture, float bias);
 
 int cuInit(unsigned int how)
@@ -39,11 +40,11 @@ int cuGraphLaunch_ptsz(void *exec, void *stream)
 }
 
 /* 11 arguments: 5 come by the stack. Each has a weight of its own. */
-int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned bytes,
-                   void *stream, void **parameters, void **extra)
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned bytes, void *stream, void **parameters, void **extra)
 {
-    return (int)((uintptr_t)f + 2 * gx + 3 * gy + 4 * gz + 5 * bx + 6 * by + 7 * bz + 8 * bytes + 9 * (uintptr_t)stream +
-                 10 * (uintptr_t)parameters + 11 * (uintptr_t)extra);
+    return (int)((uintptr_t)f + 2 * gx + 3 * gy + 4 * gz + 5 * bx + 6 * by + 7 * bz + 8 * bytes +
+                 9 * (uintptr_t)stream + 10 * (uintptr_t)parameters + 11 * (uintptr_t)extra);
 }
 
 int cuTexRefSetMipmapLevelBias(void *texture, float bias)

@@ -9,7 +9,7 @@
     do {                                                                                                               \
         cudaError_t error_ = (call);                                                                                   \
         if (error_ != cudaSuccess) {                                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_));                  \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_));                   \
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)

@@ -15,7 +15,8 @@ static bool saw_launch(bg__driver_call *call)
     return false;
 }
 
-/* An exec of 77 is answered here; one of 78 goes on as 79; of 80, a call is made that is the tools' own, and not seen. */
+/* An exec of 77 is answered here; one of 78 goes on as 79; of 80, a call is made that is the tools' own, and not seen.
+ */
 static bool answer(bg__driver_call *call)
 {
     saw_launch(call);

@@ -1,4 +1,5 @@
-/* The ways in which programs come by the driver's functions. ways WAY [PATH] prints what launches through it returned. */
+/* The ways in which programs come by the driver's functions. ways WAY [PATH] prints what launches through it returned.
+ */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
