@@ -27,6 +27,8 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result);
 /* It is about to destroy them. keeps: the book needs source, and will destroy it in its place. */
 void bg__book_remove(CUgraphExec exec);
 bool bg__book_keeps(cudaGraph_t source);
+/* The allocator's live blocks are known now: graphs that are new note those that they use. */
+void bg__book_note_blocks(void);
 /* Whether the program has not instantiated a graph so far. */
 bool bg__book_is_empty(void);
 /* Some memory is allocated that was not, or not any more. */
@@ -39,6 +41,16 @@ void bg__node_made(cudaGraphNode_t node, const bg__stack *stack);
 const bg__stack *bg__node_maker(cudaGraphNode_t node);
 /* Gives graph, which wraps source or a copy of it, a call for each node. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
+
+/* ---- allocators of Python (python.c) ---------------------------------------------------------------------------- */
+
+void bg__python_begin(void);
+/* Lets the program's interpreter, if it has one, say soon what its allocator holds. */
+void bg__python_snapshot(void);
+
+/* Calls of this thread between these are the tools' own (begin.c). */
+void bg__attach_enter(void);
+void bg__attach_leave(void);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
  * graph changes the copy. Of a graph that CUDA cannot copy (memory nodes, conditional nodes) the program's own is kept:
  * its destruction waits for that of the executable graph. */
 #include "attach.h"
+#include "blocks.h"
 #include "listing.h"
 
 #include <errno.h>
@@ -29,6 +30,8 @@ typedef struct attached {
     bg_report *report; /* what checks have found so far */
     int told;          /* of its findings */
     uint64_t version;  /* of memory, when it was last checked */
+    bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
+    bool blocks_noted;
     bool checked;      /* at least once */
     bool noted;        /* where its addresses point is known */
     bool lost;         /* the table has no memory for it */
@@ -113,6 +116,7 @@ static void free_attached(attached *a)
         bg__listing_count(a->row, bg__graph_replays(a->graph), a->updates);
         cJSON_AddItemToArray(book.ended, a->row);
     }
+    bg__blocks_free(a->blocks);
     bg_report_destroy(a->report);
     bg_graph_destroy(a->graph);
     drop_source(a);
@@ -195,7 +199,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
         take_copy(a, source);
         bg__wrapped_set_mirrored(a->graph, !a->own);
         a->updates++;
-        a->noted = false;
+        a->noted = a->blocks_noted = false;
         if (bg__wrapped_replace(a->graph, a->source) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK)
             warn_incomplete(a);
     }
@@ -218,7 +222,20 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
         if (error != cudaSuccess)
             bg__wrapped_set_mirrored(a->graph, false);
         a->updates++;
-        a->noted = false;
+        a->noted = a->blocks_noted = false;
+    }
+    pthread_mutex_unlock(&book.lock);
+}
+
+void bg__book_note_blocks(void)
+{
+    pthread_mutex_lock(&book.lock);
+    for (attached *a = book.by_exec; a != NULL && book.checks; a = a->hh.next) {
+        if (a->blocks_noted || a->graph == NULL)
+            continue;
+        if (bg__blocks_note(a->graph, &a->blocks) != BG_OK)
+            warn_incomplete(a);
+        a->blocks_noted = true;
     }
     pthread_mutex_unlock(&book.lock);
 }
@@ -258,6 +275,7 @@ static bg_status check_launch(attached *a)
     if (a->checked && a->version == book.version)
         goto done;
     BG__TRY(bg__check_nodes(a->graph, a->report));
+    bg__blocks_check(a->blocks, a->report);
     BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), a->report));
     a->version = book.version;
     a->checked = true;

@@ -28,6 +28,7 @@ static void after_instantiate(bg__driver_call *call)
     if (call->result == CUDA_SUCCESS)
         bg__book_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1), bg__stack_here(),
                      free_before > after ? free_before - after : 0);
+    bg__python_snapshot();
 }
 
 /* (CUgraphExec hGraphExec, CUgraph hGraph, ...) */
@@ -35,6 +36,7 @@ static void after_update(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
         bg__book_update(bg__call_argument(call, 0), bg__call_argument(call, 1));
+    bg__python_snapshot();
 }
 
 /* (CUgraphExec hGraphExec, CUstream hStream). In the form for per-thread default streams NULL is another stream. */
