@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM 1
+#define HASH_NONFATAL_OOM          1
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 

@@ -17,8 +17,8 @@ bool bg__block_freed(uintptr_t base, bg_site site);
 bool bg__block_is_used(uintptr_t base);
 bool bg__block_allocated(uintptr_t base);
 
-/* Notes which of the live blocks the nodes of graph point into, and forgets what was noted before. uses starts NULL. Errors:
- * OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+/* Notes which of the live blocks the nodes of graph point into, and forgets what was noted before. uses starts NULL.
+ * Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses **uses);
 /* Adds a finding "freed" or "reused" for each that has changed since. NULL does nothing. */
 void bg__blocks_check(bg__block_uses *uses, bg_report *report);

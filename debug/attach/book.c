@@ -27,14 +27,14 @@ typedef struct attached {
     bg_graph *graph;    /* wraps source and exec; NULL: it could not be made */
     cJSON *row;         /* of the listing; NULL: it could not be made */
     uint64_t updates;
-    bg_report *report; /* what checks have found so far */
-    int told;          /* of its findings */
-    uint64_t version;  /* of memory, when it was last checked */
+    bg_report *report;      /* what checks have found so far */
+    int told;               /* of its findings */
+    uint64_t version;       /* of memory, when it was last checked */
     bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
     bool blocks_noted;
-    bool checked;      /* at least once */
-    bool noted;        /* where its addresses point is known */
-    bool lost;         /* the table has no memory for it */
+    bool checked; /* at least once */
+    bool noted;   /* where its addresses point is known */
+    bool lost;    /* the table has no memory for it */
     UT_hash_handle hh;
 } attached;
 

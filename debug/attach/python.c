@@ -1,5 +1,5 @@
-/* What PyTorch's caching allocator holds, by feed.py, which runs in the program's own interpreter. Hooks never wait for the
- * interpreter's lock: they leave a call pending, which the main thread makes between two instructions of Python. */
+/* What PyTorch's caching allocator holds, by feed.py, which runs in the program's own interpreter. Hooks never wait for
+ * the interpreter's lock: they leave a call pending, which the main thread makes between two instructions of Python. */
 #include "attach.h"
 #include "blocks.h"
 

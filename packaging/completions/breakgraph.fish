@@ -86,5 +86,6 @@ complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect rep
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_SEED= -d 'selects the order of work that no stream, event or graph edge orders; 0: order of issue'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_MEMORY= -d 'makes memory errors visible: poison, fence, and reuse or never, with commas'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_FAIL= -d 'the N-th call of the function NAME returns CODE; NAME@N~CODE: the device fails with it'
+complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_THROUGH_DRIVER= -d '1: runtime calls go through libcuda.so.1, which must lead to the same libhostcuda.so'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_NCCL_TIMEOUT= -d 'seconds that a rank on the host device waits without progress'
 # end of variables
