@@ -276,4 +276,4 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka
 
 -include $(shell [ ! -d $(OUT) ] || find $(OUT) -name '*.d')
-include mk/check.mk mk/install.mk mk/attach.mk
+include mk/attach.mk mk/check.mk mk/install.mk

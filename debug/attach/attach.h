@@ -44,13 +44,9 @@ bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
 
 /* ---- allocators of Python (python.c) ---------------------------------------------------------------------------- */
 
-void bg__python_begin(void);
+void bg__python_begin(const bg__attach_shim *shim);
 /* Lets the program's interpreter, if it has one, say soon what its allocator holds. */
 void bg__python_snapshot(void);
-
-/* Calls of this thread between these are the tools' own (begin.c). */
-void bg__attach_enter(void);
-void bg__attach_leave(void);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------ */
 

@@ -1,34 +1,21 @@
 /* What the shim calls at the program's first cuInit. */
 #include "attach.h"
 
-static const bg__attach_shim *shim;
-
-void bg__attach_enter(void)
-{
-    shim->enter();
-}
-
-void bg__attach_leave(void)
-{
-    shim->leave();
-}
-
 BG_API bg__attach_begin_function bg__attach_begin;
 
 /* On the program's thread, inside its call of cuInit: nothing here may wait for the program. */
-bool bg__attach_begin(const bg__attach_shim *given)
+bool bg__attach_begin(const bg__attach_shim *shim)
 {
-    if (given->version != BG__ATTACH_VERSION) {
+    if (shim->version != BG__ATTACH_VERSION) {
         bg__warn("--attach: the shim and the tools are of different builds; the program runs without tools");
         return false;
     }
-    shim = given;
     if (bg__book_begin() != BG_OK) {
         bg__warn("--attach: %s; the program runs without tools", bg_last_error());
         return false;
     }
     bg__stacks_begin();
-    bg__python_begin();
+    bg__python_begin(shim);
     bg__hook_captures(shim);
     bg__hook_graphs(shim);
     bg__hook_memory(shim);

@@ -14,6 +14,7 @@ static const char feed[] =
     ;
 
 static struct {
+    const bg__attach_shim *shim;
     atomic_bool pending; /* a snapshot that has not begun */
     atomic_bool broken;  /* the script failed: it is not run again */
     int (*add_pending)(int (*function)(void *), void *argument);
@@ -77,7 +78,7 @@ static int run_feed(void *unused)
 
     (void)unused;
     atomic_store(&python.pending, false);
-    bg__attach_enter();
+    python.shim->enter();
     if (asprintf(&script, begin, feed, address_of((void (*)(void))take_block), address_of((void (*)(void))end_blocks),
                  address_of((void (*)(void))free_block), address_of((void (*)(void))allocate_block)) < 0 ||
         python.run(script) != 0) {
@@ -85,12 +86,13 @@ static int run_feed(void *unused)
         bg__warn("--attach: what PyTorch's allocator holds cannot be read; tensors that are freed are not found");
     }
     free(script);
-    bg__attach_leave();
+    python.shim->leave();
     return 0;
 }
 
-void bg__python_begin(void)
+void bg__python_begin(const bg__attach_shim *shim)
 {
+    python.shim = shim;
     find_function("Py_AddPendingCall", &python.add_pending);
     find_function("PyRun_SimpleString", &python.run);
 }

@@ -134,7 +134,7 @@ else
         expect "attach-check-$1" 1 "$2" "$breakgraph" check --attach -- "$work/graphs" "$1"
         grep -q '^check replay: 1 finding$' "$work/log" || fail "attach-check-$1" "it is not the only finding"
     }
-    found freed 'fault \[dangling\] memcpy#0 at graphs.*: its source is .* was freed after the capture, at graphs'
+    found freed 'fault \[dangling\] memcpy#0 at graphs.*source is .* was freed after the capture, at graphs'
     found reused 'fault \[dangling\] memcpy#0 .* was freed after the capture'
     found built 'fault \[dangling\] memcpy#0 .* was freed after the capture'
     found stack 'fault \[stack-copy\] memcpy#0 '
@@ -151,6 +151,28 @@ step: 0 findings"
     expect attach-not-used 4 'initialised no CUDA driver' "$breakgraph" check --attach -- true
     expect attach-other-check 2 'the only check is --what=replay' "$breakgraph" check --attach --what=poison -- true
     expect attach-missing 4 'add --attach' "$breakgraph" check -- "$work/graphs"
+fi
+
+# Installed, the command finds its libraries, and ldconfig does not: it would make libcuda.so.1 of the shim.
+if [ "$DEVICE" = host ] && [ -x "$work/graphs" ]; then
+    prefix=$work/prefix
+    if ! run_make DEVICE=host install PREFIX="$prefix" >"$work/log" 2>&1; then
+        fail attach-installed "make install"
+    else
+        expect attach-installed 0 '^graph#0: 1 node' env LD_LIBRARY_PATH="$prefix/lib" "$prefix/bin/breakgraph" report --attach \
+            -- "$work/graphs"
+        expect attach-ldconfig 1 '^$' sh -c "/sbin/ldconfig -n -N -v '$prefix/lib' 2>/dev/null | grep libcuda; echo; \
+            ls '$prefix/lib' | grep libcuda"
+    fi
+fi
+
+# The jumps of the other processor that CUDA has are compiled where a compiler can.
+if ! command -v clang >/dev/null; then
+    skip attach-aarch64 "there is no clang, which compiles for it"
+elif clang --target=aarch64-linux-gnu "-I$OUT" -I. -c debug/attach/shim/jumps.S -o "$work/jumps.o" 2>"$work/log"; then
+    pass attach-aarch64
+else
+    fail attach-aarch64 "jumps.S does not compile"
 fi
 
 # Every function that the toolkit's own stub of the driver has is one of the shim's.
