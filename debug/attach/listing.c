@@ -13,7 +13,7 @@ static bool count_call(cJSON *list, const char *name)
     cJSON_ArrayForEach(item, list)
     {
         count = cJSON_GetObjectItemCaseSensitive(item, "count");
-        if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "name")), name) == 0) {
+        if (count != NULL && strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "name")), name) == 0) {
             cJSON_SetNumberValue(count, count->valuedouble + 1);
             return true;
         }

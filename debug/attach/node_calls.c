@@ -34,29 +34,48 @@ static struct {
     kernel_op *ops;
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static maker *find_maker(cudaGraphNode_t node)
+{
+    maker *m;
+    HASH_FIND_PTR(known.makers, &node, m);
+    return m;
+}
+
+/* NULL: no host memory. */
+static maker *add_maker(cudaGraphNode_t node)
+{
+    maker *m = calloc(1, sizeof *m);
+    if (m == NULL)
+        return NULL;
+    m->node = node;
+    HASH_ADD_PTR(known.makers, node, m);
+    if (!m->lost)
+        return m;
+    free(m);
+    return NULL;
+}
+
 void bg__node_made(cudaGraphNode_t node, const bg__stack *stack)
 {
     maker *m;
     pthread_mutex_lock(&known.lock);
-    HASH_FIND_PTR(known.makers, &node, m);
-    if (m == NULL && (m = calloc(1, sizeof *m)) != NULL) {
-        m->node = node;
-        HASH_ADD_PTR(known.makers, node, m);
-    }
+    m = find_maker(node);
+    if (m == NULL)
+        m = add_maker(node);
     if (m != NULL)
         m->stack = stack;
-    if (m != NULL && m->lost)
-        free(m);
     pthread_mutex_unlock(&known.lock);
 }
 
 const bg__stack *bg__node_maker(cudaGraphNode_t node)
 {
+    const bg__stack *stack;
     maker *m;
     pthread_mutex_lock(&known.lock);
-    HASH_FIND_PTR(known.makers, &node, m);
+    m = find_maker(node);
+    stack = m != NULL ? m->stack : NULL;
     pthread_mutex_unlock(&known.lock);
-    return m != NULL ? m->stack : NULL;
+    return stack;
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
@@ -84,16 +103,35 @@ static size_t short_name(const char *name, const char **begin)
     }
 }
 
-static const bg_op *find_op(const char *name, size_t bytes)
+static kernel_op *find_kernel_op(const char *name, size_t bytes)
+{
+    kernel_op *o;
+    HASH_FIND(hh, known.ops, name, bytes, o);
+    return o;
+}
+
+/* NULL: no host memory. */
+static kernel_op *add_kernel_op(const char *name, size_t bytes)
+{
+    kernel_op *o = calloc(1, sizeof *o + bytes + 1);
+    if (o == NULL)
+        return NULL;
+    memcpy(o->name, name, bytes);
+    o->op = (bg_op){.struct_size = sizeof o->op, .name = o->name};
+    HASH_ADD_KEYPTR(hh, known.ops, o->name, bytes, o);
+    if (!o->lost)
+        return o;
+    free(o);
+    return NULL;
+}
+
+static const bg_op *op_of_name(const char *name, size_t bytes)
 {
     kernel_op *o;
     pthread_mutex_lock(&known.lock);
-    HASH_FIND(hh, known.ops, name, bytes, o);
-    if (o == NULL && (o = calloc(1, sizeof *o + bytes + 1)) != NULL) {
-        memcpy(o->name, name, bytes);
-        o->op = (bg_op){.struct_size = sizeof o->op, .name = o->name};
-        HASH_ADD_KEYPTR(hh, known.ops, o->name, bytes, o);
-    }
+    o = find_kernel_op(name, bytes);
+    if (o == NULL)
+        o = add_kernel_op(name, bytes);
     pthread_mutex_unlock(&known.lock);
     return o != NULL ? &o->op : NULL;
 }
@@ -103,8 +141,8 @@ static const bg_op *op_of(const bg__node *node)
     const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin;
     size_t bytes = name != NULL ? short_name(name, &begin) : 0;
     if (bytes > 0)
-        return find_op(begin, bytes);
-    return find_op(bg__node_kind(node), strlen(bg__node_kind(node)));
+        return op_of_name(begin, bytes);
+    return op_of_name(bg__node_kind(node), strlen(bg__node_kind(node)));
 }
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
