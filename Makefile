@@ -1,6 +1,7 @@
 # breakgraph. `make help` lists targets and variables.
 VERSION := 0.1.0
 SOVERSION := 0
+comma := ,
 
 BUILD ?= build
 PREFIX ?= /usr/local

@@ -1,6 +1,5 @@
 # make install: libraries, headers, the command with its manual page and completions, pkg-config files and a CMake package.
 .PHONY: install
-comma := ,
 SHIM_HEADERS := $(wildcard include/hostcuda/*.h)
 INSTALLED := breakgraph $(if $(RANKS_OBJ),breakgraph_nccl) $(if $(filter host,$(DEVICE)),hostcuda)
 fill = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|g' -e 's|@VERSION@|$(VERSION)|g' \
