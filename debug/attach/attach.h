@@ -56,6 +56,8 @@ static inline void *bg__call_argument(const bg__driver_call *call, int index)
     return (void *)(uintptr_t)call->arguments[index]; /* NOLINT(performance-no-int-to-ptr) */
 }
 
+/* Whether what is launched into stream becomes a node. */
+bool bg__captures_hold(CUstream stream);
 /* What was launched into stream, if that is being captured, is the calling thread's. */
 void bg__captures_note(CUstream stream);
 

@@ -12,6 +12,7 @@
 #define HASH_NONFATAL_OOM          1
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
+#include <unistd.h>
 
 #include "debug/check/check.h"
 #include "debug/check/node_pointers.h"
@@ -43,6 +44,7 @@ static struct {
     attached *by_exec;
     _Atomic unsigned long made; /* graphs: the next one's number */
     uint64_t version;           /* of memory: it moves with each allocation and free */
+    pid_t process;              /* that it is of; not of a child */
     bool checks, steps;
     cJSON *ended; /* rows of graphs that are gone */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -52,6 +54,7 @@ bg_status bg__book_begin(void)
     int check, debug;
     bg_status status;
 
+    book.process = getpid();
     book.ended = cJSON_CreateArray();
     if (book.ended == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of graphs");
@@ -288,6 +291,17 @@ done:
     return status;
 }
 
+/* true: the program gets *result. Where the tool failed, and not the graph, it is launched as a whole. */
+static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
+{
+    bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
+    *result = status == BG_OK ? CUDA_SUCCESS : (CUresult)bg__fail_cause();
+    if (status == BG_OK || *result != CUDA_SUCCESS)
+        return true;
+    bg__warn("--attach: %s is launched as a whole: %s", bg__graph_name(a->graph), bg_last_error());
+    return false;
+}
+
 bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
 {
     attached *a;
@@ -298,15 +312,8 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
     if (a != NULL && a->graph != NULL) {
         if (book.checks && check_launch(a) != BG_OK)
             warn_incomplete(a);
-        if (book.steps) {
-            answered = true;
-            bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
-            *result = status == BG_OK ? CUDA_SUCCESS : (CUresult)bg__fail_cause();
-            if (status != BG_OK && *result == CUDA_SUCCESS) {
-                bg__warn("--attach: %s", bg_last_error());
-                *result = CUDA_ERROR_UNKNOWN;
-            }
-        } else {
+        answered = book.steps && step_launch(a, stream, result);
+        if (!answered) {
             bg__graph_count_replay(a->graph);
             bg__process_report_count_replay();
         }
@@ -323,6 +330,8 @@ __attribute__((destructor)) static void end_book(void)
     bg_report *report = NULL;
     cJSON *rows;
 
+    if (book.process != getpid())
+        return;
     pthread_mutex_lock(&book.lock);
     if (book.made > 0 && bg__report_create(&report, "attach", program_invocation_short_name) == BG_OK &&
         (rows = bg__report_part(report, "graphs")) != NULL) {

@@ -37,6 +37,16 @@ static void after_end(bg__driver_call *call)
         count_captures(-1);
 }
 
+bool bg__captures_hold(CUstream stream)
+{
+    bg__capture_info info;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+
+    return captures.open > 0 && bg__driver_capture_info(&info) == BG_OK &&
+           info(stream, &status, NULL, NULL, NULL, NULL, NULL) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 /* After it, the stream waits for the new node alone. */
 void bg__captures_note(CUstream stream)
 {

@@ -43,7 +43,7 @@ static void after_update(bg__driver_call *call)
 static bool launch(bg__driver_call *call, cudaStream_t stream)
 {
     CUresult result = CUDA_SUCCESS;
-    bool answered = bg__book_launch(bg__call_argument(call, 0), stream, &result);
+    bool answered = !bg__captures_hold(stream) && bg__book_launch(bg__call_argument(call, 0), stream, &result);
     call->result = result;
     return answered;
 }

@@ -35,6 +35,8 @@ static void *real_functions[NAMES];
 static _Atomic(const bg__driver_hook *) hooks[NAMES];
 static _Thread_local int own_calls; /* above 0: this thread's calls are the tools' own */
 static bool driver_opened;
+/* A child of a program that has begun to use CUDA cannot use it, and locks of the tools may stay taken there. */
+static atomic_bool forked;
 
 /* For names that the driver lacks: what cuGetProcAddress says of them. */
 static CUresult answer_missing(void)
@@ -109,6 +111,11 @@ static void leave(void)
 
 static const bg__attach_shim shim = {BG__ATTACH_VERSION, real_function, add_hooks, watch, enter, leave};
 
+static void note_fork(void)
+{
+    atomic_store(&forked, true);
+}
+
 static void load_tools(void)
 {
     const char *path = getenv("BG_ATTACH_TOOLS");
@@ -126,7 +133,8 @@ static void load_tools(void)
         return;
     }
     memcpy(&begin, &symbol, sizeof begin);
-    begin(&shim);
+    if (begin(&shim))
+        (void)pthread_atfork(NULL, NULL, note_fork); /* without memory for it, a child may wait for ever at its end */
 }
 
 /* The first cuInit that succeeds: a program that fails there has nothing to look at. */
@@ -192,7 +200,7 @@ void *bg__driver_bind(uint32_t name, const struct bg__driver_jumps *jumps)
 void *bg__driver_begin(bg__driver_call *call)
 {
     bool answered = false;
-    call->hook = own_calls == 0 ? atomic_load(&hooks[call->name]) : NULL;
+    call->hook = own_calls == 0 && !atomic_load(&forked) ? atomic_load(&hooks[call->name]) : NULL;
     if (call->hook != NULL && call->hook->before != NULL) {
         own_calls++;
         answered = call->hook->before(call);
