@@ -150,7 +150,7 @@ step: 0 findings"
     expect attach-audit-graphs 1 'dangling' "$breakgraph" check --attach=audit -- "$work/graphs" freed
     expect attach-not-used 4 'initialised no CUDA driver' "$breakgraph" check --attach -- true
     expect attach-other-check 2 'the only check is --what=replay' "$breakgraph" check --attach --what=poison -- true
-    expect attach-missing 4 'add --attach' "$breakgraph" check -- "$work/graphs"
+    expect attach-missing 4 'with --attach$' "$breakgraph" check -- "$work/graphs"
 fi
 
 # An allocator that keeps what is freed: only the program knows that the graph's memory is another tensor's now.

@@ -153,15 +153,15 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 {
     if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
         return cli_say(CLI_NOT_LINKED,
-                       "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or give the "
-                       "program itself instead of what starts it elsewhere",
+                       "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or name the "
+                       "program itself instead of its launcher",
                        program);
     if (gathered->processes == 0)
-        return cli_say(
-            CLI_NOT_LINKED,
-            "'%s' does not use libbreakgraph, or an old version that writes no reports: add --attach, or link "
-            "the library, or give the program itself instead of what starts it elsewhere",
-            program);
+        return cli_say(CLI_NOT_LINKED,
+                       "'%s' does not use libbreakgraph, or uses an older one that writes no reports: link it, or name "
+                       "the program "
+                       "itself instead of its launcher; report, check and step look at any program with --attach",
+                       program);
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
         return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",
                        program);
