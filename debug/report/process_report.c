@@ -188,7 +188,11 @@ void bg__process_report_end_graph(const bg_graph *graph)
 
 void bg__process_report_count_replay(void)
 {
-    char hidden = bg__fail_hide();
+    char hidden;
+
+    if (record.directory == NULL)
+        return;
+    hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
     if (!record.replayed && !record.ended) {
         record.replayed = true;
