@@ -52,6 +52,22 @@ expect()
     fi
 }
 
+# says NAME COMMAND...: it succeeds and prints what stdin holds.
+says()
+{
+    local name=$1
+    shift
+    cat >"$work/wanted"
+    if ! "$@" >"$work/found" 2>&1 </dev/null; then
+        cp "$work/found" "$work/log"
+        fail "$name" "it fails"
+    elif ! diff "$work/wanted" "$work/found" >"$work/log"; then
+        fail "$name" "it prints something else"
+    else
+        pass "$name"
+    fi
+}
+
 # golden NAME STATUS COMMAND...: the command exits so, and prints what tests/cli/golden/NAME.txt holds, where paths of this
 # run are DIR, process ids PID, addresses ADDRESS, times S. GOLDEN=write writes that file.
 golden()

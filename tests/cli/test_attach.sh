@@ -20,22 +20,6 @@ shimmed()
         BG_ATTACH_TOOLS="$work/probe.so" "$@"
 }
 
-# says NAME COMMAND...: it succeeds and prints what stdin holds.
-says()
-{
-    local name=$1
-    shift
-    cat >"$work/wanted"
-    if ! "$@" >"$work/found" 2>&1 </dev/null; then
-        cp "$work/found" "$work/log"
-        fail "$name" "it fails"
-    elif ! diff "$work/wanted" "$work/found" >"$work/log"; then
-        fail "$name" "it prints something else"
-    else
-        pass "$name"
-    fi
-}
-
 driver=$work/libcuda.so.1
 both_streams='tools: version 1
 cuInit: 0

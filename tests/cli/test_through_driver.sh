@@ -39,22 +39,6 @@ through()
 # counted PATTERN: what was counted of the names that match.
 counted() { grep -E " ($1)\$" "$work/counts" | sort -k 2; }
 
-# says NAME COMMAND...: it succeeds and prints what stdin holds.
-says()
-{
-    local name=$1
-    shift
-    cat >"$work/wanted"
-    if ! "$@" >"$work/found" 2>&1 </dev/null; then
-        cp "$work/found" "$work/log"
-        fail "$name" "it fails"
-    elif ! diff "$work/wanted" "$work/found" >"$work/log"; then
-        fail "$name" "it prints something else"
-    else
-        pass "$name"
-    fi
-}
-
 plain='launched: cudaSuccess
 byte: 7
 pitch: cudaErrorInvalidPitchValue
