@@ -296,7 +296,7 @@ static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
 {
     bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
     *result = status == BG_OK ? CUDA_SUCCESS : (CUresult)bg__fail_cause();
-    if (status == BG_OK || *result != CUDA_SUCCESS)
+    if (status == BG_OK || status == BG_ERROR_STOPPED || *result != CUDA_SUCCESS)
         return true;
     bg__warn("--attach: %s is launched as a whole: %s", bg__graph_name(a->graph), bg_last_error());
     return false;
