@@ -75,8 +75,8 @@ static attached *find_attached(CUgraphExec exec)
 
 static void warn_incomplete(const attached *a)
 {
-    bg__warn("--attach: a graph of the program's is listed without all that it holds: %s%s",
-             a->graph != NULL ? bg__graph_name(a->graph) : "", bg_last_error());
+    bg__warn("--attach: %s is listed or checked in part: %s",
+             a->graph != NULL ? bg__graph_name(a->graph) : "a graph of the program", bg_last_error());
 }
 
 /* ---- copies ---------------------------------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ typedef struct bg_capture_options {
     bool zero_tail;      /* true: the rows that an output lacks (bg_op_attributes.allow_fewer_rows) are set to zero;
                           * false: they are left unchanged */
     int worker_threads;  /* threads that instantiate segments while the capture continues, 0 to 64. Not used with
-                          * launch_segments, where each segment is instantiated at once */
+                          * launch_segments, where the capturing thread instantiates each segment as soon as it ends */
     bg_pool *pool; /* holds bridge buffers, scratch and the pass's blocks of bg_pool_alloc, at addresses that the pool's
                     * other graphs also use; the graph keeps the pool alive. NULL: the graph has its own memory */
     /* Tensors that a pass changes (such as a KV cache). They are restored if the capture did not really run the

@@ -82,11 +82,10 @@ BG_API void bg_pool_destroy(bg_pool *pool);
 
 /* ---- the ledger: from any thread ------------------------------------------------------------------------------ */
 
-/* Reports a block that another allocator hands out of memory that it got from the driver in larger pieces. From now on
- * the ledger assigns those bytes to this block, inside whatever allocation contains them. name is for messages, is
- * copied, and may be NULL.
- * Errors: INVALID_ARGUMENT (a NULL, 0 bytes, the block is reported already and not freed, or overlaps another),
- * OUT_OF_MEMORY, UNSUPPORTED (no driver), CUDA. */
+/* Reports a block that another allocator has handed out. That allocator got the memory from the driver in larger
+ * pieces. From now on the ledger assigns those bytes to this block, inside whatever allocation contains them. name is
+ * for messages, is copied, and may be NULL. Errors: INVALID_ARGUMENT (a NULL, 0 bytes, the block is reported already
+ * and not freed, or overlaps another), OUT_OF_MEMORY, UNSUPPORTED (no driver), CUDA. */
 BG_API bg_status bg_ledger_alloc(void *ptr, size_t bytes, const char *name);
 
 /* Reports that the allocator took the block back. Graphs that were captured with it must not be replayed any more. The

@@ -70,8 +70,8 @@ BG_API bg_status bg_runner_add_input(bg_runner *runner, const char *name, bg_dty
 
 /* Replaces an input's static buffer by data, memory of the caller's with as many rows, and sets *tensor to it. Must be
  * called before the first capture or run. Use this if your input always has the same address: a batch whose rows are
- * already in data is not copied. Other batches are copied into data, and if this happens repeatedly, one warning is
- * printed. Warm-ups fill data with padding. data must outlive the runner.
+ * already in data is not copied. Other batches are copied into data, and the first of them prints a
+ * warning. Warm-ups fill data with padding. data must outlive the runner.
  * data may also be the static buffer of an output or of bg_runner_add_buffer, if a pass reads what an earlier pass
  * wrote. Each run then fills the padding rows of that buffer.
  * Errors: NOT_FOUND (no input of that name), INVALID_ARGUMENT (a NULL; the static buffer of an input, including this
@@ -93,9 +93,9 @@ BG_API bg_status bg_runner_add_buffer(bg_runner *runner, const char *name, bg_dt
 
 /* Captures every bucket, from large to small, without launching it. Another call captures all buckets again. Progress
  * is shown on a terminal.
- * With config.lazy each bucket is captured at its first use, and this function need not be called. While no bucket is
- * captured, a call captures none, and the buckets that failed are tried again at their next use. Once one is captured,
- * a call captures all buckets.
+ * With config.lazy each bucket is captured at its first use, and this function need not be called. If it is
+ * called before any bucket has been captured, it captures none; buckets whose capture failed are tried again at their
+ * next use. If some bucket has been captured, it captures all buckets again.
  * Before each capture, forward runs config.warmups times eagerly, on padding. config.state is restored at the end.
  * Where a bucket fails, a warning names it and the reason, and its batches run eagerly; the others are usable. Returns
  * BG_OK if a bucket was captured or there is none to capture, else the first failure.

@@ -29,8 +29,8 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
  *     body may wait on an event of a segment, and a segment may wait on an event that a body recorded. A body must wait
  *     through bg_stream_wait_event, also when it runs at capture, since the library learns of the wait there. If a body
  *     does not run at capture (options.launch_segments false, a capture stub), the library does not know what it waits
- *     on. Each replay then records, just before that body, every event of an earlier segment on which no stream waited
- *     in that segment.
+ *     on. Each replay then records, just before that body, every event that was recorded in an earlier segment and on
+ *     which no stream waited within that segment.
  *   - After the end of the capture the event is recorded once more, so that it can be queried and waited for. Replays
  *     do not record it, unless a body waits on it or may do so: to know when a replay is done, record an event after
  *     bg_replay.

@@ -71,8 +71,8 @@ static bool pass_can_be_checked(const bg_capture *capture, bg__captured_check ch
         return true;
     if (!atomic_flag_test_and_set(&told))
         bg__warn(
-            "%s is not checked: BG_CHECK=%s is only for bg_capture_forward %s, and not under BG_DEBUG=forward; other "
-            "captures that it skips are not named",
+            "%s is not checked: BG_CHECK=%s is only for bg_capture_forward %s, and not under BG_DEBUG=forward; this "
+            "is said once, also if other captures are not checked",
             capture->graph->name, recapture ? "recapture" : "poison",
             recapture ? "without options.pool" : "with options.launch_segments");
     return false;

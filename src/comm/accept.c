@@ -98,7 +98,9 @@ static bg_status check_size(const bg__hello *from, const bg__link *link)
         return bg__fail(BG_ERROR_RANKS, "rank 0 says that the job has %d ranks, rank %d says %d", link->size,
                         from->rank, from->size);
     if (from->rank < 1 || from->rank >= link->size)
-        return bg__fail(BG_ERROR_RANKS, "a process of the job claims to be rank %d of %d", from->rank, link->size);
+        return bg__fail(BG_ERROR_RANKS,
+                        "a process joined as rank %d; allowed are 1 to %d, since this process is rank 0", from->rank,
+                        link->size - 1);
     return BG_OK;
 }
 

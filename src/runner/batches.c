@@ -91,7 +91,8 @@ static void note_elsewhere(const bg_runner *runner, bg__buffer *input)
     if (input->elsewhere || (!input->bound && runner->config.copy_inputs))
         return;
     input->elsewhere = true;
-    bg__warn("input %s is not at its static buffer's address, so it is copied in every run", input->name);
+    bg__warn("input %s of this run is not at its static buffer's address, so it is copied; this is said once",
+             input->name);
 }
 
 static bg_status load_input(bg_runner *runner, moves *m, bg__buffer *input, const void *source, int tokens, int padded)

@@ -332,8 +332,9 @@ static const cli_flag flags[] = {
 static const char more[] =
     "The program is run without standard input: twice as it is, then twice without a graph (BG_DEBUG=forward; not with "
     "--shadow), then with every op eager. If these runs leave a fault to search for, other sets of eager ops follow "
-    "(BG_EAGER_OPS), until a set of calls is known that must be eager and of which none can be left out. Exit statuses "
-    "are those of git bisect run: 0 is good, 125 means that the run cannot be judged, any other is bad. A crash or a "
+    "(BG_EAGER_OPS), until a set of calls is known that must be eager and of which none can be left out. A run is "
+    "judged by the exit status of the program, or of --check's command, as git bisect run does: 0 is good, 125 means "
+    "that the run cannot be judged, any other is bad. A crash or a "
     "timeout is not judged: up to the run with every op eager it ends the search, later that set is skipped. To count "
     "a crash as bad, write: sh -c 'PROGRAM || exit 1'.\n\n"
     "With --ranks a run is good if all ranks are good. All ranks get the same BG_EAGER_OPS. If a rank exits with "
