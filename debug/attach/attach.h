@@ -19,7 +19,7 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
 /* It has updated exec from source. */
 void bg__book_update(CUgraphExec exec, cudaGraph_t source);
 /* It has set, in exec, the parameters of a node of the graph that exec was made from; set does that to a node of a
- * graph. */
+ * graph; NULL: CUDA has no call for it. */
 typedef CUresult bg__node_setter(CUgraphNode node, const void *params);
 void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params);
 /* It is about to launch exec. true: that has been done in its place, and returned *result. */
@@ -36,7 +36,9 @@ void bg__book_memory_moved(void);
 
 /* ---- who made their nodes (node_calls.c) ------------------------------------------------------------------------ */
 
-void bg__node_made(cudaGraphNode_t node, const bg__stack *stack);
+/* capture: the id of the capture that made it; 0: none did. A launch of nothing makes no node: what is known of the
+ * last one of the same capture stays. */
+void bg__node_made(cudaGraphNode_t node, uint64_t capture, const bg__stack *stack);
 /* NULL: nobody has seen it being made. */
 const bg__stack *bg__node_maker(cudaGraphNode_t node);
 /* Gives graph, which wraps source or a copy of it, a call for each node. Errors: OUT_OF_MEMORY, CUDA. */

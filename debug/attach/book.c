@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 #define HASH_NONFATAL_OOM          1
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
@@ -34,6 +35,7 @@ typedef struct attached {
     bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
     bool blocks_noted;
     bool checked; /* at least once */
+    bool stale;   /* the executable graph is another one than source: CUDA has no call that tells */
     bool noted;   /* where its addresses point is known */
     bool lost;    /* the table has no memory for it */
     UT_hash_handle hh;
@@ -200,6 +202,7 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     if (a != NULL && a->graph != NULL) {
         drop_source(a);
         take_copy(a, source);
+        a->stale = false;
         bg__wrapped_set_mirrored(a->graph, !a->own);
         a->updates++;
         a->noted = a->blocks_noted = false;
@@ -207,6 +210,21 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
             warn_incomplete(a);
     }
     pthread_mutex_unlock(&book.lock);
+}
+
+/* What is in it then, nobody knows: it is launched as it is. */
+static void set_stale(attached *a)
+{
+    if (!a->stale && a->report != NULL) {
+        bg__report_add(
+            a->report, "not-stepped", BG_NOTE, NULL, NULL,
+            "update the executable graph from another graph instead (cuGraphExecUpdate)",
+            "%s is neither checked nor stepped from now on: the program set something in its executable graph "
+            "that CUDA cannot set in a copy, such as a disabled node",
+            bg__graph_name(a->graph));
+        bg__process_report_add(a->report);
+    }
+    a->stale = true;
 }
 
 /* The program's own graph is not changed: what it sets is in the executable graph alone. */
@@ -218,12 +236,13 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
     pthread_mutex_lock(&book.lock);
     a = find_attached(exec);
     if (a != NULL && a->graph != NULL) {
-        cudaError_t error = a->own ? cudaErrorNotSupported : cudaGraphNodeFindInClone(&twin, node, a->source);
+        cudaError_t error =
+            a->own || set == NULL ? cudaErrorNotSupported : cudaGraphNodeFindInClone(&twin, node, a->source);
         if (error == cudaSuccess)
             error = (cudaError_t)set((CUgraphNode)twin, params);
         bg__ignore(error);
         if (error != cudaSuccess)
-            bg__wrapped_set_mirrored(a->graph, false);
+            set_stale(a);
         a->updates++;
         a->noted = a->blocks_noted = false;
     }
@@ -310,9 +329,9 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
     pthread_mutex_lock(&book.lock);
     a = find_attached(exec);
     if (a != NULL && a->graph != NULL) {
-        if (book.checks && check_launch(a) != BG_OK)
+        if (book.checks && !a->stale && check_launch(a) != BG_OK)
             warn_incomplete(a);
-        answered = book.steps && step_launch(a, stream, result);
+        answered = book.steps && !a->stale && step_launch(a, stream, result);
         if (!answered) {
             bg__graph_count_replay(a->graph);
             bg__process_report_count_replay();
@@ -324,15 +343,22 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
 
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
+static const struct timespec *deadline(void)
+{
+    static struct timespec at;
+    (void)clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec++;
+    return &at;
+}
+
 /* A program may end while its threads launch: what is listed is what they had done so far. */
 __attribute__((destructor)) static void end_book(void)
 {
     bg_report *report = NULL;
     cJSON *rows;
 
-    if (book.process != getpid())
-        return;
-    pthread_mutex_lock(&book.lock);
+    if (book.process != getpid() || pthread_mutex_timedlock(&book.lock, deadline()) != 0)
+        return; /* a thread that steps may wait for what this one does no more */
     if (book.made > 0 && bg__report_create(&report, "attach", program_invocation_short_name) == BG_OK &&
         (rows = bg__report_part(report, "graphs")) != NULL) {
         for (cJSON *row = cJSON_DetachItemFromArray(book.ended, 0); row != NULL;

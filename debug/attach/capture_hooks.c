@@ -32,8 +32,8 @@ static void after_begin(bg__driver_call *call)
 /* One that failed has ended, too, unless it is of another stream or thread. */
 static void after_end(bg__driver_call *call)
 {
-    if (call->result != CUDA_ERROR_ILLEGAL_STATE && call->result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED &&
-        call->result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+    if (call->result == CUDA_SUCCESS || call->result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
+        call->result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         count_captures(-1);
 }
 
@@ -53,13 +53,14 @@ void bg__captures_note(CUstream stream)
     bg__capture_info info;
     CUstreamCaptureStatus status;
     const CUgraphNode *nodes = NULL;
+    cuuint64_t capture = 0;
     size_t count = 0;
 
     if (captures.open == 0 || bg__driver_capture_info(&info) != BG_OK ||
-        info(stream, &status, NULL, NULL, &nodes, NULL, &count) != CUDA_SUCCESS)
+        info(stream, &status, &capture, NULL, &nodes, NULL, &count) != CUDA_SUCCESS)
         return;
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1)
-        bg__node_made((cudaGraphNode_t)nodes[0], bg__stack_here());
+        bg__node_made((cudaGraphNode_t)nodes[0], capture, bg__stack_here());
 }
 
 /* Launches, by which of their arguments is the stream; -1: it is in the launch's configuration, the first one. */

@@ -100,24 +100,25 @@ static const char *const setters[][2] = {
 
 static void after_set_node(bg__driver_call *call)
 {
-    for (size_t i = 0; i < sizeof setters / sizeof *setters; i++) {
-        void *address = strcmp(call->hook->name, setters[i][0]) == 0 ? shim->real(setters[i][1]) : NULL;
-        bg__node_setter *set;
-        if (address == NULL || call->result != CUDA_SUCCESS)
-            continue;
-        memcpy(&set, &address, sizeof set);
-        bg__book_set_node(bg__call_argument(call, 0), bg__call_argument(call, 1), set, bg__call_argument(call, 2));
-    }
+    bg__node_setter *set = NULL;
+    void *address = NULL;
+
+    if (call->result != CUDA_SUCCESS)
+        return;
+    for (size_t i = 0; i < sizeof setters / sizeof *setters; i++)
+        if (strcmp(call->hook->name, setters[i][0]) == 0)
+            address = shim->real(setters[i][1]);
+    memcpy(&set, &address, sizeof set);
+    bg__book_set_node(bg__call_argument(call, 0), bg__call_argument(call, 1), set, bg__call_argument(call, 2));
 }
 
 /* (CUgraphNode *phGraphNode, CUgraph hGraph, ...) */
 static void after_add_node(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
-        bg__node_made(*(cudaGraphNode_t *)bg__call_argument(call, 0), bg__stack_here());
+        bg__node_made(*(cudaGraphNode_t *)bg__call_argument(call, 0), 0, bg__stack_here());
 }
 
-/* A child graph's parameters are not set in the copy: CUDA has no call for that. */
 void bg__hook_graphs(const bg__attach_shim *given)
 {
     static const bg__driver_hook hooks[] = {
@@ -154,6 +155,11 @@ void bg__hook_graphs(const bg__attach_shim *given)
         {"cuGraphExecEventRecordNodeSetEvent", false, NULL, after_set_node},
         {"cuGraphExecEventWaitNodeSetEvent", false, NULL, after_set_node},
         {"cuGraphExecNodeSetParams", false, NULL, after_set_node},
+        {"cuGraphExecBatchMemOpNodeSetParams", false, NULL, after_set_node},
+        {"cuGraphExecChildGraphNodeSetParams", false, NULL, after_set_node},
+        {"cuGraphExecExternalSemaphoresSignalNodeSetParams", false, NULL, after_set_node},
+        {"cuGraphExecExternalSemaphoresWaitNodeSetParams", false, NULL, after_set_node},
+        {"cuGraphNodeSetEnabled", false, NULL, after_set_node},
     };
     shim = given;
     shim->hook(hooks, sizeof hooks / sizeof *hooks);

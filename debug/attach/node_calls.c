@@ -15,6 +15,7 @@
 /* Who made a node. Handles are used again when graphs are destroyed, and then have another maker. */
 typedef struct maker {
     cudaGraphNode_t node;
+    uint64_t capture;
     const bg__stack *stack;
     bool lost;
     UT_hash_handle hh;
@@ -55,15 +56,17 @@ static maker *add_maker(cudaGraphNode_t node)
     return NULL;
 }
 
-void bg__node_made(cudaGraphNode_t node, const bg__stack *stack)
+void bg__node_made(cudaGraphNode_t node, uint64_t capture, const bg__stack *stack)
 {
     maker *m;
     pthread_mutex_lock(&known.lock);
     m = find_maker(node);
     if (m == NULL)
         m = add_maker(node);
-    if (m != NULL)
+    if (m != NULL && (m->stack == NULL || capture == 0 || m->capture != capture))
         m->stack = stack;
+    if (m != NULL)
+        m->capture = capture;
     pthread_mutex_unlock(&known.lock);
 }
 

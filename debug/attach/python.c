@@ -18,7 +18,12 @@ static struct {
     atomic_bool pending; /* a snapshot that has not begun */
     atomic_bool broken;  /* the script failed: it is not run again */
     int (*add_pending)(int (*function)(void *), void *argument);
-    int (*run)(const char *script);
+    void *(*new_dict)(void);
+    void *(*builtins)(void);
+    int (*set_item)(void *dict, const char *key, void *item);
+    void *(*run)(const char *script, int start, void *globals, void *locals);
+    void (*clear_error)(void);
+    void *globals; /* of the script: the program sees no name of it */
 } python;
 
 static void find_function(const char *name, void *function)
@@ -65,15 +70,27 @@ static void *address_of(void (*function)(void))
     return address;
 }
 
-/* With the interpreter's lock, on its main thread. A failure is printed by the interpreter, and is no failure of the
- * program's. */
+static bool run_script(const char *script)
+{
+    enum { FILE_INPUT = 257 }; /* Py_file_input */
+    void *builtins = python.builtins();
+
+    if (python.globals == NULL)
+        python.globals = python.new_dict();
+    if (python.globals != NULL && builtins != NULL && python.set_item(python.globals, "__builtins__", builtins) == 0 &&
+        python.run(script, FILE_INPUT, python.globals, python.globals) != NULL)
+        return true;
+    python.clear_error();
+    return false;
+}
+
+/* With the interpreter's lock, on its main thread. A failure is none of the program's. */
 static int run_feed(void *unused)
 {
-    static const char begin[] = "if '_breakgraph_feed' not in globals():\n"
-                                "    _breakgraph_code = {}\n"
-                                "    exec(compile(r'''%s''', '<breakgraph>', 'exec'), _breakgraph_code)\n"
-                                "    _breakgraph_feed = _breakgraph_code['breakgraph_feed'](%p, %p, %p, %p)\n"
-                                "_breakgraph_feed.snapshot()\n";
+    static const char begin[] = "%s\n"
+                                "if 'feed' not in globals():\n"
+                                "    feed = breakgraph_feed(%p, %p, %p, %p)\n"
+                                "feed.snapshot()\n";
     char *script = NULL;
 
     (void)unused;
@@ -81,7 +98,7 @@ static int run_feed(void *unused)
     python.shim->enter();
     if (asprintf(&script, begin, feed, address_of((void (*)(void))take_block), address_of((void (*)(void))end_blocks),
                  address_of((void (*)(void))free_block), address_of((void (*)(void))allocate_block)) < 0 ||
-        python.run(script) != 0) {
+        !run_script(script)) {
         atomic_store(&python.broken, true);
         bg__warn("--attach: what PyTorch's allocator holds cannot be read; tensors that are freed are not found");
     }
@@ -94,12 +111,17 @@ void bg__python_begin(const bg__attach_shim *shim)
 {
     python.shim = shim;
     find_function("Py_AddPendingCall", &python.add_pending);
-    find_function("PyRun_SimpleString", &python.run);
+    find_function("PyDict_New", &python.new_dict);
+    find_function("PyEval_GetBuiltins", &python.builtins);
+    find_function("PyDict_SetItemString", &python.set_item);
+    find_function("PyRun_String", &python.run);
+    find_function("PyErr_Clear", &python.clear_error);
 }
 
 void bg__python_snapshot(void)
 {
-    if (python.add_pending == NULL || python.run == NULL || atomic_load(&python.broken) ||
+    if (python.add_pending == NULL || python.new_dict == NULL || python.builtins == NULL || python.set_item == NULL ||
+        python.run == NULL || python.clear_error == NULL || atomic_load(&python.broken) ||
         atomic_exchange(&python.pending, true))
         return;
     if (python.add_pending(run_feed, NULL) != 0)

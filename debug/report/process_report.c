@@ -14,6 +14,7 @@
 
 static struct {
     pthread_mutex_t lock;
+    pid_t process;         /* that loaded the library */
     const char *directory; /* NULL: BG_REPORT is not set; constant, so that it is read without the lock */
     unsigned long graphs;
     uint64_t replays;       /* of destroyed graphs */
@@ -106,14 +107,15 @@ static void write_process(void)
 __attribute__((constructor)) static void begin_process(void)
 {
     record.directory = bg__env("BG_REPORT");
+    record.process = getpid();
     if (record.directory != NULL)
         write_process();
 }
 
 __attribute__((destructor)) static void end_process(void)
 {
-    if (record.directory == NULL)
-        return;
+    if (record.directory == NULL || record.process != getpid())
+        return; /* in a child another thread of the parent may have held the lock */
     pthread_mutex_lock(&record.lock);
     record.ended = true;
     write_process();

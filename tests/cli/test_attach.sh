@@ -130,6 +130,10 @@ else
         says "attach-step-$way" "$breakgraph" step --attach -- "$work/graphs" "$way" <<<"$("$work/graphs" "$way")
 step: 0 findings"
     done
+    # What cannot be followed is launched as it is, and said.
+    expect attach-check-disabled 0 '^note \[not-stepped\]: graph#0 is neither checked nor stepped' \
+        "$breakgraph" check --attach -- "$work/graphs" disabled
+    expect attach-step-disabled 0 '^output 8$' "$breakgraph" step --attach -- "$work/graphs" disabled
     expect attach-report 0 '^graph#0: 1 node, launched 2 times, updated 1 times' "$breakgraph" report --attach -- "$work/graphs" updated
     expect attach-audit-graphs 1 'dangling' "$breakgraph" check --attach=audit -- "$work/graphs" freed
     expect attach-not-used 4 'initialised no CUDA driver' "$breakgraph" check --attach -- true

@@ -196,24 +196,41 @@ void *bg__driver_bind(uint32_t name, const struct bg__driver_jumps *jumps)
     return atomic_load_explicit(&jumps->slots[name], memory_order_acquire);
 }
 
+/* A thread that is cancelled inside of a hook would keep the locks of the tools. */
+static int begin_own(void)
+{
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    own_calls++;
+    return before;
+}
+
+static void end_own(int before)
+{
+    own_calls--;
+    (void)pthread_setcancelstate(before, NULL);
+}
+
 /* Returns the function to call, or NULL: call->result is the answer. */
 void *bg__driver_begin(bg__driver_call *call)
 {
     bool answered = false;
+    int before;
     call->hook = own_calls == 0 && !atomic_load(&forked) ? atomic_load(&hooks[call->name]) : NULL;
     if (call->hook != NULL && call->hook->before != NULL) {
-        own_calls++;
+        before = begin_own();
         answered = call->hook->before(call);
-        own_calls--;
+        end_own(before);
     }
     return answered ? NULL : real_functions[call->name];
 }
 
 void bg__driver_end(bg__driver_call *call)
 {
+    int before;
     if (call->hook == NULL || call->hook->after == NULL)
         return;
-    own_calls++;
+    before = begin_own();
     call->hook->after(call);
-    own_calls--;
+    end_own(before);
 }

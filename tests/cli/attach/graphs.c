@@ -71,6 +71,11 @@ static void run(cudaGraph_t graph, const char *fault)
         CUDA(cudaFree(input));
     if (strcmp(fault, "reused") == 0)
         free_and_allocate();
+    if (strcmp(fault, "disabled") == 0) { /* the node does not read what is freed */
+        CUDA(cudaMemset(output, 8, BYTES));
+        CUDA(cudaGraphNodeSetEnabled(exec, node, 0));
+        CUDA(cudaFree(input));
+    }
     if (strcmp(fault, "updated") == 0 || strcmp(fault, "set") == 0) {
         cudaGraphExecUpdateResultInfo result;
         CUDA(cudaMalloc(&next, BYTES));
