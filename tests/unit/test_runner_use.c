@@ -154,7 +154,7 @@ static void test_bound_batches_shrink(void **state)
 /* What the runner says once of an input that is to be in place. */
 static void test_copies_are_told_of_once(void **state)
 {
-    static const char *const told = "input x is not at its static buffer's address";
+    static const char *const told = "input x of this run is not at its static buffer's address";
     fixture *f = *state;
     char said[1000] = "";
     FILE *file = tmpfile();
