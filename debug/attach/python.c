@@ -3,7 +3,6 @@
 #include "attach.h"
 #include "blocks.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,12 +24,6 @@ static struct {
     void (*clear_error)(void);
     void *globals; /* of the script: the program sees no name of it */
 } python;
-
-static void find_function(const char *name, void *function)
-{
-    void *address = dlsym(RTLD_DEFAULT, name);
-    memcpy(function, &address, sizeof address);
-}
 
 /* ---- called by the script -------------------------------------------------------------------------------------- */
 
@@ -110,12 +103,12 @@ static int run_feed(void *unused)
 void bg__python_begin(const bg__attach_shim *shim)
 {
     python.shim = shim;
-    find_function("Py_AddPendingCall", &python.add_pending);
-    find_function("PyDict_New", &python.new_dict);
-    find_function("PyEval_GetBuiltins", &python.builtins);
-    find_function("PyDict_SetItemString", &python.set_item);
-    find_function("PyRun_String", &python.run);
-    find_function("PyErr_Clear", &python.clear_error);
+    bg__program_function("Py_AddPendingCall", &python.add_pending);
+    bg__program_function("PyDict_New", &python.new_dict);
+    bg__program_function("PyEval_GetBuiltins", &python.builtins);
+    bg__program_function("PyDict_SetItemString", &python.set_item);
+    bg__program_function("PyRun_String", &python.run);
+    bg__program_function("PyErr_Clear", &python.clear_error);
 }
 
 void bg__python_snapshot(void)

@@ -34,7 +34,7 @@ static struct {
     void (*dump)(int descriptor, void *thread);
 } stacks = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void find_function(const char *name, void *function)
+void bg__program_function(const char *name, void *function)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
     memcpy(function, &address, sizeof address);
@@ -44,8 +44,8 @@ void bg__stacks_begin(void)
 {
     void *frame;
     (void)backtrace(&frame, 1);
-    find_function("PyGILState_GetThisThreadState", &stacks.this_thread);
-    find_function("_Py_DumpTraceback", &stacks.dump);
+    bg__program_function("PyGILState_GetThisThreadState", &stacks.this_thread);
+    bg__program_function("_Py_DumpTraceback", &stacks.dump);
 }
 
 /* ---- taking ---- */

@@ -7,6 +7,10 @@
 /* A stack that was seen. Equal ones are kept once, until the process ends. */
 typedef struct bg__stack bg__stack;
 
+/* The function of that name in the program or a library of it, such as its interpreter, written to *function, a pointer
+ * to a function; NULL: there is none. */
+void bg__program_function(const char *name, void *function);
+
 /* Before the first stack: finds the interpreter's functions, and lets the unwinder load what it needs. */
 void bg__stacks_begin(void);
 /* The calling thread's. NULL: there is no host memory for it. Never waits for Python's global lock. */
