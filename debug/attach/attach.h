@@ -31,8 +31,10 @@ bool bg__book_keeps(cudaGraph_t source);
 void bg__book_note_blocks(void);
 /* Whether the program has not instantiated a graph so far. */
 bool bg__book_is_empty(void);
-/* Some memory is allocated that was not, or not any more. */
+/* The program's own allocator has freed, or given out again, a block that a graph uses. */
 void bg__book_memory_moved(void);
+/* It has changed one of its graphs: source, or, where that is NULL, the one that has node. */
+void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node);
 
 /* ---- who made their nodes (node_calls.c) ------------------------------------------------------------------------ */
 
@@ -41,6 +43,8 @@ void bg__book_memory_moved(void);
 void bg__node_made(cudaGraphNode_t node, uint64_t capture, const bg__stack *stack);
 /* NULL: nobody has seen it being made. */
 const bg__stack *bg__node_maker(cudaGraphNode_t node);
+/* copy was made from original: its nodes have the makers of the original's. */
+void bg__nodes_cloned(cudaGraph_t copy, cudaGraph_t original);
 /* Gives graph, which wraps source or a copy of it, a call for each node. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
 

@@ -4,9 +4,11 @@
  * its destruction waits for that of the executable graph. */
 #include "attach.h"
 #include "blocks.h"
+#include "changes.h"
 #include "listing.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,33 +24,44 @@
 #include "debug/report/process_report.h"
 
 typedef struct attached {
+    /* With the book's lock. */
     CUgraphExec exec;
-    cudaGraph_t source; /* a copy, or the program's own; NULL: there is none */
-    bool own;           /* it is the program's own */
-    bool doomed;        /* which the program has destroyed */
-    bg_graph *graph;    /* wraps source and exec; NULL: it could not be made */
-    cJSON *row;         /* of the listing; NULL: it could not be made */
-    uint64_t updates;
+    cudaGraph_t source;  /* a copy, or the program's own; NULL: there is none */
+    bool own;            /* it is the program's own */
+    bool doomed;         /* which the program has destroyed */
+    _Atomic bool edited; /* and has changed since */
+    bool gone;           /* no longer in the table: freed by its last user */
+    bool lost;           /* the table has no memory for it */
+    int users;           /* threads between take and give */
+    cJSON *row;          /* of the listing; NULL: it could not be made */
+    const bg__stack *made;
+    UT_hash_handle hh;
+    /* With its own lock, which a thread may keep for as long as the graph runs: stepping waits for the program. */
+    pthread_mutex_t lock;
+    bg_graph *graph; /* wraps source and exec; NULL: it could not be made */
+    _Atomic uint64_t updates;
     bg_report *report;      /* what checks have found so far */
     int told;               /* of its findings */
-    uint64_t version;       /* of memory, when it was last checked */
+    uint64_t looked;        /* changes of memory before it was last checked */
+    uint64_t blocks_looked; /* and of blocks */
     bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
     bool blocks_noted;
     bool checked; /* at least once */
     bool stale;   /* the executable graph is another one than source: CUDA has no call that tells */
     bool noted;   /* where its addresses point is known */
-    bool lost;    /* the table has no memory for it */
-    UT_hash_handle hh;
 } attached;
 
 static struct {
     pthread_mutex_t lock;
     attached *by_exec;
     _Atomic unsigned long made; /* graphs: the next one's number */
-    uint64_t version;           /* of memory: it moves with each allocation and free */
     pid_t process;              /* that it is of; not of a child */
     bool checks, steps;
-    cJSON *ended; /* rows of graphs that are gone */
+    _Atomic uint64_t blocks_moved;
+    bg__ended *ended;         /* rows of graphs that are gone */
+    bg_report *list;          /* of all graphs, as it was written last */
+    _Atomic bool unlisted;    /* there are graphs that it lacks */
+    _Atomic double next_list; /* when it may be written again, in seconds */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bg_status bg__book_begin(void)
@@ -57,22 +70,12 @@ bg_status bg__book_begin(void)
     bg_status status;
 
     book.process = getpid();
-    book.ended = cJSON_CreateArray();
-    if (book.ended == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of graphs");
     BG__TRY(bg__env_choice("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
     book.checks = check > 0;
     book.steps = BG_DEBUG_OFF + debug == BG_DEBUG_STEP;
 done:
     return status;
-}
-
-static attached *find_attached(CUgraphExec exec)
-{
-    attached *found;
-    HASH_FIND_PTR(book.by_exec, &exec, found);
-    return found;
 }
 
 static void warn_incomplete(const attached *a)
@@ -83,14 +86,14 @@ static void warn_incomplete(const attached *a)
 
 /* ---- copies ---------------------------------------------------------------------------------------------------- */
 
-static void take_copy(attached *a, cudaGraph_t source)
+/* *own: CUDA cannot copy it. */
+static cudaGraph_t copy_of(cudaGraph_t source, bool *own)
 {
-    cudaError_t error = cudaGraphClone(&a->source, source);
-    a->own = error != cudaSuccess;
-    if (a->own) {
-        bg__ignore(error);
-        a->source = source;
-    }
+    cudaGraph_t copy = NULL;
+    cudaError_t error = cudaGraphClone(&copy, source);
+    *own = error != cudaSuccess;
+    bg__ignore(error);
+    return *own ? source : copy;
 }
 
 /* Whether another executable graph was made from it, too. */
@@ -102,33 +105,163 @@ static bool is_shared(cudaGraph_t source, const attached *but)
     return false;
 }
 
-static void drop_source(attached *a)
+/* With the book's lock: a gets another source. Returns the one that it had if nobody needs it any more, or NULL. */
+static cudaGraph_t exchange_source(attached *a, cudaGraph_t source, bool own)
 {
-    cudaGraph_t source = a->source;
-    bool ours = !a->own || (a->doomed && !is_shared(source, a));
-    a->source = NULL;
-    a->own = a->doomed = false;
-    if (source != NULL && ours)
+    cudaGraph_t old = !a->own || (a->doomed && !is_shared(a->source, a)) ? a->source : NULL;
+    a->source = source;
+    a->own = own;
+    a->doomed = a->edited = false;
+    return old;
+}
+
+static void drop_source(cudaGraph_t source)
+{
+    if (source != NULL)
         BG__RELEASE(cudaGraphDestroy(source));
 }
 
-/* With the lock; it is no longer in the table. */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+static attached *find_attached(CUgraphExec exec)
+{
+    attached *found;
+    HASH_FIND_PTR(book.by_exec, &exec, found);
+    return found;
+}
+
+/* Nobody uses it, and nobody finds it. */
 static void free_attached(attached *a)
 {
+    cudaGraph_t source;
     if (a == NULL)
         return;
-    if (a->row != NULL) {
-        bg__listing_count(a->row, bg__graph_replays(a->graph), a->updates);
-        cJSON_AddItemToArray(book.ended, a->row);
-    }
     bg__blocks_free(a->blocks);
     bg_report_destroy(a->report);
+    pthread_mutex_lock(&book.lock);
+    bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
+    bg__ended_add(&book.ended, a->row, a->made);
+    source = exchange_source(a, NULL, false);
+    pthread_mutex_unlock(&book.lock);
     bg_graph_destroy(a->graph);
-    drop_source(a);
+    drop_source(source);
+    pthread_mutex_destroy(&a->lock);
     free(a);
 }
 
-static bg_status describe(attached *a, cudaGraph_t source, const bg__stack *made, size_t memory)
+/* With the book's lock: takes a from the table. The caller frees what is returned, without the lock; NULL: its last
+ * user does. */
+static attached *retire(attached *a)
+{
+    if (a == NULL)
+        return NULL;
+    HASH_DEL(book.by_exec, a);
+    a->gone = true;
+    return a->users == 0 ? a : NULL;
+}
+
+/* The graph of exec, locked; NULL: nobody knows it, or only its place in the list. try: or it is in use. */
+static attached *take(CUgraphExec exec)
+{
+    attached *a;
+    pthread_mutex_lock(&book.lock);
+    a = find_attached(exec);
+    if (a != NULL && a->graph == NULL)
+        a = NULL;
+    if (a != NULL)
+        a->users++;
+    pthread_mutex_unlock(&book.lock);
+    if (a != NULL)
+        pthread_mutex_lock(&a->lock);
+    return a;
+}
+
+static void give(attached *a)
+{
+    bool last;
+    pthread_mutex_unlock(&a->lock);
+    pthread_mutex_lock(&book.lock);
+    last = --a->users == 0 && a->gone;
+    pthread_mutex_unlock(&book.lock);
+    if (last)
+        free_attached(a);
+}
+
+/* ---- the list -------------------------------------------------------------------------------------------------- */
+
+static double now_seconds(void)
+{
+    return bg__now_ms() / 1000;
+}
+
+static bool add_row(cJSON *rows, cJSON *row)
+{
+    return row == NULL || cJSON_AddItemReferenceToArray(rows, row);
+}
+
+/* With the lock. */
+static void fill_list(cJSON *rows)
+{
+    bool added = true;
+    while (rows->child != NULL)
+        cJSON_DeleteItemFromArray(rows, 0);
+    for (bg__ended *e = book.ended; e != NULL; e = e->hh.next)
+        added = added && add_row(rows, e->row);
+    for (attached *a = book.by_exec; a != NULL; a = a->hh.next) {
+        bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
+        added = added && add_row(rows, a->row);
+    }
+    if (!added)
+        bg__warn("--attach: out of host memory: not all graphs are listed");
+}
+
+/* With the lock. */
+static void write_list(void)
+{
+    double began = now_seconds();
+    cJSON *rows;
+
+    book.unlisted = false;
+    if (book.list == NULL && bg__report_create(&book.list, "attach", program_invocation_short_name) != BG_OK)
+        return;
+    rows = bg__report_part(book.list, "graphs");
+    if (rows == NULL)
+        return;
+    fill_list(rows);
+    bg__process_report_add(book.list);
+    book.next_list = began + fmax(1, 20 * (now_seconds() - began));
+}
+
+/* A process may be killed, or end by _exit: so the list is written while it runs, but never for more than a small part
+ * of its time. */
+static void write_list_if_due(void)
+{
+    if (!book.unlisted || now_seconds() < book.next_list || pthread_mutex_trylock(&book.lock) != 0)
+        return;
+    write_list();
+    pthread_mutex_unlock(&book.lock);
+}
+
+static const struct timespec *deadline(void)
+{
+    static struct timespec at;
+    (void)clock_gettime(CLOCK_REALTIME, &at);
+    at.tv_sec++;
+    return &at;
+}
+
+/* A program may end while its threads launch: what is listed is what they had done so far. */
+__attribute__((destructor)) static void end_book(void)
+{
+    if (book.process != getpid() || book.made == 0 || pthread_mutex_timedlock(&book.lock, deadline()) != 0)
+        return;
+    write_list();
+    pthread_mutex_unlock(&book.lock);
+}
+
+/* ---- graphs that come and go ----------------------------------------------------------------------------------- */
+
+static bg_status describe(attached *a, cudaGraph_t source, size_t memory)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     char name[32];
@@ -143,41 +276,55 @@ static bg_status describe(attached *a, cudaGraph_t source, const bg__stack *made
     BG__TRY(bg__nodes_note(a->graph));
     a->noted = true;
     BG__TRY(bg__replay_tools_attach(a->graph, NULL, NULL, &options));
-    a->version = book.version;
-    a->row = bg__listing_row(a->graph, made, memory);
+    a->row = bg__listing_row(a->graph, a->made, memory);
 done:
     return status;
 }
 
+static attached *create_attached(CUgraphExec exec, const bg__stack *made)
+{
+    attached *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return NULL;
+    a->exec = exec;
+    a->made = made;
+    a->looked = bg__changes();
+    if (pthread_mutex_init(&a->lock, NULL) == 0)
+        return a;
+    free(a);
+    return NULL;
+}
+
+/* The program cannot use exec before this returns. */
 void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory)
 {
-    attached *a = calloc(1, sizeof *a), *old = NULL;
+    attached *a = create_attached(exec, made), *old;
 
     if (a == NULL) {
         bg__warn("--attach: out of host memory: a graph of the program's is not listed");
         return;
     }
-    a->exec = exec;
-    pthread_mutex_lock(&book.lock);
-    take_copy(a, source);
-    HASH_REPLACE_PTR(book.by_exec, exec, a, old);
-    free_attached(old);
-    if (describe(a, source, made, memory) != BG_OK)
+    a->source = copy_of(source, &a->own);
+    if (describe(a, source, memory) != BG_OK)
         warn_incomplete(a);
+    pthread_mutex_lock(&book.lock);
+    old = retire(find_attached(exec));
+    HASH_ADD_PTR(book.by_exec, exec, a);
+    pthread_mutex_unlock(&book.lock);
+    free_attached(old);
     if (a->lost)
         free_attached(a);
-    pthread_mutex_unlock(&book.lock);
+    book.unlisted = true;
+    write_list_if_due();
 }
 
 void bg__book_remove(CUgraphExec exec)
 {
     attached *a;
     pthread_mutex_lock(&book.lock);
-    a = find_attached(exec);
-    if (a != NULL)
-        HASH_DEL(book.by_exec, a);
-    free_attached(a);
+    a = retire(find_attached(exec));
     pthread_mutex_unlock(&book.lock);
+    free_attached(a);
 }
 
 bool bg__book_keeps(cudaGraph_t source)
@@ -196,20 +343,24 @@ bool bg__book_keeps(cudaGraph_t source)
 
 void bg__book_update(CUgraphExec exec, cudaGraph_t source)
 {
-    attached *a;
+    attached *a = take(exec);
+    cudaGraph_t copy, old;
+    bool own;
+
+    if (a == NULL)
+        return;
+    copy = copy_of(source, &own);
     pthread_mutex_lock(&book.lock);
-    a = find_attached(exec);
-    if (a != NULL && a->graph != NULL) {
-        drop_source(a);
-        take_copy(a, source);
-        a->stale = false;
-        bg__wrapped_set_mirrored(a->graph, !a->own);
-        a->updates++;
-        a->noted = a->blocks_noted = false;
-        if (bg__wrapped_replace(a->graph, a->source) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK)
-            warn_incomplete(a);
-    }
+    old = exchange_source(a, copy, own);
     pthread_mutex_unlock(&book.lock);
+    a->stale = false;
+    bg__wrapped_set_mirrored(a->graph, !own);
+    a->updates++;
+    a->noted = a->blocks_noted = false;
+    if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK)
+        warn_incomplete(a);
+    drop_source(old);
+    give(a);
 }
 
 /* What is in it then, nobody knows: it is launched as it is. */
@@ -230,48 +381,75 @@ static void set_stale(attached *a)
 /* The program's own graph is not changed: what it sets is in the executable graph alone. */
 void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params)
 {
+    attached *a = take(exec);
     cudaGraphNode_t twin = NULL;
-    attached *a;
+    cudaError_t error;
 
+    if (a == NULL)
+        return;
+    error = a->own || set == NULL ? cudaErrorNotSupported : cudaGraphNodeFindInClone(&twin, node, a->source);
+    if (error == cudaSuccess)
+        error = (cudaError_t)set((CUgraphNode)twin, params);
+    bg__ignore(error);
+    if (error != cudaSuccess)
+        set_stale(a);
+    a->updates++;
+    a->noted = a->blocks_noted = false;
+    give(a);
+}
+
+static bool has_node(cudaGraph_t graph, cudaGraphNode_t node)
+{
+    cudaGraphNode_t *nodes = NULL;
+    bool found = false;
+    size_t count = 0;
+    cudaError_t error = cudaGraphGetNodes(graph, NULL, &count);
+
+    if (error == cudaSuccess)
+        nodes = calloc(count + 1, sizeof *nodes);
+    if (nodes != NULL)
+        error = cudaGraphGetNodes(graph, nodes, &count);
+    bg__ignore(error);
+    for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && !found; i++)
+        found = nodes[i] == node;
+    free(nodes);
+    return found;
+}
+
+/* What is kept in place of a copy is then no picture of the executable graph. */
+void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
+{
     pthread_mutex_lock(&book.lock);
-    a = find_attached(exec);
-    if (a != NULL && a->graph != NULL) {
-        cudaError_t error =
-            a->own || set == NULL ? cudaErrorNotSupported : cudaGraphNodeFindInClone(&twin, node, a->source);
-        if (error == cudaSuccess)
-            error = (cudaError_t)set((CUgraphNode)twin, params);
-        bg__ignore(error);
-        if (error != cudaSuccess)
-            set_stale(a);
-        a->updates++;
-        a->noted = a->blocks_noted = false;
-    }
+    for (attached *a = book.by_exec; a != NULL; a = a->hh.next)
+        if (a->own && (source != NULL ? a->source == source : has_node(a->source, node)))
+            a->edited = true;
     pthread_mutex_unlock(&book.lock);
 }
 
+/* Called with the lock of the program's interpreter, for which a graph that is being stepped may wait: that one is left
+ * for later. */
 void bg__book_note_blocks(void)
 {
     pthread_mutex_lock(&book.lock);
     for (attached *a = book.by_exec; a != NULL && book.checks; a = a->hh.next) {
-        if (a->blocks_noted || a->graph == NULL)
+        if (a->graph == NULL || pthread_mutex_trylock(&a->lock) != 0)
             continue;
-        if (bg__blocks_note(a->graph, &a->blocks) != BG_OK)
+        if (!a->blocks_noted && bg__blocks_note(a->graph, &a->blocks) != BG_OK)
             warn_incomplete(a);
         a->blocks_noted = true;
+        pthread_mutex_unlock(&a->lock);
     }
     pthread_mutex_unlock(&book.lock);
+}
+
+void bg__book_memory_moved(void)
+{
+    book.blocks_moved++;
 }
 
 bool bg__book_is_empty(void)
 {
     return book.made == 0;
-}
-
-void bg__book_memory_moved(void)
-{
-    pthread_mutex_lock(&book.lock);
-    book.version++;
-    pthread_mutex_unlock(&book.lock);
 }
 
 /* ---- launches -------------------------------------------------------------------------------------------------- */
@@ -289,18 +467,30 @@ done:
     return status;
 }
 
+/* Whether something has changed since the last look that the graph may use. */
+static bool is_touched(attached *a, const bg__allocations *used)
+{
+    uint64_t looked = a->looked, blocks = a->blocks_looked;
+    bool first = !a->checked;
+
+    a->checked = true;
+    a->looked = bg__changes();
+    a->blocks_looked = book.blocks_moved;
+    return first || a->blocks_looked != blocks || (a->looked != looked && bg__changes_meet(looked, used));
+}
+
 static bg_status check_launch(attached *a)
 {
-    bg_status status = BG_OK;
+    bg__allocations *used;
+    bg_status status;
 
     BG__TRY(note_nodes(a));
-    if (a->checked && a->version == book.version)
+    BG__TRY(bg__nodes_notes(a->graph, &used));
+    if (!is_touched(a, used))
         goto done;
     BG__TRY(bg__check_nodes(a->graph, a->report));
     bg__blocks_check(a->blocks, a->report);
     BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), a->report));
-    a->version = book.version;
-    a->checked = true;
     if (bg_report_count(a->report) > a->told) {
         a->told = bg_report_count(a->report);
         bg__report_print(a->report, stderr);
@@ -323,55 +513,21 @@ static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
 
 bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
 {
-    attached *a;
-    bool answered = false;
+    attached *a = take(exec);
+    bool answered;
 
-    pthread_mutex_lock(&book.lock);
-    a = find_attached(exec);
-    if (a != NULL && a->graph != NULL) {
-        if (book.checks && !a->stale && check_launch(a) != BG_OK)
-            warn_incomplete(a);
-        answered = book.steps && !a->stale && step_launch(a, stream, result);
-        if (!answered) {
-            bg__graph_count_replay(a->graph);
-            bg__process_report_count_replay();
-        }
+    if (a == NULL)
+        return false;
+    if (a->edited)
+        set_stale(a);
+    if (book.checks && !a->stale && check_launch(a) != BG_OK)
+        warn_incomplete(a);
+    answered = book.steps && !a->stale && step_launch(a, stream, result);
+    if (!answered) {
+        bg__graph_count_replay(a->graph);
+        bg__process_report_count_replay();
     }
-    pthread_mutex_unlock(&book.lock);
+    give(a);
+    write_list_if_due();
     return answered;
-}
-
-/* ---- the end --------------------------------------------------------------------------------------------------- */
-
-static const struct timespec *deadline(void)
-{
-    static struct timespec at;
-    (void)clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_sec++;
-    return &at;
-}
-
-/* A program may end while its threads launch: what is listed is what they had done so far. */
-__attribute__((destructor)) static void end_book(void)
-{
-    bg_report *report = NULL;
-    cJSON *rows;
-
-    if (book.process != getpid() || pthread_mutex_timedlock(&book.lock, deadline()) != 0)
-        return; /* a thread that steps may wait for what this one does no more */
-    if (book.made > 0 && bg__report_create(&report, "attach", program_invocation_short_name) == BG_OK &&
-        (rows = bg__report_part(report, "graphs")) != NULL) {
-        for (cJSON *row = cJSON_DetachItemFromArray(book.ended, 0); row != NULL;
-             row = cJSON_DetachItemFromArray(book.ended, 0))
-            cJSON_AddItemToArray(rows, row);
-        for (attached *a = book.by_exec; a != NULL; a = a->hh.next) {
-            bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
-            if (a->row != NULL)
-                cJSON_AddItemToArray(rows, a->row);
-            a->row = NULL;
-        }
-        bg__process_report_add(report);
-    }
-    bg_report_destroy(report);
-    pthread_mutex_unlock(&book.lock);
 }

@@ -115,8 +115,38 @@ static void after_set_node(bg__driver_call *call)
 /* (CUgraphNode *phGraphNode, CUgraph hGraph, ...) */
 static void after_add_node(bg__driver_call *call)
 {
+    if (call->result != CUDA_SUCCESS)
+        return;
+    bg__node_made(*(cudaGraphNode_t *)bg__call_argument(call, 0), 0, bg__stack_here());
+    bg__book_edit(bg__call_argument(call, 1), NULL);
+}
+
+/* (CUgraph *phGraphClone, CUgraph originalGraph): a copy's nodes are of those who made the original's. */
+static void after_clone(bg__driver_call *call)
+{
     if (call->result == CUDA_SUCCESS)
-        bg__node_made(*(cudaGraphNode_t *)bg__call_argument(call, 0), 0, bg__stack_here());
+        bg__nodes_cloned(*(cudaGraph_t *)bg__call_argument(call, 0), bg__call_argument(call, 1));
+}
+
+/* (CUgraphNode hNode, ...) */
+static void after_edit_node(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS)
+        bg__book_edit(NULL, bg__call_argument(call, 0));
+}
+
+/* (CUgraph hGraph, ...) */
+static void after_edit(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS)
+        bg__book_edit(bg__call_argument(call, 0), NULL);
+}
+
+/* (CUgraphNode hNode): nobody finds the node in its graph afterwards. */
+static bool before_destroy_node(bg__driver_call *call)
+{
+    bg__book_edit(NULL, bg__call_argument(call, 0));
+    return false;
 }
 
 void bg__hook_graphs(const bg__attach_shim *given)
@@ -141,6 +171,21 @@ void bg__hook_graphs(const bg__attach_shim *given)
         {"cuGraphAddBatchMemOpNode", false, NULL, after_add_node},
         {"cuGraphAddNode", false, NULL, after_add_node},
         {"cuGraphAddNode_v2", false, NULL, after_add_node},
+        {"cuGraphAddDependencies", false, NULL, after_edit},
+        {"cuGraphAddDependencies_v2", false, NULL, after_edit},
+        {"cuGraphRemoveDependencies", false, NULL, after_edit},
+        {"cuGraphRemoveDependencies_v2", false, NULL, after_edit},
+        {"cuGraphDestroyNode", false, before_destroy_node, NULL},
+        {"cuGraphKernelNodeSetParams", false, NULL, after_edit_node},
+        {"cuGraphKernelNodeSetParams_v2", false, NULL, after_edit_node},
+        {"cuGraphMemcpyNodeSetParams", false, NULL, after_edit_node},
+        {"cuGraphMemsetNodeSetParams", false, NULL, after_edit_node},
+        {"cuGraphHostNodeSetParams", false, NULL, after_edit_node},
+        {"cuGraphEventRecordNodeSetEvent", false, NULL, after_edit_node},
+        {"cuGraphEventWaitNodeSetEvent", false, NULL, after_edit_node},
+        {"cuGraphBatchMemOpNodeSetParams", false, NULL, after_edit_node},
+        {"cuGraphNodeSetParams", false, NULL, after_edit_node},
+        {"cuGraphClone", false, NULL, after_clone},
         {"cuGraphExecUpdate", false, NULL, after_update},
         {"cuGraphExecUpdate_v2", false, NULL, after_update},
         {"cuGraphLaunch", false, before_launch, after_launch},

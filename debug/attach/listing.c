@@ -73,3 +73,59 @@ void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates)
     cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "launches"), (double)launches);
     cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "updates"), (double)updates);
 }
+
+/* ---- graphs that are gone -------------------------------------------------------------------------------------- */
+
+static void add_numbers(cJSON *to, const cJSON *from)
+{
+    static const char *const names[] = {"launches", "updates"};
+    cJSON *alike = cJSON_GetObjectItemCaseSensitive(to, "alike");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cJSON *sum = cJSON_GetObjectItemCaseSensitive(to, names[i]);
+        cJSON_SetNumberValue(sum, cJSON_GetNumberValue(sum) +
+                                      cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(from, names[i])));
+    }
+    if (alike != NULL)
+        cJSON_SetNumberValue(alike, alike->valuedouble + 1);
+    else
+        cJSON_AddNumberToObject(to, "alike", 1);
+}
+
+static bg__ended *find_ended(bg__ended *list, const struct bg__alike *key)
+{
+    bg__ended *e;
+    HASH_FIND(hh, list, key, sizeof *key, e);
+    return e;
+}
+
+/* NULL: no host memory. */
+static bg__ended *add_ended(bg__ended **list, const struct bg__alike *key)
+{
+    bg__ended *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return NULL;
+    e->key = *key;
+    HASH_ADD(hh, *list, key, sizeof e->key, e);
+    if (!e->lost)
+        return e;
+    free(e);
+    return NULL;
+}
+
+void bg__ended_add(bg__ended **list, cJSON *row, const bg__stack *made)
+{
+    const struct bg__alike key = {
+        made, row != NULL ? (size_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "nodes")) : 0};
+    bg__ended *e = row != NULL ? find_ended(*list, &key) : NULL;
+
+    if (e == NULL && row != NULL)
+        e = add_ended(list, &key);
+    if (e != NULL && e->row == NULL) {
+        e->row = row;
+        return;
+    }
+    if (e != NULL)
+        add_numbers(e->row, row);
+    cJSON_Delete(row);
+}

@@ -3,6 +3,9 @@
 #define BG_ATTACH_LISTING_H
 
 #include <cjson/cJSON.h>
+#define HASH_NONFATAL_OOM          1
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+#include <uthash.h>
 
 #include "debug/attach/stacks.h"
 #include "capture/inspect.h"
@@ -13,5 +16,18 @@
 cJSON *bg__listing_row(const bg_graph *graph, const bg__stack *made, size_t memory);
 /* How often it was launched and updated so far. row NULL: nothing is done. */
 void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates);
+
+/* Graphs that are gone: one row for those that were alike, with the number of the others. Starts NULL. */
+typedef struct bg__ended {
+    struct bg__alike {
+        const bg__stack *made;
+        size_t nodes;
+    } key;
+    cJSON *row;
+    bool lost;
+    UT_hash_handle hh;
+} bg__ended;
+/* Takes row, which may be NULL. */
+void bg__ended_add(bg__ended **list, cJSON *row, const bg__stack *made);
 
 #endif

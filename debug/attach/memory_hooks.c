@@ -1,14 +1,43 @@
 /* The program's calls after which an address may mean something else. */
 #include "attach.h"
+#include "changes.h"
 
 #include <cudaTypedefs.h>
 
 #include "debug/memory/frees.h"
 
+/* The ranges that changed are noted only where a graph may use them: programs without one allocate as fast as ever. */
+static void note_change(const bg__driver_call *call, uintptr_t base, size_t bytes)
+{
+    if (call->result == CUDA_SUCCESS && !bg__book_is_empty())
+        bg__change_note(base, bytes);
+}
+
+/* Nobody knows what it changes. */
 static void after_change(bg__driver_call *call)
 {
+    note_change(call, 0, 0);
+}
+
+/* (CUdeviceptr *dptr, size_t bytesize, ...), and the same for host memory */
+static void after_alloc(bg__driver_call *call)
+{
     if (call->result == CUDA_SUCCESS)
-        bg__book_memory_moved();
+        note_change(call, *(uintptr_t *)bg__call_argument(call, 0), call->arguments[1]);
+}
+
+/* (CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, ...) */
+static void after_alloc_pitch(bg__driver_call *call)
+{
+    if (call->result == CUDA_SUCCESS)
+        note_change(call, *(uintptr_t *)bg__call_argument(call, 0),
+                    *(size_t *)bg__call_argument(call, 1) * call->arguments[3]);
+}
+
+/* (CUdeviceptr ptr, size_t size, ...), and the same for host memory */
+static void after_range(bg__driver_call *call)
+{
+    note_change(call, (uintptr_t)call->arguments[0], call->arguments[1]);
 }
 
 /* The allocation that this thread is about to free; bytes 0: none, or no graph needs to know. */
@@ -45,7 +74,7 @@ static void after_free(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
         note_free(freed.base, freed.bytes);
-    after_change(call);
+    note_change(call, freed.base, freed.bytes);
 }
 
 /* (CUdeviceptr ptr, size_t size) */
@@ -53,59 +82,59 @@ static void after_unmap(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS && !bg__book_is_empty())
         note_free((uintptr_t)call->arguments[0], call->arguments[1]);
-    after_change(call);
+    after_range(call);
 }
 
 /* In the order of a stream, which may be captured: then nothing has happened yet, and there is a node for it. */
-static void after_change_in(bg__driver_call *call, int stream)
+static void note_node(const bg__driver_call *call, int stream)
 {
-    after_change(call);
     if (call->result == CUDA_SUCCESS)
         bg__captures_note(bg__call_argument(call, stream));
 }
 
 /* (CUdeviceptr *dptr, size_t bytesize, CUstream hStream) */
-static void after_alloc(bg__driver_call *call)
+static void after_alloc_in(bg__driver_call *call)
 {
-    after_change_in(call, 2);
+    after_alloc(call);
+    note_node(call, 2);
 }
 
 /* (CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) */
 static void after_pool_alloc(bg__driver_call *call)
 {
-    after_change_in(call, 3);
+    after_alloc(call);
+    note_node(call, 3);
 }
 
 /* (CUdeviceptr dptr, CUstream hStream) */
 static void after_free_in(bg__driver_call *call)
 {
-    if (call->result == CUDA_SUCCESS)
-        note_free(freed.base, freed.bytes);
-    after_change_in(call, 1);
+    after_free(call);
+    note_node(call, 1);
 }
 
 void bg__hook_memory(const bg__attach_shim *shim)
 {
     static const bg__driver_hook hooks[] = {
-        {"cuMemAllocAsync", false, NULL, after_alloc},
-        {"cuMemAllocAsync_ptsz", false, NULL, after_alloc},
+        {"cuMemAllocAsync", false, NULL, after_alloc_in},
+        {"cuMemAllocAsync_ptsz", false, NULL, after_alloc_in},
         {"cuMemAllocFromPoolAsync", false, NULL, after_pool_alloc},
         {"cuMemAllocFromPoolAsync_ptsz", false, NULL, after_pool_alloc},
         {"cuMemFreeAsync", false, before_free, after_free_in},
         {"cuMemFreeAsync_ptsz", false, before_free, after_free_in},
-        {"cuMemAlloc_v2", false, NULL, after_change},
-        {"cuMemAllocPitch_v2", false, NULL, after_change},
-        {"cuMemAllocManaged", false, NULL, after_change},
+        {"cuMemAlloc_v2", false, NULL, after_alloc},
+        {"cuMemAllocPitch_v2", false, NULL, after_alloc_pitch},
+        {"cuMemAllocManaged", false, NULL, after_alloc},
         {"cuMemFree_v2", false, before_free, after_free},
         {"cuMemPoolDestroy", false, NULL, after_change},
         {"cuMemPoolTrimTo", false, NULL, after_change},
-        {"cuMemMap", false, NULL, after_change},
+        {"cuMemMap", false, NULL, after_range},
         {"cuMemUnmap", false, NULL, after_unmap},
-        {"cuMemAddressFree", false, NULL, after_change},
-        {"cuMemHostAlloc", false, NULL, after_change},
-        {"cuMemAllocHost_v2", false, NULL, after_change},
+        {"cuMemAddressFree", false, NULL, after_range},
+        {"cuMemHostAlloc", false, NULL, after_alloc},
+        {"cuMemAllocHost_v2", false, NULL, after_alloc},
         {"cuMemFreeHost", false, before_free, after_free},
-        {"cuMemHostRegister_v2", false, NULL, after_change},
+        {"cuMemHostRegister_v2", false, NULL, after_range},
         {"cuMemHostUnregister", false, NULL, after_change},
         {"cuIpcOpenMemHandle_v2", false, NULL, after_change},
         {"cuIpcCloseMemHandle", false, NULL, after_change},

@@ -161,19 +161,41 @@ static bg_status add_call(bg_graph *graph, const bg__node *node, cudaGraphNode_t
     return bg__wrapped_add_call(graph, op, &site, (long)node->place);
 }
 
+/* The caller frees *nodes, also after a failure. */
+static bg_status take_nodes(cudaGraph_t graph, cudaGraphNode_t **nodes, size_t *count)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, NULL, count));
+    *nodes = calloc(*count + 1, sizeof **nodes);
+    if (*nodes == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", *count);
+    BG__TRY_CUDA(cudaGraphGetNodes(graph, *nodes, count));
+done:
+    return status;
+}
+
 /* Nodes of a copy are in the order of the original's (docs/records/capture-rules.md). */
+void bg__nodes_cloned(cudaGraph_t copy, cudaGraph_t original)
+{
+    cudaGraphNode_t *from = NULL, *to = NULL;
+    size_t count = 0, same = 0;
+
+    if (take_nodes(original, &from, &same) == BG_OK && take_nodes(copy, &to, &count) == BG_OK)
+        for (size_t i = 0; i < count && i < same; i++)
+            bg__node_made(to[i], 0, bg__node_maker(from[i]));
+    free(from);
+    free(to);
+}
+
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source)
 {
     bg__nodes nodes = {.node = NULL};
     cudaGraphNode_t *originals = NULL;
-    size_t count = bg__graph_segment(graph, 0)->nodes;
+    size_t count = 0;
     bg_status status;
 
     bg__wrapped_clear_calls(graph);
-    originals = calloc(count + 1, sizeof *originals);
-    if (originals == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
-    BG__TRY_CUDA(cudaGraphGetNodes(source, originals, &count));
+    BG__TRY(take_nodes(source, &originals, &count));
     BG__TRY(bg__nodes_take(graph, &nodes));
     for (size_t i = 0; i < nodes.count; i++)
         if (nodes.node[i].parent < 0 && nodes.node[i].place < count)

@@ -35,11 +35,12 @@ const bg__allocation *bg__allocations_find(const bg__allocations *set, uintptr_t
     return at > 0 && bg__allocation_has(&set->list[at - 1], address) ? &set->list[at - 1] : NULL;
 }
 
-static bool overlaps(const bg__allocations *set, size_t at, const bg__allocation *allocation)
+bool bg__allocations_meet(const bg__allocations *set, uintptr_t base, size_t bytes)
 {
-    if (at > 0 && bg__allocation_has(&set->list[at - 1], allocation->base))
+    size_t at = count_up_to(set, base);
+    if (at > 0 && bg__allocation_has(&set->list[at - 1], base))
         return true;
-    return at < set->count && bg__allocation_has(allocation, set->list[at].base);
+    return at < set->count && set->list[at].base - base < bytes;
 }
 
 bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *allocation)
@@ -47,7 +48,7 @@ bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *alloca
     size_t at = count_up_to(set, allocation->base);
     bg_status status;
 
-    if (allocation->bytes == 0 || overlaps(set, at, allocation))
+    if (allocation->bytes == 0 || bg__allocations_meet(set, allocation->base, allocation->bytes))
         return BG_OK;
     BG__TRY(BG__GROW(set->list, set->count, set->capacity, "allocations"));
     memmove(&set->list[at + 1], &set->list[at], (set->count - at) * sizeof *set->list);

@@ -31,6 +31,8 @@ bg_status bg__allocations_init(bg__allocations *set);
 void bg__allocations_free(bg__allocations *set);
 /* The allocation of the set that holds address; NULL: none. */
 const bg__allocation *bg__allocations_find(const bg__allocations *set, uintptr_t address);
+/* Whether one of the set has some of the bytes from base on. */
+bool bg__allocations_meet(const bg__allocations *set, uintptr_t base, size_t bytes);
 /* Does nothing if the allocation overlaps one of the set. Errors: OUT_OF_MEMORY. */
 bg_status bg__allocations_add(bg__allocations *set, const bg__allocation *allocation);
 

@@ -297,6 +297,8 @@ static void print_row(const cJSON *row, FILE *out)
     int shown = 0;
 
     bg__print_text(out, row_text(row, "name"));
+    if (row_number(row, "alike") > 0)
+        fprintf(out, " and %.0f like it, which are gone", row_number(row, "alike"));
     fprintf(out, ": %.0f node%s, launched %.0f times, updated %.0f times", nodes, nodes == 1 ? "" : "s",
             row_number(row, "launches"), row_number(row, "updates"));
     if (memory > 0)

@@ -1,0 +1,138 @@
+/* How graphs of a program come, change and go. life CASE. */
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CUDA(call)                                                                                                     \
+    do {                                                                                                               \
+        cudaError_t error_ = (call);                                                                                   \
+        if (error_ != cudaSuccess) {                                                                                   \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_));                   \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+enum { BYTES = 4096, MANY = 1000 };
+
+static cudaStream_t stream;
+static void *input, *output;
+
+static __attribute__((noinline)) cudaGraph_t build_copy(void)
+{
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    CUDA(cudaGraphCreate(&graph, 0));
+    CUDA(cudaGraphAddMemcpyNode1D(&node, graph, NULL, 0, output, input, BYTES, cudaMemcpyDeviceToDevice));
+    return graph;
+}
+
+static cudaGraphExec_t instantiate(cudaGraph_t graph)
+{
+    cudaGraphExec_t exec;
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    return exec;
+}
+
+static void launch(cudaGraphExec_t exec)
+{
+    CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
+}
+
+/* ---- a graph that waits for a thread, which makes another one meanwhile ---- */
+
+static pthread_barrier_t running, made;
+
+static void *make_another(void *unused)
+{
+    cudaGraph_t graph;
+    (void)unused;
+    pthread_barrier_wait(&running);
+    graph = build_copy();
+    CUDA(cudaGraphExecDestroy(instantiate(graph)));
+    CUDA(cudaGraphDestroy(graph));
+    pthread_barrier_wait(&made);
+    return NULL;
+}
+
+static void wait_for_thread(void *unused)
+{
+    (void)unused;
+    pthread_barrier_wait(&running);
+    pthread_barrier_wait(&made);
+}
+
+static void run_waiting(void)
+{
+    struct cudaHostNodeParams host = {.fn = wait_for_thread};
+    cudaGraph_t graph = build_copy();
+    cudaGraphNode_t node;
+    cudaGraphExec_t exec;
+    pthread_t thread;
+
+    CUDA(cudaGraphAddHostNode(&node, graph, NULL, 0, &host));
+    exec = instantiate(graph);
+    if (pthread_barrier_init(&running, NULL, 2) != 0 || pthread_barrier_init(&made, NULL, 2) != 0 ||
+        pthread_create(&thread, NULL, make_another, NULL) != 0)
+        exit(1);
+    launch(exec);
+    (void)pthread_join(thread, NULL);
+    puts("waited");
+}
+
+/* ---- a graph that CUDA cannot copy, changed or not after its instantiation ---- */
+
+static void run_kept(int change)
+{
+    struct cudaMemAllocNodeParams alloc = {
+        .poolProps = {.allocType = cudaMemAllocationTypePinned, .location = {.type = cudaMemLocationTypeDevice}},
+        .bytesize = BYTES};
+    cudaGraph_t graph = build_copy();
+    cudaGraphNode_t node;
+    cudaGraphExec_t exec;
+
+    CUDA(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    CUDA(cudaGraphAddMemFreeNode(&node, graph, &node, 1, alloc.dptr));
+    exec = instantiate(graph);
+    if (change)
+        CUDA(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
+    launch(exec);
+    puts("kept");
+}
+
+int main(int count, char **words)
+{
+    const char *what = count > 1 ? words[1] : "";
+
+    CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CUDA(cudaMalloc(&input, BYTES));
+    CUDA(cudaMalloc(&output, BYTES));
+    if (strcmp(what, "waits") == 0)
+        run_waiting();
+    if (strcmp(what, "kept") == 0 || strcmp(what, "edited") == 0)
+        run_kept(strcmp(what, "edited") == 0);
+    if (strcmp(what, "cloned") == 0) {
+        cudaGraph_t graph = build_copy(), copy;
+        cudaGraphExec_t exec;
+        CUDA(cudaGraphClone(&copy, graph));
+        exec = instantiate(copy);
+        launch(exec);
+        CUDA(cudaFree(input));
+        launch(exec);
+    }
+    for (int i = 0; i < MANY && strcmp(what, "many") == 0; i++) {
+        cudaGraph_t graph = build_copy();
+        cudaGraphExec_t exec = instantiate(graph);
+        launch(exec);
+        CUDA(cudaGraphExecDestroy(exec));
+        CUDA(cudaGraphDestroy(graph));
+    }
+    if (strcmp(what, "killed") == 0) {
+        launch(instantiate(build_copy()));
+        (void)raise(SIGKILL);
+    }
+    return 0;
+}

@@ -1,0 +1,26 @@
+#!/bin/bash
+# Graphs of unmodified programs that come, change and go.
+. "$(dirname "$0")/lib.sh"
+
+if [ "$DEVICE" != host ]; then
+    skip attach-life "the record of a GPU has its own (make gpu-check PART=attach)"
+    exit $bad
+fi
+found=$(tools/find_cuda host "${CUDA_HOME:-}")
+if ! "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -isystem "${found%%|*}/include" tests/cli/attach/life.c "-L$OUT" -lhostcuda \
+    "-Wl,-rpath,$PWD/$OUT" -lpthread -o "$work/life" 2>"$work/log"; then
+    fail attach-life "tests/cli/attach/life.c does not build"
+    exit $bad
+fi
+attached() { timeout 60 "$OUT/breakgraph" "$1" --attach -- "$work/life" "$2"; }
+
+# A step waits for what the program's other threads do.
+says attach-life-waits attached step waits <<<"waited
+step: 0 findings"
+expect attach-life-kept 0 '^check replay: 0 findings$' attached check kept
+expect attach-life-edited 0 '^note \[not-stepped\]: graph#0 is neither checked nor stepped' attached check edited
+expect attach-life-cloned 1 '\[dangling\] memcpy#0 at build_copy' attached check cloned
+expect attach-life-many 0 '^graph#0 and 999 like it, which are gone: 1 node, launched 1000 times' attached report many
+# The list is there, although the process had no time to write it at its end.
+expect attach-life-killed 7 '^graph#0: 1 node, launched' attached report killed
+exit $bad
