@@ -2,6 +2,8 @@
  * kept as addresses, and as the text that the interpreter writes, and become sentences when somebody reads them. */
 #include "stacks.h"
 
+#include "symbols.h"
+
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -173,15 +175,23 @@ static bool is_below_program(const Dl_info *about)
     return false;
 }
 
+/* The caller frees it. *offset: of the frame in it. NULL: nobody knows its name. */
+static char *name_of(const void *frame, const Dl_info *about, size_t *offset)
+{
+    *offset = (size_t)((const char *)frame - (const char *)about->dli_saddr);
+    return about->dli_sname != NULL ? strdup(about->dli_sname) : bg__symbol_find(about, frame, offset);
+}
+
 static void print_frame(FILE *out, const void *frame, const Dl_info *about)
 {
-    char *name = about->dli_sname != NULL ? bg__demangle(about->dli_sname) : NULL;
-    if (about->dli_sname != NULL)
-        fprintf(out, "%s+%#zx in %s", name != NULL ? name : about->dli_sname,
-                (size_t)((const char *)frame - (const char *)about->dli_saddr), library_of(about));
+    size_t offset;
+    char *symbol = name_of(frame, about, &offset), *name = symbol != NULL ? bg__demangle(symbol) : NULL;
+    if (symbol != NULL)
+        fprintf(out, "%s+%#zx in %s", name != NULL ? name : symbol, offset, library_of(about));
     else
         fprintf(out, "%s+%#zx", library_of(about), (size_t)((const char *)frame - (const char *)about->dli_fbase));
     free(name);
+    free(symbol);
 }
 
 static bool find_frame(const void *frame, Dl_info *about)

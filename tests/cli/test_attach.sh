@@ -118,7 +118,7 @@ else
         expect "attach-check-$1" 1 "$2" "$breakgraph" check --attach -- "$work/graphs" "$1"
         grep -q '^check replay: 1 finding$' "$work/log" || fail "attach-check-$1" "it is not the only finding"
     }
-    found freed 'fault \[dangling\] memcpy#0 at graphs.*source is .* was freed after the capture, at graphs'
+    found freed 'fault \[dangling\] memcpy#0 at capture_copy.*source is .* was freed after the capture, at run'
     found reused 'fault \[dangling\] memcpy#0 .* was freed after the capture'
     found built 'fault \[dangling\] memcpy#0 .* was freed after the capture'
     found stack 'fault \[stack-copy\] memcpy#0 '

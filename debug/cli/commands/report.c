@@ -108,18 +108,35 @@ static cli_status add_paths(bg_report **all, char *const *paths)
 
 /* ---- the program ---- */
 
-/* *found: findings have been written, however it ended. */
-static cli_status observe_program(const cli_observation *o, bool *found, cli_end *end)
+/* What has been written, however the program ended. */
+typedef enum seen { NOTHING, GRAPHS, FINDINGS } seen;
+
+static seen what_is_seen(const cli_gathered *gathered)
+{
+    const cJSON *report;
+    seen what = NOTHING;
+
+    if (cli_gathered_count(gathered, NULL, 0) > 0)
+        return FINDINGS;
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(report, "graphs")) > 0)
+            what = GRAPHS;
+    }
+    return what;
+}
+
+static cli_status observe_program(const cli_observation *o, seen *found, cli_end *end)
 {
     cli_gathered gathered;
     cli_status status;
 
     *end = (cli_end){.how = CLI_UNSTARTED};
     status = cli_observe(o, &gathered, end);
-    *found = status == CLI_OK && cli_gathered_count(&gathered, NULL, 0) > 0;
+    *found = status == CLI_OK ? what_is_seen(&gathered) : NOTHING;
     if (status == CLI_OK)
         status = cli_observed_end(o, end);
-    if (status == CLI_OK && !*found)
+    if (status == CLI_OK && *found != FINDINGS)
         status = cli_observed_judge(o, &gathered);
     cli_gathered_clear(&gathered);
     return status;
@@ -146,7 +163,7 @@ static cli_status trace(cli_observation *o, const char *path)
 {
     char *made = cli_path(o->place, "trace");
     const char *set[] = {"BG_TRACE", made, "BG_DEBUG", NULL, NULL};
-    bool found;
+    seen found;
     cli_end end;
     cli_status status = made != NULL ? CLI_OK : cli_say(CLI_FAILED, "out of host memory");
 
@@ -169,16 +186,16 @@ static cli_status trace(cli_observation *o, const char *path)
 /* What was found before a crash is added, too. */
 static cli_status add_shadow_findings(const cli_observation *o, const char *reports, bg_report **all)
 {
-    bool found = false;
+    seen found = NOTHING;
     cli_end end;
     cli_status status = observe_program(o, &found, &end), added;
 
-    if (status == CLI_OK && !found && end.code != 0) {
+    if (status == CLI_OK && found != FINDINGS && end.code != 0) {
         status = cli_say(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
         cli_observed_show(o);
-    } else if (status != CLI_OK && !found) {
-        return status;
     }
+    if (status != CLI_OK && found == NOTHING)
+        return status;
     added = add_directory(all, reports);
     return status == CLI_OK ? added : status;
 }
