@@ -119,7 +119,8 @@ BG_API void bg_comm_abort(bg_comm *comm, const char *why);
 
 /* Leaves the job. NULL does nothing; allowed after an error, too. Replays in flight complete first, or the watchdog
  * ends them. Graphs that retain comm may still exist: NCCL's part is freed with the last of them. Before this call,
- * destroy each graph that contains collectives of comm and does not retain comm: NCCL waits for them. */
+ * destroy each graph that contains collectives of comm and does not retain comm: freeing NCCL's part does not return
+ * while such a graph exists. */
 BG_API void bg_comm_destroy(bg_comm *comm);
 
 BG_END_C_

@@ -54,7 +54,8 @@ typedef struct bg_compare_options {
  *     ("comparisons").
  *   - "mismatch-origin": an op call's outputs differ though its inputs are equal, also where the difference does not
  *     reach the outputs.
- *   - "frozen-control-flow": only the eager run, or only the capture, makes a call outside other calls.
+ *   - "frozen-control-flow": the eager run makes a call that the capture does not make, or the other way round.
+ *     Calls inside other calls are not compared.
  *   - "differs-from-reference": an op differs from its reference (bg_op_attributes.reference) on the inputs of the
  *     eager run.
  *   - "not-repeatable" (a note): two eager runs leave different contents in an output.

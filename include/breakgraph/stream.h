@@ -37,7 +37,8 @@ BG_API bg_status bg_stream_wait_stream_at(cudaStream_t waiter, cudaStream_t on, 
  * The caller owns the event. An event recorded in a capture must live until the end, or be destroyed by
  * bg_event_destroy. It must live as long as the graph if a body waits on it, or may do so because the body does not run
  * at capture. The same holds if a body records it and a segment waits on it.
- * flags: 0, or cudaEventRecordExternal (in a capture: a node that records the event in each replay, left to CUDA).
+ * flags: 0, or cudaEventRecordExternal (in a capture: a node that records the event in each replay; CUDA
+ * alone orders it, and none of the rules above applies).
  * stream NULL: the legacy stream, which takes part in no capture.
  * Errors: INVALID_ARGUMENT (a NULL event, bad flags), WRONG_THREAD (a stream of another thread's capture), CUDA, the
  * capture's first error once it has failed. In a capture every error makes the capture fail, at this site. */
@@ -47,7 +48,8 @@ BG_API bg_status bg_event_record_at(cudaEvent_t event, cudaStream_t stream, unsi
 /* Makes future work on waiter wait for the work that event's last record covers. In a capture, a stream that waits on
  * an event of the capture becomes a member of it, as for bg_stream_wait_stream, also where the event was recorded
  * before a break. Waiting on an event that was never recorded does nothing.
- * flags: 0, or cudaEventWaitExternal (in a capture: a node that waits in each replay, left to CUDA).
+ * flags: 0, or cudaEventWaitExternal (in a capture: a node that waits in each replay; CUDA alone
+ * orders it, and waiter does not become a member).
  * Errors: those of bg_event_record, UNSUPPORTED as for bg_stream_wait_stream, ISOLATION (a member would wait on an
  * event that was recorded outside the capture), FOREIGN_CAPTURE (waiter is in a foreign capture and the event belongs
  * to this thread's capture). */

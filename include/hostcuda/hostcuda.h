@@ -21,11 +21,11 @@ void hostcuda_seed(unsigned long long seed);
  * cudaGetErrorName or cuGetErrorName returns it. For NAME@N=CODE with a function of cuBLAS it is a name of
  * cublasGetStatusName, and with one of NCCL a name of nccl.h. If NAME is *, CODE is a CUDA error, which cuBLAS
  * translates and NCCL reports as ncclUnhandledCudaError.
- * Functions that report errors, cuDriverGetVersion, cuGetProcAddress, ncclGetVersion and ncclGroupStart cannot fail,
- * and are not counted; ncclMemAlloc and ncclMemFree count as cudaMalloc and cudaFree. Faults that have not happened
- * when the program ends are printed to stderr.
- * Returns 0, or another value where the list is malformed: then nothing is set, and the reason is printed to stderr. A
- * malformed HOSTCUDA_FAIL makes every call fail, and prints the reason to stderr. */
+ * Functions that only read or name an error (cudaGetLastError, cudaGetErrorName), cuDriverGetVersion, cuGetProcAddress,
+ * ncclGetVersion and ncclGroupStart cannot fail, and are not counted; ncclMemAlloc and ncclMemFree count as cudaMalloc
+ * and cudaFree. Faults that have not happened when the program ends are printed to stderr. Returns 0, or another value
+ * where the list is malformed: then nothing is set, and the reason is printed to stderr. A malformed HOSTCUDA_FAIL
+ * makes every call fail, and prints the reason to stderr. */
 int hostcuda_fail(const char *faults);
 
 /* Returns the number of faults that have happened. */

@@ -335,7 +335,7 @@ static const char more[] =
     "(BG_EAGER_OPS), until a set of calls is known that must be eager and of which none can be left out. A run is "
     "judged by the exit status of the program, or of --check's command, as git bisect run does: 0 is good, 125 means "
     "that the run cannot be judged, any other is bad. A crash or a "
-    "timeout is not judged: up to the run with every op eager it ends the search, later that set is skipped. To count "
+    "timeout is not judged: before the search it ends the command, and during the search that set is skipped. To count "
     "a crash as bad, write: sh -c 'PROGRAM || exit 1'.\n\n"
     "With --ranks a run is good if all ranks are good. All ranks get the same BG_EAGER_OPS. If a rank exits with "
     "another status than 0, the others get 5 s to end, too. --check reads the outputs of the ranks in the order of "
