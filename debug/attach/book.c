@@ -488,8 +488,8 @@ static bg_status check_launch(attached *a)
     BG__TRY(bg__nodes_notes(a->graph, &used));
     if (!is_touched(a, used))
         goto done;
+    bg__blocks_check(a->blocks, a->report); /* first: it knows the tensors, and bg__check_nodes does not repeat it */
     BG__TRY(bg__check_nodes(a->graph, a->report));
-    bg__blocks_check(a->blocks, a->report);
     BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), a->report));
     if (bg_report_count(a->report) > a->told) {
         a->told = bg_report_count(a->report);

@@ -117,13 +117,15 @@ typedef struct scan {
     bg_report *report;   /* NULL: only note the allocations */
 } scan;
 
-/* Whether another check has reported this memory for the call. */
-static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was)
+/* Whether another check has reported this memory for the call, or this one the same address: the parameters of one
+ * library kernel may have it several times. */
+static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was, uintptr_t address)
 {
     bg_finding finding = BG_FINDING_INIT;
     for (int i = 0; call != NULL && i < bg_report_count(report); i++)
         if (bg_report_get(report, i, &finding) == BG_OK && strcmp(finding.call, call->name) == 0 &&
-            strcmp(finding.kind, "dangling") != 0 && bg__allocation_has(was, (uintptr_t)finding.address))
+            (strcmp(finding.kind, "dangling") != 0 ? bg__allocation_has(was, (uintptr_t)finding.address)
+                                                   : (uintptr_t)finding.address == address))
             return true;
     return false;
 }
@@ -132,7 +134,7 @@ static void report_dangling(const scan *s, const bg__held *held, const bg__alloc
 {
     const bg_site freed = bg__frees_find(was->base);
     char label[512], place[64], where[300] = "";
-    if (is_told(s->report, held->node->call, was))
+    if (is_told(s->report, held->node->call, was, held->address))
         return;
     if (freed.file != NULL && freed.line > 0)
         snprintf(where, sizeof where, ", at %s:%d", freed.file, freed.line);
