@@ -45,6 +45,8 @@ void bg__node_made(cudaGraphNode_t node, uint64_t capture, const bg__stack *stac
 const bg__stack *bg__node_maker(cudaGraphNode_t node);
 /* copy was made from original: its nodes have the makers of the original's. */
 void bg__nodes_cloned(cudaGraph_t copy, cudaGraph_t original);
+/* graph is about to be destroyed: other nodes may get the handles of its nodes. */
+void bg__nodes_gone(cudaGraph_t graph);
 /* Gives graph, which wraps source or a copy of it, a call for each node. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
 

@@ -117,8 +117,10 @@ static cudaGraph_t exchange_source(attached *a, cudaGraph_t source, bool own)
 
 static void drop_source(cudaGraph_t source)
 {
-    if (source != NULL)
-        BG__RELEASE(cudaGraphDestroy(source));
+    if (source == NULL)
+        return;
+    bg__nodes_gone(source);
+    BG__RELEASE(cudaGraphDestroy(source));
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

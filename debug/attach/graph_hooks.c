@@ -81,8 +81,11 @@ static bool before_exec_destroy(bg__driver_call *call)
 
 static bool before_destroy(bg__driver_call *call)
 {
+    bool kept = bg__book_keeps(bg__call_argument(call, 0));
     call->result = CUDA_SUCCESS;
-    return bg__book_keeps(bg__call_argument(call, 0));
+    if (!kept)
+        bg__nodes_gone(bg__call_argument(call, 0));
+    return kept;
 }
 
 /* What sets a node's parameters in an executable graph, and what does it in a graph. All have the arguments

@@ -187,6 +187,25 @@ void bg__nodes_cloned(cudaGraph_t copy, cudaGraph_t original)
     free(to);
 }
 
+void bg__nodes_gone(cudaGraph_t graph)
+{
+    cudaGraphNode_t *nodes = NULL;
+    size_t count = 0;
+
+    if (take_nodes(graph, &nodes, &count) != BG_OK)
+        count = 0;
+    pthread_mutex_lock(&known.lock);
+    for (size_t i = 0; i < count; i++) {
+        maker *m = find_maker(nodes[i]);
+        if (m == NULL)
+            continue;
+        HASH_DEL(known.makers, m);
+        free(m);
+    }
+    pthread_mutex_unlock(&known.lock);
+    free(nodes);
+}
+
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source)
 {
     bg__nodes nodes = {.node = NULL};
