@@ -154,6 +154,14 @@ else
     done
 fi
 
+# What runs on a GPU alone is complete at least, and says what it needs.
+if ! command -v python3 >/dev/null; then
+    skip attach-programs "there is no python3"
+else
+    expect attach-programs 0 '^torch-freed-correct +report, check: .*torch_freed.py --correct$' tests/attach/run --list
+    expect attach-programs-skipped 0 '^skip attach: .*DEVICE is host$' env DEVICE=host tests/attach/run
+fi
+
 # Installed, the command finds its libraries, and ldconfig does not: it would make libcuda.so.1 of the shim.
 if [ "$DEVICE" = host ] && [ -x "$work/graphs" ]; then
     prefix=$work/prefix
