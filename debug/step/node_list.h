@@ -47,6 +47,9 @@ typedef struct bg__timer {
 /* After both events are reached. */
 bg_status bg__timer_read(bg__timer *timer);
 
+/* *refused: what CUDA says to a graph with only that node, a memcpy or memset node; of freed memory it takes none. */
+bg_status bg__step_try_alone(const bg__node *node, cudaError_t *refused);
+
 /* Launches a graph with only that node and waits. timer (NULL: none): its events become nodes before and after the
  * node. *fault: the error of the launch or the wait. The status is that of building the graph. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault);

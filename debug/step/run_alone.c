@@ -156,6 +156,36 @@ done:
     return status;
 }
 
+bg_status bg__step_try_alone(const bg__node *node, cudaError_t *refused)
+{
+    alone to = {.graph = NULL};
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    cudaGraphExec_t exec = NULL;
+    bg_status status;
+
+    *refused = cudaSuccess;
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY_CUDA(cudaGraphCreate(&to.graph, 0));
+    if (node->type == cudaGraphNodeTypeMemcpy)
+        *refused = cudaGraphAddMemcpyNode(&to.node, to.graph, NULL, 0, &node->of.copy);
+    else if (node->type == cudaGraphNodeTypeMemset)
+        *refused = cudaGraphAddMemsetNode(&to.node, to.graph, NULL, 0, &node->of.fill);
+    if (*refused == cudaSuccess && to.node != NULL)
+        *refused = cudaGraphInstantiateWithFlags(&exec, to.graph, 0);
+    bg__ignore(*refused);
+    if (*refused == cudaErrorMemoryAllocation) {
+        *refused = cudaSuccess;
+        status = bg__fail_cuda(cudaErrorMemoryAllocation, "a graph of one node");
+    }
+done:
+    if (exec != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(exec));
+    if (to.graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(to.graph));
+    bg__relax_end(relaxed);
+    return status;
+}
+
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault)
 {
     alone to = {.graph = NULL};

@@ -8,12 +8,14 @@
 #include "specials.h"
 #include "node_list.h"
 #include "agreement.h"
+#include "refused.h"
 #include "debug/memory/allocate.h"
 
 /* A segment during the walk. */
 typedef struct part {
     bg__step_list list;
     bg__step_calls calls;
+    bool refused; /* CUDA does not take one of its nodes alone: it runs as a whole */
 } part;
 
 typedef struct walk {
@@ -113,6 +115,7 @@ static bool is_stop(const walk *w, const unit *u)
 static void announce_step(walk *w, const unit *u, cudaError_t error)
 {
     bool has_site = u->call != NULL && u->call->site.file != NULL, go_on = true;
+    const char *rest;
     bg_step_info info = {.struct_size = sizeof info,
                          .index = w->index,
                          .total = w->total,
@@ -132,16 +135,17 @@ static void announce_step(walk *w, const unit *u, cudaError_t error)
         go_on = w->options->each(w->options->user, &info);
     if (w->end->early)
         return;
+    rest = w->index + 1 < w->total ? "the rest did not run" : "nothing was left to run";
     if (is_stop(w, u)) {
-        bg__fail(BG_ERROR_STOPPED, "BG_STEP_STOP=%s: the replay of %s stopped after index %d, %s; the rest did not run",
-                 w->options->stop, bg__graph_name(w->graph), w->index, u->node);
+        bg__fail(BG_ERROR_STOPPED, "BG_STEP_STOP=%s: the replay of %s stopped after index %d, %s; %s", w->options->stop,
+                 bg__graph_name(w->graph), w->index, u->node, rest);
         end_with(w, BG_ERROR_STOPPED);
     } else if (!go_on) {
         w->end->early = true;
     }
-    if (w->end->early && w->index + 1 < w->total)
-        bg__report_add(w->report, "stopped", BG_NOTE, u->call, NULL, "",
-                       "stopped after index %d of 0 to %d, %s; the rest did not run", w->index, w->total - 1, u->node);
+    if (w->end->what == BG_ERROR_STOPPED || (w->end->early && w->index + 1 < w->total))
+        bg__report_add(w->report, "stopped", BG_NOTE, u->call, NULL, "", "stopped after index %d of 0 to %d, %s; %s",
+                       w->index, w->total - 1, u->node, rest);
 }
 
 /* ---- nodes ---- */
@@ -360,11 +364,13 @@ static bg_status run_segment(walk *w, int number)
     part *p = &w->parts[segment];
     bg_status status = BG_OK;
 
-    if (p->list.whole != NULL) {
-        bg__report_add(w->report, "not-stepped", BG_NOTE, NULL, NULL,
-                       "to step through its nodes, give cuBLAS a workspace (bg_cublas_bind) and allocate before the "
-                       "capture",
-                       "segment %d of %s ran as a whole: it has %s", segment, bg__graph_name(w->graph), p->list.whole);
+    if (p->list.whole != NULL || p->refused) {
+        if (!p->refused)
+            bg__report_add(
+                w->report, "not-stepped", BG_NOTE, NULL, NULL,
+                "to step through its nodes, give cuBLAS a workspace (bg_cublas_bind) and allocate before the "
+                "capture",
+                "segment %d of %s ran as a whole: it has %s", segment, bg__graph_name(w->graph), p->list.whole);
         BG__TRY(walk_step(w, number));
         for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
             if (p->calls.calls[i].last)
@@ -390,6 +396,22 @@ done:
 
 /* ---- the walk ---- */
 
+/* Before any node has run: a graph that is launched as a whole afterwards must find its memory as it was. */
+static bg_status find_refused(walk *w, part *p, int segment)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < p->list.count; i++) {
+        const bg__node *node = p->list.nodes[i].node;
+        bool enabled, refused = false;
+        BG__TRY(is_enabled(w, segment, node, &enabled));
+        if (enabled)
+            BG__TRY(bg__step_report_refused(node, &w->nodes, w->report, &refused));
+        p->refused |= refused;
+    }
+done:
+    return status;
+}
+
 static bg_status read_parts(walk *w)
 {
     bg_graph *graph = w->graph;
@@ -401,13 +423,15 @@ static bg_status read_parts(walk *w)
         part *p = &w->parts[i];
         BG__TRY(bg__step_list_create(&p->list, bg__graph_segment(graph, i)->graph, &w->nodes));
         BG__TRY(bg__step_calls_create(&p->calls, graph, i));
+        if (p->list.whole == NULL)
+            BG__TRY(find_refused(w, p, i));
         for (size_t n = 0; n < p->list.count; n++)
             for (size_t c = 0; c < p->calls.count; c++)
                 p->calls.calls[c].left += bg__step_call_has(&p->calls.calls[c], p->list.nodes[n].outer);
     }
     for (int i = 0; i < bg__graph_step_count(graph); i++) {
         bg__step_view step = bg__graph_step(graph, i);
-        if (step.kind == BG__LAUNCH && w->parts[step.place].list.whole == NULL)
+        if (step.kind == BG__LAUNCH && w->parts[step.place].list.whole == NULL && !w->parts[step.place].refused)
             w->total += (int)w->parts[step.place].list.count;
         else if (step.kind != BG__SYNC)
             w->total++;
@@ -446,13 +470,13 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
     bg_status status;
 
     *end = (bg__walk_end){.what = BG_OK};
-    BG__TRY(read_parts(&w));
     BG__TRY(wait_for_step(&w, &before)); /* an error of earlier work must not be reported for the first node */
     if (before != cudaSuccess) {
         status = bg__fail_cuda(before, "cudaStreamSynchronize");
         bg__fail_where("the work on the stream before the step");
         goto done;
     }
+    BG__TRY(read_parts(&w));
     BG__TRY(bg__device_alloc(sizeof *w.look.room, (void **)&w.look.room));
     BG__TRY(run_all(&w));
     if (!end->early && options->stop != NULL)
