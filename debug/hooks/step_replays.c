@@ -1,15 +1,20 @@
 #include "step_replays.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/variables.h"
 #include "debug/report/process_report.h"
 #include "debug/step/step.h"
 #include "debug/graph/tools.h"
 
 struct bg__stepping {
     char *stop, *directory; /* NULL: none */
+    bool chosen;            /* by BG_STEP_GRAPHS */
+    uint64_t first, last;   /* of the replays that are stepped */
+    uint64_t next;          /* replay */
     bg_report *report;      /* of all replays so far */
     int told;               /* findings that have been printed */
 };
@@ -41,6 +46,79 @@ static bg_status read_variable(const char *variable, char **value)
     return *value != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %s", variable);
 }
 
+/* ---- which replays --------------------------------------------------------------------------------------------- */
+
+/* A name without a number, "graph", is that of graph#0, graph#1 and so on, too. */
+static bool matches(const char *pattern, size_t length, const char *name)
+{
+    size_t stem = strcspn(name, "#");
+    char *first;
+    bool is = bg__glob(pattern, length, name);
+
+    if (is || name[stem] == '\0' || memchr(pattern, '#', length) != NULL || (first = strndup(name, stem)) == NULL)
+        return is;
+    is = bg__glob(pattern, length, first);
+    free(first);
+    return is;
+}
+
+/* The last pattern that matches decides. */
+static bool is_chosen(const char *list, const char *name)
+{
+    bool chosen = list[strspn(list, " ")] == '!';
+    for (const char *at = list; *at != '\0'; at += *at == ',') {
+        size_t blank = strspn(at, " "), length = strcspn(at + blank, ",");
+        const char *pattern = at + blank;
+        bool leave = *pattern == '!';
+        at = pattern + length;
+        while (length > 0 && pattern[length - 1] == ' ')
+            length--;
+        if (length > leave && matches(pattern + leave, length - leave, name))
+            chosen = !leave;
+    }
+    return chosen;
+}
+
+static struct {
+    atomic_bool limited, stepped; /* variables leave something out; something was stepped all the same */
+} choice;
+
+static bg_status read_choice(struct bg__stepping *stepping, const char *name)
+{
+    const char *graphs = bg__env("BG_STEP_GRAPHS"), *replays = bg__env("BG_STEP_REPLAYS");
+    bg_status status = BG_OK;
+
+    stepping->chosen = true;
+    stepping->last = UINT64_MAX;
+    if (graphs != NULL) {
+        BG__TRY(bg__override_check(graphs, "BG_STEP_GRAPHS"));
+        stepping->chosen = is_chosen(graphs, name);
+    }
+    if (replays != NULL && !bg__variable_range(replays, &stepping->first, &stepping->last))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "BG_STEP_REPLAYS: \"%s\" is not %s", replays,
+                 bg__variable_find("BG_STEP_REPLAYS")->allowed);
+    if (graphs != NULL || replays != NULL)
+        atomic_store(&choice.limited, true);
+done:
+    return status;
+}
+
+static bool take_next(struct bg__stepping *stepping)
+{
+    uint64_t number = stepping->next++;
+    bool stepped = stepping->chosen && number >= stepping->first && number <= stepping->last;
+    if (stepped)
+        atomic_store(&choice.stepped, true);
+    return stepped;
+}
+
+/* "0 findings" would be read as a good end. */
+__attribute__((destructor)) static void warn_of_nothing(void)
+{
+    if (atomic_load(&choice.limited) && !atomic_load(&choice.stepped))
+        bg__warn("BG_STEP_GRAPHS and BG_STEP_REPLAYS leave out all replays of this program: nothing was stepped");
+}
+
 bg_status bg__stepping_begin(bg_graph *graph)
 {
     bg__tools *tools;
@@ -51,6 +129,7 @@ bg_status bg__stepping_begin(bg_graph *graph)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for BG_DEBUG=step");
     BG__TRY(read_variable("BG_STEP_STOP", &stepping->stop));
     BG__TRY(read_variable("BG_STEP_DUMP", &stepping->directory));
+    BG__TRY(read_choice(stepping, bg__graph_name(graph)));
     if (stepping->directory != NULL && !is_dumped(stepping->directory, false)) {
         status = bg__dump_check(stepping->directory);
         if (status != BG_OK) {
@@ -108,10 +187,14 @@ done:
 bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
-    char hidden = bg__fail_hide();
     bg__walk_end end = {.early = false};
-    bg_status status = walk(graph, stream, &end);
+    bg_status status;
+    char hidden;
 
+    if (!take_next(stepping))
+        return bg__replay_steps(graph, stream);
+    hidden = bg__fail_hide();
+    status = walk(graph, stream, &end);
     if (bg_report_count(stepping->report) > stepping->told) {
         stepping->told = bg_report_count(stepping->report);
         bg__report_print(stepping->report, stderr);

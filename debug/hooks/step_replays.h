@@ -4,9 +4,9 @@
 
 #include "capture/inspect.h"
 
-/* Reads BG_STEP_STOP and BG_STEP_DUMP. */
+/* Reads BG_STEP_STOP, BG_STEP_DUMP, BG_STEP_GRAPHS and BG_STEP_REPLAYS. */
 bg_status bg__stepping_begin(bg_graph *graph);
-/* Replays node by node. A fault, or the stop of BG_STEP_STOP, is the replay's failure. Findings go to standard error,
+/* Replays node by node, or as it is where these variables leave it out. A fault, or the stop of BG_STEP_STOP, is the replay's failure. Findings go to standard error,
  * each once for a graph. */
 bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream);
 struct bg__stepping;

@@ -1,8 +1,10 @@
 #include "base/variables.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -42,7 +44,16 @@ const bg__variable bg__variables[] = {
              "event of this index, from 0"},
     {"BG_STEP_DUMP", "check", BG__FORM_DUMP, "DIR", .fallback = "",
      .allowed = "a directory without an index.json: dumps are not overwritten",
-     .text = "with BG_DEBUG=step: write each op call's tensors at the first replay into this directory, as .npy"},
+     .text =
+         "with BG_DEBUG=step: write each op call's tensors at the first replay that is stepped into this directory, as "
+         ".npy; with --attach what each node wrote"},
+    {"BG_STEP_GRAPHS", "check", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
+     .allowed = "names of graphs like graph#0, '*' for any characters, '!' before a name to leave it out, commas "
+                "between",
+     .text = "with BG_DEBUG=step: step only these graphs: \"graph#0\", \"decode*\""},
+    {"BG_STEP_REPLAYS", "check", BG__FORM_RANGE, "N-M", .fallback = "",
+     .allowed = "a number from 0 on, or two with '-' between, such as 0-3",
+     .text = "with BG_DEBUG=step: step only these replays of each graph, from 0: \"5\", \"0-3\""},
 
     {"BG_REPORT", "files", BG__FORM_DIRECTORY, "DIR", .fallback = "", .allowed = A_DIRECTORY,
      .text = "write reports of graphs and tools into this directory, as JSON"},
@@ -186,4 +197,26 @@ bool bg__variable_number(const bg__variable *variable, const char *value, double
     }
     *number = found;
     return true;
+}
+
+static const char *read_count(const char *text, uint64_t *count)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return NULL;
+    errno = 0;
+    *count = strtoull(text, &end, 10);
+    return errno == 0 ? end : NULL;
+}
+
+bool bg__variable_range(const char *value, uint64_t *first, uint64_t *last)
+{
+    const char *end;
+
+    *first = 0;
+    end = read_count(value, first);
+    *last = *first;
+    if (end != NULL && *end == '-')
+        end = read_count(end + 1, last);
+    return end != NULL && *end == '\0' && *first <= *last;
 }

@@ -7,16 +7,18 @@
 #include <breakgraph/export.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Limits of the table that other code needs, too. */
 enum { BG__TOKENS_MAX = 1 << 24, BG__SECONDS_MAX = 1000000 };
 
-/* What a value looks like. The table checks the first four; the others are checked by what reads them. */
+/* What a value looks like. The table checks the first five; the others are checked by what reads them. */
 typedef enum bg__form {
     BG__FORM_CHOICE,  /* one of values */
     BG__FORM_INTEGER, /* least to most */
     BG__FORM_SECONDS, /* above least, up to most, not 0 */
     BG__FORM_RATIO,   /* 0, or 1 and more */
+    BG__FORM_RANGE,   /* "2" or "2-5" */
     BG__FORM_BYTES,
     BG__FORM_SIZES,
     BG__FORM_PATTERNS,
@@ -55,5 +57,7 @@ const char *bg__variable_allowed(const bg__variable *variable, char text[BG__ALL
 bool bg__variable_choice(const bg__variable *variable, const char *value, int *index);
 /* false: value is no such number. */
 bool bg__variable_number(const bg__variable *variable, const char *value, double *number);
+/* "2-5" is from 2 to 5, "2" from 2 to 2. false: value is no such range. */
+bool bg__variable_range(const char *value, uint64_t *first, uint64_t *last);
 
 #endif

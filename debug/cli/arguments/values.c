@@ -147,6 +147,7 @@ static bool fits_path(bg__form form, const char *value)
 
 static bool fits(const bg__variable *variable, const char *value)
 {
+    uint64_t first, last;
     double number;
     int index;
 
@@ -156,6 +157,7 @@ static bool fits(const bg__variable *variable, const char *value)
     case BG__FORM_CHOICE: return bg__variable_choice(variable, value, &index);
     case BG__FORM_INTEGER:
     case BG__FORM_SECONDS: return bg__variable_number(variable, value, &number);
+    case BG__FORM_RANGE: return bg__variable_range(value, &first, &last);
     case BG__FORM_PATTERNS: return are_patterns(value);
     case BG__FORM_TOLERANCES: return bg_tolerances_check(value) == BG_OK;
     case BG__FORM_ADDRESS: return is_address(value);

@@ -80,7 +80,11 @@ static int run_step_command(const cli_arguments *arguments)
 static const cli_flag flags[] = {
     {"--stop", "CALL", NULL, NULL,
      "stop replays after this op call (rope#3), or after the node, eager call, copy or event of this index, from 0"},
-    {"--dump", "DIR", NULL, NULL, "write each op call's tensors at the first replay into this directory, as .npy"},
+    {"--dump", "DIR", NULL, NULL,
+     "write each op call's tensors at the first replay that is stepped into this directory, as .npy; with --attach what "
+     "each node wrote"},
+    {"--graphs", .variable = "BG_STEP_GRAPHS"},
+    {"--replays", .variable = "BG_STEP_REPLAYS"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},
@@ -93,7 +97,7 @@ static const char more[] =
 const cli_command cli_step = {
     .name = "step",
     .arguments = "-- PROGRAM ARG...",
-    .text = "replay node by node: find the node that faults, or the op call where NaN first appears",
+    .text = "replay node by node: find the node that faults, or the op call or node where NaN first appears",
     .more = more,
     .flags = {cli_attach_flags, cli_job_flags, flags},
     .run = run_step_command,
