@@ -91,7 +91,8 @@ def command(way):
 
 def run_measured(way, folder):
     path = os.path.join(folder, "times")
-    done = subprocess.run([*command(way), sys.executable, __file__, "--measure", path], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command(way), sys.executable, __file__, "--measure", path], capture_output=True, text=True,
+                          check=False)
     if done.returncode != 0:
         sys.exit("overhead: the program fails, %s: exit status %d\n%s%s" % (way, done.returncode, done.stdout, done.stderr))
     with open(path, encoding="ascii") as file:
@@ -127,8 +128,8 @@ def main():
                 times[way].append(run_measured(way, folder))
             for what, way in starts:
                 starts[what, way].append(time_start(way, STARTS[what]))
-    print("Medians (least to greatest) of %d processes each, by turns; replays in microseconds, starts in milliseconds; %.0f s in all"
-          % (turns, time.monotonic() - began))
+    print("Medians (least to greatest) of %d processes each, by turns; replays and captures in microseconds, starts in"
+          " milliseconds; %.0f s in all\n" % (turns, time.monotonic() - began))
     print("| what | way | plain | with --attach | ratio, or difference | limit |\n| --- | --- | ---: | ---: | ---: | --- |")
     for place, (what, limits) in enumerate(ROWS.items()):
         for way, limit in limits.items():
