@@ -142,7 +142,7 @@ def main():
         plain, found = starts[what, "plain"], starts[what, "listed"]
         more = min(found) - min(plain)  # what else the machine does only ever adds
         bad += more > START_LIMIT
-        show(what, "listed", plain, found, "+%.1f ms" % more, "+%d ms" % START_LIMIT, more > START_LIMIT)
+        show(what, "listed", plain, found, "%+.1f ms" % more, "+%d ms" % START_LIMIT, more > START_LIMIT)
     return 1 if bad else 0
 
 
