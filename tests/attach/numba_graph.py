@@ -6,6 +6,8 @@ from results import need, show, skip
 COUNT, THREADS, RELAXED = 1 << 16, 256, 2
 
 numpy, numba = need("numpy"), need("numba")
+if not hasattr(numpy, "row_stack"):  # gone in NumPy 2.5, and some releases of Numba ask for it
+    numpy.row_stack = numpy.vstack
 cuda = need("numba.cuda")
 if not cuda.is_available():
     skip("Numba has no GPU")
