@@ -45,6 +45,7 @@ not there: 500, status 1, NULL"
 arguments='first call of all: 20
 tools: version 1
 cuInit: 0
+float: 12
 missing: 500
 kernel: all arguments
 seen: cuGraphLaunch(77, 2)
@@ -59,6 +60,34 @@ cuGraphLaunch: 1082'
 says attach-arguments shimmed "$work/ways" arguments <<<"$arguments"
 says attach-watch shimmed PROBE_WATCH=1 "$work/ways" arguments <<<"${arguments/kernel/seen: cuLaunchKernel: 506
 kernel}"
+
+# A hook for all names, one without a hook of its own and with a float among them.
+says attach-watch-all shimmed PROBE_WATCH=1 PROBE_ALL=1 "$work/ways" arguments <<<'first call of all: 20
+tools: version 1
+cuInit: 0
+watched: cuTexRefSetMipmapLevelBias 4.0
+watched: 12
+float: 12
+missing: 500
+watched: cuLaunchKernel 0.5
+watched: 506
+seen: cuLaunchKernel: 506
+kernel: all arguments
+seen: cuGraphLaunch(77, 2)
+cuGraphLaunch: 7777
+seen: cuGraphLaunch(78, 2)
+watched: cuGraphLaunch 39.5
+watched: 1081
+cuGraphLaunch: 1081
+seen: cuGraphLaunch(79, 2)
+watched: cuGraphLaunch 39.5
+watched: 1081
+cuGraphLaunch: 1081
+seen: cuGraphLaunch(80, 2)
+own: 1000
+watched: cuGraphLaunch 40.0
+watched: 1082
+cuGraphLaunch: 1082'
 
 # Only the auditor sees a driver that is opened by its path.
 unseen=$(grep -v -e tools -e seen <<<"$both_streams")

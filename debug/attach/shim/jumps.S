@@ -76,7 +76,7 @@ bind:   .cfi_startproc
 
 /* A call that is looked at: begins and ends in C, with a struct bg__driver_call on the stack, and the driver's function
  * between them, unless C has answered in its place. The arguments are passed on from the struct: six registers, and as
- * many words of the caller's stack as any function of the driver takes. None that is looked at takes a float. */
+ * many words of the caller's stack as any function of the driver takes. A few take floats. */
         .type   observe, @function
 observe:
         .cfi_startproc
@@ -86,7 +86,15 @@ observe:
         .cfi_offset rbp, -16
         movq    %rsp, %rbp
         .cfi_def_cfa_register rbp
-        subq    $160, %rsp
+        subq    $288, %rsp
+        movups  %xmm0, -288(%rbp)
+        movups  %xmm1, -272(%rbp)
+        movups  %xmm2, -256(%rbp)
+        movups  %xmm3, -240(%rbp)
+        movups  %xmm4, -224(%rbp)
+        movups  %xmm5, -208(%rbp)
+        movups  %xmm6, -192(%rbp)
+        movups  %xmm7, -176(%rbp)
         movq    %rdi, -160(%rbp)
         movq    %rsi, -152(%rbp)
         movq    %rdx, -144(%rbp)
@@ -98,7 +106,7 @@ observe:
         movq    %rax, -112 + 8 * \word(%rbp)
         .endr
         movl    %r11d, -32(%rbp)
-        movq    %rsp, %rdi
+        leaq    -160(%rbp), %rdi
         call    bg__driver_begin
         testq   %rax, %rax
         jz      1f
@@ -114,6 +122,14 @@ observe:
         movq    -136(%rbp), %rcx
         movq    -128(%rbp), %r8
         movq    -120(%rbp), %r9
+        movups  -288(%rbp), %xmm0
+        movups  -272(%rbp), %xmm1
+        movups  -256(%rbp), %xmm2
+        movups  -240(%rbp), %xmm3
+        movups  -224(%rbp), %xmm4
+        movups  -208(%rbp), %xmm5
+        movups  -192(%rbp), %xmm6
+        movups  -176(%rbp), %xmm7
         call    *%r11
         movl    %eax, -28(%rbp)
         leaq    -160(%rbp), %rdi
@@ -194,23 +210,27 @@ bind:   .cfi_startproc
 observe:
         .cfi_startproc
         hint    #34
-        stp     x29, x30, [sp, #-176]!
-        .cfi_def_cfa_offset 176
-        .cfi_offset x29, -176
-        .cfi_offset x30, -168
+        stp     x29, x30, [sp, #-304]!
+        .cfi_def_cfa_offset 304
+        .cfi_offset x29, -304
+        .cfi_offset x30, -296
         mov     x29, sp
-        .cfi_def_cfa x29, 176
+        .cfi_def_cfa x29, 304
         stp     x0, x1, [x29, #16]
         stp     x2, x3, [x29, #32]
         stp     x4, x5, [x29, #48]
         stp     x6, x7, [x29, #64]
-        ldp     x9, x10, [x29, #176]
+        stp     q0, q1, [x29, #176]
+        stp     q2, q3, [x29, #208]
+        stp     q4, q5, [x29, #240]
+        stp     q6, q7, [x29, #272]
+        ldp     x9, x10, [x29, #304]
         stp     x9, x10, [x29, #80]
-        ldp     x9, x10, [x29, #192]
+        ldp     x9, x10, [x29, #320]
         stp     x9, x10, [x29, #96]
-        ldp     x9, x10, [x29, #208]
+        ldp     x9, x10, [x29, #336]
         stp     x9, x10, [x29, #112]
-        ldp     x9, x10, [x29, #224]
+        ldp     x9, x10, [x29, #352]
         stp     x9, x10, [x29, #128]
         str     w16, [x29, #144]
         add     x0, x29, #16
@@ -230,13 +250,17 @@ observe:
         ldp     x2, x3, [x29, #32]
         ldp     x4, x5, [x29, #48]
         ldp     x6, x7, [x29, #64]
+        ldp     q0, q1, [x29, #176]
+        ldp     q2, q3, [x29, #208]
+        ldp     q4, q5, [x29, #240]
+        ldp     q6, q7, [x29, #272]
         blr     x17
         mov     sp, x29
         str     w0, [x29, #148]
         add     x0, x29, #16
         bl      bg__driver_end
 1:      ldr     w0, [x29, #148]
-        ldp     x29, x30, [sp], #176
+        ldp     x29, x30, [sp], #304
         .cfi_restore x29
         .cfi_restore x30
         .cfi_def_cfa sp, 0

@@ -33,6 +33,7 @@ void bg__driver_end(bg__driver_call *call);
 
 static void *real_functions[NAMES];
 static _Atomic(const bg__driver_hook *) hooks[NAMES];
+static _Atomic(const bg__driver_hook *) hook_of_all, watcher; /* given by the tools; the same while calls are watched */
 static _Thread_local int own_calls; /* above 0: this thread's calls are the tools' own */
 static bool driver_opened;
 /* A child of a program that has begun to use CUDA cannot use it, and locks of the tools may stay taken there. */
@@ -82,13 +83,25 @@ static void add_hooks(const bg__driver_hook *added, int count)
     }
 }
 
+static void hook_all(const bg__driver_hook *hook)
+{
+    atomic_store(&hook_of_all, hook);
+}
+
 static void watch(bool on)
 {
+    const bg__driver_hook *all = atomic_load(&hook_of_all);
+    atomic_store(&watcher, on ? all : NULL);
     for (uint32_t name = 0; name < NAMES; name++) {
         const bg__driver_hook *hook = atomic_load(&hooks[name]);
-        if (hook != NULL && hook->idle)
+        if (hook != NULL ? hook->idle : all != NULL)
             set_slot(name, on);
     }
+}
+
+static const char *name_of(uint32_t name)
+{
+    return names[name];
 }
 
 static void *real_function(const char *name)
@@ -109,7 +122,7 @@ static void leave(void)
 
 /* ---- the tools ------------------------------------------------------------------------------------------------ */
 
-static const bg__attach_shim shim = {BG__ATTACH_VERSION, real_function, add_hooks, watch, enter, leave};
+static const bg__attach_shim shim = {BG__ATTACH_VERSION, real_function, add_hooks, hook_all, watch, name_of, enter, leave};
 
 static void note_fork(void)
 {
@@ -211,26 +224,39 @@ static void end_own(int before)
     (void)pthread_setcancelstate(before, NULL);
 }
 
-/* Returns the function to call, or NULL: call->result is the answer. */
-void *bg__driver_begin(bg__driver_call *call)
+static bool call_before(const bg__driver_hook *hook, bg__driver_call *call)
 {
     bool answered = false;
     int before;
-    call->hook = own_calls == 0 && !atomic_load(&forked) ? atomic_load(&hooks[call->name]) : NULL;
-    if (call->hook != NULL && call->hook->before != NULL) {
+    if (hook != NULL && hook->before != NULL) {
         before = begin_own();
-        answered = call->hook->before(call);
+        answered = hook->before(call);
         end_own(before);
     }
-    return answered ? NULL : real_functions[call->name];
+    return answered;
+}
+
+static void call_after(const bg__driver_hook *hook, bg__driver_call *call)
+{
+    int before;
+    if (hook == NULL || hook->after == NULL)
+        return;
+    before = begin_own();
+    hook->after(call);
+    end_own(before);
+}
+
+/* Returns the function to call, or NULL: call->result is the answer. */
+void *bg__driver_begin(bg__driver_call *call)
+{
+    bool seen = own_calls == 0 && !atomic_load(&forked);
+    call->hook = seen ? atomic_load(&hooks[call->name]) : NULL;
+    call->watcher = seen ? atomic_load(&watcher) : NULL;
+    return call_before(call->hook, call) || call_before(call->watcher, call) ? NULL : real_functions[call->name];
 }
 
 void bg__driver_end(bg__driver_call *call)
 {
-    int before;
-    if (call->hook == NULL || call->hook->after == NULL)
-        return;
-    before = begin_own();
-    call->hook->after(call);
-    end_own(before);
+    call_after(call->watcher, call);
+    call_after(call->hook, call);
 }

@@ -17,6 +17,7 @@ typedef struct bg__driver_call {
     uint32_t name;   /* index of the driver's name */
     uint32_t result; /* a CUresult; valid in `after` */
     const struct bg__driver_hook *hook;
+    const struct bg__driver_hook *watcher; /* the one of bg__attach_shim.hook_all, while calls are watched */
 } bg__driver_call;
 
 /* What is done at calls of one function. Neither may be called for calls that a hook itself makes on its thread. */
@@ -36,8 +37,12 @@ typedef struct bg__attach_shim {
     /* Adds hooks; the array stays the caller's and must stay as it is. Those with a name that the driver lacks are not
      * called. */
     void (*hook)(const bg__driver_hook *hooks, int count);
+    /* The same for a hook that stands for all names, besides those of their own; it is idle, and its name unused. */
+    void (*hook_all)(const bg__driver_hook *hook);
     /* Calls of the idle hooks begin, or end. */
     void (*watch)(bool on);
+    /* The name of bg__driver_call.name. */
+    const char *(*name)(uint32_t name);
     /* Calls of this thread pass the hooks by until leave: for threads of the tools' own, and for what runs at exit. */
     void (*enter)(void);
     void (*leave)(void);

@@ -102,6 +102,7 @@ static void arguments(void *library)
     AS(bias_function, bias, symbol(library, "cuTexRefSetMipmapLevelBias"));
     printf("first call of all: %d\n", bias(word(8), 2.5F));
     init(library);
+    printf("float: %d\n", bias(word(8), 1.5F));
     AS(init_function, missing, symbol(library, "cuCtxSynchronize"));
     printf("missing: %d\n", missing(0));
     AS(kernel_function, kernel, symbol(library, "cuLaunchKernel"));
