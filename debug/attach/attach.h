@@ -6,6 +6,7 @@
 
 #include "capture/inspect.h"
 #include "debug/attach/shim/shim.h"
+#include "debug/report/report.h"
 #include "stacks.h"
 
 /* ---- the program's graphs (book.c) ------------------------------------------------------------------------------ */
@@ -49,6 +50,16 @@ void bg__nodes_cloned(cudaGraph_t copy, cudaGraph_t original);
 void bg__nodes_gone(cudaGraph_t graph);
 /* Gives graph, which wraps source or a copy of it, a call for each node. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
+/* The function's own name in a demangled one, "void at::native::copy<float, (int)4>(int)": where it begins, and its
+ * bytes. */
+size_t bg__kernel_short_name(const char *name, const char **begin);
+
+/* ---- findings that are about no graph (findings.c) -------------------------------------------------------------- */
+
+/* Prints it, and writes it for the command, once for each kind, subject and place. call: what the place called; NULL:
+ * that is in the message. */
+void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
+                       const bg__stack *at, const char *advice, const char *message);
 
 /* ---- allocators of Python (python.c) ---------------------------------------------------------------------------- */
 

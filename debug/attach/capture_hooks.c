@@ -1,40 +1,55 @@
 /* The program's captures: while one is open, each launch is looked at, so that the node which it made is known by the
  * stack of the launch. */
-#include "attach.h"
+#include "captures.h"
 
-#include <pthread.h>
 #include <string.h>
 
 static const bg__attach_shim *shim;
 
-static struct {
-    pthread_mutex_t lock;
-    _Atomic int open; /* captures */
-} captures = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* CUDA has no event for it: while no capture is open, launches pass as if nothing were there. */
-static void count_captures(int change)
+static bool is_per_thread(const bg__driver_call *call)
 {
-    pthread_mutex_lock(&captures.lock);
-    captures.open += change;
-    if (captures.open < 0)
-        captures.open = 0;
-    shim->watch(captures.open > 0);
-    pthread_mutex_unlock(&captures.lock);
+    const char *end = strrchr(call->hook->name, '_');
+    return end != NULL && strcmp(end, "_ptsz") == 0;
 }
 
-static void after_begin(bg__driver_call *call)
+/* The first argument. */
+static CUstream stream_of(const bg__driver_call *call)
+{
+    CUstream stream = bg__call_argument(call, 0);
+    return is_per_thread(call) && stream == NULL ? CU_STREAM_PER_THREAD : stream;
+}
+
+static void note_begin(const bg__driver_call *call, CUstreamCaptureMode mode)
 {
     if (call->result == CUDA_SUCCESS)
-        count_captures(1);
+        bg__capture_opened(stream_of(call), mode);
+    else if (call->result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        bg__capture_refused(call->hook->name, call->result);
 }
 
-/* One that failed has ended, too, unless it is of another stream or thread. */
+/* (CUstream hStream) of CUDA 10.0; (CUstream hStream, CUstreamCaptureMode mode) since. */
+static void after_begin(bg__driver_call *call)
+{
+    bool has_mode = strstr(call->hook->name, "_v2") != NULL;
+    note_begin(call, has_mode ? (CUstreamCaptureMode)call->arguments[1] : CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+/* (CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t
+ * numDependencies, CUstreamCaptureMode mode) */
+static void after_begin_to_graph(bg__driver_call *call)
+{
+    note_begin(call, (CUstreamCaptureMode)call->arguments[5]);
+}
+
+static bool before_end(bg__driver_call *call)
+{
+    bg__capture_ending(stream_of(call));
+    return false;
+}
+
 static void after_end(bg__driver_call *call)
 {
-    if (call->result == CUDA_SUCCESS || call->result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
-        call->result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
-        count_captures(-1);
+    bg__capture_ended(stream_of(call), call->result);
 }
 
 bool bg__captures_hold(CUstream stream)
@@ -42,7 +57,7 @@ bool bg__captures_hold(CUstream stream)
     bg__capture_info info;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-    return captures.open > 0 && bg__driver_capture_info(&info) == BG_OK &&
+    return bg__captures_are_open() && bg__driver_capture_info(&info) == BG_OK &&
            info(stream, &status, NULL, NULL, NULL, NULL, NULL) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
@@ -53,14 +68,19 @@ void bg__captures_note(CUstream stream)
     bg__capture_info info;
     CUstreamCaptureStatus status;
     const CUgraphNode *nodes = NULL;
+    const CUgraphEdgeData *edges;
+    const bg__stack *stack;
     cuuint64_t capture = 0;
     size_t count = 0;
 
-    if (captures.open == 0 || bg__driver_capture_info(&info) != BG_OK ||
-        info(stream, &status, &capture, NULL, &nodes, NULL, &count) != CUDA_SUCCESS)
+    if (!bg__captures_are_open() || bg__driver_capture_info(&info) != BG_OK ||
+        info(stream, &status, &capture, NULL, &nodes, &edges, &count) != CUDA_SUCCESS)
         return;
-    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1)
-        bg__node_made((cudaGraphNode_t)nodes[0], capture, bg__stack_here());
+    if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1) {
+        stack = bg__stack_here();
+        bg__node_made((cudaGraphNode_t)nodes[0], capture, stack);
+        bg__capture_launched(capture, stream, nodes[0], stack);
+    }
 }
 
 /* Launches, by which of their arguments is the stream; -1: it is in the launch's configuration, the first one. */
@@ -93,24 +113,50 @@ static void after_launch(bg__driver_call *call)
     const launch_hook *h = (const launch_hook *)call->hook; /* its first member */
     CUstream stream = h->stream >= 0 ? bg__call_argument(call, h->stream)
                                      : ((const CUlaunchConfig *)bg__call_argument(call, 0))->hStream;
-    if (call->result == CUDA_SUCCESS)
-        bg__captures_note(h->per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream);
+    stream = h->per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream;
+    if (call->result == CUDA_SUCCESS && bg__captures_hold(stream))
+        bg__captures_note(stream);
+    else if (call->result == CUDA_SUCCESS)
+        bg__leak_look(call, call->hook->name, stream);
+}
+
+/* ---- all calls -------------------------------------------------------------------------------------------------- */
+
+static bool before_any(bg__driver_call *call)
+{
+    bg__captures_before_call(call);
+    return false;
+}
+
+/* Copies and memsets that wait have no stream among their arguments. */
+static void after_any(bg__driver_call *call)
+{
+    const char *name = shim->name(call->name), *end = strrchr(name, '_');
+
+    bg__captures_after_call(call);
+    if (call->result == CUDA_SUCCESS && strstr(name, "Async") == NULL &&
+        (strncmp(name, "cuMemcpy", 8) == 0 || strncmp(name, "cuMemset", 8) == 0))
+        bg__leak_look(call, name, end != NULL && strcmp(end, "_ptds") == 0 ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY);
 }
 
 void bg__hook_captures(const bg__attach_shim *given)
 {
+    static const bg__driver_hook any = {NULL, true, before_any, after_any};
     static const bg__driver_hook hooks[] = {
         {"cuStreamBeginCapture", false, NULL, after_begin},
         {"cuStreamBeginCapture_ptsz", false, NULL, after_begin},
         {"cuStreamBeginCapture_v2", false, NULL, after_begin},
         {"cuStreamBeginCapture_v2_ptsz", false, NULL, after_begin},
-        {"cuStreamBeginCaptureToGraph", false, NULL, after_begin},
-        {"cuStreamBeginCaptureToGraph_ptsz", false, NULL, after_begin},
-        {"cuStreamEndCapture", false, NULL, after_end},
-        {"cuStreamEndCapture_ptsz", false, NULL, after_end},
+        {"cuStreamBeginCaptureToGraph", false, NULL, after_begin_to_graph},
+        {"cuStreamBeginCaptureToGraph_ptsz", false, NULL, after_begin_to_graph},
+        {"cuStreamEndCapture", false, before_end, after_end},
+        {"cuStreamEndCapture_ptsz", false, before_end, after_end},
     };
 
     shim = given;
+    bg__leak_begin(shim);
+    if (bg__captures_begin(shim))
+        shim->hook_all(&any);
     for (int i = 0; i < 2 * LAUNCHES; i++) {
         launch_hook *h = &launch_hooks[i];
         h->stream = launches[i / 2].stream;

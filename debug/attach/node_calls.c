@@ -83,9 +83,8 @@ const bg__stack *bg__node_maker(cudaGraphNode_t node)
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
-/* The function's own name in a demangled one, "void at::native::copy<float, (int)4>(int)": what is before the first "<"
- * or "(" that opens its arguments, from the last "::" or blank on. */
-static size_t short_name(const char *name, const char **begin)
+/* What is before the first "<" or "(" that opens its arguments, from the last "::" or blank on. */
+size_t bg__kernel_short_name(const char *name, const char **begin)
 {
     static const char unnamed[] = "(anonymous namespace)";
     const char *at = name, *from = name;
@@ -142,7 +141,7 @@ static const bg_op *op_of_name(const char *name, size_t bytes)
 static const bg_op *op_of(const bg__node *node)
 {
     const char *name = node->kernel != NULL ? node->kernel->name : NULL, *begin;
-    size_t bytes = name != NULL ? short_name(name, &begin) : 0;
+    size_t bytes = name != NULL ? bg__kernel_short_name(name, &begin) : 0;
     if (bytes > 0)
         return op_of_name(begin, bytes);
     return op_of_name(bg__node_kind(node), strlen(bg__node_kind(node)));

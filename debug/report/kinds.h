@@ -34,6 +34,7 @@
     X("nondeterministic")                                                                                              \
     X("not-searched")                                                                                                  \
     X("outside-of-ops")                                                                                                \
-    X("frozen-argument")
+    X("frozen-argument")                                                                                               \
+    X("capture-broken")
 
 #endif

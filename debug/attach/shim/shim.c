@@ -34,7 +34,7 @@ void bg__driver_end(bg__driver_call *call);
 static void *real_functions[NAMES];
 static _Atomic(const bg__driver_hook *) hooks[NAMES];
 static _Atomic(const bg__driver_hook *) hook_of_all, watcher; /* given by the tools; the same while calls are watched */
-static _Thread_local int own_calls; /* above 0: this thread's calls are the tools' own */
+static _Thread_local int own_calls;                           /* above 0: this thread's calls are the tools' own */
 static bool driver_opened;
 /* A child of a program that has begun to use CUDA cannot use it, and locks of the tools may stay taken there. */
 static atomic_bool forked;
@@ -122,7 +122,8 @@ static void leave(void)
 
 /* ---- the tools ------------------------------------------------------------------------------------------------ */
 
-static const bg__attach_shim shim = {BG__ATTACH_VERSION, real_function, add_hooks, hook_all, watch, name_of, enter, leave};
+static const bg__attach_shim shim = {
+    BG__ATTACH_VERSION, real_function, add_hooks, hook_all, watch, name_of, enter, leave};
 
 static void note_fork(void)
 {

@@ -162,6 +162,9 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
                        "the program "
                        "itself instead of its launcher; report, check and step look at any program with --attach",
                        program);
+    if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0 && gathered->code != 0)
+        return cli_say(CLI_NO_CAPTURE, "'%s' ended with status %d before it had an executable graph", program,
+                       gathered->code);
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
         return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",
                        program);

@@ -9,6 +9,7 @@ enum { CLI_REPORT_VERSION = 2 }; /* that this command reads */
 typedef struct cli_gathered {
     int processes; /* that use the library */
     long graphs, replays;
+    int code;        /* the program's exit status; 0 also if it did not end by itself */
     int ranks;       /* size of their job; 0: none */
     cJSON *of_rank;  /* the rank of each process id, if there are ranks */
     void *known;     /* the findings so far, by key, as a tree (tsearch) */

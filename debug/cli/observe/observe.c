@@ -133,6 +133,8 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
         status = check_place(o); /* it may have filled it */
     if (status == CLI_OK)
         status = cli_gather(reports, gathered);
+    if (status == CLI_OK && end->how == CLI_EXITED)
+        gathered->code = end->code;
     free(reports);
     return status;
 }

@@ -1,0 +1,311 @@
+/* While a capture is open, each call of the driver is watched. One that fails, after which a capture is invalidated
+ * that was not before, is the culprit. */
+#include "captures.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const bg__attach_shim *shim;
+
+static struct {
+    pthread_mutex_t lock;
+    bg__open_capture *list; /* the last that began is first */
+    atomic_int count;
+    atomic_int inside; /* watched calls that have not returned */
+    bool checks;       /* findings are wanted */
+    pid_t process;     /* not a child of it */
+} open = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool bg__captures_are_open(void)
+{
+    return atomic_load(&open.count) > 0;
+}
+
+/* CU_STREAM_PER_THREAD is another stream in each thread. */
+static bool is_per_thread(CUstream stream)
+{
+    return stream == CU_STREAM_PER_THREAD;
+}
+
+static bool is_origin(const bg__open_capture *c, CUstream stream)
+{
+    return c->stream == stream && (!is_per_thread(stream) || c->thread.id == bg__caller_here().id);
+}
+
+static bool is_member(const bg__open_capture *c, CUstream stream)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->streams[i].stream == stream)
+            return true;
+    return is_origin(c, stream);
+}
+
+static CUstreamCaptureStatus status_of(const bg__open_capture *c)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    bg__capture_info info;
+    if ((is_per_thread(c->stream) && c->thread.id != bg__caller_here().id) || bg__driver_capture_info(&info) != BG_OK ||
+        info(c->stream, &status, NULL, NULL, NULL, NULL, NULL) != CUDA_SUCCESS)
+        return CU_STREAM_CAPTURE_STATUS_NONE;
+    return status;
+}
+
+/* With the lock, as all below. */
+static void drop(bg__open_capture **at)
+{
+    bg__open_capture *c = *at;
+    *at = c->next;
+    if (!c->told && c->suspect.function != NULL)
+        bg__culprit_report(c, &c->suspect);
+    free(c->streams);
+    free(c);
+    if (atomic_fetch_sub(&open.count, 1) == 1)
+        shim->watch(false);
+}
+
+static bg__open_capture **find_origin(CUstream stream)
+{
+    bg__open_capture **at = &open.list;
+    while (*at != NULL && !is_origin(*at, stream))
+        at = &(*at)->next;
+    return at;
+}
+
+void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode)
+{
+    bg__open_capture *c = calloc(1, sizeof *c);
+    CUstreamCaptureStatus status;
+    bg__capture_info info;
+    cuuint64_t id = 0;
+
+    if (c == NULL || bg__driver_capture_info(&info) != BG_OK ||
+        info(stream, &status, &id, NULL, NULL, NULL, NULL) != CUDA_SUCCESS) {
+        bg__warn("--attach: a capture is not followed: out of host memory, or the driver does not know it");
+        free(c);
+        return;
+    }
+    *c = (bg__open_capture){
+        .stream = stream, .id = id, .mode = mode, .thread = bg__caller_here(), .begun = bg__stack_here()};
+    pthread_mutex_lock(&open.lock);
+    if (*find_origin(stream) != NULL) /* its end was not seen */
+        drop(find_origin(stream));
+    c->next = open.list;
+    open.list = c;
+    if (atomic_fetch_add(&open.count, 1) == 0)
+        shim->watch(true);
+    pthread_mutex_unlock(&open.lock);
+}
+
+void bg__capture_refused(const char *function, uint32_t result)
+{
+    bg__culprit culprit = {.function = function, .result = result, .stack = bg__stack_here()};
+    if (open.checks)
+        bg__culprit_report_begin(&culprit);
+}
+
+const bg__stack *bg__capture_of_thread(CUstream *stream)
+{
+    const bg__stack *begun = NULL;
+    const pid_t thread = bg__caller_here().id;
+    pthread_mutex_lock(&open.lock);
+    for (bg__open_capture *c = open.list; c != NULL && open.checks; c = c->next)
+        if (c->thread.id == thread && status_of(c) == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+            begun = c->begun;
+            *stream = c->stream;
+            break;
+        }
+    pthread_mutex_unlock(&open.lock);
+    return begun;
+}
+
+/* ---- streams ---------------------------------------------------------------------------------------------------- */
+
+static void note_launch(bg__open_capture *c, CUstream stream, CUgraphNode node, const bg__stack *stack)
+{
+    size_t i = 0;
+    while (i < c->count && c->streams[i].stream != stream)
+        i++;
+    if (i == c->count) {
+        if (BG__GROW(c->streams, c->count, c->capacity, "streams of a capture") != BG_OK)
+            return;
+        c->count++;
+    }
+    c->streams[i] = (bg__capture_stream){stream, node, stack, false};
+}
+
+void bg__capture_launched(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack)
+{
+    pthread_mutex_lock(&open.lock);
+    for (bg__open_capture *c = open.list; c != NULL && open.checks; c = c->next)
+        if (c->id == id)
+            note_launch(c, stream, node, stack);
+    pthread_mutex_unlock(&open.lock);
+}
+
+static bool holds(const CUgraphNode *nodes, size_t count, CUgraphNode node)
+{
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i] == node)
+            return true;
+    return false;
+}
+
+/* The end fails if there is a node that none waits for, and the origin does not either. Afterwards the graph is gone.
+ */
+static bg_status find_unjoined(bg__open_capture *c)
+{
+    CUstreamCaptureStatus captures = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUgraphEdgeData *data;
+    const CUgraphNode *frontier;
+    CUgraph graph;
+    bg__capture_info info;
+    cudaGraphNode_t *from = NULL, *to = NULL;
+    cudaGraphEdgeData *of = NULL;
+    size_t waited = 0, count = 0;
+    bg_status status;
+
+    BG__TRY(bg__driver_capture_info(&info));
+    if (info(c->stream, &captures, NULL, &graph, &frontier, &data, &waited) != CUDA_SUCCESS ||
+        captures != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        goto done;
+    BG__TRY_CUDA(cudaGraphGetEdges((cudaGraph_t)graph, NULL, NULL, NULL, &count));
+    from = calloc(count + 1, sizeof *from);
+    to = calloc(count + 1, sizeof *to);
+    of = calloc(count + 1, sizeof *of);
+    if (from == NULL || to == NULL || of == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu edges", count);
+    if (count > 0)
+        BG__TRY_CUDA(cudaGraphGetEdges((cudaGraph_t)graph, from, to, of, &count));
+    for (size_t i = 0; i < c->count; i++) {
+        bg__capture_stream *s = &c->streams[i];
+        s->unjoined = !holds(frontier, waited, s->last) && !holds((CUgraphNode *)from, count, (CUgraphNode)s->last);
+    }
+done:
+    free(from);
+    free(to);
+    free(of);
+    return status;
+}
+
+void bg__capture_ending(CUstream stream)
+{
+    bg__open_capture *c;
+    pthread_mutex_lock(&open.lock);
+    c = *find_origin(stream);
+    if (c != NULL && (c->count > 1 || (c->count == 1 && c->streams[0].stream != stream)))
+        (void)find_unjoined(c); /* then no stream is named */
+    pthread_mutex_unlock(&open.lock);
+}
+
+void bg__capture_ended(CUstream stream, uint32_t result)
+{
+    bg__open_capture **at, *c;
+    bg__culprit end = {.function = "cuStreamEndCapture", .result = result};
+
+    pthread_mutex_lock(&open.lock);
+    at = find_origin(stream);
+    c = *at;
+    if (c != NULL && result != CUDA_SUCCESS && open.checks && !c->told) {
+        end.thread = bg__caller_here();
+        end.stack = bg__stack_here();
+        if (result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+            bg__culprit_report_unjoined(c, &end);
+        else if (result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && bg__culprit_explain(c, &end, true))
+            bg__culprit_report(c, &end);
+        else if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && c->suspect.function == NULL)
+            bg__culprit_report(c, &(bg__culprit){.stack = end.stack});
+    }
+    if (c != NULL && (result == CUDA_SUCCESS || status_of(c) == CU_STREAM_CAPTURE_STATUS_NONE))
+        drop(at);
+    pthread_mutex_unlock(&open.lock);
+}
+
+/* ---- all calls -------------------------------------------------------------------------------------------------- */
+
+/* A stream that is gone must not be asked. */
+static void drop_streams(const char *function, CUstream stream)
+{
+    bool all = strncmp(function, "cuCtxDestroy", 12) == 0 || strncmp(function, "cuDevicePrimaryCtxReset", 23) == 0;
+    if (!all && strncmp(function, "cuStreamDestroy", 15) != 0)
+        return;
+    pthread_mutex_lock(&open.lock);
+    for (bg__open_capture **at = &open.list; *at != NULL;)
+        if (all || is_origin(*at, stream))
+            drop(at);
+        else
+            at = &(*at)->next;
+    pthread_mutex_unlock(&open.lock);
+}
+
+void bg__captures_before_call(const bg__driver_call *call)
+{
+    atomic_fetch_add(&open.inside, 1);
+    drop_streams(shim->name(call->name), bg__call_argument(call, 0));
+}
+
+static CUstream stream_of(const bg__driver_call *call, const char *function)
+{
+    size_t bytes = strlen(function);
+    bool per_thread = bytes > 5 && strcmp(function + bytes - 5, "_ptsz") == 0;
+    CUstream stream = bg__call_argument(call, 0);
+    return per_thread && stream == NULL ? CU_STREAM_PER_THREAD : stream;
+}
+
+/* Of calls that other threads make meanwhile, one that a rule forbids is the culprit, and not one that just fails. */
+static void look(bg__open_capture *c, const bg__driver_call *call)
+{
+    bg__culprit culprit = {.function = shim->name(call->name), .result = call->result};
+
+    if (c->told || status_of(c) != CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+        return;
+    culprit.thread = bg__caller_here();
+    culprit.stack = bg__stack_here();
+    if (bg__culprit_explain(c, &culprit, is_member(c, stream_of(call, culprit.function))) ||
+        atomic_load(&open.inside) == 1) {
+        bg__culprit_report(c, &culprit);
+        c->told = true;
+    } else if (c->suspect.function == NULL) {
+        c->suspect = culprit;
+    }
+}
+
+/* Those two never invalidate one: the stream has work, the capture was invalidated before. */
+static bool is_innocent(uint32_t result)
+{
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+
+void bg__captures_after_call(const bg__driver_call *call)
+{
+    if (!is_innocent(call->result)) {
+        pthread_mutex_lock(&open.lock);
+        for (bg__open_capture *c = open.list; c != NULL; c = c->next)
+            look(c, call);
+        pthread_mutex_unlock(&open.lock);
+    }
+    atomic_fetch_sub(&open.inside, 1);
+}
+
+bool bg__captures_begin(const bg__attach_shim *given)
+{
+    int check = 0;
+
+    shim = given;
+    open.process = getpid();
+    open.checks = bg__env_choice("BG_CHECK", &check) == BG_OK && check > 0;
+    return open.checks;
+}
+
+/* What is suspected is said at the latest here. */
+__attribute__((destructor)) static void end_captures(void)
+{
+    if (open.process != getpid() || pthread_mutex_trylock(&open.lock) != 0)
+        return; /* a thread that goes on looks at one */
+    for (bg__open_capture *c = open.list; c != NULL; c = c->next)
+        if (!c->told && c->suspect.function != NULL)
+            bg__culprit_report(c, &c->suspect);
+    pthread_mutex_unlock(&open.lock);
+}

@@ -1,0 +1,61 @@
+/* Findings that are about no graph of the program's. */
+#include "attach.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/report/process_report.h"
+
+/* What was said before, by kind, subject and place: a program that does it again in a loop is not told again. */
+typedef struct said {
+    struct said *next;
+    char key[];
+} said;
+
+static struct {
+    pthread_mutex_t lock;
+    said *list;
+} findings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Also without memory for it: better not said again than in each iteration of a loop. */
+static bool is_said(const char *kind, const char *subject, bg_site site)
+{
+    char *key = NULL;
+    bool known = asprintf(&key, "%s %s %s:%d", kind, subject, site.file != NULL ? site.file : "", site.line) < 0;
+    said *s;
+
+    if (known)
+        return true;
+    pthread_mutex_lock(&findings.lock);
+    for (s = findings.list; s != NULL && !known; s = s->next)
+        known = strcmp(s->key, key) == 0;
+    s = known ? NULL : malloc(sizeof *s + strlen(key) + 1);
+    if (s != NULL) {
+        strcpy(s->key, key);
+        s->next = findings.list;
+        findings.list = s;
+    }
+    pthread_mutex_unlock(&findings.lock);
+    free(key);
+    return s == NULL;
+}
+
+void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
+                       const bg__stack *at, const char *advice, const char *message)
+{
+    const bg_site site = at != NULL ? bg__stack_site(at) : (bg_site){NULL, 0};
+    const bg__call place = {.site = site, .name = (char *)(uintptr_t)call}; /* it is only read */
+    bg_report *report = NULL;
+
+    if (is_said(kind, subject, site))
+        return;
+    if (bg__report_create(&report, "check", "the program's captures") != BG_OK) {
+        bg__warn("--attach: a finding is lost: %s", bg_last_error());
+        return;
+    }
+    bg__report_add(report, kind, severity, &place, NULL, advice, "%s", message);
+    bg__report_print(report, stderr);
+    bg__process_report_add(report);
+    bg_report_destroy(report);
+}

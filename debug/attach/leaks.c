@@ -1,0 +1,81 @@
+/* Work that a thread launches while it captures, into a stream that does not. It runs once, and is in no graph.
+ * Libraries that have to prepare something meanwhile make their thread relaxed for that, as CUDA's rules for unsafe
+ * calls want it (NCCL, allocators): that is not reported. */
+#include "captures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const bg__attach_shim *shim;
+
+void bg__leak_begin(const bg__attach_shim *given)
+{
+    shim = given;
+}
+
+/* A launch takes a function, or a kernel of a library in its place. */
+static char *name_kernel(void *function)
+{
+    CUresult (*name_of[2])(const char **, void *);
+    void *address[2] = {shim->real("cuFuncGetName"), shim->real("cuKernelGetName")};
+    const char *symbol = NULL, *begin;
+    char *name = NULL, *own;
+    size_t bytes;
+
+    memcpy(name_of, address, sizeof address);
+    for (int i = 0; i < 2 && symbol == NULL; i++)
+        if (name_of[i] == NULL || name_of[i](&symbol, function) != CUDA_SUCCESS)
+            symbol = NULL;
+    if (symbol == NULL)
+        return NULL;
+    name = bg__demangle(symbol);
+    bytes = bg__kernel_short_name(name != NULL ? name : symbol, &begin);
+    own = strndup(begin, bytes);
+    free(name);
+    return own;
+}
+
+static bool is_relaxed(void)
+{
+    bg__relaxed relaxed;
+    bool is = bg__relax_begin(&relaxed) == BG_OK && relaxed.before == cudaStreamCaptureModeRelaxed;
+    bg__relax_end(relaxed);
+    return is;
+}
+
+/* The kernel, or the driver's function. NULL: it is no work of the kinds that are looked at. */
+static char *name_work(const bg__driver_call *call, const char *function)
+{
+    char *kernel = NULL;
+    if (strncmp(function, "cuMemcpy", 8) == 0 || strncmp(function, "cuMemset", 8) == 0)
+        return strdup(function);
+    if (strncmp(function, "cuLaunchKernelEx", 16) == 0)
+        kernel = name_kernel(bg__call_argument(call, 1));
+    else if (strncmp(function, "cuLaunchKernel", 14) == 0 || strncmp(function, "cuLaunchCooperativeKernel", 25) == 0)
+        kernel = name_kernel(bg__call_argument(call, 0));
+    else
+        return NULL;
+    return kernel != NULL ? kernel : strdup(function);
+}
+
+void bg__leak_look(const bg__driver_call *call, const char *function, CUstream stream)
+{
+    CUstream captured = NULL;
+    const bg__stack *begun = bg__capture_of_thread(&captured);
+    char *work = begun != NULL && !is_relaxed() ? name_work(call, function) : NULL, message[1024];
+    bg_site site;
+
+    if (work == NULL)
+        return;
+    site = bg__stack_site(begun);
+    snprintf(message, sizeof message,
+             "%s goes into stream %p, which does not capture, while the same thread captures stream %p (begun at "
+             "%s%s%.0d): it runs once, now, and is in no graph",
+             work, (void *)stream, (void *)captured, site.file != NULL ? site.file : "an unknown place",
+             site.line > 0 ? ":" : "", site.line);
+    bg__attach_report("leak", BG_WARNING, work, work, bg__stack_here(),
+                      "launch it into the capturing stream, or fork its stream from that one (cudaEventRecord, "
+                      "cudaStreamWaitEvent); what shall run once belongs before the capture",
+                      message);
+    free(work);
+}
