@@ -23,10 +23,17 @@ void hostcuda_seed(unsigned long long seed);
  * translates and NCCL reports as ncclUnhandledCudaError.
  * Functions that only read or name an error (cudaGetLastError, cudaGetErrorName), cuDriverGetVersion, cuGetProcAddress,
  * ncclGetVersion and ncclGroupStart cannot fail, and are not counted; ncclMemAlloc and ncclMemFree count as cudaMalloc
- * and cudaFree. Faults that have not happened when the program ends are printed to stderr. Returns 0, or another value
- * where the list is malformed: then nothing is set, and the reason is printed to stderr. A malformed HOSTCUDA_FAIL
- * makes every call fail, and prints the reason to stderr. */
+ * and cudaFree. tools:NAME are calls of NAME by tools (hostcuda_tool), all others those by the program. Faults that
+ * have not happened when the program ends are printed to stderr. Returns 0, or another value where the list is
+ * malformed: then nothing is set, and the reason is printed to stderr. A malformed HOSTCUDA_FAIL makes every call fail,
+ * and prints the reason to stderr. */
 int hostcuda_fail(const char *faults);
+
+/* The calling thread's calls are from now on those of a tool that stands between the program and CUDA (1), or of the
+ * program again (0); it nests. A tool's errors are not the program's last error, and the other way round; its calls are
+ * not recorded, and do not run queued work early. Returns 1 where the program's call of the runtime, in which the tool
+ * stands, is to fail: the tool may not answer it in CUDA's place. */
+int hostcuda_tool(int on);
 
 /* Returns the number of faults that have happened. */
 size_t hostcuda_faults(void);

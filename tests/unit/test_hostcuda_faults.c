@@ -26,6 +26,7 @@
 #pragma weak hostcuda_call
 #pragma weak hostcuda_calls
 #pragma weak hostcuda_count_live
+#pragma weak hostcuda_tool
 
 enum { N = 64 };
 
@@ -74,6 +75,32 @@ static void test_any_call_and_several(void **state)
     assert_int_equal(hostcuda_faults(), 3);
     STEP(cudaGetDevice(&device));
     FAILS(cudaGetLastError(), cudaErrorNotPermitted);
+}
+
+/* Calls of tools are counted apart, not recorded, and leave the program's last error as it is. */
+static void test_tools_are_not_the_program(void **state)
+{
+    (void)state;
+    int device = -1;
+    assert_int_equal(hostcuda_fail("cudaGetDevice@2=999,tools:*@2=cudaErrorNotPermitted,tools:cudaSetDevice@1=1"), 0);
+    hostcuda_record(1);
+    STEP(cudaGetDevice(&device));
+    hostcuda_tool(1);
+    STEP(cudaGetDevice(&device));
+    hostcuda_tool(1);
+    FAILS(cudaGetDevice(&device), cudaErrorNotPermitted);
+    hostcuda_tool(0);
+    FAILS(cudaSetDevice(0), cudaErrorInvalidValue);
+    FAILS(cudaPeekAtLastError(), cudaErrorInvalidValue);
+    hostcuda_tool(0);
+    STEP(cudaPeekAtLastError());
+    FAILS(cudaGetDevice(&device), cudaErrorUnknown);
+    hostcuda_tool(1);
+    STEP(cudaGetLastError());
+    hostcuda_tool(0);
+    FAILS(cudaGetLastError(), cudaErrorUnknown);
+    assert_int_equal(hostcuda_faults(), 3);
+    assert_int_equal(hostcuda_calls(NULL), 2);
 }
 
 /* Capturing, a call that fails on request does the capture no harm. */
@@ -367,6 +394,7 @@ int main(int argc, char **argv)
     struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_the_nth_call_fails_and_does_nothing, no_faults),
         cmocka_unit_test_teardown(test_any_call_and_several, no_faults),
+        cmocka_unit_test_teardown(test_tools_are_not_the_program, no_faults),
         cmocka_unit_test_teardown(test_a_capture_goes_on, no_faults),
         cmocka_unit_test_teardown(test_cublas, no_faults),
         cmocka_unit_test_teardown(test_a_later_fault_comes_up_at_the_next_wait, no_faults),

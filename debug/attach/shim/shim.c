@@ -36,6 +36,8 @@ static _Atomic(const bg__driver_hook *) hooks[NAMES];
 static _Atomic(const bg__driver_hook *) hook_of_all, watcher; /* given by the tools; the same while calls are watched */
 static _Thread_local int own_calls;                           /* above 0: this thread's calls are the tools' own */
 static bool driver_opened;
+/* The host device's hostcuda_tool; NULL: on a GPU the tools have a runtime of their own. */
+static int (*note_tool)(int on);
 /* A child of a program that has begun to use CUDA cannot use it, and locks of the tools may stay taken there. */
 static atomic_bool forked;
 
@@ -110,13 +112,22 @@ static void *real_function(const char *name)
     return found < NAMES ? real_functions[found] : NULL;
 }
 
-static void enter(void)
+/* Whether the program's call, which this thread is in, is to fail: a fault that a test has asked for. */
+static bool enter_call(void)
 {
     own_calls++;
+    return note_tool != NULL && note_tool(1) != 0;
+}
+
+static void enter(void)
+{
+    (void)enter_call();
 }
 
 static void leave(void)
 {
+    if (note_tool != NULL)
+        (void)note_tool(0);
     own_calls--;
 }
 
@@ -187,7 +198,9 @@ static void open_driver(void)
 {
     const char *path = getenv("BG_ATTACH_DRIVER");
     void *driver = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
+    void *tool = driver != NULL ? dlsym(driver, "hostcuda_tool") : NULL;
     driver_opened = driver != NULL;
+    memcpy(&note_tool, &tool, sizeof tool);
     if (!driver_opened) {
         const char *reason = path != NULL ? dlerror() : "BG_ATTACH_DRIVER, the path of libcuda.so.1, is not set";
         fprintf(stderr, "breakgraph: --attach: the CUDA driver cannot be opened: %s\n", reason);
@@ -211,17 +224,15 @@ void *bg__driver_bind(uint32_t name, const struct bg__driver_jumps *jumps)
 }
 
 /* A thread that is cancelled inside of a hook would keep the locks of the tools. */
-static int begin_own(void)
+static bool begin_own(int *before)
 {
-    int before;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    own_calls++;
-    return before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, before);
+    return enter_call();
 }
 
 static void end_own(int before)
 {
-    own_calls--;
+    leave();
     (void)pthread_setcancelstate(before, NULL);
 }
 
@@ -230,8 +241,7 @@ static bool call_before(const bg__driver_hook *hook, bg__driver_call *call)
     bool answered = false;
     int before;
     if (hook != NULL && hook->before != NULL) {
-        before = begin_own();
-        answered = hook->before(call);
+        answered = !begin_own(&before) && hook->before(call);
         end_own(before);
     }
     return answered;
@@ -242,7 +252,7 @@ static void call_after(const bg__driver_hook *hook, bg__driver_call *call)
     int before;
     if (hook == NULL || hook->after == NULL)
         return;
-    before = begin_own();
+    (void)begin_own(&before);
     hook->after(call);
     end_own(before);
 }

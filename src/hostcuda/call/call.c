@@ -110,8 +110,8 @@ __attribute__((cold, noinline)) static bool leave_driver(cudaError_t error)
 cudaError_t hc_end(cudaError_t error)
 {
     bool driver = HC_DRIVER_USED && leave_driver(error);
-    if (!driver)
-        hc_run_early();
+    if (!driver && !hc_thread()->tools)
+        hc_run_early(); /* tools do not change the program's order */
     cudaUserObject_t due = hc_objects_take_due();
     hc_unlock();
     hc_objects_run_due(due);
@@ -135,6 +135,33 @@ int hostcuda_fail(const char *faults)
     bool ok = hc_fault_set(faults ? faults : "");
     hc_unlock();
     return ok ? 0 : -1;
+}
+
+/* Whether the call that the program has begun will fail when it arrives. */
+static int is_doomed(const struct hc_forward *forward)
+{
+    if (!hc_fault_watching || !forward || forward->arrived || !forward->runtime)
+        return 0;
+    hc_lock();
+    int doomed = hc_fault_due(forward->runtime);
+    hc_unlock();
+    return doomed;
+}
+
+int hostcuda_tool(int on)
+{
+    struct hc_thread *thread = hc_thread();
+    bool first = on && thread->tools++ == 0, last = !on && --thread->tools == 0;
+    if (first) {
+        thread->program = (struct hc_caller){thread->inside, thread->last_error};
+        thread->inside = (struct hc_inside){.host_function = thread->inside.host_function};
+        thread->last_error = cudaSuccess;
+    }
+    if (last) {
+        thread->inside = thread->program.inside;
+        thread->last_error = thread->program.last_error;
+    }
+    return first ? is_doomed(thread->program.inside.forward) : 0;
 }
 
 size_t hostcuda_faults(void)

@@ -21,10 +21,12 @@ static void watch(void)
 
 static void warn_of_fault_rule(const char *text, const char *part, size_t length, const char *wrong)
 {
-    fprintf(stderr,
-            "hostcuda: fault \"%.*s\" of \"%s\": %s; write NAME@N=CODE (call N of NAME, or of *, returns CODE) or "
-            "NAME@N~CODE (the device fails at the next wait after that call), separated by commas\n",
-            (int)length, part, text, wrong);
+    fprintf(
+        stderr,
+        "hostcuda: fault \"%.*s\" of \"%s\": %s; write NAME@N=CODE (call N of NAME, or of *, returns CODE) or "
+        "NAME@N~CODE (the device fails at the next wait after that call), separated by commas; tools:NAME is a call "
+        "by breakgraph's tools\n",
+        (int)length, part, text, wrong);
 }
 
 /* All or nothing. */
@@ -99,12 +101,13 @@ struct hc_fault hc_fault_call(const char *function)
 {
     struct hc_fault fault = {0, false};
     const char *name = plain_name(function);
-    if (hc_recording())
+    bool tools = hc_thread()->tools > 0;
+    if (hc_recording() && !tools)
         hc_record_add(name);
     for (size_t i = 0; i < rule_count; i++) {
         struct hc_fault_rule *rule = &rules[i];
         bool any = *rule->name == '*';
-        if ((!any && strcmp(rule->name, name) != 0) || ++rule->seen != rule->nth)
+        if (rule->tools != tools || (!any && strcmp(rule->name, name) != 0) || ++rule->seen != rule->nth)
             continue;
         if (rule->later)
             hc_device(hc_thread()->device)->coming = (cudaError_t)rule->code;
@@ -115,6 +118,18 @@ struct hc_fault hc_fault_call(const char *function)
     return fault;
 }
 
+bool hc_fault_due(const char *function)
+{
+    const char *name = plain_name(function);
+    for (size_t i = 0; i < rule_count; i++) {
+        const struct hc_fault_rule *rule = &rules[i];
+        if (!rule->tools && !rule->later && rule->seen + 1 == rule->nth &&
+            (*rule->name == '*' || !strcmp(rule->name, name)))
+            return true;
+    }
+    return false;
+}
+
 /* A fault that never happened is a test that tested nothing. */
 __attribute__((destructor(101))) static void stop(void)
 {
@@ -123,7 +138,8 @@ __attribute__((destructor(101))) static void stop(void)
     hc_lock(); /* other threads may go on */
     for (size_t i = 0; i < rule_count; i++)
         if (rules[i].seen < rules[i].nth)
-            fprintf(stderr, "hostcuda: HOSTCUDA_FAIL: %s@%llu did not happen: there were %llu such calls\n",
-                    rules[i].name, (unsigned long long)rules[i].nth, (unsigned long long)rules[i].seen);
+            fprintf(stderr, "hostcuda: HOSTCUDA_FAIL: %s%s@%llu did not happen: there were %llu such calls\n",
+                    rules[i].tools ? HC_FAULT_TOOLS : "", rules[i].name, (unsigned long long)rules[i].nth,
+                    (unsigned long long)rules[i].seen);
     hc_unlock();
 }

@@ -22,6 +22,9 @@ struct hc_fault {
 /* Notes a call of the API and gives the fault that it is to fail with. One that comes later is put on its way. */
 struct hc_fault hc_fault_call(const char *function);
 
+/* Whether the program's next call of the function is to fail at once. */
+bool hc_fault_due(const char *function);
+
 /* Whether any call is to be noted: the only thing that a call looks at where none is. */
 extern bool hc_fault_watching;
 

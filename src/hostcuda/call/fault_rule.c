@@ -129,10 +129,12 @@ static const char *read_code(struct hc_fault_rule *rule, const char *text, const
 
 const char *hc_fault_rule_read(struct hc_fault_rule *rule, const char *text, const char *end)
 {
-    size_t length = (size_t)(end - text);
-    const char *at = memchr(text, '@', length);
+    bool tools = begins_with(text, HC_FAULT_TOOLS);
+    if (tools)
+        text += sizeof HC_FAULT_TOOLS - 1;
+    const char *at = memchr(text, '@', (size_t)(end - text));
     const char *sign = at ? at + strcspn(at, "=~,") : end;
-    *rule = (struct hc_fault_rule){.nth = 0};
+    *rule = (struct hc_fault_rule){.nth = 0, .tools = tools};
     if (!at || sign >= end)
         return at ? "there is no = or ~ with a code" : "there is no @ with a number";
     rule->later = *sign == '~';

@@ -6,11 +6,14 @@
 #include <stdint.h>
 
 enum { HC_FAULT_NAME_BYTES = 64 };
+/* Before the name of a function: its calls by tools, and not by the program. */
+#define HC_FAULT_TOOLS "tools:"
 
 struct hc_fault_rule {
     char name[HC_FAULT_NAME_BYTES]; /* "*": any */
     uint64_t nth, seen;
     int code;
+    bool tools;
     bool later; /* the call succeeds, and the device fails at the next wait */
 };
 

@@ -1,5 +1,7 @@
 #include "hostcuda/call/library.h"
 
+#include "hostcuda/call/fault.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -33,6 +35,13 @@ void hc_forward_begin(struct hc_forward *forward, const char *runtime, const cha
 cudaError_t hc_forward_end(struct hc_forward *forward, CUresult result)
 {
     hc_thread()->inside.forward = forward->outer;
+    if (!forward->arrived && forward->runtime && !result && hc_fault_watching) {
+        /* the library has done the work in another way: it is a call of the program all the same */
+        hc_lock();
+        result = (CUresult)hc_fault_call(forward->runtime).code;
+        hc_unlock();
+        return (cudaError_t)result;
+    }
     return hc_driver_code(forward->error) == result ? forward->error : (cudaError_t)result;
 }
 

@@ -46,6 +46,12 @@ struct hc_inside {
     struct hc_forward *arrived; /* the one that the driver's function which runs is for */
 };
 
+/* Who calls on a thread: the program, or a tool between two instructions of it. */
+struct hc_caller {
+    struct hc_inside inside;
+    cudaError_t last_error;
+};
+
 /* A thread of the program. */
 struct hc_thread {
     uint64_t id; /* never given twice */
@@ -53,6 +59,8 @@ struct hc_thread {
     cudaError_t last_error;
     enum cudaStreamCaptureMode mode;
     struct hc_inside inside;
+    int tools;                /* above 0: a tool calls, which hostcuda_tool has said */
+    struct hc_caller program; /* meanwhile, what the program is in the middle of */
     cudaStream_t per_thread[HC_DEVICES_MAX];
 };
 
