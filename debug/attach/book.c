@@ -21,6 +21,7 @@
 #include "debug/check/node_pointers.h"
 #include "debug/graph/tools.h"
 #include "debug/hooks/replay_tools.h"
+#include "debug/hooks/step_replays.h"
 #include "debug/report/process_report.h"
 
 typedef struct attached {
@@ -278,7 +279,7 @@ static bg_status describe(attached *a, cudaGraph_t source, size_t memory)
     BG__TRY(bg__nodes_note(a->graph));
     a->noted = true;
     BG__TRY(bg__replay_tools_attach(a->graph, NULL, NULL, &options));
-    a->row = bg__listing_row(a->graph, a->made, memory);
+    BG__TRY(bg__listing_row(&a->row, a->graph, a->made, memory));
 done:
     return status;
 }
@@ -359,8 +360,10 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     bg__wrapped_set_mirrored(a->graph, !own);
     a->updates++;
     a->noted = a->blocks_noted = false;
-    if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK)
+    if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK) {
+        a->stale = true;
         warn_incomplete(a);
+    }
     drop_source(old);
     give(a);
 }
@@ -507,8 +510,13 @@ static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
 {
     bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
     *result = status == BG_OK ? CUDA_SUCCESS : (CUresult)bg__fail_cause();
-    if (status == BG_OK || status == BG_ERROR_STOPPED || *result != CUDA_SUCCESS)
+    if (status == BG_OK || status == BG_ERROR_STOPPED)
         return true;
+    if (bg__stepping_take_ran(a->graph)) {
+        if (*result == CUDA_SUCCESS)
+            *result = CUDA_ERROR_UNKNOWN;
+        return true;
+    }
     bg__warn("--attach: %s is launched as a whole: %s", bg__graph_name(a->graph), bg_last_error());
     return false;
 }

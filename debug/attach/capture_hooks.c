@@ -2,6 +2,7 @@
  * stack of the launch. */
 #include "captures.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static const bg__attach_shim *shim;
@@ -57,9 +58,18 @@ bool bg__captures_hold(CUstream stream)
     bg__capture_info info;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
 
-    return bg__captures_are_open() && bg__driver_capture_info(&info) == BG_OK &&
-           info(stream, &status, NULL, NULL, NULL, NULL, NULL) == CUDA_SUCCESS &&
-           status != CU_STREAM_CAPTURE_STATUS_NONE;
+    /* where it cannot be told, nothing may be done in the launch's place */
+    return bg__captures_are_open() && (bg__driver_capture_info(&info) != BG_OK ||
+                                 info(stream, &status, NULL, NULL, NULL, NULL, NULL) != CUDA_SUCCESS ||
+                                 status != CU_STREAM_CAPTURE_STATUS_NONE);
+}
+
+/* Said once: of hundreds of launches, all would say the same. */
+static void warn_unknown(void)
+{
+    static atomic_bool told;
+    if (!atomic_exchange(&told, true))
+        bg__warn("--attach: where a node was launched is not known: a stream's capture cannot be read");
 }
 
 /* After it, the stream waits for the new node alone. */
@@ -72,10 +82,18 @@ void bg__captures_note(CUstream stream)
     const bg__stack *stack;
     cuuint64_t capture = 0;
     size_t count = 0;
+    CUresult result = CUDA_ERROR_NOT_FOUND;
 
-    if (!bg__captures_are_open() || bg__driver_capture_info(&info) != BG_OK ||
-        info(stream, &status, &capture, NULL, &nodes, &edges, &count) != CUDA_SUCCESS)
+    if (!bg__captures_are_open())
         return;
+    if (bg__driver_capture_info(&info) == BG_OK)
+        result = info(stream, &status, &capture, NULL, &nodes, &edges, &count);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) /* the legacy stream is in no capture */
+        return;
+    if (result != CUDA_SUCCESS) {
+        warn_unknown();
+        return;
+    }
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && count == 1) {
         stack = bg__stack_here();
         bg__node_made((cudaGraphNode_t)nodes[0], capture, stack);

@@ -8,23 +8,24 @@ static const bg__attach_shim *shim;
 /* cuGraphInstantiate in all its forms: (CUgraphExec *phGraphExec, CUgraph hGraph, ...). */
 static _Thread_local size_t free_before; /* bytes of the device */
 
-static size_t free_memory(void)
+static size_t free_memory(size_t unknown)
 {
-    size_t bytes = 0, total;
-    bg__ignore(cudaMemGetInfo(&bytes, &total));
-    return bytes;
+    size_t bytes, total;
+    cudaError_t error = cudaMemGetInfo(&bytes, &total);
+    bg__ignore(error);
+    return error == cudaSuccess ? bytes : unknown;
 }
 
 static bool before_instantiate(bg__driver_call *call)
 {
     (void)call;
-    free_before = free_memory();
+    free_before = free_memory(0);
     return false;
 }
 
 static void after_instantiate(bg__driver_call *call)
 {
-    size_t after = free_memory();
+    size_t after = free_memory(SIZE_MAX);
     if (call->result == CUDA_SUCCESS)
         bg__book_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1), bg__stack_here(),
                      free_before > after ? free_before - after : 0);

@@ -54,16 +54,22 @@ static bool fill_row(cJSON *row, const bg_graph *graph, const bg__nodes *nodes, 
     return ops != NULL && (made == NULL || add_lines(cJSON_AddArrayToObject(row, "stack"), bg__stack_text(made)));
 }
 
-cJSON *bg__listing_row(const bg_graph *graph, const bg__stack *made, size_t memory)
+bg_status bg__listing_row(cJSON **row, const bg_graph *graph, const bg__stack *made, size_t memory)
 {
     bg__nodes nodes = {.node = NULL};
-    cJSON *row = bg__nodes_take(graph, &nodes) == BG_OK ? cJSON_CreateObject() : NULL;
-    if (row != NULL && !fill_row(row, graph, &nodes, made, memory)) {
-        cJSON_Delete(row);
-        row = NULL;
-    }
+    cJSON *made_row = NULL;
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    made_row = cJSON_CreateObject();
+    if (made_row == NULL || !fill_row(made_row, graph, &nodes, made, memory))
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the list of graphs");
+    *row = made_row;
+    made_row = NULL;
+done:
+    cJSON_Delete(made_row);
     bg__nodes_free(&nodes);
-    return row;
+    return status;
 }
 
 void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates)

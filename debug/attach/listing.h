@@ -10,10 +10,9 @@
 #include "debug/attach/stacks.h"
 #include "capture/inspect.h"
 
-/* The caller's; NULL where there is no host memory for it, or its nodes cannot be read. made: by whom it was
- * instantiated; NULL: unknown. memory: bytes of the device that were taken meanwhile, for other work too; 0: unknown.
- */
-cJSON *bg__listing_row(const bg_graph *graph, const bg__stack *made, size_t memory);
+/* *row is the caller's. made: by whom it was instantiated; NULL: unknown. memory: bytes of the device that were taken
+ * meanwhile, for other work too; 0: unknown. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__listing_row(cJSON **row, const bg_graph *graph, const bg__stack *made, size_t memory);
 /* How often it was launched and updated so far. row NULL: nothing is done. */
 void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates);
 

@@ -17,6 +17,7 @@ struct bg__stepping {
     uint64_t next;          /* replay */
     bg_report *report;      /* of all replays so far */
     int told;               /* findings that have been printed */
+    bool ran;               /* a replay that failed has run something */
 };
 
 /* The directory that the first replay that steps has dumped to; NULL: none has. */
@@ -204,6 +205,15 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
         status = bg__fail(end.what, "%s", end.text);
         bg__fail_set_placed();
     }
+    stepping->ran = status != BG_OK && end.ran;
     bg__fail_unhide(hidden);
     return status;
+}
+
+bool bg__stepping_take_ran(const bg_graph *graph)
+{
+    struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
+    bool ran = stepping->ran;
+    stepping->ran = false;
+    return ran;
 }

@@ -53,5 +53,7 @@ bg_status bg__step_try_alone(const bg__node *node, cudaError_t *refused);
 /* Launches a graph with only that node and waits. timer (NULL: none): its events become nodes before and after the
  * node. *fault: the error of the launch or the wait. The status is that of building the graph. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault);
+/* Waits for the stream. An error is the stream's where the second wait has it, too. */
+cudaError_t bg__step_wait(cudaStream_t stream);
 
 #endif

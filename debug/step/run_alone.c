@@ -186,35 +186,71 @@ done:
     return status;
 }
 
+/* With an executable graph of it, or none where there is nothing to run. */
+typedef struct prepared {
+    alone to;
+    cudaGraphExec_t exec;
+    bg__relaxed relaxed; /* this thread may have a capture open on another stream */
+} prepared;
+
+static void drop(prepared *p)
+{
+    if (p->exec != NULL)
+        BG__RELEASE(cudaGraphExecDestroy(p->exec));
+    if (p->to.graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(p->to.graph));
+    bg__relax_end(p->relaxed);
+    *p = (prepared){.exec = NULL};
+}
+
+static bg_status prepare(const bg__node *node, bg__timer *timer, prepared *p)
+{
+    bg_status status;
+
+    *p = (prepared){.exec = NULL};
+    BG__TRY(bg__relax_begin(&p->relaxed));
+    BG__TRY_CUDA(cudaGraphCreate(&p->to.graph, 0));
+    BG__TRY(fill_graph(node, &p->to, timer));
+    if (!p->to.empty)
+        BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&p->exec, p->to.graph, 0));
+done:
+    if (status != BG_OK)
+        drop(p);
+    return status;
+}
+
+/* Nodes before this one may have run, and the rest of the graph cannot run without it: what does not fail again is no
+ * reason to end. A failed launch has queued nothing. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault)
 {
-    alone to = {.graph = NULL};
-    cudaGraphExec_t exec = NULL;
-    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
-    bg_status status = BG_OK;
+    prepared p = {.exec = NULL};
+    bg_status status;
 
     *fault = cudaSuccess;
     if (timer != NULL)
         timer->us = 0;
     if (node->type == cudaGraphNodeTypeEmpty)
         return BG_OK;
-    BG__TRY(bg__relax_begin(&relaxed)); /* this thread may have a capture open on another stream */
-    BG__TRY_CUDA(cudaGraphCreate(&to.graph, 0));
-    BG__TRY(fill_graph(node, &to, timer));
-    if (to.empty)
+    status = prepare(node, timer, &p);
+    if (status != BG_OK)
+        BG__TRY(prepare(node, timer, &p));
+    if (p.exec == NULL)
         goto done;
-    BG__TRY_CUDA(cudaGraphInstantiateWithFlags(&exec, to.graph, 0));
-    *fault = cudaGraphLaunch(exec, stream);
+    *fault = cudaGraphLaunch(p.exec, stream);
+    if (*fault != cudaSuccess)
+        *fault = cudaGraphLaunch(p.exec, stream);
     if (*fault == cudaSuccess)
-        *fault = cudaStreamSynchronize(stream);
+        *fault = bg__step_wait(stream);
     bg__ignore(*fault); /* reported */
     if (timer != NULL && *fault == cudaSuccess)
         BG__TRY(bg__timer_read(timer));
 done:
-    if (exec != NULL)
-        BG__RELEASE(cudaGraphExecDestroy(exec));
-    if (to.graph != NULL)
-        BG__RELEASE(cudaGraphDestroy(to.graph));
-    bg__relax_end(relaxed);
+    drop(&p);
     return status;
+}
+
+cudaError_t bg__step_wait(cudaStream_t stream)
+{
+    cudaError_t error = cudaStreamSynchronize(stream);
+    return error != cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }

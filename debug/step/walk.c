@@ -272,6 +272,8 @@ static bg_status is_enabled(const walk *w, int segment, const bg__node *node, bo
 
     if (known && bg__graph_get_facts(w->graph).foreign) {
         cudaError_t error = cudaGraphNodeGetEnabled(bg__graph_segment(w->graph, segment)->exec, node->handle, &on);
+        if (error != cudaSuccess && error != cudaErrorInvalidValue)
+            error = cudaGraphNodeGetEnabled(bg__graph_segment(w->graph, segment)->exec, node->handle, &on);
         if (error != cudaErrorInvalidValue)
             BG__TRY_CUDA(error);
         bg__ignore(error);
@@ -298,6 +300,7 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
     BG__TRY(begin_calls(w, p, node->outer));
     BG__TRY(writer != NULL ? run_writeback(w, writer, &fault)
                            : bg__step_run_alone(node->node, w->stream, w->options->timer, &fault));
+    w->end->ran = true;
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
     else
@@ -317,8 +320,10 @@ static bg_status wait_for_step(const walk *w, cudaError_t *fault)
 {
     bg__relaxed relaxed;
     bg_status status;
-    BG__TRY(bg__relax_begin(&relaxed));
-    *fault = cudaStreamSynchronize(w->stream);
+    status = bg__relax_begin(&relaxed);
+    if (status != BG_OK) /* the work that it waits for has run */
+        BG__TRY(bg__relax_begin(&relaxed));
+    *fault = bg__step_wait(w->stream);
     bg__relax_end(relaxed);
     bg__ignore(*fault);
 done:
@@ -341,6 +346,9 @@ static bg_status walk_step(walk *w, int number)
     if (eager != NULL)
         BG__TRY(begin_call(w, eager, step.args, &inputs));
     failed = bg__replay_step(w->graph, number, w->stream);
+    if (failed != BG_OK && step.kind == BG__LAUNCH) /* it has queued nothing */
+        failed = bg__replay_step(w->graph, number, w->stream);
+    w->end->ran = true;
     bg__pending_note(); /* a body may have left a CUDA error */
     if (failed != BG_OK)
         report_failure(w, &u, failed);

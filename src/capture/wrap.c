@@ -52,8 +52,8 @@ bg_status bg__wrapped_replace(bg_graph *graph, cudaGraph_t source)
     bg__segment *segment = &graph->segments[0];
     bg_status status = BG_OK;
 
+    segment->graph = source; /* the old one may be destroyed, whatever follows */
     BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &segment->nodes));
-    segment->graph = source;
 done:
     return status;
 }
