@@ -55,6 +55,7 @@ soak: tests soaks $(if $(PLANTED),planted)
 	@$(OUT)/tests/random/test_bugs --programs 4000
 	@$(run) --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))
 	$(if $(filter host,$(DEVICE)),@$(run) --results $(OUT)/sweep-results.tsv --seeds $(SWEEP_SEEDS) --seeded test_fault_sweep $(filter %/test_fault_sweep,$(UNIT)))
+	$(if $(filter host,$(DEVICE)),@CC='$(CC)' CXX='$(CXX)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' SWEEP_STRIDE=1 tests/cli/test_attach_failures.sh)
 	$(if $(filter host,$(DEVICE)),@if BREAKGRAPH_NO_INSTALL=1 $(find_fuzzer) >/dev/null 2>&1; then $(MAKE) $(fuzz); else \
 	  echo "fuzz skipped: $(CLANG) with libFuzzer is not installed$(comma) and make fuzz says how"; fi)
 

@@ -1,0 +1,24 @@
+/* Kernels of programs that know nothing of breakgraph. */
+#ifndef ATTACH_KERNELS_H
+#define ATTACH_KERNELS_H
+
+#include <cuda_runtime_api.h>
+
+enum { FLOATS = 1024, BYTES = FLOATS * sizeof(float) };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* y += x, for FLOATS of each. */
+cudaError_t launch_add(float *y, const float *x, cudaStream_t stream);
+/* The same as a node's kernel: its two parameters are y and x. */
+const void *add_kernel(void);
+/* y = table[*index] */
+cudaError_t launch_gather(float *y, const float *table, const int *index, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
