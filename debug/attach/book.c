@@ -509,12 +509,12 @@ done:
 static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
 {
     bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
-    *result = status == BG_OK ? CUDA_SUCCESS : (CUresult)bg__fail_cause();
+    cudaError_t error = cudaSuccess;
+    *result = CUDA_SUCCESS;
     if (status == BG_OK || status == BG_ERROR_STOPPED)
         return true;
-    if (bg__stepping_take_ran(a->graph)) {
-        if (*result == CUDA_SUCCESS)
-            *result = CUDA_ERROR_UNKNOWN;
+    if (bg__stepping_take_ran(a->graph, &error)) {
+        *result = error != cudaSuccess ? (CUresult)error : CUDA_ERROR_UNKNOWN;
         return true;
     }
     bg__warn("--attach: %s is launched as a whole: %s", bg__graph_name(a->graph), bg_last_error());

@@ -18,6 +18,7 @@ struct bg__stepping {
     bg_report *report;      /* of all replays so far */
     int told;               /* findings that have been printed */
     bool ran;               /* a replay that failed has run something */
+    cudaError_t error;      /* of the node that failed */
 };
 
 /* The directory that the first replay that steps has dumped to; NULL: none has. */
@@ -205,15 +206,17 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
         status = bg__fail(end.what, "%s", end.text);
         bg__fail_set_placed();
     }
-    stepping->ran = status != BG_OK && end.ran;
+    stepping->ran = status != BG_OK && status != BG_ERROR_STOPPED && end.ran;
+    stepping->error = end.error;
     bg__fail_unhide(hidden);
     return status;
 }
 
-bool bg__stepping_take_ran(const bg_graph *graph)
+bool bg__stepping_take_ran(const bg_graph *graph, cudaError_t *error)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bool ran = stepping->ran;
+    *error = ran ? stepping->error : cudaSuccess;
     stepping->ran = false;
     return ran;
 }

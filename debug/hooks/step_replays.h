@@ -6,11 +6,12 @@
 
 /* Reads BG_STEP_STOP, BG_STEP_DUMP, BG_STEP_GRAPHS and BG_STEP_REPLAYS. */
 bg_status bg__stepping_begin(bg_graph *graph);
-/* Replays node by node, or as it is where these variables leave it out. A fault, or the stop of BG_STEP_STOP, is the replay's failure. Findings go to standard error,
- * each once for a graph. */
+/* Replays node by node, or as it is where these variables leave it out. A fault, or the stop of BG_STEP_STOP, is the
+ * replay's failure. Findings go to standard error, each once for a graph. */
 bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream);
-/* Whether the replay that has just failed had run a part of the graph. Call it once. */
-bool bg__stepping_take_ran(const bg_graph *graph);
+/* Whether the replay that has just failed had run a part of the graph. *error: of the node that failed; cudaSuccess: it
+ * was no node. Call it once. */
+bool bg__stepping_take_ran(const bg_graph *graph, cudaError_t *error);
 struct bg__stepping;
 void bg__stepping_end(struct bg__stepping *stepping);
 

@@ -25,10 +25,11 @@ typedef struct bg__walk_options {
 
 /* How the walk ended. */
 typedef struct bg__walk_end {
-    bool early;     /* some nodes did not run */
-    bool ran;       /* some did, or failed */
-    bg_status what; /* of a fault: the status that a replay would return; STOPPED at options.stop; else OK */
-    char text[900]; /* the message for what */
+    bool early;        /* some nodes did not run */
+    bool ran;          /* some did, or failed */
+    cudaError_t error; /* of a fault */
+    bg_status what;    /* of a fault: the status that a replay would return; STOPPED at options.stop; else OK */
+    char text[900];    /* the message for what */
 } bg__walk_end;
 
 /* Runs between bg__replay_enter and leave, and adds findings to report. Returns failures of the tool itself; those of

@@ -62,6 +62,8 @@ static void call_text(const bg__call *call, char *text, size_t bytes)
 {
     if (call == NULL)
         snprintf(text, bytes, "%s", "");
+    else if (call->site.line == 0 && call->site.file != NULL) /* a function, of a program without breakgraph */
+        snprintf(text, bytes, ", of %s at %s,", call->name, call->site.file);
     else
         snprintf(text, bytes, ", of call %s at %s:%d,", call->name, call->site.file ? call->site.file : "unknown file",
                  call->site.line);
@@ -71,6 +73,7 @@ static void end_with(walk *w, bg_status what)
 {
     w->end->early = true;
     w->end->what = what;
+    w->end->error = bg__fail_cause();
     snprintf(w->end->text, sizeof w->end->text, "%s", bg_last_error());
 }
 
@@ -93,6 +96,7 @@ static void report_fault(walk *w, const unit *u, cudaError_t error)
     bg__fail(what, "step %d of %s, %s%s failed with %s (%s)%s", w->index, bg__graph_name(w->graph), u->node, call,
              cudaGetErrorName(error), cudaGetErrorString(error), launch);
     end_with(w, what);
+    w->end->error = error;
 }
 
 /* An error of an eager call, from its body or the library: bg_last_error() names op, call and site. */
@@ -153,6 +157,8 @@ static void announce_step(walk *w, const unit *u, cudaError_t error)
 static void name_node(const part *p, const bg__step_node *node, const bg__writeback *writer, unit *u)
 {
     u->call = writer != NULL ? writer->call : bg__step_calls_find(&p->calls, node->outer);
+    if (u->call == NULL)
+        u->call = node->node->call; /* one without tensors */
     if (writer != NULL)
         snprintf(u->node, sizeof u->node, "segment %d, node %s (write-back)", u->segment, node->place);
     else if (u->kernel.name[0] != '\0')
