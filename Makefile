@@ -136,7 +136,7 @@ RANDOM_PLANTED := $(filter tests/random/test_%,$(call find,tests/random,sh))
 LAYERS := $(call find,tests/layers,sh)
 # The recorder stands for a profiler.
 # Linked with libhostcuda.so, so that another library can stand in front of the driver.
-SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(addprefix tests/unit/test_hostcuda_,entries faults) examples/quickstart examples/hostcuda/missing_join))
+SHARED_PROGRAMS := $(if $(filter host,$(DEVICE)),$(addprefix $(OUT)/shared/,$(addprefix tests/conformance/test_,capture_rules cublas graphs runtime threads) $(addprefix tests/unit/test_hostcuda_,entries faults) examples/quickstart examples/hostcuda/missing_join llama_faults))
 CLI_PROGRAMS := $(SHARED_PROGRAMS) $(OUT)/tests/cli/ranges $(OUT)/tests/cli/pages $(OUT)/tests/cli/llama_faults $(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),$(OUT)/tests/cli/nvtx_recorder.so)
 COMMAND := $(OUT)/breakgraph
 RANKS_LIB := $(if $(RANKS_OBJ),$(OUT)/libbreakgraph_nccl.a)
@@ -266,6 +266,9 @@ $(OUT)/tests/cli/llama_faults: $(OUT)/faults/examples/llama/main.o $(call faulty
 	@mkdir -p $(@D)
 	$(link)
 $(OUT)/shared/examples/hostcuda/missing_join: $(OUT)/examples/hostcuda/squares.cu.o
+$(OUT)/shared/llama_faults: $(OUT)/faults/examples/llama/main.o $(OUT)/tests/cli/attach/no_variables.o $(filter-out $(DEVICE_LIB),$(call faulty,$(EXAMPLE_LIBS))) $(DEVICE_SO) $(OUT)/flags.link
+	@mkdir -p $(@D)
+	$(link) -L$(OUT) -lhostcuda -Wl,-rpath,$(abspath $(OUT)) -Wl,--wrap=getenv
 $(OUT)/shared/%: $(OUT)/%.o $(filter-out $(DEVICE_LIB),$(TEST_LIBS)) $(DEVICE_SO) $(OUT)/flags.link
 	@mkdir -p $(@D)
 	$(link) -lcmocka -L$(OUT) -lhostcuda -Wl,-rpath,$(abspath $(OUT))

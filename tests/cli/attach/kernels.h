@@ -14,8 +14,8 @@ extern "C" {
 cudaError_t launch_add(float *y, const float *x, cudaStream_t stream);
 /* The same as a node's kernel: its two parameters are y and x. */
 const void *add_kernel(void);
-/* y = table[*index] */
-cudaError_t launch_gather(float *y, const float *table, const int *index, cudaStream_t stream);
+/* *y = table[*index]: its parameters are y, table and index. */
+const void *gather_kernel(void);
 
 #ifdef __cplusplus
 }
