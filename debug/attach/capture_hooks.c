@@ -60,8 +60,8 @@ bool bg__captures_hold(CUstream stream)
 
     /* where it cannot be told, nothing may be done in the launch's place */
     return bg__captures_are_open() && (bg__driver_capture_info(&info) != BG_OK ||
-                                 info(stream, &status, NULL, NULL, NULL, NULL, NULL) != CUDA_SUCCESS ||
-                                 status != CU_STREAM_CAPTURE_STATUS_NONE);
+                                       info(stream, &status, NULL, NULL, NULL, NULL, NULL) != CUDA_SUCCESS ||
+                                       status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 /* Said once: of hundreds of launches, all would say the same. */
