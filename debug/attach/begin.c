@@ -1,5 +1,6 @@
 /* What the shim calls at the program's first cuInit. */
 #include "attach.h"
+#include "unloaded.h"
 
 BG_API bg__attach_begin_function bg__attach_begin;
 
@@ -16,6 +17,7 @@ bool bg__attach_begin(const bg__attach_shim *shim)
     }
     bg__stacks_begin();
     bg__python_begin(shim);
+    bg__unloads_begin(shim);
     bg__hook_captures(shim);
     bg__hook_graphs(shim);
     bg__hook_memory(shim);

@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "changes.h"
 #include "listing.h"
+#include "unloaded.h"
 
 #include <errno.h>
 #include <math.h>
@@ -47,9 +48,10 @@ typedef struct attached {
     uint64_t blocks_looked; /* and of blocks */
     bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
     bool blocks_noted;
-    bool checked; /* at least once */
-    bool stale;   /* the executable graph is another one than source: CUDA has no call that tells */
-    bool noted;   /* where its addresses point is known */
+    bg__kernel_uses *kernels; /* NULL: not noted */
+    bool checked;             /* at least once */
+    bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
+    bool noted;               /* where its addresses point is known */
 } attached;
 
 static struct {
@@ -140,6 +142,7 @@ static void free_attached(attached *a)
     if (a == NULL)
         return;
     bg__blocks_free(a->blocks);
+    bg__kernels_free(a->kernels);
     bg_report_destroy(a->report);
     pthread_mutex_lock(&book.lock);
     bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
@@ -277,6 +280,7 @@ static bg_status describe(attached *a, cudaGraph_t source, size_t memory)
     BG__TRY(bg__node_calls_add(a->graph, source));
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
     BG__TRY(bg__nodes_note(a->graph));
+    BG__TRY(bg__kernels_note(a->graph, &a->kernels));
     a->noted = true;
     BG__TRY(bg__replay_tools_attach(a->graph, NULL, NULL, &options));
     BG__TRY(bg__listing_row(&a->row, a->graph, a->made, memory));
@@ -358,6 +362,8 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     pthread_mutex_unlock(&book.lock);
     a->stale = false;
     bg__wrapped_set_mirrored(a->graph, !own);
+    bg__kernels_free(a->kernels);
+    a->kernels = NULL;
     a->updates++;
     a->noted = a->blocks_noted = false;
     if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK) {
@@ -398,6 +404,7 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
     bg__ignore(error);
     if (error != cudaSuccess)
         set_stale(a);
+    bg__kernels_forget(a->kernels, twin);
     a->updates++;
     a->noted = a->blocks_noted = false;
     give(a);
@@ -466,6 +473,7 @@ static bg_status note_nodes(attached *a)
     if (!a->noted) {
         bg__nodes_forget(a->graph);
         BG__TRY(bg__nodes_note(a->graph));
+        BG__TRY(bg__kernels_note(a->graph, &a->kernels));
         a->noted = true;
     }
 done:
@@ -484,6 +492,15 @@ static bool is_touched(attached *a, const bg__allocations *used)
     return first || a->blocks_looked != blocks || (a->looked != looked && bg__changes_meet(looked, used));
 }
 
+static void tell(attached *a)
+{
+    if (bg_report_count(a->report) == a->told)
+        return;
+    a->told = bg_report_count(a->report);
+    bg__report_print(a->report, stderr);
+    bg__process_report_add(a->report);
+}
+
 static bg_status check_launch(attached *a)
 {
     bg__allocations *used;
@@ -496,11 +513,7 @@ static bg_status check_launch(attached *a)
     bg__blocks_check(a->blocks, a->report); /* first: it knows the tensors, and bg__check_nodes does not repeat it */
     BG__TRY(bg__check_nodes(a->graph, a->report));
     BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), a->report));
-    if (bg_report_count(a->report) > a->told) {
-        a->told = bg_report_count(a->report);
-        bg__report_print(a->report, stderr);
-        bg__process_report_add(a->report);
-    }
+    tell(a);
 done:
     return status;
 }
@@ -524,15 +537,18 @@ static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
 bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
 {
     attached *a = take(exec);
-    bool answered;
+    bool answered, unloaded;
 
     if (a == NULL)
         return false;
     if (a->edited)
         set_stale(a);
-    if (book.checks && !a->stale && check_launch(a) != BG_OK)
+    unloaded = !a->stale && bg__kernels_check(a->kernels, a->report);
+    if (unloaded)
+        tell(a);
+    else if (book.checks && !a->stale && check_launch(a) != BG_OK)
         warn_incomplete(a);
-    answered = book.steps && !a->stale && step_launch(a, stream, result);
+    answered = book.steps && !unloaded && !a->stale && step_launch(a, stream, result);
     if (!answered) {
         bg__graph_count_replay(a->graph);
         bg__process_report_count_replay();

@@ -63,16 +63,19 @@ void bg__leak_look(const bg__driver_call *call, const char *function, CUstream s
     CUstream captured = NULL;
     const bg__stack *begun = bg__capture_of_thread(&captured);
     char *work = begun != NULL && !is_relaxed() ? name_work(call, function) : NULL, message[1024];
+    char into[32] = "the default stream";
     bg_site site;
 
     if (work == NULL)
         return;
     site = bg__stack_site(begun);
+    if (stream != NULL && stream != CU_STREAM_LEGACY)
+        snprintf(into, sizeof into, "stream %p", (void *)stream);
     snprintf(message, sizeof message,
-             "%s goes into stream %p, which does not capture, while the same thread captures stream %p (begun at "
+             "%s goes into %s, which does not capture, while the same thread captures stream %p (begun at "
              "%s%s%.0d): it runs once, now, and is in no graph",
-             work, (void *)stream, (void *)captured, site.file != NULL ? site.file : "an unknown place",
-             site.line > 0 ? ":" : "", site.line);
+             work, into, (void *)captured, site.file != NULL ? site.file : "an unknown place", site.line > 0 ? ":" : "",
+             site.line);
     bg__attach_report("leak", BG_WARNING, work, work, bg__stack_here(),
                       "launch it into the capturing stream, or fork its stream from that one (cudaEventRecord, "
                       "cudaStreamWaitEvent); what shall run once belongs before the capture",

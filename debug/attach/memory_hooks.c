@@ -1,6 +1,7 @@
 /* The program's calls after which an address may mean something else. */
 #include "attach.h"
 #include "changes.h"
+#include "unloaded.h"
 
 #include <cudaTypedefs.h>
 
@@ -113,6 +114,27 @@ static void after_free_in(bg__driver_call *call)
     note_node(call, 1);
 }
 
+/* (CUmodule hmod) */
+static bool before_unload(bg__driver_call *call)
+{
+    bg__unload_begin(bg__call_argument(call, 0), NULL);
+    return false;
+}
+
+/* (CUlibrary library) */
+static bool before_library_unload(bg__driver_call *call)
+{
+    bg__unload_begin(NULL, bg__call_argument(call, 0));
+    return false;
+}
+
+/* Variables of the module are memory, too. */
+static void after_unload(bg__driver_call *call)
+{
+    bg__unload_end(call->result == CUDA_SUCCESS);
+    after_change(call);
+}
+
 void bg__hook_memory(const bg__attach_shim *shim)
 {
     static const bg__driver_hook hooks[] = {
@@ -141,8 +163,8 @@ void bg__hook_memory(const bg__attach_shim *shim)
         {"cuCtxDestroy_v2", false, NULL, after_change},
         {"cuDevicePrimaryCtxReset_v2", false, NULL, after_change},
         {"cuDevicePrimaryCtxRelease_v2", false, NULL, after_change},
-        {"cuModuleUnload", false, NULL, after_change},
-        {"cuLibraryUnload", false, NULL, after_change},
+        {"cuModuleUnload", false, before_unload, after_unload},
+        {"cuLibraryUnload", false, before_library_unload, after_unload},
     };
     shim->hook(hooks, sizeof hooks / sizeof *hooks);
 }

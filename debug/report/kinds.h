@@ -35,6 +35,7 @@
     X("not-searched")                                                                                                  \
     X("outside-of-ops")                                                                                                \
     X("frozen-argument")                                                                                               \
-    X("capture-broken")
+    X("capture-broken")                                                                                                \
+    X("unloaded")
 
 #endif

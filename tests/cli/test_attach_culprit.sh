@@ -92,6 +92,32 @@ for innocent in none relaxed fork 'memset thread' 'copy thread'; do
     expect "attach-leak-${innocent/ /-}" 0 '^check replay: 0 findings$' check $innocent
 done
 
+# Kernels whose module is gone.
+shim=include/hostcuda/kernel_shim.h
+for kind in module library; do
+    set --
+    [ "$kind" = module ] || set -- -DLIBRARIES
+    if ! "$CC" -std=c11 -Wall -Wextra -Werror -fPIC -shared -isystem "$cuda/include" "$@" tests/cli/attach/modules.c "-L$OUT" \
+        -Wl,--no-as-needed -lhostcuda "-Wl,-rpath,$PWD/$OUT" -o "$work/$kind.so" 2>"$work/log" ||
+        ! "$CXX" -std=c++17 -Wall -Wextra -Werror -ffp-contract=off -Iinclude -isystem "$cuda/include" -x c++ -include "$shim" \
+            tests/cli/attach/unloaded.cu -x none -rdynamic "-L$OUT" -lhostcuda -ldl "-Wl,-rpath,$PWD/$OUT" -o "$work/kernels" \
+            2>"$work/log"; then
+        fail "attach-unloaded-$kind" "tests/cli/attach does not build"
+        continue
+    fi
+    modules() { COLUMNS=10000 "$OUT/breakgraph" check --attach -- env "BG_ATTACH_DRIVER=$work/$kind.so" "$work/kernels" "$1"; }
+    expect "attach-unloaded-$kind" 1 "^fault \\[unloaded\\] used#0 at .*: the graph launches used, whose $kind was unloaded after \
+the graph was made, at unload\\+0x" modules "used-$kind"
+    grep -q '^check replay: 1 finding$' "$work/log" || fail "attach-unloaded-$kind" "it is not the only finding"
+    for innocent in none other twice set; do
+        expect "attach-unloaded-$kind-$innocent" 0 '^check replay: 0 findings$' modules "$innocent-$kind"
+    done
+done
+
+program=kernels
+leaks leak '^warning \[leak\] other at .*: other goes into the default stream, which does not capture, '
+expect attach-leak-kernels 0 '^check replay: 0 findings$' check none
+
 # A program that fails before it has a graph.
 expect attach-failed-before 5 "leak' ended with status 1 before it had an executable graph" \
     env HOSTCUDA_FAIL=cudaGraphInstantiate@1=cudaErrorMemoryAllocation "$OUT/breakgraph" check --attach -- "$work/leak" none
