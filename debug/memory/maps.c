@@ -58,11 +58,13 @@ bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address)
 
 /* ---- stacks ---- */
 
-static void mark(const bg__maps *maps, uintptr_t address)
+/* NULL: address is in no stack. */
+static bg__mapping *mark(const bg__maps *maps, uintptr_t address)
 {
     bg__mapping *mapping = bg__maps_find(maps, address);
     if (mapping != NULL && mapping->name[0] == '\0')
         mapping->stack = true;
+    return mapping != NULL && mapping->stack ? mapping : NULL;
 }
 
 static void find_own_stack(bg__maps *maps)
@@ -76,7 +78,7 @@ static void find_own_stack(bg__maps *maps)
     if (pthread_attr_getstack(&attributes, &base, &bytes) == 0) {
         maps->own_stack = (uintptr_t)base;
         maps->own_stack_end = (uintptr_t)base + bytes;
-        mark(maps, maps->own_stack_end - 1);
+        (void)mark(maps, maps->own_stack_end - 1);
     }
     (void)pthread_attr_destroy(&attributes);
 }
@@ -85,6 +87,8 @@ static void find_own_stack(bg__maps *maps)
 static void mark_thread(const bg__maps *maps, const char *thread)
 {
     char path[64], line[512], *stack;
+    bg__mapping *mapping;
+    uintptr_t top;
     size_t length;
     FILE *file;
 
@@ -100,8 +104,12 @@ static void mark_thread(const bg__maps *maps, const char *thread)
         return;
     *stack = '\0';
     stack = strrchr(line, ' ');
-    if (stack != NULL)
-        mark(maps, (uintptr_t)strtoull(stack + 1, NULL, 16));
+    if (stack == NULL)
+        return;
+    top = (uintptr_t)strtoull(stack + 1, NULL, 16);
+    mapping = mark(maps, top);
+    if (mapping != NULL)
+        mapping->top = top;
 }
 
 static void mark_threads(const bg__maps *maps)
@@ -127,6 +135,8 @@ static void mark_guarded(const bg__maps *maps)
         if (guard->high == mapping->low && guard->high - guard->low == PAGE && !guard->readable && !guard->writable &&
             guard->name[0] == '\0' && mapping->writable && mapping->name[0] == '\0')
             mapping->stack = true;
+        else if (mapping->name[0] == '\0')
+            mapping->top = 0; /* what is below could be other memory that the kernel shows together with the stack */
     }
 }
 
@@ -150,5 +160,11 @@ void bg__maps_free(bg__maps *maps)
 
 bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address)
 {
-    return address >= maps->own_stack && address < maps->own_stack_end && address < maps->frame;
+    enum { RED_ZONE = 128 }; /* bytes below the stack pointer that a function may use */
+    const bg__mapping *mapping;
+
+    if (address >= maps->own_stack && address < maps->own_stack_end)
+        return address < maps->frame;
+    mapping = bg__maps_find(maps, address);
+    return mapping != NULL && mapping->stack && mapping->top != 0 && address < mapping->top - RED_ZONE;
 }

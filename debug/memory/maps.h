@@ -8,6 +8,7 @@ typedef struct bg__mapping {
     uintptr_t low, high;
     bool readable, writable;
     bool stack;     /* it is a thread's stack */
+    uintptr_t top;  /* of another thread's stack: its stack pointer; 0: the thread runs, or it is not known */
     char name[256]; /* "[heap]", a file's path; "" for anonymous memory */
 } bg__mapping;
 
@@ -24,7 +25,7 @@ bg_status bg__maps_take(bg__maps *maps, const void *frame);
 void bg__maps_free(bg__maps *maps);
 /* The mapping that holds address; NULL: none. */
 bg__mapping *bg__maps_find(const bg__maps *maps, uintptr_t address);
-/* Whether address lies in the calling thread's stack, in the frame of a function that has returned. */
+/* Whether address lies in a thread's stack, in the frame of a function that has returned. */
 bool bg__maps_is_gone(const bg__maps *maps, uintptr_t address);
 
 #endif
