@@ -69,6 +69,9 @@ says attach-nested-end grep -c 'end cudaSuccess' <<<1 <("$work/culprit" nest)
 legal not-ready query-b relaxed
 grep -q '^  query cudaErrorNotReady$' "$work/log" || fail attach-not-ready "the stream has no work"
 
+# A program that fails because of it ends with the finding, too.
+expect attach-then-fails 1 '^fault \[capture-broken\] ' "$OUT/breakgraph" check --attach -- sh -c "'$work/culprit' malloc; exit 3"
+
 # Calls of other threads that fail meanwhile are not blamed.
 program=culprit_race
 broken race 'main\+0x[0-9a-f]+ in culprit_race: cuMemAlloc_v2 .* cudaErrorStreamCaptureUnsupported'
