@@ -33,6 +33,12 @@ says attach-dlopen shimmed "$work/ways" dlopen <<<"$both_streams"
 says attach-dlopen-libcuda.so shimmed "$work/ways" dlopen libcuda.so <<<"$both_streams"
 says attach-needed shimmed "$work/ways" needed "$work/plug_in.so" <<<"$one_stream"
 says attach-deepbind shimmed "$work/ways" deepbind "$work/plug_in.so" <<<"$one_stream"
+says attach-close shimmed "$work/ways" close <<<"$both_streams
+${both_streams#*$'\n'}"
+# Beside another preloaded library, which is linked with the driver.
+ours=$attach/libbreakgraph_attach.so:$attach/libbreakgraph_attach_alias.so
+says attach-preload-before shimmed LD_PRELOAD="$work/plug_in.so:$ours" "$work/ways" dlopen <<<"$both_streams"
+says attach-preload-behind shimmed LD_PRELOAD="$ours:$work/plug_in.so" "$work/ways" dlopen <<<"$both_streams"
 says attach-v1 shimmed "$work/ways" v1 <<<"${one_stream/seen/status: 0
 seen}"
 says attach-v2 shimmed "$work/ways" v2 <<<"status: 0

@@ -67,6 +67,16 @@ static void by_name(void *library)
     launch(symbol(library, "cuGraphLaunch_ptsz"), 1);
 }
 
+/* Closed more often than opened, and opened again. */
+static void close_and_open(const char *path)
+{
+    void *library = open_library(path, RTLD_LOCAL);
+    by_name(library);
+    (void)dlclose(library);
+    (void)dlclose(library);
+    by_name(open_library(path, RTLD_LOCAL));
+}
+
 /* As in CUDA 11. */
 static void by_lookup(void *library)
 {
@@ -127,6 +137,8 @@ int main(int argc, char **argv)
     const char *way = argc > 1 ? argv[1] : "", *path = argc > 2 ? argv[2] : "libcuda.so.1";
     if (strcmp(way, "dlopen") == 0)
         by_name(open_library(path, RTLD_LOCAL));
+    else if (strcmp(way, "close") == 0)
+        close_and_open(path);
     else if (strcmp(way, "v1") == 0)
         by_lookup(open_library(path, RTLD_LOCAL));
     else if (strcmp(way, "v2") == 0)
