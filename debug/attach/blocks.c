@@ -134,6 +134,24 @@ bool bg__block_allocated(uintptr_t base)
     return used;
 }
 
+void bg__block_narrow(uintptr_t address, uintptr_t *begin, uintptr_t *end)
+{
+    pthread_mutex_lock(&blocks.lock);
+    for (const block *b = blocks.live; b != NULL; b = b->hh.next) {
+        uintptr_t last = b->base + b->bytes;
+        if (address - b->base < b->bytes) { /* it may be in several mappings */
+            *begin = b->base;
+            *end = last;
+            break;
+        }
+        if (b->base > address && b->base < *end)
+            *end = b->base;
+        if (last <= address && last > *begin)
+            *begin = last;
+    }
+    pthread_mutex_unlock(&blocks.lock);
+}
+
 /* ---- graphs ---------------------------------------------------------------------------------------------------- */
 
 typedef struct noting {

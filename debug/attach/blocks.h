@@ -17,6 +17,9 @@ bool bg__block_freed(uintptr_t base, bg_site site);
 bool bg__block_is_used(uintptr_t base);
 bool bg__block_allocated(uintptr_t base);
 
+/* Narrows [*begin, *end), which has address: to the live block that has it, or to what lies between live blocks. */
+void bg__block_narrow(uintptr_t address, uintptr_t *begin, uintptr_t *end);
+
 /* Notes which of the live blocks the nodes of graph point into, and forgets what was noted before. uses starts NULL.
  * Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
 bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses **uses);

@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "changes.h"
 #include "listing.h"
+#include "node_memory.h"
 #include "unloaded.h"
 
 #include <errno.h>
@@ -279,6 +280,7 @@ static bg_status describe(attached *a, cudaGraph_t source, size_t memory)
     bg__wrapped_set_mirrored(a->graph, !a->own);
     BG__TRY(bg__node_calls_add(a->graph, source));
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
+    BG__TRY(bg__node_memory_watch(a->graph));
     BG__TRY(bg__nodes_note(a->graph));
     BG__TRY(bg__kernels_note(a->graph, &a->kernels));
     a->noted = true;

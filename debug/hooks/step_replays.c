@@ -11,14 +11,15 @@
 #include "debug/graph/tools.h"
 
 struct bg__stepping {
-    char *stop, *directory; /* NULL: none */
-    bool chosen;            /* by BG_STEP_GRAPHS */
-    uint64_t first, last;   /* of the replays that are stepped */
-    uint64_t next;          /* replay */
-    bg_report *report;      /* of all replays so far */
-    int told;               /* findings that have been printed */
-    bool ran;               /* a replay that failed has run something */
-    cudaError_t error;      /* of the node that failed */
+    char *stop, *directory;   /* NULL: none */
+    bool chosen;              /* by BG_STEP_GRAPHS */
+    uint64_t first, last;     /* of the replays that are stepped */
+    uint64_t next;            /* replay */
+    bg__node_watcher watcher; /* zeros: none */
+    bg_report *report;        /* of all replays so far */
+    int told;                 /* findings that have been printed */
+    bool ran;                 /* a replay that failed has run something */
+    cudaError_t error;        /* of the node that failed */
 };
 
 /* The directory that the first replay that steps has dumped to; NULL: none has. */
@@ -151,10 +152,23 @@ void bg__stepping_end(struct bg__stepping *stepping)
 {
     if (stepping == NULL)
         return;
+    if (stepping->watcher.free != NULL)
+        stepping->watcher.free(stepping->watcher.user);
     bg_report_destroy(stepping->report);
     free(stepping->stop);
     free(stepping->directory);
     free(stepping);
+}
+
+bool bg__stepping_is_on(const bg_graph *graph)
+{
+    const bg__tools *tools = bg__tools_find(graph);
+    return tools != NULL && tools->stepping != NULL && tools->stepping->chosen;
+}
+
+void bg__stepping_watch(bg_graph *graph, const bg__node_watcher *watcher)
+{
+    bg__tools_find(graph)->stepping->watcher = *watcher;
 }
 
 static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
@@ -172,7 +186,8 @@ static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
 static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
-    bg__walk_options options = {.stop = stepping->stop};
+    bg__walk_options options = {.stop = stepping->stop,
+                                .watcher = stepping->watcher.before != NULL ? &stepping->watcher : NULL};
     bg_status status;
 
     if (stepping->report == NULL)

@@ -12,6 +12,10 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream);
 /* Whether the replay that has just failed had run a part of the graph. *error: of the node that failed; cudaSuccess: it
  * was no node. Call it once. */
 bool bg__stepping_take_ran(const bg_graph *graph, cudaError_t *error);
+/* Where the graph is stepped, watcher is called for its nodes from now on, and freed with the graph. */
+struct bg__node_watcher;
+bool bg__stepping_is_on(const bg_graph *graph);
+void bg__stepping_watch(bg_graph *graph, const struct bg__node_watcher *watcher);
 struct bg__stepping;
 void bg__stepping_end(struct bg__stepping *stepping);
 

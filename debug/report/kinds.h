@@ -17,6 +17,7 @@
     X("frozen-control-flow")                                                                                           \
     X("fault")                                                                                                         \
     X("nan-origin")                                                                                                    \
+    X("nan-input")                                                                                                     \
     X("inf-origin")                                                                                                    \
     X("not-stepped")                                                                                                   \
     X("from-source")                                                                                                   \

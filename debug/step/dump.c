@@ -18,7 +18,8 @@ enum { FILE_BYTES = 256 };
 struct bg__dump {
     char *directory;
     cJSON *index, *tensors;
-    int calls; /* so far; each file's name begins with its call's number */
+    cJSON *ranges; /* of the last node */
+    int calls;     /* so far; each file's name begins with its call's number */
 };
 
 static bg_status dump_out_of_memory(void)
@@ -212,6 +213,71 @@ done:
     bg__relax_end(relaxed);
     if (status != BG_OK)
         bg__fail_where("dump of call %s", call->name);
+    return status;
+}
+
+/* ---- nodes without tensors ---- */
+
+static cJSON *list_node(cJSON *nodes, const bg__call *call, const char *kernel, const char *place, const char *note)
+{
+    cJSON *item = nodes != NULL ? bg__json_add_object(nodes) : NULL;
+
+    if (item == NULL || !cJSON_AddStringToObject(item, "node", call != NULL ? call->name : "") ||
+        !cJSON_AddStringToObject(item, "kernel", kernel) || !cJSON_AddStringToObject(item, "place", place) ||
+        (note != NULL && !cJSON_AddStringToObject(item, "note", note)))
+        return NULL;
+    if (call != NULL && call->site.file != NULL &&
+        (!cJSON_AddStringToObject(item, "file", call->site.file) ||
+         !cJSON_AddNumberToObject(item, "line", call->site.line)))
+        return NULL;
+    return cJSON_AddArrayToObject(item, "ranges");
+}
+
+bg_status bg__dump_node(bg__dump *dump, const bg__call *call, const char *kernel, const char *place, const char *note)
+{
+    cJSON *nodes = cJSON_GetObjectItemCaseSensitive(dump->index, "nodes");
+    if (nodes == NULL)
+        nodes = cJSON_AddArrayToObject(dump->index, "nodes");
+    dump->calls += dump->ranges != NULL;
+    dump->ranges = list_node(nodes, call, kernel, place, note);
+    return dump->ranges != NULL ? BG_OK : dump_out_of_memory();
+}
+
+static bool list_range(cJSON *ranges, const bg__dump_range *range, const char *file)
+{
+    char address[32], block[32];
+    cJSON *item = bg__json_add_object(ranges);
+
+    snprintf(address, sizeof address, "%p", (const void *)range->address);
+    snprintf(block, sizeof block, "%p", (const void *)range->block);
+    return item != NULL && cJSON_AddStringToObject(item, "address", address) != NULL &&
+           cJSON_AddNumberToObject(item, "bytes", (double)range->bytes) != NULL &&
+           cJSON_AddStringToObject(item, "dtype", bg_dtype_name(range->dtype)) != NULL &&
+           cJSON_AddStringToObject(item, "held_by", range->held) != NULL &&
+           cJSON_AddStringToObject(item, "block", block) != NULL &&
+           cJSON_AddNumberToObject(item, "block_bytes", (double)range->block_bytes) != NULL &&
+           cJSON_AddNumberToObject(item, "offset", (double)(range->address - range->block)) != NULL &&
+           cJSON_AddStringToObject(item, "file", file) != NULL;
+}
+
+bg_status bg__dump_written(bg__dump *dump, const bg__call *call, const bg__dump_range *range)
+{
+    const bg__call nameless = {.name = (char[]){"node"}};
+    bg_tensor tensor =
+        bg_tensor_1d((void *)range->address, range->dtype, (int64_t)(range->bytes / bg_dtype_bytes(range->dtype)));
+    char name[FILE_BYTES], field[32], header[BG__NPY_HEADER_BYTES], *path;
+    bg_status status;
+
+    snprintf(field, sizeof field, "%zx", (size_t)range->address);
+    file_name(dump, 0, call != NULL ? call : &nameless, field, name);
+    path = path_in(dump->directory, name);
+    if (path == NULL)
+        return dump_out_of_memory();
+    status =
+        bg__file_write_bytes(path, BG__FILE_MADE, header, bg__npy_header(&tensor, header), range->data, range->bytes);
+    free(path);
+    if (status == BG_OK && !list_range(dump->ranges, range, name))
+        status = dump_out_of_memory();
     return status;
 }
 

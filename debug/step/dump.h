@@ -10,6 +10,20 @@ typedef struct bg__dump bg__dump;
 bg_status bg__dump_create(bg__dump **dump, const char *directory, const char *graph);
 /* Writes all tensors of args. Waits for stream. */
 bg_status bg__dump_call(bg__dump *dump, const bg__call *call, const void *args, cudaStream_t stream);
+/* A node without tensors; the ranges that follow are this one's. kernel: as the source writes it, or its kind; place:
+ * "segment 0, node 3 (...)"; note NULL: none. */
+bg_status bg__dump_node(bg__dump *dump, const bg__call *call, const char *kernel, const char *place, const char *note);
+/* Bytes that it wrote. */
+typedef struct bg__dump_range {
+    uintptr_t address;
+    const void *data; /* in host memory: what is at address now */
+    size_t bytes;     /* a multiple of an element */
+    bg_dtype dtype;
+    const char *held; /* "kernel parameter 2"; "": nothing points to it */
+    uintptr_t block;  /* that the range lies in */
+    size_t block_bytes;
+} bg__dump_range;
+bg_status bg__dump_written(bg__dump *dump, const bg__call *call, const bg__dump_range *range);
 /* Writes the index. complete: all calls of the pass are in it. */
 bg_status bg__dump_finish(bg__dump *dump, bool complete);
 /* Takes NULL. */

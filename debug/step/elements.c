@@ -169,12 +169,13 @@ static bool find_target(const char **type, size_t *length)
     return true;
 }
 
+static const bg_dtype dtypes[] = {[BGK_F32] = BG_F32, [BGK_F64] = BG_F64, [BGK_F16] = BG_F16, [BGK_BF16] = BG_BF16};
+
 static bg_dtype dtype_of(unsigned formats, const char *type, size_t length)
 {
-    static const bg_dtype floats[] = {[BGK_F32] = BG_F32, [BGK_F64] = BG_F64, [BGK_F16] = BG_F16, [BGK_BF16] = BG_BF16};
     for (int f = 0; f < BGK_FLOATS; f++)
         if (formats == 1u << f)
-            return floats[f];
+            return dtypes[f];
     if (is_text(type, length, "int"))
         return BG_I32;
     if (is_text(type, length, "long") || is_text(type, length, "long long"))
@@ -206,7 +207,8 @@ static bool read_parameter(const char *name, int parameter, int count, bg__eleme
 
 bg__elements bg__elements_of(const char *name, int parameter, int count)
 {
-    bg__elements elements = {.source = BG__ELEMENTS_UNKNOWN, .dtype = BG_U8};
+    const unsigned any = (1u << BGK_FLOATS) - 1;
+    bg__elements elements = {.source = BG__ELEMENTS_UNKNOWN, .formats = any, .dtype = BG_U8};
     bool integers = false, unused = false;
     const char *arguments;
 
@@ -220,7 +222,7 @@ bg__elements bg__elements_of(const char *name, int parameter, int count)
         if (arguments != NULL)
             scan(arguments, strcspn(arguments, ">"), &integers);
         elements.source = integers ? BG__ELEMENTS_OTHER : BG__ELEMENTS_UNKNOWN;
-        elements.formats = (1u << BGK_FLOATS) - 1;
+        elements.formats = any;
     }
     return elements;
 }
@@ -232,22 +234,35 @@ size_t bg__float_bytes(bgk_float format)
     return format == BGK_F64 ? 8 : format == BGK_F32 ? 4 : 2;
 }
 
+/* Whether they look like numbers. known: a name says that some are of this format. */
+static bool are_numbers(const bgk_words *w, bool known)
+{
+    return w->other_nan == 0 && (known ? 2 : 8) * w->odd <= w->positive + w->negative;
+}
+
 bool bg__elements_hold(const bg__elements *elements, const bgk_words *w, bgk_float format, bool nan)
 {
     enum { FEW_SIGNED = 4, FEW = 8 };
-    unsigned long long common = w->positive + w->negative;
+    bool named = elements->source == BG__ELEMENTS_NAMED;
 
     if ((nan ? w->nan : w->inf) == 0 || elements->source == BG__ELEMENTS_OTHER ||
         (elements->formats & 1u << format) == 0)
         return false;
-    if (elements->source == BG__ELEMENTS_CERTAIN)
-        return true;
-    if (w->other_nan > 0 || 8 * w->odd > common)
-        return false;
-    if (elements->source == BG__ELEMENTS_NAMED)
+    if (elements->source == BG__ELEMENTS_CERTAIN || !are_numbers(w, named))
+        return elements->source == BG__ELEMENTS_CERTAIN;
+    if (named)
         return true;
     /* Most patterns of 16 bits are common numbers: what has no sign may be a table of integers. */
-    return common >= FEW && (bg__float_bytes(format) > 2 || (w->positive >= FEW_SIGNED && w->negative >= FEW_SIGNED));
+    return w->positive + w->negative >= FEW &&
+           (bg__float_bytes(format) > 2 || (w->positive >= FEW_SIGNED && w->negative >= FEW_SIGNED));
+}
+
+bg_dtype bg__elements_dtype(const bg__elements *elements, const bgk_changes *changes)
+{
+    for (int f = 0; elements->source == BG__ELEMENTS_NAMED && f < BGK_FLOATS; f++)
+        if (elements->formats == 1u << f && are_numbers(&changes->words[f], true))
+            return dtypes[f];
+    return elements->dtype;
 }
 
 bool bg__elements_find(const bg__elements *elements, const bgk_changes *changes, bool nan, bgk_float *format)

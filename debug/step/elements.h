@@ -29,6 +29,9 @@ bool bg__elements_hold(const bg__elements *elements, const bgk_words *words, bgk
 /* The first format in which they are. false: in none. */
 bool bg__elements_find(const bg__elements *elements, const bgk_changes *changes, bool nan, bgk_float *format);
 
+/* Of the changed elements, as far as it is known; else BG_U8. */
+bg_dtype bg__elements_dtype(const bg__elements *elements, const bgk_changes *changes);
+
 /* "f32"; where types are unknown, those of 16 bits are "f16 or bf16". */
 const char *bg__elements_text(const bg__elements *elements, bgk_float format);
 size_t bg__float_bytes(bgk_float format);

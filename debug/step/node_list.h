@@ -36,8 +36,9 @@ typedef struct bg__step_kernel {
     unsigned char bytes[BG__STEP_BYTES_MAX]; /* one after the other */
 } bg__step_kernel;
 void bg__step_describe(const bg__node *node, bg__step_kernel *kernel);
-/* The parameters as words of 8 bytes with their offsets, "+0 0x00007f..., +8 ..."; "unknown" if there are none. */
-const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes);
+/* "; grid 1 x 1 x 1, block 64 x 1 x 1, parameters +0 0x00007f..., +8 ...", parameters as words of 8 bytes with their
+ * offsets; "" for what is no kernel. */
+const char *bg__step_launch(const bg__step_kernel *kernel, char *text, size_t bytes);
 
 /* Measures a node that runs alone: two events with timing, which the caller creates, and the time between them. */
 typedef struct bg__timer {

@@ -23,8 +23,8 @@ static void add_part(bg__step_kernel *kernel, size_t offset, const void *from, s
     memcpy(kernel->bytes + used, from, bytes < left ? bytes : left);
 }
 
-/* May contain padding of structs; used only in the report of a fault. */
-const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t bytes)
+/* May contain padding of structs; for reports alone. */
+static const char *print_words(const bg__step_kernel *kernel, char *text, size_t bytes)
 {
     const unsigned char *from = kernel->bytes;
     size_t used = 0;
@@ -41,6 +41,18 @@ const char *bg__step_words(const bg__step_kernel *kernel, char *text, size_t byt
     }
     if (kernel->more && used < bytes)
         snprintf(text + used, bytes - used, ", ...");
+    return text;
+}
+
+const char *bg__step_launch(const bg__step_kernel *kernel, char *text, size_t bytes)
+{
+    const unsigned *g = kernel->grid, *b = kernel->block;
+    char words[640];
+
+    text[0] = '\0';
+    if (kernel->name[0] != '\0')
+        snprintf(text, bytes, "; grid %u x %u x %u, block %u x %u x %u, parameters %s", g[0], g[1], g[2], b[0], b[1],
+                 b[2], print_words(kernel, words, sizeof words));
     return text;
 }
 

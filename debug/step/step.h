@@ -9,6 +9,18 @@
 #include "debug/report/report.h"
 #include "node_list.h"
 
+/* Looks at the memory of each node that runs alone, in graphs whose calls have no tensors. What fails in it does not
+ * fail the walk. */
+typedef struct bg__node_watcher {
+    void (*before)(void *user, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream);
+    /* The node has run; text: "segment 0, node 3 (kernel scale)". dump NULL: none. */
+    void (*after)(void *user, const bg__node *node, const char *text, bg_report *report, bg__dump *dump,
+                  cudaStream_t stream);
+    void (*rest)(void *user); /* after a walk */
+    void (*free)(void *user);
+    void *user;
+} bg__node_watcher;
+
 typedef struct bg__walk_options {
     bool (*each)(void *user, const bg_step_info *info); /* NULL: none */
     void *user;
@@ -21,6 +33,7 @@ typedef struct bg__walk_options {
     /* Called when a node has run alone, with its time in timer. NULL both: none. */
     bg_status (*timed)(void *user, const bg__step_node *node, const bg__call *call);
     bg__timer *timer;
+    const bg__node_watcher *watcher; /* NULL: none */
 } bg__walk_options;
 
 /* How the walk ended. */

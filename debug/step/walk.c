@@ -82,14 +82,11 @@ static void report_fault(walk *w, const unit *u, cudaError_t error)
 {
     static const char *const advice =
         "look at the addresses among the parameters; bg_check reports those whose memory was moved or freed";
-    const unsigned *g = u->kernel.grid, *b = u->kernel.block;
-    char call[300], words[640], launch[800] = "";
+    char call[300], launch[800];
     bg_status what;
 
     call_text(u->call, call, sizeof call);
-    if (u->kernel.name[0] != '\0')
-        snprintf(launch, sizeof launch, "; grid %u x %u x %u, block %u x %u x %u, parameters %s", g[0], g[1], g[2],
-                 b[0], b[1], b[2], bg__step_words(&u->kernel, words, sizeof words));
+    bg__step_launch(&u->kernel, launch, sizeof launch);
     bg__report_add(w->report, "fault", BG_FAULT, u->call, NULL, advice, "%s%s failed with %s (%s)%s", u->node, call,
                    cudaGetErrorName(error), cudaGetErrorString(error), launch);
     what = bg__fail_cuda(error, "the step");
@@ -293,6 +290,7 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
 {
     bg__writeback found;
     const bg__writeback *writer = bg__graph_find_writeback(w->graph, node->node->handle, &found) ? &found : NULL;
+    const bg__node_watcher *watcher = w->options->watcher;
     cudaError_t fault = cudaSuccess;
     unit u = {.segment = segment};
     bool enabled = true;
@@ -304,9 +302,13 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
     bg__step_describe(node->node, &u.kernel);
     name_node(p, node, writer, &u);
     BG__TRY(begin_calls(w, p, node->outer));
+    if (watcher != NULL)
+        watcher->before(watcher->user, node->node, w->report, w->options->dump != NULL, w->stream);
     BG__TRY(writer != NULL ? run_writeback(w, writer, &fault)
                            : bg__step_run_alone(node->node, w->stream, w->options->timer, &fault));
     w->end->ran = true;
+    if (fault == cudaSuccess && watcher != NULL)
+        watcher->after(watcher->user, node->node, u.node, w->report, w->options->dump, w->stream);
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
     else
@@ -499,6 +501,8 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
                           "bg_graph_get_call lists the calls",
                           options->stop, bg__graph_name(graph), w.total - 1);
 done:
+    if (options->watcher != NULL)
+        options->watcher->rest(options->watcher->user);
     bg__device_free(w.look.room);
     for (int i = 0; w.parts != NULL && i < bg__graph_segment_count(graph); i++) {
         bg__step_list_free(&w.parts[i].list);

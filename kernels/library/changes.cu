@@ -159,7 +159,7 @@ __global__ void count_changes(bgk_changes *result, const void *now, const void *
 }
 
 /* A thread looks at the neighbours in its granule alone: other tensors of the same block may be of other types. */
-__global__ void find_suspects(bgk_suspects *result, const void *x, size_t bytes)
+__global__ void find_suspects(bgk_suspects *result, const void *x, size_t bytes, unsigned known)
 {
     size_t words = (bytes + WORD - 1) / WORD, granules = (bytes + GRANULE - 1) / GRANULE;
     size_t step = (size_t)gridDim.x * blockDim.x;
@@ -178,7 +178,8 @@ __global__ void find_suspects(bgk_suspects *result, const void *x, size_t bytes)
             count_word(&c, read_word(x, i, bytes), 0, true, i);
         for (int f = 0; f < BGK_FLOATS; f++) {
             const unsigned *n = c.count[f];
-            if (n[OTHER_NAN] > 0 || 8 * n[ODD] > n[POSITIVE] + n[NEGATIVE])
+            bool halves = (f == BGK_F16 || f == BGK_BF16) && (known >> f & 1) == 0;
+            if (n[OTHER_NAN] > 0 || (halves ? 16 : 1) * n[ODD] > n[POSITIVE] + n[NEGATIVE])
                 continue;
             add(&result->nan[f], n[NAN_]);
             add(&result->inf[f], n[INFINITE]);
@@ -221,10 +222,11 @@ extern "C" cudaError_t bgk_count_changes(bgk_changes *result, const void *now, c
                        before, bytes);
 }
 
-extern "C" cudaError_t bgk_find_suspects(bgk_suspects *result, const void *x, size_t bytes, cudaStream_t stream)
+extern "C" cudaError_t bgk_find_suspects(bgk_suspects *result, const void *x, size_t bytes, unsigned known,
+                                         cudaStream_t stream)
 {
     if (bytes == 0)
         return cudaErrorInvalidValue;
     return bgk::launch(find_suspects, grid_for((bytes + GRANULE - 1) / GRANULE), dim3(THREADS), 0, stream, result, x,
-                       bytes);
+                       bytes, known);
 }

@@ -40,9 +40,9 @@ cudaError_t bgk_count_changes(bgk_changes *result, const void *now, const void *
 bgk_changes bgk_changes_none(void);
 
 /* Adds to *result, in device memory, which begins as bgk_suspects_none(), what is in x, which begins at a multiple
- * of 8.
- */
-cudaError_t bgk_find_suspects(bgk_suspects *result, const void *x, size_t bytes, cudaStream_t stream);
+ * of 8. known: formats, as bits 1 << bgk_float, that x is known to have: halves of other numbers look like numbers of
+ * 16 bits, and these must have more common ones around them where nobody knows. */
+cudaError_t bgk_find_suspects(bgk_suspects *result, const void *x, size_t bytes, unsigned known, cudaStream_t stream);
 bgk_suspects bgk_suspects_none(void);
 
 #ifdef __cplusplus

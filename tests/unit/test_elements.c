@@ -28,14 +28,14 @@ static bgk_changes count(size_t bytes, cudaStream_t stream)
     return changes;
 }
 
-static bgk_suspects suspects(size_t bytes, cudaStream_t stream)
+static bgk_suspects suspects(size_t bytes, unsigned known, cudaStream_t stream)
 {
     bgk_suspects found = bgk_suspects_none();
     char *memory;
     EXPECT_CUDA(cudaMalloc((void **)&memory, BYTES + sizeof found));
     EXPECT_CUDA(cudaMemcpy(memory, now, bytes, cudaMemcpyHostToDevice));
     EXPECT_CUDA(cudaMemcpy(memory + BYTES, &found, sizeof found, cudaMemcpyHostToDevice));
-    EXPECT_CUDA(bgk_find_suspects((void *)(memory + BYTES), memory, bytes, stream));
+    EXPECT_CUDA(bgk_find_suspects((void *)(memory + BYTES), memory, bytes, known, stream));
     EXPECT_CUDA(cudaStreamSynchronize(stream));
     EXPECT_CUDA(cudaMemcpy(&found, memory + BYTES, sizeof found, cudaMemcpyDeviceToHost));
     EXPECT_CUDA(cudaFree(memory));
@@ -112,6 +112,7 @@ static void test_names(void **state)
     const unsigned any = f32 | f64 | f16 | bf16;
     (void)state;
     assert_int_equal(bg__elements_of(NULL, 0, 1).source, BG__ELEMENTS_UNKNOWN);
+    assert_int_equal(bg__elements_of(NULL, 0, 1).formats, any);
     expect_elements("triton_poi_fused_add_0", 0, 3, BG__ELEMENTS_UNKNOWN, any);
     expect_elements("scale(float*, float const*, int)", 0, 3, BG__ELEMENTS_CERTAIN, f32);
     expect_elements("scale(float*, float const*, int)", 1, 3, BG__ELEMENTS_CERTAIN, f32);
@@ -168,7 +169,7 @@ static void test_nan(void **state)
             set(77, size, cases[i].bits[k]);
             expect_nan(f, cases[i].kernel, 0, 1, BYTES, cases[i].format);
             expect_nan(f, opaque, 0, 1, BYTES, cases[i].bits[k] == 0x7fff ? BGK_BF16 : cases[i].format);
-            found = suspects(BYTES, f->stream);
+            found = suspects(BYTES, 0, f->stream);
             assert_int_equal(found.nan[cases[i].format], 1);
             assert_int_equal(found.first_nan[cases[i].format], 77);
             memcpy(before, now, BYTES); /* it was there */
@@ -203,7 +204,7 @@ static void test_integers(void **state)
         for (size_t i = 0; i < BYTES; i++) /* packed weights, hashes */
             now[i] = (unsigned char)(rand() >> 7);
         expect_none(f, kernels[k], 0, parameters, BYTES);
-        assert_int_equal(suspects(BYTES, f->stream).nan[BGK_F32], 0);
+        assert_int_equal(suspects(BYTES, 0, f->stream).nan[BGK_F32], 0);
     }
     /* A kernel of floats that writes places: small integers, and the largest for none. */
     for (size_t i = 0; i < BYTES / 4; i++)
@@ -212,6 +213,30 @@ static void test_integers(void **state)
     for (size_t i = 0; i < BYTES / 8; i++)
         set(i, 8, i % 7 == 0 ? INT64_MAX : i);
     expect_none(f, "void nearest<float>(void*)", 0, 1, BYTES);
+}
+
+/* NaN among other bits that were there before: in memory of floats, and in halves of floats. */
+static void test_suspects(void **state)
+{
+    const fixture *f = *state;
+    fill_numbers(BGK_F32, BYTES / 4);
+    for (size_t i = 0; i < BYTES / 4; i += 40)
+        set(i, 4, 0x3fff7fff); /* 1.996, whose lower half is a NaN of 16 bits */
+    assert_int_equal(suspects(BYTES, 0, f->stream).nan[BGK_F16], 0);
+    assert_int_equal(suspects(BYTES, 0, f->stream).nan[BGK_BF16], 0);
+    assert_int_equal(suspects(BYTES, 0, f->stream).nan[BGK_F32], 0);
+    for (size_t i = 0; i < BYTES / 4; i++) /* -1 in other 256 bytes does not hide it */
+        if (i % 128 < 64)
+            set(i, 4, UINT32_MAX);
+    set(100, 4, 0x7fffffff);
+    assert_int_equal(suspects(BYTES, 0, f->stream).nan[BGK_F32], 1);
+    assert_int_equal(suspects(BYTES, 0, f->stream).first_nan[BGK_F32], 100);
+    memset(now, 0, BYTES); /* small numbers of f16 beside common ones */
+    for (size_t i = 0; i < BYTES / 2; i++)
+        set(i, 2, i % 3 == 0 ? 0x0100 : 0x3c00);
+    set(50, 2, 0x7fff);
+    assert_int_equal(suspects(BYTES, 0, f->stream).nan[BGK_F16], 0);
+    assert_int_equal(suspects(BYTES, 1u << BGK_F16, f->stream).nan[BGK_F16], 1);
 }
 
 /* -inf in a mask is no NaN, and is found as what it is. */
@@ -260,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test_setup_teardown(test_nan, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_integers, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_suspects, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_infinities, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_places, fixture_setup, fixture_teardown),
     };

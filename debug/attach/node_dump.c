@@ -1,0 +1,150 @@
+#include "node_dump.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A run of changed bytes ends where this many are as before. Where a node has more runs, they are joined across more.
+ */
+enum { GAP = 64, RUNS_MAX = 64 };
+static const size_t dumped_max = (size_t)1 << 28; /* bytes of one piece */
+
+typedef struct bytes_of {
+    unsigned char *now, *before; /* host memory; before NULL: all is written */
+    size_t offset, bytes;        /* in the piece */
+} bytes_of;
+
+static void free_bytes(bytes_of *bytes)
+{
+    free(bytes->now);
+    free(bytes->before);
+}
+
+static bg_status read_back(unsigned char **host, const void *from, size_t bytes, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    *host = malloc(bytes);
+    if (*host == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a dump of %zu bytes", bytes);
+    BG__TRY_CUDA(cudaMemcpyAsync(*host, from, bytes, cudaMemcpyDefault, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    return status;
+}
+
+/* The next run at or after *from: [*from, *to). false: there is none. */
+static bool next_run(const bytes_of *b, size_t gap, size_t *from, size_t *to)
+{
+    size_t at = *from;
+    while (at < b->bytes && b->now[at] == b->before[at])
+        at++;
+    *from = at;
+    for (*to = at; at < b->bytes && at - *to <= gap; at++)
+        if (b->now[at] != b->before[at])
+            *to = at + 1;
+    return *from < *to;
+}
+
+static size_t choose_gap(const bytes_of *b)
+{
+    for (size_t gap = GAP;; gap *= 4) {
+        size_t runs = 0;
+        for (size_t from = 0, to; runs <= RUNS_MAX && next_run(b, gap, &from, &to); from = to)
+            runs++;
+        if (runs <= RUNS_MAX)
+            return gap;
+    }
+}
+
+static bg_status dump_runs(bg__dump *dump, const bg__call *call, const bg__piece *piece, const bytes_of *b,
+                           bg_dtype dtype)
+{
+    /* Where the type is not known, an element's bytes that stayed are dumped, too. */
+    size_t element = dtype == BG_U8 ? sizeof(uint64_t) : bg_dtype_bytes(dtype), gap = choose_gap(b);
+    bg_status status = BG_OK;
+
+    for (size_t from = 0, to; next_run(b, gap, &from, &to); from = to) {
+        bg__dump_range range = {.held = piece->held, .block = piece->block, .dtype = dtype};
+        size_t begin = from / element * element, end = (to + element - 1) / element * element;
+        if (end > b->bytes) { /* the piece does not end with an element */
+            range.dtype = BG_U8;
+            end = b->bytes;
+        }
+        range.address = piece->begin + b->offset + begin;
+        range.data = b->now + begin;
+        range.bytes = end - begin;
+        range.block_bytes = piece->block_end - piece->block;
+        BG__TRY(bg__dump_written(dump, call, &range));
+        to = end;
+    }
+done:
+    return status;
+}
+
+static bg_status dump_piece(bg__dump *dump, const bg__call *call, const bg__piece *piece, const bg__piece_copy *copy,
+                            cudaStream_t stream)
+{
+    size_t first = (size_t)copy->changes.first, end = (size_t)copy->changes.end;
+    bytes_of b = {.offset = first, .bytes = end - first};
+    bg_status status;
+
+    BG__TRY(read_back(&b.now, (const void *)(piece->begin + first), b.bytes, stream));
+    BG__TRY(read_back(&b.before, copy->data + first, b.bytes, stream));
+    BG__TRY(dump_runs(dump, call, piece, &b, bg__elements_dtype(&piece->elements, &copy->changes)));
+done:
+    free_bytes(&b);
+    return status;
+}
+
+/* A copy or a memset node. */
+static bg_status dump_end(bg__dump *dump, const bg__node *node, const bg__end *end, cudaStream_t stream)
+{
+    bg__dump_range range = {.address = (uintptr_t)end->address,
+                            .bytes = end->bytes,
+                            .dtype = BG_U8,
+                            .held = "the node's destination",
+                            .block = (uintptr_t)end->address,
+                            .block_bytes = end->bytes};
+    unsigned char *now = NULL;
+    bg_status status;
+
+    BG__TRY(read_back(&now, end->address, end->bytes, stream));
+    range.data = now;
+    BG__TRY(bg__dump_written(dump, node->call, &range));
+done:
+    free(now);
+    return status;
+}
+
+static const char *note_of(const bg__node *node, const bg__pieces *pieces, const bg__piece_copy *copies,
+                           const bg__end *end)
+{
+    bool large = end->bytes > dumped_max;
+    for (size_t i = 0; copies != NULL && i < pieces->count; i++)
+        large |= !copies[i].there ||
+                 (copies[i].changes.end > 0 && copies[i].changes.end - copies[i].changes.first > dumped_max);
+    if (large)
+        return "some of the memory that it may write is too large to be dumped";
+    if (node->type == cudaGraphNodeTypeKernel && copies == NULL)
+        return "it points to no memory of the device";
+    return NULL;
+}
+
+bg_status bg__node_dump(bg__dump *dump, const bg__node *node, const char *text, const bg__pieces *pieces,
+                        const bg__piece_copy *copies, cudaStream_t stream)
+{
+    const char *kernel = node->kernel != NULL && node->kernel->name != NULL ? node->kernel->name : bg__node_kind(node);
+    bg__end end = {NULL, 0};
+    bool writes = bg__copy_end(node, BG__DESTINATION, &end) || bg__fill_end(node, &end);
+    bg_status status;
+
+    BG__TRY(bg__dump_node(dump, node->call, kernel, text, note_of(node, pieces, copies, &end)));
+    if (writes && end.bytes > 0 && end.bytes <= dumped_max)
+        BG__TRY(dump_end(dump, node, &end, stream));
+    for (size_t i = 0; copies != NULL && i < pieces->count; i++) {
+        const bgk_changes *changes = &copies[i].changes;
+        if (copies[i].there && changes->end > 0 && changes->end - changes->first <= dumped_max)
+            BG__TRY(dump_piece(dump, node->call, &pieces->list[i], &copies[i], stream));
+    }
+done:
+    return status;
+}

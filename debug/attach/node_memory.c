@@ -1,0 +1,357 @@
+#include "node_memory.h"
+
+#include <stdlib.h>
+
+#include "debug/hooks/step_replays.h"
+#include "debug/step/step.h"
+#include "node_dump.h"
+#include "node_pieces.h"
+
+/* Of a node's memory at most so much is copied, and no more than half of the memory that is free. */
+#define COPIED_MAX ((size_t)4 << 30)
+static const size_t aligned = 256;
+
+typedef enum special { NOT_A_NUMBER, INFINITE, SPECIALS } special;
+
+typedef struct watch {
+    const char *graph;
+    bool told[SPECIALS]; /* where the first ones come from */
+    bool told_input;     /* a node that wrote NaN had some before */
+    bool broken;         /* a call of the watch's own has failed */
+
+    /* Of the node that runs. */
+    bg__pieces pieces;
+    bg__piece_copy *copies; /* one for each piece */
+    size_t copies_capacity;
+    bool taken;
+
+    /* Device memory: a result for each piece, then the copies. */
+    char *room;
+    size_t room_bytes;
+} watch;
+
+static void *result_at(const watch *w, size_t index)
+{
+    return w->room + index * sizeof(bgk_changes);
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + aligned - 1) / aligned * aligned;
+}
+
+/* ---- before a node ---- */
+
+static void note_refused(bg_report *report, const bg__piece *piece)
+{
+    bg__report_add(
+        report, "not-counted", BG_NOTE, NULL, (const void *)piece->block,
+        "step fewer graphs while more of the device's memory is free",
+        "the block of %zu bytes at %p is too large to be copied before each node that may write it (the most "
+        "are %zu bytes for a node, and half of what is free): NaN that a node writes there is not found",
+        piece->block_end - piece->block, (const void *)piece->block, COPIED_MAX);
+}
+
+static bg_status find_limit(const watch *w, size_t *limit)
+{
+    size_t free_bytes, total;
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaMemGetInfo(&free_bytes, &total));
+    *limit = (free_bytes + w->room_bytes) / 2;
+    *limit = *limit < COPIED_MAX ? *limit : COPIED_MAX;
+done:
+    return status;
+}
+
+/* Which pieces are copied, and where to: offsets in the room. */
+static bg_status choose(watch *w, bg_report *report, size_t *bytes)
+{
+    size_t limit = 0;
+    bg_status status;
+
+    *bytes = round_up(w->pieces.count * sizeof(bgk_changes));
+    BG__TRY(find_limit(w, &limit));
+    BG__TRY(bg__grow(&w->copies, &w->copies_capacity, w->pieces.count, sizeof *w->copies, "copies of memory"));
+    for (size_t i = 0; i < w->pieces.count; i++) {
+        const bg__piece *piece = &w->pieces.list[i];
+        size_t size = piece->end - piece->begin;
+        w->copies[i] = (bg__piece_copy){.there = size <= limit && *bytes <= limit - size, .offset = *bytes};
+        if (w->copies[i].there)
+            *bytes += round_up(size);
+        else
+            note_refused(report, piece);
+    }
+done:
+    return status;
+}
+
+static bg_status make_room(watch *w, size_t bytes)
+{
+    bg_status status = BG_OK;
+    if (w->room_bytes >= bytes)
+        return BG_OK;
+    bg__device_free(w->room);
+    w->room = NULL;
+    w->room_bytes = 0;
+    BG__TRY(bg__device_alloc(bytes, (void **)&w->room));
+    w->room_bytes = bytes;
+done:
+    return status;
+}
+
+static bg_status take(watch *w, const bg__node *node, bg_report *report, cudaStream_t stream)
+{
+    size_t bytes;
+    bg_status status;
+
+    BG__TRY(bg__pieces_take(&w->pieces, node));
+    if (w->pieces.count == 0)
+        return BG_OK;
+    BG__TRY(choose(w, report, &bytes));
+    BG__TRY(make_room(w, bytes));
+    for (size_t i = 0; i < w->pieces.count; i++) {
+        const bg__piece *piece = &w->pieces.list[i];
+        w->copies[i].data = w->room + w->copies[i].offset;
+        if (w->copies[i].there)
+            BG__TRY_CUDA(cudaMemcpyAsync(w->copies[i].data, (const void *)piece->begin, piece->end - piece->begin,
+                                         cudaMemcpyDefault, stream));
+    }
+    w->taken = true;
+done:
+    return status;
+}
+
+/* ---- what it has changed ---- */
+
+static bg_status count_changes(watch *w, cudaStream_t stream)
+{
+    const bgk_changes none = bgk_changes_none();
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < w->pieces.count; i++) {
+        const bg__piece *piece = &w->pieces.list[i];
+        if (!w->copies[i].there)
+            continue;
+        BG__TRY_CUDA(cudaMemcpyAsync(result_at(w, i), &none, sizeof none, cudaMemcpyHostToDevice, stream));
+        BG__TRY_CUDA(bgk_count_changes(result_at(w, i), (const void *)piece->begin, w->copies[i].data,
+                                       piece->end - piece->begin, stream));
+        BG__TRY_CUDA(
+            cudaMemcpyAsync(&w->copies[i].changes, result_at(w, i), sizeof none, cudaMemcpyDeviceToHost, stream));
+    }
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+done:
+    return status;
+}
+
+/* The first NaN or infinity among what the node's memory held before; of what was not copied, holds now. */
+typedef struct found {
+    const bg__piece *piece; /* NULL: none */
+    uintptr_t address;
+} found;
+
+static bg_status find_before(const watch *w, size_t index, special which, found *held, cudaStream_t stream)
+{
+    const bg__piece *piece = &w->pieces.list[index];
+    const void *from = w->copies[index].there ? w->copies[index].data : (const void *)piece->begin;
+    unsigned known = piece->elements.source == BG__ELEMENTS_UNKNOWN ? 0 : piece->elements.formats;
+    bgk_suspects all = bgk_suspects_none();
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaMemcpyAsync(result_at(w, index), &all, sizeof all, cudaMemcpyHostToDevice, stream));
+    BG__TRY_CUDA(bgk_find_suspects(result_at(w, index), from, piece->end - piece->begin, known, stream));
+    BG__TRY_CUDA(cudaMemcpyAsync(&all, result_at(w, index), sizeof all, cudaMemcpyDeviceToHost, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+    for (int f = 0; f < BGK_FLOATS && held->piece == NULL; f++) {
+        if ((piece->elements.formats & 1u << f) == 0 || (which == INFINITE ? all.inf[f] : all.nan[f]) == 0)
+            continue;
+        held->piece = piece;
+        held->address =
+            piece->begin + (which == INFINITE ? all.first_inf[f] : all.first_nan[f]) * bg__float_bytes((bgk_float)f);
+    }
+done:
+    return status;
+}
+
+static bg_status find_input(const watch *w, special which, found *held, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+    held->piece = NULL;
+    for (size_t i = 0; i < w->pieces.count && held->piece == NULL; i++)
+        if (w->pieces.list[i].elements.source != BG__ELEMENTS_OTHER)
+            BG__TRY(find_before(w, i, which, held, stream));
+done:
+    return status;
+}
+
+/* ---- findings ---- */
+
+/* "kernel parameter 2 is 0x7f..., in a block of 4096 bytes at 0x7f..." */
+static const char *place_text(const bg__piece *piece, char *text, size_t bytes)
+{
+    size_t size = piece->block_end - piece->block;
+    if (piece->pointer != 0)
+        snprintf(text, bytes, "%s is %p, in a block of %zu bytes at %p", piece->held, (const void *)piece->pointer,
+                 size, (const void *)piece->block);
+    else
+        snprintf(text, bytes, "in the block of %zu bytes at %p, before the kernel's pointers into it", size,
+                 (const void *)piece->block);
+    return text;
+}
+
+/* A node that runs, for its findings. */
+typedef struct run {
+    const bg__node *node;
+    const char *text;
+    bg_report *report;
+    cudaStream_t stream;
+} run;
+
+static void report_origin(const run *r, const bg__piece *piece, const bgk_words *words, bgk_float format, special which)
+{
+    bool inf = which == INFINITE;
+    uintptr_t address = piece->begin + (inf ? words->first_inf : words->first_nan) * bg__float_bytes(format);
+    bg__step_kernel kernel;
+    char place[300], launch[800];
+
+    bg__step_describe(r->node, &kernel);
+    bg__report_add(
+        r->report, inf ? "inf-origin" : "nan-origin", inf ? BG_NOTE : BG_WARNING, r->node->call, (const void *)address,
+        inf ? "ignore it for a mask of -inf; else look at what the node computes"
+            : "dump what the nodes write (--dump=DIR), and look at what this one computes",
+        "%s wrote %llu %s of type %s, the first at %p (%s); the memory that its parameters point to held none "
+        "before%s",
+        r->text, inf ? words->inf : words->nan, inf ? "infinities" : "NaN", bg__elements_text(&piece->elements, format),
+        (const void *)address, place_text(piece, place, sizeof place), bg__step_launch(&kernel, launch, sizeof launch));
+}
+
+static void report_input(const run *r, const bg__piece *piece, const bgk_words *words, bgk_float format,
+                         const found *held)
+{
+    char place[300];
+    bg__report_add(r->report, "nan-input", BG_NOTE, r->node->call, (const void *)held->address,
+                   "look at what the program puts there before the launch",
+                   "%s is the first node that wrote NaN, %llu of type %s, but the memory that its parameters point to "
+                   "held NaN before it ran: at %p (%s)",
+                   r->text, words->nan, bg__elements_text(&piece->elements, format), (const void *)held->address,
+                   place_text(held->piece, place, sizeof place));
+}
+
+/* The first piece in which the node wrote such numbers decides: where others have some, they are from this node, too.
+ */
+static bg_status look_for(watch *w, const run *r, special which)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < w->pieces.count && !w->told[which]; i++) {
+        const bg__piece *piece = &w->pieces.list[i];
+        const bg__piece_copy *copy = &w->copies[i];
+        bgk_float format;
+        found held;
+        if (!copy->there || copy->changes.end == 0 ||
+            !bg__elements_find(&piece->elements, &copy->changes, which == NOT_A_NUMBER, &format))
+            continue;
+        BG__TRY(find_input(w, which, &held, r->stream));
+        if (held.piece == NULL) {
+            report_origin(r, piece, &copy->changes.words[format], format, which);
+            w->told[which] = true;
+        } else if (which == NOT_A_NUMBER && !w->told_input) {
+            report_input(r, piece, &copy->changes.words[format], format, &held);
+            w->told_input = true;
+        }
+        break;
+    }
+done:
+    return status;
+}
+
+static bg_status look(watch *w, const run *r, bg__dump *dump)
+{
+    bg_status status = BG_OK;
+
+    if (w->taken) {
+        BG__TRY(count_changes(w, r->stream));
+        for (special which = NOT_A_NUMBER; which < SPECIALS; which++)
+            BG__TRY(look_for(w, r, which));
+    }
+    if (dump != NULL)
+        BG__TRY(bg__node_dump(dump, r->node, r->text, &w->pieces, w->taken ? w->copies : NULL, r->stream));
+done:
+    return status;
+}
+
+/* ---- the watcher ---- */
+
+/* The program's launch goes on. */
+static void give_up(watch *w, bg_status status)
+{
+    if (status == BG_OK)
+        return;
+    w->broken = true;
+    bg__warn("--attach: what the nodes of %s write is not looked at any more: %s", w->graph, bg_last_error());
+}
+
+static void before_node(void *user, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    watch *w = user;
+    bg_status status;
+
+    w->taken = false;
+    w->pieces.count = 0;
+    if (w->broken || node->type != cudaGraphNodeTypeKernel || (w->told[NOT_A_NUMBER] && w->told[INFINITE] && !dumps))
+        return;
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(take(w, node, report, stream));
+done:
+    bg__relax_end(relaxed);
+    give_up(w, status);
+}
+
+static void after_node(void *user, const bg__node *node, const char *text, bg_report *report, bg__dump *dump,
+                       cudaStream_t stream)
+{
+    bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    watch *w = user;
+    bg_status status;
+
+    if (w->broken)
+        return;
+    BG__TRY(bg__relax_begin(&relaxed));
+    BG__TRY(look(w, &(run){node, text, report, stream}, dump));
+done:
+    bg__relax_end(relaxed);
+    give_up(w, status);
+}
+
+/* Between launches the program has its memory. */
+static void rest(void *user)
+{
+    watch *w = user;
+    bg__device_free(w->room);
+    w->room = NULL;
+    w->room_bytes = 0;
+}
+
+static void free_watch(void *user)
+{
+    watch *w = user;
+    rest(w);
+    bg__pieces_free(&w->pieces);
+    free(w->copies);
+    free(w);
+}
+
+bg_status bg__node_memory_watch(bg_graph *graph)
+{
+    bg__node_watcher watcher = {before_node, after_node, rest, free_watch, NULL};
+    watch *w;
+
+    if (!bg__stepping_is_on(graph))
+        return BG_OK;
+    w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the nodes of %s", bg__graph_name(graph));
+    w->graph = bg__graph_name(graph);
+    watcher.user = w;
+    bg__stepping_watch(graph, &watcher);
+    return BG_OK;
+}

@@ -1,0 +1,182 @@
+#include "node_pieces.h"
+
+#include <cudaTypedefs.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "debug/check/node_pointers.h"
+
+enum { WORD = 8 };
+/* Of mappings one behind the other, as far as this to either side of a pointer belongs to one block. */
+static const size_t MAPPED_MAX = (size_t)1 << 30;
+
+typedef struct taking {
+    const bg__node *node;
+    bg__allocations driver; /* to ask with; it holds nothing */
+    PFN_cuMemGetAddressRange_v3020 range;
+    int device;
+    bg__pieces found; /* one for each pointer; begin is the pointer */
+} taking;
+
+/* ---- blocks ---- */
+
+static bool is_reached(const taking *t, uintptr_t address)
+{
+    struct cudaPointerAttributes a;
+    cudaError_t error = cudaPointerGetAttributes(&a, (const void *)address);
+
+    bg__ignore(error);
+    if (error != cudaSuccess || a.type == cudaMemoryTypeUnregistered || (uintptr_t)a.devicePointer != address)
+        return false;
+    return a.type != cudaMemoryTypeDevice || a.device == t->device;
+}
+
+/* A pool that grows by mappings of one range of addresses has tensors across them. */
+static bg_status widen(const taking *t, uintptr_t address, bg__allocation *block)
+{
+    bg__allocation next;
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    bg_status status = BG_OK;
+
+    if (t->range(&base, &bytes, (CUdeviceptr)address) != CUDA_SUCCESS)
+        return BG_OK;
+    while (block->base > base && address - block->base < MAPPED_MAX) {
+        BG__TRY(bg__pointer_find(&t->driver, block->base - 1, &next));
+        if (next.id == 0)
+            break;
+        block->bytes += block->base - next.base;
+        block->base = next.base;
+    }
+    while (block->base + block->bytes < base + bytes && block->base + block->bytes - address < MAPPED_MAX) {
+        BG__TRY(bg__pointer_find(&t->driver, block->base + block->bytes, &next));
+        if (next.id == 0)
+            break;
+        block->bytes = next.base + next.bytes - block->base;
+    }
+done:
+    return status;
+}
+
+/* ---- pointers ---- */
+
+static bg_status add_pointer(void *user, const bg__held *held)
+{
+    taking *t = user;
+    const bg__kernel *kernel = t->node->kernel;
+    bg__piece piece = {.begin = held->address, .pointer = held->address};
+    bg__allocation block;
+    bg_status status = BG_OK;
+
+    BG__TRY(bg__pointer_find(&t->driver, held->address, &block));
+    if (block.id == 0 || !is_reached(t, held->address))
+        return BG_OK;
+    BG__TRY(widen(t, held->address, &block));
+    piece.block = block.base;
+    piece.block_end = block.base + block.bytes;
+    bg__block_narrow(held->address, &piece.block, &piece.block_end);
+    bg__held_text(held, piece.held, sizeof piece.held);
+    piece.elements = bg__elements_of(kernel->name, held->alone ? held->parameter : -1, kernel->parameter_count);
+    BG__TRY(BG__GROW(t->found.list, t->found.count, t->found.capacity, "pointers of a node"));
+    t->found.list[t->found.count++] = piece;
+done:
+    return status;
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+    const bg__piece *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* Two parameters are the same pointer. If one of them is to floats and one is not, nobody knows. */
+static void merge_elements(bg__elements *one, const bg__elements *other)
+{
+    if (one->source == BG__ELEMENTS_OTHER || other->source == BG__ELEMENTS_OTHER)
+        one->source = BG__ELEMENTS_OTHER;
+    else if (other->source == BG__ELEMENTS_CERTAIN)
+        *one = *other;
+}
+
+/* Blocks that overlap, where mappings of several pointers were followed, become one. */
+static void join_blocks(bg__pieces *found)
+{
+    size_t first = 0;
+    for (size_t i = 1; i < found->count; i++) {
+        bg__piece *piece = &found->list[i];
+        uintptr_t end = found->list[first].block_end;
+        if (piece->block >= end) {
+            first = i;
+            continue;
+        }
+        piece->block = found->list[first].block;
+        piece->block_end = piece->block_end > end ? piece->block_end : end;
+        for (size_t k = first; k < i; k++)
+            found->list[k].block_end = piece->block_end;
+    }
+}
+
+/* ---- pieces ---- */
+
+static bg_status add_piece(bg__pieces *pieces, bg__piece piece, uintptr_t begin, uintptr_t end)
+{
+    bg_status status = BG_OK;
+    piece.begin = begin / WORD * WORD;
+    piece.end = end;
+    if (piece.begin >= piece.end)
+        return BG_OK;
+    BG__TRY(BG__GROW(pieces->list, pieces->count, pieces->capacity, "memory of a node"));
+    pieces->list[pieces->count++] = piece;
+done:
+    return status;
+}
+
+static bg_status cut(bg__pieces *pieces, const taking *t)
+{
+    const bg__pieces *found = &t->found;
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < found->count; i++) {
+        bg__piece piece = found->list[i];
+        const bg__piece *next = i + 1 < found->count ? &found->list[i + 1] : NULL;
+        uintptr_t end = next != NULL && next->block == piece.block ? next->begin / WORD * WORD : piece.block_end;
+        if (i == 0 || found->list[i - 1].block != piece.block) {
+            bg__piece front = {.block = piece.block, .block_end = piece.block_end};
+            front.elements = bg__elements_of(t->node->kernel->name, -1, t->node->kernel->parameter_count);
+            BG__TRY(add_piece(pieces, front, piece.block, piece.begin / WORD * WORD));
+        }
+        if (next != NULL && next->begin == piece.begin) { /* the other one gets it */
+            merge_elements(&found->list[i + 1].elements, &piece.elements);
+            continue;
+        }
+        BG__TRY(add_piece(pieces, piece, piece.begin, end));
+    }
+done:
+    return status;
+}
+
+bg_status bg__pieces_take(bg__pieces *pieces, const bg__node *node)
+{
+    taking t = {.node = node};
+    bg_status status;
+
+    pieces->count = 0;
+    BG__TRY(bg__allocations_init(&t.driver));
+    BG__TRY(bg__driver_entry("cuMemGetAddressRange", 3020, (void *)&t.range));
+    BG__TRY_CUDA(cudaGetDevice(&t.device));
+    BG__TRY(bg__node_addresses(node, add_pointer, &t));
+    if (t.found.count > 0)
+        qsort(t.found.list, t.found.count, sizeof *t.found.list, compare_pieces);
+    join_blocks(&t.found);
+    BG__TRY(cut(pieces, &t));
+done:
+    free(t.found.list);
+    return status;
+}
+
+void bg__pieces_free(bg__pieces *pieces)
+{
+    free(pieces->list);
+    *pieces = (bg__pieces){NULL, 0, 0};
+}

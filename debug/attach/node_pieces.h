@@ -1,0 +1,28 @@
+/* The memory that a kernel node may use, as far as its parameters tell: the blocks that they point into, cut at each of
+ * these pointers, since what lies behind a pointer has its type. */
+#ifndef BG_ATTACH_NODE_PIECES_H
+#define BG_ATTACH_NODE_PIECES_H
+
+#include "debug/graph/nodes.h"
+#include "debug/step/elements.h"
+
+typedef struct bg__piece {
+    uintptr_t begin, end;       /* begin is a multiple of 8 */
+    uintptr_t block, block_end; /* of the program's allocator, or of CUDA's */
+    uintptr_t pointer;          /* 0: the piece lies before the first pointer into the block */
+    char held[64];              /* "kernel parameter 2": which holds the pointer */
+    bg__elements elements;
+} bg__piece;
+
+/* In order of their addresses. Starts zeroed. */
+typedef struct bg__pieces {
+    bg__piece *list;
+    size_t count, capacity;
+} bg__pieces;
+
+/* Forgets the pieces before. Memory that the current device cannot access is left out. Call bg__pieces_free also after
+ * a failure. Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+bg_status bg__pieces_take(bg__pieces *pieces, const bg__node *node);
+void bg__pieces_free(bg__pieces *pieces);
+
+#endif
