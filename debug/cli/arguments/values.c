@@ -188,6 +188,8 @@ static const bg__variable *find_like(const cli_flag *flag, const char *value)
         return bg__variable_find("BG_TOLERANCE");
     if (strcmp(flag->value, "FILE") == 0 && is_written_by_command(flag, value))
         return bg__variable_find("BG_TRACE");
+    if (strcmp(flag->name, "--dump") == 0)
+        return bg__variable_find("BG_STEP_DUMP");
     return strcmp(flag->name, "--dot") == 0 ? bg__variable_find("BG_DOT") : NULL;
 }
 
