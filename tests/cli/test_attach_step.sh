@@ -114,6 +114,6 @@ expect attach-step-freed 1 '^fault \[fault\] memcpy#0 at .*cudaErrorInvalidValue
     "$breakgraph" step --attach -- "$work/graphs" freed
 grep -q '^output' "$work/log" || fail attach-step-freed "the launch fails"
 expect attach-step-not-freed 0 '^step: 0 findings$' "$breakgraph" step --attach -- "$work/graphs" none
-expect attach-step-stop 0 'note \[stopped\]: stopped after index 0 of 0 to 0, .*nothing was left to run' \
+expect attach-step-stop 0 'note \[stopped\] memcpy#0 at .*: stopped after index 0 of 0 to 0, .*nothing was left to run' \
     "$breakgraph" step --attach --stop=0 -- "$work/graphs" none
 exit $bad
