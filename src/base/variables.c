@@ -44,8 +44,8 @@ const bg__variable bg__variables[] = {
              "event of this index, from 0"},
     {"BG_STEP_DUMP", "check", BG__FORM_DUMP, "DIR", .fallback = "",
      .allowed = "a directory without an index.json: dumps are not overwritten",
-     .text = "with BG_DEBUG=step: write each op call's tensors at the first replay into this directory, as .npy; with "
-             "--attach what each node wrote"},
+     .text = "with BG_DEBUG=step: write tensors of op calls (with --attach: what nodes wrote) at the first replay into "
+             "this directory, as .npy"},
     {"BG_STEP_GRAPHS", "check", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
      .allowed = "names of graphs like graph#0, '*' for any characters, '!' before a name to leave it out, commas "
                 "between",

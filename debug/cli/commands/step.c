@@ -81,8 +81,7 @@ static const cli_flag flags[] = {
     {"--stop", "CALL", NULL, NULL,
      "stop replays after this op call (rope#3), or after the node, eager call, copy or event of this index, from 0"},
     {"--dump", "DIR", NULL, NULL,
-     "write each op call's tensors at the first replay into this directory, as .npy; with --attach what each node "
-     "wrote"},
+     "write tensors of op calls (with --attach: what nodes wrote) at the first replay into this directory, as .npy"},
     {"--graphs", .variable = "BG_STEP_GRAPHS"},
     {"--replays", .variable = "BG_STEP_REPLAYS"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
