@@ -48,6 +48,8 @@ const bg__stack *bg__node_maker(cudaGraphNode_t node);
 void bg__nodes_cloned(cudaGraph_t copy, cudaGraph_t original);
 /* graph is about to be destroyed: other nodes may get the handles of its nodes. */
 void bg__nodes_gone(cudaGraph_t graph);
+/* When, as bg__blocks_time counts; 0: nobody has seen it. */
+uint64_t bg__node_time(cudaGraphNode_t node);
 /* Gives graph, which wraps source or a copy of it, a call for each node. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
 /* The function's own name in a demangled one, "void at::native::copy<float, (int)4>(int)": where it begins, and its
@@ -64,7 +66,9 @@ void bg__attach_report(const char *kind, bg_severity severity, const char *subje
 /* ---- allocators of Python (python.c) ---------------------------------------------------------------------------- */
 
 void bg__python_begin(const bg__attach_shim *shim);
-/* Lets the program's interpreter, if it has one, say soon what its allocator holds. */
+/* A capture has begun: lets the program's interpreter, if it has one, tell from soon on what its allocators do. */
+void bg__python_watch(void);
+/* A graph was instantiated or updated: lets it say soon what they hold, too. */
 void bg__python_snapshot(void);
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------ */

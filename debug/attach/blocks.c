@@ -1,282 +1,510 @@
-#include "blocks.h"
+/* The table of blocks, live and freed. A freed one is kept as long as a graph uses it, or a capture that was open then
+ * may have used it. */
+#include "block_table.h"
 
-#include <pthread.h>
-#include <stdlib.h>
+#include <stdatomic.h>
+#include <string.h>
 
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include "base/base.h"
+#include "base/grow.h"
+#include "debug/attach/captures.h"
 
-#include "debug/check/node_pointers.h"
-#include "debug/graph/nodes.h"
+enum {
+    SMALLEST = 512,  /* bytes: PyTorch's blocks are multiples of it */
+    WINDOW = 4096,   /* events that a capture's graph has until it is instantiated, for freed blocks to be known */
+    SEARCHES = 1000, /* of the table, for whether an allocation without a size may cover a graph's memory */
+    QUESTIONS = 50,  /* snapshots that are taken for it */
+};
 
-typedef enum state { LIVE, FREED, REUSED } state;
-
-/* A block that was live when a graph was noted. It stays for the graph when the allocator has another one there. */
-typedef struct block {
+typedef struct segment {
     uintptr_t base;
     size_t bytes;
     bool private_pool;
-    state state;
-    bg_site freed;
-    int users;          /* uses by graphs' nodes, and the table of live blocks */
-    struct block *next; /* of those that are freed, and that graphs use */
-    bool lost;
-    UT_hash_handle hh;
-} block;
-
-typedef struct use {
-    block *block;
-    const bg__call *call;
-    const void *address;
-    char text[160]; /* "parameter 2, offset 8, is 0x7f...": where the node has it */
-    bool alone;
-} use;
-
-struct bg__block_uses {
-    use *list;
-    size_t count, capacity;
-};
+} segment;
 
 static struct {
     pthread_mutex_t lock;
-    block *live; /* by base */
-    block *gone; /* freed, and graphs use them */
-} blocks = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    bg__heap_block *live[BG__ALLOCATORS]; /* by base */
+    bg__heap_block *freed;
+    bg__block_capture *captures;
+    atomic_uint_fast64_t time;
+    uint64_t snapshot, snapshot_begun; /* number of the one that is taken, and when; 0: none is */
+    uint64_t snapshots;
+    segment *segments;
+    size_t segment_count, segment_capacity;
+    int searches, questions;
+    /* Of the freed blocks those that a graph uses, and whose memory was not given out again, as far as that is a fault.
+     */
+    bg__heap_block **watched;
+    size_t watched_count, watched_capacity;
+    bool watched_known;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .time = 1};
 
-static void release(block *b)
+void bg__blocks_lock(void)
 {
-    if (--b->users > 0)
+    pthread_mutex_lock(&table.lock);
+}
+
+void bg__blocks_unlock(void)
+{
+    pthread_mutex_unlock(&table.lock);
+}
+
+uint64_t bg__blocks_time(void)
+{
+    return atomic_load(&table.time);
+}
+
+static uint64_t next_event(void)
+{
+    return atomic_fetch_add(&table.time, 1) + 1;
+}
+
+/* ---- captures --------------------------------------------------------------------------------------------------- */
+
+static void free_if_done(bg__block_capture *capture)
+{
+    if (capture->users > 0 || capture->ended == 0 || capture->graph != NULL)
         return;
-    for (block **at = &blocks.gone; *at != NULL; at = &(*at)->next)
-        if (*at == b) {
-            *at = b->next;
+    for (bg__block_capture **at = &table.captures; *at != NULL; at = &(*at)->next)
+        if (*at == capture) {
+            *at = capture->next;
             break;
         }
+    free(capture);
+}
+
+/* Whether its graph's nodes may point into what is freed now. A capture whose stream was destroyed has no end. */
+static bool is_awaited(const bg__block_capture *capture)
+{
+    if (capture->ended == 0)
+        return bg__captures_are_open();
+    return !capture->noted && capture->graph != NULL && bg__blocks_time() - capture->ended < WINDOW;
+}
+
+static bool captures_wait(void)
+{
+    for (const bg__block_capture *c = table.captures; c != NULL; c = c->next)
+        if (is_awaited(c))
+            return true;
+    return false;
+}
+
+/* Where several are open, the thread's own: which one an allocation belongs to is otherwise unknown. */
+static bg__block_capture *current_capture(void)
+{
+    bg__block_capture *found = NULL, *own = NULL;
+    int open = 0;
+    for (bg__block_capture *c = table.captures; c != NULL; c = c->next) {
+        if (c->ended != 0)
+            continue;
+        open++;
+        found = c;
+        if (pthread_equal(c->thread, pthread_self()))
+            own = c;
+    }
+    return open > 1 ? own : found;
+}
+
+static void remove_unused(void)
+{
+    bg__heap_block *next;
+    if (captures_wait() || table.snapshot != 0)
+        return;
+    for (bg__heap_block *b = table.freed; b != NULL; b = next) {
+        next = b->next;
+        b->users++;
+        bg__block_release(b);
+    }
+}
+
+void bg__blocks_capture_begun(uint64_t id)
+{
+    bg__block_capture *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return; /* what is freed during it is then not found */
+    bg__blocks_lock();
+    *c = (bg__block_capture){.id = id, .thread = pthread_self(), .begun = next_event(), .next = table.captures};
+    table.captures = c;
+    bg__blocks_unlock();
+}
+
+void bg__blocks_capture_ended(uint64_t id, cudaGraph_t graph)
+{
+    bg__blocks_lock();
+    for (bg__block_capture *c = table.captures; c != NULL; c = c->next)
+        if (c->id == id && c->ended == 0) {
+            c->ended = next_event();
+            c->graph = graph;
+            free_if_done(c);
+            break;
+        }
+    remove_unused();
+    bg__blocks_unlock();
+}
+
+void bg__blocks_graph_destroyed(cudaGraph_t graph)
+{
+    bg__block_capture *next;
+    bg__blocks_lock();
+    for (bg__block_capture *c = table.captures; c != NULL; c = next) {
+        next = c->next;
+        if (c->graph == graph) {
+            c->graph = NULL;
+            free_if_done(c);
+        }
+    }
+    bg__blocks_unlock();
+}
+
+bg__block_capture *bg__block_capture_of(cudaGraph_t graph)
+{
+    for (bg__block_capture *c = table.captures; c != NULL; c = c->next)
+        if (c->graph == graph) {
+            c->users++;
+            return c;
+        }
+    return NULL;
+}
+
+void bg__block_capture_noted(bg__block_capture *capture)
+{
+    capture->noted = true;
+    remove_unused();
+}
+
+void bg__block_capture_release(bg__block_capture *capture)
+{
+    if (capture == NULL)
+        return;
+    capture->users--;
+    free_if_done(capture);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
+static void free_block(bg__heap_block *b)
+{
+    bg__block_capture_release(b->maker);
+    free(b->name);
     free(b);
 }
 
-/* With the lock: the allocator does not have it any more, or not as it was. */
-static void drop(block *b)
+bg__heap_block *bg__blocks_live(bg__allocator allocator)
 {
-    HASH_DEL(blocks.live, b);
-    if (b->users > 1) {
-        b->next = blocks.gone;
-        blocks.gone = b;
-    }
-    release(b);
+    return table.live[allocator];
 }
 
-static block *find_block(uintptr_t base)
+bg__heap_block *bg__blocks_freed(void)
 {
-    block *b;
-    HASH_FIND(hh, blocks.live, &base, sizeof base, b);
+    return table.freed;
+}
+
+bool bg__block_overlaps(const bg__heap_block *a, const bg__heap_block *b)
+{
+    return a->base < b->base ? b->base - a->base < a->bytes : a->base - b->base < b->bytes;
+}
+
+void bg__block_hold(bg__heap_block *b)
+{
+    b->users++;
+    table.watched_known &= b->died == 0;
+}
+
+void bg__block_release(bg__heap_block *b)
+{
+    if (--b->users > 0 || b->died == 0 || captures_wait() || table.snapshot != 0)
+        return;
+    *b->link = b->next;
+    if (b->next != NULL)
+        b->next->link = b->link;
+    table.watched_known = false;
+    free_block(b);
+}
+
+static bg__heap_block *find_block(bg__allocator allocator, uintptr_t base)
+{
+    bg__heap_block *b;
+    HASH_FIND(hh, table.live[allocator], &base, sizeof base, b);
     return b;
 }
 
-void bg__block_live(uintptr_t base, size_t bytes, bool private_pool)
+static bg__heap_block *add_block(bg__allocator allocator, uintptr_t base, size_t bytes, uint64_t born)
 {
-    block *b;
-    pthread_mutex_lock(&blocks.lock);
-    b = find_block(base);
-    if (b != NULL && (b->bytes != bytes || b->private_pool != private_pool)) {
-        b->state = FREED;
-        drop(b);
-        b = NULL;
-    }
-    if (b == NULL && (b = calloc(1, sizeof *b)) != NULL) {
-        *b = (block){.base = base, .bytes = bytes, .private_pool = private_pool, .users = 1};
-        HASH_ADD(hh, blocks.live, base, sizeof base, b);
-        if (b->lost)
-            free(b);
-    }
-    pthread_mutex_unlock(&blocks.lock);
+    bg__heap_block *b = calloc(1, sizeof *b);
+    if (b == NULL)
+        return NULL;
+    *b = (bg__heap_block){
+        .allocator = allocator, .base = base, .bytes = bytes > 0 ? bytes : SMALLEST, .sized = bytes > 0};
+    b->born = born;
+    b->pool = allocator == BG__PYTORCH ? BG__POOL_UNKNOWN : BG__POOL_SHARED;
+    HASH_ADD(hh, table.live[allocator], base, sizeof base, b);
+    if (!b->lost)
+        return b;
+    free(b);
+    return NULL;
 }
 
-bool bg__block_freed(uintptr_t base, bg_site site)
+/* The allocator does not have it any more. told: it said so itself. true: a graph uses it. */
+static bool end_block(bg__heap_block *b, bool told, bg_site site)
 {
-    block *b;
-    bool used = false;
-    pthread_mutex_lock(&blocks.lock);
-    b = find_block(base);
-    if (b != NULL) {
-        used = b->users > 1;
-        b->state = FREED;
-        b->freed = site;
-        drop(b);
-    }
-    pthread_mutex_unlock(&blocks.lock);
+    bool used = b->users > 0;
+    table.watched_known &= !used;
+    HASH_DEL(table.live[b->allocator], b);
+    b->died = next_event();
+    b->told = told;
+    b->freed = site;
+    b->next = table.freed;
+    b->link = &table.freed;
+    if (b->next != NULL)
+        b->next->link = &b->next;
+    table.freed = b;
+    b->users++;
+    bg__block_release(b);
     return used;
 }
 
-bool bg__block_is_used(uintptr_t base)
+/* When is unknown, and what was there since: such as what CuPy freed in another thread. */
+static bool end_untold(bg__heap_block *b)
 {
-    block *b;
+    return end_block(b, false, (bg_site){NULL, 0});
+}
+
+/* ---- events ----------------------------------------------------------------------------------------------------- */
+
+bool bg__block_free_matters(bg__allocator allocator, uintptr_t base)
+{
+    bg__heap_block *b;
+    bool matters;
+    bg__blocks_lock();
+    b = find_block(allocator, base);
+    matters = b != NULL && (b->users > 0 || (b->pool != BG__POOL_PRIVATE && captures_wait()));
+    bg__blocks_unlock();
+    return matters;
+}
+
+bool bg__block_freed(bg__allocator allocator, uintptr_t base, size_t bytes, bg_site site)
+{
+    bg__heap_block *b;
     bool used;
-    pthread_mutex_lock(&blocks.lock);
-    b = find_block(base);
-    used = b != NULL && b->users > 1;
-    pthread_mutex_unlock(&blocks.lock);
+    bg__blocks_lock();
+    b = find_block(allocator, base);
+    used = b != NULL && end_block(b, bytes == 0 || !b->sized || b->bytes == bytes, site);
+    bg__blocks_unlock();
     return used;
 }
 
-bool bg__block_allocated(uintptr_t base)
+/* Whether b, whose size is unknown, may reach to a block behind it: allocators give out nothing twice. */
+static bool may_reach(const bg__heap_block *b, const bg__heap_block *behind)
 {
-    bool used = false;
-    pthread_mutex_lock(&blocks.lock);
-    for (block *b = blocks.gone; b != NULL; b = b->next) {
-        if (base - b->base >= b->bytes)
+    if (b->base >= behind->base || table.searches >= SEARCHES)
+        return false;
+    table.searches++;
+    for (const bg__heap_block *between = table.live[b->allocator]; between != NULL; between = between->hh.next)
+        if (between->base > b->base && between->base < behind->base)
+            return false;
+    return true;
+}
+
+static void find_watched(void)
+{
+    table.watched_known = true;
+    table.watched_count = 0;
+    for (bg__heap_block *b = table.freed; b != NULL; b = b->next) {
+        if (b->users == 0 || b->reused || b->pool == BG__POOL_PRIVATE)
             continue;
-        used |= b->state == FREED;
-        b->state = REUSED;
+        if (BG__GROW(table.watched, table.watched_count, table.watched_capacity, "blocks that were freed") != BG_OK)
+            return; /* the others are "freed", not "reused" */
+        table.watched[table.watched_count++] = b;
     }
-    pthread_mutex_unlock(&blocks.lock);
-    return used;
+}
+
+/* true: a graph uses memory of b's. */
+static bool mark_reused(const bg__heap_block *b, bool *may_cover)
+{
+    bool marked = false;
+    if (!table.watched_known)
+        find_watched();
+    for (size_t i = 0; i < table.watched_count; i++) {
+        bg__heap_block *old = table.watched[i];
+        if (old->reused || old->allocator != b->allocator || old->died > b->born)
+            continue;
+        if (bg__block_overlaps(old, b))
+            marked = old->reused = true;
+        else if (!b->sized && !*may_cover)
+            *may_cover = may_reach(b, old);
+    }
+    return marked;
+}
+
+/* The new block; NULL: out of host memory. */
+static bg__heap_block *begin_block(bg__allocator allocator, uintptr_t base, size_t bytes, bool *moved, bool *ask)
+{
+    bg__heap_block *b = find_block(allocator, base);
+    *moved = b != NULL && end_untold(b);
+    b = add_block(allocator, base, bytes, next_event());
+    if (b == NULL)
+        return NULL;
+    b->maker = current_capture();
+    if (b->maker != NULL)
+        b->maker->users++;
+    *moved |= mark_reused(b, ask);
+    return b;
+}
+
+bool bg__block_allocated(bg__allocator allocator, uintptr_t base, size_t bytes, bool *moved)
+{
+    bool ask = false;
+    bg__blocks_lock();
+    (void)begin_block(allocator, base, bytes, moved, &ask);
+    ask = ask && table.questions++ < QUESTIONS;
+    bg__blocks_unlock();
+    return ask;
+}
+
+/* Names need not be of one block alone: so an old one counts only if it was freed. */
+static bool move_name(const bg__heap_block *b)
+{
+    bool moved = false;
+    for (bg__heap_block *old = table.freed; old != NULL; old = old->next) {
+        if (old->moved != 0 || old->base == b->base || old->name == NULL || strcmp(old->name, b->name) != 0)
+            continue;
+        old->moved = b->base;
+        moved |= old->users > 0;
+    }
+    return moved;
+}
+
+bool bg__block_named(const char *name, uintptr_t base, size_t bytes)
+{
+    bool moved = false, ask = false;
+    bg__heap_block *b;
+
+    bg__blocks_lock();
+    b = find_block(BG__NAMED, base);
+    if (b == NULL || b->bytes != bytes || b->name == NULL || strcmp(b->name, name) != 0) {
+        b = begin_block(BG__NAMED, base, bytes, &moved, &ask);
+        if (b != NULL && (b->name = strdup(name)) != NULL)
+            moved |= move_name(b);
+    }
+    bg__blocks_unlock();
+    return moved;
+}
+
+/* true: b has it. Of a block without a size the end is unknown. */
+static bool narrow(const bg__heap_block *b, uintptr_t address, uintptr_t *begin, uintptr_t *end)
+{
+    uintptr_t last = b->base + (b->sized ? b->bytes : 0);
+    if (address >= b->base && address < last) { /* it may be in several mappings */
+        *begin = b->base;
+        *end = last;
+        return true;
+    }
+    if (b->base > address && b->base < *end)
+        *end = b->base;
+    if (last <= address && last > *begin)
+        *begin = last;
+    return false;
 }
 
 void bg__block_narrow(uintptr_t address, uintptr_t *begin, uintptr_t *end)
 {
-    pthread_mutex_lock(&blocks.lock);
-    for (const block *b = blocks.live; b != NULL; b = b->hh.next) {
-        uintptr_t last = b->base + b->bytes;
-        if (address - b->base < b->bytes) { /* it may be in several mappings */
-            *begin = b->base;
-            *end = last;
-            break;
-        }
-        if (b->base > address && b->base < *end)
-            *end = b->base;
-        if (last <= address && last > *begin)
-            *begin = last;
-    }
-    pthread_mutex_unlock(&blocks.lock);
+    bool found = false;
+    bg__blocks_lock();
+    for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++)
+        for (const bg__heap_block *b = table.live[allocator]; b != NULL && !found; b = b->hh.next)
+            found = narrow(b, address, begin, end);
+    bg__blocks_unlock();
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------------------- */
+/* ---- snapshots --------------------------------------------------------------------------------------------------- */
 
-typedef struct noting {
-    bg__block_uses *uses;
-    block **order; /* live blocks by their addresses */
-    size_t count;
-} noting;
-
-static int compare_blocks(const void *a, const void *b)
+void bg__blocks_snapshot_begin(void)
 {
-    uintptr_t first = (*(block *const *)a)->base, second = (*(block *const *)b)->base;
+    bg__blocks_lock();
+    table.snapshot = ++table.snapshots;
+    table.snapshot_begun = next_event();
+    table.segment_count = 0;
+    bg__blocks_unlock();
+}
+
+void bg__block_segment(uintptr_t base, size_t bytes, bool private_pool)
+{
+    bg__blocks_lock();
+    if (BG__GROW(table.segments, table.segment_count, table.segment_capacity, "segments of an allocator") == BG_OK)
+        table.segments[table.segment_count++] = (segment){base, bytes, private_pool};
+    bg__blocks_unlock(); /* without it, its blocks are of no known pool, and not judged */
+}
+
+static bool was_freed_since(bg__allocator allocator, uintptr_t base, uint64_t time)
+{
+    for (const bg__heap_block *b = table.freed; b != NULL && b->died > time; b = b->next)
+        if (b->allocator == allocator && b->base == base)
+            return true;
+    return false;
+}
+
+void bg__block_live(bg__allocator allocator, uintptr_t base, size_t bytes)
+{
+    bg__heap_block *b;
+    bg__blocks_lock();
+    b = find_block(allocator, base);
+    if (b != NULL && b->born < table.snapshot_begun && b->sized && b->bytes != bytes) {
+        (void)end_untold(b);
+        b = NULL;
+    }
+    if (b == NULL && !was_freed_since(allocator, base, table.snapshot_begun))
+        b = add_block(allocator, base, bytes, 0);
+    if (b != NULL && b->born < table.snapshot_begun) {
+        b->bytes = bytes;
+        b->sized = true;
+        b->seen = table.snapshot;
+    }
+    bg__blocks_unlock();
+}
+
+static int compare_segments(const void *a, const void *b)
+{
+    uintptr_t first = ((const segment *)a)->base, second = ((const segment *)b)->base;
     return (first > second) - (first < second);
 }
 
-static block *find_holder(const noting *n, uintptr_t address)
+static void find_pool(bg__heap_block *b)
 {
-    size_t low = 0, high = n->count;
+    size_t low = 0, high = table.segment_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (n->order[middle]->base <= address)
+        if (table.segments[middle].base <= b->base)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && address - n->order[low - 1]->base < n->order[low - 1]->bytes ? n->order[low - 1] : NULL;
+    if (b->allocator == BG__PYTORCH && b->pool == BG__POOL_UNKNOWN && low > 0 &&
+        b->base - table.segments[low - 1].base < table.segments[low - 1].bytes)
+        b->pool = table.segments[low - 1].private_pool ? BG__POOL_PRIVATE : BG__POOL_SHARED;
 }
 
-/* Of a pool of graphs, a freed block is memory that the graphs themselves use again. */
-static bg_status note_use(void *user, const bg__held *held)
+bool bg__blocks_snapshot_end(bg__allocator allocator)
 {
-    noting *n = user;
-    block *b = find_holder(n, held->address);
-    bg__block_uses *uses = n->uses;
-    char place[64];
-    bg_status status = BG_OK;
+    bg__heap_block *b, *next;
+    bool moved = false, unused = false;
 
-    if (b == NULL || b->private_pool)
-        return BG_OK;
-    BG__TRY(BG__GROW(uses->list, uses->count, uses->capacity, "uses of blocks"));
-    b->users++;
-    uses->list[uses->count] = (use){.block = b, .call = held->node->call, .address = (const void *)held->address};
-    uses->list[uses->count].alone = held->alone;
-    snprintf(uses->list[uses->count].text, sizeof uses->list->text, "%s", bg__held_text(held, place, sizeof place));
-    uses->count++;
-done:
-    return status;
-}
-
-static void clear_uses(bg__block_uses *uses)
-{
-    pthread_mutex_lock(&blocks.lock);
-    for (size_t i = 0; i < uses->count; i++)
-        release(uses->list[i].block);
-    pthread_mutex_unlock(&blocks.lock);
-    uses->count = 0;
-}
-
-static bg_status note_all(noting *n, const bg__nodes *nodes)
-{
-    bg_status status = BG_OK;
-    n->order = calloc(HASH_COUNT(blocks.live) + 1, sizeof(block *));
-    if (n->order == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the blocks of an allocator");
-    for (block *b = blocks.live; b != NULL; b = b->hh.next)
-        n->order[n->count++] = b;
-    qsort(n->order, n->count, sizeof(block *), compare_blocks);
-    for (size_t i = 0; i < nodes->count; i++)
-        BG__TRY(bg__node_addresses(&nodes->node[i], note_use, n));
-done:
-    free(n->order);
-    return status;
-}
-
-bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses **uses)
-{
-    bg__nodes nodes = {.node = NULL};
-    noting n = {.uses = *uses};
-    bg_status status;
-
-    if (n.uses == NULL)
-        n.uses = *uses = calloc(1, sizeof *n.uses);
-    if (n.uses == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the blocks of %s", bg__graph_name(graph));
-    clear_uses(n.uses);
-    BG__TRY(bg__nodes_take(graph, &nodes));
-    pthread_mutex_lock(&blocks.lock);
-    status = note_all(&n, &nodes);
-    pthread_mutex_unlock(&blocks.lock);
-done:
-    bg__nodes_free(&nodes);
-    return status;
-}
-
-static void report_use(const use *u, bg_report *report)
-{
-    const block *b = u->block;
-    bool reused = b->state == REUSED;
-    char where[300] = "";
-
-    if (b->freed.file != NULL && b->freed.line > 0)
-        snprintf(where, sizeof where, ", at %s:%d", b->freed.file, b->freed.line);
-    bg__report_add(report, reused ? "reused" : "freed", u->alone ? BG_FAULT : BG_WARNING, u->call, u->address,
-                   "keep the tensor as long as the graph is replayed, and copy new values into it; or capture again",
-                   "%s is %p, in a tensor of %zu bytes at %p that was freed after the capture%s%s%s", u->text,
-                   (const void *)u->address, b->bytes, (const void *)b->base, where,
-                   reused ? ", and whose memory the allocator has given to another one" : "",
-                   u->alone ? "" : " (in a struct, where it may be a number or unused)");
-}
-
-void bg__blocks_check(bg__block_uses *uses, bg_report *report)
-{
-    if (uses == NULL)
-        return;
-    pthread_mutex_lock(&blocks.lock);
-    for (size_t i = 0; i < uses->count; i++)
-        if (uses->list[i].block->state != LIVE)
-            report_use(&uses->list[i], report);
-    pthread_mutex_unlock(&blocks.lock);
-}
-
-void bg__blocks_free(bg__block_uses *uses)
-{
-    if (uses == NULL)
-        return;
-    clear_uses(uses);
-    free(uses->list);
-    free(uses);
+    bg__blocks_lock();
+    if (table.segment_count > 0)
+        qsort(table.segments, table.segment_count, sizeof(segment), compare_segments);
+    for (b = table.live[allocator]; b != NULL; b = next) {
+        next = b->hh.next;
+        find_pool(b);
+        if (b->born < table.snapshot_begun && b->seen != table.snapshot && b->pool != BG__POOL_UNKNOWN)
+            moved |= end_untold(b);
+        else
+            moved |= mark_reused(b, &unused);
+    }
+    for (b = table.freed; b != NULL; b = b->next)
+        find_pool(b);
+    table.watched_known = false;
+    table.snapshot = 0;
+    remove_unused();
+    bg__blocks_unlock();
+    return moved;
 }

@@ -1,30 +1,66 @@
 /* Blocks of an allocator that keeps what is freed, such as PyTorch's: CUDA sees no free. The program's own allocator
- * says which blocks are live (python.c), and a graph remembers those that its nodes point into. */
+ * says which blocks it gives out and takes back (python.c), and a graph remembers those that its nodes point into. */
 #ifndef BG_ATTACH_BLOCKS_H
 #define BG_ATTACH_BLOCKS_H
 
 #include "debug/attach/stacks.h"
 #include "debug/report/report.h"
 
-/* Which blocks a graph's nodes point into. */
-typedef struct bg__block_uses bg__block_uses;
+/* ---- what allocators say (blocks.c) ----------------------------------------------------------------------------- */
 
-/* The allocator has this block; private: of a pool of graphs' own, in which a freed block may be used again. */
-void bg__block_live(uintptr_t base, size_t bytes, bool private_pool);
-/* It has freed, or allocated, the block at base. true: a graph uses it. */
-bool bg__block_freed(uintptr_t base, bg_site site);
-/* Whether a graph uses the live block at base. */
-bool bg__block_is_used(uintptr_t base);
-bool bg__block_allocated(uintptr_t base);
+/* Who says it. Blocks of two allocators may cover the same memory: a block that the program names lies in a tensor. */
+typedef enum bg__allocator { BG__NAMED, BG__PYTORCH, BG__CUPY, BG__ALLOCATORS } bg__allocator;
+
+/* It has allocated the block at base. bytes 0: the size is unknown, and comes with the next snapshot; so does the pool
+ * of a block of PyTorch's. moved: a graph uses memory that it now has. Returns whether the size is needed soon. */
+bool bg__block_allocated(bg__allocator allocator, uintptr_t base, size_t bytes, bool *moved);
+/* It has freed the block at base. bytes 0: the size is unknown. true: a graph uses it. */
+bool bg__block_freed(bg__allocator allocator, uintptr_t base, size_t bytes, bg_site site);
+/* Whether somebody may ask where the live block at base was freed. */
+bool bg__block_free_matters(bg__allocator allocator, uintptr_t base);
 
 /* Narrows [*begin, *end), which has address: to the live block that has it, or to what lies between live blocks. */
 void bg__block_narrow(uintptr_t address, uintptr_t *begin, uintptr_t *end);
 
-/* Notes which of the live blocks the nodes of graph point into, and forgets what was noted before. uses starts NULL.
+/* The program names a block, or names it again where it is now. true: a graph uses memory of the old one. */
+bool bg__block_named(const char *name, uintptr_t base, size_t bytes);
+
+/* All that an allocator has now, in any order, between begin and end: its blocks; and of PyTorch the segments that
+ * these are in, private where they are of a pool of graphs' own, in which a freed block may be used again. end returns
+ * whether a graph uses memory of which more is known now. */
+void bg__blocks_snapshot_begin(void);
+void bg__block_segment(uintptr_t base, size_t bytes, bool private_pool);
+void bg__block_live(bg__allocator allocator, uintptr_t base, size_t bytes);
+bool bg__blocks_snapshot_end(bg__allocator allocator);
+
+/* ---- captures (blocks.c) ---------------------------------------------------------------------------------------- */
+
+/* The number of events so far: when a node was made. Never 0. */
+uint64_t bg__blocks_time(void);
+/* A capture has begun on the calling thread, or ended. graph NULL: it failed. */
+void bg__blocks_capture_begun(uint64_t capture);
+void bg__blocks_capture_ended(uint64_t capture, cudaGraph_t graph);
+/* The program has destroyed a graph. */
+void bg__blocks_graph_destroyed(cudaGraph_t graph);
+
+/* ---- graphs (block_uses.c) -------------------------------------------------------------------------------------- */
+
+/* Which blocks a graph's nodes point into. */
+typedef struct bg__block_uses bg__block_uses;
+
+/* A graph has just been made from source, or updated: keeps when its nodes were made, and forgets what was noted. uses
+ * starts NULL. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **uses);
+/* The nodes' parameters are no longer those that they were made with: forgets what was noted. NULL does nothing. */
+void bg__blocks_changed(bg__block_uses *uses);
+/* Notes which blocks the nodes of graph point into, live or freed since they were made. uses NULL does nothing.
  * Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
-bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses **uses);
-/* Adds a finding "freed" or "reused" for each that has changed since. NULL does nothing. */
-void bg__blocks_check(bg__block_uses *uses, bg_report *report);
+bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses *uses);
+/* Adds a finding "freed", "reused" or "moved" for each that has changed since. NULL does nothing. */
+void bg__blocks_check(const bg__block_uses *uses, bg_report *report);
+/* At each launch of graph: adds a finding "pool-alias" for memory of a pool that another graph has overwritten since it
+ * was filled. report NULL: adds none. uses NULL does nothing. */
+void bg__blocks_launched(const bg_graph *graph, bg__block_uses *uses, bg_report *report);
 void bg__blocks_free(bg__block_uses *uses);
 
 #endif

@@ -279,6 +279,8 @@ static bg_status describe(attached *a, cudaGraph_t source, size_t memory)
     BG__TRY(bg__report_create(&a->report, "check", name));
     bg__wrapped_set_mirrored(a->graph, !a->own);
     BG__TRY(bg__node_calls_add(a->graph, source));
+    if (book.checks)
+        BG__TRY(bg__blocks_prepare(source, &a->blocks));
     BG__TRY(bg__replay_tools_check_env(a->graph, book.steps));
     BG__TRY(bg__node_memory_watch(a->graph));
     BG__TRY(bg__nodes_note(a->graph));
@@ -368,7 +370,8 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     a->kernels = NULL;
     a->updates++;
     a->noted = a->blocks_noted = false;
-    if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK) {
+    if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK ||
+        (book.checks && bg__blocks_prepare(source, &a->blocks) != BG_OK)) {
         a->stale = true;
         warn_incomplete(a);
     }
@@ -409,6 +412,7 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
     bg__kernels_forget(a->kernels, twin);
     a->updates++;
     a->noted = a->blocks_noted = false;
+    bg__blocks_changed(a->blocks);
     give(a);
 }
 
@@ -448,8 +452,11 @@ void bg__book_note_blocks(void)
     for (attached *a = book.by_exec; a != NULL && book.checks; a = a->hh.next) {
         if (a->graph == NULL || pthread_mutex_trylock(&a->lock) != 0)
             continue;
-        if (!a->blocks_noted && bg__blocks_note(a->graph, &a->blocks) != BG_OK)
-            warn_incomplete(a);
+        if (!a->blocks_noted) {
+            if (bg__blocks_note(a->graph, a->blocks) != BG_OK)
+                warn_incomplete(a);
+            a->checked = false; /* some may have been freed before */
+        }
         a->blocks_noted = true;
         pthread_mutex_unlock(&a->lock);
     }
@@ -508,13 +515,14 @@ static bg_status check_launch(attached *a)
     bg__allocations *used;
     bg_status status;
 
+    bg__blocks_launched(a->graph, a->blocks, a->report);
     BG__TRY(note_nodes(a));
     BG__TRY(bg__nodes_notes(a->graph, &used));
-    if (!is_touched(a, used))
-        goto done;
-    bg__blocks_check(a->blocks, a->report); /* first: it knows the tensors, and bg__check_nodes does not repeat it */
-    BG__TRY(bg__check_nodes(a->graph, a->report));
-    BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), a->report));
+    if (is_touched(a, used)) {
+        bg__blocks_check(a->blocks, a->report); /* first: it knows tensors; bg__check_nodes does not repeat it */
+        BG__TRY(bg__check_nodes(a->graph, a->report));
+        BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), a->report));
+    }
     tell(a);
 done:
     return status;
@@ -548,7 +556,9 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
     unloaded = !a->stale && bg__kernels_check(a->kernels, a->report);
     if (unloaded)
         tell(a);
-    else if (book.checks && !a->stale && check_launch(a) != BG_OK)
+    else if (book.checks && a->stale)
+        bg__blocks_launched(a->graph, a->blocks, NULL);
+    else if (book.checks && check_launch(a) != BG_OK)
         warn_incomplete(a);
     answered = book.steps && !unloaded && !a->stale && step_launch(a, stream, result);
     if (!answered) {

@@ -1,36 +1,78 @@
-# Runs in a program that uses PyTorch, when it has instantiated a graph: tells the tools which blocks of PyTorch's
-# caching allocator are live, and from then on which are freed and allocated. The tools' functions come by address.
-import ctypes, sys
+# Runs in a program that uses PyTorch or CuPy, when it has begun a capture or instantiated a graph: tells the tools which
+# blocks these allocators give out and take back from then on, and which they have. The tools' functions (python.c):
+# allocated, freed, begin, segment, live, end, note.
+import gc, sys
 
 
 class breakgraph_feed:
-    def __init__(self, block, taken, freed, allocated):
-        self.block = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)(block)
-        self.taken = ctypes.CFUNCTYPE(None)(taken)
-        self.freed = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(freed)
-        self.allocated = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(allocated)
-        self.torch = None
+    PYTORCH, CUPY = 1, 2
+    torch = cupy = hook = None
 
-    # Events first: what is freed while the snapshot is taken is not missed.
-    def begin(self):
-        torch = sys.modules.get("torch")
-        if self.torch or torch is None or not getattr(getattr(torch, "cuda", None), "is_initialized", bool)():
-            return
-        from torch.cuda import _gpu_trace as trace
-        torch._C._activate_gpu_trace()
-        trace.register_callback_for_memory_deallocation(self.freed)
-        trace.register_callback_for_memory_allocation(self.allocated)
-        self.torch = torch
+    # Events first: what is freed while the allocator is asked is not missed.
+    def watch(self):
+        torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+        if not self.torch and getattr(getattr(torch, "cuda", None), "is_initialized", bool)():
+            self.watch_torch(torch)
+            self.ask_torch()
+        if not self.cupy and hasattr(getattr(getattr(cupy, "cuda", None), "memory", None), "PooledMemory"):
+            self.watch_cupy(cupy)
+            self.ask_cupy()
 
     def snapshot(self):
-        self.begin()
-        if self.torch is None:
-            return
-        for segment in self.torch.cuda.memory_snapshot():
-            private = tuple(segment.get("segment_pool_id", (0, 0))) != (0, 0)
-            address = segment["address"]
-            for block in segment["blocks"]:
+        known = self.torch
+        self.watch()
+        if known:
+            self.ask_torch()
+        note()
+
+    def watch_torch(self, torch):
+        from torch.cuda import _gpu_trace as trace
+
+        def allocate(base):
+            if allocated(self.PYTORCH, base, 0):
+                self.ask_torch()
+
+        torch._C._activate_gpu_trace()
+        trace.register_callback_for_memory_deallocation(lambda base: freed(self.PYTORCH, base, 0))
+        trace.register_callback_for_memory_allocation(allocate)
+        self.torch = torch
+
+    def ask_torch(self):
+        begin()
+        for row in self.torch.cuda.memory_snapshot():
+            address = row["address"]
+            segment(address, row["total_size"], tuple(row.get("segment_pool_id", (0, 0))) != (0, 0))
+            for block in row["blocks"]:
                 if block["state"] == "active_allocated":
-                    self.block(block.get("address", address), block["size"], private)
+                    live(self.PYTORCH, block.get("address", address), block["size"])
                 address += block["size"]
-        self.taken()
+        end(self.PYTORCH)
+
+    # Its hooks are of one thread, the main thread here.
+    def watch_cupy(self, cupy):
+        class hook(cupy.cuda.MemoryHook):
+            name = "breakgraph"
+
+            def malloc_postprocess(self, mem_ptr, mem_size, **others):
+                if mem_ptr:
+                    allocated(breakgraph_feed.CUPY, mem_ptr, mem_size)
+
+            def free_preprocess(self, mem_ptr, mem_size, **others):
+                freed(breakgraph_feed.CUPY, mem_ptr, mem_size)
+
+        self.hook = hook()
+        self.hook.__enter__()
+        self.cupy = cupy
+
+    # Its pool does not list what it gave out; but the interpreter knows the pointers into it.
+    def ask_cupy(self):
+        memory = self.cupy.cuda.memory
+        begin()
+        for item in gc.get_objects():
+            block = getattr(item, "mem", None) if issubclass(type(item), memory.MemoryPointer) else None
+            if issubclass(type(block), memory.PooledMemory) and block.ptr:
+                live(self.CUPY, block.ptr, block.size)
+        end(self.CUPY)
+
+
+feed = breakgraph_feed()

@@ -1,5 +1,6 @@
 /* The program's calls that make, change, launch and destroy executable graphs. */
 #include "attach.h"
+#include "blocks.h"
 
 #include <string.h>
 
@@ -84,6 +85,7 @@ static bool before_destroy(bg__driver_call *call)
 {
     bool kept = bg__book_keeps(bg__call_argument(call, 0));
     call->result = CUDA_SUCCESS;
+    bg__blocks_graph_destroyed(bg__call_argument(call, 0));
     if (!kept)
         bg__nodes_gone(bg__call_argument(call, 0));
     return kept;
@@ -114,6 +116,7 @@ static void after_set_node(bg__driver_call *call)
             address = shim->real(setters[i][1]);
     memcpy(&set, &address, sizeof set);
     bg__book_set_node(bg__call_argument(call, 0), bg__call_argument(call, 1), set, bg__call_argument(call, 2));
+    bg__python_snapshot();
 }
 
 /* (CUgraphNode *phGraphNode, CUgraph hGraph, ...) */

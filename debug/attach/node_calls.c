@@ -1,6 +1,7 @@
 /* Each node of a program's graph becomes a call of an op, so that the tools name it as they name op calls, by kernel
  * and by the line that launched it: "softmax_warp_forward#3 at model.py:17". */
 #include "attach.h"
+#include "blocks.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 typedef struct maker {
     cudaGraphNode_t node;
     uint64_t capture;
+    uint64_t time; /* of events of allocators */
     const bg__stack *stack;
     bool lost;
     UT_hash_handle hh;
@@ -63,8 +65,10 @@ void bg__node_made(cudaGraphNode_t node, uint64_t capture, const bg__stack *stac
     m = find_maker(node);
     if (m == NULL)
         m = add_maker(node);
-    if (m != NULL && (m->stack == NULL || capture == 0 || m->capture != capture))
+    if (m != NULL && (m->stack == NULL || capture == 0 || m->capture != capture)) {
         m->stack = stack;
+        m->time = bg__blocks_time();
+    }
     if (m != NULL)
         m->capture = capture;
     pthread_mutex_unlock(&known.lock);
@@ -79,6 +83,17 @@ const bg__stack *bg__node_maker(cudaGraphNode_t node)
     stack = m != NULL ? m->stack : NULL;
     pthread_mutex_unlock(&known.lock);
     return stack;
+}
+
+uint64_t bg__node_time(cudaGraphNode_t node)
+{
+    const maker *m;
+    uint64_t time;
+    pthread_mutex_lock(&known.lock);
+    m = find_maker(node);
+    time = m != NULL ? m->time : 0;
+    pthread_mutex_unlock(&known.lock);
+    return time;
 }
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */

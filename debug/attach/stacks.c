@@ -126,7 +126,7 @@ const bg__stack *bg__stack_here(void)
 
 /* ---- reading ---- */
 
-/* A line of Python's text: its file, without quotes, line and function. false: it is no such line. */
+/* A line of Python's text: its file, without quotes, line and function. false: it is no such line of the program's. */
 typedef struct python_line {
     const char *file, *function;
     int file_bytes, function_bytes, number;
@@ -138,7 +138,7 @@ static bool read_line(const char *text, python_line *line)
     const char *last = strchrnul(text, '\n');
     char *rest;
 
-    if (end == NULL || end > last)
+    if (end == NULL || end > last || strncmp(quote + 1, BG__FEED_FILE "\"", sizeof BG__FEED_FILE) == 0)
         return false;
     line->file = quote + 1;
     line->file_bytes = (int)(end - line->file);

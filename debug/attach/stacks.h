@@ -7,6 +7,9 @@
 /* A stack that was seen. Equal ones are kept once, until the process ends. */
 typedef struct bg__stack bg__stack;
 
+/* The file name, in stacks of Python, of what the tools run there: no line of it is shown. */
+#define BG__FEED_FILE "<breakgraph>"
+
 /* The function of that name in the program or a library of it, such as its interpreter, written to *function, a pointer
  * to a function; NULL: there is none. */
 void bg__program_function(const char *name, void *function);

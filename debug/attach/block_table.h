@@ -1,0 +1,69 @@
+/* What blocks.c and block_uses.c share, all of it under one lock. */
+#ifndef BG_ATTACH_BLOCK_TABLE_H
+#define BG_ATTACH_BLOCK_TABLE_H
+
+#include "blocks.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM          1
+#define uthash_nonfatal_oom(added) ((added)->lost = true)
+#include <uthash.h>
+
+/* A capture of the program's. While it is open, and until the graph that it made has been noted, freed blocks are kept:
+ * nodes may point into them. */
+typedef struct bg__block_capture {
+    uint64_t id;       /* CUDA's */
+    cudaGraph_t graph; /* that it made; NULL: it is open, or the graph is gone */
+    pthread_t thread;
+    uint64_t begun, ended; /* ended 0: it is open */
+    bool noted;
+    uint64_t launched; /* the graph: when, by the count of launches; 0: never */
+    char name[32];     /* of it, when it was launched */
+    int users;         /* blocks and graphs that were made during it */
+    struct bg__block_capture *next;
+} bg__block_capture;
+
+typedef enum bg__block_pool { BG__POOL_UNKNOWN, BG__POOL_SHARED, BG__POOL_PRIVATE } bg__block_pool;
+
+typedef struct bg__heap_block {
+    bg__allocator allocator;
+    uintptr_t base;
+    size_t bytes; /* known to be in it */
+    bool sized;   /* and these are all */
+    bg__block_pool pool;
+    uint64_t born, died;      /* times; died 0: it is live; born 0: before the first event */
+    uint64_t seen;            /* the snapshot that had it last */
+    bg__block_capture *maker; /* during which it was allocated; NULL: none, or unknown */
+    char *name;               /* that the program gives it */
+    bool told;                /* that it died, by the allocator; else nothing is found about it */
+    bg_site freed;            /* file NULL: unknown */
+    bool reused;
+    uintptr_t moved; /* where the program has its name now; 0: nowhere */
+    int users;       /* graphs' uses */
+    /* Of a private pool, by the count of launches: a graph whose nodes point there although the block was freed; and
+     * one that may have filled it again. */
+    uint64_t overwritten, filled;
+    char taker[32], taker_call[200];     /* that graph, and its node: "memcpy#0, at model.py:17" */
+    struct bg__heap_block *next, **link; /* of the freed ones */
+    bool lost;
+    UT_hash_handle hh; /* of the live ones */
+} bg__heap_block;
+
+/* Between them all functions below are called, and all members read. */
+void bg__blocks_lock(void);
+void bg__blocks_unlock(void);
+
+bg__heap_block *bg__blocks_live(bg__allocator allocator); /* the first; the others by hh.next */
+bg__heap_block *bg__blocks_freed(void);                   /* the first; the others by next */
+bool bg__block_overlaps(const bg__heap_block *a, const bg__heap_block *b);
+void bg__block_hold(bg__heap_block *block);
+void bg__block_release(bg__heap_block *block);
+
+/* The capture that made graph; NULL: it is unknown. The caller gives back what it gets. */
+bg__block_capture *bg__block_capture_of(cudaGraph_t graph);
+void bg__block_capture_noted(bg__block_capture *capture);
+void bg__block_capture_release(bg__block_capture *capture);
+
+#endif

@@ -1,0 +1,464 @@
+/* Which blocks the nodes of a graph point into, and what became of these.
+ *
+ * A block of a pool that graphs have to themselves is legal to use when it is freed: graphs of one pool lie in the same
+ * memory, one after the other. What is wrong is an order of launches: a graph reads what another one left in a block,
+ * and a third one was launched in between whose nodes point there too, since the block was freed. */
+#include "block_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "debug/attach/attach.h"
+#include "debug/check/node_pointers.h"
+#include "debug/graph/nodes.h"
+
+typedef enum use_kind {
+    USES,   /* a node points into the block */
+    READS,  /* and reads it, for certain */
+    WRITES, /* and writes it */
+    TAKES,  /* points there although the block was freed: its memory is another block's */
+} use_kind;
+
+typedef struct use {
+    bg__heap_block *block;
+    const bg__call *call;
+    uintptr_t address;
+    use_kind kind;
+    bool alone;
+    char *text; /* "parameter 2, offset 8,": where the node has it; NULL of TAKES, or out of host memory */
+} use;
+
+struct bg__block_uses {
+    use *list;
+    size_t count, capacity;
+    uint64_t *made;             /* when each node was made, by its place; 0: unknown */
+    size_t nodes;               /* in made */
+    bg__block_capture *capture; /* that made the graph; NULL: unknown */
+    bool in_pool;               /* some block is of a private pool */
+};
+
+static uint64_t launches; /* under the lock of blocks */
+
+static void clear_uses(bg__block_uses *uses)
+{
+    for (size_t i = 0; i < uses->count; i++) {
+        bg__block_release(uses->list[i].block);
+        free(uses->list[i].text);
+    }
+    uses->count = 0;
+    uses->in_pool = false;
+}
+
+/* ---- what a node points into ------------------------------------------------------------------------------------ */
+
+typedef struct noting {
+    bg__block_uses *uses;
+    bg__heap_block **live[BG__ALLOCATORS]; /* by their addresses */
+    size_t count[BG__ALLOCATORS];
+    uintptr_t low, high; /* that all freed ones are between */
+    uint64_t made;       /* the node; 0: unknown */
+    const bg__call *call;
+    bool after_begin; /* it was made during the graph's capture */
+} noting;
+
+static int compare_blocks(const void *a, const void *b)
+{
+    uintptr_t first = (*(bg__heap_block *const *)a)->base, second = (*(bg__heap_block *const *)b)->base;
+    return (first > second) - (first < second);
+}
+
+static bool has(const bg__heap_block *b, uintptr_t address)
+{
+    return address - b->base < b->bytes;
+}
+
+static bg__heap_block *find_live(const noting *n, bg__allocator allocator, uintptr_t address)
+{
+    bg__heap_block *const *order = n->live[allocator];
+    size_t low = 0, high = n->count[allocator];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order[middle]->base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || !has(order[low - 1], address) || (n->made != 0 && order[low - 1]->born > n->made))
+        return NULL;
+    return order[low - 1];
+}
+
+/* A freed one counts only where it is known to have been live when the node was made. */
+static bg__heap_block *find_used(const noting *n, bg__allocator allocator, uintptr_t address)
+{
+    bg__heap_block *found = find_live(n, allocator, address);
+    if (found != NULL || n->made == 0 || address < n->low || address >= n->high)
+        return found;
+    for (bg__heap_block *b = bg__blocks_freed(); b != NULL; b = b->next)
+        if (b->allocator == allocator && has(b, address) && b->born <= n->made && n->made < b->died)
+            return b;
+    return NULL;
+}
+
+static bg_status add_use(noting *n, const use *added)
+{
+    bg__block_uses *uses = n->uses;
+    bg_status status;
+    BG__TRY(BG__GROW(uses->list, uses->count, uses->capacity, "uses of blocks"));
+    bg__block_hold(added->block);
+    uses->list[uses->count++] = *added;
+    uses->in_pool |= added->block->pool == BG__POOL_PRIVATE;
+done:
+    return status;
+}
+
+/* What this graph's own capture allocated in a pool is memory that it fills itself. What none did, the program may fill
+ * in ways that are not seen. */
+static bool is_judged(const noting *n, const bg__heap_block *b)
+{
+    if (b->pool != BG__POOL_PRIVATE)
+        return b->pool == BG__POOL_SHARED;
+    return b->maker != NULL && n->after_begin && b->born < n->uses->capture->begun;
+}
+
+static bool is_taken(const noting *n, const bg__heap_block *b)
+{
+    for (size_t i = n->uses->count; i > 0; i--)
+        if (n->uses->list[i - 1].block == b && n->uses->list[i - 1].kind == TAKES)
+            return true;
+    return false;
+}
+
+/* Blocks of pools that other graphs use, and that were freed when this node was made: the memory is the graph's own,
+ * which it fills, unless it is a block from before its capture. */
+static bg_status note_taken(noting *n, uintptr_t address)
+{
+    const bg__heap_block *now;
+    bg_status status = BG_OK;
+    if (!n->after_begin || address < n->low || address >= n->high)
+        return BG_OK;
+    now = find_used(n, BG__PYTORCH, address);
+    if (now != NULL && now->born < n->uses->capture->begun)
+        return BG_OK;
+    for (bg__heap_block *b = bg__blocks_freed(); b != NULL; b = b->next)
+        if (b->users > 0 && b->pool == BG__POOL_PRIVATE && has(b, address) && b->died <= n->made && !is_taken(n, b))
+            BG__TRY(add_use(n, &(use){.block = b, .call = n->call, .address = address, .kind = TAKES}));
+done:
+    return status;
+}
+
+static use_kind kind_of(const bg__held *held)
+{
+    if (!held->is_end)
+        return USES;
+    return held->which == BG__SOURCE ? READS : WRITES;
+}
+
+static bg_status note_address(void *user, const bg__held *held)
+{
+    noting *n = user;
+    char place[64];
+    bg_status status = BG_OK;
+
+    for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++) {
+        use u = {.block = find_used(n, allocator, held->address), .address = held->address, .alone = held->alone};
+        if (u.block == NULL || !is_judged(n, u.block))
+            continue;
+        u.call = held->node->call;
+        u.kind = kind_of(held);
+        u.text = strdup(bg__held_text(held, place, sizeof place));
+        status = add_use(n, &u);
+        if (status != BG_OK)
+            free(u.text);
+        BG__TRY(status);
+    }
+    if (kind_of(held) != READS)
+        BG__TRY(note_taken(n, held->address));
+done:
+    return status;
+}
+
+/* ---- noting a graph --------------------------------------------------------------------------------------------- */
+
+bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **given)
+{
+    bg__block_uses *uses = *given;
+    cudaGraphNode_t *nodes = NULL;
+    size_t count = 0;
+    bg_status status;
+
+    if (uses == NULL)
+        uses = *given = calloc(1, sizeof *uses);
+    if (uses == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the blocks of a graph");
+    free(uses->made);
+    uses->made = NULL;
+    uses->nodes = 0;
+    bg__blocks_lock();
+    clear_uses(uses);
+    bg__block_capture_release(uses->capture);
+    uses->capture = bg__block_capture_of(source);
+    bg__blocks_unlock();
+    BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
+    nodes = calloc(count + 1, sizeof *nodes);
+    uses->made = calloc(count + 1, sizeof *uses->made);
+    if (nodes == NULL || uses->made == NULL)
+        BG__TRY(bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count));
+    BG__TRY_CUDA(cudaGraphGetNodes(source, nodes, &count));
+    for (size_t i = 0; i < count; i++)
+        uses->made[i] = bg__node_time(nodes[i]);
+    uses->nodes = count;
+done:
+    free(nodes);
+    return status;
+}
+
+void bg__blocks_changed(bg__block_uses *uses)
+{
+    if (uses == NULL)
+        return;
+    bg__blocks_lock();
+    clear_uses(uses);
+    uses->nodes = 0;
+    bg__blocks_unlock();
+}
+
+static bg_status order_live(noting *n, bg__allocator allocator)
+{
+    bg__heap_block *first = bg__blocks_live(allocator);
+    n->live[allocator] = calloc(HASH_COUNT(first) + 1, sizeof(bg__heap_block *));
+    if (n->live[allocator] == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the blocks of an allocator");
+    for (bg__heap_block *b = first; b != NULL; b = b->hh.next)
+        n->live[allocator][n->count[allocator]++] = b;
+    qsort(n->live[allocator], n->count[allocator], sizeof(bg__heap_block *), compare_blocks);
+    return BG_OK;
+}
+
+/* A handle may have been another node's before: what was made before the capture is unknown. */
+static void set_node(noting *n, const bg__node *node)
+{
+    const bg__block_uses *uses = n->uses;
+    n->call = node->call;
+    n->made = node->parent < 0 && node->place < uses->nodes ? uses->made[node->place] : 0;
+    n->after_begin = uses->capture != NULL && n->made >= uses->capture->begun;
+    if (!n->after_begin)
+        n->made = 0;
+}
+
+static bg_status note_all(noting *n, const bg__nodes *nodes)
+{
+    bg_status status = BG_OK;
+    for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++)
+        BG__TRY(order_live(n, allocator));
+    n->low = UINTPTR_MAX;
+    for (const bg__heap_block *b = bg__blocks_freed(); b != NULL; b = b->next) {
+        n->low = b->base < n->low ? b->base : n->low;
+        n->high = b->base + b->bytes > n->high ? b->base + b->bytes : n->high;
+    }
+    for (size_t i = 0; i < nodes->count; i++) {
+        set_node(n, &nodes->node[i]);
+        BG__TRY(bg__node_addresses(&nodes->node[i], note_address, n));
+    }
+done:
+    for (bg__allocator allocator = 0; allocator < BG__ALLOCATORS; allocator++)
+        free(n->live[allocator]);
+    return status;
+}
+
+/* A freed block that no graph used so far was not looked at when its memory was given out again. */
+static void find_reused(const bg__block_uses *uses)
+{
+    for (size_t i = 0; i < uses->count; i++) {
+        bg__heap_block *old = uses->list[i].block;
+        if (old->died == 0 || old->reused || uses->list[i].kind == TAKES)
+            continue;
+        for (const bg__heap_block *b = bg__blocks_live(old->allocator); b != NULL && !old->reused; b = b->hh.next)
+            old->reused = b->born > old->died && bg__block_overlaps(b, old);
+        for (const bg__heap_block *b = bg__blocks_freed(); b != NULL && b->died > old->died && !old->reused;
+             b = b->next)
+            old->reused = b->allocator == old->allocator && b->born > old->died && bg__block_overlaps(b, old);
+    }
+}
+
+bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses *uses)
+{
+    bg__nodes nodes = {.node = NULL};
+    noting n = {.uses = uses};
+    bg_status status;
+
+    if (uses == NULL)
+        return BG_OK;
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    bg__blocks_lock();
+    clear_uses(uses);
+    status = note_all(&n, &nodes);
+    find_reused(uses);
+    if (uses->capture != NULL)
+        bg__block_capture_noted(uses->capture);
+    bg__blocks_unlock();
+done:
+    bg__nodes_free(&nodes);
+    return status;
+}
+
+void bg__blocks_free(bg__block_uses *uses)
+{
+    if (uses == NULL)
+        return;
+    bg__blocks_lock();
+    clear_uses(uses);
+    bg__block_capture_release(uses->capture);
+    bg__blocks_unlock();
+    free(uses->list);
+    free(uses->made);
+    free(uses);
+}
+
+/* ---- findings --------------------------------------------------------------------------------------------------- */
+
+/* ", at model.py:21" */
+static const char *place_text(bg_site site, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (site.file != NULL && site.line > 0)
+        snprintf(text, bytes, ", at %s:%d", site.file, site.line);
+    else if (site.file != NULL)
+        snprintf(text, bytes, ", at %s", site.file);
+    return text;
+}
+
+/* "a tensor of 4096 bytes at 0x7f..." */
+static const char *block_text(const bg__heap_block *b, char *text, size_t bytes)
+{
+    static const char *const nouns[] = {[BG__NAMED] = "the block", [BG__PYTORCH] = "a tensor", [BG__CUPY] = "an array"};
+    const char *name = b->name != NULL ? b->name : "";
+    const char *quote = b->name != NULL ? "\"" : "", *blank = b->name != NULL ? " " : "";
+    char size[40] = "";
+    if (b->sized)
+        snprintf(size, sizeof size, " of %zu bytes", b->bytes);
+    snprintf(text, bytes, "%s%s%s%.80s%s%s at %p", nouns[b->allocator], blank, quote, name, quote, size,
+             (const void *)b->base);
+    return text;
+}
+
+static const char *use_text(const use *u)
+{
+    return u->text != NULL ? u->text : "an address";
+}
+
+static const char *in_struct(const use *u)
+{
+    return u->alone ? "" : " (in a struct, where it may be a number or unused)";
+}
+
+static void report_use(const use *u, const bg__block_capture *capture, bg_report *report)
+{
+    const bg__heap_block *b = u->block;
+    bool during = capture != NULL && (capture->ended == 0 || b->died < capture->ended);
+    const char *kind = b->moved != 0 ? "moved" : b->reused ? "reused" : "freed";
+    char text[200], where[300], fate[120] = "";
+
+    if (b->moved != 0)
+        snprintf(fate, sizeof fate, ", and that the program has at %p now", (const void *)b->moved);
+    else if (b->reused)
+        snprintf(fate, sizeof fate, ", and whose memory the allocator has given to another one");
+    bg__report_add(report, kind, u->alone ? BG_FAULT : BG_WARNING, u->call, (const void *)u->address,
+                   b->moved != 0
+                       ? "capture again when it moves; or allocate it once, as large as it gets, before the capture"
+                       : "keep it as long as the graph is replayed, and copy new values into it; or capture again",
+                   "%s is %p, in %s that was freed %s the capture%s%s%s", use_text(u), (const void *)u->address,
+                   block_text(b, text, sizeof text), during ? "during" : "after",
+                   place_text(b->freed, where, sizeof where), fate, in_struct(u));
+}
+
+static bool is_lost(const use *u)
+{
+    return u->block->died != 0 && u->block->told && u->block->pool == BG__POOL_SHARED;
+}
+
+/* A node may have an address several times, and a block that the program names may lie in a tensor: that is one
+ * finding. */
+static bool is_told(const bg__block_uses *uses, size_t index)
+{
+    const use *u = &uses->list[index];
+    for (size_t i = index; i > 0 && uses->list[i - 1].call == u->call; i--)
+        if (uses->list[i - 1].address == u->address && is_lost(&uses->list[i - 1]))
+            return true;
+    return false;
+}
+
+void bg__blocks_check(const bg__block_uses *uses, bg_report *report)
+{
+    if (uses == NULL)
+        return;
+    bg__blocks_lock();
+    for (size_t i = 0; i < uses->count; i++)
+        if (is_lost(&uses->list[i]) && !is_told(uses, i))
+            report_use(&uses->list[i], uses->capture, report);
+    bg__blocks_unlock();
+}
+
+/* ---- launches --------------------------------------------------------------------------------------------------- */
+
+static void report_alias(const use *u, const bg_graph *graph, bg_report *report)
+{
+    const bg__heap_block *b = u->block;
+    char text[200], where[300];
+    bg__report_add(report, "pool-alias", u->kind == READS ? BG_FAULT : BG_WARNING, u->call, (const void *)u->address,
+                   "keep the tensor as long as the graph is replayed, or give the graphs pools of their own; or launch "
+                   "the graph that fills it again before this one",
+                   "%s %s overwritten what %s %s here: %s, which %s fills; it was freed%s, and its memory given to %s, "
+                   "whose %s points there, and which was launched after %s; %s is %p%s",
+                   b->taker, u->kind == READS ? "has" : "may have", bg__graph_name(graph),
+                   u->kind == READS ? "reads" : "reads or writes", block_text(b, text, sizeof text), b->maker->name,
+                   place_text(b->freed, where, sizeof where), b->taker, b->taker_call, b->maker->name, use_text(u),
+                   (const void *)u->address, in_struct(u));
+}
+
+static uint64_t filled_at(const bg__heap_block *b)
+{
+    return b->maker->launched > b->filled ? b->maker->launched : b->filled;
+}
+
+/* What a node may write counts as written: the block is blamed on nobody after that. */
+static void launch_use(const use *u, const bg_graph *graph, bg_report *report)
+{
+    bg__heap_block *b = u->block;
+    if (b->pool != BG__POOL_PRIVATE || u->kind == TAKES)
+        return;
+    if (report != NULL && u->kind != WRITES && b->died != 0 && b->told && b->maker->launched > 0 &&
+        b->overwritten > filled_at(b))
+        report_alias(u, graph, report);
+    if (u->kind != READS)
+        b->filled = launches;
+}
+
+static void take_block(const use *u, const bg_graph *graph)
+{
+    bg__heap_block *b = u->block;
+    char where[160] = "";
+    if (u->call != NULL)
+        place_text(u->call->site, where, sizeof where);
+    b->overwritten = launches;
+    snprintf(b->taker, sizeof b->taker, "%s", bg__graph_name(graph));
+    snprintf(b->taker_call, sizeof b->taker_call, "%s%s", u->call != NULL ? u->call->name : "node", where);
+}
+
+void bg__blocks_launched(const bg_graph *graph, bg__block_uses *uses, bg_report *report)
+{
+    if (uses == NULL || (uses->capture == NULL && !uses->in_pool))
+        return;
+    bg__blocks_lock();
+    launches++;
+    if (uses->capture != NULL) {
+        uses->capture->launched = launches;
+        snprintf(uses->capture->name, sizeof uses->capture->name, "%s", bg__graph_name(graph));
+    }
+    for (size_t i = 0; i < uses->count && uses->in_pool; i++)
+        launch_use(&uses->list[i], graph, report);
+    for (size_t i = 0; i < uses->count && uses->in_pool; i++)
+        if (uses->list[i].kind == TAKES)
+            take_block(&uses->list[i], graph);
+    bg__blocks_unlock();
+}
