@@ -38,3 +38,5 @@ $(OUT)/debug/attach/feed_lines.inc: debug/attach/feed.py
 $(OUT)/debug/attach/python.o: $(OUT)/debug/attach/feed_lines.inc
 $(OUT)/attach/libbreakgraph_tools.so: $(TOOLS_OBJ) $(LIB_OBJ) $(OUT)/flags.link debug/attach/tools.map $(if $(filter host,$(DEVICE)),$(DEVICE_SO))
 	$(call link_attach,-Wl$(comma)--version-script=debug/attach/tools.map,$(TOOLS_LDLIBS))
+# A test of the tools themselves.
+$(OUT)/tests/unit/test_attach_blocks: $(TOOLS_OBJ)

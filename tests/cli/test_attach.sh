@@ -176,19 +176,6 @@ step: 0 findings"
     expect attach-missing 4 'with --attach$' "$breakgraph" check -- "$work/graphs"
 fi
 
-# An allocator that keeps what is freed: only the program knows that the graph's memory is another tensor's now.
-if [ "$DEVICE" != host ] || ! python3 -c 'import ctypes' 2>/dev/null; then
-    skip attach-allocator "it needs the host device, and python3 with ctypes"
-else
-    checked() { LD_LIBRARY_PATH=$PWD/$OUT "$OUT/breakgraph" check --attach -- python3 tests/cli/attach/allocator.py "$1"; }
-    tensor='a tensor of 4096 bytes at 0x[0-9a-f]+ that was freed after the capture, at .*/allocator.py:[0-9]+'
-    expect attach-allocator-freed 1 "fault \\[freed\\] memcpy#0 at .*allocator.py:[0-9]+: .*$tensor" checked freed
-    expect attach-allocator-reused 1 "fault \\[reused\\] memcpy#0 .*$tensor, and whose memory" checked reused
-    for innocent in none other private; do
-        expect "attach-allocator-$innocent" 0 '^check replay: 0 findings$' checked "$innocent"
-    done
-fi
-
 # What runs on a GPU alone is complete at least, and says what it needs.
 if ! command -v python3 >/dev/null; then
     skip attach-programs "there is no python3"

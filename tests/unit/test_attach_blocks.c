@@ -1,0 +1,193 @@
+/* Blocks that a program's allocator, or the program itself, tells of: what its graphs' nodes point into. */
+#include "debug/attach/blocks.h"
+#include "tests/support/support.h"
+
+#include <string.h>
+
+enum { BLOCK = 64 };
+
+typedef struct model {
+    cudaGraph_t source;
+    bg_graph *graph;
+    bg__block_uses *uses;
+    bg_report *report;
+} model;
+
+/* A graph that copies the second block of the fixture's memory to the first. */
+static void begin_model(fixture *f, model *m)
+{
+    *m = (model){.source = NULL};
+    EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_CUDA(cudaMemcpyAsync(f->memory, (char *)f->memory + BLOCK, BLOCK, cudaMemcpyDeviceToDevice, f->stream));
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &m->source));
+    EXPECT_OK(bg_graph_wrap(&m->graph, m->source, NULL, "theirs"));
+    EXPECT_OK(bg__report_create(&m->report, "check", "theirs"));
+    EXPECT_OK(bg__blocks_prepare(m->source, &m->uses));
+    EXPECT_OK(bg__blocks_note(m->graph, m->uses));
+}
+
+static void end_model(model *m)
+{
+    bg__blocks_free(m->uses);
+    bg_report_destroy(m->report);
+    bg_graph_destroy(m->graph);
+    EXPECT_CUDA(cudaGraphDestroy(m->source));
+}
+
+/* kind NULL: there is no finding. */
+static void expect_one(const model *m, const char *kind, const char *part)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    bg__blocks_check(m->uses, m->report);
+    assert_int_equal(bg_report_count(m->report), kind != NULL ? 1 : 0);
+    if (kind == NULL)
+        return;
+    EXPECT_OK(bg_report_get(m->report, 0, &finding));
+    assert_string_equal(finding.kind, kind);
+    assert_non_null(strstr(finding.message, part));
+}
+
+static uintptr_t place(const fixture *f, size_t block)
+{
+    return (uintptr_t)f->memory + block * BLOCK;
+}
+
+static void test_moved(void **state)
+{
+    fixture *f = *state;
+    bg_site site = {"model.py", 7};
+    model m;
+
+    assert_false(bg__block_named("kv cache", place(f, 1), BLOCK));
+    begin_model(f, &m);
+    assert_false(bg__block_named("kv cache", place(f, 1), BLOCK)); /* where it is */
+    expect_one(&m, NULL, NULL);
+    assert_true(bg__block_freed(BG__NAMED, place(f, 1), 0, site));
+    assert_true(bg__block_named("kv cache", place(f, 4), 2 * BLOCK));
+    expect_one(&m, "moved", "the block \"kv cache\" of 64 bytes");
+    end_model(&m);
+    assert_false(bg__block_freed(BG__NAMED, place(f, 4), 0, site));
+}
+
+/* Names need not be of one block. */
+static void test_same_name(void **state)
+{
+    fixture *f = *state;
+    bg_site site = {"model.py", 7};
+    model m;
+
+    (void)bg__block_named("layer", place(f, 1), BLOCK);
+    begin_model(f, &m);
+    assert_false(bg__block_named("layer", place(f, 4), BLOCK));
+    expect_one(&m, NULL, NULL);
+    assert_true(bg__block_freed(BG__NAMED, place(f, 1), 0, site));
+    expect_one(&m, "freed", "that was freed after the capture, at model.py:7");
+    end_model(&m);
+    (void)bg__block_freed(BG__NAMED, place(f, 4), 0, site);
+}
+
+/* A block that the program names lies in a tensor: what happened to it is said once. */
+static void test_both(void **state)
+{
+    fixture *f = *state;
+    bg_site site = {"model.py", 7};
+    bool moved;
+    model m;
+
+    assert_false(bg__block_allocated(BG__CUPY, place(f, 0), 4 * BLOCK, &moved));
+    (void)bg__block_named("input", place(f, 1), BLOCK);
+    begin_model(f, &m);
+    assert_true(bg__block_freed(BG__NAMED, place(f, 1), 0, site));
+    assert_true(bg__block_freed(BG__CUPY, place(f, 0), 0, site));
+    bg__blocks_check(m.uses, m.report);
+    assert_int_equal(bg_report_count(m.report), 2); /* one at each end of the copy */
+    end_model(&m);
+}
+
+/* Nobody uses a freed block after its graphs are gone: then it is forgotten, and the next graph has nothing to do with
+ * it. */
+static void test_forgotten(void **state)
+{
+    fixture *f = *state;
+    bg_site site = {"model.py", 7};
+    bool moved;
+    model m, other;
+
+    (void)bg__block_allocated(BG__CUPY, place(f, 1), BLOCK, &moved);
+    begin_model(f, &m);
+    begin_model(f, &other);
+    end_model(&m);
+    assert_true(bg__block_freed(BG__CUPY, place(f, 1), 0, site));
+    expect_one(&other, "freed", "an array of 64 bytes");
+    (void)bg__block_allocated(BG__CUPY, place(f, 1), BLOCK, &moved);
+    assert_true(moved);
+    end_model(&other);
+    (void)bg__block_freed(BG__CUPY, place(f, 1), 0, site);
+    (void)bg__block_allocated(BG__CUPY, place(f, 1), BLOCK, &moved);
+    assert_false(moved);
+    (void)bg__block_freed(BG__CUPY, place(f, 1), 0, site);
+    begin_model(f, &m);
+    expect_one(&m, NULL, NULL);
+    end_model(&m);
+}
+
+/* What a snapshot lacks was freed in a way that nobody told: what the graph has there then is unknown. What was freed
+ * while it was taken does not come back. */
+static void test_snapshot(void **state)
+{
+    fixture *f = *state;
+    bool moved;
+    model m;
+
+    bg__blocks_snapshot_begin();
+    bg__block_segment(place(f, 0), 8 * BLOCK, false);
+    bg__block_live(BG__PYTORCH, place(f, 1), BLOCK);
+    assert_false(bg__blocks_snapshot_end(BG__PYTORCH));
+    begin_model(f, &m);
+    bg__blocks_snapshot_begin();
+    bg__block_segment(place(f, 0), 8 * BLOCK, false);
+    assert_true(bg__blocks_snapshot_end(BG__PYTORCH));
+    expect_one(&m, NULL, NULL);
+    end_model(&m);
+    assert_false(bg__block_freed(BG__PYTORCH, place(f, 1), 0, (bg_site){NULL, 0}));
+
+    (void)bg__block_allocated(BG__PYTORCH, place(f, 1), 0, &moved);
+    bg__blocks_snapshot_begin();
+    bg__block_segment(place(f, 0), 8 * BLOCK, false);
+    assert_false(bg__block_freed(BG__PYTORCH, place(f, 1), 0, (bg_site){NULL, 0}));
+    bg__block_live(BG__PYTORCH, place(f, 1), BLOCK);
+    assert_false(bg__blocks_snapshot_end(BG__PYTORCH));
+    assert_false(bg__block_free_matters(BG__PYTORCH, place(f, 1)));
+    begin_model(f, &m);
+    expect_one(&m, NULL, NULL);
+    end_model(&m);
+}
+
+/* Another block is freed there than the one that is known: CuPy tells of one thread alone. */
+static void test_other_size(void **state)
+{
+    fixture *f = *state;
+    bool moved;
+    model m;
+
+    for (size_t other = 0; other < 2; other++) {
+        (void)bg__block_allocated(BG__CUPY, place(f, 1), BLOCK, &moved);
+        begin_model(f, &m);
+        assert_true(bg__block_freed(BG__CUPY, place(f, 1), BLOCK - 16 * other, (bg_site){NULL, 0}));
+        expect_one(&m, other ? NULL : "freed", "an array");
+        end_model(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_moved, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_same_name, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_both, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_forgotten, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_snapshot, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_other_size, fixture_setup, fixture_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
