@@ -37,6 +37,7 @@
     X("outside-of-ops")                                                                                                \
     X("frozen-argument")                                                                                               \
     X("capture-broken")                                                                                                \
-    X("unloaded")
+    X("unloaded")                                                                                                      \
+    X("pool-alias")
 
 #endif
