@@ -43,7 +43,7 @@ sweep() # COMMAND FIRST
         return
     fi
     cp "$work/said" "$work/whole"
-    for (( ; number <= count; number += ${SWEEP_STRIDE:-5})); do
+    for (( ; number <= count; number += ${SWEEP_STRIDE:-7})); do
         observe "$command" "tools:*@$number=${codes[number % 3]}"
         status=$?
         if [ $status -gt 1 ] || ! cmp -s "$work/alone" "$work/answers"; then
