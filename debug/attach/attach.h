@@ -2,6 +2,7 @@
 #ifndef BG_DEBUG_ATTACH_H
 #define BG_DEBUG_ATTACH_H
 
+#include <breakgraph/attach.h>
 #include <cuda.h>
 
 #include "capture/inspect.h"
@@ -12,7 +13,7 @@
 /* ---- the program's graphs (book.c) ------------------------------------------------------------------------------ */
 
 /* Reads the environment. INVALID_ARGUMENT. */
-bg_status bg__book_begin(void);
+bg_status bg__book_begin(const bg__attach_shim *shim);
 
 /* The program has instantiated source. What it does to source later is not done to exec. made, memory: as in listing.h.
  */
@@ -36,6 +37,13 @@ bool bg__book_is_empty(void);
 void bg__book_memory_moved(void);
 /* It has changed one of its graphs: source, or, where that is NULL, the one that has node. */
 void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node);
+
+/* For interface.c, as in breakgraph/attach.h. get: false: there is no graph of that index. */
+struct bg__found;
+bg_status bg__book_name(CUgraphExec exec, const char *name);
+int bg__book_count(void);
+bool bg__book_get(int index, bg_attach_graph *graph);
+bg_status bg__book_check(struct bg__found *found);
 
 /* ---- who made their nodes (node_calls.c) ------------------------------------------------------------------------ */
 
@@ -66,6 +74,8 @@ void bg__attach_report(const char *kind, bg_severity severity, const char *subje
 /* ---- allocators of Python (python.c) ---------------------------------------------------------------------------- */
 
 void bg__python_begin(const bg__attach_shim *shim);
+/* Whether the program has an interpreter that can be asked. */
+bool bg__python_is_there(void);
 /* A capture has begun: lets the program's interpreter, if it has one, tell from soon on what its allocators do. */
 void bg__python_watch(void);
 /* A graph was instantiated or updated: lets it say soon what they hold, too. */

@@ -1,5 +1,6 @@
 /* What the shim calls at the program's first cuInit. */
 #include "attach.h"
+#include "interface.h"
 #include "unloaded.h"
 
 BG_API bg__attach_begin_function bg__attach_begin;
@@ -11,7 +12,7 @@ bool bg__attach_begin(const bg__attach_shim *shim)
         bg__warn("--attach: the shim and the tools are of different builds; the program runs without tools");
         return false;
     }
-    if (bg__book_begin() != BG_OK) {
+    if (bg__book_begin(shim) != BG_OK) {
         bg__warn("--attach: %s; the program runs without tools", bg_last_error());
         return false;
     }
@@ -21,5 +22,6 @@ bool bg__attach_begin(const bg__attach_shim *shim)
     bg__hook_captures(shim);
     bg__hook_graphs(shim);
     bg__hook_memory(shim);
+    bg__interface_begin(shim);
     return true;
 }

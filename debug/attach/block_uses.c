@@ -331,7 +331,8 @@ static const char *place_text(bg_site site, char *text, size_t bytes)
 /* "a tensor of 4096 bytes at 0x7f..." */
 static const char *block_text(const bg__heap_block *b, char *text, size_t bytes)
 {
-    static const char *const nouns[] = {[BG__NAMED] = "the block", [BG__PYTORCH] = "a tensor", [BG__CUPY] = "an array"};
+    static const char *const nouns[] = {
+        [BG__NAMED] = "the block", [BG__LEDGER] = "a block", [BG__PYTORCH] = "a tensor", [BG__CUPY] = "an array"};
     const char *name = b->name != NULL ? b->name : "";
     const char *quote = b->name != NULL ? "\"" : "", *blank = b->name != NULL ? " " : "";
     char size[40] = "";

@@ -5,6 +5,7 @@
 #include "attach.h"
 #include "blocks.h"
 #include "changes.h"
+#include "found.h"
 #include "listing.h"
 #include "node_memory.h"
 #include "unloaded.h"
@@ -37,6 +38,8 @@ typedef struct attached {
     bool lost;           /* the table has no memory for it */
     int users;           /* threads between take and give */
     cJSON *row;          /* of the listing; NULL: it could not be made */
+    char name[BG_ATTACH_NAME_BYTES];
+    size_t nodes;
     const bg__stack *made;
     UT_hash_handle hh;
     /* With its own lock, which a thread may keep for as long as the graph runs: stepping waits for the program. */
@@ -44,7 +47,7 @@ typedef struct attached {
     bg_graph *graph; /* wraps source and exec; NULL: it could not be made */
     _Atomic uint64_t updates;
     bg_report *report;      /* what checks have found so far */
-    int told;               /* of its findings */
+    int told, asked;        /* of its findings: to the user, to the program */
     uint64_t looked;        /* changes of memory before it was last checked */
     uint64_t blocks_looked; /* and of blocks */
     bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
@@ -61,6 +64,7 @@ static struct {
     _Atomic unsigned long made; /* graphs: the next one's number */
     pid_t process;              /* that it is of; not of a child */
     bool checks, steps;
+    const bg__attach_shim *shim;
     _Atomic uint64_t blocks_moved;
     bg__ended *ended;         /* rows of graphs that are gone */
     bg_report *list;          /* of all graphs, as it was written last */
@@ -68,12 +72,14 @@ static struct {
     _Atomic double next_list; /* when it may be written again, in seconds */
 } book = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-bg_status bg__book_begin(void)
+bg_status bg__book_begin(const bg__attach_shim *shim)
 {
     int check, debug;
     bg_status status;
 
+    book.shim = shim;
     book.process = getpid();
+    BG__TRY(bg__found_begin());
     BG__TRY(bg__env_choice("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
     book.checks = check > 0;
@@ -144,7 +150,7 @@ static void free_attached(attached *a)
         return;
     bg__blocks_free(a->blocks);
     bg__kernels_free(a->kernels);
-    bg_report_destroy(a->report);
+    bg__found_leave(a->report, a->asked);
     pthread_mutex_lock(&book.lock);
     bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
     bg__ended_add(&book.ended, a->row, a->made);
@@ -271,12 +277,14 @@ __attribute__((destructor)) static void end_book(void)
 static bg_status describe(attached *a, cudaGraph_t source, size_t memory)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    char name[32];
+    unsigned long number = book.made++;
     bg_status status;
 
-    snprintf(name, sizeof name, "graph#%lu", book.made++);
-    BG__TRY(bg_graph_wrap(&a->graph, a->source, (cudaGraphExec_t)a->exec, name));
-    BG__TRY(bg__report_create(&a->report, "check", name));
+    if (!book.shim->take_name(a->name))
+        snprintf(a->name, sizeof a->name, "graph#%lu", number);
+    BG__TRY(bg_graph_wrap(&a->graph, a->source, (cudaGraphExec_t)a->exec, a->name));
+    a->nodes = bg__wrapped_count_nodes(a->graph);
+    BG__TRY(bg__report_create(&a->report, "check", a->name));
     bg__wrapped_set_mirrored(a->graph, !a->own);
     BG__TRY(bg__node_calls_add(a->graph, source));
     if (book.checks)
@@ -503,11 +511,17 @@ static bool is_touched(attached *a, const bg__allocations *used)
 
 static void tell(attached *a)
 {
-    if (bg_report_count(a->report) == a->told)
-        return;
-    a->told = bg_report_count(a->report);
-    bg__report_print(a->report, stderr);
-    bg__process_report_add(a->report);
+    bg__found_tell(a->report, &a->told);
+}
+
+static bg_status run_checks(attached *a, bg_report *report)
+{
+    bg_status status;
+    bg__blocks_check(a->blocks, report); /* first: it knows the tensors, and bg__check_nodes does not repeat it */
+    BG__TRY(bg__check_nodes(a->graph, report));
+    BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), report));
+done:
+    return status;
 }
 
 static bg_status check_launch(attached *a)
@@ -518,11 +532,8 @@ static bg_status check_launch(attached *a)
     bg__blocks_launched(a->graph, a->blocks, a->report);
     BG__TRY(note_nodes(a));
     BG__TRY(bg__nodes_notes(a->graph, &used));
-    if (is_touched(a, used)) {
-        bg__blocks_check(a->blocks, a->report); /* first: it knows tensors; bg__check_nodes does not repeat it */
-        BG__TRY(bg__check_nodes(a->graph, a->report));
-        BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), a->report));
-    }
+    if (is_touched(a, used))
+        BG__TRY(run_checks(a, a->report));
     tell(a);
 done:
     return status;
@@ -568,4 +579,121 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
     give(a);
     write_list_if_due();
     return answered;
+}
+
+/* ---- the program asks (interface.c) ----------------------------------------------------------------------------- */
+
+bg_status bg__book_name(CUgraphExec exec, const char *name)
+{
+    attached *a = take(exec);
+    bg_status status;
+
+    if (a == NULL)
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_attach_name_graph: %p is not an executable graph of this program",
+                        (const void *)exec);
+    BG__TRY(bg__wrapped_set_name(a->graph, name));
+    if (a->report != NULL)
+        BG__TRY(bg__report_set_graph(a->report, name));
+    pthread_mutex_lock(&book.lock);
+    snprintf(a->name, sizeof a->name, "%s", name);
+    bg__listing_name(a->row, name);
+    pthread_mutex_unlock(&book.lock);
+done:
+    give(a);
+    return status;
+}
+
+int bg__book_count(void)
+{
+    int count;
+    pthread_mutex_lock(&book.lock);
+    count = (int)HASH_COUNT(book.by_exec);
+    pthread_mutex_unlock(&book.lock);
+    return count;
+}
+
+bool bg__book_get(int index, bg_attach_graph *graph)
+{
+    attached *a;
+
+    pthread_mutex_lock(&book.lock);
+    for (a = book.by_exec; a != NULL && index > 0; a = a->hh.next)
+        index--;
+    if (a != NULL) {
+        graph->exec = (cudaGraphExec_t)a->exec;
+        graph->nodes = a->nodes;
+        graph->launches = a->graph != NULL ? bg__graph_replays(a->graph) : 0;
+        graph->updates = a->updates;
+        snprintf(graph->name, sizeof graph->name, "%s", a->name);
+    }
+    pthread_mutex_unlock(&book.lock);
+    return a != NULL;
+}
+
+/* Into a report of its own: what holds no more is not in it. The graph's report gets what is new. */
+static bg_status check_now(attached *a, bg__found *found)
+{
+    bg_report *report = NULL;
+    bg_status status;
+
+    if (a->edited)
+        set_stale(a);
+    found->graphs += !a->stale;
+    found->not_checked += a->stale;
+    BG__TRY(bg__report_create(&report, "check", a->name));
+    if (!a->stale && !bg__kernels_check(a->kernels, report)) {
+        BG__TRY(note_nodes(a));
+        BG__TRY(run_checks(a, report));
+    }
+    BG__TRY(bg_report_merge(a->report, report));
+    tell(a);
+    if (bg_report_count(a->report) > a->asked)
+        BG__TRY(bg_report_merge(report, a->report));
+    a->asked = bg_report_count(a->report);
+    status = bg__found_add(found, report);
+    report = NULL;
+done:
+    bg_report_destroy(report);
+    return status;
+}
+
+/* The graphs that can be checked now, by what they are launched by; the caller frees the list. */
+static bg_status list_graphs(CUgraphExec **list, size_t *count, bg__found *found)
+{
+    bg_status status = BG_OK;
+
+    *count = 0;
+    pthread_mutex_lock(&book.lock);
+    *list = calloc(HASH_COUNT(book.by_exec) + 1, sizeof **list);
+    if (*list == NULL)
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_attach_check: out of host memory for the list of graphs");
+    for (const attached *a = book.by_exec; a != NULL && *list != NULL; a = a->hh.next) {
+        if (a->graph != NULL)
+            (*list)[(*count)++] = a->exec;
+        else
+            found->not_checked++;
+    }
+    pthread_mutex_unlock(&book.lock);
+    return status;
+}
+
+bg_status bg__book_check(bg__found *found)
+{
+    CUgraphExec *list = NULL;
+    size_t count;
+    bg_status status;
+
+    if (!book.checks)
+        return bg__fail(BG_ERROR_UNSUPPORTED,
+                        "bg_attach_check: this command does not check; write: breakgraph check --attach -- PROGRAM");
+    status = list_graphs(&list, &count, found);
+    for (size_t i = 0; status == BG_OK && i < count; i++) {
+        attached *a = take(list[i]);
+        if (a == NULL)
+            continue; /* destroyed meanwhile */
+        status = check_now(a, found);
+        give(a);
+    }
+    free(list);
+    return status;
 }

@@ -1,11 +1,10 @@
 /* Findings that are about no graph of the program's. */
 #include "attach.h"
+#include "found.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "debug/report/process_report.h"
 
 /* What was said before, by kind, subject and place: a program that does it again in a loop is not told again. */
 typedef struct said {
@@ -47,6 +46,7 @@ void bg__attach_report(const char *kind, bg_severity severity, const char *subje
     const bg_site site = at != NULL ? bg__stack_site(at) : (bg_site){NULL, 0};
     const bg__call place = {.site = site, .name = (char *)(uintptr_t)call}; /* it is only read */
     bg_report *report = NULL;
+    int told = 0;
 
     if (is_said(kind, subject, site))
         return;
@@ -55,7 +55,6 @@ void bg__attach_report(const char *kind, bg_severity severity, const char *subje
         return;
     }
     bg__report_add(report, kind, severity, &place, NULL, advice, "%s", message);
-    bg__report_print(report, stderr);
-    bg__process_report_add(report);
-    bg_report_destroy(report);
+    bg__found_tell(report, &told);
+    bg__found_leave(report, 0);
 }

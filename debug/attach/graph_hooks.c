@@ -1,6 +1,7 @@
 /* The program's calls that make, change, launch and destroy executable graphs. */
 #include "attach.h"
 #include "blocks.h"
+#include "ledger.h"
 
 #include <string.h>
 
@@ -24,13 +25,21 @@ static bool before_instantiate(bg__driver_call *call)
     return false;
 }
 
+/* At once, or when the interpreter has said which blocks there are. */
+static void note_blocks(void)
+{
+    bg__python_snapshot();
+    if (!bg__python_is_there())
+        bg__ledger_note_graphs();
+}
+
 static void after_instantiate(bg__driver_call *call)
 {
     size_t after = free_memory(SIZE_MAX);
     if (call->result == CUDA_SUCCESS)
         bg__book_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1), bg__stack_here(),
                      free_before > after ? free_before - after : 0);
-    bg__python_snapshot();
+    note_blocks();
 }
 
 /* (CUgraphExec hGraphExec, CUgraph hGraph, ...) */
@@ -38,7 +47,7 @@ static void after_update(bg__driver_call *call)
 {
     if (call->result == CUDA_SUCCESS)
         bg__book_update(bg__call_argument(call, 0), bg__call_argument(call, 1));
-    bg__python_snapshot();
+    note_blocks();
 }
 
 /* (CUgraphExec hGraphExec, CUstream hStream). In the form for per-thread default streams NULL is another stream. */

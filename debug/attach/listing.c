@@ -80,6 +80,13 @@ void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates)
     cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "updates"), (double)updates);
 }
 
+void bg__listing_name(cJSON *row, const char *name)
+{
+    cJSON *text = row != NULL ? cJSON_CreateString(name) : NULL;
+    if (text != NULL && !cJSON_ReplaceItemInObjectCaseSensitive(row, "name", text))
+        cJSON_Delete(text);
+}
+
 /* ---- graphs that are gone -------------------------------------------------------------------------------------- */
 
 static void add_numbers(cJSON *to, const cJSON *from)
@@ -121,11 +128,19 @@ static bg__ended *add_ended(bg__ended **list, const struct bg__alike *key)
 
 void bg__ended_add(bg__ended **list, cJSON *row, const bg__stack *made)
 {
-    const struct bg__alike key = {
-        made, row != NULL ? (size_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "nodes")) : 0};
-    bg__ended *e = row != NULL ? find_ended(*list, &key) : NULL;
+    struct bg__alike key;
+    const char *name;
+    bg__ended *e;
 
-    if (e == NULL && row != NULL)
+    if (row == NULL)
+        return;
+    memset(&key, 0, sizeof key); /* its bytes are compared */
+    key.made = made;
+    key.nodes = (size_t)cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "nodes"));
+    name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, "name"));
+    snprintf(key.name, sizeof key.name, "%.*s", (int)strcspn(name, "#"), name);
+    e = find_ended(*list, &key);
+    if (e == NULL)
         e = add_ended(list, &key);
     if (e != NULL && e->row == NULL) {
         e->row = row;

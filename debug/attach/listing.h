@@ -7,6 +7,8 @@
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 
+#include <breakgraph/attach.h>
+
 #include "debug/attach/stacks.h"
 #include "capture/inspect.h"
 
@@ -15,12 +17,15 @@
 bg_status bg__listing_row(cJSON **row, const bg_graph *graph, const bg__stack *made, size_t memory);
 /* How often it was launched and updated so far. row NULL: nothing is done. */
 void bg__listing_count(cJSON *row, uint64_t launches, uint64_t updates);
+/* Its other name. */
+void bg__listing_name(cJSON *row, const char *name);
 
 /* Graphs that are gone: one row for those that were alike, with the number of the others. Starts NULL. */
 typedef struct bg__ended {
     struct bg__alike {
         const bg__stack *made;
         size_t nodes;
+        char name[BG_ATTACH_NAME_BYTES]; /* without "#3" */
     } key;
     cJSON *row;
     bool lost;

@@ -3,6 +3,7 @@
  * Python. */
 #include "attach.h"
 #include "blocks.h"
+#include "ledger.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -170,6 +171,7 @@ static int run_feed(void *unused)
         atomic_store(&python.broken, true);
         bg__warn("--attach: what the program's allocator holds cannot be read; tensors that are freed are not found");
     }
+    bg__ledger_note_graphs();
     python.shim->leave();
     return 0;
 }
@@ -178,6 +180,11 @@ static int run_feed(void *unused)
 static void leave_child(void)
 {
     python.child = true;
+}
+
+bool bg__python_is_there(void)
+{
+    return python.complete && !atomic_load(&python.broken);
 }
 
 void bg__python_begin(const bg__attach_shim *shim)

@@ -27,6 +27,16 @@ bg_status bg__report_create(bg_report **result, const char *tool, const char *gr
     return BG_OK;
 }
 
+bg_status bg__report_set_graph(bg_report *report, const char *graph)
+{
+    char *copy = strdup(graph);
+    if (copy == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a report");
+    free(report->graph);
+    report->graph = copy;
+    return BG_OK;
+}
+
 void bg_report_destroy(bg_report *report)
 {
     if (report == NULL)
@@ -106,6 +116,13 @@ void bg__report_put(bg_report *report, const bg_finding *finding)
     report->count++;
 }
 
+static void (*edit_message)(char *message, size_t bytes);
+
+void bg__report_set_editor(void (*edit)(char *message, size_t bytes))
+{
+    edit_message = edit;
+}
+
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
                     const void *address, const char *advice, const char *format, ...)
 {
@@ -116,6 +133,8 @@ void bg__report_add(bg_report *report, const char *kind, bg_severity severity, c
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    if (edit_message != NULL)
+        edit_message(message, sizeof message);
     finding.call = call != NULL && call->name != NULL ? call->name : "";
     finding.file = call != NULL && call->site.file != NULL ? call->site.file : "";
     finding.line = call != NULL ? call->site.line : 0;

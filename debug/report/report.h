@@ -13,6 +13,12 @@ enum { BG__REPORT_VERSION = 2 }; /* of the JSON; a reader refuses others */
 /* An empty report of that tool ("check") on that graph; both names are copied. */
 bg_status bg__report_create(bg_report **report, const char *tool, const char *graph);
 
+/* The same report, on the graph of another name. Errors: OUT_OF_MEMORY. */
+bg_status bg__report_set_graph(bg_report *report, const char *graph);
+
+/* From now on edit may change the message of each finding, in room for that many bytes, before it is added. */
+void bg__report_set_editor(void (*edit)(char *message, size_t bytes));
+
 /* Adds a finding. call may be NULL. kind and advice are copied; the message is printed from format. The same finding
  * (kind, call, address, message) is added once. Findings that are lost, out of host memory, are counted. */
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,

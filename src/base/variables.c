@@ -68,6 +68,8 @@ const bg__variable bg__variables[] = {
      .text = "the driver that the shim of --attach stands in front of; the command sets it"},
     {"BG_ATTACH_TOOLS", "attach", BG__FORM_FILE, "FILE", .fallback = "",
      .allowed = "the path of libbreakgraph_tools.so", .text = "what the shim of --attach loads; the command sets it"},
+    {"BG_ATTACH_FATAL", "attach", BG__FORM_CHOICE, "0|1", .fallback = "0",
+     .text = "with --attach: 1 ends the program at the first fault that a check finds (check --fatal)"},
 
     {"BG_RUNNER_MODE", "runner", BG__FORM_CHOICE, "none|piecewise|full|full_decode_only|full_and_piecewise",
      .fallback = "piecewise", .text = "how a runner runs its batches: as segments, as full graphs, or without a graph"},

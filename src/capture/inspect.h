@@ -33,6 +33,9 @@ void bg__graph_count_replay(bg_graph *graph);
 bg_status bg__wrapped_replace(bg_graph *graph, cudaGraph_t source);
 /* Whether what the program sets in the executable graph of a wrapped graph is set in its source, too. */
 void bg__wrapped_set_mirrored(bg_graph *graph, bool mirrored);
+/* name is copied; what bg__graph_name gave before is invalid. Errors: OUT_OF_MEMORY. */
+bg_status bg__wrapped_set_name(bg_graph *graph, const char *name);
+size_t bg__wrapped_count_nodes(const bg_graph *graph);
 /* Adds a call of op at site that stands for one node of a wrapped graph, by its index in cudaGraphGetNodes' list. op
  * and the text of site must outlive the graph. Errors: OUT_OF_MEMORY. */
 bg_status bg__wrapped_add_call(bg_graph *graph, const bg_op *op, const bg_site *site, long node);

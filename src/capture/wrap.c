@@ -1,6 +1,9 @@
 /* Graphs that breakgraph did not capture. */
 #include "capture/capture.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 bg_status bg_graph_wrap(bg_graph **result, cudaGraph_t source, cudaGraphExec_t exec, const char *name)
 {
     bg__segment segment = {source, exec, 0};
@@ -80,4 +83,19 @@ void bg__wrapped_clear_calls(bg_graph *graph)
 void bg__wrapped_set_mirrored(bg_graph *graph, bool mirrored)
 {
     graph->mirrored = mirrored;
+}
+
+bg_status bg__wrapped_set_name(bg_graph *graph, const char *name)
+{
+    char *copy = strdup(name);
+    if (copy == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the name of a graph");
+    free(graph->name);
+    graph->name = copy;
+    return BG_OK;
+}
+
+size_t bg__wrapped_count_nodes(const bg_graph *graph)
+{
+    return graph->segments[0].nodes;
 }

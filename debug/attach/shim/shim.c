@@ -3,6 +3,7 @@
  * process that the program starts, most of which use no GPU, and does nothing there. */
 #include "debug/attach/shim/shim.h"
 
+#include <breakgraph/attach.h>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -131,10 +132,63 @@ static void leave(void)
     own_calls--;
 }
 
+/* ---- the program's own calls (breakgraph/attach.h) --------------------------------------------------------------- */
+
+BG_API bg_attach_interface_function bg_attach_interface;
+
+static _Thread_local struct {
+    char text[BG_ATTACH_NAME_BYTES - 12]; /* "": none; the rest is for "#" and a number */
+    unsigned taken;
+} next_name;
+
+static bool name_next(const char *name)
+{
+    if (name != NULL && (name[0] == '\0' || strlen(name) >= sizeof next_name.text))
+        return false;
+    strcpy(next_name.text, name != NULL ? name : "");
+    next_name.taken = 0;
+    return true;
+}
+
+static bg_status name_next_early(const char *name)
+{
+    return name_next(name) ? BG_OK : BG_ERROR_INVALID_ARGUMENT;
+}
+
+static bool take_name(char *name)
+{
+    if (next_name.text[0] == '\0')
+        return false;
+    if (next_name.taken++ == 0)
+        strcpy(name, next_name.text);
+    else
+        snprintf(name, BG_ATTACH_NAME_BYTES, "%s#%u", next_name.text, next_name.taken - 1);
+    return true;
+}
+
+static const char *last_error(void)
+{
+    return "before the program's first CUDA call, only the graphs to come can be named, with 1 to 51 bytes";
+}
+
+static const bg_attach_functions without_tools = {
+    .struct_size = sizeof without_tools, .name_next = name_next_early, .last_error = last_error};
+static _Atomic(const bg_attach_functions *) offered = &without_tools;
+
+static void offer(const bg_attach_functions *functions)
+{
+    atomic_store(&offered, functions);
+}
+
+const bg_attach_functions *bg_attach_interface(void)
+{
+    return atomic_load(&forked) ? NULL : atomic_load(&offered);
+}
+
 /* ---- the tools ------------------------------------------------------------------------------------------------ */
 
 static const bg__attach_shim shim = {
-    BG__ATTACH_VERSION, real_function, add_hooks, hook_all, watch, name_of, enter, leave};
+    BG__ATTACH_VERSION, real_function, add_hooks, hook_all, watch, name_of, enter, leave, offer, name_next, take_name};
 
 static void note_fork(void)
 {

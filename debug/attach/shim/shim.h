@@ -29,6 +29,8 @@ typedef struct bg__driver_hook {
     void (*after)(bg__driver_call *call);
 } bg__driver_hook;
 
+struct bg_attach_functions; /* breakgraph/attach.h */
+
 /* What the shim gives to the tools. */
 typedef struct bg__attach_shim {
     int version;
@@ -46,6 +48,12 @@ typedef struct bg__attach_shim {
     /* Calls of this thread pass the hooks by until leave: for threads of the tools' own, and for what runs at exit. */
     void (*enter)(void);
     void (*leave)(void);
+    /* What the program gets from bg_attach_interface from now on; stays the caller's, and as it is. */
+    void (*offer)(const struct bg_attach_functions *functions);
+    /* bg_attach_name_next, false: it is no name; and the name that it asks for, in room for BG_ATTACH_NAME_BYTES,
+     * false: none. The shim keeps it, since a program may ask before the tools are loaded. */
+    bool (*name_next)(const char *name);
+    bool (*take_name)(char *name);
 } bg__attach_shim;
 
 /* The one function that libbreakgraph_tools.so exports. Returns false where the tools do not want to run. */

@@ -1,0 +1,195 @@
+#include "interface.h"
+
+#include <breakgraph/attach.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach.h"
+#include "blocks.h"
+#include "found.h"
+#include "ledger.h"
+#include "names.h"
+
+static const bg__attach_shim *shim;
+
+/* As in a hook: the tools' own calls are not looked at, and a thread that is cancelled does not keep their locks. */
+static int begin_call(void)
+{
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    shim->enter();
+    return before;
+}
+
+static bg_status end_call(int before, bg_status status)
+{
+    shim->leave();
+    (void)pthread_setcancelstate(before, NULL);
+    return status;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------ */
+
+static bg_status check_name(const char *function, const char *name)
+{
+    if (name == NULL || name[0] == '\0' || strlen(name) >= BG_ATTACH_NAME_BYTES)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s: a name has 1 to %d bytes", function, BG_ATTACH_NAME_BYTES - 1);
+    return BG_OK;
+}
+
+static bg_status name_next(const char *name)
+{
+    return shim->name_next(name) ? BG_OK
+                                 : bg__fail(BG_ERROR_INVALID_ARGUMENT, "bg_attach_name_next: a name has 1 to 51 bytes");
+}
+
+static bg_status name_graph(cudaGraphExec_t exec, const char *name)
+{
+    int before = begin_call();
+    bg_status status;
+    BG__TRY(check_name("bg_attach_name_graph", name));
+    BG__TRY(bg__book_name((CUgraphExec)exec, name));
+done:
+    return end_call(before, status);
+}
+
+static bg_status name_memory(const void *base, size_t bytes, const char *name)
+{
+    int before = begin_call();
+    bg_status status;
+    BG__TRY(check_name("bg_attach_name_memory", name));
+    if (base == NULL || bytes == 0 || (uintptr_t)base + bytes < bytes)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_attach_name_memory: %zu bytes at %p are no memory", bytes, base);
+    BG__TRY(bg__name_memory((uintptr_t)base, bytes, name));
+    if (bg__block_named(name, (uintptr_t)base, bytes))
+        bg__book_memory_moved();
+done:
+    return end_call(before, status);
+}
+
+static bg_status forget_memory(const void *base)
+{
+    int before = begin_call();
+    bg_status status = BG_OK;
+    if (!bg__name_forget((uintptr_t)base))
+        BG__FAIL(BG_ERROR_NOT_FOUND, "bg_attach_forget_memory: no memory that begins at %p has a name", base);
+done:
+    return end_call(before, status);
+}
+
+/* ---- allocators ------------------------------------------------------------------------------------------------- */
+
+static bg_status ledger_alloc(const void *base, size_t bytes)
+{
+    int before = begin_call();
+    bg_status status = BG_OK;
+    if (base == NULL || bytes == 0)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_attach_ledger_alloc: %zu bytes at %p are no block", bytes, base);
+    bg__ledger_alloc((uintptr_t)base, bytes);
+done:
+    return end_call(before, status);
+}
+
+static bg_status ledger_free(const void *base)
+{
+    int before = begin_call();
+    bg__ledger_free((uintptr_t)base);
+    return end_call(before, BG_OK);
+}
+
+/* ---- graphs ----------------------------------------------------------------------------------------------------- */
+
+static int graph_count(void)
+{
+    int before = begin_call(), count = bg__book_count();
+    (void)end_call(before, BG_OK);
+    return count;
+}
+
+static bg_status get_graph(int index, bg_attach_graph *graph)
+{
+    bg_attach_graph found = BG_ATTACH_GRAPH_INIT;
+    int before = begin_call();
+    bg_status status = BG_OK;
+
+    if (graph == NULL)
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_attach_get_graph: graph is NULL");
+    if (index < 0 || !bg__book_get(index, &found))
+        BG__FAIL(BG_ERROR_NOT_FOUND, "bg_attach_get_graph: there is no graph %d", index);
+    BG__TRY(bg__sized_give(graph, &found, sizeof found, "graph", "BG_ATTACH_GRAPH_INIT"));
+done:
+    return end_call(before, status);
+}
+
+/* ---- checks ----------------------------------------------------------------------------------------------------- */
+
+/* The runtime would make a context of the first device current in a thread that has none. */
+static bg_status need_context(void)
+{
+    CUresult (*get)(CUcontext * context) = NULL;
+    CUcontext context = NULL;
+    void *address = shim->real("cuCtxGetCurrent");
+
+    memcpy(&get, &address, sizeof get);
+    if (bg__book_count() == 0 || (get != NULL && get(&context) == CUDA_SUCCESS && context != NULL))
+        return BG_OK;
+    return bg__fail(BG_ERROR_CUDA,
+                    "bg_attach_check: the calling thread has no CUDA context; call it where CUDA is used");
+}
+
+static bg_status check(bg_format format, int *findings, char **text)
+{
+    int before = begin_call();
+    bg__found found = {.reports = NULL};
+    bg__relaxed relaxed;
+    bg_status status = BG_OK;
+
+    if (text != NULL)
+        *text = NULL;
+    if (findings == NULL || (format != BG_TEXT && format != BG_JSON))
+        BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_attach_check: %s",
+                 findings == NULL ? "findings is NULL" : "the format is neither BG_TEXT nor BG_JSON");
+    *findings = 0;
+    BG__TRY(need_context());
+    bg__pending_note();
+    relaxed = bg__relax_to_release(); /* the thread may be capturing */
+    status = bg__book_check(&found);
+    bg__relax_end(relaxed);
+    if (status != BG_OK)
+        goto done;
+    BG__TRY(bg__found_take_left(&found));
+    if (text != NULL)
+        BG__TRY(bg__found_text(&found, format, text));
+    *findings = bg__found_count(&found);
+done:
+    bg__found_free(&found);
+    return end_call(before, status);
+}
+
+static void free_text(char *text)
+{
+    free(text);
+}
+
+static const bg_attach_functions functions = {
+    .struct_size = sizeof functions,
+    .name_next = name_next,
+    .name_graph = name_graph,
+    .name_memory = name_memory,
+    .forget_memory = forget_memory,
+    .ledger_alloc = ledger_alloc,
+    .ledger_free = ledger_free,
+    .graph_count = graph_count,
+    .get_graph = get_graph,
+    .check = check,
+    .free_text = free_text,
+    .last_error = bg_last_error,
+};
+
+void bg__interface_begin(const bg__attach_shim *given)
+{
+    shim = given;
+    bg__names_begin();
+    shim->offer(&functions);
+}
