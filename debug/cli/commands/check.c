@@ -1,6 +1,7 @@
 /* breakgraph check: a program under each of the library's checks, and what they find. */
 #include "commands.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 typedef struct checks {
     const char **kinds; /* with room for one of each flag, and for the two that run without any */
     int count;
+    bool fatal;       /* --fatal */
     bool failed;      /* a start did, without a finding; the other checks may have one */
     cli_gathered all; /* reports of all starts */
 } checks;
@@ -43,9 +45,21 @@ static cli_status choose_checks(checks *c, const cli_arguments *arguments)
         if (!attached)
             add_kind(c, "recapture");
     }
+    c->fatal = cli_value(arguments, "--fatal") != NULL;
+    if (c->fatal && !attached)
+        return cli_say(CLI_USAGE,
+                       "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status "
+                       "of its replay");
     if (attached && (c->count > 1 || strcmp(c->kinds[0], "replay") != 0))
         return cli_say(CLI_USAGE, "with --attach, the only check is --what=replay");
     return CLI_OK;
+}
+
+/* The tools have ended the program: not a crash of its own. */
+static bool is_fatal_end(const checks *c, const cli_gathered *gathered, const cli_end *end)
+{
+    int signal;
+    return c->fatal && cli_is_crash(end, &signal) && signal == SIGABRT && cli_gathered_count(gathered, NULL, 2) > 0;
 }
 
 static void keep_reports(checks *c, cli_gathered *gathered)
@@ -57,7 +71,8 @@ static void keep_reports(checks *c, cli_gathered *gathered)
 /* A check that stops the program is no failure of its own: what it found says why, but no note does. */
 static cli_status run_one_check(checks *c, const cli_observation *plan, const char *kind)
 {
-    const char *set[] = {"BG_CHECK", kind, "BG_DEBUG", NULL, NULL}; /* else BG_DEBUG=forward checks nothing */
+    const char *set[] = {"BG_CHECK", kind, /* else BG_DEBUG=forward checks nothing */
+                         "BG_DEBUG", NULL, "BG_ATTACH_FATAL", c->fatal ? "1" : NULL, NULL};
     cli_observation checked = *plan, *o = &checked;
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
@@ -67,7 +82,11 @@ static cli_status run_one_check(checks *c, const cli_observation *plan, const ch
     o->set = set;
     status = cli_observe(o, &gathered, &end);
     if (status == CLI_OK) {
-        ended = cli_observed_end(o, &end);
+        if (is_fatal_end(c, &gathered, &end))
+            ended = cli_say(CLI_FAILED, "'%s'%s was ended at its first fault, because of --fatal", o->argv[0],
+                            cli_observed_rank(o, &end));
+        else
+            ended = cli_observed_end(o, &end);
         found = cli_gathered_count(&gathered, NULL, 1);
         status = ended == CLI_OK && found == 0 ? cli_observed_judge(o, &gathered) : ended;
         if (status == CLI_OK && found == 0 && end.code != 0) {
@@ -114,9 +133,9 @@ static int run_check(const cli_arguments *arguments)
     if (status == CLI_OK)
         status = cli_job_read(arguments, &o.ranks);
     if (status == CLI_OK)
-        status = cli_attach(arguments);
-    if (status == CLI_OK)
         status = choose_checks(&c, arguments);
+    if (status == CLI_OK)
+        status = cli_attach(arguments);
     if (status == CLI_OK)
         status = cli_signals_hold();
     if (status != CLI_OK)
@@ -139,6 +158,9 @@ static const cli_flag flags[] = {
     {"--what", "replay|recapture|poison", NULL, NULL,
      "the check to run; repeat the flag for more than one. Without it, replay and recapture run; with --attach, replay "
      "alone"},
+    {"--fatal", NULL, NULL, NULL,
+     "with --attach: end the program at its first fault, before the launch that would run into it, so that a debugger "
+     "or a core file shows the place"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {"--json", NULL, NULL, NULL, "print the findings as JSON"},
     {0},
