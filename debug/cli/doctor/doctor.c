@@ -10,6 +10,8 @@
 #include "debug/cli/arguments/assign.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/values.h"
+#include "debug/cli/observe/attach.h"
+#include "debug/cli/observe/program.h"
 #include "debug/cli/output/exits.h"
 #include "answers.h"
 #include "gpu.h"
@@ -108,7 +110,25 @@ static int tell_unknown_variables(void)
     return set;
 }
 
-static void run_probes(char **judged)
+/* --attach: what it needs, and whether program (NULL: none) takes it. */
+static void tell_attach(const char *program)
+{
+    static const cli_health healths[] = {
+        [CLI_PRELOAD_WORKS] = CLI_WORKS, [CLI_PRELOAD_NOT] = CLI_BROKEN, [CLI_PRELOAD_STARTED] = CLI_MISSING};
+    char folder[PATH_MAX], driver[PATH_MAX], why[CLI_ATTACH_WHY], text[CLI_PRELOAD_TEXT] = "libraries can be preloaded";
+    cli_preload preload;
+
+    if (cli_attach_find(folder, driver, why))
+        cli_answer("--attach", CLI_WORKS, "its libraries are in %s, the driver is %s", folder, driver);
+    else
+        cli_answer("--attach", CLI_MISSING, "%s", why);
+    if (program == NULL)
+        return;
+    preload = cli_program_examine(program, text);
+    cli_answer(program, healths[preload], "%s", text);
+}
+
+static void run_probes(char **judged, const char *program)
 {
     judge_variables(judged);
     tell_versions();
@@ -118,6 +138,8 @@ static void run_probes(char **judged)
     cli_answers_heading("System");
     cli_probe_libraries();
     cli_probe_system();
+    cli_answers_heading("Programs that do not use breakgraph");
+    tell_attach(program);
     cli_answers_heading("Environment");
     if (tell_variables(judged) + tell_unknown_variables() == 0)
         cli_answer("variables", CLI_TOLD, "none of breakgraph's is set");
@@ -127,10 +149,15 @@ static int run_doctor(const cli_arguments *arguments)
 {
     char **judged = calloc(bg__variables_count, sizeof *judged);
     bool healthy;
+
     if (judged == NULL)
         return cli_say(CLI_FAILED, "out of host memory");
+    if (arguments->rest_count > 0 && !arguments->program) {
+        free(judged);
+        return cli_say(CLI_USAGE, "unknown argument '%s'; write: -- PROGRAM", arguments->rest[0]);
+    }
     cli_answers_open(cli_value(arguments, "--json") != NULL);
-    run_probes(judged);
+    run_probes(judged, arguments->rest_count > 0 ? arguments->rest[0] : NULL);
     healthy = cli_answers_close();
     for (size_t i = 0; i < bg__variables_count; i++)
         free(judged[i]);
@@ -145,8 +172,9 @@ static const cli_flag flags[] = {
 
 const cli_command cli_doctor = {
     .name = "doctor",
-    .arguments = "",
+    .arguments = "[-- PROGRAM]",
     .text = "check what this machine has and what works; exit status 1 if something is wrong",
+    .more = "PROGRAM is not started: its file says whether --attach can look at it.",
     .flags = {flags},
     .run = run_doctor,
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
+#include "program.h"
 
 /* The libraries, beside the command where it was built, or where it was installed. */
 #define SHIM "libbreakgraph_attach.so"
@@ -63,15 +64,21 @@ static bool find_driver(const char *command, char path[PATH_MAX])
 
 /* ---- the environment ---- */
 
-/* The program's own preloaded libraries come behind. */
-static bool set_first(const char *name, const char *first)
+/* first, or last, may be in the environment already. */
+static bool set_list(const char *name, const char *first, const char *last)
 {
-    const char *now = getenv(name);
     char *list = NULL;
-    bool set = asprintf(&list, "%s%s%s", first, now != NULL ? ":" : "", now != NULL ? now : "") >= 0 &&
+    bool both = first != NULL && first[0] != '\0' && last != NULL && last[0] != '\0';
+    bool set = asprintf(&list, "%s%s%s", first != NULL ? first : "", both ? ":" : "", last != NULL ? last : "") >= 0 &&
                setenv(name, list, 1) == 0;
     free(list);
     return set;
+}
+
+/* The program's own preloaded libraries come behind. */
+static bool set_first(const char *name, const char *first)
+{
+    return set_list(name, first, getenv(name));
 }
 
 static bool set_environment(const char *folder, const char *driver, bool audit)
@@ -81,8 +88,10 @@ static bool set_environment(const char *folder, const char *driver, bool audit)
                asprintf(&tools, "%s/libbreakgraph_tools.so", folder) >= 0 &&
                asprintf(&auditor, "%s/libbreakgraph_audit.so", folder) >= 0;
 
-    set = set && set_first("LD_PRELOAD", preload) && (!audit || set_first("LD_AUDIT", auditor)) &&
-          setenv("BG_ATTACH_DRIVER", driver, 1) == 0 && setenv("BG_ATTACH_TOOLS", tools, 1) == 0;
+    set =
+        set && set_first("LD_PRELOAD", preload) && (!audit || set_first("LD_AUDIT", auditor)) &&
+        setenv("BG_ATTACH_DRIVER", driver, 1) == 0 && setenv("BG_ATTACH_TOOLS", tools, 1) == 0 &&
+        set_list("PYTHONPATH", getenv("PYTHONPATH"), folder); /* breakgraph.py; the program's own modules come first */
     if (set && strcmp(bg_device_kind(), "host") == 0)
         set = setenv("HOSTCUDA_THROUGH_DRIVER", "1", 1) == 0;
     free(preload);
@@ -91,28 +100,44 @@ static bool set_environment(const char *folder, const char *driver, bool audit)
     return set;
 }
 
+bool cli_attach_find(char folder[PATH_MAX], char driver[PATH_MAX], char why[CLI_ATTACH_WHY])
+{
+    char command[PATH_MAX];
+
+    why[0] = '\0';
+    if (!find_command(command)) {
+        snprintf(why, CLI_ATTACH_WHY, "/proc/self/exe cannot be read: %s", strerror(errno));
+        return false;
+    }
+    if (!find_file(command, folders, sizeof folders / sizeof *folders, SHIM, folder)) {
+        snprintf(why, CLI_ATTACH_WHY,
+                 SHIM " is not in %s/attach, nor installed beside this command; install breakgraph with make install",
+                 command);
+        return false;
+    }
+    *strrchr(folder, '/') = '\0';
+    if (strpbrk(folder, ": ") != NULL) /* the loader splits the list of preloaded libraries there */
+        snprintf(why, CLI_ATTACH_WHY, "the path %s has a blank or a colon; install breakgraph elsewhere", folder);
+    else if (!find_driver(command, driver))
+        snprintf(why, CLI_ATTACH_WHY,
+                 "no CUDA driver: libcuda.so.1 cannot be opened; install it, or use a breakgraph that was built with "
+                 "DEVICE=host");
+    return why[0] == '\0';
+}
+
 cli_status cli_attach(const cli_arguments *arguments)
 {
     const char *how = cli_value(arguments, "--attach");
-    char command[PATH_MAX], folder[PATH_MAX], driver[PATH_MAX];
+    char folder[PATH_MAX], driver[PATH_MAX], why[CLI_ATTACH_WHY];
+    cli_status status;
 
     if (how == NULL)
         return CLI_OK;
-    if (!find_command(command))
-        return cli_say(CLI_NOT_STARTED, "--attach: /proc/self/exe cannot be read: %s", strerror(errno));
-    if (!find_file(command, folders, sizeof folders / sizeof *folders, SHIM, folder))
-        return cli_say(CLI_NOT_STARTED,
-                       "--attach: " SHIM " is not in %s/attach, nor installed beside this command; "
-                       "install breakgraph with make install",
-                       command);
-    *strrchr(folder, '/') = '\0';
-    /* The loader splits the list of preloaded libraries there. */
-    if (strpbrk(folder, ": ") != NULL)
-        return cli_say(CLI_NOT_STARTED, "--attach: the path %s has a blank or a colon; install breakgraph elsewhere",
-                       folder);
-    if (!find_driver(command, driver))
-        return cli_say(CLI_NOT_STARTED, "--attach: no CUDA driver: libcuda.so.1 cannot be opened; install it, or use a "
-                                        "breakgraph that was built with DEVICE=host");
+    if (!cli_attach_find(folder, driver, why))
+        return cli_say(CLI_NOT_STARTED, "--attach: %s", why);
+    status = cli_program_preloads(arguments->rest[0]);
+    if (status != CLI_OK)
+        return status;
     if (!set_environment(folder, driver, strcmp(how, "audit") == 0))
         return cli_say(CLI_FAILED, "out of host memory");
     return CLI_OK;

@@ -2,14 +2,20 @@
 #ifndef BG_CLI_ATTACH_H
 #define BG_CLI_ATTACH_H
 
+#include <limits.h>
+
 #include "debug/cli/arguments/command.h"
 #include "debug/cli/output/exits.h"
 
 /* The flag, for commands that have it. */
 extern const cli_flag cli_attach_flags[];
 
+/* The folder of the libraries that are preloaded, and the driver that they stand in front of. false: why. */
+enum { CLI_ATTACH_WHY = 2 * PATH_MAX };
+bool cli_attach_find(char folder[PATH_MAX], char driver[PATH_MAX], char why[CLI_ATTACH_WHY]);
+
 /* Where the flag is given: sets in this process, whose environment the program gets, what preloads the shim. Says what
- * is missing: NOT_STARTED. */
+ * is missing: NOT_STARTED; or why nothing can be preloaded into the program: NOT_LINKED. */
 cli_status cli_attach(const cli_arguments *arguments);
 
 #endif
