@@ -5,7 +5,13 @@ FRONT := debug/attach/shim
 ATTACH := $(if $(SAN),,$(addprefix $(OUT)/attach/libbreakgraph_,attach.so attach_alias.so audit.so tools.so))
 TOOLS_OBJ := $(call objects,$(filter-out $(FRONT)/%,$(call find,debug/attach,c)))
 FRONT_OBJ := $(patsubst %,$(OUT)/$(FRONT)/%.o,shim jumps)
-all: $(ATTACH)
+# On PYTHONPATH there, for programs of Python.
+ATTACH_MODULE := $(if $(ATTACH),$(OUT)/attach/breakgraph.py)
+all: $(ATTACH) $(ATTACH_MODULE)
+
+$(OUT)/attach/breakgraph.py: python/breakgraph.py
+	@mkdir -p $(@D)
+	$(call say,COPY)cp $< $@
 
 $(OUT)/$(FRONT)/names.inc: tools/driver-names $(OUT)/flags.c
 	@mkdir -p $(@D)

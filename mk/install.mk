@@ -9,7 +9,7 @@ fill = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' -e 's|@INCLUD
   -e 's|@DEVICE_LIBS@|$(if $(filter cuda,$(DEVICE)),-L$(CUDA_LIB) -Wl$(comma)-rpath$(comma)$(CUDA_LIB) -lcudart)|g'
 to = $(DESTDIR)$(1)
 
-install: $(LIBRARIES) $(COMMAND) $(ATTACH)
+install: $(LIBRARIES) $(COMMAND) $(ATTACH) $(ATTACH_MODULE)
 	@install -d $(call to,$(BINDIR)) $(call to,$(LIBDIR))/pkgconfig $(call to,$(LIBDIR))/cmake/breakgraph $(call to,$(INCLUDEDIR))/breakgraph
 	@install -m 755 $(COMMAND) $(call to,$(BINDIR))/breakgraph
 	@install -d $(call to,$(MANDIR))/man1
@@ -25,7 +25,7 @@ install: $(LIBRARIES) $(COMMAND) $(ATTACH)
 	  ln -sf lib$$name.so.$(SOVERSION) $(call to,$(LIBDIR))/lib$$name.so && \
 	  $(fill) packaging/$$name.pc.in >$(call to,$(LIBDIR))/pkgconfig/$$name.pc || exit 1; done
 	@install -d $(call to,$(LIBDIR))/breakgraph
-	$(if $(ATTACH),@install -m 755 $(ATTACH) $(call to,$(LIBDIR))/breakgraph)
+	$(if $(ATTACH),@install -m 755 $(ATTACH) $(call to,$(LIBDIR))/breakgraph && install -m 644 $(ATTACH_MODULE) $(call to,$(LIBDIR))/breakgraph)
 	@for name in breakgraphConfig breakgraphConfigVersion; do \
 	  $(fill) packaging/$$name.cmake.in >$(call to,$(LIBDIR))/cmake/breakgraph/$$name.cmake || exit 1; done
 ifeq ($(DEVICE),host)

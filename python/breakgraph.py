@@ -1,0 +1,246 @@
+"""For Python programs that run under `breakgraph COMMAND --attach -- python3 ...`.
+
+    breakgraph.attached()                   whether the program does
+    breakgraph.name_graph(graph, "decode")  a name for a graph, in reports and findings
+    with breakgraph.graph("decode"): ...    the same for the graphs that are instantiated in the block
+    breakgraph.name_tensor(t, "kv_cache")   findings write the name beside addresses in the tensor
+    breakgraph.check()                      checks all graphs now; returns the findings
+
+Without --attach the names do nothing, so that they may stay in a program, and check() raises an Error. The command puts
+the folder of this file on PYTHONPATH. It needs Python 3.8 and nothing else. docs/attach.md has an example for pytest.
+"""
+
+import ctypes
+import json
+import shlex
+import sys
+import threading
+
+__all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_tensor", "graph", "name_graph", "name_tensor"]
+
+_JSON = 1  # BG_JSON
+
+
+class Error(RuntimeError):
+    """A call failed, or there is nothing that could answer it."""
+
+
+# ---- the functions of breakgraph/attach.h ----------------------------------------------------------------------------
+
+_status = ctypes.c_int
+
+
+class _Functions(ctypes.Structure):
+    """bg_attach_functions, as far as this file uses it; newer libraries append members."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("name_next", ctypes.CFUNCTYPE(_status, ctypes.c_char_p)),
+        ("name_graph", ctypes.CFUNCTYPE(_status, ctypes.c_void_p, ctypes.c_char_p)),
+        ("name_memory", ctypes.CFUNCTYPE(_status, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p)),
+        ("forget_memory", ctypes.CFUNCTYPE(_status, ctypes.c_void_p)),
+        ("ledger_alloc", ctypes.c_void_p),
+        ("ledger_free", ctypes.c_void_p),
+        ("graph_count", ctypes.c_void_p),
+        ("get_graph", ctypes.c_void_p),
+        ("check", ctypes.CFUNCTYPE(_status, ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p))),
+        ("free_text", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("last_error", ctypes.CFUNCTYPE(ctypes.c_char_p)),
+    ]
+
+
+def _functions():
+    """The table of the preloaded library; None: there is none. It may be another one at the next call."""
+    try:
+        interface = ctypes.CDLL(None).bg_attach_interface
+    except AttributeError:
+        return None
+    interface.restype = ctypes.POINTER(_Functions)
+    table = interface()
+    return table.contents if table else None
+
+
+def _call(name, *arguments):
+    table = _functions()
+    member = getattr(_Functions, name)
+    there = table.struct_size >= member.offset + member.size and getattr(table, name)
+    if not there or getattr(table, name)(*arguments) != 0:
+        raise Error(table.last_error().decode(errors="replace"))
+
+
+def attached():
+    """Whether the program runs under --attach."""
+    return _functions() is not None
+
+
+# ---- graphs ----------------------------------------------------------------------------------------------------------
+
+
+def _exec_of(graph):
+    """The CUgraphExec in what a library calls a graph."""
+    if hasattr(graph, "raw_cuda_graph_exec"):  # torch.cuda.CUDAGraph
+        return int(graph.raw_cuda_graph_exec())
+    if hasattr(graph, "graphExec"):  # cupy.cuda.Graph
+        return int(graph.graphExec)
+    if isinstance(graph, ctypes.c_void_p):
+        return graph.value
+    try:
+        return int(graph)  # a number, or a handle of cuda-python
+    except (TypeError, ValueError):
+        raise TypeError(
+            "breakgraph.name_graph: %s does not tell its cudaGraphExec_t; write instead, around its capture: "
+            'with breakgraph.graph("name"):' % type(graph).__name__
+        ) from None
+
+
+def name_graph(graph, name):
+    """Names a graph: a torch.cuda.CUDAGraph, a cupy.cuda.Graph, or the number of a cudaGraphExec_t."""
+    if attached():
+        _call("name_graph", _exec_of(graph), name.encode())
+
+
+class graph:
+    """In the block, graphs that this thread instantiates are named: "decode", then "decode#1", "decode#2", ..."""
+
+    _of_thread = threading.local()
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        self.before = getattr(graph._of_thread, "name", None)
+        graph._name_next(self.name)
+        return self
+
+    def __exit__(self, *_):
+        graph._name_next(self.before)
+
+    @staticmethod
+    def _name_next(name):
+        if attached():
+            _call("name_next", name.encode() if name is not None else None)
+        graph._of_thread.name = name
+
+
+# ---- tensors ---------------------------------------------------------------------------------------------------------
+
+
+class _DLTensor(ctypes.Structure):
+    """The beginning of a DLManagedTensor (dlpack.h)."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+def _span(shape, strides, size):
+    """Bytes from the first element to the end of the last. strides in elements; None: contiguous."""
+    last, step = 0, 1
+    for i in reversed(range(len(shape))):
+        if shape[i] == 0:
+            return 0
+        last += (shape[i] - 1) * (strides[i] if strides else step)
+        step *= shape[i]
+    return (last + 1) * size
+
+
+def _memory_of(tensor):
+    """(address, bytes)"""
+    if hasattr(tensor, "data_ptr"):
+        if hasattr(tensor, "stride") and hasattr(tensor, "element_size"):
+            return tensor.data_ptr(), _span(tuple(tensor.shape), tuple(tensor.stride()), tensor.element_size())
+        return tensor.data_ptr(), tensor.nbytes
+    interface = getattr(tensor, "__cuda_array_interface__", None)
+    if interface is not None:
+        size = int(interface["typestr"][2:])
+        strides = interface.get("strides")
+        strides = [stride // size for stride in strides] if strides else None
+        return interface["data"][0], _span(interface["shape"], strides, size)
+    if hasattr(tensor, "__dlpack__"):
+        cuda = tensor.__dlpack_device__()[0] == 2
+        capsule = tensor.__dlpack__(stream=-1) if cuda else tensor.__dlpack__()  # -1: without waiting
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        t = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+        strides = t.strides[: t.ndim] if t.strides else None
+        return (t.data or 0) + t.byte_offset, _span(t.shape[: t.ndim], strides, (t.bits * t.lanes + 7) // 8)
+    raise TypeError(
+        "breakgraph.name_tensor: %s has neither data_ptr() nor __cuda_array_interface__ nor __dlpack__()"
+        % type(tensor).__name__
+    )
+
+
+def name_tensor(tensor, name):
+    """Names the memory of a tensor, also when it is freed, until other memory there gets a name."""
+    if not attached():
+        return
+    address, size = _memory_of(tensor)
+    if size > 0:
+        _call("name_memory", address, size, name.encode())
+
+
+def forget_tensor(tensor):
+    """Removes the name of a tensor's memory."""
+    if attached():
+        _call("forget_memory", _memory_of(tensor)[0])
+
+
+# ---- checks ----------------------------------------------------------------------------------------------------------
+
+
+class Finding:
+    """What is wrong. kind: "freed", ... (docs/findings.md). severity: "fault", "warning" or "note". graph: its name.
+    node: "memcpy#0"; "": no single one. place: "model.py:17", where the node was launched, or "". str() has it all."""
+
+    def __init__(self, graph, row):
+        self.graph = graph
+        self.kind, self.severity, self.node = row["kind"], row["severity"], row["call"]
+        self.place = row["file"] + (":%d" % row["line"] if row["file"] and row["line"] > 0 else "")
+        self.message, self.advice = row["message"], row["advice"]
+
+    def __repr__(self):
+        where = " of ".join(filter(None, (self.node, self.graph)))
+        return "%s [%s] %s%s" % (self.severity, self.kind, where, " at " + self.place if self.place else "")
+
+    def __str__(self):
+        return "%r: %s\n    %s" % (self, self.message, self.advice)
+
+
+class Findings(list):
+    """Warnings and faults, the faults of each graph first. notes: a list of the notes. graphs: how many were checked.
+    not_checked: how many could not be; a note of each says why."""
+
+    def __init__(self, result):
+        found = [Finding(report["graph"], row) for report in result["reports"] for row in report["findings"]]
+        super().__init__(finding for finding in found if finding.severity != "note")
+        self.notes = [finding for finding in found if finding.severity == "note"]
+        self.graphs, self.not_checked = result["graphs"], result["not_checked"]
+
+    def __str__(self):
+        return "\n".join(map(str, self))
+
+
+def check():
+    """Checks all graphs of the program now. Returns what is wrong now, and what launches have found since the last call:
+    `assert not breakgraph.check()`. Raises an Error where nothing looks at the graphs."""
+    if not attached():
+        command = [sys.executable or "python3"] + list(getattr(sys, "orig_argv", ["python3"] + sys.argv))[1:]
+        raise Error(
+            "breakgraph.check: nothing looks at this program's graphs; start it with: breakgraph check --attach -- "
+            + " ".join(map(shlex.quote, command))
+        )
+    count, text = ctypes.c_int(), ctypes.c_void_p()
+    _call("check", _JSON, ctypes.byref(count), ctypes.byref(text))
+    try:
+        return Findings(json.loads(ctypes.string_at(text.value).decode()))
+    finally:
+        _functions().free_text(text)
