@@ -33,7 +33,10 @@ $(OUT)/attach/libbreakgraph_attach_alias.so: $(OUT)/attach/libbreakgraph_attach.
 $(OUT)/attach/libbreakgraph_audit.so: $(OUT)/$(FRONT)/audit.o $(OUT)/flags.link
 	$(call link_attach)
 
-TOOLS_LDLIBS := $(LIB_LDLIBS) $(if $(filter host,$(DEVICE)),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)'$$ORIGIN/..',-L$(CUDA_LIB) -lcudart_static -ldl -lrt) -lstdc++ -lm
+# In the tools, where the archive can be in a shared library: the program's machine, such as a container, may lack libcjson.so.1.
+CJSON_ARCHIVE := $(if $(BUILDS),$(filter /%,$(shell $(CC) $(LDFLAGS) -print-file-name=libcjson.a)))
+CJSON_STATIC := $(if $(CJSON_ARCHIVE),$(shell $(CC) -shared -o /dev/null -Wl,--whole-archive $(CJSON_ARCHIVE) -Wl,--no-whole-archive -lm 2>/dev/null && echo $(CJSON_ARCHIVE)))
+TOOLS_LDLIBS := $(if $(CJSON_STATIC),$(patsubst -lcjson,$(CJSON_STATIC),$(LIB_LDLIBS)),$(LIB_LDLIBS)) $(if $(filter host,$(DEVICE)),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)'$$ORIGIN/..',-L$(CUDA_LIB) -lcudart_static -ldl -lrt) -lstdc++ -lm
 # The tools that the shim loads into the program, with the library and, on a GPU, a runtime of their own; of all that
 # nothing is seen but the one function that the shim calls.
 $(TOOLS_OBJ): private ALL_CPPFLAGS += -I$(OUT)
