@@ -185,7 +185,7 @@ bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **given)
     bg__block_uses *uses = *given;
     cudaGraphNode_t *nodes = NULL;
     size_t count = 0;
-    bg_status status;
+    bg_status status = BG_OK;
 
     if (uses == NULL)
         uses = *given = calloc(1, sizeof *uses);
@@ -202,8 +202,10 @@ bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **given)
     BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
     nodes = calloc(count + 1, sizeof *nodes);
     uses->made = calloc(count + 1, sizeof *uses->made);
-    if (nodes == NULL || uses->made == NULL)
-        BG__TRY(bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count));
+    if (nodes == NULL || uses->made == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
+        goto done;
+    }
     BG__TRY_CUDA(cudaGraphGetNodes(source, nodes, &count));
     for (size_t i = 0; i < count; i++)
         uses->made[i] = bg__node_time(nodes[i]);

@@ -9,7 +9,7 @@
 /* ---- what allocators say (blocks.c) ----------------------------------------------------------------------------- */
 
 /* Who says it. Blocks of two allocators may cover the same memory: a block that the program names lies in a tensor. */
-typedef enum bg__allocator { BG__NAMED, BG__LEDGER, BG__PYTORCH, BG__CUPY, BG__ALLOCATORS } bg__allocator;
+typedef enum bg__allocator { BG__NAMED, BG__PYTORCH, BG__CUPY, BG__LEDGER, BG__ALLOCATORS } bg__allocator;
 
 /* It has allocated the block at base. bytes 0: the size is unknown, and comes with the next snapshot; so does the pool
  * of a block of PyTorch's. moved: a graph uses memory that it now has. Returns whether the size is needed soon. */

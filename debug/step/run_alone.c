@@ -249,8 +249,10 @@ bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__time
     if (p.exec == NULL)
         goto done;
     *fault = cudaGraphLaunch(p.exec, stream);
-    if (*fault != cudaSuccess)
+    if (*fault != cudaSuccess) {
+        bg__ignore(*fault);
         *fault = cudaGraphLaunch(p.exec, stream);
+    }
     if (*fault == cudaSuccess)
         *fault = bg__step_wait(stream);
     bg__ignore(*fault); /* reported */
@@ -264,5 +266,8 @@ done:
 cudaError_t bg__step_wait(cudaStream_t stream)
 {
     cudaError_t error = cudaStreamSynchronize(stream);
-    return error != cudaSuccess ? cudaStreamSynchronize(stream) : error;
+    if (error == cudaSuccess)
+        return error;
+    bg__ignore(error);
+    return cudaStreamSynchronize(stream);
 }
