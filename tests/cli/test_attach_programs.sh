@@ -67,11 +67,11 @@ wanted()
 {
     case $1 in
         host-copy-check) echo 'pageable-copy\] memcpy#[0-9]+ at host_copy\+' ;;
-        temporary-check) echo 'leak\] fill at bgk_fill\+' ;;
+        temporary-check | leaked-check) echo 'leak\] fill at bgk_fill\+' ;;
         nan-step) echo 'nan-origin\] fill#0 at bgk_fill\+' ;;
     esac
 }
-for kind in none host-copy branch temporary nan; do
+for kind in none host-copy branch temporary leaked nan; do
     # shellcheck disable=SC2046
     "$program" $(plant $kind) --tokens 3 >"$work/text" 2>"$work/log" || fail "attach-llama-$kind" "it fails without the tools"
     for command in report check step; do
