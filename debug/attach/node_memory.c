@@ -172,13 +172,41 @@ done:
     return status;
 }
 
-static bg_status find_input(const watch *w, special which, found *held, cudaStream_t stream)
+/* Any NaN of that format acquits the node, whatever is around it: garbage makes a sum NaN, too. Of 16 bits many
+ * integers and halves of other numbers would be NaN. */
+static bg_status find_any(const watch *w, size_t index, bgk_float format, found *held, cudaStream_t stream)
+{
+    const bg__piece *piece = &w->pieces.list[index];
+    const void *from = w->copies[index].there ? w->copies[index].data : (const void *)piece->begin;
+    bgk_specials counts = BGK_SPECIALS_NONE;
+    size_t bytes = bg__float_bytes(format);
+    bg_status status = BG_OK;
+
+    if (bytes == 2 || (piece->elements.formats & 1u << format) == 0 || piece->end - piece->begin < bytes)
+        return BG_OK;
+    BG__TRY_CUDA(cudaMemcpyAsync(result_at(w, index), &counts, sizeof counts, cudaMemcpyHostToDevice, stream));
+    BG__TRY_CUDA(bgk_count_specials(result_at(w, index), from, (piece->end - piece->begin) / bytes, format, stream));
+    BG__TRY_CUDA(cudaMemcpyAsync(&counts, result_at(w, index), sizeof counts, cudaMemcpyDeviceToHost, stream));
+    BG__TRY_CUDA(cudaStreamSynchronize(stream));
+    if (counts.nan > 0)
+        *held = (found){piece, piece->begin + counts.first_nan * bytes};
+done:
+    return status;
+}
+
+/* written: the piece in which the node left them; what it held before is overwritten more often than read. */
+static bg_status find_input(const watch *w, special which, size_t written, bgk_float format, found *held,
+                            cudaStream_t stream)
 {
     bg_status status = BG_OK;
     held->piece = NULL;
-    for (size_t i = 0; i < w->pieces.count && held->piece == NULL; i++)
-        if (w->pieces.list[i].elements.source != BG__ELEMENTS_OTHER)
-            BG__TRY(find_before(w, i, which, held, stream));
+    for (size_t i = 0; i < w->pieces.count && held->piece == NULL; i++) {
+        if (w->pieces.list[i].elements.source == BG__ELEMENTS_OTHER)
+            continue;
+        BG__TRY(find_before(w, i, which, held, stream));
+        if (held->piece == NULL && which == NOT_A_NUMBER && i != written)
+            BG__TRY(find_any(w, i, format, held, stream));
+    }
 done:
     return status;
 }
@@ -249,7 +277,7 @@ static bg_status look_for(watch *w, const run *r, special which)
         if (!copy->there || copy->changes.end == 0 ||
             !bg__elements_find(&piece->elements, &copy->changes, which == NOT_A_NUMBER, &format))
             continue;
-        BG__TRY(find_input(w, which, &held, r->stream));
+        BG__TRY(find_input(w, which, i, format, &held, r->stream));
         if (held.piece == NULL) {
             report_origin(r, piece, &copy->changes.words[format], format, which);
             w->told[which] = true;

@@ -200,6 +200,11 @@ static const char *const answers[] = {"cuFuncGetName",
                                       "cudaThreadExchangeStreamCaptureMode",
                                       "cudaStreamSynchronize",
                                       "cudaGraphLaunch",
+                                      "cudaGraphInstantiateWithFlags",
+                                      "cudaGraphKernelNodeCopyAttributes",
+                                      "cuGraphAddKernelNode",
+                                      "cudaGetDriverEntryPointByVersion",
+                                      "cudaGraphCreate",
                                       NULL};
 
 static void fail_once(fixture *f, bg_graph *graph, int n, const char *call)
