@@ -247,11 +247,12 @@ static const bg__driver_hook always[] = {
     {"cuGetProcAddress_v2", false, NULL, after_get_proc_address},
 };
 
-/* DEEPBIND: what the driver calls by name is its own, and not the functions here. */
+/* Its calls of its own functions are bound within it (it is linked with -Bsymbolic). RTLD_DEEPBIND would bind its calls
+ * of malloc to libc, also where the program has preloaded an allocator, and one would free what the other has. */
 static void open_driver(void)
 {
     const char *path = getenv("BG_ATTACH_DRIVER");
-    void *driver = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND) : NULL;
+    void *driver = path != NULL ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     void *tool = driver != NULL ? dlsym(driver, "hostcuda_tool") : NULL;
     driver_opened = driver != NULL;
     memcpy(&note_tool, &tool, sizeof tool);
