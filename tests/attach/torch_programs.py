@@ -127,6 +127,19 @@ def keep_graph():
 
 
 @program
+def profiler():
+    """Under PyTorch's profiler, which looks at the driver, too."""
+    x, w = rand(64, 64), rand(64, 64)
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    graph, results = capture(lambda: [torch.sigmoid(x @ w)])
+    with torch.profiler.profile(activities=activities) as profile:
+        copies = replay(graph, x, results)
+        torch.cuda.synchronize()
+    launches = [event for event in profile.events() if "GraphLaunch" in event.name]
+    return copies + [torch.tensor([len(launches)])]
+
+
+@program
 def thread():
     """Captured in another thread than the main one, and replayed in both."""
     x, w, made = rand(64, 64), rand(64, 64), []
