@@ -19,6 +19,7 @@ import threading
 __all__ = ["Error", "Finding", "Findings", "attached", "check", "forget_tensor", "graph", "name_graph", "name_tensor"]
 
 _JSON = 1  # BG_JSON
+_NAME_BYTES = 51  # of a name, at most
 
 
 class Error(RuntimeError):
@@ -68,6 +69,13 @@ def _call(name, *arguments):
         raise Error(table.last_error().decode(errors="replace"))
 
 
+def _name(text):
+    """As the library takes it. A name that is too long is cut, so that --attach does not change what a program does."""
+    if not isinstance(text, str) or not text:
+        raise TypeError("breakgraph: a name is a str that is not empty, and not %r" % (text,))
+    return text.encode()[:_NAME_BYTES].decode(errors="ignore").encode()
+
+
 def attached():
     """Whether the program runs under --attach."""
     return _functions() is not None
@@ -95,8 +103,9 @@ def _exec_of(graph):
 
 def name_graph(graph, name):
     """Names a graph: a torch.cuda.CUDAGraph, a cupy.cuda.Graph, or the number of a cudaGraphExec_t."""
+    name = _name(name)
     if attached():
-        _call("name_graph", _exec_of(graph), name.encode())
+        _call("name_graph", _exec_of(graph), name)
 
 
 class graph:
@@ -105,7 +114,7 @@ class graph:
     _of_thread = threading.local()
 
     def __init__(self, name):
-        self.name = name
+        self.name = _name(name)
 
     def __enter__(self):
         self.before = getattr(graph._of_thread, "name", None)
@@ -118,7 +127,7 @@ class graph:
     @staticmethod
     def _name_next(name):
         if attached():
-            _call("name_next", name.encode() if name is not None else None)
+            _call("name_next", name)
         graph._of_thread.name = name
 
 
@@ -181,17 +190,19 @@ def _memory_of(tensor):
 
 def name_tensor(tensor, name):
     """Names the memory of a tensor, also when it is freed, until other memory there gets a name."""
+    name = _name(name)
     if not attached():
         return
     address, size = _memory_of(tensor)
-    if size > 0:
-        _call("name_memory", address, size, name.encode())
+    if address and size > 0:  # tensors without memory need no name
+        _call("name_memory", address, size, name)
 
 
 def forget_tensor(tensor):
-    """Removes the name of a tensor's memory."""
-    if attached():
-        _call("forget_memory", _memory_of(tensor)[0])
+    """Removes the name of a tensor's memory, if it has one."""
+    table = _functions()
+    if table:
+        table.forget_memory(_memory_of(tensor)[0])
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------

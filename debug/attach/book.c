@@ -34,7 +34,7 @@ typedef struct attached {
     bool own;            /* it is the program's own */
     bool doomed;         /* which the program has destroyed */
     _Atomic bool edited; /* and has changed since */
-    bool gone;           /* no longer in the table: freed by its last user */
+    _Atomic bool gone;   /* no longer in the table: freed by its last user */
     bool lost;           /* the table has no memory for it */
     int users;           /* threads between take and give */
     cJSON *row;          /* of the listing; NULL: it could not be made */
@@ -66,6 +66,7 @@ static struct {
     bool checks, steps;
     const bg__attach_shim *shim;
     _Atomic uint64_t blocks_moved;
+    _Atomic int kept;         /* graphs of the program's own that stand for copies */
     bg__ended *ended;         /* rows of graphs that are gone */
     bg_report *list;          /* of all graphs, as it was written last */
     _Atomic bool unlisted;    /* there are graphs that it lacks */
@@ -119,6 +120,7 @@ static bool is_shared(cudaGraph_t source, const attached *but)
 static cudaGraph_t exchange_source(attached *a, cudaGraph_t source, bool own)
 {
     cudaGraph_t old = !a->own || (a->doomed && !is_shared(a->source, a)) ? a->source : NULL;
+    book.kept += own - a->own;
     a->source = source;
     a->own = own;
     a->doomed = a->edited = false;
@@ -327,6 +329,7 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
     if (describe(a, source, memory) != BG_OK)
         warn_incomplete(a);
     pthread_mutex_lock(&book.lock);
+    book.kept += a->own;
     old = retire(find_attached(exec));
     HASH_ADD_PTR(book.by_exec, exec, a);
     pthread_mutex_unlock(&book.lock);
@@ -445,6 +448,8 @@ static bool has_node(cudaGraph_t graph, cudaGraphNode_t node)
 /* What is kept in place of a copy is then no picture of the executable graph. */
 void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
 {
+    if (book.kept == 0) /* programs add thousands of nodes */
+        return;
     pthread_mutex_lock(&book.lock);
     for (attached *a = book.by_exec; a != NULL; a = a->hh.next)
         if (a->own && (source != NULL ? a->source == source : has_node(a->source, node)))
@@ -645,6 +650,8 @@ static bg_status check_now(attached *a, bg__found *found)
         BG__TRY(note_nodes(a));
         BG__TRY(run_checks(a, report));
     }
+    if (a->gone) /* by another thread: what it freed after that is no fault */
+        goto done;
     BG__TRY(bg_report_merge(a->report, report));
     tell(a);
     if (bg_report_count(a->report) > a->asked)

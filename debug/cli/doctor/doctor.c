@@ -113,8 +113,10 @@ static int tell_unknown_variables(void)
 /* --attach: what it needs, and whether program (NULL: none) takes it. */
 static void tell_attach(const char *program)
 {
-    static const cli_health healths[] = {
-        [CLI_PRELOAD_WORKS] = CLI_WORKS, [CLI_PRELOAD_NOT] = CLI_BROKEN, [CLI_PRELOAD_STARTED] = CLI_MISSING};
+    static const cli_health healths[] = {[CLI_PRELOAD_WORKS] = CLI_WORKS,
+                                         [CLI_PRELOAD_NOT] = CLI_BROKEN,
+                                         [CLI_PRELOAD_STARTED] = CLI_MISSING,
+                                         [CLI_PRELOAD_NONE] = CLI_MISSING};
     char folder[PATH_MAX], driver[PATH_MAX], why[CLI_ATTACH_WHY], text[CLI_PRELOAD_TEXT] = "libraries can be preloaded";
     cli_preload preload;
 

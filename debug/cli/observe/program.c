@@ -19,16 +19,22 @@ enum { MACHINE = EM_AARCH64 };
 enum { SCRIPTS = 4, LINE = 256 };
 
 /* As execvp finds it. false: it does not. */
+static bool is_program(const char *path)
+{
+    struct stat about;
+    return access(path, X_OK) == 0 && stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 static bool find_program(const char *program, char path[PATH_MAX])
 {
     const char *list = getenv("PATH"), *end;
 
     if (strchr(program, '/') != NULL || list == NULL)
-        return snprintf(path, PATH_MAX, "%s", program) < PATH_MAX;
+        return snprintf(path, PATH_MAX, "%s", program) < PATH_MAX && is_program(path);
     for (;; list = end + 1) {
         end = strchrnul(list, ':');
         if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - list), list, end > list ? "/" : "", program) < PATH_MAX &&
-            access(path, X_OK) == 0)
+            is_program(path))
             return true;
         if (*end == '\0')
             return false;
@@ -139,6 +145,10 @@ cli_preload cli_program_examine(const char *program, char text[CLI_PRELOAD_TEXT]
     cli_preload answer = CLI_PRELOAD_WORKS;
     bool found = find_program(program, path);
 
+    if (!found) {
+        snprintf(text, CLI_PRELOAD_TEXT, "%s is no program that can be started", program);
+        return CLI_PRELOAD_NONE;
+    }
     for (int i = 0; i <= SCRIPTS && found; i++) {
         int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         ssize_t got = file >= 0 ? pread(file, line, LINE, 0) : -1;
@@ -156,7 +166,7 @@ cli_status cli_program_preloads(const char *program)
 {
     char text[CLI_PRELOAD_TEXT];
     cli_preload answer = cli_program_examine(program, text);
-    if (answer != CLI_PRELOAD_WORKS)
+    if (answer == CLI_PRELOAD_NOT || answer == CLI_PRELOAD_STARTED)
         (void)cli_say(CLI_NOT_LINKED, "--attach: %s", text);
     return answer == CLI_PRELOAD_NOT ? CLI_NOT_LINKED : CLI_OK;
 }

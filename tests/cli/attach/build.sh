@@ -8,7 +8,7 @@ build_program()
     [ -f "$work/kernels.o" ] || "$CXX" -std=c++17 -O1 -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas -Werror -Iinclude -I. \
         -isystem "${found%%|*}/include" -x c++ -include include/hostcuda/kernel_shim.h -c tests/cli/attach/kernels.cu \
         -o "$work/kernels.o" 2>"$work/log" || return 1
-    "$CC" -std=c11 -D_GNU_SOURCE -O1 -fno-inline -fno-optimize-sibling-calls -rdynamic -pthread -Wall -Wextra -Werror \
+    "$CC" -std=c11 -D_GNU_SOURCE -O1 -fno-inline -fno-optimize-sibling-calls -rdynamic -pthread -Wall -Wextra -Werror -Iinclude \
         -isystem "${found%%|*}/include" "tests/cli/attach/$1.c" "$work/kernels.o" "-L$OUT" -lhostcuda -lstdc++ \
         "-Wl,-rpath,$PWD/$OUT" -o "$work/$1" 2>"$work/log"
 }
