@@ -26,6 +26,7 @@
 #include "debug/hooks/replay_tools.h"
 #include "debug/hooks/step_replays.h"
 #include "debug/report/process_report.h"
+#include "debug/step/node_list.h"
 
 typedef struct attached {
     /* With the book's lock. */
@@ -80,6 +81,7 @@ bg_status bg__book_begin(const bg__attach_shim *shim)
 
     book.shim = shim;
     book.process = getpid();
+    bg__step_insist();
     BG__TRY(bg__found_begin());
     BG__TRY(bg__env_choice("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));

@@ -48,13 +48,18 @@ typedef struct bg__timer {
 /* After both events are reached. */
 bg_status bg__timer_read(bg__timer *timer);
 
+/* From now on a call that fails is made again, and only what fails twice is an error: for programs of others, whose
+ * graphs have to run whole although a call of the tool failed once. */
+void bg__step_insist(void);
+bool bg__step_insists(void);
+
 /* *refused: what CUDA says to a graph with only that node, a memcpy or memset node; of freed memory it takes none. */
 bg_status bg__step_try_alone(const bg__node *node, cudaError_t *refused);
 
 /* Launches a graph with only that node and waits. timer (NULL: none): its events become nodes before and after the
  * node. *fault: the error of the launch or the wait. The status is that of building the graph. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault);
-/* Waits for the stream. An error is the stream's where the second wait has it, too. */
+/* Waits for the stream. */
 cudaError_t bg__step_wait(cudaStream_t stream);
 
 #endif

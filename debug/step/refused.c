@@ -56,7 +56,7 @@ bg_status bg__step_report_refused(const bg__node *node, const bg__nodes *nodes, 
     if (node->writeback || (node->type != cudaGraphNodeTypeMemcpy && node->type != cudaGraphNodeTypeMemset))
         return BG_OK;
     BG__TRY(bg__step_try_alone(node, &error));
-    if (error != cudaSuccess)
+    if (error != cudaSuccess && bg__step_insists())
         BG__TRY(bg__step_try_alone(node, &error)); /* what fails once is not the node's */
     if (error == cudaSuccess)
         goto done;

@@ -2,6 +2,7 @@
 #include "node_list.h"
 
 #include <cudaTypedefs.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -231,8 +232,20 @@ done:
     return status;
 }
 
-/* Nodes before this one may have run, and the rest of the graph cannot run without it: what does not fail again is no
- * reason to end. A failed launch has queued nothing. */
+static atomic_bool insists;
+
+void bg__step_insist(void)
+{
+    atomic_store(&insists, true);
+}
+
+bool bg__step_insists(void)
+{
+    return atomic_load(&insists);
+}
+
+/* Nodes before this one may have run, and the rest of the graph cannot run without it. A failed launch has queued
+ * nothing. */
 bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__timer *timer, cudaError_t *fault)
 {
     prepared p = {.exec = NULL};
@@ -244,12 +257,14 @@ bg_status bg__step_run_alone(const bg__node *node, cudaStream_t stream, bg__time
     if (node->type == cudaGraphNodeTypeEmpty)
         return BG_OK;
     status = prepare(node, timer, &p);
+    if (status != BG_OK && bg__step_insists())
+        status = prepare(node, timer, &p);
     if (status != BG_OK)
-        BG__TRY(prepare(node, timer, &p));
+        goto done;
     if (p.exec == NULL)
         goto done;
     *fault = cudaGraphLaunch(p.exec, stream);
-    if (*fault != cudaSuccess) {
+    if (*fault != cudaSuccess && bg__step_insists()) {
         bg__ignore(*fault);
         *fault = cudaGraphLaunch(p.exec, stream);
     }
@@ -266,7 +281,7 @@ done:
 cudaError_t bg__step_wait(cudaStream_t stream)
 {
     cudaError_t error = cudaStreamSynchronize(stream);
-    if (error == cudaSuccess)
+    if (error == cudaSuccess || !bg__step_insists())
         return error;
     bg__ignore(error);
     return cudaStreamSynchronize(stream);

@@ -329,8 +329,10 @@ static bg_status wait_for_step(const walk *w, cudaError_t *fault)
     bg__relaxed relaxed;
     bg_status status;
     status = bg__relax_begin(&relaxed);
-    if (status != BG_OK) /* the work that it waits for has run */
-        BG__TRY(bg__relax_begin(&relaxed));
+    if (status != BG_OK && bg__step_insists()) /* the work that it waits for has run */
+        status = bg__relax_begin(&relaxed);
+    if (status != BG_OK)
+        goto done;
     *fault = bg__step_wait(w->stream);
     bg__relax_end(relaxed);
     bg__ignore(*fault);

@@ -145,7 +145,7 @@ if [ "$RANK" = 0 ]; then
     mkfifo "$1/end"
     "$1/stranger" "$MASTER_PORT" <"$1/end" >"$1/stranger.log" &
     exec 9>"$1/end"
-    while ! grep -q listens "$1/stranger.log"; do sleep 0.05; done
+    while ! grep -qs listens "$1/stranger.log"; do sleep 0.05; done
     sleep 0.5 # time for rank 1 to come
     "$1/meeting" 9>&-; status=$?
     exec 9>&-
