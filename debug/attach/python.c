@@ -33,6 +33,8 @@ static struct {
     atomic_bool pending;  /* a call that has not begun */
     atomic_bool snapshot; /* it is wanted */
     atomic_bool broken;   /* the script failed: it is not run again */
+    int (*is_initialized)(void);
+    int (*at_exit)(void (*function)(void));
     int (*add_pending)(int (*function)(void *), void *argument);
     object (*new_dict)(void);
     object (*builtins)(void);
@@ -144,12 +146,20 @@ static bool run_script(const char *script)
     return python.run(script, FILE_INPUT, python.globals, python.globals) != NULL;
 }
 
+/* At the end of Py_Finalize: a call that is pending then is never made, and the program's next interpreter knows
+ * nothing of the script. */
+static void leave_interpreter(void)
+{
+    python.globals = NULL;
+    atomic_store(&python.pending, false);
+}
+
 static bool define_feed(void)
 {
     object builtins = python.builtins(), function;
 
     python.globals = python.new_dict();
-    if (python.globals == NULL || builtins == NULL || python.set_item(python.globals, "__builtins__", builtins) != 0)
+    if (python.globals == NULL || python.at_exit(leave_interpreter) != 0 || builtins == NULL || python.set_item(python.globals, "__builtins__", builtins) != 0)
         return false;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         function = python.new_function(&methods[i], NULL, NULL);
@@ -182,9 +192,10 @@ static void leave_child(void)
     python.child = true;
 }
 
+/* Not one that ends, which has no queue of calls: it is asked without its lock. */
 bool bg__python_is_there(void)
 {
-    return python.complete && !atomic_load(&python.broken);
+    return python.complete && !atomic_load(&python.broken) && python.is_initialized() != 0;
 }
 
 void bg__python_begin(const bg__attach_shim *shim)
@@ -193,6 +204,8 @@ void bg__python_begin(const bg__attach_shim *shim)
         const char *name;
         void *function;
     } wanted[] = {
+        {"Py_IsInitialized", &python.is_initialized},
+        {"Py_AtExit", &python.at_exit},
         {"Py_AddPendingCall", &python.add_pending},
         {"PyDict_New", &python.new_dict},
         {"PyEval_GetBuiltins", &python.builtins},
@@ -216,7 +229,7 @@ void bg__python_begin(const bg__attach_shim *shim)
 
 void bg__python_watch(void)
 {
-    if (!python.complete || atomic_load(&python.broken) || atomic_exchange(&python.pending, true))
+    if (!bg__python_is_there() || atomic_exchange(&python.pending, true))
         return;
     if (python.add_pending(run_feed, NULL) != 0)
         atomic_store(&python.pending, false); /* its queue is full; the next graph tries again */

@@ -23,4 +23,19 @@ expect attach-life-cloned 1 '\[dangling\] memcpy#0 at build_copy' attached check
 expect attach-life-many 0 '^graph#0 and 999 like it, which are gone: 1 node, launched 1000 times' attached report many
 # The list is there, although the process had no time to write it at its end.
 expect attach-life-killed 7 '^graph#0: 1 node, launched' attached report killed
+
+# Python has ended when the process does.
+library=$work/late.so
+if ! command -v python3 >/dev/null; then
+    skip attach-life-late "there is no python3"
+elif ! "$CC" -std=c11 -Wall -Wextra -Werror -shared -fPIC -isystem "${found%%|*}/include" tests/cli/attach/late.c "-L$OUT" -lhostcuda \
+    "-Wl,-rpath,$PWD/$OUT" -o "$library" 2>"$work/log"; then
+    fail attach-life-late "tests/cli/attach/late.c does not build"
+else
+    late() { "$OUT/breakgraph" "$1" --attach -- python3 -c "import ctypes; exit(ctypes.CDLL('$library').begin())"; }
+    expect attach-life-late-check 0 '^check replay: 0 findings$' late check
+    says attach-life-late-step late step <<<"captured
+captured
+step: 0 findings"
+fi
 exit $bad
