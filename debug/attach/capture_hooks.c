@@ -1,6 +1,5 @@
 /* The program's captures: while one is open, each launch is looked at, so that the node which it made is known by the
  * stack of the launch. */
-#include "blocks.h"
 #include "captures.h"
 
 #include <stdatomic.h>
@@ -21,25 +20,10 @@ static CUstream stream_of(const bg__driver_call *call)
     return is_per_thread(call) && stream == NULL ? CU_STREAM_PER_THREAD : stream;
 }
 
-/* 0: it is not captured. */
-static uint64_t capture_of(CUstream stream)
-{
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    bg__capture_info info;
-    cuuint64_t capture = 0;
-
-    if (bg__driver_capture_info(&info) != BG_OK ||
-        info(stream, &status, &capture, NULL, NULL, NULL, NULL) != CUDA_SUCCESS ||
-        status == CU_STREAM_CAPTURE_STATUS_NONE)
-        return 0;
-    return capture;
-}
-
 static void note_begin(const bg__driver_call *call, CUstreamCaptureMode mode)
 {
     if (call->result == CUDA_SUCCESS) {
         bg__capture_opened(stream_of(call), mode);
-        bg__blocks_capture_begun(capture_of(stream_of(call)));
         bg__python_watch();
     } else if (call->result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
         bg__capture_refused(call->hook->name, call->result);
@@ -60,23 +44,17 @@ static void after_begin_to_graph(bg__driver_call *call)
     note_begin(call, (CUstreamCaptureMode)call->arguments[5]);
 }
 
-static _Thread_local uint64_t ending; /* the capture that this thread is about to end */
-
 static bool before_end(bg__driver_call *call)
 {
     bg__capture_ending(stream_of(call));
-    ending = capture_of(stream_of(call));
     return false;
 }
 
 /* (CUstream hStream, CUgraph *phGraph). */
 static void after_end(bg__driver_call *call)
 {
-    bg__capture_ended(stream_of(call), call->result);
-    if (call->result == CUDA_SUCCESS)
-        bg__blocks_capture_ended(ending, *(CUgraph *)bg__call_argument(call, 1));
-    else if (capture_of(stream_of(call)) != ending)
-        bg__blocks_capture_ended(ending, NULL);
+    CUgraph *graph = bg__call_argument(call, 1);
+    bg__capture_ended(stream_of(call), call->result, call->result == CUDA_SUCCESS ? *graph : NULL);
 }
 
 bool bg__captures_hold(CUstream stream)

@@ -1,6 +1,7 @@
 /* While a capture is open, each call of the driver is watched. One that fails, after which a capture is invalidated
  * that was not before, is the culprit. */
 #include "captures.h"
+#include "blocks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -58,6 +59,7 @@ static void drop(bg__open_capture **at)
 {
     bg__open_capture *c = *at;
     *at = c->next;
+    bg__blocks_capture_ended(c->id, NULL); /* unless it has ended well */
     if (!c->told && c->suspect.function != NULL)
         bg__culprit_report(c, &c->suspect);
     free(c->streams);
@@ -96,6 +98,7 @@ void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode)
     open.list = c;
     if (atomic_fetch_add(&open.count, 1) == 0)
         shim->watch(true);
+    bg__blocks_capture_begun(id);
     pthread_mutex_unlock(&open.lock);
 }
 
@@ -200,7 +203,7 @@ void bg__capture_ending(CUstream stream)
     pthread_mutex_unlock(&open.lock);
 }
 
-void bg__capture_ended(CUstream stream, uint32_t result)
+void bg__capture_ended(CUstream stream, uint32_t result, CUgraph graph)
 {
     bg__open_capture **at, *c;
     bg__culprit end = {.function = "cuStreamEndCapture", .result = result};
@@ -218,6 +221,8 @@ void bg__capture_ended(CUstream stream, uint32_t result)
         else if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && c->suspect.function == NULL)
             bg__culprit_report(c, &(bg__culprit){.stack = end.stack});
     }
+    if (c != NULL && result == CUDA_SUCCESS)
+        bg__blocks_capture_ended(c->id, graph);
     if (c != NULL && (result == CUDA_SUCCESS || status_of(c) == CU_STREAM_CAPTURE_STATUS_NONE))
         drop(at);
     pthread_mutex_unlock(&open.lock);

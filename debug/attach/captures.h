@@ -53,9 +53,9 @@ void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode);
 void bg__capture_refused(const char *function, uint32_t result);
 /* A node of that capture was launched into stream. */
 void bg__capture_launched(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack);
-/* Before and after the call that ends the capture that began on stream. */
+/* Before and after the call that ends the capture that began on stream. graph: NULL where that failed. */
 void bg__capture_ending(CUstream stream);
-void bg__capture_ended(CUstream stream, uint32_t result);
+void bg__capture_ended(CUstream stream, uint32_t result, CUgraph graph);
 /* The innermost capture of the calling thread that is not invalidated: where it began, and its stream. NULL: none. */
 const bg__stack *bg__capture_of_thread(CUstream *stream);
 

@@ -56,6 +56,7 @@ alias="memcpy#0 at $(line launched): graph#2 has overwritten what graph#1 reads 
 graph#0 fills; it was freed, at $(line torch-freed), and its memory given to graph#2, whose memcpy#0, at $(line launched) points there"
 found torch alias 1 "fault \\[pool-alias\\] $alias"
 found torch alias-late 1 "fault \\[pool-alias\\] $alias"
+found torch alias-after-failure 2 "fault \\[pool-alias\\] $alias" # the other one is that capture
 for innocent in again before kept outside; do
     silent torch alias-$innocent
 done

@@ -221,6 +221,15 @@ def pooled(order, keep=False, outside=False):
     launch(*(graphs[name] for name in order.split()))
 
 
+def after_failure():
+    call("cudaStreamBeginCapture", stream, 1)
+    graph = ctypes.byref(ctypes.c_void_p())
+    if runtime.cudaStreamSynchronize(stream) == 0 or runtime.cudaStreamEndCapture(stream, graph) == 0:
+        sys.exit("the capture does not fail")
+    runtime.cudaGetLastError()
+    pooled("fill take read")
+
+
 cases = {
     "none": none, "freed": freed, "inside": inside, "covered": covered, "below": below, "elsewhere": elsewhere,
     "private-input": private_input, "destroyed": destroyed, "set": set_in_graph, "set-freed": set_in_graph,
@@ -231,7 +240,7 @@ cases = {
     "alias": lambda: pooled("fill take read"), "alias-again": lambda: pooled("fill read take fill read"),
     "alias-before": lambda: pooled("take fill read read"), "alias-kept": lambda: pooled("fill take read", keep=True),
     "alias-outside": lambda: pooled("fill take read", outside=True),
-    "alias-late": lambda: pooled("fill read take fill read take read"),
+    "alias-late": lambda: pooled("fill read take fill read take read"), "alias-after-failure": after_failure,
 }
 
 module, case = sys.argv[1:]
