@@ -54,7 +54,9 @@ static void after_update(bg__driver_call *call)
 static bool launch(bg__driver_call *call, cudaStream_t stream)
 {
     CUresult result = CUDA_SUCCESS;
-    bool answered = !bg__captures_hold(stream) && bg__book_launch(bg__call_argument(call, 0), stream, &result);
+    bool answered;
+    bg__ledger_note_due();
+    answered = !bg__captures_hold(stream) && bg__book_launch(bg__call_argument(call, 0), stream, &result);
     call->result = result;
     return answered;
 }
@@ -126,6 +128,7 @@ static void after_set_node(bg__driver_call *call)
     memcpy(&set, &address, sizeof set);
     bg__book_set_node(bg__call_argument(call, 0), bg__call_argument(call, 1), set, bg__call_argument(call, 2));
     bg__python_snapshot();
+    bg__ledger_note_later();
 }
 
 /* (CUgraphNode *phGraphNode, CUgraph hGraph, ...) */

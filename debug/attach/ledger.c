@@ -5,7 +5,7 @@
 #include "attach.h"
 #include "blocks.h"
 
-static atomic_bool is_used;
+static atomic_bool is_used, due;
 
 void bg__ledger_alloc(uintptr_t base, size_t bytes)
 {
@@ -18,12 +18,26 @@ void bg__ledger_alloc(uintptr_t base, size_t bytes)
 
 void bg__ledger_free(uintptr_t base)
 {
-    const bg__stack *stack = bg__block_free_matters(BG__LEDGER, base) ? bg__stack_here() : NULL;
+    const bg__stack *stack;
     bg_site site = {NULL, 0};
+
+    bg__ledger_note_due();
+    stack = bg__block_free_matters(BG__LEDGER, base) ? bg__stack_here() : NULL;
     if (stack != NULL)
         site = bg__stack_site(stack);
     if (bg__block_freed(BG__LEDGER, base, 0, site))
         bg__book_memory_moved();
+}
+
+void bg__ledger_note_later(void)
+{
+    atomic_store(&due, true);
+}
+
+void bg__ledger_note_due(void)
+{
+    if (atomic_load(&is_used) && atomic_load(&due) && atomic_exchange(&due, false))
+        bg__book_note_blocks();
 }
 
 void bg__ledger_note_graphs(void)

@@ -10,5 +10,9 @@ void bg__ledger_alloc(uintptr_t base, size_t bytes);
 void bg__ledger_free(uintptr_t base);
 /* Graphs that the program has just instantiated note the blocks that they use, if it has such an allocator. */
 void bg__ledger_note_graphs(void);
+/* The same of a graph in which the program sets many nodes, one by one: at the next launch, or before a block is freed.
+ */
+void bg__ledger_note_later(void);
+void bg__ledger_note_due(void);
 
 #endif

@@ -235,6 +235,14 @@ has blocks-other 1 'findings: 0' 0 'freed after'
 asked blocks-mended 1 blocks mended
 has blocks-mended 1 'findings: 1 ' 1 'check: 0 findings: 0 $'
 
+# What the program sets in the graph it uses from then on, and not what it used before.
+for launched in second 'second, launched'; do
+    asked set-"$launched" 1 set "$launched"
+    has set-"$launched" 1 'findings: 1 check of graph#0: 1 finding fault \[freed\] .* that was freed after the capture, at free_block\+'
+done
+asked set-first 0 set first
+has set-first 1 'findings: 0'
+
 asked anywhere 0 anywhere
 answer anywhere <<'A'
 attached: 1

@@ -184,6 +184,28 @@ static void ask_blocks(const char *how)
     }
 }
 
+/* The graph reads the first block until another one is set in it; then which is freed? */
+static void ask_set(const char *freed)
+{
+    size_t count = 1;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node;
+    cudaGraph_t graph;
+
+    begin_cuda();
+    tell("alloc", bg_attach_ledger_alloc(from, BYTES));
+    tell("alloc", bg_attach_ledger_alloc(from + BYTES, BYTES));
+    graph = capture(from);
+    CUDA(cudaGraphGetNodes(graph, &node, &count));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    launch(exec);
+    CUDA(cudaGraphExecMemcpyNodeSetParams1D(exec, node, to, from + BYTES, BYTES, cudaMemcpyDeviceToDevice));
+    if (strcmp(freed, "second, launched") == 0)
+        launch(exec);
+    free_block(strcmp(freed, "first") == 0 ? from : from + BYTES);
+    tell_check(BG_TEXT);
+}
+
 static void *check_in_thread(void *unused)
 {
     tell_check(BG_TEXT);
@@ -234,6 +256,8 @@ int main(int argc, char **argv)
         ask_freed(argc > 3 ? argv[3] : "");
     else if (strcmp(what, "blocks") == 0)
         ask_blocks(argc > 3 ? argv[3] : "");
+    else if (strcmp(what, "set") == 0)
+        ask_set(argc > 3 ? argv[3] : "");
     else if (strcmp(what, "anywhere") == 0)
         ask_anywhere();
     return fclose(answers);
