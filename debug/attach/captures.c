@@ -116,7 +116,7 @@ const bg__stack *bg__capture_of_thread(CUstream *stream)
     pthread_mutex_lock(&open.lock);
     for (bg__open_capture *c = open.list; c != NULL && open.checks; c = c->next)
         if (c->thread.id == thread && status_of(c) == CU_STREAM_CAPTURE_STATUS_ACTIVE) {
-            begun = c->begun;
+            begun = c->mode != CU_STREAM_CAPTURE_MODE_RELAXED ? c->begun : NULL;
             *stream = c->stream;
             break;
         }

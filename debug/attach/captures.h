@@ -56,7 +56,8 @@ void bg__capture_launched(uint64_t id, CUstream stream, CUgraphNode node, const 
 /* Before and after the call that ends the capture that began on stream. graph: NULL where that failed. */
 void bg__capture_ending(CUstream stream);
 void bg__capture_ended(CUstream stream, uint32_t result, CUgraph graph);
-/* The innermost capture of the calling thread that is not invalidated: where it began, and its stream. NULL: none. */
+/* The innermost capture of the calling thread that is not invalidated: where it began, and its stream. NULL: none, or
+ * its mode is relaxed. */
 const bg__stack *bg__capture_of_thread(CUstream *stream);
 
 /* ---- findings (culprit.c) --------------------------------------------------------------------------------------- */

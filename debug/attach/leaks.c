@@ -1,6 +1,6 @@
 /* Work that a thread launches while it captures, into a stream that does not. It runs once, and is in no graph.
  * Libraries that have to prepare something meanwhile make their thread relaxed for that, as CUDA's rules for unsafe
- * calls want it (NCCL, allocators): that is not reported. */
+ * calls want it (NCCL, allocators), and a capture in mode relaxed allows it by intent: that is not reported. */
 #include "captures.h"
 
 #include <stdlib.h>
@@ -35,12 +35,12 @@ static char *name_kernel(void *function)
     return own;
 }
 
+/* Also where it cannot be told. */
 static bool is_relaxed(void)
 {
-    bg__relaxed relaxed;
-    bool is = bg__relax_begin(&relaxed) == BG_OK && relaxed.before == cudaStreamCaptureModeRelaxed;
+    bg__relaxed relaxed = bg__relax_to_release();
     bg__relax_end(relaxed);
-    return is;
+    return relaxed.before == cudaStreamCaptureModeRelaxed;
 }
 
 /* The kernel, or the driver's function. NULL: it is no work of the kinds that are looked at. */

@@ -90,7 +90,7 @@ leaks()
 }
 leaks memset '^warning \[leak\] cuMemsetD8Async at work\+0x[0-9a-f]+ in leak: cuMemsetD8Async goes into stream 0x[0-9a-f]+, .* captures stream 0x[0-9a-f]+ \(begun at main'
 leaks copy '^warning \[leak\] cuMemcpyDtoH_v2 at work\+0x'
-for innocent in none relaxed fork 'memset thread' 'copy thread'; do
+for innocent in none relaxed fork 'memset thread' 'copy thread' 'memset relaxed' 'copy relaxed'; do
     # shellcheck disable=SC2086
     expect "attach-leak-${innocent/ /-}" 0 '^check replay: 0 findings$' check $innocent
 done

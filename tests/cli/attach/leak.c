@@ -1,4 +1,5 @@
-/* leak CASE: while stream a captures, work that its graph does not get, and innocent work; then launches the graph. */
+/* leak CASE [MODE]: while stream a captures, work that its graph does not get, and innocent work; then launches the
+ * graph. MODE: relaxed, or thread: another thread does the work. */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ void *work(void *way)
 
 int main(int argc, char **argv)
 {
+    const char *mode = argc > 2 ? argv[2] : "";
     cudaGraphExec_t exec;
     cudaGraph_t graph;
     pthread_t thread;
@@ -45,9 +47,10 @@ int main(int argc, char **argv)
     cudaMalloc(&memory, 64);
     cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking);
     cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking);
-    cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal);
+    cudaStreamBeginCapture(a,
+                           strcmp(mode, "relaxed") == 0 ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeGlobal);
     cudaMemsetAsync(memory, 4, 64, a);
-    if (argc <= 2)
+    if (strcmp(mode, "thread") != 0)
         work(argv[1]);
     else if (pthread_create(&thread, NULL, work, argv[1]) != 0 || pthread_join(thread, NULL) != 0)
         abort();

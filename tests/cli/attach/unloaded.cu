@@ -55,7 +55,7 @@ int main(int, char **argv)
     config.gridDim = config.blockDim = dim3(1);
     plain.gridDim = plain.blockDim = dim3(1);
     cudaLaunchKernelEx(&plain, other, x);
-    cudaStreamBeginCapture(config.stream, cudaStreamCaptureModeRelaxed);
+    cudaStreamBeginCapture(config.stream, cudaStreamCaptureModeGlobal);
     cudaLaunchKernelEx(&config, used, x);
     if (way[0] == 'l')
         cudaLaunchKernelEx(&plain, other, x);
