@@ -40,7 +40,7 @@ same()
         fi
     done
 }
-for name in once threads exit child dlclose; do
+for name in once threads exit child fork errno dlclose; do
     same "around-$name" "$work/plain" "$work/around" $name
 done
 for place in before behind; do
@@ -48,4 +48,8 @@ for place in before behind; do
         same "preload-$place-$name" "$work/$place" "$work/around" $name
     done
 done
+# What was stepped is said once: a child that never launches has nothing to say.
+forks() { "$OUT/breakgraph" step --attach --replays=0 -- sh -c '"$1" fork >"$0" 2>&1' "$work/attached" "$work/around"; }
+expect attach-around-fork-steps 0 '^step: 0 findings$' forks
+says attach-around-fork-says cat "$work/attached" <<<"child: 4"
 exit $bad

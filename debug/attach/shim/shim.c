@@ -6,6 +6,7 @@
 #include <breakgraph/attach.h>
 #include <cuda.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -278,23 +279,30 @@ void *bg__driver_bind(uint32_t name, const struct bg__driver_jumps *jumps)
     return atomic_load_explicit(&jumps->slots[name], memory_order_acquire);
 }
 
-/* A thread that is cancelled inside of a hook would keep the locks of the tools. */
-static bool begin_own(int *before)
+/* What a hook must leave as it is. */
+typedef struct thread_state {
+    int cancel; /* a thread that is cancelled inside of a hook would keep the locks of the tools */
+    int error;
+} thread_state;
+
+static bool begin_own(thread_state *before)
 {
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, before);
+    before->error = errno;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before->cancel);
     return enter_call();
 }
 
-static void end_own(int before)
+static void end_own(thread_state before)
 {
     leave();
-    (void)pthread_setcancelstate(before, NULL);
+    (void)pthread_setcancelstate(before.cancel, NULL);
+    errno = before.error;
 }
 
 static bool call_before(const bg__driver_hook *hook, bg__driver_call *call)
 {
     bool answered = false;
-    int before;
+    thread_state before;
     if (hook != NULL && hook->before != NULL) {
         answered = !begin_own(&before) && hook->before(call);
         end_own(before);
@@ -304,7 +312,7 @@ static bool call_before(const bg__driver_hook *hook, bg__driver_call *call)
 
 static void call_after(const bg__driver_hook *hook, bg__driver_call *call)
 {
-    int before;
+    thread_state before;
     if (hook == NULL || hook->after == NULL)
         return;
     (void)begin_own(&before);

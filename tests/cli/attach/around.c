@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,6 +115,54 @@ static void start_child(const char *self)
     printf("child: %d, parent: %g\n", WEXITSTATUS(status), launch_often());
 }
 
+/* Before the parent launches what it has made, and without exec. */
+static void fork_early(void)
+{
+    int status;
+    float *y;
+    cudaStream_t stream;
+    cudaGraphExec_t exec = make(&stream, &y);
+    pid_t child = fork();
+    if (child == 0)
+        exit(4);
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        exit(3);
+    CUDA(cudaGraphLaunch(exec, stream));
+    CUDA(cudaStreamSynchronize(stream));
+    printf("child: %d\n", WEXITSTATUS(status));
+}
+
+static void print_errno(const char *call)
+{
+    printf("%s: %d\n", call, errno);
+    errno = ENOTTY;
+}
+
+static void keep_errno(void)
+{
+    float *x, *y;
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec = make(&stream, &y);
+    CUDA(cudaMalloc((void **)&x, BYTES));
+    errno = ENOTTY;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    print_errno("begin");
+    CUDA(launch(&y, &x, stream));
+    print_errno("launch");
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    print_errno("end");
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    print_errno("instantiate");
+    CUDA(cudaGraphLaunch(exec, stream));
+    print_errno("launch of the graph");
+    CUDA(cudaStreamSynchronize(stream));
+    CUDA(cudaGraphExecDestroy(exec));
+    print_errno("destroy");
+    CUDA(cudaFree(x));
+    print_errno("free");
+}
+
 /* Its own handle of the driver, where there is one. */
 static void close_driver(void)
 {
@@ -135,6 +184,10 @@ int main(int argc, char **argv)
         exit_beside_a_thread();
     else if (is_case(name, "child"))
         start_child(argv[0]);
+    else if (is_case(name, "fork"))
+        fork_early();
+    else if (is_case(name, "errno"))
+        keep_errno();
     else if (is_case(name, "dlclose"))
         close_driver();
     else
