@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/variables.h"
 #include "debug/report/process_report.h"
@@ -84,6 +85,7 @@ static bool is_chosen(const char *list, const char *name)
 
 static struct {
     atomic_bool limited, stepped; /* variables leave something out; something was stepped all the same */
+    pid_t process;                /* that they are of, not a child */
 } choice;
 
 static bg_status read_choice(struct bg__stepping *stepping, const char *name)
@@ -101,7 +103,7 @@ static bg_status read_choice(struct bg__stepping *stepping, const char *name)
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "BG_STEP_REPLAYS: \"%s\" is not %s", replays,
                  bg__variable_find("BG_STEP_REPLAYS")->allowed);
     if (graphs != NULL || replays != NULL)
-        atomic_store(&choice.limited, true);
+        choice.process = getpid(), atomic_store(&choice.limited, true);
 done:
     return status;
 }
@@ -118,7 +120,7 @@ static bool take_next(struct bg__stepping *stepping)
 /* "0 findings" would be read as a good end. */
 __attribute__((destructor)) static void warn_of_nothing(void)
 {
-    if (atomic_load(&choice.limited) && !atomic_load(&choice.stepped))
+    if (atomic_load(&choice.limited) && !atomic_load(&choice.stepped) && choice.process == getpid())
         bg__warn("BG_STEP_GRAPHS and BG_STEP_REPLAYS leave out all replays of this program: nothing was stepped");
 }
 
