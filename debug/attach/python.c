@@ -159,7 +159,8 @@ static bool define_feed(void)
     object builtins = python.builtins(), function;
 
     python.globals = python.new_dict();
-    if (python.globals == NULL || python.at_exit(leave_interpreter) != 0 || builtins == NULL || python.set_item(python.globals, "__builtins__", builtins) != 0)
+    if (python.globals == NULL || python.at_exit(leave_interpreter) != 0 || builtins == NULL ||
+        python.set_item(python.globals, "__builtins__", builtins) != 0)
         return false;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         function = python.new_function(&methods[i], NULL, NULL);
