@@ -40,7 +40,7 @@ typedef struct bg__heap_block {
     bool told;                /* that it died, by the allocator; else nothing is found about it */
     bg_site freed;            /* file NULL: unknown */
     bool reused;
-    uintptr_t moved; /* where the program has its name now; 0: nowhere */
+    uintptr_t moved; /* where the program has its name now; 0: nowhere else */
     int users;       /* graphs' uses */
     /* Of a private pool, by the count of launches: a graph whose nodes point there although the block was freed; and
      * one that may have filled it again. */

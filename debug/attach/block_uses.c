@@ -333,15 +333,11 @@ static const char *place_text(bg_site site, char *text, size_t bytes)
 /* "a tensor of 4096 bytes at 0x7f..." */
 static const char *block_text(const bg__heap_block *b, char *text, size_t bytes)
 {
-    static const char *const nouns[] = {
-        [BG__NAMED] = "the block", [BG__LEDGER] = "a block", [BG__PYTORCH] = "a tensor", [BG__CUPY] = "an array"};
-    const char *name = b->name != NULL ? b->name : "";
-    const char *quote = b->name != NULL ? "\"" : "", *blank = b->name != NULL ? " " : "";
+    static const char *const nouns[] = {[BG__LEDGER] = "a block", [BG__PYTORCH] = "a tensor", [BG__CUPY] = "an array"};
     char size[40] = "";
     if (b->sized)
         snprintf(size, sizeof size, " of %zu bytes", b->bytes);
-    snprintf(text, bytes, "%s%s%s%.80s%s%s at %p", nouns[b->allocator], blank, quote, name, quote, size,
-             (const void *)b->base);
+    snprintf(text, bytes, "%s%s at %p", nouns[b->allocator], size, (const void *)b->base);
     return text;
 }
 
@@ -355,19 +351,36 @@ static const char *in_struct(const use *u)
     return u->alone ? "" : " (in a struct, where it may be a number or unused)";
 }
 
-static void report_use(const use *u, const bg__block_capture *capture, bg_report *report)
+/* Where the program has now what it had named there; 0: nowhere. A name from before the block was another one's, and a
+ * slice of the block has gone with it. */
+static uintptr_t find_moved(const bg__block_uses *uses, size_t index)
 {
+    const use *u = &uses->list[index];
+    for (size_t i = index; i > 0 && uses->list[i - 1].call == u->call; i--) {
+        const bg__heap_block *named = uses->list[i - 1].block;
+        if (uses->list[i - 1].address == u->address && named->moved != 0 && named->born > u->block->born &&
+            !has(u->block, named->moved))
+            return named->moved;
+    }
+    return 0;
+}
+
+static void report_use(const bg__block_uses *uses, size_t index, bg_report *report)
+{
+    const use *u = &uses->list[index];
+    const bg__block_capture *capture = uses->capture;
     const bg__heap_block *b = u->block;
+    const uintptr_t moved = find_moved(uses, index);
     bool during = capture != NULL && (capture->ended == 0 || b->died < capture->ended);
-    const char *kind = b->moved != 0 ? "moved" : b->reused ? "reused" : "freed";
+    const char *kind = moved != 0 ? "moved" : b->reused ? "reused" : "freed";
     char text[200], where[300], fate[120] = "";
 
-    if (b->moved != 0)
-        snprintf(fate, sizeof fate, ", and that the program has at %p now", (const void *)b->moved);
+    if (moved != 0)
+        snprintf(fate, sizeof fate, ", and that the program has at %p now", (const void *)moved);
     else if (b->reused)
         snprintf(fate, sizeof fate, ", and whose memory the allocator has given to another one");
     bg__report_add(report, kind, u->alone ? BG_FAULT : BG_WARNING, u->call, (const void *)u->address,
-                   b->moved != 0
+                   moved != 0
                        ? "capture again when it moves; or allocate it once, as large as it gets, before the capture"
                        : "keep it as long as the graph is replayed, and copy new values into it; or capture again",
                    "%s is %p, in %s that was freed %s the capture%s%s%s", use_text(u), (const void *)u->address,
@@ -380,8 +393,7 @@ static bool is_lost(const use *u)
     return u->block->died != 0 && u->block->told && u->block->pool == BG__POOL_SHARED;
 }
 
-/* A node may have an address several times, and a block that the program names may lie in a tensor: that is one
- * finding. */
+/* A node may have an address several times: that is one finding. */
 static bool is_told(const bg__block_uses *uses, size_t index)
 {
     const use *u = &uses->list[index];
@@ -398,7 +410,7 @@ void bg__blocks_check(const bg__block_uses *uses, bg_report *report)
     bg__blocks_lock();
     for (size_t i = 0; i < uses->count; i++)
         if (is_lost(&uses->list[i]) && !is_told(uses, i))
-            report_use(&uses->list[i], uses->capture, report);
+            report_use(uses, i, report);
     bg__blocks_unlock();
 }
 

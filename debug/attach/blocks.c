@@ -362,22 +362,23 @@ bool bg__block_allocated(bg__allocator allocator, uintptr_t base, size_t bytes, 
     return ask;
 }
 
-/* Names need not be of one block alone: so an old one counts only if it was freed. */
-static bool move_name(const bg__heap_block *b)
+/* b has the name now, and no other block. */
+static void move_name(const bg__heap_block *b)
 {
-    bool moved = false;
-    for (bg__heap_block *old = table.freed; old != NULL; old = old->next) {
-        if (old->moved != 0 || old->base == b->base || old->name == NULL || strcmp(old->name, b->name) != 0)
-            continue;
-        old->moved = b->base;
-        moved |= old->users > 0;
+    bg__heap_block *next;
+    for (bg__heap_block *old = table.live[BG__NAMED]; old != NULL; old = next) {
+        next = old->hh.next;
+        if (old != b && old->name != NULL && strcmp(old->name, b->name) == 0)
+            (void)end_untold(old);
     }
-    return moved;
+    for (bg__heap_block *old = table.freed; old != NULL; old = old->next)
+        if (old->name != NULL && strcmp(old->name, b->name) == 0)
+            old->moved = old->base != b->base ? b->base : 0;
 }
 
-bool bg__block_named(const char *name, uintptr_t base, size_t bytes)
+void bg__block_named(const char *name, uintptr_t base, size_t bytes)
 {
-    bool moved = false, ask = false;
+    bool moved, ask = false;
     bg__heap_block *b;
 
     bg__blocks_lock();
@@ -385,10 +386,9 @@ bool bg__block_named(const char *name, uintptr_t base, size_t bytes)
     if (b == NULL || b->bytes != bytes || b->name == NULL || strcmp(b->name, name) != 0) {
         b = begin_block(BG__NAMED, base, bytes, &moved, &ask);
         if (b != NULL && (b->name = strdup(name)) != NULL)
-            moved |= move_name(b);
+            move_name(b);
     }
     bg__blocks_unlock();
-    return moved;
 }
 
 /* true: b has it. Of a block without a size the end is unknown. */

@@ -22,8 +22,9 @@ bool bg__block_free_matters(bg__allocator allocator, uintptr_t base);
 /* Narrows [*begin, *end), which has address: to the live block that has it, or to what lies between live blocks. */
 void bg__block_narrow(uintptr_t address, uintptr_t *begin, uintptr_t *end);
 
-/* The program names a block, or names it again where it is now. true: a graph uses memory of the old one. */
-bool bg__block_named(const char *name, uintptr_t base, size_t bytes);
+/* The program names a block, or names it again where it is now. Such a block is not freed: what a graph has there is
+ * judged by the allocator's block that it lies in. */
+void bg__block_named(const char *name, uintptr_t base, size_t bytes);
 
 /* All that an allocator has now, in any order, between begin and end: its blocks; and of PyTorch the segments that
  * these are in, private where they are of a pool of graphs' own, in which a freed block may be used again. end returns

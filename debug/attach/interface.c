@@ -62,8 +62,7 @@ static bg_status name_memory(const void *base, size_t bytes, const char *name)
     if (base == NULL || bytes == 0 || (uintptr_t)base + bytes < bytes)
         BG__FAIL(BG_ERROR_INVALID_ARGUMENT, "bg_attach_name_memory: %zu bytes at %p are no memory", bytes, base);
     BG__TRY(bg__name_memory((uintptr_t)base, bytes, name));
-    if (bg__block_named(name, (uintptr_t)base, bytes))
-        bg__book_memory_moved();
+    bg__block_named(name, (uintptr_t)base, bytes);
 done:
     return end_call(before, status);
 }

@@ -231,6 +231,10 @@ asked blocks-reused 1 blocks reused
 has blocks-reused 1 'fault \[reused\] .* the allocator has given to another one'
 asked blocks-other 0 blocks other
 has blocks-other 1 'findings: 0' 0 'freed after'
+asked blocks-moved 1 blocks moved
+has blocks-moved 1 'findings: 1 check of graph#0: 1 finding fault \[moved\] .* that was freed after the capture, at free_block.*, and that the program has at cache \(ADDRESS\) now'
+asked blocks-renamed 0 blocks renamed
+has blocks-renamed 1 'findings: 0' 0 'freed after'
 # What an update has mended is found no more.
 asked blocks-mended 1 blocks mended
 has blocks-mended 1 'findings: 1 ' 1 'check: 0 findings: 0 $'

@@ -171,9 +171,19 @@ static void ask_blocks(const char *how)
     begin_cuda();
     tell("alloc", bg_attach_ledger_alloc(from, BYTES));
     tell("alloc", bg_attach_ledger_alloc(from + BYTES, BYTES));
+    if (strcmp(how, "moved") == 0 || strcmp(how, "renamed") == 0)
+        tell("name", bg_attach_name_memory(from, BYTES, "cache"));
     exec = instantiate(from);
     launch(exec);
-    free_block(strcmp(how, "other") == 0 ? from + BYTES : from);
+    if (strcmp(how, "renamed") == 0) { /* to a slice of it, and to another block; all are live */
+        tell("name", bg_attach_name_memory(from, BYTES, "cache"));
+        tell("name", bg_attach_name_memory(from + 256, 256, "cache"));
+        tell("name", bg_attach_name_memory(from + BYTES, BYTES, "cache"));
+    } else {
+        free_block(strcmp(how, "other") == 0 ? from + BYTES : from);
+    }
+    if (strcmp(how, "moved") == 0)
+        tell("name", bg_attach_name_memory(from + BYTES, BYTES, "cache"));
     if (strcmp(how, "reused") == 0)
         tell("alloc", bg_attach_ledger_alloc(from, 256));
     launch(exec);
