@@ -7,7 +7,6 @@
 
 #include "base/base.h"
 #include "base/grow.h"
-#include "debug/attach/captures.h"
 
 enum {
     SMALLEST = 512,  /* bytes: PyTorch's blocks are multiples of it */
@@ -74,11 +73,11 @@ static void free_if_done(bg__block_capture *capture)
     free(capture);
 }
 
-/* Whether its graph's nodes may point into what is freed now. A capture whose stream was destroyed has no end. */
+/* Whether its graph's nodes may point into what is freed now. */
 static bool is_awaited(const bg__block_capture *capture)
 {
     if (capture->ended == 0)
-        return bg__captures_are_open();
+        return true;
     return !capture->noted && capture->graph != NULL && bg__blocks_time() - capture->ended < WINDOW;
 }
 
