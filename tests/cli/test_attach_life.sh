@@ -6,9 +6,8 @@ if [ "$DEVICE" != host ]; then
     skip attach-life "the record of a GPU has its own (make gpu-check PART=attach)"
     exit $bad
 fi
-found=$(tools/find_cuda host "${CUDA_HOME:-}")
-if ! "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -isystem "${found%%|*}/include" tests/cli/attach/life.c "-L$OUT" -lhostcuda \
-    "-Wl,-rpath,$PWD/$OUT" -lpthread -o "$work/life" 2>"$work/log"; then
+. tests/cli/attach/build.sh
+if ! build_program life; then
     fail attach-life "tests/cli/attach/life.c does not build"
     exit $bad
 fi

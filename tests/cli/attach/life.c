@@ -1,21 +1,10 @@
 /* How graphs of a program come, change and go. life CASE. */
-#include <cuda_runtime_api.h>
+#include "program.h"
+
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define CUDA(call)                                                                                                     \
-    do {                                                                                                               \
-        cudaError_t error_ = (call);                                                                                   \
-        if (error_ != cudaSuccess) {                                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_));                   \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-enum { BYTES = 4096, MANY = 1000 };
+enum { MANY = 1000 };
 
 static cudaStream_t stream;
 static void *input, *output;
@@ -36,7 +25,7 @@ static cudaGraphExec_t instantiate(cudaGraph_t graph)
     return exec;
 }
 
-static void launch(cudaGraphExec_t exec)
+static void run_once(cudaGraphExec_t exec)
 {
     CUDA(cudaGraphLaunch(exec, stream));
     CUDA(cudaStreamSynchronize(stream));
@@ -78,7 +67,7 @@ static void run_waiting(void)
     if (pthread_barrier_init(&running, NULL, 2) != 0 || pthread_barrier_init(&made, NULL, 2) != 0 ||
         pthread_create(&thread, NULL, make_another, NULL) != 0)
         exit(1);
-    launch(exec);
+    run_once(exec);
     (void)pthread_join(thread, NULL);
     puts("waited");
 }
@@ -99,7 +88,7 @@ static void run_kept(int change)
     exec = instantiate(graph);
     if (change)
         CUDA(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
-    launch(exec);
+    run_once(exec);
     puts("kept");
 }
 
@@ -119,19 +108,19 @@ int main(int count, char **words)
         cudaGraphExec_t exec;
         CUDA(cudaGraphClone(&copy, graph));
         exec = instantiate(copy);
-        launch(exec);
+        run_once(exec);
         CUDA(cudaFree(input));
-        launch(exec);
+        run_once(exec);
     }
     for (int i = 0; i < MANY && strcmp(what, "many") == 0; i++) {
         cudaGraph_t graph = build_copy();
         cudaGraphExec_t exec = instantiate(graph);
-        launch(exec);
+        run_once(exec);
         CUDA(cudaGraphExecDestroy(exec));
         CUDA(cudaGraphDestroy(graph));
     }
     if (strcmp(what, "killed") == 0) {
-        launch(instantiate(build_copy()));
+        run_once(instantiate(build_copy()));
         (void)raise(SIGKILL);
     }
     return 0;
