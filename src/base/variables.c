@@ -43,7 +43,7 @@ const bg__variable bg__variables[] = {
      .text = "with BG_DEBUG=step: stop replays after this op call (rope#3), or after the node, eager call, copy or "
              "event of this index, from 0"},
     {"BG_STEP_DUMP", "check", BG__FORM_DUMP, "DIR", .fallback = "",
-     .allowed = "a directory without an index.json: dumps are not overwritten",
+     .allowed = "a directory that can be made or written, without an index.json: dumps are not overwritten",
      .text = "with BG_DEBUG=step: write tensors of op calls (with --attach: what nodes wrote) at the first replay into "
              "this directory, as .npy"},
     {"BG_STEP_GRAPHS", "check", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",

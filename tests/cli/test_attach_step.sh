@@ -101,7 +101,14 @@ values = read(divide)
 assert [i for i in range(4096) if values[i] != values[i]] == [100], values[90:110]
 assert values[0] == 1 / 2, values[0]
 ' 2>"$work/log"; then pass attach-step-dump-index; else fail attach-step-dump-index "not what the nodes wrote"; fi
-expect attach-step-dump-again 2 "allowed are a directory without an index.json" "$breakgraph" step --attach --dump="$work/dump" -- "$nodes"
+expect attach-step-dump-again 2 "allowed are a directory that can be made or written, without an index.json" "$breakgraph" step --attach --dump="$work/dump" -- "$nodes"
+touch "$work/file"
+for place in "$work/file" /dev/null /proc/dump "$work/none/dump"; do
+    expect "attach-step-dump-no-directory $place" 2 "allowed are a directory that can be made or written" \
+        "$breakgraph" step --attach --dump="$place" -- "$nodes"
+done
+mkdir "$work/empty"
+steps attach-step-dump-there 1 1 nan-origin nan --dump="$work/empty"
 expect attach-step-dump-copy 0 '^output 5$' "$breakgraph" step --attach --dump="$work/copy" -- "$work/graphs" none
 if dumped "$work/copy" '
 r, = nodes[0]["ranges"]

@@ -5,6 +5,7 @@
 #include <breakgraph/breakgraph.h>
 #include <ctype.h>
 #include <cuda_runtime_api.h>
+#include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,14 +124,18 @@ static bool is_writable(const char *path)
     return is;
 }
 
-/* A directory that a dump may go to. */
-static bool has_no_dump(const char *path)
+/* A directory that a dump may go to. The dump makes one that is not there: only an attempt tells whether it can. */
+static bool takes_dump(const char *path)
 {
     char *index = cli_path(path, "index.json");
     struct stat about;
     bool dumped = index != NULL && lstat(index, &about) == 0;
     free(index);
-    return !dumped;
+    if (dumped)
+        return false;
+    if (mkdir(path, 0777) == 0)
+        return rmdir(path) == 0;
+    return errno == EEXIST && is_place(path);
 }
 
 /* ---- all of them ---- */
@@ -140,7 +145,7 @@ static bool fits_path(bg__form form, const char *value)
     switch (form) {
     case BG__FORM_DIRECTORY: return is_place(value);
     case BG__FORM_FILE: return is_writable(value);
-    case BG__FORM_DUMP: return has_no_dump(value);
+    case BG__FORM_DUMP: return takes_dump(value);
     default: return true;
     }
 }
