@@ -40,6 +40,7 @@ typedef struct attached {
     int users;           /* threads between take and give */
     cJSON *row;          /* of the listing; NULL: it could not be made */
     char name[BG_ATTACH_NAME_BYTES];
+    _Atomic bool renamed; /* graph and report do not have it yet */
     size_t nodes;
     const bg__stack *made;
     UT_hash_handle hh;
@@ -146,12 +147,38 @@ static attached *find_attached(CUgraphExec exec)
     return found;
 }
 
+/* With both locks. */
+static bg_status use_name(attached *a)
+{
+    bg_status status;
+    a->renamed = false;
+    BG__TRY(bg__wrapped_set_name(a->graph, a->name));
+    if (a->report != NULL)
+        BG__TRY(bg__report_set_graph(a->report, a->name));
+done:
+    return status;
+}
+
+/* A name that was given while the graph's lock was taken. */
+static void catch_up(attached *a)
+{
+    bg_status status;
+    if (!a->renamed)
+        return;
+    pthread_mutex_lock(&book.lock);
+    status = use_name(a);
+    pthread_mutex_unlock(&book.lock);
+    if (status != BG_OK)
+        warn_incomplete(a);
+}
+
 /* Nobody uses it, and nobody finds it. */
 static void free_attached(attached *a)
 {
     cudaGraph_t source;
     if (a == NULL)
         return;
+    catch_up(a);
     bg__blocks_free(a->blocks);
     bg__kernels_free(a->kernels);
     bg__found_leave(a->report, a->asked);
@@ -188,8 +215,10 @@ static attached *take(CUgraphExec exec)
     if (a != NULL)
         a->users++;
     pthread_mutex_unlock(&book.lock);
-    if (a != NULL)
+    if (a != NULL) {
         pthread_mutex_lock(&a->lock);
+        catch_up(a);
+    }
     return a;
 }
 
@@ -590,23 +619,26 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
 
 /* ---- the program asks (interface.c) ----------------------------------------------------------------------------- */
 
+/* Does not wait for the graph's lock: the program may call it in a host function of the graph that is being stepped. */
 bg_status bg__book_name(CUgraphExec exec, const char *name)
 {
-    attached *a = take(exec);
-    bg_status status;
+    bg_status status = BG_OK;
+    attached *a;
 
-    if (a == NULL)
-        return bg__fail(BG_ERROR_NOT_FOUND, "bg_attach_name_graph: %p is not an executable graph of this program",
-                        (const void *)exec);
-    BG__TRY(bg__wrapped_set_name(a->graph, name));
-    if (a->report != NULL)
-        BG__TRY(bg__report_set_graph(a->report, name));
     pthread_mutex_lock(&book.lock);
+    a = find_attached(exec);
+    if (a == NULL || a->graph == NULL)
+        BG__FAIL(BG_ERROR_NOT_FOUND, "bg_attach_name_graph: %p is not an executable graph of this program",
+                 (const void *)exec);
     snprintf(a->name, sizeof a->name, "%s", name);
     bg__listing_name(a->row, name);
-    pthread_mutex_unlock(&book.lock);
+    a->renamed = true; /* also for who takes it next */
+    if (pthread_mutex_trylock(&a->lock) == 0) {
+        status = use_name(a);
+        pthread_mutex_unlock(&a->lock);
+    }
 done:
-    give(a);
+    pthread_mutex_unlock(&book.lock);
     return status;
 }
 
@@ -647,7 +679,7 @@ static bg_status check_now(attached *a, bg__found *found)
         set_stale(a);
     found->graphs += !a->stale;
     found->not_checked += a->stale;
-    BG__TRY(bg__report_create(&report, "check", a->name));
+    BG__TRY(bg__report_create(&report, "check", bg__graph_name(a->graph)));
     if (!a->stale && !bg__kernels_check(a->kernels, report)) {
         BG__TRY(note_nodes(a));
         BG__TRY(run_checks(a, report));
