@@ -575,7 +575,7 @@ done:
     return status;
 }
 
-/* true: the program gets *result. Where the tool failed, and not the graph, it is launched as a whole. */
+/* true: the program gets *result. Where the tool failed before a node ran, the graph is launched as a whole. */
 static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
 {
     bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
@@ -585,6 +585,9 @@ static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
         return true;
     if (bg__stepping_take_ran(a->graph, &error)) {
         *result = error != cudaSuccess ? (CUresult)error : CUDA_ERROR_UNKNOWN;
+        if (error == cudaSuccess) /* no finding tells of it */
+            bg__warn("--attach: nodes of %s did not run, and its launch fails: %s", bg__graph_name(a->graph),
+                     bg_last_error());
         return true;
     }
     bg__warn("--attach: %s is launched as a whole: %s", bg__graph_name(a->graph), bg_last_error());

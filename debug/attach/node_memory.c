@@ -14,10 +14,10 @@ static const size_t aligned = 256;
 typedef enum special { NOT_A_NUMBER, INFINITE, SPECIALS } special;
 
 typedef struct watch {
-    const char *graph;
-    bool told[SPECIALS]; /* where the first ones come from */
-    bool told_input;     /* a node that wrote NaN had some before */
-    bool broken;         /* a call of the watch's own has failed */
+    const bg_graph *graph; /* its name may change */
+    bool told[SPECIALS];   /* where the first ones come from */
+    bool told_input;       /* a node that wrote NaN had some before */
+    bool broken;           /* a call of the watch's own has failed: it has ended, and so has a dump */
 
     /* Of the node that runs. */
     bg__pieces pieces;
@@ -291,7 +291,7 @@ done:
     return status;
 }
 
-static bg_status look(watch *w, const run *r, bg__dump *dump)
+static bg_status look(watch *w, const run *r)
 {
     bg_status status = BG_OK;
 
@@ -300,27 +300,39 @@ static bg_status look(watch *w, const run *r, bg__dump *dump)
         for (special which = NOT_A_NUMBER; which < SPECIALS; which++)
             BG__TRY(look_for(w, r, which));
     }
-    if (dump != NULL)
-        BG__TRY(bg__node_dump(dump, r->node, r->text, &w->pieces, w->taken ? w->copies : NULL, r->stream));
 done:
     return status;
+}
+
+static void write_dump(const watch *w, const run *r, bg__dump *dump)
+{
+    const char *why = "its memory is not looked at any more";
+    if (!w->broken) {
+        if (bg__node_dump(dump, r->node, r->text, &w->pieces, w->taken ? w->copies : NULL, r->stream) == BG_OK)
+            return;
+        why = bg_last_error();
+    }
+    bg__dump_give_up(dump);
+    bg__dump_note(r->report, r->node->call, why);
 }
 
 /* ---- the watcher ---- */
 
 /* The program's launch goes on. */
-static void give_up(watch *w, bg_status status)
+static void give_up(watch *w, const bg__node *node, bg_report *report, bg_status status)
 {
     if (status == BG_OK)
         return;
     w->broken = true;
-    bg__warn("--attach: what the nodes of %s write is not looked at any more: %s", w->graph, bg_last_error());
+    bg__report_add(report, "not-counted", BG_NOTE, node->call, NULL,
+                   "step fewer graphs (--graphs) or launches (--replays), while more memory is free",
+                   "what this node and all later ones of %s write is not looked at: %s", bg__graph_name(w->graph),
+                   bg_last_error());
 }
 
-static void before_node(void *user, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream)
+static void copy_memory(watch *w, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
-    watch *w = user;
     bg_status status;
 
     w->taken = false;
@@ -331,23 +343,36 @@ static void before_node(void *user, const bg__node *node, bg_report *report, boo
     BG__TRY(take(w, node, report, stream));
 done:
     bg__relax_end(relaxed);
-    give_up(w, status);
+    give_up(w, node, report, status);
+}
+
+static void before_node(void *user, const bg__node *node, bg_report *report, bool dumps, cudaStream_t stream)
+{
+    watch *w = user;
+    copy_memory(w, node, report, dumps, stream);
 }
 
 static void after_node(void *user, const bg__node *node, const char *text, bg_report *report, bg__dump *dump,
                        cudaStream_t stream)
 {
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
+    const run r = {node, text, report, stream};
     watch *w = user;
     bg_status status;
 
-    if (w->broken)
+    if (dump != NULL && bg__dump_is_given_up(dump))
+        dump = NULL;
+    if (w->broken && dump == NULL)
         return;
     BG__TRY(bg__relax_begin(&relaxed));
-    BG__TRY(look(w, &(run){node, text, report, stream}, dump));
+    if (!w->broken)
+        BG__TRY(look(w, &r));
 done:
+    if (!w->broken)
+        give_up(w, node, report, status);
+    if (dump != NULL)
+        write_dump(w, &r, dump);
     bg__relax_end(relaxed);
-    give_up(w, status);
 }
 
 /* Between launches the program has its memory. */
@@ -378,7 +403,7 @@ bg_status bg__node_memory_watch(bg_graph *graph)
     w = calloc(1, sizeof *w);
     if (w == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the nodes of %s", bg__graph_name(graph));
-    w->graph = bg__graph_name(graph);
+    w->graph = graph;
     watcher.user = w;
     bg__stepping_watch(graph, &watcher);
     return BG_OK;

@@ -173,6 +173,12 @@ void bg__stepping_watch(bg_graph *graph, const bg__node_watcher *watcher)
     bg__tools_find(graph)->stepping->watcher = *watcher;
 }
 
+/* A program that does not use breakgraph cannot be told what the tool failed to do: its graph runs all the same. */
+static bool is_watched(const struct bg__stepping *stepping)
+{
+    return stepping->watcher.before != NULL;
+}
+
 static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
 {
     const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
@@ -185,19 +191,28 @@ static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
     return status;
 }
 
+static bg_status forgive_dump(const struct bg__stepping *stepping, bg_status status)
+{
+    if (status == BG_OK || !is_watched(stepping))
+        return status;
+    bg__dump_note(stepping->report, NULL, bg_last_error());
+    return BG_OK;
+}
+
 static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
-    bg__walk_options options = {.stop = stepping->stop,
-                                .watcher = stepping->watcher.before != NULL ? &stepping->watcher : NULL};
+    bg__walk_options options = {.stop = stepping->stop, .watcher = is_watched(stepping) ? &stepping->watcher : NULL};
     bg_status status;
 
     if (stepping->report == NULL)
         BG__TRY(bg__report_create(&stepping->report, "step", bg__graph_name(graph)));
-    BG__TRY(begin_dump(graph, &options.dump));
+    else if (is_watched(stepping)) /* the program may have named it */
+        BG__TRY(bg__report_set_graph(stepping->report, bg__graph_name(graph)));
+    BG__TRY(forgive_dump(stepping, begin_dump(graph, &options.dump)));
     BG__TRY(bg__walk(graph, stream, &options, stepping->report, end));
     if (options.dump != NULL)
-        BG__TRY(bg__dump_finish(options.dump, !end->early));
+        BG__TRY(forgive_dump(stepping, bg__dump_finish(options.dump, !end->early)));
 done:
     bg__dump_free(options.dump);
     return status;

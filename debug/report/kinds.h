@@ -22,6 +22,7 @@
     X("not-stepped")                                                                                                   \
     X("from-source")                                                                                                   \
     X("not-counted")                                                                                                   \
+    X("not-dumped")                                                                                                    \
     X("stopped")                                                                                                       \
     X("unwritten-output")                                                                                              \
     X("reads-unwritten")                                                                                               \

@@ -9,6 +9,7 @@
 
 #include "debug/report/files.h"
 #include "debug/report/json.h"
+#include "debug/report/report.h"
 #include "npy.h"
 #include "debug/memory/tensors.h"
 
@@ -20,6 +21,7 @@ struct bg__dump {
     cJSON *index, *tensors;
     cJSON *ranges; /* of the last node */
     int calls;     /* so far; each file's name begins with its call's number */
+    bool given_up;
 };
 
 static bg_status dump_out_of_memory(void)
@@ -281,12 +283,28 @@ bg_status bg__dump_written(bg__dump *dump, const bg__call *call, const bg__dump_
     return status;
 }
 
+void bg__dump_give_up(bg__dump *dump)
+{
+    dump->given_up = true;
+}
+
+bool bg__dump_is_given_up(const bg__dump *dump)
+{
+    return dump->given_up;
+}
+
+void bg__dump_note(bg_report *report, const bg__call *call, const char *why)
+{
+    bg__report_add(report, "not-dumped", BG_NOTE, call, NULL, "dump into another directory (--dump=DIR)", "%s: %s",
+                   call != NULL ? "the dump ends at this node" : "there is no whole dump of this launch", why);
+}
+
 bg_status bg__dump_finish(bg__dump *dump, bool complete)
 {
     char *text = NULL, *path = path_in(dump->directory, "index.json");
     bg_status status = BG_OK;
 
-    if (cJSON_AddBoolToObject(dump->index, "complete", complete) != NULL)
+    if (cJSON_AddBoolToObject(dump->index, "complete", complete && !dump->given_up) != NULL)
         text = bg__json_text(dump->index, true);
     if (text == NULL || path == NULL)
         status = dump_out_of_memory();

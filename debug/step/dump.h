@@ -2,6 +2,8 @@
 #ifndef BG_DEBUG_DUMP_H
 #define BG_DEBUG_DUMP_H
 
+#include <breakgraph/report.h>
+
 #include "capture/inspect.h"
 
 typedef struct bg__dump bg__dump;
@@ -24,6 +26,11 @@ typedef struct bg__dump_range {
     size_t block_bytes;
 } bg__dump_range;
 bg_status bg__dump_written(bg__dump *dump, const bg__call *call, const bg__dump_range *range);
+/* Something is missing in it: the caller writes no more, and the index says that it is not complete. */
+void bg__dump_give_up(bg__dump *dump);
+bool bg__dump_is_given_up(const bg__dump *dump);
+/* The note of what is missing: from call on, or all (NULL). */
+void bg__dump_note(bg_report *report, const bg__call *call, const char *why);
 /* Writes the index. complete: all calls of the pass are in it. */
 bg_status bg__dump_finish(bg__dump *dump, bool complete);
 /* Takes NULL. */

@@ -2,6 +2,7 @@
 # breakgraph step --attach: which node wrote the first NaN, what nodes wrote, which graphs and launches are stepped, and
 # nodes that cannot run alone. Each program prints what it computed: that is the same with and without the tools.
 . "$(dirname "$0")/lib.sh"
+. tests/cli/attach/build.sh
 
 if [ "$DEVICE" != host ]; then
     skip attach-step "the record of a GPU has its own (make gpu-check PART=attach)"
@@ -15,7 +16,8 @@ link=("-L$OUT" -lhostcuda "-Wl,-rpath,$PWD/$OUT")
 shim=(-std=c++17 -fPIC -Wno-unknown-pragmas -ffp-contract=off -x c++ -include include/hostcuda/kernel_shim.h)
 if ! "$CXX" "${flags[@]}" "${shim[@]}" -rdynamic tests/cli/attach/nodes.cu "${link[@]}" -o "$nodes" 2>"$work/log" ||
     ! "$CXX" "${flags[@]}" "${shim[@]}" -shared tests/cli/attach/nodes.cu "${link[@]}" -o "$work/libnodes.so" 2>"$work/log" ||
-    ! "$CC" -std=c11 -D_GNU_SOURCE "${flags[@]}" tests/cli/attach/graphs.c "${link[@]}" -o "$work/graphs" 2>"$work/log"; then
+    ! "$CC" -std=c11 -D_GNU_SOURCE "${flags[@]}" tests/cli/attach/graphs.c "${link[@]}" -o "$work/graphs" 2>"$work/log" ||
+    ! C_INCLUDE_PATH=include build_program stepped; then
     fail attach-step "tests/cli/attach does not build"
     exit $bad
 fi
@@ -114,6 +116,35 @@ if dumped "$work/copy" '
 r, = nodes[0]["ranges"]
 assert nodes[0]["node"] == "memcpy#0" and r["dtype"] == "u8" and raw(r) == b"\x05" * 65536, nodes
 ' 2>"$work/log"; then pass attach-step-dump-bytes; else fail attach-step-dump-bytes "not what the copy wrote"; fi
+
+# Where the dump fails, the graph is stepped to its end all the same, and what is missing is said.
+export BG_STEP_DUMP=$work/none/dump
+steps attach-step-dump-not-begun 1 2 '^note \[not-dumped\]: there is no whole dump of this launch: .*none/dump cannot be created' nan
+unset BG_STEP_DUMP
+nan='sum 2, NaN'
+stepped() # NAME STATUS PATTERN WHAT [FLAG...]
+{
+    expect "$1" "$2" "$3" timeout 60 "$breakgraph" step --attach "${@:5}" -- "$work/stepped" "$4" "$work/gone"
+    grep -q "^$nan$" "$work/log" || fail "$1" "the program computes something else"
+}
+stepped attach-step-dump-cut-short 1 '^note \[not-dumped\] add#0 at main.*: the dump ends at this node: .*No such file' no-directory --dump="$work/gone"
+grep -q '^warning \[nan-origin\] add#0' "$work/log" || fail attach-step-dump-cut-short "the first NaN is not named"
+stepped attach-step-dump-whole 1 '^warning \[nan-origin\] add#0' correct --dump="$work/gone"
+grep -q 'not-dumped' "$work/log" && fail attach-step-dump-whole "the dump is whole"
+
+# ---- what is not looked at any more --------------------------------------------------------------------------------
+export HOSTCUDA_FAIL=tools:cudaMemcpyAsync@1=cudaErrorUnknown
+ended='^note \[not-counted\] add#0 at main.*: what this node and all later ones of %s write is not looked at: '
+# shellcheck disable=SC2059
+stepped attach-step-ended 0 "$(printf "$ended" 'graph#0')" correct
+# shellcheck disable=SC2059
+stepped attach-step-ended-named 0 "$(printf "$ended" decode)" name-before --dump="$work/watched"
+grep -Eq '^note \[not-dumped\] add#0 .*its memory is not looked at' "$work/log" || fail attach-step-ended-named "the dump ends silently"
+unset HOSTCUDA_FAIL
+
+# ---- host functions ------------------------------------------------------------------------------------------------
+stepped attach-step-named-within 1 '^named: yes' name-within
+stepped attach-step-named-before 1 '^step of decode: 1 finding' name-before
 
 # ---- what cannot run alone -----------------------------------------------------------------------------------------
 # A copy from freed memory is named, and the program gets what it gets without the tools.
