@@ -117,9 +117,17 @@ static bool take_next(struct bg__stepping *stepping)
     return stepped;
 }
 
+static struct {
+    atomic_bool missed, met; /* by a replay of a program that does not use breakgraph */
+    pid_t process;           /* that it is of; not of a child */
+} stops;
+
 /* "0 findings" would be read as a good end. */
 __attribute__((destructor)) static void warn_of_nothing(void)
 {
+    if (atomic_load(&stops.missed) && !atomic_load(&stops.met) && stops.process == getpid())
+        bg__warn("BG_STEP_STOP: no graph that was stepped runs a call of that name, or has that index: nothing was "
+                 "stopped");
     if (atomic_load(&choice.limited) && !atomic_load(&choice.stepped) && choice.process == getpid())
         bg__warn("BG_STEP_GRAPHS and BG_STEP_REPLAYS leave out all replays of this program: nothing was stepped");
 }
@@ -199,6 +207,18 @@ static bg_status forgive_dump(const struct bg__stepping *stepping, bg_status sta
     return BG_OK;
 }
 
+/* Nothing has failed: a call may be in one of the program's graphs alone. */
+static void note_stop(bg__walk_end *end)
+{
+    if (end->what == BG_ERROR_STOPPED)
+        atomic_store(&stops.met, true);
+    if (end->what != BG_ERROR_NOT_FOUND)
+        return;
+    stops.process = getpid();
+    atomic_store(&stops.missed, true);
+    end->what = BG_OK;
+}
+
 static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
@@ -213,6 +233,8 @@ static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
     BG__TRY(bg__walk(graph, stream, &options, stepping->report, end));
     if (options.dump != NULL)
         BG__TRY(forgive_dump(stepping, bg__dump_finish(options.dump, !end->early)));
+    if (is_watched(stepping) && stepping->stop != NULL)
+        note_stop(end);
 done:
     bg__dump_free(options.dump);
     return status;

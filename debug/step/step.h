@@ -41,7 +41,8 @@ typedef struct bg__walk_end {
     bool early;        /* some nodes did not run */
     bool ran;          /* some did, or failed */
     cudaError_t error; /* of a fault */
-    bg_status what;    /* of a fault: the status that a replay would return; STOPPED at options.stop; else OK */
+    bg_status what;    /* of a fault: the status that a replay would return; STOPPED at options.stop, NOT_FOUND where it
+                          never was; else OK */
     char text[900];    /* the message for what */
 } bg__walk_end;
 

@@ -301,6 +301,8 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
         goto done;
     bg__step_describe(node->node, &u.kernel);
     name_node(p, node, writer, &u);
+    if (watcher != NULL && w->options->stop != NULL && u.call != NULL) /* each node is a call */
+        u.stop = strcmp(u.call->name, w->options->stop) == 0;
     BG__TRY(begin_calls(w, p, node->outer));
     if (watcher != NULL)
         watcher->before(watcher->user, node->node, w->report, w->options->dump != NULL, w->stream);
@@ -497,11 +499,13 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
     BG__TRY(read_parts(&w));
     BG__TRY(bg__device_alloc(sizeof *w.look.room, (void **)&w.look.room));
     BG__TRY(run_all(&w));
-    if (!end->early && options->stop != NULL)
-        status = bg__fail(BG_ERROR_NOT_FOUND,
-                          "BG_STEP_STOP=%s: %s runs no call of that name, and nothing of that index (0 to %d); "
-                          "bg_graph_get_call lists the calls",
-                          options->stop, bg__graph_name(graph), w.total - 1);
+    if (!end->early && options->stop != NULL) {
+        end->what = BG_ERROR_NOT_FOUND;
+        snprintf(end->text, sizeof end->text,
+                 "BG_STEP_STOP=%s: %s runs no call of that name, and nothing of that index (0 to %d); "
+                 "bg_graph_get_call lists the calls",
+                 options->stop, bg__graph_name(graph), w.total - 1);
+    }
 done:
     if (options->watcher != NULL)
         options->watcher->rest(options->watcher->user);

@@ -154,4 +154,11 @@ grep -q '^output' "$work/log" || fail attach-step-freed "the launch fails"
 expect attach-step-not-freed 0 '^step: 0 findings$' "$breakgraph" step --attach -- "$work/graphs" none
 expect attach-step-stop 0 'note \[stopped\] memcpy#0 at .*: stopped after index 0 of 0 to 0, .*nothing was left to run' \
     "$breakgraph" step --attach --stop=0 -- "$work/graphs" none
+# A name that no graph has stops nothing, and is no error of the launch.
+unmet='^breakgraph: BG_STEP_STOP: no graph that was stepped runs a call of that name, or has that index: nothing was stopped'
+steps attach-step-stop-nowhere 1 1 "$unmet" nan --stop=nosuch
+steps attach-step-stop-two 0 0 '^launch 2' two --stop=10
+expect attach-step-stop-in-one 0 'note \[stopped\] divide#0 .*: stopped after index 4 of 0 to 9, .*the rest did not run' \
+    "$breakgraph" step --attach --stop=divide#0 -- "$nodes" two
+grep -Eq "$unmet" "$work/log" && fail attach-step-stop-in-one "graph#0 was stopped"
 exit $bad
