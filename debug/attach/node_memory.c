@@ -6,6 +6,7 @@
 #include "debug/step/step.h"
 #include "node_dump.h"
 #include "node_pieces.h"
+#include "slow_node.h"
 
 /* Of a node's memory at most so much is copied, and no more than half of the memory that is free. */
 #define COPIED_MAX ((size_t)4 << 30)
@@ -18,6 +19,8 @@ typedef struct watch {
     bool told[SPECIALS];   /* where the first ones come from */
     bool told_input;       /* a node that wrote NaN had some before */
     bool broken;           /* a call of the watch's own has failed: it has ended, and so has a dump */
+
+    bg__slow_node slow;
 
     /* Of the node that runs. */
     bg__pieces pieces;
@@ -350,6 +353,7 @@ static void before_node(void *user, const bg__node *node, bg_report *report, boo
 {
     watch *w = user;
     copy_memory(w, node, report, dumps, stream);
+    bg__slow_node_set(&w->slow, node);
 }
 
 static void after_node(void *user, const bg__node *node, const char *text, bg_report *report, bg__dump *dump,
@@ -360,6 +364,7 @@ static void after_node(void *user, const bg__node *node, const char *text, bg_re
     watch *w = user;
     bg_status status;
 
+    bg__slow_node_set(&w->slow, NULL);
     if (dump != NULL && bg__dump_is_given_up(dump))
         dump = NULL;
     if (w->broken && dump == NULL)
@@ -379,6 +384,7 @@ done:
 static void rest(void *user)
 {
     watch *w = user;
+    bg__slow_node_rest(&w->slow);
     bg__device_free(w->room);
     w->room = NULL;
     w->room_bytes = 0;
@@ -388,6 +394,7 @@ static void free_watch(void *user)
 {
     watch *w = user;
     rest(w);
+    bg__slow_node_free(&w->slow);
     bg__pieces_free(&w->pieces);
     free(w->copies);
     free(w);
@@ -396,6 +403,7 @@ static void free_watch(void *user)
 bg_status bg__node_memory_watch(bg_graph *graph)
 {
     bg__node_watcher watcher = {before_node, after_node, rest, free_watch, NULL};
+    bg_status status;
     watch *w;
 
     if (!bg__stepping_is_on(graph))
@@ -404,7 +412,11 @@ bg_status bg__node_memory_watch(bg_graph *graph)
     if (w == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the nodes of %s", bg__graph_name(graph));
     w->graph = graph;
+    BG__TRY(bg__slow_node_create(&w->slow, graph));
     watcher.user = w;
     bg__stepping_watch(graph, &watcher);
-    return BG_OK;
+    w = NULL;
+done:
+    free(w);
+    return status;
 }

@@ -143,8 +143,11 @@ grep -Eq '^note \[not-dumped\] add#0 .*its memory is not looked at' "$work/log" 
 unset HOSTCUDA_FAIL
 
 # ---- host functions ------------------------------------------------------------------------------------------------
+waits='^breakgraph: --attach: step of graph#0 waits for host function#0 at main.*, for more than 10 s now'
 stepped attach-step-named-within 1 '^named: yes' name-within
 stepped attach-step-named-before 1 '^step of decode: 1 finding' name-before
+grep -Eq "$waits" "$work/log" && fail attach-step-named-within "no node takes long"
+stepped attach-step-slow-node 1 "$waits" slow
 
 # ---- what cannot run alone -----------------------------------------------------------------------------------------
 # A copy from freed memory is named, and the program gets what it gets without the tools.

@@ -1,0 +1,116 @@
+#include "slow_node.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+enum { LONG = 10 }; /* seconds */
+
+static struct timespec next_limit(void)
+{
+    struct timespec at;
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += LONG;
+    return at;
+}
+
+static bool is_over(const struct timespec *limit)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > limit->tv_sec || (now.tv_sec == limit->tv_sec && now.tv_nsec >= limit->tv_nsec);
+}
+
+static void tell(const bg__slow_node *slow)
+{
+    const bg__call *call = slow->node->call;
+    const char *file = call != NULL ? call->site.file : NULL;
+    char line[24] = "";
+
+    if (file != NULL && call->site.line > 0)
+        snprintf(line, sizeof line, ":%d", call->site.line);
+    bg__warn(
+        "--attach: step of %s waits for %s%s%s%s, for more than %d s now. If it waits for what the program does after "
+        "its launch, it never ends: leave this graph out (--graphs)",
+        bg__graph_name(slow->graph), call != NULL ? call->name : bg__node_kind(slow->node), file != NULL ? " at " : "",
+        file != NULL ? file : "", line, LONG);
+}
+
+/* Is not woken for each node: it looks when the one that it has seen would have taken long. */
+static void *look(void *user)
+{
+    bg__slow_node *slow = user;
+
+    pthread_mutex_lock(&slow->lock);
+    while (!slow->end && !slow->told) {
+        struct timespec limit = slow->until;
+        if (pthread_cond_clockwait(&slow->ended, &slow->lock, CLOCK_MONOTONIC, &limit) != ETIMEDOUT ||
+            !is_over(&slow->until))
+            continue;
+        slow->told = slow->node != NULL;
+        if (slow->told)
+            tell(slow);
+        slow->until = next_limit();
+    }
+    pthread_mutex_unlock(&slow->lock);
+    return NULL;
+}
+
+bg_status bg__slow_node_create(bg__slow_node *slow, const bg_graph *graph)
+{
+    *slow = (bg__slow_node){.graph = graph};
+    if (pthread_mutex_init(&slow->lock, NULL) == 0) {
+        if (pthread_cond_init(&slow->ended, NULL) == 0)
+            return BG_OK;
+        pthread_mutex_destroy(&slow->lock);
+    }
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the steps of %s", bg__graph_name(graph));
+}
+
+/* Without a thread only a line is missing. */
+static void begin(bg__slow_node *slow)
+{
+    sigset_t all, before;
+
+    slow->end = false;
+    slow->process = getpid();
+    slow->until = next_limit();
+    (void)sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* the program's signals are not this thread's */
+    slow->running = pthread_create(&slow->thread, NULL, look, slow) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void bg__slow_node_set(bg__slow_node *slow, const bg__node *node)
+{
+    if (!slow->running && node != NULL && !slow->told)
+        begin(slow);
+    if (!slow->running || slow->process != getpid())
+        return;
+    pthread_mutex_lock(&slow->lock);
+    slow->node = node;
+    slow->until = next_limit();
+    pthread_mutex_unlock(&slow->lock);
+}
+
+void bg__slow_node_rest(bg__slow_node *slow)
+{
+    if (!slow->running || slow->process != getpid())
+        return;
+    pthread_mutex_lock(&slow->lock);
+    slow->end = true;
+    slow->node = NULL;
+    pthread_cond_signal(&slow->ended);
+    pthread_mutex_unlock(&slow->lock);
+    pthread_join(slow->thread, NULL);
+    slow->running = false;
+}
+
+void bg__slow_node_free(bg__slow_node *slow)
+{
+    bg__slow_node_rest(slow);
+    if (slow->running) /* a child: the lock may be its parent's */
+        return;
+    pthread_cond_destroy(&slow->ended);
+    pthread_mutex_destroy(&slow->lock);
+}

@@ -1,0 +1,32 @@
+/* Says which node of a stepped graph takes long. Stepping waits for each node before the program's launch returns: a
+ * node that waits for what the program does after its launch never ends. */
+#ifndef BG_ATTACH_SLOW_NODE_H
+#define BG_ATTACH_SLOW_NODE_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "debug/graph/nodes.h"
+
+typedef struct bg__slow_node {
+    const bg_graph *graph;
+    pthread_t thread;
+    bool running;
+    pid_t process; /* that the thread is of; not of a child */
+    bool told;     /* once for a graph */
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool end;
+    const bg__node *node;  /* that runs; NULL: none */
+    struct timespec until; /* when it has taken long */
+} bg__slow_node;
+
+/* Errors: OUT_OF_MEMORY. */
+bg_status bg__slow_node_create(bg__slow_node *slow, const bg_graph *graph);
+/* node runs from now on; NULL: none does. */
+void bg__slow_node_set(bg__slow_node *slow, const bg__node *node);
+/* After a walk: ends the thread. */
+void bg__slow_node_rest(bg__slow_node *slow);
+void bg__slow_node_free(bg__slow_node *slow);
+
+#endif
