@@ -7,6 +7,7 @@ if [ "$DEVICE" != host ]; then
     exit $bad
 fi
 . tests/cli/attach/build.sh
+found=$(tools/find_cuda host "${CUDA_HOME:-}")
 if ! build_program life; then
     fail attach-life "tests/cli/attach/life.c does not build"
     exit $bad
