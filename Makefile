@@ -131,6 +131,11 @@ RECORDER := $(if $(filter cuda,$(DEVICE)),$(OUT)/tests/conformance/record)
 BENCH := $(OUT)/tests/bench/bench
 RANKS_BENCH := $(if $(RANKS_OBJ),$(OUT)/tests/bench/bench_ranks)
 SOAK := $(patsubst %.c,$(OUT)/%,$(filter tests/soak/soak_%,$(call find,tests/soak,c)))
+# One program a case: with breakgraph; of plain CUDA calls, linked as programs that --attach enters; those that need a GPU.
+ZOO_OPS := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/ops,c))
+ZOO_PLAIN := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/plain $(if $(filter cuda,$(DEVICE)),tests/zoo/gpu),c))
+ZOO := $(ZOO_OPS) $(ZOO_PLAIN) $(OUT)/tests/zoo/findings
+ZOO_TESTS := $(if $(filter host,$(DEVICE)),$(call find,tests/zoo,sh))
 CLI_TESTS := $(filter tests/cli/test_%,$(call find,tests/cli,sh))
 RANDOM_PLANTED := $(filter tests/random/test_%,$(call find,tests/random,sh))
 LAYERS := $(call find,tests/layers,sh)
@@ -152,11 +157,12 @@ SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
 say = $(if $(filter 1,$(V)),,@$(if $(SILENT),,printf '  %-6s %s\n' '$(1)' '$(patsubst $(OUT)/%,%,$@)';))
 READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() ,-,$(strip $(PACKAGES))))
 
-.PHONY: all tests benches soaks FORCE
+.PHONY: all tests benches soaks zoos FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
 tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(RECORDER) $(CLI_PROGRAMS) $(OUT)/tools/variables
 benches: $(BENCH) $(RANKS_BENCH)
 soaks: $(SOAK)
+zoos: $(ZOO)
 
 # Files that hold what the outputs were made with; they change only when that does.
 stamp = @mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' >$@
@@ -276,6 +282,11 @@ $(FUZZ): %: %.o $(FUZZ_OBJ) $(OUT)/libcommand.a $(EXAMPLE_LIBS) $(OUT)/flags.lin
 	$(link) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
 $(OUT)/tools/variables: $(OUT)/tools/variables.o $(OUT)/src/base/variables.o $(OUT)/src/base/number.o $(OUT)/flags.link
 	$(link)
+$(ZOO_OPS): $(OUT)/tests/zoo/zoo.o
+# Each function keeps its frame, so that a stack says where in the source a launch is.
+$(addsuffix .o,$(ZOO_OPS) $(ZOO_PLAIN)): private ALL_CFLAGS += -O0
+$(ZOO_PLAIN): %: %.o $(OUT)/tests/zoo/zoo.o $(OUT)/tests/zoo/zoo_kernels.cu.o $(DEVICE_SO) $(OUT)/flags.link
+	$(link) $(if $(DEVICE_SO),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)$(abspath $(OUT)))
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka
 
