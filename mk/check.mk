@@ -1,7 +1,7 @@
 # Running and checking what the Makefile builds.
 # For scripts that call make themselves: with the variables of this command line, and unnamed here, so that make -n runs nothing.
 AGAIN := $(MAKE) $(MAKEOVERRIDES)
-.PHONY: demo test run-tests planted soak fuzz run-fuzz model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
+.PHONY: demo test run-tests zoo planted soak fuzz run-fuzz model record docs gpu-check bench bench-ranks sanitize valgrind format format-check lint tidy clean help
 
 demo: $(EXAMPLES)
 	@$(OUT)/examples/llama/llama --demo $(if $(MODEL),--model '$(MODEL)') $(DEMO_FLAGS)
@@ -20,7 +20,7 @@ LONGEST := test_comm_faults test_llama_faults.sh test_ranks.sh test_page.sh test
            test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh
 longest_first = $(foreach name,$(LONGEST),$(filter %/$(name),$(1))) $(filter-out $(addprefix %/,$(LONGEST)),$(1))
 # A name without a test would be one that does nothing.
-unknown = $(filter-out planted.sh $(notdir $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(LAYERS) $(CLI_TESTS) $(RANDOM_PLANTED)),$($(1)))
+unknown = $(filter-out planted.sh $(notdir $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(LAYERS) $(CLI_TESTS) $(RANDOM_PLANTED) $(ZOO_TESTS)),$($(1)))
 $(foreach list,ORDERED ALONE LONGEST,$(if $(call unknown,$(list)),$(error mk/check.mk: $(list) names no test: $(call unknown,$(list)))))
 # Programs that share a GPU would disturb each other in memory and time.
 run = tests/run $(if $(filter cuda,$(DEVICE)),--jobs 1)
@@ -36,21 +36,26 @@ planted: $(OUT)/tests/conformance/test_capture_rules
 
 # The installed tree, the command and the benchmarks are what tests/cli tests; built here, nothing is left to build while others run.
 test: run-tests
-run-tests: tests all $(if $(VARIANT),,benches soaks)
+run-tests: tests all $(if $(VARIANT),,benches soaks zoos)
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
 	  $(run) --results $(OUT)/test-results.tsv --alone '$(ALONE)' $(seeds) $(RUN_FLAGS) \
-	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(if $(VARIANT),,$(LAYERS) $(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED)))
+	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(if $(VARIANT),,$(LAYERS) $(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED) $(ZOO_TESTS)))
+
+# Reported bugs as programs, and what the commands find in them.
+zoo: all zoos
+	@tests/zoo/run $(if $(filter host,$(DEVICE)),--out docs/records/zoo.md,--jobs 1) $(OUT)
 
 # What takes long: many replays, many seeds, all under hostile memory, and the planted defects. A seed of the
 # fault sweep is some ten thousand failing calls: of it, fewer.
 HOSTILE := HOSTCUDA_MEMORY=poison,fence
 soak: SEEDS := 200
 SWEEP_SEEDS := 10
-soak: tests soaks $(if $(PLANTED),planted)
+soak: tests soaks all zoos $(if $(PLANTED),planted)
 	@for program in $(SOAK); do $$program || exit 1; done
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) $(OUT)/tests/soak/soak_ranks)
 	$(if $(filter host,$(DEVICE)),@$(HOSTILE) $(run) --results $(OUT)/memory-results.tsv $(RUN_FLAGS) $(UNIT) $(CONFORMANCE) $(RANDOM))
+	$(if $(filter host,$(DEVICE)),@tests/zoo/run --symptoms --seeds $(SEEDS) $(OUT))
 	@$(OUT)/tests/random/test_random --programs 20000
 	@$(OUT)/tests/random/test_bugs --programs 4000
 	@$(run) --results $(OUT)/soak-results.tsv $(seeds) $(RUN_FLAGS) $(filter $(addprefix %/,$(ORDERED)),$(UNIT) $(CONFORMANCE))

@@ -1,6 +1,12 @@
 /* As plain/freed_input.c, in a program whose allocator reports its blocks to the ledger: x is dropped after the
- * capture, and its block is given to z. expect: [freed] | [reused] culprit: sum#0 innocent: - source:
- * pytorch/pytorch#170646 symptom: wrong needs: - */
+ * capture, and its block is given to z.
+ *
+ * expect: [freed] | [reused]
+ * culprit: sum#0
+ * innocent: -
+ * source: pytorch/pytorch#170646
+ * symptom: wrong
+ * needs: - */
 #include "tests/zoo/zoo_ops.h"
 
 enum { N = 256, BYTES = N * sizeof(float) };

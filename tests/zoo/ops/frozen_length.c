@@ -1,7 +1,12 @@
 /* The longest sequence of a batch is a number on the host that bounds a loop of the attention kernel. Graphs are kept
- * by the number of tokens alone: a batch with longer sequences replays a graph that has the shorter length. expect:
- * [frozen-value] length | [frozen-argument] length culprit: attention#0 innocent: project#0 source:
- * huggingface/transformers#45323 symptom: wrong needs: - */
+ * by the number of tokens alone: a batch with longer sequences replays a graph that has the shorter length.
+ *
+ * expect: [frozen-value] length | [frozen-argument] length
+ * culprit: attention#0
+ * innocent: project#0
+ * source: huggingface/transformers#45323
+ * symptom: wrong
+ * needs: - */
 #include "tests/zoo/zoo_ops.h"
 
 enum { LONGEST = 64, LENGTHS = 2 };
@@ -25,8 +30,7 @@ static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
     /* CULPRIT */
-    BG_CALL(attention, stream, .cache = floats(m->cache, LONGEST), .y = floats(m->y, 1),
-            .length = m->max_length);
+    BG_CALL(attention, stream, .cache = floats(m->cache, LONGEST), .y = floats(m->y, 1), .length = m->max_length);
     return BG_CALL(project, stream, .y = floats(m->y, 1));
 }
 

@@ -1,7 +1,12 @@
 /* The shared expert runs on a side stream, beside the routed one. A fused operation takes the place of the addition
- * that joins the streams, and reads the routed expert's result on the side stream, which has not waited for it. expect:
- * [race] culprit: fused_add#0 | expert#1 innocent: expert#0 source: AMD-Ecosystem/llama.cpp#71 symptom: wrong
- * HOSTCUDA_SEED=1 needs: - */
+ * that joins the streams, and reads the routed expert's result on the side stream, which has not waited for it.
+ *
+ * expect: [race]
+ * culprit: fused_add#0 | expert#1
+ * innocent: expert#0
+ * source: AMD-Ecosystem/llama.cpp#71
+ * symptom: wrong HOSTCUDA_SEED=1
+ * needs: - */
 #include "tests/zoo/zoo_ops.h"
 
 enum { N = 256, BYTES = N * sizeof(float) };
@@ -30,8 +35,7 @@ static bg_status forward(void *user, cudaStream_t stream)
     if (zoo.correct)
         bg_stream_wait_stream(zoo.side, stream);
     /* CULPRIT */
-    BG_CALL(fused_add, zoo.side, .a = floats(m->shared, N), .b = floats(m->routed, N),
-            .y = floats(m->y, N));
+    BG_CALL(fused_add, zoo.side, .a = floats(m->shared, N), .b = floats(m->routed, N), .y = floats(m->y, N));
     return bg_stream_wait_stream(stream, zoo.side);
 }
 

@@ -1,5 +1,6 @@
 /* A runner pads the rows of a batch to its bucket. Padding rows have slot -1, and the op that writes the cache takes a
  * negative slot for one counted from the end: it overwrites the last slot, which belongs to a live request.
+ *
  * expect: padding
  * culprit: write_cache#0
  * innocent: -
@@ -54,7 +55,7 @@ int main(int argc, char **argv)
     BG(bg_runner_add_input(runner, "slot", BG_I32, 1, (int64_t[]){0}, BG_PAD_SENTINEL, -1, &m.slot));
     BG(bg_runner_add_buffer(runner, "cache", BG_F32, 1, (int64_t[]){SLOTS}, &m.cache));
     BG(bg_runner_capture(runner));
-    CHECK(cudaMemset(m.cache.data, 0, SLOTS * sizeof(float)));
+    CHECK(cudaMemsetAsync(m.cache.data, 0, SLOTS * sizeof(float), zoo.stream));
     run(runner, first, high, BUCKET);
     run(runner, second, low, BUCKET - 1);
     result = zoo_end_with(m.cache.data, expected, SLOTS);

@@ -1,5 +1,6 @@
 /* A graph reads x. The program drops x after the capture, and its caching allocator gives the block to z: the address
  * stays mapped, and the replay reads z without an error.
+ *
  * expect: [freed] | [reused]
  * culprit: add#0
  * innocent: fill#0

@@ -1,5 +1,6 @@
 /* Two graphs that were captured on one stream use the workspace that is kept for this stream. Destroying one of them
  * frees the workspace, and the other one faults.
+ *
  * expect: [dangling]
  * culprit: scale#0 | add#0
  * innocent: -

@@ -1,6 +1,12 @@
 /* An upload copies from an array on the stack of a function that has returned when the graph runs: each replay copies
- * what other functions left there. expect: [stack-copy] culprit: memcpy#0 innocent: add#0 source:
- * PaddlePaddle/Paddle#78568 symptom: wrong needs: - */
+ * what other functions left there.
+ *
+ * expect: [stack-copy]
+ * culprit: memcpy#0
+ * innocent: add#0
+ * source: PaddlePaddle/Paddle#78568
+ * symptom: wrong
+ * needs: - */
 #include "tests/zoo/zoo.h"
 
 enum { N = 64, BYTES = N * sizeof(float) };

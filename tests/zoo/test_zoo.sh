@@ -1,0 +1,38 @@
+#!/bin/bash
+# What the commands found in the zoo they still find; and its runner notices headers and rows that are wrong.
+. "$(dirname "$0")/../cli/lib.sh"
+
+if ! run_make DEVICE="$DEVICE" all zoos >"$work/log" 2>&1; then
+    fail zoo "make zoos fails"
+    exit 1
+fi
+zoo() { tests/zoo/run --jobs 1 --short --compare docs/records/zoo.md "$@"; }
+
+expect zoo 0 '' zoo "$OUT"
+for row in $(sed -n 's/^| \([a-z]*\/[a-z_0-9]*\) .*/\1/p' docs/records/zoo.md); do
+    [ -e "tests/zoo/$row.c" ] || fail zoo-rows "docs/records/zoo.md has a row for $row, which is gone: make zoo"
+done
+
+# altered CASE KEY VALUE: the case with another line in its header, which is of the program no more.
+altered()
+{
+    mkdir -p "$work/$(dirname "$1")"
+    sed "0,/^ \* $2: .*/s//$(printf ' * %s: %s' "$2" "$3" | sed 's/[\/&]/\\&/g')/" "tests/zoo/$1.c" >"$work/$1.c"
+    zoo "$OUT" "$work/$1.c"
+}
+expect zoo-other-kind 1 'is .*\| check --attach \(1\) \| no \|' altered plain/stack_copy expect '[pageable-copy]'
+expect zoo-other-words 1 'is .*\| check --attach \(1\) \| no \|' altered plain/shared_workspace expect 'frozen length'
+expect zoo-nothing-expected 1 'is .*\| check --what=replay \(5\) \| no \|' altered ops/freed_input_ledger expect none
+expect zoo-unknown-kind 1 'expect: \[stack-cpy\] is no kind of docs/findings.md' altered plain/stack_copy expect '[stack-cpy]'
+expect zoo-other-culprit 1 'is .*\| no \| no \| stack-copy memcpy#0 \(check --attach\) \|' altered plain/stack_copy culprit add#0
+expect zoo-other-symptom 1 "the symptom does not show: it is 'hang', and the program is wrong" altered plain/stack_copy symptom hang
+expect zoo-no-source 1 "the header has no line 'source:'" altered plain/stack_copy source ''
+
+# A twin that has the bug, too.
+mkdir -p "$work/built/tests/zoo/plain"
+ln -s "$PWD/$OUT"/{breakgraph,attach,libhostcuda.so} "$work/built"
+ln -s "$PWD/$OUT/tests/zoo/findings" "$work/built/tests/zoo"
+printf '#!/bin/sh\nexec %s/tests/zoo/plain/stack_copy\n' "$PWD/$OUT" >"$work/built/tests/zoo/plain/stack_copy"
+chmod +x "$work/built/tests/zoo/plain/stack_copy"
+expect zoo-wrong-twin 1 "plain/stack_copy: the twin is wrong with 'HOSTCUDA_SEED=1" zoo "$work/built" tests/zoo/plain/stack_copy.c
+exit $bad
