@@ -119,7 +119,7 @@ FAULTY_OBJ := $(patsubst %.c,$(OUT)/faults/%.o,$(FAULTY_SOURCES)) $(call objects
 CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
 TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/conformance/test_%,$(call find,tests/support tests/conformance,c)))
 RANDOM_OBJ := $(call objects,$(filter-out tests/random/test_%,$(call find,tests/random,c)))
-TEST_KERNEL_OBJ := $(call objects,$(call find,tests,cu))
+TEST_KERNEL_OBJ := $(call objects,$(filter-out tests/zoo/%,$(call find,tests,cu)))
 EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c)) $(OUT)/examples/hostcuda/missing_join
 UNIT := $(patsubst %.c,$(OUT)/%,$(call find,tests/unit,c))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(filter tests/conformance/test_%,$(call find,tests/conformance,c)))
@@ -133,7 +133,7 @@ RANKS_BENCH := $(if $(RANKS_OBJ),$(OUT)/tests/bench/bench_ranks)
 SOAK := $(patsubst %.c,$(OUT)/%,$(filter tests/soak/soak_%,$(call find,tests/soak,c)))
 # One program a case: with breakgraph; of plain CUDA calls, linked as programs that --attach enters; those that need a GPU.
 ZOO_OPS := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/ops,c))
-ZOO_PLAIN := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/plain $(if $(filter cuda,$(DEVICE)),tests/zoo/gpu),c))
+ZOO_PLAIN := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/plain $(if $(filter cuda,$(DEVICE)),$(wildcard tests/zoo/gpu)),c))
 ZOO := $(ZOO_OPS) $(ZOO_PLAIN) $(OUT)/tests/zoo/findings
 ZOO_TESTS := $(if $(filter host,$(DEVICE)),$(call find,tests/zoo,sh))
 CLI_TESTS := $(filter tests/cli/test_%,$(call find,tests/cli,sh))
@@ -282,11 +282,15 @@ $(FUZZ): %: %.o $(FUZZ_OBJ) $(OUT)/libcommand.a $(EXAMPLE_LIBS) $(OUT)/flags.lin
 	$(link) $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
 $(OUT)/tools/variables: $(OUT)/tools/variables.o $(OUT)/src/base/variables.o $(OUT)/src/base/number.o $(OUT)/flags.link
 	$(link)
-$(ZOO_OPS): $(OUT)/tests/zoo/zoo.o
 # Each function keeps its frame, so that a stack says where in the source a launch is.
 $(addsuffix .o,$(ZOO_OPS) $(ZOO_PLAIN)): private ALL_CFLAGS += -O0
-$(ZOO_PLAIN): %: %.o $(OUT)/tests/zoo/zoo.o $(OUT)/tests/zoo/zoo_kernels.cu.o $(DEVICE_SO) $(OUT)/flags.link
+ZOO_OBJ := $(OUT)/tests/zoo/zoo.o $(OUT)/tests/zoo/zoo_kernels.cu.o
+$(ZOO_OPS): %: %.o $(ZOO_OBJ) $(EXAMPLE_LIBS) $(OUT)/flags.link
+	$(link)
+$(ZOO_PLAIN): %: %.o $(ZOO_OBJ) $(DEVICE_SO) $(OUT)/flags.link
 	$(link) $(if $(DEVICE_SO),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)$(abspath $(OUT)))
+$(OUT)/tests/zoo/findings: %: %.o $(OUT)/flags.link
+	$(link)
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
 	$(link) -lcmocka
 
