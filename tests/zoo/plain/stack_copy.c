@@ -9,7 +9,7 @@
  * needs: - */
 #include "tests/zoo/zoo.h"
 
-enum { N = 64, BYTES = N * sizeof(float) };
+enum { N = 64, BYTES = N * sizeof(float), LARGEST = 1 << 14 };
 
 typedef struct model {
     float *x, *y, *pinned;
@@ -17,7 +17,7 @@ typedef struct model {
 
 static void upload(model *m, float value, cudaStream_t stream)
 {
-    float local[N], *from = zoo.correct ? m->pinned : local; /* the twin's belongs to the model */
+    float local[LARGEST], *from = zoo.correct ? m->pinned : local; /* the twin's belongs to the model */
     for (int i = 0; i < N; i++)
         from[i] = value;
     /* CULPRIT */
@@ -34,7 +34,7 @@ static void forward(void *user, cudaStream_t stream)
 /* What any later call does with the stack. */
 static void use_stack(void)
 {
-    volatile char other[1 << 14];
+    volatile char other[1 << 17];
     for (size_t i = 0; i < sizeof other; i++)
         other[i] = 1;
 }
