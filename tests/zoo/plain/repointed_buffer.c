@@ -5,7 +5,7 @@
  * culprit: add#0
  * innocent: scale
  * source: beehive-lab/TornadoVM#1006
- * symptom: wrong HOSTCUDA_MEMORY=poison
+ * symptom: wrong|error HOSTCUDA_MEMORY=poison
  * needs: - */
 #include "tests/zoo/zoo.h"
 
