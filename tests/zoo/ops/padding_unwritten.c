@@ -74,5 +74,6 @@ int main(int argc, char **argv)
     result = zoo_end(m.y, 1, ROWS / 2);
     bg_graph_destroy(small);
     bg_graph_destroy(large);
+    bg_pool_destroy(options.pool);
     return result;
 }

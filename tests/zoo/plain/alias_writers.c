@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     cudaGraphNode_t writer, reader;
     cudaGraphExec_t exec;
     cudaGraph_t graph;
-    int n = N, result;
+    int n = N, microseconds = 1000, result;
 
     zoo_begin(argc, argv);
     CHECK(cudaMalloc((void **)&x, BYTES));
@@ -38,7 +38,8 @@ int main(int argc, char **argv)
     CHECK(zoo_fill(x, 5, N, zoo.stream));
     intermediate = output;
     CHECK(cudaGraphCreate(&graph, 0));
-    writer = launch(graph, ZOO_FILL, (void *[]){&intermediate, &one, &n}, NULL, NULL);
+    writer = launch(graph, ZOO_DELAY, (void *[]){&microseconds}, NULL, NULL);
+    writer = launch(graph, ZOO_FILL, (void *[]){&intermediate, &one, &n}, writer, NULL);
     reader = launch(graph, ZOO_ADD, (void *[]){&converted, &intermediate, &x, &n}, writer, NULL);
     if (zoo.correct)
         (void)launch(graph, ZOO_SCALE, (void *[]){&output, &x, &three, &n}, writer, reader);

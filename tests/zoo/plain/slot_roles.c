@@ -1,6 +1,5 @@
-/* A communicator's scratch has two slots, whose place depends on the message's size: where the graph of a small message
- * keeps the sum, that of a large one receives. The peer sends as soon as what it sent before was read. A large message
- * after a small one arrives while the small one's sum is still copied out.
+/* A communicator's scratch has two slots, whose place depends on the message's size: where a small message's sum is, a
+ * large one arrives. The peer sends as soon as what it sent before was read, while the sum is still copied out.
  *
  * expect: unordered | overwritten | overwrites | shared
  * culprit: fill#0 | scale#0
@@ -40,6 +39,7 @@ static void reduce(void *user, cudaStream_t stream)
 static void copy_out(void *user, cudaStream_t stream)
 {
     message *m = user;
+    CHECK(zoo_delay(1000, stream));
     /* CULPRIT */
     CHECK(zoo_scale(m->y, slot(m, 1), 1, m->n, stream));
 }
