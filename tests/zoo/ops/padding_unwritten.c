@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     BG(bg_capture_forward(&small, encode_small, &m, zoo.stream, &options));
     zoo_replay_ops(small);
     zoo_replay_ops(large);
-    result = zoo_end(m.y, 1, ROWS / 2);
+    result = zoo_end(m.y, 1, (float)rows);
     bg_graph_destroy(small);
     bg_graph_destroy(large);
     bg_pool_destroy(options.pool);
