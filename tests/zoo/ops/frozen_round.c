@@ -66,6 +66,7 @@ int main(int argc, char **argv)
             if (tries == 0) { /* the peer is later */
                 CHECK(zoo_fill(m.inbox, (float)(m.round + 1), N, zoo.side));
                 CHECK(zoo_set_flag(&m.flags[m.round], N, zoo.side));
+                CHECK(cudaStreamSynchronize(zoo.side));
             }
         }
         result = zoo_end(m.y, N, (float)(m.round + 1));

@@ -29,6 +29,7 @@ static void push(const model *m, int round)
 {
     CHECK(zoo_fill(m->inbox, (float)(round + 1), N, zoo.side));
     CHECK(zoo_set_flag(m->arrived, N, zoo.side));
+    CHECK(cudaStreamSynchronize(zoo.side));
 }
 
 static int run_round(const zoo_graph *graph, const model *m, int round)
@@ -40,7 +41,7 @@ static int run_round(const zoo_graph *graph, const model *m, int round)
         zoo_replay(graph);
         CHECK(cudaMemcpyAsync(&taken, m->y, sizeof taken, cudaMemcpyDeviceToHost, zoo.stream));
         CHECK(cudaStreamSynchronize(zoo.stream));
-        if (tries == 0)
+        if (tries == 0) /* the peer is later */
             push(m, round);
     }
     return zoo_end(m->y, N, (float)(round + 1));
