@@ -2,7 +2,7 @@
  * its batch, but the scheduler does not wait for the graph: it overwrites static inputs that are still to be read.
  *
  * expect: unordered | not ordered
- * culprit: memcpy#0 | memcpy | add#0
+ * culprit: memcpy | add#0
  * innocent: scale#0
  * source: sgl-project/sglang#26380
  * symptom: wrong HOSTCUDA_SEED=1
