@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     zoo_graph graph = {0};
     const float *captured = NULL;
     model m;
-    int result = ZOO_RIGHT;
+    int block, result = ZOO_RIGHT;
 
     zoo_begin(argc, argv);
     CHECK(cudaMalloc((void **)&m.x, BYTES));
@@ -71,7 +71,8 @@ int main(int argc, char **argv)
         }
         refresh(&m);
         zoo_replay(&graph);
-        result = zoo_end(m.cache + m.step * N, N, (float)(m.step / WINDOW + 1));
+        block = m.step / WINDOW;
+        result = zoo_end(m.cache + m.step * N, N, (float)(block + 1));
     }
     zoo_destroy(&graph);
     return result;
