@@ -4,6 +4,7 @@
 
 #include "symbols.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -148,9 +149,10 @@ static bool read_line(const char *text, python_line *line)
     return true;
 }
 
+/* "<shim>": where the interpreter of Python 3.12 enters another one. */
 static bool is_of_package(const python_line *line)
 {
-    static const char *const places[] = {"/site-packages/", "/dist-packages/", "/lib/python", "<frozen"};
+    static const char *const places[] = {"<shim>", "/site-packages/", "/dist-packages/", "/lib/python", "<frozen"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (memmem(line->file, (size_t)line->file_bytes, places[i], strlen(places[i])) != NULL)
             return true;
@@ -182,16 +184,27 @@ static char *name_of(const void *frame, const Dl_info *about, size_t *offset)
     return about->dli_sname != NULL ? strdup(about->dli_sname) : bg__symbol_find(about, frame, offset);
 }
 
-static void print_frame(FILE *out, const void *frame, const Dl_info *about)
+/* Of a CUDA runtime that is linked statically into the program, whose own names are "cudaMalloc" and
+ * "libcudart_static_1310e5...". */
+static bool is_of_runtime(const char *symbol)
+{
+    return strncmp(symbol, "libcudart_static_", strlen("libcudart_static_")) == 0 ||
+           (strncmp(symbol, "cuda", strlen("cuda")) == 0 && isupper((unsigned char)symbol[strlen("cuda")]));
+}
+
+/* false: it is a frame of the runtime's. */
+static bool print_frame(FILE *out, const void *frame, const Dl_info *about)
 {
     size_t offset;
     char *symbol = name_of(frame, about, &offset), *name = symbol != NULL ? bg__demangle(symbol) : NULL;
-    if (symbol != NULL)
+    bool is_shown = symbol == NULL || !is_of_runtime(symbol);
+    if (symbol != NULL && is_shown)
         fprintf(out, "%s+%#zx in %s", name != NULL ? name : symbol, offset, library_of(about));
-    else
+    else if (is_shown)
         fprintf(out, "%s+%#zx", library_of(about), (size_t)((const char *)frame - (const char *)about->dli_fbase));
     free(name);
     free(symbol);
+    return is_shown;
 }
 
 static bool find_frame(const void *frame, Dl_info *about)
@@ -216,10 +229,9 @@ const char *bg__stack_text(const bg__stack *given)
                         line.function);
         for (int i = 0; i < stack->depth; i++) {
             Dl_info about;
-            if (!find_frame(stack->frames[i], &about) || is_below_program(&about))
-                continue;
-            print_frame(out, stack->frames[i], &about);
-            fputc('\n', out);
+            if (find_frame(stack->frames[i], &about) && !is_below_program(&about) &&
+                print_frame(out, stack->frames[i], &about))
+                fputc('\n', out);
         }
         if (fclose(out) == 0)
             stack->text = text;
@@ -252,10 +264,9 @@ static void find_site(bg__stack *stack)
         fprintf(out, "%.*s", best.file_bytes, best.file);
     for (int i = 0; best.file == NULL && i < stack->depth; i++) {
         Dl_info about;
-        if (!find_frame(stack->frames[i], &about) || is_below_program(&about))
-            continue;
-        print_frame(out, stack->frames[i], &about);
-        break;
+        if (find_frame(stack->frames[i], &about) && !is_below_program(&about) &&
+            print_frame(out, stack->frames[i], &about))
+            break;
     }
     if (fclose(out) == 0)
         stack->site = (bg_site){text, best.number};
