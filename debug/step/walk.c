@@ -275,7 +275,7 @@ static bg_status is_enabled(const walk *w, int segment, const bg__node *node, bo
 
     if (known && bg__graph_get_facts(w->graph).foreign) {
         cudaError_t error = cudaGraphNodeGetEnabled(bg__graph_segment(w->graph, segment)->exec, node->handle, &on);
-        if (error != cudaSuccess && error != cudaErrorInvalidValue)
+        if (error != cudaSuccess && error != cudaErrorInvalidValue && bg__step_insists())
             error = cudaGraphNodeGetEnabled(bg__graph_segment(w->graph, segment)->exec, node->handle, &on);
         if (error != cudaErrorInvalidValue)
             BG__TRY_CUDA(error);
@@ -358,7 +358,7 @@ static bg_status walk_step(walk *w, int number)
     if (eager != NULL)
         BG__TRY(begin_call(w, eager, step.args, &inputs));
     failed = bg__replay_step(w->graph, number, w->stream);
-    if (failed != BG_OK && step.kind == BG__LAUNCH) /* it has queued nothing */
+    if (failed != BG_OK && step.kind == BG__LAUNCH && bg__step_insists()) /* it has queued nothing */
         failed = bg__replay_step(w->graph, number, w->stream);
     w->end->ran = true;
     bg__pending_note(); /* a body may have left a CUDA error */
