@@ -126,7 +126,8 @@ static cudaGraph_t exchange_source(attached *a, cudaGraph_t source, bool own)
     book.kept += own - a->own;
     a->source = source;
     a->own = own;
-    a->doomed = a->edited = false;
+    a->doomed = false;
+    a->edited = false;
     return old;
 }
 

@@ -31,7 +31,7 @@ static bool is_said(const char *kind, const char *subject, bg_site site)
         known = strcmp(s->key, key) == 0;
     s = known ? NULL : malloc(sizeof *s + strlen(key) + 1);
     if (s != NULL) {
-        strcpy(s->key, key);
+        memcpy(s->key, key, strlen(key) + 1);
         s->next = findings.list;
         findings.list = s;
     }

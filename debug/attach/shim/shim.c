@@ -146,7 +146,7 @@ static bool name_next(const char *name)
 {
     if (name != NULL && (name[0] == '\0' || strlen(name) >= sizeof next_name.text))
         return false;
-    strcpy(next_name.text, name != NULL ? name : "");
+    snprintf(next_name.text, sizeof next_name.text, "%s", name != NULL ? name : "");
     next_name.taken = 0;
     return true;
 }
@@ -161,7 +161,7 @@ static bool take_name(char *name)
     if (next_name.text[0] == '\0')
         return false;
     if (next_name.taken++ == 0)
-        strcpy(name, next_name.text);
+        snprintf(name, BG_ATTACH_NAME_BYTES, "%s", next_name.text);
     else
         snprintf(name, BG_ATTACH_NAME_BYTES, "%s#%u", next_name.text, next_name.taken - 1);
     return true;
