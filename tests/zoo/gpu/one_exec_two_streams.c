@@ -65,7 +65,9 @@ int main(int argc, char **argv)
 
     zoo_begin(argc, argv);
     CHECK(cudaMalloc((void **)&flag, sizeof *flag));
-    CHECK(cudaMemset(flag, 0, sizeof *flag));
+    CHECK(
+        zoo_set_flag(flag, 0, zoo.stream)); /* CUDA loads a kernel at its first launch, and may wait for running ones */
+    CHECK(zoo_wait_flag(flag, 0, zoo.stream));
     CHECK(cudaDeviceSynchronize());
     run(wait_for_other, zoo.stream);
     run(let_other_go, zoo.side);

@@ -1,7 +1,8 @@
-/* A library adds kernel nodes with blocks of the largest size, without asking what the kernel allows. One does not fit:
- * that is found when the graph is instantiated, and the error names no node.
+/* A library adds kernel nodes with as much shared memory as the device has, without asking what the kernel allows. The
+ * driver finds that it does not fit when the node is added, an earlier one when the graph is instantiated: as an
+ * invalid argument, without the kernel's name.
  *
- * expect: scale instantiat | scale resources
+ * expect: scale instantiat | scale resources | scale shared memory
  * culprit: scale#0
  * innocent: add#0
  * source: ml-explore/mlx#2628, NVlabs/instant-ngp#1538

@@ -9,7 +9,7 @@
  * needs: - */
 #include "tests/zoo/zoo_ops.h"
 
-enum { LARGEST = 64, ROWS = 128 };
+enum { LARGEST = 128, ROWS = 256 };
 
 BG_OP(embed, BG_IN(x), BG_OUT(keys))
 {
@@ -45,10 +45,10 @@ int main(int argc, char **argv)
     count = zoo.correct ? ROWS : LARGEST;
     for (int i = 0; i < ROWS; i++)
         offsets[i] = i < LARGEST ? i : LARGEST - 1; /* the twin's last ones repeat that of the last sequence */
-    CHECK(cudaMalloc((void **)&m.x, LARGEST * sizeof(float)));
     CHECK(cudaMalloc((void **)&m.keys, LARGEST * sizeof(float)));
     CHECK(cudaMalloc((void **)&m.y, ROWS * sizeof(float)));
     CHECK(cudaMalloc((void **)&m.offsets, (size_t)count * sizeof(int)));
+    CHECK(cudaMalloc((void **)&m.x, LARGEST * sizeof(float))); /* on a GPU it begins where the offsets end */
     CHECK(cudaMemcpy(m.offsets, offsets, (size_t)count * sizeof(int), cudaMemcpyHostToDevice));
     CHECK(cudaDeviceSynchronize());
     CHECK(zoo_fill(m.x, 1, LARGEST, zoo.stream));

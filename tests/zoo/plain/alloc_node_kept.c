@@ -6,7 +6,7 @@
  * innocent: fill#0
  * source: NVIDIA/warp#1429
  * symptom: wrong
- * needs: - */
+ * needs: alone */
 #include "tests/zoo/zoo.h"
 
 enum { N = 64, CYCLES = 8, LAUNCHES = 3 };
