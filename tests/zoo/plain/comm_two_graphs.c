@@ -33,6 +33,7 @@ static void send(void *user, cudaStream_t stream)
 static void receive(void *user, cudaStream_t stream)
 {
     collective *c = user;
+    CHECK(zoo_delay(1000, stream)); /* this rank is late */
     /* CULPRIT */
     CHECK(zoo_wait_flag(step, c->number, stream));
     CHECK(zoo_add(c->y, c->slot, c->x, N, stream));
@@ -65,14 +66,13 @@ static void make(collective *c, int number)
 int main(int argc, char **argv)
 {
     collective c[COLLECTIVES];
-
     zoo_begin(argc, argv);
     CHECK(cudaMalloc((void **)&step, sizeof *step));
     for (int i = 0; i < COLLECTIVES; i++)
         make(&c[i], i + 1);
     CHECK(cudaDeviceSynchronize());
     launch(&c[0]);
-    if (zoo.correct) /* one collective of a communicator follows the other */
+    if (zoo.correct) /* the other collective follows */
         CHECK(cudaStreamWaitEvent(c[1].ranks[0], c[0].received, 0));
     launch(&c[1]);
     return zoo_end(c[0].y, N, 2);

@@ -9,7 +9,7 @@
  * needs: - */
 #include "tests/zoo/zoo.h"
 
-enum { ROWS = 4, LIVE = 2, SLOTS = 8 };
+enum { ROWS = 256, LIVE = 2, SLOTS = 8 };
 
 typedef struct model {
     float *x, *keys, *cache;
