@@ -4,7 +4,7 @@
  * expect: attribute | cluster
  * culprit: scale#0
  * innocent: add#0
- * source: NVIDIA/cuda-python#2421, ml-explore/mlx#2813
+ * source: NVIDIA/cuda-python#2421
  * symptom: wrong
  * needs: - */
 #include "tests/zoo/zoo.h"

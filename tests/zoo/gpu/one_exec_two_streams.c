@@ -1,6 +1,6 @@
-/* Two parts of a program work side by side, and one waits for the other. Both get the same executable graph of a cache:
- * it is updated and launched on two streams, CUDA runs its launches one after the other, and the first one waits for
- * ever.
+/* Two parts of a program get the same executable graph of a cache: it is updated and launched on two streams, and CUDA
+ * runs its launches one after the other. The report only lost time by that; here the first part waits for the second,
+ * for ever.
  *
  * expect: same executable | one executable | serial
  * culprit: wait_flag#0 | set_flag#0

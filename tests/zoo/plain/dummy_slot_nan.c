@@ -4,7 +4,7 @@
  * expect: padding
  * culprit: scatter#0 | scale#0
  * innocent: row_sum#0
- * source: vllm-project/vllm#57156
+ * source: sgl-project/sglang#32477
  * symptom: wrong
  * needs: - */
 #include "tests/zoo/zoo.h"

@@ -4,7 +4,7 @@
  * expect: graphs alive | graphs live | graphs grow | executable alive | executable live | executable grow
  * culprit: cudaGraphInstantiate
  * innocent: scale#0
- * source: xangel82/DS4-GB10-GX10-DSpark-CUDA#3, ggml-org/llama.cpp#25082
+ * source: xangel82/DS4-GB10-GX10-DSpark-CUDA#3
  * symptom: wrong
  * needs: - */
 #include "tests/zoo/zoo.h"

@@ -1,5 +1,5 @@
-/* Graphs of two devices. What keeps a graph's memory alive is kept for each device: a second capture on a device takes
- * the first one's place, whose memory is freed.
+/* Of graphs on two devices only the last keeps its memory, and the report can only guess why. Here it is kept alive by
+ * device: a second capture on a device takes the first one's place, whose memory is freed.
  *
  * expect: [freed] | [dangling]
  * culprit: scale#0 | add#0
