@@ -84,7 +84,7 @@ static void put_bash(void)
 static void put_bash_values(void)
 {
     for (size_t i = 0; i < bg__variables_count; i++) {
-        if (bg__variables[i].form != BG__FORM_CHOICE)
+        if (bg__variables[i].form != BG__FORM_CHOICE && bg__variables[i].form != BG__FORM_CHOICES)
             continue;
         printf("    *:%s) words=\"", bg__variables[i].name);
         put_words(&bg__variables[i]);

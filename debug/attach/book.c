@@ -77,14 +77,15 @@ static struct {
 
 bg_status bg__book_begin(const bg__attach_shim *shim)
 {
-    int check, debug;
+    unsigned check;
+    int debug;
     bg_status status;
 
     book.shim = shim;
     book.process = getpid();
     bg__step_insist();
     BG__TRY(bg__found_begin());
-    BG__TRY(bg__env_choice("BG_CHECK", &check));
+    BG__TRY(bg__env_choices("BG_CHECK", &check));
     BG__TRY(bg__env_choice("BG_DEBUG", &debug));
     book.checks = check > 0;
     book.steps = BG_DEBUG_OFF + debug == BG_DEBUG_STEP;

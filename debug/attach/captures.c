@@ -296,11 +296,11 @@ void bg__captures_after_call(const bg__driver_call *call)
 
 bool bg__captures_begin(const bg__attach_shim *given)
 {
-    int check = 0;
+    unsigned check = 0;
 
     shim = given;
     open.process = getpid();
-    open.checks = bg__env_choice("BG_CHECK", &check) == BG_OK && check > 0;
+    open.checks = bg__env_choices("BG_CHECK", &check) == BG_OK && check > 0;
     return open.checks;
 }
 

@@ -275,23 +275,32 @@ done:
     return status;
 }
 
+/* The driver does not answer any more, once the device has failed: what only it knows counts as unchanged. */
+static bg_status go_on(bg_status status, bg_status *failed)
+{
+    *failed = status == BG_ERROR_CUDA ? status : *failed;
+    return status == BG_ERROR_CUDA ? BG_OK : status;
+}
+
 bg_status bg__check_addresses(bg_graph *graph, bg_report *report)
 {
     bg__noted *noted = bg__graph_noted(graph);
+    bg_status status, failed = BG_OK;
     bool *same, all = true;
-    bg_status status;
 
     BG__TRY(BG__ALLOCATE(same, noted->owner_count, "allocations"));
     for (int i = 0; i < noted->owner_count; i++) {
-        BG__TRY(owner_is_same(&noted->owners[i], &same[i]));
+        same[i] = true;
+        BG__TRY(go_on(owner_is_same(&noted->owners[i], &same[i]), &failed));
         all = all && same[i];
     }
     if (!all)
-        BG__TRY(bg__addresses_find_own(graph));
+        BG__TRY(go_on(bg__addresses_find_own(graph), &failed));
     for (int i = 0; i < noted->owner_count; i++)
         same[i] |= noted->owners[i].own;
     for (int i = 0; i < noted->count; i++)
-        BG__TRY(check_note(graph, report, &noted->list[i], same));
+        BG__TRY(go_on(check_note(graph, report, &noted->list[i], same), &failed));
+    status = failed;
 done:
     free(same);
     return status;

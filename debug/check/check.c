@@ -35,11 +35,41 @@ static const struct {
     {BG_CHECK_LEAKS, bg__check_absent},
 };
 
-bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
+/* After the device has failed every call of CUDA does. What needs none is looked at all the same: the failure may be a
+ * symptom of what that finds. */
+static bg_status run_checks(bg_graph *graph, unsigned what, const void *frame, bg_report *report)
+{
+    bg_status status = BG_OK, failed = BG_OK;
+
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        if ((what & checks[i].bit) != 0)
+            status = checks[i].run(graph, report);
+        failed = status == BG_ERROR_CUDA ? status : failed;
+        if (status != BG_OK && status != BG_ERROR_CUDA)
+            return status;
+        status = BG_OK;
+    }
+    if ((what & BG_CHECK_HOST_MEMORY) != 0 && failed == BG_OK)
+        failed = bg__check_host_memory(graph, frame, report);
+    return failed == BG_ERROR_CUDA && bg_report_count(report) > 0 ? BG_OK : failed;
+}
+
+bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **result)
 {
     bg_report *report = NULL;
     bg_status status;
 
+    BG__TRY(bg__report_create(&report, "check", bg__graph_name(graph)));
+    BG__TRY(run_checks(graph, what, frame, report));
+    *result = report;
+    report = NULL;
+done:
+    bg_report_destroy(report);
+    return status;
+}
+
+bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
+{
     BG__NEED(result);
     *result = NULL;
     BG__NEED(graph);
@@ -49,18 +79,8 @@ bg_status bg_check(bg_graph *graph, unsigned what, bg_report **result)
             "bg_check: the argument what is %#x; allowed are BG_CHECK_ bits, at least one, out of %#x (BG_CHECK_ALL)",
             what, (unsigned)BG_CHECK_ALL);
     bg__pending_note();
-    BG__TRY(bg__report_create(&report, "check", bg__graph_name(graph)));
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
-        if ((what & checks[i].bit) != 0)
-            BG__TRY(checks[i].run(graph, report));
     /* Frames below this one on the stack belong to functions that have returned. */
-    if ((what & BG_CHECK_HOST_MEMORY) != 0)
-        BG__TRY(bg__check_host_memory(graph, __builtin_frame_address(0), report));
-    *result = report;
-    report = NULL;
-done:
-    bg_report_destroy(report);
-    return status;
+    return bg__check(graph, what, __builtin_frame_address(0), result);
 }
 
 static bg_status fail_with(const bg_graph *graph, const bg_report *report)
@@ -82,20 +102,49 @@ done:
     return status;
 }
 
-bg_status bg__check_replay(bg_graph *graph)
+bg_status bg__check_is_needed(bg_graph *graph, bool *needed)
 {
-    bg_report *report = NULL;
     bg_status status;
     bool same;
 
     BG__TRY(bg__addresses_are_same(graph, &same));
     if (same)
+        BG__TRY(bg__nodes_are_same(graph, &same));
+    *needed = !same;
+done:
+    return status;
+}
+
+/* Findings that leave a doubt do not keep the graph from its replay. */
+static bool has_fault(const bg_report *report)
+{
+    bg_finding first = BG_FINDING_INIT;
+    return bg_report_count(report) > 0 && bg_report_get(report, 0, &first) == BG_OK && first.severity == BG_FAULT;
+}
+
+bg_status bg__check_replay(bg_graph *graph)
+{
+    bg_report *report = NULL;
+    char text[1024];
+    bg_status status, failed;
+    bool needed;
+
+    failed = bg__check_is_needed(graph, &needed);
+    if (failed == BG_OK && !needed)
         return BG_OK;
-    BG__TRY(bg__report_create(&report, "check", bg__graph_name(graph)));
-    BG__TRY(bg__check_addresses(graph, report));
-    if (bg_report_count(report) > 0) {
+    if (failed != BG_OK && failed != BG_ERROR_CUDA) /* else the ledger may answer all the same */
+        return failed;
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    BG__TRY(bg__check(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, NULL, &report));
+    if (bg_report_count(report) > 0)
         bg__process_report_add(report);
+    if (has_fault(report))
         status = fail_with(graph, report);
+    else if (bg_report_count(report) > 0)
+        bg__report_print(report, stderr);
+    if (status == BG_OK && failed != BG_OK) {
+        bg__fail_restore(text);
+        status = failed;
     }
 done:
     bg_report_destroy(report);

@@ -21,6 +21,11 @@ const bg__owner *bg__note_owner(const bg__noted *noted, const bg__note *note, in
 
 /* Marks the noted owners whose memory the graph's allocation nodes allocate. */
 bg_status bg__addresses_find_own(bg_graph *graph);
+/* bg_check, for frame, that of the public function which the program has called. */
+bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **report);
+/* Whether anything that the tensors or nodes of the graph use has been freed or moved since it was captured, or last
+ * checked without a finding. Cheap: one query for each allocation. */
+bg_status bg__check_is_needed(bg_graph *graph, bool *needed);
 /* Checks addresses before a replay (bg_capture_options.check). Errors: STALE_ADDRESS. */
 bg_status bg__check_replay(bg_graph *graph);
 

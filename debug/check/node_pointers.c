@@ -115,6 +115,7 @@ typedef struct scan {
     bg__allocations own;
     bg__allocations now; /* found live in this scan; each is queried once */
     bg_report *report;   /* NULL: only note the allocations */
+    bool faults;         /* a node points into freed memory for certain, whether or not that is told */
 } scan;
 
 /* Whether another check has reported this memory for the call, or this one the same address: the parameters of one
@@ -130,10 +131,11 @@ static bool is_told(const bg_report *report, const bg__call *call, const bg__all
     return false;
 }
 
-static void report_dangling(const scan *s, const bg__held *held, const bg__allocation *was, bool reused)
+static void report_dangling(scan *s, const bg__held *held, const bg__allocation *was, bool reused)
 {
     const bg_site freed = bg__frees_find(was->base);
     char label[512], place[64], where[300] = "";
+    s->faults |= held->alone;
     if (is_told(s->report, held->node->call, was, held->address))
         return;
     if (freed.file != NULL && freed.line > 0)
@@ -186,6 +188,36 @@ done:
     return status;
 }
 
+/* Both lists are in order of their addresses. */
+static bg_status count_freed(const bg_graph *graph, const bg__allocations *used, size_t *freed)
+{
+    const bg__noted *noted = bg__graph_noted(graph);
+    const bg__noted_order *tensors = &noted->order[BG__DRIVER];
+    bg_status status = BG_OK;
+    uint64_t now;
+    int t = 0;
+
+    *freed = 0;
+    for (size_t i = 0; i < used->count; i++) {
+        uintptr_t base = used->list[i].base;
+        while (t < tensors->count && noted->owners[tensors->list[t]].owner.base < base)
+            t++;
+        if (t < tensors->count && noted->owners[tensors->list[t]].owner.base == base)
+            continue;
+        BG__TRY(bg__driver_generation((const void *)base, &now));
+        *freed += now != used->list[i].id;
+    }
+done:
+    return status;
+}
+
+/* Remembers what was gone when no node pointed into it for certain. */
+static bg_status keep_freed(bg_graph *graph, const scan *s)
+{
+    bg__tools *tools = bg__tools_find(graph);
+    return s->report == NULL || s->faults ? BG_OK : count_freed(graph, s->notes, &tools->freed);
+}
+
 bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
 {
     bg__nodes nodes = {NULL, 0, 0, NULL};
@@ -198,10 +230,26 @@ bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
     for (size_t i = 0; i < nodes.count; i++)
         if (!nodes.node[i].writeback) /* replays change it */
             BG__TRY(bg__node_addresses(&nodes.node[i], check_held_pointer, &s));
+    BG__TRY(keep_freed(graph, &s));
 done:
     bg__allocations_free(&s.now);
     bg__allocations_free(&s.own);
     bg__nodes_free(&nodes);
+    return status;
+}
+
+bg_status bg__nodes_are_same(bg_graph *graph, bool *same)
+{
+    bg__tools *tools = bg__tools_find(graph);
+    bg_status status = BG_OK;
+    size_t freed;
+
+    *same = true;
+    if (tools == NULL || tools->used == NULL)
+        return BG_OK;
+    BG__TRY(count_freed(graph, tools->used, &freed));
+    *same = freed == tools->freed;
+done:
     return status;
 }
 

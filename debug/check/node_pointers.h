@@ -45,6 +45,11 @@ bg_status bg__nodes_notes(bg_graph *graph, bg__allocations **notes);
  * replaced, unless the report has another finding about that memory and call. report NULL: only notes. */
 bg_status bg__check_nodes(bg_graph *graph, bg_report *report);
 
+/* *same: none of the allocations that are remembered for the graph has been freed since the last bg__check_nodes with a
+ * report, or since they were noted. Those that hold tensors are left out: bg__addresses_are_same looks at them. One
+ * query each. */
+bg_status bg__nodes_are_same(bg_graph *graph, bool *same);
+
 /* Adds a finding "pageable-copy" or "stack-copy" for each memcpy node with an end in host memory that CUDA does not
  * know. frame: __builtin_frame_address(0) of the public function; frames below it have returned. */
 bg_status bg__check_host_memory(bg_graph *graph, const void *frame, bg_report *report);

@@ -13,6 +13,9 @@ typedef struct bg__tools {
     const char *trace;                   /* BG_TRACE: file for the timeline of the next replay; NULL: none */
     bool reported;                       /* BG_REPORT counts the graph */
     bg__allocations *used;               /* allocations that the nodes use; NULL: not looked for yet */
+    size_t freed;                        /* how many of them were gone when no node was found to point into one */
+    struct bg_report *checked;           /* BG_CHECK=graph: all that it has found; NULL: nothing yet */
+    int looks;                           /* that it took before replays */
 } bg__tools;
 
 /* Between these calls the captures and replays of the calling thread are a tool's own, and other tools ignore them.

@@ -1,11 +1,33 @@
 #include "capture_checks.h"
 
 #include <breakgraph/check.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "capture/tools.h"
+#include "debug/check/check.h"
+#include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
 #include "debug/report/process_report.h"
+#include "debug/report/report_data.h"
 #include "debug/memory/results.h"
 #include "debug/check/recapture.h"
+
+static size_t count_calls(const bg_graph *graph)
+{
+    size_t count = 0;
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call))
+        count++;
+    return count;
+}
+
+static size_t count_nodes(const bg_graph *graph)
+{
+    size_t count = 0;
+    for (int i = 0; i < bg__graph_segment_count(graph); i++)
+        count += bg__graph_segment(graph, i)->nodes;
+    return count;
+}
 
 static bg_status check_poison(bg_graph *graph, cudaStream_t stream, bg_report **report)
 {
@@ -24,12 +46,21 @@ done:
     return status;
 }
 
+static void warn_unchecked(const char *check, const char *name)
+{
+    char why[1024]; /* what follows has failures of its own */
+
+    snprintf(why, sizeof why, "%s", bg_last_error());
+    bg__warn("BG_CHECK=%s: %s could not be checked: %s", check, name, why);
+    bg__process_report_not_checked(check, name, why);
+}
+
 /* Prints the findings, or why the check failed, and destroys report. */
 static void print_check(const char *check, const char *name, bg_status status, bg_report *report)
 {
     bg__pending_note();
     if (status != BG_OK)
-        bg__warn("BG_CHECK=%s: %s could not be checked: %s", check, name, bg_last_error());
+        warn_unchecked(check, name);
     else if (bg_report_count(report) > 0)
         bg__report_print(report, stderr);
     if (status == BG_OK)
@@ -49,6 +80,8 @@ void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream
     pass.options.upload = false;
     pass.options.barrier = NULL;
     status = bg__check_recapture(&pass, NULL, &report);
+    if (status == BG_OK)
+        bg__process_report_checked("recapture", 0, 0);
     print_check("recapture", options->name != NULL ? options->name : "graph", status, report);
     bg__fail_unhide(hidden);
 }
@@ -59,6 +92,111 @@ void bg__env_check_poison(bg_graph *graph, cudaStream_t stream)
     bg_report *report = NULL;
     bg_status status = check_poison(graph, stream, &report);
 
+    if (status == BG_OK)
+        bg__process_report_checked("poison", count_calls(graph), count_nodes(graph));
     print_check("poison", bg__graph_name(graph), status, report);
     bg__fail_unhide(hidden);
+}
+
+/* ---- BG_CHECK=graph ---- */
+
+/* The report of the graph takes what it lacks of fresh; false: it lacks nothing. Messages count replays, which tell
+ * nothing new. */
+static bool take_new(bg_report *all, const bg_report *fresh)
+{
+    bool any = false;
+    for (int i = 0; i < bg_report_count(fresh); i++) {
+        const bg_finding *f = bg__report_find(fresh, i);
+        bool known = false;
+        for (int k = 0; k < bg_report_count(all) && !known; k++) {
+            const bg_finding *a = bg__report_find(all, k);
+            known = a->address == f->address && strcmp(a->kind, f->kind) == 0 && strcmp(a->call, f->call) == 0;
+        }
+        if (!known)
+            bg__report_put(all, f);
+        any |= !known;
+    }
+    return any;
+}
+
+/* Once more, at what can change. A warning says that it cannot, once for each graph. */
+static void look_again(bg_graph *graph, const void *frame)
+{
+    char hidden = bg__fail_hide();
+    bg_report *fresh = NULL;
+    bg__tools *tools = NULL;
+    bg_status status;
+
+    BG__TRY(bg__tools_get(graph, &tools));
+    tools->looks++;
+    BG__TRY(bg__check(graph, BG_CHECK_ADDRESSES | BG_CHECK_NODES, frame, &fresh));
+    if (tools->checked == NULL)
+        BG__TRY(bg__report_create(&tools->checked, "check", bg__graph_name(graph)));
+    if (take_new(tools->checked, fresh)) {
+        bg__report_print(fresh, stderr);
+        bg__process_report_add(tools->checked);
+    }
+done:
+    if (status != BG_OK && tools != NULL && tools->looks == 1)
+        bg__warn("BG_CHECK=graph: %s could not be checked before a replay: %s", bg__graph_name(graph), bg_last_error());
+    bg_report_destroy(fresh);
+    bg__fail_unhide(hidden);
+}
+
+static void look_before_replay(bg_graph *graph, const void *frame)
+{
+    enum { FIRST = 3 }; /* replays: what the capture used may be freed soon after it */
+    const bg__tools *tools = bg__tools_find(graph);
+    bool needed = true;
+
+    if (tools != NULL && tools->looks >= FIRST && bg__check_is_needed(graph, &needed) == BG_OK && !needed)
+        return;
+    look_again(graph, frame);
+}
+
+/* A failed capture leaves no graph to count, and its own failure is what the program is told. */
+void bg__env_check_graph(bg_graph *graph, bool failed, const void *frame)
+{
+    char text[1024];
+    bg_report *report = NULL;
+    bg__tools *tools;
+    bg_status status;
+
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    BG__TRY(bg__tools_get(graph, &tools));
+    BG__TRY(bg__check(graph, failed ? BG_CHECK_ADDRESSES : BG_CHECK_ALL, frame, &report));
+    tools->checked = report;
+    if (!failed)
+        bg__process_report_checked("graph", count_calls(graph), count_nodes(graph));
+    if (bg_report_count(report) > 0) {
+        bg__report_print(report, stderr);
+        bg__process_report_add(report);
+    }
+done:
+    if (status != BG_OK && !failed)
+        warn_unchecked("graph", bg__graph_name(graph));
+    bg__fail_restore(text);
+}
+
+void bg__env_not_checked(const bg_graph *graph, unsigned check, const char *why)
+{
+    bg__process_report_not_checked(check == BG__CHECK_RECAPTURE ? "recapture" : "poison", bg__graph_name(graph), why);
+}
+
+/* ---- before replays ---- */
+
+bg_status bg__env_check_replay(bg_graph *graph, unsigned checks, const void *frame)
+{
+    bool in_tool = bg__thread_self()->in_tool;
+    bg_status status = BG_OK;
+
+    if ((checks & BG__CHECK_REPLAY) != 0) {
+        if (!in_tool && frame != NULL) /* else a runner looks, before it comes to the replay itself */
+            bg__process_report_compared();
+        BG__TRY(bg__check_replay(graph));
+    } else if (!in_tool) {
+        look_before_replay(graph, frame);
+    }
+done:
+    return status;
 }

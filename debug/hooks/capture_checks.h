@@ -1,4 +1,4 @@
-/* Checks of a new graph: BG_CHECK=recapture and BG_CHECK=poison. */
+/* The checks of BG_CHECK: of a new graph, and before its replays. */
 #ifndef BG_DEBUG_CAPTURE_CHECKS_H
 #define BG_DEBUG_CAPTURE_CHECKS_H
 
@@ -7,5 +7,10 @@
 /* Print findings to standard error. A check that fails prints a warning and leaves the graph unchanged. */
 void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
 void bg__env_check_poison(bg_graph *graph, cudaStream_t stream);
+
+/* Entries of the table of hooks (capture/tools.h). */
+void bg__env_check_graph(bg_graph *graph, bool failed, const void *frame);
+void bg__env_not_checked(const bg_graph *graph, unsigned check, const char *why);
+bg_status bg__env_check_replay(bg_graph *graph, unsigned checks, const void *frame);
 
 #endif

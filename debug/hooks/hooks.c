@@ -1,12 +1,13 @@
 /* Fills the table by which captures and replays call the debugging tools. */
 #include "capture/tools.h"
 #include "capture_checks.h"
-#include "debug/check/check.h"
 #include "replay_tools.h"
 #include "debug/check/node_pointers.h"
 
 const bg__debug_table bg__debug_hooks = {
-    .check_replay = bg__check_replay,
+    .check_replay = bg__env_check_replay,
+    .check_graph = bg__env_check_graph,
+    .not_checked = bg__env_not_checked,
     .note_nodes = bg__nodes_note,
     .begin = bg__replay_tools_check_env,
     .check_recapture = bg__env_check_recapture,

@@ -141,5 +141,6 @@ void bg__replay_tools_detach(bg_graph *graph)
     if (tools->used != NULL)
         bg__allocations_free(tools->used);
     free(tools->used);
+    bg_report_destroy(tools->checked);
     free(tools);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "looked.h"
 #include "outline.h"
 #include "report_data.h"
 #include "debug/graph/tools.h"
@@ -92,6 +93,7 @@ static bg_status print_process(void *user, FILE *out)
             (unsigned long long)count_replays(), record.ended ? "true" : "false");
     if (find_rank(&rank, &ranks))
         fprintf(out, ", \"rank\": %ld, \"ranks\": %ld", rank, ranks);
+    bg__looked_print(out);
     fputs("}\n}\n", out);
     return BG_OK;
 }
@@ -202,6 +204,41 @@ void bg__process_report_count_replay(void)
     }
     pthread_mutex_unlock(&record.lock);
     bg__fail_unhide(hidden);
+}
+
+/* ---- checks ---- */
+
+static void tell_checked(const char *check, const char *graph, const char *why, size_t calls, size_t nodes)
+{
+    char hidden;
+
+    if (record.directory == NULL)
+        return;
+    hidden = bg__fail_hide();
+    pthread_mutex_lock(&record.lock);
+    if (why != NULL)
+        bg__looked_not(check, graph, why);
+    else
+        bg__looked_add(check, calls, nodes);
+    if (!record.ended)
+        write_process();
+    pthread_mutex_unlock(&record.lock);
+    bg__fail_unhide(hidden);
+}
+
+void bg__process_report_checked(const char *check, size_t calls, size_t nodes)
+{
+    tell_checked(check, NULL, NULL, calls, nodes);
+}
+
+void bg__process_report_not_checked(const char *check, const char *graph, const char *why)
+{
+    tell_checked(check, graph, why, 0, 0);
+}
+
+void bg__process_report_compared(void)
+{
+    bg__looked_count_replay();
 }
 
 /* ---- reports ---- */

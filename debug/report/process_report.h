@@ -1,9 +1,10 @@
 /* BG_REPORT=DIR: writes the captures, replays and findings of this process into files in DIR, for the command
  * breakgraph.
  *
- *   process-PID.json     counts of graphs and replays so far: written when the library is loaded, at the first graph,
- * at the first replay, and at a normal end graph-PID-N.json     each captured graph: a report of the tool "capture"
- * with an outline report-PID-N.json    each report of a tool that an environment variable turned on
+ *   process-PID.json    counts of graphs and replays so far, and of what BG_CHECK has looked at: written when the
+ *                       library is loaded, at the first graph, the first replay, each check of a graph, a normal end
+ *   graph-PID-N.json    each captured graph: a report of the tool "capture" with an outline
+ *   report-PID-N.json   each report of a tool that an environment variable turned on
  *
  * The first file that cannot be written leaves a line on standard error. */
 #ifndef BG_DEBUG_PROCESS_REPORT_H
@@ -17,6 +18,12 @@ void bg__process_report_add_graph(bg_graph *graph);
 void bg__process_report_end_graph(const bg_graph *graph);
 /* Counts a replay that has succeeded. */
 void bg__process_report_count_replay(void);
+/* A check of BG_CHECK, by its name, has looked at a graph with so many op calls and nodes; or does not look at that
+ * graph, and why. */
+void bg__process_report_checked(const char *check, size_t calls, size_t nodes);
+void bg__process_report_not_checked(const char *check, const char *graph, const char *why);
+/* A replay was compared with its capture. */
+void bg__process_report_compared(void);
 /* Writes a report; the same report again replaces its file. */
 void bg__process_report_add(bg_report *report);
 

@@ -38,10 +38,11 @@ typedef enum bg_debug {
 } bg_debug;
 
 /* Whether each replay first checks that the addresses in the graph still belong to the same allocations.
- *   FROM_ENV: the value of the environment variable BG_CHECK (off, replay); OFF where it is not set. Its values
- *             recapture and poison are for bg_capture_forward
- *   OFF:      never
- *   ON:       a replay of a graph with a stale address returns BG_ERROR_STALE_ADDRESS and launches nothing */
+ *   FROM_ENV: ON where the environment variable BG_CHECK has replay in it, else OFF. graph in it looks at the graph
+ * with bg_check at the end of the capture, and again before its first replays and after memory was freed; the findings
+ * go to standard error. recapture and poison are for bg_capture_forward OFF:      never ON:       a replay of a graph
+ * with a stale address in a tensor or a node returns BG_ERROR_STALE_ADDRESS and launches nothing, also where the device
+ * has failed */
 typedef enum bg_replay_check { BG_REPLAY_CHECK_FROM_ENV = 0, BG_REPLAY_CHECK_OFF, BG_REPLAY_CHECK_ON } bg_replay_check;
 
 /* Options of a capture. */
@@ -158,7 +159,7 @@ BG_API void bg_capture_abort(bg_capture *capture);
  * Returns the error of the first call of the capture that failed, else the error that forward returned, unchanged.
  * With BG_DEBUG=forward the graph is one eager call of forward; forward and user must then stay valid as long as the
  * graph.
- * With options.check FROM_ENV the environment variable BG_CHECK adds a check, except with BG_DEBUG=forward or while
+ * With options.check FROM_ENV the environment variable BG_CHECK adds checks, except with BG_DEBUG=forward or while
  * another thread captures: recapture runs bg_check_recapture, with change NULL, before the capture (only if
  * options.pool is NULL); poison runs bg_check_poison after it (only with launch_segments), on all outputs that no later
  * call uses. Findings are printed to standard error. These checks capture and replay the pass, with its collectives,

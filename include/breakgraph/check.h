@@ -40,6 +40,8 @@ enum {
 
 /* Looks for faults of the given sorts in a graph, and launches nothing. what: a combination of BG_CHECK_ values. The
  * caller owns *report, which is empty for a graph without faults.
+ * After the device has failed, what the ledger and the capture know is checked all the same; CUDA only if that finds
+ * nothing.
  * Errors: INVALID_ARGUMENT (a NULL, no check, an unknown check), IO (HOST_MEMORY: /proc/self/maps cannot be read),
  * OUT_OF_MEMORY, CUDA. */
 BG_API bg_status bg_check(bg_graph *graph, unsigned what, bg_report **report);

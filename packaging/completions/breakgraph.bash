@@ -14,7 +14,7 @@ _breakgraph()
     if [ "$COMP_CWORD" = 1 ]; then words="help version doctor run check step bisect report --help --version"
     elif [ -n "$flag" ]; then case $command:$flag in
     run:--debug) words="off forward ops sync step" ;;
-    run:--check) words="off replay recapture poison" ;;
+    run:--check) words="off graph replay recapture poison" ;;
     run:--shadow) words="0 1 calls" ;;
     check:--attach) words="preload audit" ;;
     step:--attach) words="preload audit" ;;
@@ -24,7 +24,7 @@ _breakgraph()
     *:BG_DEBUG) words="off forward ops sync step" ;;
     *:BG_BREAKABLE) words="0 1" ;;
     *:BG_FOREIGN_INLINE) words="0 1" ;;
-    *:BG_CHECK) words="off replay recapture poison" ;;
+    *:BG_CHECK) words="off graph replay recapture poison" ;;
     *:BG_SHADOW) words="0 1 calls" ;;
     *:BG_NVTX) words="0 1" ;;
     *:BG_ATTACH_FATAL) words="0 1" ;;

@@ -94,6 +94,8 @@ BG_API const char *bg__env(const char *name);
  * ("0|1"), the number. Where it is unset or empty: its default, and *number stays where that is no number. A value that
  * the row does not allow is INVALID_ARGUMENT. */
 bg_status bg__env_choice(const char *name, int *index);
+/* Of a variable that takes several choices: bit i for that of index i (bg__variable_choices). */
+bg_status bg__env_choices(const char *name, unsigned *set);
 BG_API bg_status bg__env_flag(const char *name, bool *flag);
 BG_API bg_status bg__env_number(const char *name, double *number);
 

@@ -26,6 +26,14 @@ bg_status bg__env_choice(const char *name, int *index)
     return value == NULL || bg__variable_choice(variable, value, index) ? BG_OK : refuse(variable, value);
 }
 
+bg_status bg__env_choices(const char *name, unsigned *set)
+{
+    const bg__variable *variable = bg__variable_find(name);
+    const char *value = bg__env(name);
+    (void)bg__variable_choices(variable, variable->fallback, set);
+    return value == NULL || bg__variable_choices(variable, value, set) ? BG_OK : refuse(variable, value);
+}
+
 bg_status bg__env_flag(const char *name, bool *flag)
 {
     int index;

@@ -29,10 +29,10 @@ const bg__variable bg__variables[] = {
      .text = "1 lets an eager op run in a capture that breakgraph did not begin, which then contains its work; 0: an "
              "error"},
 
-    {"BG_CHECK", "check", BG__FORM_CHOICE, "off|replay|recapture|poison", .fallback = "off",
-     .text =
-         "replay checks captured addresses before each replay, recapture compares two captures, poison finds reads of "
-         "unwritten memory"},
+    {"BG_CHECK", "check", BG__FORM_CHOICES, "off|graph|replay|recapture|poison", .fallback = "off",
+     .allowed = "off, or some of graph, replay, recapture, poison with commas between",
+     .text = "graph: bg_check after captures; replay: addresses before replays; recapture: two captures; poison: "
+             "unwritten memory"},
     {"BG_SHADOW", "check", BG__FORM_CHOICE, "0|1|calls", .fallback = "0",
      .text = "1 compares the outputs of each replay with those of an eager pass; calls also compares each op call"},
     {"BG_TOLERANCE", "check", BG__FORM_TOLERANCES, "SPEC", .fallback = "",
@@ -162,9 +162,8 @@ const char *bg__variable_allowed(const bg__variable *variable, char text[BG__ALL
     return text;
 }
 
-bool bg__variable_choice(const bg__variable *variable, const char *value, int *index)
+static bool find_choice(const bg__variable *variable, const char *value, size_t length, int *index)
 {
-    size_t length = strlen(value);
     const char *choice = variable->values;
     for (int i = 0;; i++) {
         size_t bytes = strcspn(choice, "|");
@@ -175,6 +174,29 @@ bool bg__variable_choice(const bg__variable *variable, const char *value, int *i
         if (choice[bytes] == '\0')
             return false;
         choice += bytes + 1;
+    }
+}
+
+bool bg__variable_choice(const bg__variable *variable, const char *value, int *index)
+{
+    return find_choice(variable, value, strlen(value), index);
+}
+
+bool bg__variable_choices(const bg__variable *variable, const char *value, unsigned *set)
+{
+    int index;
+
+    *set = 0;
+    if (bg__variable_choice(variable, value, &index) && index == 0)
+        return true;
+    for (;; value++) {
+        size_t length = strcspn(value, ",");
+        if (!find_choice(variable, value, length, &index) || index == 0)
+            return false;
+        *set |= 1u << index;
+        value += length;
+        if (*value == '\0')
+            return true;
     }
 }
 

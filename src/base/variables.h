@@ -12,9 +12,10 @@
 /* Limits of the table that other code needs, too. */
 enum { BG__TOKENS_MAX = 1 << 24, BG__SECONDS_MAX = 1000000 };
 
-/* What a value looks like. The table checks the first five; the others are checked by what reads them. */
+/* What a value looks like. The table checks the first six; the others are checked by what reads them. */
 typedef enum bg__form {
     BG__FORM_CHOICE,  /* one of values */
+    BG__FORM_CHOICES, /* some of values, with commas between; the first one stands alone */
     BG__FORM_INTEGER, /* least to most */
     BG__FORM_SECONDS, /* above least, up to most, not 0 */
     BG__FORM_RATIO,   /* 0, or 1 and more */
@@ -55,6 +56,9 @@ const char *bg__variable_allowed(const bg__variable *variable, char text[BG__ALL
 
 /* false: value is none of the choices. */
 bool bg__variable_choice(const bg__variable *variable, const char *value, int *index);
+/* As one choice, or several with commas between; bit i: the value of index i. The first of values, which means none,
+ * stands alone: no bit. false: one of them is none of the choices. */
+bool bg__variable_choices(const bg__variable *variable, const char *value, unsigned *set);
 /* false: value is no such number. */
 bool bg__variable_number(const bg__variable *variable, const char *value, double *number);
 /* "2-5" is from 2 to 5, "2" from 2 to 2. false: value is no such range. */

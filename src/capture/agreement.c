@@ -15,17 +15,16 @@ static void say_begin(const bg_capture *capture, bool whole, bool compares, char
 {
     static const char *const debugs[] = {
         [BG_DEBUG_FORWARD] = ", in the debug mode forward", [BG_DEBUG_STEP] = ", in the debug mode step"};
-    static const char *const checks[] = {
-        [BG__CHECK_RECAPTURE] = ", with BG_CHECK=recapture", [BG__CHECK_POISON] = ", with BG_CHECK=poison"};
-    const size_t debug = (size_t)capture->debug, check = (size_t)capture->check;
+    const size_t debug = (size_t)capture->debug;
     const char *shadow = bg__env("BG_SHADOW");
     bool shadowed = whole && shadow != NULL && strcmp(shadow, "0") != 0;
 
     if (bg__thread_self()->in_tool || capture->debug == BG_DEBUG_FORWARD || capture->debug == BG_DEBUG_STEP)
         shadowed = false;
-    snprintf(text, room, "it begins%s%s%s%s%.20s", compares ? ", with compare_choices (BG_RANKS_COMPARE=1)" : "",
+    snprintf(text, room, "it begins%s%s%s%s%s%.20s", compares ? ", with compare_choices (BG_RANKS_COMPARE=1)" : "",
              debug < sizeof debugs / sizeof *debugs && debugs[debug] != NULL ? debugs[debug] : "",
-             check < sizeof checks / sizeof *checks && checks[check] != NULL ? checks[check] : "",
+             (capture->checks & BG__CHECK_RECAPTURE) != 0 ? ", with BG_CHECK=recapture" : "",
+             (capture->checks & BG__CHECK_POISON) != 0 ? ", with BG_CHECK=poison" : "",
              shadowed ? ", with BG_SHADOW=" : "", shadowed ? shadow : "");
 }
 

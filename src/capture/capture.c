@@ -170,6 +170,8 @@ static bg_status finish_graph(bg_capture *capture)
         BG__TRY(bg__debug_hooks.note_nodes(graph));
     measure(capture);
     BG__TRY(bg__watch_note(graph));
+    if ((capture->checks & BG__CHECK_GRAPH) != 0 && !capture->eager)
+        bg__debug_hooks.check_graph(graph, false, capture->frame);
     BG__TRY(bg__debug_hooks.captured(graph, capture->forward, capture->user, &capture->options));
     BG__TRY(bg__capture_meet_at_end(capture));
 done:
@@ -221,6 +223,8 @@ static bg_status end_whole_capture(bg_capture *capture, bg_graph **graph)
     *graph = capture->graph;
     capture->graph = NULL;
 done:
+    if (status == BG_ERROR_CUDA && (capture->checks & BG__CHECK_GRAPH) != 0)
+        bg__debug_hooks.check_graph(capture->graph, true, capture->frame);
     bg__capture_dispose(capture);
     return status;
 }
@@ -245,6 +249,7 @@ bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
         return bg__fail(BG_ERROR_BUSY, "bg_capture_end was called inside a body or barrier of the capture; the capture "
                                        "is discarded when that returns");
     }
+    capture->frame = __builtin_frame_address(0);
     return end_whole_capture(capture, graph);
 }
 
@@ -271,7 +276,7 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     BG__NEED(forward);
     bg__pending_note();
     status = begin_capture(&capture, stream, options, true);
-    if (status == BG_OK && capture->check == BG__CHECK_RECAPTURE) {
+    if (status == BG_OK && (capture->checks & BG__CHECK_RECAPTURE) != 0) {
         const bg_capture_options checked = capture->options;
         bg__capture_throw_away(capture);
         bg__debug_hooks.check_recapture(forward, user, stream, &checked);
@@ -291,7 +296,8 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     bg__pending_note(); /* the pass may have left an error of its own */
     if (status != BG_OK)
         bg__capture_note_failure(capture, status);
-    poison = capture->check == BG__CHECK_POISON;
+    poison = (capture->checks & BG__CHECK_POISON) != 0;
+    capture->frame = __builtin_frame_address(0);
     if (!capture->eager)
         capture->forward = forward;
     capture->user = user;

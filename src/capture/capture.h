@@ -78,7 +78,7 @@ struct bg_graph {
     bg__step *steps;
     size_t step_capacity;
     int step_count;
-    bool watched; /* its addresses are checked before each replay */
+    unsigned watched; /* BG__CHECK_REPLAY, BG__CHECK_GRAPH: its addresses are checked before each replay */
     bool careful; /* watched or debugged: each replay checks the current device, and that its stream does not capture */
     bool diverted; /* the debugging tools run its replays */
 
@@ -181,8 +181,9 @@ struct bg_capture {
     cudaEvent_t event; /* recorded on the origin where a segment begins, for forks */
     bg_capture_options options;
     bg_debug debug;
-    bg__captured_check check; /* of the whole pass */
-    bg_forward forward;       /* NULL: between begin and end */
+    unsigned checks;    /* BG__CHECK_ bits */
+    const void *frame;  /* of the public function that ends it, on the stack */
+    bg_forward forward; /* NULL: between begin and end */
     void *user;
     bg__override *override;
     bg_graph *graph;
@@ -222,7 +223,7 @@ struct bg_capture {
 /* Copies the program's options (NULL: the defaults) into a complete struct; checks their values (options.c). */
 bg_status bg__capture_options_take(bg_capture_options *to, const bg_capture_options *from);
 bg_status bg__capture_options_check(const bg_capture_options *options);
-/* Set capture->debug and capture->check, from options and environment. whole: the call is bg_capture_forward. */
+/* Set capture->debug and capture->checks, from options and environment. whole: the call is bg_capture_forward. */
 bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole);
 bg_status bg__capture_resolve_check(bg_capture *capture, bool whole);
 

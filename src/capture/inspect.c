@@ -21,7 +21,7 @@ bg__graph_facts bg__graph_get_facts(const bg_graph *graph)
         .capture_ms = graph->capture_ms,
         .instantiate_ms = graph->instantiate_ms,
         .pool = graph->pool,
-        .watched = graph->watched,
+        .watched = (graph->watched & BG__CHECK_REPLAY) != 0,
         .foreign = graph->wrapped && !graph->instantiated && graph->segments[0].exec != NULL && !graph->mirrored,
         .replaying = graph->use->busy,
     };

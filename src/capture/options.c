@@ -59,39 +59,53 @@ done:
     return status;
 }
 
-/* BG_CHECK=poison replays eager bodies, so it needs a capture that launches; BG_CHECK=recapture captures twice, and the
- * extra capture would take memory of options.pool. */
-static bool pass_can_be_checked(const bg_capture *capture, bg__captured_check check, bool whole)
+/* Why the pass cannot be checked so; NULL: it can. Poison replays eager bodies, so it needs a capture that launches;
+ * recapture captures twice, and the extra capture would take memory of options.pool. */
+static const char *find_obstacle(const bg_capture *capture, unsigned check, bool whole)
+{
+    if (capture->debug == BG_DEBUG_FORWARD)
+        return "BG_DEBUG=forward captures nothing";
+    if (!whole)
+        return "it was captured between bg_capture_begin and bg_capture_end, so that its pass is not known";
+    if (check == BG__CHECK_RECAPTURE && capture->options.pool != NULL)
+        return "a second capture would take memory of its options.pool";
+    if (check == BG__CHECK_POISON && !capture->options.launch_segments)
+        return "its capture launches nothing (options.launch_segments), so that its memory holds no data yet";
+    return NULL;
+}
+
+static void drop_check(bg_capture *capture, unsigned check, const char *why)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     bool recapture = check == BG__CHECK_RECAPTURE;
-    bool fits = recapture ? capture->options.pool == NULL : capture->options.launch_segments;
 
-    if (whole && fits && capture->debug != BG_DEBUG_FORWARD)
-        return true;
+    capture->checks &= ~check;
+    bg__debug_hooks.not_checked(capture->graph, check, why);
     if (!atomic_flag_test_and_set(&told))
         bg__warn(
             "%s is not checked: BG_CHECK=%s is only for bg_capture_forward %s, and not under BG_DEBUG=forward; this "
             "is said once, also if other captures are not checked",
             capture->graph->name, recapture ? "recapture" : "poison",
             recapture ? "without options.pool" : "with options.launch_segments");
-    return false;
 }
 
 bg_status bg__capture_resolve_check(bg_capture *capture, bool whole)
 {
+    static const unsigned of_pass[] = {BG__CHECK_RECAPTURE, BG__CHECK_POISON};
     bg_status status = BG_OK;
-    int index = BG__CHECK_OFF;
 
     if (capture->options.check == BG_REPLAY_CHECK_FROM_ENV)
-        status = bg__env_choice("BG_CHECK", &index);
+        status = bg__env_choices("BG_CHECK", &capture->checks);
     else if (capture->options.check == BG_REPLAY_CHECK_ON)
-        index = BG__CHECK_REPLAY;
-    capture->check = (bg__captured_check)index;
-    capture->graph->watched = capture->check == BG__CHECK_REPLAY;
-    capture->graph->careful = capture->check != BG__CHECK_OFF || capture->debug != BG_DEBUG_OFF;
-    if ((capture->check == BG__CHECK_RECAPTURE || capture->check == BG__CHECK_POISON) &&
-        !pass_can_be_checked(capture, capture->check, whole))
-        capture->check = BG__CHECK_OFF;
+        capture->checks = BG__CHECK_REPLAY;
+    if (bg__thread_self()->in_tool)
+        capture->checks &= ~(unsigned)BG__CHECK_GRAPH;
+    capture->graph->watched = capture->checks & (BG__CHECK_REPLAY | BG__CHECK_GRAPH);
+    capture->graph->careful = capture->checks != 0 || capture->debug != BG_DEBUG_OFF;
+    for (size_t i = 0; i < sizeof of_pass / sizeof *of_pass; i++) {
+        const char *why = find_obstacle(capture, of_pass[i], whole);
+        if ((capture->checks & of_pass[i]) != 0 && why != NULL)
+            drop_check(capture, of_pass[i], why);
+    }
     return status;
 }

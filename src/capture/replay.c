@@ -2,6 +2,7 @@
 #include "capture/capture.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- checks that a replay on the same stream as the last one skips ---- */
@@ -260,6 +261,20 @@ static void count_replay(bg_graph *graph, bg_status status)
     atomic_store_explicit(&graph->replays, replays + (status == BG_OK), memory_order_relaxed);
 }
 
+static __attribute__((cold, noinline)) bg_status check_watched(bg_graph *graph, bg_status prepared, const void *frame)
+{
+    char text[1024];
+    bg_status status;
+
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    status = bg__debug_hooks.check_replay(graph, graph->watched, frame);
+    if (prepared != BG_OK && status != BG_ERROR_STALE_ADDRESS) {
+        bg__fail_restore(text);
+        status = prepared;
+    }
+    return status;
+}
+
 bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
 {
     const bg__step *step, *end;
@@ -272,8 +287,9 @@ bg_status bg_replay(bg_graph *graph, cudaStream_t stream)
                          0)) {
         bg__pending_note();
         status = prepare_replay(graph, stream);
-        if (status == BG_OK && graph->watched)
-            status = bg__debug_hooks.check_replay(graph);
+        /* After the device has failed, an address that had been freed may be the cause. */
+        if ((status == BG_OK || status == BG_ERROR_CUDA) && graph->watched != 0)
+            status = check_watched(graph, status, __builtin_frame_address(0));
         if (status != BG_OK)
             return status;
     }

@@ -5,17 +5,18 @@
 
 #include <breakgraph/capture.h>
 
-/* The values of BG_CHECK, in the order of its row in base/variables.c. */
-typedef enum bg__captured_check {
-    BG__CHECK_OFF,
-    BG__CHECK_REPLAY,
-    BG__CHECK_RECAPTURE,
-    BG__CHECK_POISON
-} bg__captured_check;
+/* The values of BG_CHECK, as bits, in the order of its row in base/variables.c. */
+enum { BG__CHECK_GRAPH = 2, BG__CHECK_REPLAY = 4, BG__CHECK_RECAPTURE = 8, BG__CHECK_POISON = 16 };
 
 typedef struct bg__debug_table {
-    /* Before a replay of a graph that is watched: STALE_ADDRESS where an address is no longer what it was. */
-    bg_status (*check_replay)(bg_graph *graph);
+    /* Before a replay of a graph that is watched, also where the device has failed. checks: BG__CHECK_REPLAY returns
+     * STALE_ADDRESS where an address is no longer what it was; BG__CHECK_GRAPH looks again at what can change, and
+     * its findings go to standard error. frame: that of the public function. */
+    bg_status (*check_replay)(bg_graph *graph, unsigned checks, const void *frame);
+    /* BG_CHECK=graph: at the end of its capture. failed: the capture has failed, and there will be no graph. */
+    void (*check_graph)(bg_graph *graph, bool failed, const void *frame);
+    /* A graph that one of the checks does not look at. why: "it has options.pool". */
+    void (*not_checked)(const bg_graph *graph, unsigned check, const char *why);
     /* At the end of its capture: notes what the nodes hold, for later checks to compare with. */
     bg_status (*note_nodes)(bg_graph *graph);
     /* Before a capture changes anything: reads the environment for its tools. INVALID_ARGUMENT: a variable is

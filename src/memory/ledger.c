@@ -138,9 +138,11 @@ static bg_status find_registered(const void *ptr, bg__owner *owner)
     pthread_mutex_unlock(&mutex);
     if (owner->kind == BG__OWNER_NONE || !owner->freed)
         goto done;
-    BG__TRY(bg__driver_generation((const void *)owner->base, &now));
-    if (now != below)
+    status = bg__driver_generation((const void *)owner->base, &now);
+    if (status == BG_OK && now != below)
         *owner = (bg__owner){.kind = BG__OWNER_NONE};
+    if (status == BG_ERROR_CUDA) /* the device has failed; the block was freed all the same */
+        status = BG_OK;
 done:
     return status;
 }

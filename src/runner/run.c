@@ -235,11 +235,11 @@ done:
 /* Before anything is copied: a bound buffer may be gone. */
 static bg_status check_bound(const bg_runner *runner, const bg__bucket *bucket)
 {
-    if (bucket == NULL || bucket->graph == NULL || !bucket->graph->watched)
+    if (bucket == NULL || bucket->graph == NULL || (bucket->graph->watched & BG__CHECK_REPLAY) == 0)
         return BG_OK;
     for (size_t i = 0; i < runner->inputs.count; i++)
         if (runner->inputs.list[i].bound)
-            return bg__debug_hooks.check_replay(bucket->graph);
+            return bg__debug_hooks.check_replay(bucket->graph, BG__CHECK_REPLAY, NULL);
     return BG_OK;
 }
 

@@ -656,7 +656,7 @@ static void test_replay_options(void **state)
     EXPECT_ERROR("options.check is 7");
     assert_int_equal(setenv("BG_CHECK", "sometimes", 1), 0);
     EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_INVALID_ARGUMENT);
-    EXPECT_ERROR("BG_CHECK is \"sometimes\"; allowed are off, replay");
+    EXPECT_ERROR("BG_CHECK is \"sometimes\"; allowed are off, or some of graph, replay, recapture, poison");
 }
 
 /* ---- runners ---- */

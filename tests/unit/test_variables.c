@@ -11,14 +11,17 @@ enum { LONGEST_TEXT = 130 };
 
 static bool is_checked_by_table(const bg__variable *v)
 {
-    return v->form == BG__FORM_CHOICE || v->form == BG__FORM_INTEGER || v->form == BG__FORM_SECONDS ||
-           v->form == BG__FORM_RATIO;
+    return v->form == BG__FORM_CHOICE || v->form == BG__FORM_CHOICES || v->form == BG__FORM_INTEGER ||
+           v->form == BG__FORM_SECONDS || v->form == BG__FORM_RATIO;
 }
 
 static bool fits(const bg__variable *v, const char *value)
 {
     double number;
+    unsigned set;
     int index;
+    if (v->form == BG__FORM_CHOICES)
+        return bg__variable_choices(v, value, &set);
     return v->form == BG__FORM_CHOICE ? bg__variable_choice(v, value, &index) : bg__variable_number(v, value, &number);
 }
 
@@ -51,6 +54,30 @@ static void test_rows(void **state)
     assert_null(bg__variable_find("BG_DEBU"));
 }
 
+/* Several choices: in any order, also twice; none alone. */
+static void test_choices(void **state)
+{
+    static const char *const bad[] = {"",           ",",          "replay,",        ",replay", "replay,,poison",
+                                      "off,replay", "replay,off", "replay, poison", "replays", "graph|replay"};
+    unsigned set = 7;
+    (void)state;
+    assert_int_equal(unsetenv("BG_CHECK"), 0);
+    EXPECT_OK(bg__env_choices("BG_CHECK", &set));
+    assert_int_equal(set, 0);
+    assert_int_equal(setenv("BG_CHECK", "off", 1), 0);
+    EXPECT_OK(bg__env_choices("BG_CHECK", &set));
+    assert_int_equal(set, 0);
+    assert_int_equal(setenv("BG_CHECK", "poison,graph,poison", 1), 0);
+    EXPECT_OK(bg__env_choices("BG_CHECK", &set));
+    assert_int_equal(set, 1 << 4 | 1 << 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(bg__variable_choices(bg__variable_find("BG_CHECK"), bad[i], &set));
+    assert_int_equal(setenv("BG_CHECK", "replay,all", 1), 0);
+    EXPECT_STATUS(bg__env_choices("BG_CHECK", &set), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("BG_CHECK is \"replay,all\"; allowed are off, or some of graph, replay, recapture, poison");
+    assert_int_equal(unsetenv("BG_CHECK"), 0);
+}
+
 static void test_readers(void **state)
 {
     double seconds = 7;
@@ -79,6 +106,7 @@ static void test_readers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_readers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_choices),
+                                       cmocka_unit_test(test_readers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

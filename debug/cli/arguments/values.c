@@ -154,12 +154,14 @@ static bool fits(const bg__variable *variable, const char *value)
 {
     uint64_t first, last;
     double number;
+    unsigned set;
     int index;
 
     if (strcmp(variable->group, "runner") == 0)
         return fits_runner(variable->name, value);
     switch (variable->form) {
     case BG__FORM_CHOICE: return bg__variable_choice(variable, value, &index);
+    case BG__FORM_CHOICES: return bg__variable_choices(variable, value, &set);
     case BG__FORM_INTEGER:
     case BG__FORM_SECONDS: return bg__variable_number(variable, value, &number);
     case BG__FORM_RANGE: return bg__variable_range(value, &first, &last);

@@ -1,0 +1,75 @@
+#include "looked.h"
+
+#include "json.h"
+
+#include <stdatomic.h>
+
+/* Rows of "not_checked" that are kept: a program may capture very many graphs. */
+enum { ROWS = 100 };
+
+static cJSON *checks, *not_checked;
+static atomic_ulong replays;
+
+static cJSON *get_member(cJSON **object, const char *name)
+{
+    cJSON *member;
+    if (*object == NULL)
+        *object = cJSON_CreateObject();
+    member = cJSON_GetObjectItemCaseSensitive(*object, name);
+    return member != NULL ? member : cJSON_AddObjectToObject(*object, name);
+}
+
+static void add_number(cJSON *object, const char *name, double by)
+{
+    cJSON *number = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (number != NULL)
+        cJSON_SetNumberValue(number, number->valuedouble + by);
+    else
+        cJSON_AddNumberToObject(object, name, by);
+}
+
+void bg__looked_add(const char *check, size_t calls, size_t nodes)
+{
+    cJSON *member = get_member(&checks, check);
+    add_number(member, "graphs", 1);
+    add_number(member, "calls", (double)calls);
+    add_number(member, "nodes", (double)nodes);
+}
+
+void bg__looked_not(const char *check, const char *graph, const char *why)
+{
+    cJSON *row;
+    if (not_checked == NULL)
+        not_checked = cJSON_CreateArray();
+    if (cJSON_GetArraySize(not_checked) >= ROWS)
+        return;
+    row = bg__json_add_object(not_checked);
+    cJSON_AddStringToObject(row, "check", check);
+    cJSON_AddStringToObject(row, "graph", graph);
+    cJSON_AddStringToObject(row, "why", why);
+}
+
+void bg__looked_count_replay(void)
+{
+    atomic_fetch_add_explicit(&replays, 1, memory_order_relaxed);
+}
+
+static void print_member(const char *name, const cJSON *value, FILE *out)
+{
+    char *text = value != NULL ? bg__json_text(value, false) : NULL;
+    if (text != NULL)
+        fprintf(out, ", \"%s\": %s", name, text);
+    cJSON_free(text);
+}
+
+void bg__looked_print(FILE *out)
+{
+    unsigned long compared = atomic_load_explicit(&replays, memory_order_relaxed);
+    if (compared > 0) {
+        cJSON *member = get_member(&checks, "replay");
+        cJSON_DeleteItemFromObjectCaseSensitive(member, "replays");
+        cJSON_AddNumberToObject(member, "replays", (double)compared);
+    }
+    print_member("checks", checks, out);
+    print_member("not_checked", not_checked, out);
+}

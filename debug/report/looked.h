@@ -1,0 +1,19 @@
+/* What the checks of BG_CHECK have looked at in this process, and what not, for its report. */
+#ifndef BG_DEBUG_LOOKED_H
+#define BG_DEBUG_LOOKED_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* The check has looked at one graph with so many op calls and nodes. The caller keeps other threads away, also in the
+ * next two. Out of host memory it is not counted. */
+void bg__looked_add(const char *check, size_t calls, size_t nodes);
+/* The check does not look at the graph. why: "its capture launches nothing". */
+void bg__looked_not(const char *check, const char *graph, const char *why);
+/* Prints the members "checks" and "not_checked" of a process's report, each with a comma before it; nothing where there
+ * was no check. */
+void bg__looked_print(FILE *out);
+/* A replay was compared with its capture. Any thread may call this. */
+void bg__looked_count_replay(void);
+
+#endif
