@@ -229,6 +229,20 @@ done:
     return status;
 }
 
+/* Ends it, in the public function whose frame that is. */
+static bg_status end_and_check(bg_capture *capture, bg_graph **graph, const void *frame)
+{
+    bool poison = (capture->checks & BG__CHECK_POISON) != 0;
+    cudaStream_t stream = capture->origin;
+    bg_status status;
+
+    capture->frame = frame;
+    status = end_whole_capture(capture, graph);
+    if (status == BG_OK && poison)
+        bg__debug_hooks.check_poison(*graph, stream);
+    return status;
+}
+
 bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
 {
     if (graph != NULL)
@@ -249,8 +263,7 @@ bg_status bg_capture_end(bg_capture *capture, bg_graph **graph)
         return bg__fail(BG_ERROR_BUSY, "bg_capture_end was called inside a body or barrier of the capture; the capture "
                                        "is discarded when that returns");
     }
-    capture->frame = __builtin_frame_address(0);
-    return end_whole_capture(capture, graph);
+    return end_and_check(capture, graph, __builtin_frame_address(0));
 }
 
 void bg_capture_abort(bg_capture *capture)
@@ -268,7 +281,6 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
                              const bg_capture_options *options)
 {
     bg_capture *capture = NULL;
-    bool poison;
     bg_status status;
 
     BG__NEED(graph);
@@ -296,13 +308,8 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     bg__pending_note(); /* the pass may have left an error of its own */
     if (status != BG_OK)
         bg__capture_note_failure(capture, status);
-    poison = (capture->checks & BG__CHECK_POISON) != 0;
-    capture->frame = __builtin_frame_address(0);
     if (!capture->eager)
         capture->forward = forward;
     capture->user = user;
-    status = end_whole_capture(capture, graph);
-    if (status == BG_OK && poison)
-        bg__debug_hooks.check_poison(*graph, stream);
-    return status;
+    return end_and_check(capture, graph, __builtin_frame_address(0));
 }

@@ -65,7 +65,7 @@ static const char *find_obstacle(const bg_capture *capture, unsigned check, bool
 {
     if (capture->debug == BG_DEBUG_FORWARD)
         return "BG_DEBUG=forward captures nothing";
-    if (!whole)
+    if (check == BG__CHECK_RECAPTURE && !whole)
         return "it was captured between bg_capture_begin and bg_capture_end, so that its pass is not known";
     if (check == BG__CHECK_RECAPTURE && capture->options.pool != NULL)
         return "a second capture would take memory of its options.pool";
@@ -83,10 +83,10 @@ static void drop_check(bg_capture *capture, unsigned check, const char *why)
     bg__debug_hooks.not_checked(capture->graph, check, why);
     if (!atomic_flag_test_and_set(&told))
         bg__warn(
-            "%s is not checked: BG_CHECK=%s is only for bg_capture_forward %s, and not under BG_DEBUG=forward; this "
-            "is said once, also if other captures are not checked",
+            "%s is not checked: BG_CHECK=%s is only for %s, and not under BG_DEBUG=forward; this is said once, also "
+            "if other captures are not checked",
             capture->graph->name, recapture ? "recapture" : "poison",
-            recapture ? "without options.pool" : "with options.launch_segments");
+            recapture ? "bg_capture_forward without options.pool" : "captures with options.launch_segments");
 }
 
 bg_status bg__capture_resolve_check(bg_capture *capture, bool whole)

@@ -23,7 +23,8 @@ typedef struct bg__debug_table {
      * malformed. steps: every replay of graph runs node by node (BG_DEBUG_STEP). */
     bg_status (*begin)(bg_graph *graph, bool steps);
     /* Their findings go to standard error. BG_CHECK=recapture: before the capture of bg_capture_forward, so that what
-     * forward stores last comes from that capture. BG_CHECK=poison: after it has made the graph. */
+     * forward stores last comes from that capture. BG_CHECK=poison: after any capture
+     * has made the graph. */
     void (*check_recapture)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
     /* When a capture has made graph: sets up BG_SHADOW (unless forward is NULL), BG_TRACE and BG_REPORT. Diverts the

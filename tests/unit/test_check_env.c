@@ -1,4 +1,4 @@
-/* BG_CHECK=recapture and BG_CHECK=poison: bg_capture_forward looks at what it has made, and tells standard error. */
+/* BG_CHECK=recapture and BG_CHECK=poison: captures look at what they have made, and tell standard error. */
 #include "tests/support/support.h"
 
 #include <stdio.h>
@@ -33,7 +33,22 @@ static bg_status forward(void *user, cudaStream_t stream)
     return status != BG_OK ? status : BG_CALL(note, stream, .y = m->f->y, .count = &m->eager);
 }
 
-/* What bg_capture_forward writes to standard error; the graph is as good as any. */
+static bool in_parts; /* between bg_capture_begin and bg_capture_end */
+
+static bg_status capture_pass(bg_graph **graph, model *m, const bg_capture_options *options)
+{
+    bg_capture *capture;
+    bg_status status;
+
+    if (!in_parts)
+        return bg_capture_forward(graph, forward, m, m->f->stream, options);
+    status = bg_capture_begin(&capture, m->f->stream, options);
+    if (status == BG_OK)
+        status = forward(m, m->f->stream);
+    return status == BG_OK ? bg_capture_end(capture, graph) : status;
+}
+
+/* What the capture writes to standard error; the graph is as good as any. */
 static void capture(model *m, const bg_capture_options *options, char *text, size_t bytes)
 {
     FILE *file = tmpfile();
@@ -47,7 +62,7 @@ static void capture(model *m, const bg_capture_options *options, char *text, siz
     put(&m->f->x, 3);
     fflush(stderr);
     assert_true(dup2(fileno(file), STDERR_FILENO) >= 0);
-    status = bg_capture_forward(&graph, forward, m, m->f->stream, options);
+    status = capture_pass(&graph, m, options);
     fflush(stderr);
     assert_true(dup2(kept, STDERR_FILENO) >= 0);
     assert_int_equal(close(kept), 0);
@@ -87,6 +102,21 @@ static void test_poison(void **state)
     with_twin(*state, "poison", (model){.f = *state, .leaves_out = true}, "[unwritten-output]");
 }
 
+/* What needs no forward function is looked at without one. */
+static void test_in_parts(void **state)
+{
+    in_parts = true;
+    with_twin(*state, "graph,poison", (model){.f = *state, .leaves_out = true}, "[unwritten-output]");
+    in_parts = false;
+}
+
+/* Each finds its own. */
+static void test_all(void **state)
+{
+    with_twin(*state, "graph,replay,recapture,poison", (model){.f = *state, .drifts = true}, "[frozen-value]");
+    with_twin(*state, "graph,replay,recapture,poison", (model){.f = *state, .leaves_out = true}, "[unwritten-output]");
+}
+
 /* Not without launches, nor where the program has said what to check. */
 static void test_nothing(void **state)
 {
@@ -97,7 +127,7 @@ static void test_nothing(void **state)
     assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
     options.launch_segments = false;
     capture(&m, &options, text, sizeof text);
-    assert_non_null(strstr(text, "BG_CHECK=poison is only for bg_capture_forward with options.launch_segments"));
+    assert_non_null(strstr(text, "BG_CHECK=poison is only for captures with options.launch_segments"));
     assert_int_equal(m.eager, 1); /* the replay */
     capture(&m, &options, text, sizeof text);
     assert_string_equal(text, ""); /* once is enough */
@@ -182,6 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_recapture, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_in_parts, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_all, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_nothing, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_trace_is_left, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_poison_does_not_step, fixture_setup, fixture_teardown),
