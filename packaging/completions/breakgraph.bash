@@ -19,7 +19,7 @@ _breakgraph()
     check:--attach) words="preload audit" ;;
     step:--attach) words="preload audit" ;;
     report:--attach) words="preload audit" ;;
-    check:--what) words="replay recapture poison" ;;
+    check:--what) words="graph replay recapture poison" ;;
     # variables: bash-values
     *:BG_DEBUG) words="off forward ops sync step" ;;
     *:BG_BREAKABLE) words="0 1" ;;

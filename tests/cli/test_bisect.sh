@@ -211,8 +211,8 @@ for debug in forward step; do
     expect report-differs-debug-$debug 1 'mismatch-origin\] step#1 ' in_work env BG_DEBUG=$debug "$command" report -- ./faulty wrong 8 2
 done
 expect check-debug-forward 1 'ended with status 1' in_work env BG_DEBUG=forward "$command" check -- ./faulty wrong 8 2
-expect check-failed 1 "^breakgraph check: no findings of replay, but 'sh' ended with status 3" in_work "$command" check -- sh -c './faulty wrong 8; echo why >&2; exit 3'
-grep -q 'no findings of recapture' "$work/log" && pass check-failed-goes-on || fail check-failed-goes-on "the second check was left out"
+expect check-failed 1 "^breakgraph check: no findings of graph,replay, but 'sh' ended with status 3" in_work "$command" check -- sh -c './faulty wrong 8; echo why >&2; exit 3'
+grep -q '^looked at: .* captured again' "$work/log" && pass check-failed-goes-on || fail check-failed-goes-on "the second start was left out"
 grep -q '^  why$' "$work/log" && pass check-failed-shows || fail check-failed-shows "its errors are not shown"
 
 # ---- hangs: all that was started is ended ----

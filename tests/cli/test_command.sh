@@ -206,7 +206,7 @@ expect run-set-end 2 "'-e' sets nothing" "$command" run -e
 expect run-set-joined 2 "'-e=X5': write -e NAME=VALUE" "$command" run -e=X5 -- true
 expect run-set-unknown 2 "there is no variable BG_DEBGU; the nearest is BG_DEBUG" "$command" run -e BG_DEBGU=ops -- true
 expect run-set-unknown-host 2 "the nearest is HOSTCUDA_SEED" "$command" run -e HOSTCUDA_SEEDS=1 -- true
-expect run-set-bad 2 "'-e BG_CHECK=all': allowed are off, replay, recapture, poison" "$command" run -e BG_CHECK=all -- true
+expect run-set-bad 2 "'-e BG_CHECK=all': allowed are off, or some of graph, replay, recapture, poison" "$command" run -e BG_CHECK=all -- true
 expect check-set 4 '^  7$' "$command" check -e SEED=7 -- sh -c 'echo $SEED >&2; exit 1'
 expect step-set 4 '^7$' "$command" step -e SEED=7 -- sh -c 'echo $SEED'
 expect report-set 4 '^  7$' "$command" report -e SEED=7 -- sh -c 'echo $SEED >&2; exit 1'
@@ -295,7 +295,7 @@ expect check-crash-shows 7 '^  before it$' "$command" check -- sh -c 'echo befor
 expect check-not-linked-shows 4 '^  before it$' "$command" check -- sh -c 'echo before it >&2; exit 1'
 expect check-hang 8 "ran longer than 0.2 s" "$command" check --timeout=0.2 -- sh -c 'while :; do :; done'
 expect check-bad-timeout 2 'allowed are seconds' "$command" check --timeout=soon -- true
-expect check-bad-what 2 'allowed are replay, recapture, poison' "$command" check --what=all -- true
+expect check-bad-what 2 'allowed are graph, replay, recapture, poison' "$command" check --what=all -- true
 expect step-hang 8 "ran longer than 0.2 s" "$command" step --timeout=0.2 -- sh -c 'while :; do :; done'
 expect step-bad-timeout 2 'allowed are seconds' "$command" step --timeout=soon -- true
 expect report-nothing 2 'nothing given' "$command" report
@@ -312,12 +312,15 @@ expect report-trace-of-files 2 '--trace and --dot need a program' "$command" rep
 # A stand-in for a program with findings: what the library would write.
 cat >"$work/found.sh" <<'SH'
 head='"breakgraph": "0.1.0", "report_version": 2'
-echo "{$head, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": ${2:-1}, \"ended\": true}}" >"$BG_REPORT/process-1.json"
+echo "{$head, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": ${2:-1}, \"ended\": true${3-, \"checks\": {\"replay\": {\"replays\": 4}}}}}" >"$BG_REPORT/process-1.json"
 echo "{$head, \"tool\": \"$BG_CHECK\", \"graph\": \"g\", \"lost\": 0, \"findings\": [{\"kind\": \"freed\", \"severity\": \"$1\",
   \"call\": \"rope#3\", \"file\": \"model.c\", \"line\": 52, \"address\": null, \"message\": \"it is gone\", \"advice\": \"keep it\"}]}" |
     tee "$BG_REPORT/report-1-1.json" >"$BG_REPORT/report-1-2.json"
 SH
 golden check-found 1 "$command" check --what=replay -- sh "$work/found.sh" fault
+expect check-nothing 14 'has graphs, but none of these checks could look at any' "$command" check --what=replay -- sh "$work/found.sh" note 1 ''
+golden check-not-looked 0 "$command" check -- sh "$work/found.sh" note 1 ', "checks": {"graph": {"graphs": 2, "calls": 68, "nodes": 140}, "replay": {"replays": 12}}, "not_checked": [{"check": "recapture", "graph": "decode", "why": "it is \u001b"}, {"check": "recapture", "graph": "decode", "why": "it is \u001b"}, {"check": "recapture", "graph": "prefill", "why": "it is \u001b"}, {"check": "recapture", "graph": "prefill", "why": "other"}]'
+expect check-json-looked 0 '"looked_at":' "$command" check --json --what=replay -- sh "$work/found.sh" note
 golden check-note 0 "$command" check --what=replay -- sh "$work/found.sh" note
 expect check-no-replay-but-found 1 'fault \[freed\] rope#3 at model.c:52' "$command" check --what=recapture -- sh "$work/found.sh" fault 0
 expect check-note-but-failed 1 "'sh' ended with status 3" "$command" check --what=replay -- sh -c ". '$work/found.sh'; exit 3" sh note

@@ -493,7 +493,7 @@ list=$(finding rope#0 1${RANK}00 all)
 [ "$RANK" = 0 ] || list="$list, $(finding rope#1 2${RANK}00 but-0)"
 [ "$RANK" != 1 ] || list="$list, $(finding rope#2 3${RANK}00 one), $(finding rope#2 3${RANK}80 one)"
 list="$list, $(finding rope#3 400 of-$RANK)"
-echo "{$head, \"process\": {\"pid\": $$, \"rank\": $RANK, \"ranks\": $WORLD_SIZE, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true}}" >"$BG_REPORT/process-$$.json"
+echo "{$head, \"process\": {\"pid\": $$, \"rank\": $RANK, \"ranks\": $WORLD_SIZE, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true, \"checks\": {\"replay\": {\"replays\": 1}}}}" >"$BG_REPORT/process-$$.json"
 echo "{$head, \"tool\": \"$BG_CHECK\", \"graph\": \"g\", \"lost\": 0, \"findings\": [$list]}" | tee "$BG_REPORT/report-$$-1.json" >"$BG_REPORT/report-$$-2.json"
 SH_
 sorted() { "$@" >"$work/unsorted" 2>&1; local status=$?; sort "$work/unsorted"; return $status; }
@@ -538,7 +538,7 @@ expect shadow-of-all 1 'fault \[mismatch-origin\] step#1 at .*faulty.c:[0-9]*: y
 is shadow-of-all-once "$(grep -c '\[mismatch-origin\]' "$work/log")" 1
 expect step-ranks 0 '^step: 0 findings' "$command" step --ranks=2 $share -- "$work/faulty" wrong 8
 grep -q '^\[rank 1\] last row: 11' "$work/log" && pass step-ranks-output || fail step-ranks-output "no line of rank 1"
-expect check-ranks 0 'check replay, recapture: 0 findings' "$command" check --ranks=4 ${share:---oversubscribe} -- "$work/faulty" wrong 8
+expect check-ranks 0 'check graph, replay, recapture, poison: 0 findings' "$command" check --ranks=4 ${share:---oversubscribe} -- "$work/faulty" wrong 8
 mkdir "$work/own" && "$command" run --ranks=2 $share --reports="$work/own" -- "$work/faulty" wrong 8 >/dev/null
 is process-ranks "$(cat "$work"/own/process-*.json | grep -o '"rank": [0-9]*, "ranks": [0-9]*' | sort | tr '\n' ' ')" '"rank": 0, "ranks": 2 "rank": 1, "ranks": 2 '
 

@@ -8,51 +8,79 @@
 
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
+#include "debug/cli/observe/gather_ranks.h"
+#include "debug/cli/observe/looked.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
+#include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
 
+/* Every check, in the order of its start. graph and replay only look. The others run the pass on the host, or replay,
+ * additional times: in a start of their own, so that the former see the program as it is. */
+static const struct {
+    const char *kind;
+    int start;
+} known[] = {{"graph", 0}, {"replay", 0}, {"recapture", 1}, {"poison", 1}};
+enum { KINDS = sizeof known / sizeof *known, STARTS = 2 };
+
 typedef struct checks {
-    const char **kinds; /* with room for one of each flag, and for the two that run without any */
+    const char *kinds[KINDS]; /* that were chosen */
     int count;
+    int starts; /* that were made, and came to an end */
+    bool attached;
     bool fatal;       /* --fatal */
     bool failed;      /* a start did, without a finding; the other checks may have one */
     cli_gathered all; /* reports of all starts */
 } checks;
 
-static void add_kind(checks *c, const char *kind)
+static bool is_chosen(const cli_arguments *arguments, const char *kind)
 {
-    for (int i = 0; i < c->count; i++)
-        if (strcmp(c->kinds[i], kind) == 0)
-            return;
-    c->kinds[c->count++] = kind;
+    bool any = false;
+    for (size_t i = 0; i < arguments->count; i++) {
+        bool what = strcmp(arguments->given[i].flag->name, "--what") == 0;
+        if (what && strcmp(arguments->given[i].value, kind) == 0)
+            return true;
+        any |= what;
+    }
+    return !any && (cli_value(arguments, "--attach") == NULL || strcmp(kind, "replay") == 0);
 }
 
 static cli_status choose_checks(checks *c, const cli_arguments *arguments)
 {
-    bool attached = cli_value(arguments, "--attach") != NULL;
-
-    c->kinds = calloc(arguments->count + 2, sizeof *c->kinds);
-    if (c->kinds == NULL)
-        return cli_say(CLI_FAILED, "out of host memory");
-    for (size_t i = 0; i < arguments->count; i++)
-        if (strcmp(arguments->given[i].flag->name, "--what") == 0)
-            add_kind(c, arguments->given[i].value);
-    if (c->count == 0) {
-        add_kind(c, "replay");
-        if (!attached)
-            add_kind(c, "recapture");
-    }
+    c->attached = cli_value(arguments, "--attach") != NULL;
+    for (int i = 0; i < KINDS; i++)
+        if (is_chosen(arguments, known[i].kind))
+            c->kinds[c->count++] = known[i].kind;
     c->fatal = cli_value(arguments, "--fatal") != NULL;
-    if (c->fatal && !attached)
+    if (c->fatal && !c->attached)
         return cli_say(CLI_USAGE,
                        "--fatal needs --attach: a program that uses libbreakgraph gets the fault as the status "
                        "of its replay");
-    if (attached && (c->count > 1 || strcmp(c->kinds[0], "replay") != 0))
+    if (c->attached && (c->count > 1 || strcmp(c->kinds[0], "replay") != 0))
         return cli_say(CLI_USAGE, "with --attach, the only check is --what=replay");
     return CLI_OK;
+}
+
+static int start_of(const char *kind)
+{
+    int i = 0;
+    while (strcmp(known[i].kind, kind) != 0)
+        i++;
+    return known[i].start;
+}
+
+/* "graph,replay": the chosen checks of that start; "": none. */
+enum { JOINED = 64 };
+static void join_kinds(const checks *c, int start, char text[JOINED])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < c->count && used < JOINED; i++)
+        if (start_of(c->kinds[i]) == start)
+            used += (size_t)snprintf(text + used, JOINED - used, "%s%s", used > 0 ? "," : "", c->kinds[i]);
 }
 
 /* The tools have ended the program: not a crash of its own. */
@@ -62,23 +90,46 @@ static bool is_fatal_end(const checks *c, const cli_gathered *gathered, const cl
     return c->fatal && cli_is_crash(end, &signal) && signal == SIGABRT && cli_gathered_count(gathered, NULL, 2) > 0;
 }
 
-static void keep_reports(checks *c, cli_gathered *gathered)
+/* What another check has found, too, is kept once. */
+static void drop_known(checks *c, cJSON *report, int start)
 {
-    while (cJSON_GetArraySize(gathered->reports) > 0)
-        cJSON_AddItemToArray(c->all.reports, cJSON_DetachItemFromArray(gathered->reports, 0));
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(report, "findings"), *next;
+    char by[64];
+
+    snprintf(by, sizeof by, "%d %.32s", start, cli_text(report, "tool"));
+    for (cJSON *finding = list != NULL ? list->child : NULL; finding != NULL; finding = next) {
+        next = finding->next;
+        if (cli_gathered_is_of_another(&c->all, finding, by))
+            cJSON_Delete(cJSON_DetachItemViaPointer(list, finding));
+    }
+}
+
+static void keep_reports(checks *c, cli_gathered *gathered, int start)
+{
+    cli_looked_add(&c->all, gathered->looked);
+    while (cJSON_GetArraySize(gathered->reports) > 0) {
+        cJSON *report = cJSON_DetachItemFromArray(gathered->reports, 0);
+        drop_known(c, report, start);
+        cJSON_AddItemToArray(c->all.reports, report);
+    }
 }
 
 /* A check that stops the program is no failure of its own: what it found says why, but no note does. */
-static cli_status run_one_check(checks *c, const cli_observation *plan, const char *kind)
+static cli_status run_start(checks *c, const cli_observation *plan, int start)
 {
-    const char *set[] = {"BG_CHECK", kind, /* else BG_DEBUG=forward checks nothing */
-                         "BG_DEBUG", NULL, "BG_ATTACH_FATAL", c->fatal ? "1" : NULL, NULL};
+    char kinds[JOINED];
+    const char *set[] = {"BG_CHECK", kinds, /* else BG_DEBUG=forward checks nothing */
+                         "BG_DEBUG", NULL,  "BG_ATTACH_FATAL", c->fatal ? "1" : NULL, NULL};
     cli_observation checked = *plan, *o = &checked;
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
     cli_status status, ended;
+    bool judged;
     int found;
 
+    join_kinds(c, start, kinds);
+    if (kinds[0] == '\0')
+        return CLI_OK;
     o->set = set;
     status = cli_observe(o, &gathered, &end);
     if (status == CLI_OK) {
@@ -87,15 +138,17 @@ static cli_status run_one_check(checks *c, const cli_observation *plan, const ch
                             cli_observed_rank(o, &end));
         else
             ended = cli_observed_end(o, &end);
-        found = cli_gathered_count(&gathered, NULL, 1);
-        status = ended == CLI_OK && found == 0 ? cli_observed_judge(o, &gathered) : ended;
+        /* What an earlier start has said or found is said once. */
+        found = cli_gathered_count(&gathered, NULL, 1) + cli_gathered_count(&c->all, NULL, 1) + c->failed;
+        judged = found == 0 && !cli_looked_any(&c->all);
+        status = ended == CLI_OK && judged ? cli_observed_judge(o, &gathered) : ended;
         if (status == CLI_OK && found == 0 && end.code != 0) {
-            (void)cli_say(CLI_FAILED, "no findings of %s, but '%s'%s ended with status %d", kind, o->argv[0],
+            (void)cli_say(CLI_FAILED, "no findings of %s, but '%s'%s ended with status %d", kinds, o->argv[0],
                           cli_observed_rank(o, &end), end.code);
             cli_observed_show(o);
             c->failed = true;
         }
-        keep_reports(c, &gathered);
+        keep_reports(c, &gathered, start);
     }
     cli_gathered_clear(&gathered);
     return status;
@@ -104,21 +157,50 @@ static cli_status run_one_check(checks *c, const cli_observation *plan, const ch
 static cli_status check_all(checks *c, const cli_observation *o)
 {
     cli_status status = CLI_OK;
-    for (int i = 0; i < c->count && status == CLI_OK; i++)
-        status = run_one_check(c, o, c->kinds[i]);
-    return status == CLI_OK && (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0) ? CLI_FAILED : status;
+    for (int i = 0; i < STARTS && status == CLI_OK; i++) {
+        status = run_start(c, o, i);
+        c->starts++;
+    }
+    if (status != CLI_OK)
+        return status;
+    if (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0)
+        return CLI_FAILED;
+    if (!c->attached && !cli_looked_any(&c->all))
+        return cli_say(CLI_UNJUDGED, "'%s' has graphs, but none of these checks could look at any", o->argv[0]);
+    return CLI_OK;
 }
 
 /* ---- what is shown ---- */
 
-static void print_text(const checks *c)
+/* The command that finds what these checks cannot. A finding says itself what to do. */
+static void print_next(const checks *c, const cli_observation *o)
 {
-    int count = cli_gathered_count(&c->all, NULL, 0);
+    if (cli_gathered_count(&c->all, NULL, 1) > 0)
+        return;
+    cli_print(stdout,
+              c->attached ? "next: breakgraph step --attach -- %s" : "next: breakgraph run --shadow=calls -- %s",
+              o->argv[0]);
+    puts(o->argv[1] != NULL ? " ..." : "");
+}
+
+static void print_text(const checks *c, const cli_observation *o)
+{
+    int count = cli_gathered_count(&c->all, NULL, 0), begun = 0;
+    char rest[JOINED] = "";
+
+    for (int i = 0; i < c->count; i++) /* they are in the order of the starts */
+        begun += start_of(c->kinds[i]) < c->starts;
+    if (c->starts < STARTS)
+        join_kinds(c, c->starts, rest);
     cli_gathered_print(&c->all, stdout);
     printf("check");
     for (int i = 0; i < c->count; i++)
         printf("%s %s", i > 0 ? "," : "", c->kinds[i]);
     printf(": %d finding%s\n", count, count == 1 ? "" : "s");
+    cli_looked_print(&c->all, c->kinds, begun, c->attached, stdout);
+    if (rest[0] != '\0')
+        printf("not looked at: %s: it needs another start, and the first one ended too early\n", rest);
+    print_next(c, o);
 }
 
 static int run_check(const cli_arguments *arguments)
@@ -144,20 +226,18 @@ static int run_check(const cli_arguments *arguments)
     status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
     if (cli_value(arguments, "--json") != NULL)
         cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
-    else if (status == CLI_OK || cli_gathered_count(&c.all, NULL, 0) > 0)
-        print_text(&c);
+    else if (status == CLI_OK || status == CLI_UNJUDGED || c.failed || cli_gathered_count(&c.all, NULL, 0) > 0)
+        print_text(&c, &o);
 done:
     cli_place_remove(place);
     free(place);
-    cJSON_Delete(c.all.reports);
-    free(c.kinds);
+    cli_gathered_clear(&c.all);
     return status;
 }
 
 static const cli_flag flags[] = {
-    {"--what", "replay|recapture|poison", NULL, NULL,
-     "the check to run; repeat the flag for more than one. Without it, replay and recapture run; with --attach, replay "
-     "alone"},
+    {"--what", "graph|replay|recapture|poison", NULL, NULL,
+     "the check to run; repeat the flag for more than one. Without it, all run; with --attach, replay alone"},
     {"--fatal", NULL, NULL, NULL,
      "with --attach: end the program at its first fault, before the launch that would run into it, so that a debugger "
      "or a core file shows the place"},
@@ -167,9 +247,15 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "The program is started once for each check, without standard input and without BG_DEBUG. Its output is shown "
-    "if it fails. Notes do not count as findings. With --ranks, if only some ranks have a finding, the "
-    "finding names them.";
+    "graph looks for races, leaks and bad addresses in each graph after its capture, replay at its addresses before "
+    "each "
+    "replay; recapture captures each pass once more and compares, poison replays it with patterns in unwritten memory. "
+    "The program is started once for graph and replay, which only look, and once for recapture and poison, which run "
+    "the "
+    "pass on the host, or replay, additional times: state that it keeps on the host may advance. "
+    "It has no standard input and no BG_DEBUG, and its output is shown if it fails. The last lines tell what was "
+    "looked at, and what was not and why. Notes do not count as findings. With --ranks, if only some ranks have a "
+    "finding, the finding names them.";
 
 const cli_command cli_check = {
     .name = "check",

@@ -9,6 +9,7 @@
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 #include "gather_ranks.h"
+#include "looked.h"
 
 static const char *const severities[] = {"note", "warning", "fault"};
 
@@ -63,6 +64,7 @@ static void add_process(cli_gathered *gathered, cJSON *root)
     gathered->graphs += (long)cli_number(process, "graphs");
     gathered->replays += (long)cli_number(process, "replays");
     cli_gathered_note_rank(gathered, process);
+    cli_looked_add(gathered, process);
     cJSON_Delete(root);
 }
 
@@ -145,6 +147,7 @@ void cli_gathered_clear(cli_gathered *gathered)
     cJSON_Delete(gathered->captured);
     cJSON_Delete(gathered->reports);
     cJSON_Delete(gathered->of_rank);
+    cJSON_Delete(gathered->looked);
     cli_gathered_forget(gathered);
     *gathered = (cli_gathered){0};
 }
@@ -218,15 +221,31 @@ static void print_finding(const cJSON *finding, FILE *out)
     fputs("\n", out);
 }
 
+/* Kinds that say what came of a fault; others name it. */
+static bool is_symptom(const cJSON *finding)
+{
+    static const char *const symptoms[] = {"fault", "nan-input", "reads-unwritten", "mismatch"};
+    for (size_t i = 0; i < sizeof symptoms / sizeof *symptoms; i++)
+        if (strcmp(cli_text(finding, "kind"), symptoms[i]) == 0)
+            return true;
+    return false;
+}
+
+/* In the order of print: 0 for the causes among the faults, then their symptoms, and so on. */
+static int place_of(const cJSON *finding)
+{
+    return 2 * (2 - severity_of(finding)) + is_symptom(finding);
+}
+
 void cli_gathered_print(const cli_gathered *gathered, FILE *out)
 {
     const cJSON *report, *finding;
-    for (int severity = 2; severity >= 0; severity--)
+    for (int place = 0; place < 6; place++)
         cJSON_ArrayForEach(report, gathered->reports)
         {
             cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
             {
-                if (severity_of(finding) == severity)
+                if (place_of(finding) == place)
                     print_finding(finding, out);
             }
         }
@@ -248,6 +267,8 @@ void cli_gathered_print_json(const cli_gathered *gathered, const char *command, 
         cJSON_AddItemToObject(root, "checks", checks);
     reports = gathered->reports != NULL ? cJSON_CreateArrayReference(gathered->reports->child) : cJSON_CreateArray();
     (void)cJSON_AddItemToObject(root, "reports", reports);
+    if (checks != NULL && gathered->looked != NULL)
+        (void)cJSON_AddItemReferenceToObject(root, "looked_at", gathered->looked);
     cli_json_print(root);
     cJSON_Delete(root);
 }

@@ -23,7 +23,7 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 
 /* Findings with at least that severity (0 note, 1 warning, 2 fault); kind NULL: any. */
 int cli_gathered_count(const cli_gathered *gathered, const char *kind, int severity);
-/* All findings as text, faults first. */
+/* All findings as text: faults first, and causes before symptoms. */
 void cli_gathered_print(const cli_gathered *gathered, FILE *out);
 /* Prints the reports as JSON, with the command's name, its exit status, and checks (NULL: none), which it takes over.
  */

@@ -142,6 +142,36 @@ static cJSON *find_same(cli_gathered *gathered, cJSON *finding, int rank)
     return same->findings[of_rank->count++];
 }
 
+/* Checks word it differently: the op call and the kind are the same. A finding without a call is known by its message.
+ */
+static char *key_of_fault(const cJSON *finding)
+{
+    char *key = NULL;
+    const char *call = cli_text(finding, "call");
+    if (call[0] == '\0')
+        return key_of(finding);
+    return asprintf(&key, "%s of %s at %s:%g", cli_text(finding, "kind"), call, cli_text(finding, "file"),
+                    cli_number(finding, "line")) >= 0
+               ? key
+               : NULL;
+}
+
+bool cli_gathered_is_of_another(cli_gathered *gathered, const cJSON *finding, const char *by)
+{
+    char *key = key_of_fault(finding), *any_key = NULL, *own_key = NULL;
+    known *any = key != NULL && asprintf(&any_key, "any check: %s", key) >= 0 ? get(gathered, any_key) : NULL;
+    known *own = key != NULL && asprintf(&own_key, "check %s: %s", by, key) >= 0 ? get(gathered, own_key) : NULL;
+    bool another;
+
+    free(key);
+    if (any == NULL || own == NULL)
+        return false;
+    another = any->count > 0 && own->count == 0;
+    any->count = 1;
+    own->count += !another;
+    return another;
+}
+
 /* ---- merging ---- */
 
 static void add_rank(cJSON *finding, int rank)

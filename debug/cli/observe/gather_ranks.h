@@ -12,6 +12,8 @@ void cli_gathered_note_rank(cli_gathered *gathered, const cJSON *process);
 int cli_gathered_rank_of(const cli_gathered *gathered, const char *file);
 /* Whether an identical finding was passed before for that rank (-1: none). */
 bool cli_gathered_is_again(cli_gathered *gathered, const cJSON *finding, int rank);
+/* Whether another check than `by` was asked before about a finding of that kind and op call. */
+bool cli_gathered_is_of_another(cli_gathered *gathered, const cJSON *finding, const char *by);
 /* Frees what was noted about findings. */
 void cli_gathered_forget(cli_gathered *gathered);
 /* Removes findings from report that another rank has, and adds this rank to those. */

@@ -22,7 +22,8 @@
     X(CLI_NO_MATCH, 11, "a pattern matches no call")                                                                   \
     X(CLI_NONDETERMINISTIC, 12, "the same run is sometimes good and sometimes bad")                                    \
     X(CLI_STAYS, 13, "the fault stays with every op eager: it is not in a captured op call")                           \
-    X(CLI_UNJUDGED, 14, "a run cannot be judged: the program or the command of --check exited with 125")               \
+    X(CLI_UNJUDGED, 14,                                                                                                \
+      "nothing can be judged: check could look at no graph; or the program, or --check's command, exited with 125")    \
     X(CLI_INTERRUPTED, 130, "interrupted; the same bisect command continues where it stopped")
 
 typedef enum cli_status {

@@ -1,0 +1,177 @@
+#include "looked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/cli/output/exits.h"
+#include "debug/cli/output/json.h"
+
+static const char checks_key[] = "checks", not_key[] = "not_checked";
+
+static cJSON *get_part(cJSON *of, const char *name, bool list)
+{
+    cJSON *part = cJSON_GetObjectItemCaseSensitive(of, name);
+    if (part == NULL)
+        part = list ? cJSON_AddArrayToObject(of, name) : cJSON_AddObjectToObject(of, name);
+    return part;
+}
+
+static void add_numbers(cJSON *to, const cJSON *from)
+{
+    const cJSON *number;
+    cJSON_ArrayForEach(number, from)
+    {
+        cJSON *sum = number->string != NULL ? cJSON_GetObjectItemCaseSensitive(to, number->string) : NULL;
+        if (sum != NULL)
+            cJSON_SetNumberValue(sum, sum->valuedouble + number->valuedouble);
+        else if (cJSON_IsNumber(number))
+            cJSON_AddNumberToObject(to, number->string, number->valuedouble);
+    }
+}
+
+void cli_looked_add(cli_gathered *gathered, const cJSON *looked)
+{
+    const cJSON *checks = cJSON_GetObjectItemCaseSensitive(looked, checks_key), *check;
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(looked, not_key), *row;
+
+    if (gathered->looked == NULL)
+        gathered->looked = cJSON_CreateObject();
+    cJSON_ArrayForEach(check, checks)
+    {
+        add_numbers(get_part(get_part(gathered->looked, checks_key, false), check->string, false), check);
+    }
+    cJSON_ArrayForEach(row, rows)
+    {
+        cJSON_AddItemToArray(get_part(gathered->looked, not_key, true), cJSON_Duplicate(row, true));
+    }
+}
+
+static const cJSON *find_check(const cli_gathered *gathered, const char *name)
+{
+    const cJSON *checks = cJSON_GetObjectItemCaseSensitive(gathered->looked, checks_key);
+    return cJSON_GetObjectItemCaseSensitive(checks, name);
+}
+
+bool cli_looked_any(const cli_gathered *gathered)
+{
+    return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(gathered->looked, checks_key)) > 0;
+}
+
+/* ---- text ---- */
+
+/* "12 replays", and what stands before and behind it. */
+static void print_count(const char *before, double count, const char *what, const char *behind, FILE *out)
+{
+    fprintf(out, "%s%.0f %s%s%s", before, count, what, count == 1 ? "" : "s", behind);
+}
+
+static void print_looked(const cli_gathered *gathered, FILE *out)
+{
+    const cJSON *graph = find_check(gathered, "graph"), *replay = find_check(gathered, "replay");
+    const cJSON *recapture = find_check(gathered, "recapture"), *poison = find_check(gathered, "poison");
+    const char *before = "looked at: ";
+
+    if (graph != NULL) {
+        print_count(before, cli_number(graph, "graphs"), "graph", "", out);
+        print_count(", ", cli_number(graph, "calls"), "call", "", out);
+        print_count(", ", cli_number(graph, "nodes"), "node", "", out);
+        before = "; ";
+    }
+    if (replay != NULL) {
+        print_count(before, cli_number(replay, "replays"), "replay", " compared", out);
+        before = "; ";
+    }
+    if (recapture != NULL) {
+        print_count(before, cli_number(recapture, "graphs"), "graph", " captured again", out);
+        before = "; ";
+    }
+    if (poison != NULL)
+        print_count(before, cli_number(poison, "graphs"), "graph", " replayed with poison", out);
+    fputs("\n", out);
+}
+
+/* What --attach lists: the graphs, and how often they were launched. */
+static void print_attached(const cli_gathered *gathered, FILE *out)
+{
+    double graphs = 0, nodes = 0, launches = 0;
+    const cJSON *report, *row;
+
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(report, "graphs"))
+        {
+            graphs += 1 + cli_number(row, "alike");
+            nodes += cli_number(row, "nodes") * (1 + cli_number(row, "alike"));
+            launches += cli_number(row, "launches");
+        }
+    }
+    print_count("looked at: ", graphs, "graph", "", out);
+    print_count(", ", nodes, "node", "", out);
+    print_count("; ", launches, "replay", " compared\n", out);
+}
+
+static bool is_row_like(const cJSON *row, const cJSON *other, bool graph)
+{
+    return strcmp(cli_text(row, "check"), cli_text(other, "check")) == 0 &&
+           strcmp(cli_text(row, "why"), cli_text(other, "why")) == 0 &&
+           (!graph || strcmp(cli_text(row, "graph"), cli_text(other, "graph")) == 0);
+}
+
+static bool is_repeated(const cJSON *row, bool graph)
+{
+    for (const cJSON *before = row; before->prev->next != NULL;) {
+        before = before->prev;
+        if (is_row_like(row, before, graph))
+            return true;
+    }
+    return false;
+}
+
+/* One line for each check and reason, with the names of the graphs. */
+static void print_not_looked(const cJSON *rows, FILE *out)
+{
+    enum { NAMES = 5 };
+    const cJSON *row, *other;
+    cJSON_ArrayForEach(row, rows)
+    {
+        int names = 0;
+        if (is_repeated(row, false))
+            continue;
+        cli_print(out, "not looked at: %s of ", cli_text(row, "check"));
+        for (other = row; other != NULL; other = other->next)
+            if (is_row_like(row, other, false) && !is_repeated(other, true) && names++ < NAMES)
+                cli_print(out, "%s%s", names > 1 ? ", " : "", cli_text(other, "graph"));
+        if (names > NAMES)
+            fprintf(out, " and %d more", names - NAMES);
+        cli_print(out, ": %s", cli_text(row, "why"));
+        fputc('\n', out);
+    }
+}
+
+static bool is_in_rows(const cJSON *rows, const char *check)
+{
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows)
+    {
+        if (strcmp(cli_text(row, "check"), check) == 0)
+            return true;
+    }
+    return false;
+}
+
+void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, int count, bool attached, FILE *out)
+{
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(gathered->looked, not_key);
+
+    if (attached) {
+        print_attached(gathered, out);
+        return;
+    }
+    if (cli_looked_any(gathered))
+        print_looked(gathered, out);
+    print_not_looked(rows, out);
+    for (int i = 0; i < count; i++)
+        if (find_check(gathered, kinds[i]) == NULL && !is_in_rows(rows, kinds[i]))
+            fprintf(out, "not looked at: %s: the program came to no %s that this check looks at\n", kinds[i],
+                    strcmp(kinds[i], "replay") == 0 ? "replay" : "capture");
+}
