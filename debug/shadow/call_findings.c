@@ -128,16 +128,17 @@ done:
     return status;
 }
 
-static bg__pass_comparison comparison(bg__shadow *s, bg_status (*each)(void *user, const bg__pass_difference *d),
-                                      void *user)
+/* stream: the call's own in the eager pass, which a call on a side stream need not share with the pass. */
+static bg__pass_comparison comparison(bg__shadow *s, cudaStream_t stream,
+                                      bg_status (*each)(void *user, const bg__pass_difference *d), void *user)
 {
-    return (bg__pass_comparison){&s->tolerances, s->room, s->stream, each, user};
+    return (bg__pass_comparison){&s->tolerances, s->room, stream, each, user};
 }
 
 static bg_status compare_call(void *user, const bg__call *call, const void *args, bool late)
 {
     walking *w = user;
-    const bg__pass_comparison c = comparison(w->shadow, report_call_difference, w);
+    const bg__pass_comparison c = comparison(w->shadow, w->shadow->stream, report_call_difference, w);
     return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
 }
 
@@ -162,7 +163,7 @@ done:
 static bg_status compare_inputs(void *user, const bg__call *call, const void *args)
 {
     walking *w = user;
-    const bg__pass_comparison c = comparison(w->shadow, tell_outer, w);
+    const bg__pass_comparison c = comparison(w->shadow, w->shadow->stream, tell_outer, w);
     bg_status status;
 
     BG__TRY(compare_idle(w, call));
@@ -207,42 +208,51 @@ static bg_status note_varying_outer(void *user, const bg__pass_difference *d)
     return BG_OK;
 }
 
-static bg_status add_or_compare_inputs(void *user, const bg__call *call, const void *args)
+static bg_status add_or_compare_inputs(walking *w, const bg__call *call, const void *args, cudaStream_t stream)
 {
-    walking *w = user;
-    const bg__pass_comparison c = comparison(w->shadow, note_varying_outer, w);
+    const bg__pass_comparison c = comparison(w->shadow, stream, note_varying_outer, w);
     if (call->parent->op == NULL)
         return BG_OK;
     if (w->add)
-        return bg__pass_calls_add(w->inner, call, args, true, w->shadow->stream);
+        return bg__pass_calls_add(w->inner, call, args, true, stream);
     return bg__pass_calls_compare(w->inner, call, args, NULL, &c);
 }
 
-static bg_status add_or_compare(void *user, const bg__call *call, const void *args, bool late)
+static bg_status add_or_compare(walking *w, const bg__call *call, const void *args, bool late, cudaStream_t stream)
 {
-    walking *w = user;
-    const bg__pass_comparison c = comparison(w->shadow, note_varying, w);
+    const bg__pass_comparison c = comparison(w->shadow, stream, note_varying, w);
     if (w->add)
-        return bg__pass_calls_add(w->calls, call, args, true, w->shadow->stream);
+        return bg__pass_calls_add(w->calls, call, args, true, stream);
     return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
 }
 
 static bg_status before_pass_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
 {
-    (void)stream;
-    return add_or_compare_inputs(user, call, args);
+    return add_or_compare_inputs(user, call, args, stream);
 }
 
 static bg_status after_pass_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
 {
-    (void)stream;
-    return add_or_compare(user, call, args, false);
+    return add_or_compare(user, call, args, false, stream);
+}
+
+/* The walk runs every node on the shadow's stream. */
+static bg_status before_graph_call(void *user, const bg__call *call, const void *args)
+{
+    walking *w = user;
+    return add_or_compare_inputs(w, call, args, w->shadow->stream);
+}
+
+static bg_status after_graph_call(void *user, const bg__call *call, const void *args, bool late)
+{
+    walking *w = user;
+    return add_or_compare(w, call, args, late, w->shadow->stream);
 }
 
 /* One run of the eager pass, or of the graph. add: its calls are added; else they are compared with those. */
 static bg_status run_side(bg__shadow *s, walking *w, bool eager, bool add)
 {
-    const bg__walk_options options = {.before = add_or_compare_inputs, .after = add_or_compare, .user = w};
+    const bg__walk_options options = {.before = before_graph_call, .after = after_graph_call, .user = w};
     const bg__watcher watcher = {before_pass_call, after_pass_call, w};
     bg_status status;
 

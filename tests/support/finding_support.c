@@ -1,6 +1,7 @@
 #include "finding_support.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static void print_all(const bg_report *report)
 {
@@ -45,4 +46,29 @@ void expect_no_finding(bg_report *report, const char *file, int line)
     bg_report_destroy(report);
     if (count > 0)
         _fail(file, line);
+}
+
+static int kept;
+
+FILE *keep_errors(void)
+{
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    kept = dup(STDERR_FILENO);
+    fflush(stderr);
+    assert_true(kept >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    return file;
+}
+
+char *kept_errors(FILE *file, char *text, size_t bytes)
+{
+    size_t length;
+    fflush(stderr);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    assert_int_equal(close(kept), 0);
+    rewind(file);
+    length = fread(text, 1, bytes - 1, file);
+    text[length] = '\0';
+    assert_int_equal(fclose(file), 0);
+    return text;
 }

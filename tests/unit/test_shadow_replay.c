@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <hostcuda/hostcuda.h>
 
@@ -80,31 +79,6 @@ static bg_status forward(void *user, cudaStream_t stream)
 
 /* ---- what a program sees ---- */
 
-/* Standard error of replays from here on, to be read by told. */
-static int kept;
-static FILE *listen(void)
-{
-    FILE *file = tmpfile();
-    assert_non_null(file);
-    kept = dup(STDERR_FILENO);
-    fflush(stderr);
-    assert_true(kept >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
-    return file;
-}
-
-static char *told(FILE *file, char *text, size_t bytes)
-{
-    size_t length;
-    fflush(stderr);
-    assert_true(dup2(kept, STDERR_FILENO) >= 0);
-    assert_int_equal(close(kept), 0);
-    rewind(file);
-    length = fread(text, 1, bytes - 1, file);
-    text[length] = '\0';
-    assert_int_equal(fclose(file), 0);
-    return text;
-}
-
 static bg_graph *capture(model *m, const char *shadow)
 {
     bg_graph *graph = NULL;
@@ -130,12 +104,12 @@ static void test_state_is_kept(void **state)
         put(&m.f->x, 3);
         put(&m.f->z, 0);
         graph = capture(&m, modes[k]);
-        file = listen();
+        file = keep_errors();
         for (int i = 1; i <= 4; i++) {
             EXPECT_OK(bg_replay(graph, m.f->stream));
             assert_true(get(&m.f->z) == 12 * (float)(i + 1));
         }
-        assert_string_equal(told(file, text, sizeof text), "");
+        assert_string_equal(kept_errors(file, text, sizeof text), "");
         assert_int_equal(m.passes, k == 0 ? 1 : 5);
         assert_int_equal(info_of(graph).replays, 4);
         bg_graph_destroy(graph);
@@ -207,10 +181,10 @@ static void test_released_blocks_are_nobodys(void **state)
         assert_int_equal(setenv("BG_SHADOW", modes[k], 1), 0);
         EXPECT_OK(bg_capture_forward(&graph, release_a_block, &p, p.f->stream, &options));
         assert_int_equal(unsetenv("BG_SHADOW"), 0);
-        file = listen();
+        file = keep_errors();
         EXPECT_OK(bg_replay(graph, p.f->stream));
         assert_true(get(&p.f->y) == 6);
-        assert_string_equal(told(file, text, sizeof text), "");
+        assert_string_equal(kept_errors(file, text, sizeof text), "");
         bg_graph_destroy(graph);
     }
     bg_pool_destroy(p.pool);
@@ -249,10 +223,10 @@ static void test_changed_arguments(void **state)
         args = bg_graph_args(graph, "count#0", sizeof *args);
         assert_non_null(args);
         args->y = f->z;
-        file = listen();
+        file = keep_errors();
         EXPECT_OK(bg_replay(graph, f->stream));
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_non_null(strstr(told(file, text, sizeof text), "fault [mismatch] count#0"));
+        assert_non_null(strstr(kept_errors(file, text, sizeof text), "fault [mismatch] count#0"));
         assert_true(get(&f->y) == 6 && get(&f->z) == 6);
         bg_graph_destroy(graph);
     }
@@ -270,10 +244,10 @@ static void test_frozen(void **state)
     graph = capture(&m, "1");
     m.factor = 5;
     put(&m.f->z, 0);
-    file = listen();
+    file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    told(file, text, sizeof text);
+    kept_errors(file, text, sizeof text);
     assert_true(get(&m.f->z) == 24); /* the replays' results */
     assert_non_null(strstr(text, "fault [mismatch] sum#0"));
     assert_non_null(strstr(text, "fault [mismatch-origin] scale#0"));
@@ -296,13 +270,13 @@ static void test_tolerance(void **state)
     graph = capture(&m, "1");
     assert_int_equal(unsetenv("BG_TOLERANCE"), 0);
     m.factor = 2.01f;
-    file = listen();
+    file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_string_equal(told(file, text, sizeof text), "");
+    assert_string_equal(kept_errors(file, text, sizeof text), "");
     m.factor = 2.1f;
-    file = listen();
+    file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(told(file, text, sizeof text), "[mismatch-origin] scale#0"));
+    assert_non_null(strstr(kept_errors(file, text, sizeof text), "[mismatch-origin] scale#0"));
     bg_graph_destroy(graph);
 }
 
@@ -317,14 +291,14 @@ static void test_memory_nodes(void **state)
     put(&m.f->x, 3);
     put(&m.f->z, 0);
     graph = capture(&m, "calls");
-    file = listen();
+    file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_string_equal(told(file, text, sizeof text), "");
+    assert_string_equal(kept_errors(file, text, sizeof text), "");
     assert_true(get(&m.f->z) == 24);
     m.factor = 4;
-    file = listen();
+    file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(told(file, text, sizeof text), "[mismatch-origin] scale#0"));
+    assert_non_null(strstr(kept_errors(file, text, sizeof text), "[mismatch-origin] scale#0"));
     assert_true(get(&m.f->z) == 36);
     bg_graph_destroy(graph);
 }
@@ -340,9 +314,9 @@ static void test_failing_pass(void **state)
     put(&m.f->x, 3);
     put(&m.f->z, 0);
     graph = capture(&m, "1");
-    file = listen();
+    file = keep_errors();
     EXPECT_OK(bg_replay(graph, m.f->stream));
-    assert_non_null(strstr(told(file, text, sizeof text), "could not be compared with the pass"));
+    assert_non_null(strstr(kept_errors(file, text, sizeof text), "could not be compared with the pass"));
     assert_true(get(&m.f->z) == 24);
     bg_graph_destroy(graph);
     expect_usable(m.f, m.f->stream);
@@ -363,9 +337,9 @@ static void test_beside_a_capture(void **state)
         put(&m.f->z, 0);
         graph = capture(&m, modes[k]);
         EXPECT_CUDA(cudaStreamBeginCapture(m.f->other, cudaStreamCaptureModeGlobal));
-        file = listen();
+        file = keep_errors();
         EXPECT_OK(bg_replay(graph, m.f->stream));
-        assert_string_equal(told(file, text, sizeof text), "");
+        assert_string_equal(kept_errors(file, text, sizeof text), "");
         EXPECT_CUDA(cudaStreamEndCapture(m.f->other, &captured));
         EXPECT_CUDA(cudaGraphDestroy(captured));
         assert_true(get(&m.f->z) == 24);
@@ -398,9 +372,9 @@ static void shadow_silently(fixture *f, bg_forward pass, float y, float z)
         assert_int_equal(setenv("BG_SHADOW", seed % 2 == 0 ? "1" : "calls", 1), 0);
         EXPECT_OK(bg_capture_forward(&graph, pass, f, f->stream, &options));
         assert_int_equal(unsetenv("BG_SHADOW"), 0);
-        file = listen();
+        file = keep_errors();
         EXPECT_OK(bg_replay(graph, f->stream));
-        assert_string_equal(told(file, text, sizeof text), "");
+        assert_string_equal(kept_errors(file, text, sizeof text), "");
         assert_true(get(&f->y) == y && get(&f->z) == z);
         bg_graph_destroy(graph);
     }
@@ -546,12 +520,12 @@ static void test_failing_inner_reference(void **state)
     assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
     EXPECT_OK(bg_capture_forward(&graph, around_alone, f, f->stream, NULL));
     assert_int_equal(unsetenv("BG_SHADOW"), 0);
-    file = listen();
+    file = keep_errors();
     for (int i = 0; i < 3; i++) {
         EXPECT_OK(bg_replay(graph, f->stream));
         blocks = i == 0 ? hostcuda_count_live().blocks : blocks;
     }
-    assert_non_null(strstr(told(file, text, sizeof text), "the reference of scale"));
+    assert_non_null(strstr(kept_errors(file, text, sizeof text), "the reference of scale"));
     assert_int_equal(hostcuda_count_live().blocks, blocks);
     EXPECT_OK(bg_op_set_attributes("scale", NULL));
     EXPECT_OK(bg_op_set_attributes("around", NULL));
