@@ -6,21 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "races.h"
 #include "check.h"
 #include "debug/graph/layout.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 
 typedef struct access {
-    const bg__call *call;
+    bg__race_access of;
     uintptr_t begin, end;
-    bool write;
-    char name[96];
 } access;
 
 typedef struct search {
     const bg_graph *graph;
-    bg_report *report;
+    void (*each)(void *user, const bg__race *race);
+    void *user;
     bg__layout layout;
     bool *works;              /* of each node: it accesses memory */
     unsigned long *ancestors; /* a row of bits for each node */
@@ -125,32 +125,19 @@ static bool is_before(const search *s, const bg__call *a, const bg__call *b)
 
 /* ---- accesses ---- */
 
-static const char *file_of(const bg__call *call)
-{
-    return call->site.file != NULL ? call->site.file : "unknown file";
-}
-
-static void report_race(const search *s, const access *one, const access *other)
+static void tell_race(const search *s, const access *one, const access *other)
 {
     uintptr_t begin = one->begin > other->begin ? one->begin : other->begin;
     uintptr_t end = one->end < other->end ? one->end : other->end;
-    char who[200] = "both write them";
-
-    if (!one->write || !other->write)
-        snprintf(who, sizeof who, "only %.150s writes them", (other->write ? other : one)->call->name);
-    bg__report_add(
-        s->report, "race", BG_WARNING, other->call, (const void *)begin,
-        "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
-        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, and work of the two calls may run at the same time; %s",
-        other->name, other->call->name, one->name, one->call->name, file_of(one->call), one->call->site.line,
-        (size_t)(end - begin), (void *)begin, who);
+    const bg__race race = {one->of, other->of, begin, (size_t)(end - begin)};
+    s->each(s->user, &race);
 }
 
 /* Whether later calls need not be compared with the earlier access: a call that is ordered after this one is ordered
  * after the earlier one, too. */
 static bool replaces(const access *one, const access *earlier)
 {
-    return one->begin <= earlier->begin && earlier->end <= one->end && (one->write || !earlier->write);
+    return one->begin <= earlier->begin && earlier->end <= one->end && (one->of.write || !earlier->of.write);
 }
 
 static void compare_with_others(search *s, const access *one)
@@ -158,11 +145,11 @@ static void compare_with_others(search *s, const access *one)
     size_t kept = 0;
     for (size_t i = 0; i < s->count; i++) {
         const access *earlier = &s->list[i];
-        bool share = earlier->call != one->call && earlier->begin < one->end && one->begin < earlier->end;
-        bool clash = share && (earlier->write || one->write), covers = share && replaces(one, earlier);
-        bool before = (clash || covers) && is_before(s, earlier->call, one->call);
+        bool share = earlier->of.call != one->of.call && earlier->begin < one->end && one->begin < earlier->end;
+        bool clash = share && (earlier->of.write || one->of.write), covers = share && replaces(one, earlier);
+        bool before = (clash || covers) && is_before(s, earlier->of.call, one->of.call);
         if (clash && !before)
-            report_race(s, earlier, one);
+            tell_race(s, earlier, one);
         if (!before || !covers)
             s->list[kept++] = *earlier;
     }
@@ -184,11 +171,11 @@ static bg_status check_call_accesses(search *s, const bg__call *call)
     bg_status status = BG_OK;
 
     while (bg__field_tensor_next(call->op, call->kept, &t)) {
-        access one = {.call = call, .begin = (uintptr_t)t.tensor->data, .write = t.output};
+        access one = {.of = {.call = call, .write = t.output}, .begin = (uintptr_t)t.tensor->data};
         one.end = one.begin + bg_tensor_bytes(t.tensor);
         if (one.begin == 0 || one.end == one.begin)
             continue;
-        memcpy(one.name, t.name, sizeof one.name);
+        memcpy(one.of.name, t.name, sizeof one.of.name);
         compare_with_others(s, &one);
         BG__TRY(add_access(s, &one));
     }
@@ -204,9 +191,9 @@ static bool is_looked_at(const search *s, const bg__call *call, int segment)
            (size_t)call->end_node <= s->layout.count;
 }
 
-bg_status bg__check_races(bg_graph *graph, bg_report *report)
+bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const bg__race *race), void *user)
 {
-    search s = {.graph = graph, .report = report};
+    search s = {.graph = graph, .each = each, .user = user};
     bg_status status = BG_OK;
 
     for (int segment = 0; segment < bg__graph_segment_count(graph) && bg__graph_root(graph)->child != NULL; segment++) {
@@ -222,4 +209,36 @@ done:
     free_races(&s);
     free(s.list);
     return status;
+}
+
+/* ---- findings ---- */
+
+static const char *file_of(const bg__call *call)
+{
+    return call->site.file != NULL ? call->site.file : "unknown file";
+}
+
+void bg__report_race(bg_report *report, bg_severity severity, const bg__race *race)
+{
+    const bg__race_access *one = &race->earlier, *other = &race->later;
+    char who[200] = "both write them";
+
+    if (!one->write || !other->write)
+        snprintf(who, sizeof who, "only %.150s writes them", (other->write ? other : one)->call->name);
+    bg__report_add(
+        report, "race", severity, other->call, (const void *)race->begin,
+        "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
+        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, and work of the two calls may run at the same time; %s",
+        other->name, other->call->name, one->name, one->call->name, file_of(one->call), one->call->site.line,
+        race->bytes, (void *)race->begin, who);
+}
+
+static void report_warning(void *user, const bg__race *race)
+{
+    bg__report_race(user, BG_WARNING, race);
+}
+
+bg_status bg__check_races(bg_graph *graph, bg_report *report)
+{
+    return bg__find_races(graph, report_warning, report);
 }

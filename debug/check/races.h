@@ -1,0 +1,25 @@
+/* Calls of a segment that access the same bytes, one of them writing, without an order between them. */
+#ifndef BG_DEBUG_RACES_H
+#define BG_DEBUG_RACES_H
+
+#include "debug/report/report.h"
+
+typedef struct bg__race_access {
+    const bg__call *call;
+    char name[96]; /* of the tensor */
+    bool write;
+} bg__race_access;
+
+/* earlier: was captured before later. */
+typedef struct bg__race {
+    bg__race_access earlier, later;
+    uintptr_t begin; /* the bytes that both access */
+    size_t bytes;
+} bg__race;
+
+/* Calls each for every race of the graph; runs nothing. */
+bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const bg__race *race), void *user);
+/* Adds the finding, at the later call. */
+void bg__report_race(bg_report *report, bg_severity severity, const bg__race *race);
+
+#endif
