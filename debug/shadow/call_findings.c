@@ -10,6 +10,10 @@ typedef struct walking {
     bg__shadow *shadow;
     bg__pass_calls *calls, *inner; /* what each call is compared with, or added to */
     bool add;
+    bool quiet;           /* calls that differ are noted, and no finding is added */
+    bool late;            /* the call is compared after its segment, which ran as a whole */
+    int late_segment;     /* the last such segment */
+    bg__spans spread;     /* outputs in it that differ, which later calls of it have read */
     const bg__call *next; /* from where calls without work have not been looked at */
     const bg__call *varying;
     char name[200];
@@ -81,24 +85,78 @@ done:
     return status;
 }
 
+static bool is_beyond(const bg__pass_difference *d)
+{
+    return d->shape || d->found.beyond > 0;
+}
+
+/* Whether the call, of a segment that ran as a whole, has read what an earlier call of it got wrong: no copy of the
+ * eager run came between. */
+static bg_status has_spread(walking *w, const bg__pass_difference *d, bool *spread)
+{
+    const void *args = bg__graph_call_args(w->shadow->graph, d->call);
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    *spread = false;
+    if (!w->late)
+        return BG_OK;
+    if (w->late_segment != d->call->end_segment)
+        bg__spans_free(&w->spread);
+    w->late_segment = d->call->end_segment;
+    while (args != NULL && bg__field_tensor_next(d->call->op, args, &t)) {
+        uintptr_t begin = (uintptr_t)t.tensor->data;
+        *spread |= t.input && bg__spans_overlap(&w->spread, begin, begin + bg_tensor_bytes(t.tensor));
+    }
+    if (is_beyond(d))
+        BG__TRY(bg__spans_add_tensor(&w->spread, d->field->tensor));
+done:
+    return status;
+}
+
+/* at: the call that is at fault if the graph is. *report: a finding may be added. */
+static bg_status judge_difference(walking *w, const bg__call *at, const bg__pass_difference *d, bool *report)
+{
+    bg__suspects *suspects = &w->shadow->suspects;
+    bg__suspect *suspect;
+    bool spread;
+    bg_status status;
+
+    *report = false;
+    BG__TRY(has_spread(w, d, &spread));
+    if (!is_beyond(d) || spread)
+        goto done;
+    *report = !w->quiet && !bg__suspects_excuse(suspects, w->shadow->graph, at);
+    if (!w->quiet)
+        goto done;
+    BG__TRY(bg__suspects_get(suspects, at, &suspect));
+    suspect->differs = true;
+    suspect->digests[suspects->walk] += d->shape ? 0 : d->found.digest[1];
+done:
+    return status;
+}
+
 static bg_status report_call_difference(void *user, const bg__pass_difference *d)
 {
     static const char *const advice = "check what this call reads besides its tensors: values, host state, other "
                                       "streams; bg_check_recapture names what a capture froze";
-    const walking *w = user;
+    walking *w = user;
     bg__shadow *s = w->shadow;
     char text[300];
-    bg_status status = BG_OK;
+    bool report;
+    bg_status status;
 
+    BG__TRY(judge_difference(w, d->call, d, &report));
     if (d->shape) {
-        bg__report_add(s->report, "mismatch-origin", BG_FAULT, d->call, d->field->tensor->data, advice,
-                       "%s of %s has another shape or dtype in the graph than in the eager pass", d->field->name,
-                       d->call->name);
+        if (report)
+            bg__report_add(s->report, "mismatch-origin", BG_FAULT, d->call, d->field->tensor->data, advice,
+                           "%s of %s has another shape or dtype in the graph than in the eager pass", d->field->name,
+                           d->call->name);
         return BG_OK;
     }
     if (!s->noted)
         BG__TRY(bg__compare_note(s->report, d->call, d->field->name, d->field->tensor, "eager", &d->found));
-    if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-origin", d->call->name))
+    if (report && !bg__report_has(s->report, "mismatch-origin", d->call->name))
         bg__report_add(s->report, "mismatch-origin", BG_FAULT, d->call, d->field->tensor->data, advice,
                        "%s of %s differs from the eager pass on the same inputs: %s", d->field->name, d->call->name,
                        bg__compare_text(d->field->tensor, &d->found, text, sizeof text));
@@ -111,15 +169,17 @@ done:
 /* An input of an inner call differs: the call around it has changed it. */
 static bg_status tell_outer(void *user, const bg__pass_difference *d)
 {
-    const walking *w = user;
+    walking *w = user;
     bg__shadow *s = w->shadow;
     const bg__call *outer = d->call->parent;
     char text[300];
+    bool report;
     bg_status status = BG_OK;
 
     if (d->shape || d->found.differing == 0)
         return BG_OK;
-    if (d->found.beyond > 0 && !bg__report_has(s->report, "mismatch-origin", outer->name))
+    BG__TRY(judge_difference(w, outer, d, &report));
+    if (report && !bg__report_has(s->report, "mismatch-origin", outer->name))
         bg__report_add(s->report, "mismatch-origin", BG_FAULT, outer, d->field->tensor->data, "",
                        "%s, an input of %s, differs from the eager pass: %s", d->field->name, d->call->name,
                        bg__compare_text(d->tensor, &d->found, text, sizeof text));
@@ -139,7 +199,14 @@ static bg_status compare_call(void *user, const bg__call *call, const void *args
 {
     walking *w = user;
     const bg__pass_comparison c = comparison(w->shadow, w->shadow->stream, report_call_difference, w);
-    return bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c);
+    bg_status status = BG_OK;
+
+    BG__TRY(bg__shadow_join_break(w->shadow, call, args, w->shadow->stream));
+    w->late = late;
+    BG__TRY(bg__pass_calls_compare(w->calls, call, args, late ? is_overwritten : NULL, &c));
+    w->late = false;
+done:
+    return status;
 }
 
 /* The walk skips calls without nodes. This compares those before `until` (NULL: all that are left), which have done
@@ -173,9 +240,13 @@ done:
     return status;
 }
 
-bg_status bg__shadow_compare_calls(bg__shadow *s)
+static bg_status compare_calls(bg__shadow *s, bool quiet)
 {
-    walking w = {.shadow = s, .calls = &s->calls, .inner = &s->inner, .next = bg__call_next(bg__graph_root(s->graph))};
+    walking w = {.shadow = s,
+                 .calls = &s->calls,
+                 .inner = &s->inner,
+                 .quiet = quiet,
+                 .next = bg__call_next(bg__graph_root(s->graph))};
     const bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
     bg_status status;
 
@@ -183,7 +254,23 @@ bg_status bg__shadow_compare_calls(bg__shadow *s)
     BG__TRY(compare_idle(&w, NULL));
     s->noted = true;
 done:
+    bg__spans_free(&w.spread);
     return status;
+}
+
+bg_status bg__shadow_compare_calls(bg__shadow *s)
+{
+    return compare_calls(s, false);
+}
+
+bg_status bg__shadow_find_suspects(bg__shadow *s)
+{
+    for (size_t i = 0; i < s->suspects.count; i++) {
+        bg__suspect *suspect = &s->suspects.list[i];
+        suspect->differs &= s->suspects.walk > 0;
+        suspect->digests[s->suspects.walk] = 0;
+    }
+    return compare_calls(s, true);
 }
 
 /* ---- against another run of the same side ---- */

@@ -87,6 +87,7 @@ void bg__shadow_free(bg__shadow *s)
     bg__pass_calls_free(&s->inner);
     bg__snapshot_free(&s->image);
     bg__snapshot_free(&s->results);
+    bg__suspects_free(&s->suspects);
     bg__tolerances_free(&s->tolerances);
     bg__device_free(s->room);
     bg_report_destroy(s->report);
@@ -222,6 +223,62 @@ done:
 }
 
 /* ---- runs ---- */
+
+enum { OUTPUTS_SEEN = 32 }; /* of one call */
+
+/* What the outputs of a call hold before and after a wait. */
+typedef struct late_writes {
+    unsigned long long digests[OUTPUTS_SEEN];
+    size_t at;
+    bool waited;
+    char field[96]; /* the first that has changed */
+} late_writes;
+
+static bg_status see_output(void *user, const bg__pass_difference *d)
+{
+    late_writes *w = user;
+    if (d->shape || w->at >= OUTPUTS_SEEN)
+        return BG_OK;
+    if (!w->waited)
+        w->digests[w->at] = d->found.digest[1];
+    else if (w->digests[w->at] != d->found.digest[1] && w->field[0] == '\0')
+        memcpy(w->field, d->field->name, sizeof w->field);
+    w->at++;
+    return BG_OK;
+}
+
+/* The wait would invalidate a capture. One of the program's own on a stream that does not block is not seen. */
+static bool may_wait(void)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    cudaError_t error = cudaStreamIsCapturing(cudaStreamLegacy, &capturing);
+    bg__ignore(error);
+    return error == cudaSuccess && capturing == cudaStreamCaptureStatusNone && !bg__captured_any();
+}
+
+bg_status bg__shadow_join_break(bg__shadow *s, const bg__call *call, const void *args, cudaStream_t stream)
+{
+    late_writes w = {.at = 0};
+    const bg__pass_comparison c = {&s->tolerances, s->room, stream, see_output, &w};
+    const bg__call *same = s->joins ? bg__suspects_call(s->graph, call->name) : NULL;
+    bg__suspect *suspect;
+    bg_status status = BG_OK;
+
+    if (same == NULL || !same->eager || !may_wait())
+        return BG_OK;
+    BG__TRY(bg__pass_calls_compare(&s->calls, call, args, NULL, &c)); /* which waits for stream */
+    BG__TRY(bg__wait_for_device(s->function));
+    w.waited = true;
+    w.at = 0;
+    BG__TRY(bg__pass_calls_compare(&s->calls, call, args, NULL, &c));
+    if (w.field[0] == '\0')
+        goto done;
+    BG__TRY(bg__suspects_get(&s->suspects, same, &suspect));
+    suspect->not_joined = true;
+    memcpy(suspect->field, w.field, sizeof suspect->field);
+done:
+    return status;
+}
 
 bg_status bg__shadow_run_eager(bg__shadow *s, bool record, bool references)
 {

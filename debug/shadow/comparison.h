@@ -5,6 +5,7 @@
 #include <breakgraph/shadow.h>
 
 #include "eager_pass.h"
+#include "suspects.h"
 #include "debug/memory/footprint.h"
 #include "debug/memory/results.h"
 
@@ -16,6 +17,10 @@ typedef struct bg__shadow_output {
     const bg_tensor *tensor; /* where the graph has it */
     const bg_tensor *eager;  /* where the kept eager run has it; NULL: it has not */
     const void *expected;    /* its value in that run; NULL: not known */
+    bool differs;            /* in the last replay: by difference, or in shape */
+    bool shape;
+    bgk_difference difference;
+    bool varies; /* between two eager runs: a difference of the replay says nothing */
     bool told;
 } bg__shadow_output;
 
@@ -38,7 +43,9 @@ typedef struct bg__shadow {
     bg__results graph_results;
     bg__shadow_output *outputs;
     size_t output_count;
+    bg__suspects suspects;
     bool noted; /* the comparisons have been added to the report */
+    bool joins; /* runs wait for the device after each break */
 } bg__shadow;
 
 typedef struct bg__shadow_pass {
@@ -86,9 +93,19 @@ bg_status bg__shadow_any(bg__shadow *shadow, const char *what, bool *flag);
 /* Replays the graph call by call, each with the inputs of the kept and recorded eager run, and adds "mismatch-origin"
  * for each call with other outputs (call_findings.c). Memory must be restored before, and is changed afterwards. */
 bg_status bg__shadow_compare_calls(bg__shadow *shadow);
+/* The same walk, which adds no finding: it notes in suspects which calls differ, and the digests of their outputs. */
+bg_status bg__shadow_find_suspects(bg__shadow *shadow);
 /* Runs the pass (eager) or the graph twice more, and adds "nondeterministic" with the first op call whose outputs
  * differ; without such a call, only if `known` says that outputs differ. Memory as for bg__shadow_compare_calls. */
 bg_status bg__shadow_tell_varying(bg__shadow *shadow, bool eager, bool known);
+
+/* Finds the calls that differ from the kept and recorded eager run (judgement.c). Where some are new, or differs says
+ * that outputs of the replay differ though no call does, repeats the eager run, to know who is not at fault. *found:
+ * there are new ones, on any rank. Memory must be restored before, and is afterwards. */
+bg_status bg__shadow_judge(bg__shadow *shadow, bool differs, bool *found);
+/* After the body of a call that may be a break, in an eager run or a walk, if shadow->joins: waits for streams of the
+ * body that its own does not wait for, so that later calls can be judged, and notes whether there was such work. */
+bg_status bg__shadow_join_break(bg__shadow *shadow, const bg__call *call, const void *args, cudaStream_t stream);
 
 /* Adds "frozen-control-flow" for each outermost call that only the graph, or only the kept eager run, has
  * (flow_findings.c). */

@@ -12,24 +12,78 @@
 
 /* ---- findings ---- */
 
-static bg_status tell_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+static bg_status note_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
-    static const char *const advice =
+    (void)s;
+    out->differs = true;
+    out->shape = found == NULL;
+    if (found != NULL)
+        out->difference = *found;
+    return BG_OK;
+}
+
+static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
+{
+    static const char *const in_calls =
         "see the op calls of the mismatch-origin findings; where there are none, bisect the graph (bg_bisect, "
         "breakgraph bisect)";
+    static const char *const in_order =
+        "no op call differs when each waits for the one before it: look for a wait that is missing, between the calls "
+        "of "
+        "race findings (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
+    const char *advice = bg__suspects_blame_order(&s->suspects) ? in_order : in_calls;
     char text[300];
 
-    if (out->told)
-        return BG_OK;
     out->told = true;
-    if (found == NULL)
+    if (out->shape)
         bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
                        "%s has another shape or dtype in the graph than in the eager pass", out->name);
     else
         bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
                        "%s differs from the eager pass: %s", out->name,
-                       bg__compare_text(out->tensor, found, text, sizeof text));
+                       bg__compare_text(out->tensor, &out->difference, text, sizeof text));
+}
+
+static bool is_untold(const bg__shadow_output *out)
+{
+    return out->differs && !out->told && !out->varies;
+}
+
+static bool any_untold(const bg__shadow *s)
+{
+    for (size_t i = 0; i < s->output_count; i++)
+        if (is_untold(&s->outputs[i]))
+            return true;
+    return false;
+}
+
+static bg_status note_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
+{
+    (void)s;
+    (void)found;
+    out->varies = true;
     return BG_OK;
+}
+
+/* Adds the outputs that differ. Where only calls differ that vary by themselves, an output that varies in the eager
+ * pass, too, is not the graph's fault. */
+static bg_status tell_mismatches(bg__shadow *s)
+{
+    bool repeat = any_untold(s) && bg__suspects_only_vary(&s->suspects);
+    size_t beyond;
+    bg_status status;
+
+    BG__TRY(bg__shadow_any(s, "outputs vary", &repeat));
+    if (repeat) {
+        BG__TRY(bg__shadow_run_eager(s, false, false));
+        BG__TRY(bg__shadow_compare(s, true, note_varying, &beyond));
+        BG__TRY(bg__shadow_restore(s));
+    }
+    for (size_t i = 0; i < s->output_count; i++)
+        if (is_untold(&s->outputs[i]))
+            tell_mismatch(s, &s->outputs[i]);
+done:
+    return status;
 }
 
 static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
@@ -50,15 +104,25 @@ static bg_status tell_varying(bg__shadow *s, bg__shadow_output *out, const bgk_d
 
 /* ---- bg_shadow ---- */
 
+static bg_status compare_outputs(bg__shadow *s, bool *differs)
+{
+    size_t beyond = 0;
+    bg_status status;
+
+    for (size_t i = 0; i < s->output_count; i++)
+        s->outputs[i].differs = false;
+    status = bg__shadow_compare(s, false, note_mismatch, &beyond);
+    *differs |= beyond > 0;
+    return status;
+}
+
 static bg_status replay_and_compare(bg__shadow *s, bool *differs)
 {
     bg_status status;
-    size_t beyond;
 
     BG__TRY(bg__shadow_restore(s));
     BG__TRY(bg__shadow_run_replay(s));
-    BG__TRY(bg__shadow_compare(s, false, tell_mismatch, &beyond));
-    *differs |= beyond > 0;
+    BG__TRY(compare_outputs(s, differs));
     BG__TRY(bg__shadow_any(s, "the replay differs", differs));
 done:
     return status;
@@ -74,12 +138,16 @@ static bg_status repeat_passes(bg__shadow *s, bool *differs)
         BG__TRY(bg__shadow_run_eager(s, false, false));
         BG__TRY(bg__shadow_compare(s, true, tell_varying, &beyond));
         BG__TRY(replay_and_compare(s, differs));
+        BG__TRY(bg__shadow_restore(s));
+        BG__TRY(tell_mismatches(s));
     }
 done:
     return status;
 }
 
-static bg_status compare_calls(bg__shadow *s, bool recorded)
+/* Finds the calls that differ, tells the causes that lie between calls, and which outputs differ. *found: some calls
+ * are still to be told. Restores memory. */
+static bg_status judge_calls(bg__shadow *s, bool recorded, bool differs, bool *found)
 {
     bg_status status;
 
@@ -89,14 +157,36 @@ static bg_status compare_calls(bg__shadow *s, bool recorded)
         BG__TRY(bg__shadow_keep(s));
         BG__TRY(bg__shadow_restore(s));
     }
+    BG__TRY(bg__shadow_judge(s, differs, found));
+    if (*found)
+        bg__suspects_tell_order(&s->suspects, s->report);
+    BG__TRY(tell_mismatches(s));
+done:
+    return status;
+}
+
+static bg_status tell_calls(bg__shadow *s)
+{
+    bg_status status;
     BG__TRY(bg__shadow_compare_calls(s));
+    bg__suspects_tell_repeats(&s->suspects, s->report);
+done:
+    return status;
+}
+
+/* Also where nothing differs: the eager pass that the replay was compared with may have the race as well. */
+static bg_status tell_races(bg__shadow *s)
+{
+    bg_status status;
+    BG__TRY(bg__suspects_list_races(&s->suspects, s->graph));
+    bg__suspects_tell_order(&s->suspects, s->report);
 done:
     return status;
 }
 
 static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **graph)
 {
-    bool every_call = !s->options.outputs_only, differs = false;
+    bool every_call = !s->options.outputs_only, differs = false, found = false, judged;
     bg_status status;
 
     BG__TRY(bg__shadow_run_eager(s, every_call, every_call));
@@ -106,11 +196,17 @@ static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **g
     BG__TRY(bg__outline_note(s->report, *graph));
     bg__shadow_tell_flow(s);
     BG__TRY(replay_and_compare(s, &differs));
-    if (every_call)
-        BG__TRY(compare_calls(s, true));
+    judged = every_call || differs;
+    if (judged)
+        BG__TRY(judge_calls(s, every_call, differs, &found));
+    if (found)
+        BG__TRY(tell_calls(s));
+    BG__TRY(tell_races(s));
     BG__TRY(repeat_passes(s, &differs));
-    if (differs && !every_call)
-        BG__TRY(compare_calls(s, false));
+    if (!judged && differs) /* only in a repetition */
+        BG__TRY(judge_calls(s, false, true, &found));
+    if (!judged && found)
+        BG__TRY(tell_calls(s));
 done:
     return status;
 }
@@ -148,9 +244,8 @@ struct bg__replay_shadow {
     bg__spans state;    /* options.state of the capture */
     bool every_call;    /* BG_SHADOW=calls */
     bool begun;         /* a replay has been shadowed */
-    bool explained;     /* compared call by call */
     bool known;         /* the image holds memory as it was before the replay */
-    bool timed, varied; /* times were taken; determinism was checked */
+    bool timed, varied; /* times were taken; what varies between eager passes was told */
     int told;           /* findings that have been printed */
 };
 
@@ -265,34 +360,35 @@ done:
     return status;
 }
 
-static bg_status compare_outputs(bg__shadow *s, bool *differs)
+/* *differs: outputs of the replay do; *fresh: some of them that have not been told. On any rank. */
+static bg_status compare_replay(bg__shadow *s, bool *differs, bool *fresh)
 {
-    size_t beyond = 0;
-    bg_status status = bg__shadow_compare(s, false, tell_mismatch, &beyond);
-    *differs = beyond > 0;
-    BG__TRY(share(s, "the comparison", status));
+    bg_status status;
+
+    *differs = false;
+    BG__TRY(share(s, "the comparison", compare_outputs(s, differs)));
+    *fresh = any_untold(s);
     BG__TRY(bg__shadow_any(s, "the replay differs", differs));
+    BG__TRY(bg__shadow_any(s, "new outputs differ", fresh));
 done:
     return status;
 }
 
-/* Compares call by call, and checks once whether the pass is deterministic. */
-static bg_status explain(struct bg__replay_shadow *g)
+/* Compares call by call, and tells who is at fault. */
+static bg_status explain(struct bg__replay_shadow *g, bool differs)
 {
     bg__shadow *s = &g->shadow;
-    bg_status status = compare_calls(s, g->every_call);
-    bool found = bg_report_count(s->report) > 0;
+    bool found;
+    bg_status status;
 
-    g->explained = true;
-    BG__TRY(share(s, "the walk", status));
-    BG__TRY(bg__shadow_any(s, "there are findings", &found));
-    if (found && !g->varied) {
+    BG__TRY(share(s, "the walk", judge_calls(s, g->every_call, differs, &found)));
+    if (found) {
+        BG__TRY(share(s, "the second walk", tell_calls(s)));
+        if (!g->varied)
+            bg__suspects_tell_varying(&s->suspects, s->graph, s->report);
         g->varied = true;
-        status = bg__shadow_tell_varying(s, true, false);
+        BG__TRY(share(s, "the restoration", bg__shadow_restore(s)));
     }
-    if (status == BG_OK)
-        status = bg__shadow_restore(s);
-    BG__TRY(share(s, "the repetition", status));
 done:
     return status;
 }
@@ -301,18 +397,19 @@ done:
 static bg_status shadow_replay(struct bg__replay_shadow *g, bg_graph *graph, bg_status *replayed)
 {
     bg__shadow *s = &g->shadow;
-    bool differs;
+    bool differs, fresh;
     bg_status status;
 
     BG__TRY(share(s, "the eager pass", run_eager(g, graph)));
     *replayed = share(s, "a replay", bg__shadow_run_replay(s));
     if (*replayed != BG_OK)
         return BG_OK;
-    BG__TRY(compare_outputs(s, &differs));
-    if (!g->every_call && (!differs || g->explained))
-        goto done;
-    BG__TRY(explain(g));
-    *replayed = run_last_replay(g, graph);
+    BG__TRY(compare_replay(s, &differs, &fresh));
+    if (g->every_call || fresh) {
+        BG__TRY(explain(g, differs));
+        *replayed = run_last_replay(g, graph);
+    }
+    BG__TRY(share(s, "the races", tell_races(s)));
 done:
     return status;
 }

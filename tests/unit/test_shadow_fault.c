@@ -22,9 +22,15 @@ BG_OP(sum, BG_IN(x), BG_INOUT(y))
     return from_cuda(bgk_add(args->y.data, args->y.data, args->x.data, N, stream));
 }
 
+BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y), BG_VALUE(float, step))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->step, N, stream));
+}
+
 typedef struct model {
     fixture *f;
     int passes, line;
+    float then; /* put into x between the capture and the replay; 0: nothing is */
 } model;
 
 #define TRY(call)                                                                                                      \
@@ -40,18 +46,26 @@ static void set_seed(int seed)
         hostcuda_seed((uint64_t)seed);
 }
 
-/* What BG_SHADOW=calls says of one replay of a new graph of forward. */
-static char *shadow(model *m, bg_forward forward, char *text, size_t bytes)
+/* What that BG_SHADOW says of replays of a new graph of forward, whose user is m. */
+static char *shadow_in(model *m, const char *mode, bg_forward forward, int replays, char *text, size_t bytes)
 {
     bg_graph *graph = NULL;
     FILE *file;
-    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    assert_int_equal(setenv("BG_SHADOW", mode, 1), 0);
     EXPECT_OK(bg_capture_forward(&graph, forward, m, m->f->stream, NULL));
     assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    if (m->then != 0)
+        put(&m->f->x, m->then);
     file = keep_errors();
-    EXPECT_OK(bg_replay(graph, m->f->stream));
+    for (int i = 0; i < replays; i++)
+        EXPECT_OK(bg_replay(graph, m->f->stream));
     bg_graph_destroy(graph);
     return kept_errors(file, text, bytes);
+}
+
+static char *shadow(model *m, bg_forward forward, char *text, size_t bytes)
+{
+    return shadow_in(m, "calls", forward, 1, text, bytes);
 }
 
 /* Each finding of text, but those of the kind mismatch, which says only which value is wrong, is of call. */
@@ -104,10 +118,180 @@ static void test_branches(void **state)
     set_seed(0);
 }
 
+/* ---- calls without an order ---- */
+
+static bg_status miss_a_join(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+
+    TRY(bg_stream_wait_stream(f->other, stream));
+    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
+    TRY(BG_CALL(scale, f->other, .x = f->y, .y = f->z, .factor = 3));
+    TRY(bg_stream_wait_stream(stream, f->other));
+    return BG_CALL(scale, stream, .x = f->z, .y = f->x, .factor = 0.5f);
+}
+
+/* Whether the replay happens to differ or not; a call behind the two is never named. */
+static void test_race(void **state)
+{
+    fixture *f = *state;
+    int faults = 0;
+
+    for (int seed = 0; seed < SEEDS; seed++) {
+        model m = {.f = f};
+        char text[8192];
+        set_seed(seed);
+        put(&f->x, 3);
+        put(&f->y, 7);
+        put(&f->z, 11);
+        shadow(&m, miss_a_join, text, sizeof text);
+        if (strstr(text, "[race] scale#1 at ") == NULL)
+            fail_msg("seed %d: no race is named:\n%s", seed, text);
+        if (strstr(text, "[mismatch-origin]") != NULL || strstr(text, "[nondeterministic]") != NULL)
+            fail_msg("seed %d blames a call:\n%s", seed, text);
+        faults += strstr(text, "fault [race] scale#1 at ") != NULL;
+    }
+    if (hostcuda_seed != NULL)
+        assert_in_range(faults, 1, SEEDS);
+    set_seed(0);
+}
+
+BG_EAGER_OP(prefetch, BG_IN(x), BG_OUT(y), BG_VALUE(cudaStream_t, side), BG_VALUE(cudaEvent_t, event),
+            BG_VALUE(bool, joins))
+{
+    TRY(from_cuda(cudaEventRecord(args->event, stream)));
+    TRY(from_cuda(cudaStreamWaitEvent(args->side, args->event, 0)));
+    for (int i = 0; i < 4; i++) /* takes a while */
+        TRY(from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, args->side)));
+    if (args->joins) {
+        TRY(from_cuda(cudaEventRecord(args->event, args->side)));
+        TRY(from_cuda(cudaStreamWaitEvent(stream, args->event, 0)));
+    }
+    return BG_OK;
+}
+
+typedef struct prefetching {
+    model m;
+    cudaEvent_t event;
+    bool joins;
+} prefetching;
+
+static bg_status prefetch_and_read(void *user, cudaStream_t stream)
+{
+    const prefetching *p = user;
+    const fixture *f = p->m.f;
+    TRY(BG_CALL(prefetch, stream, .x = f->x, .y = f->y, .side = f->other, .event = p->event, .joins = p->joins));
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
+}
+
+/* The reader of what is not there yet is not blamed; the op that did not join is, in most orders. */
+static void test_break_that_does_not_join(void **state)
+{
+    prefetching p = {.m.f = *state};
+    int named = 0;
+
+    EXPECT_CUDA(cudaEventCreateWithFlags(&p.event, cudaEventDisableTiming));
+    for (int k = 0; k < 2; k++)
+        for (int seed = 0; seed < SEEDS; seed++) {
+            char text[8192];
+            p.joins = k == 1;
+            set_seed(seed);
+            put(&p.m.f->x, 3);
+            p.m.then = 5;
+            put(&p.m.f->y, 7);
+            put(&p.m.f->z, 11);
+            shadow(&p.m, prefetch_and_read, text, sizeof text);
+            EXPECT_CUDA(cudaDeviceSynchronize());
+            if (p.joins)
+                assert_string_equal(text, "");
+            if (strstr(text, "[mismatch-origin]") != NULL || strstr(text, "[nondeterministic]") != NULL)
+                fail_msg("seed %d blames a call:\n%s", seed, text);
+            named += strstr(text, "fault [race] prefetch#0 at ") != NULL;
+        }
+    if (hostcuda_seed != NULL)
+        assert_in_range(named, SEEDS / 4, SEEDS);
+    EXPECT_CUDA(cudaEventDestroy(p.event));
+    set_seed(0);
+}
+
+/* ---- ops with a state ---- */
+
+static int runs; /* of the body of count, in host memory: no run of the pass begins as another */
+
+BG_EAGER_OP(count, BG_IN(x), BG_OUT(y))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, (float)++runs, N, stream));
+}
+
+static bg_status count_and_scale(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+
+    TRY(BG_CALL(count, stream, .x = f->x, .y = f->y));
+    TRY(BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 2));
+    m->line = __LINE__ + 1;
+    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->z, .factor = m->passes < 0 ? 1 : (float)++m->passes));
+    return BG_CALL(sum, stream, .x = f->y, .y = f->z);
+}
+
+/* What differs in each run by itself is no fault of the graph, nor are its readers. */
+static void test_state_of_an_eager_op(void **state)
+{
+    static const char *const modes[] = {"1", "calls"};
+    for (int k = 0; k < 2; k++) {
+        model m = {.f = *state, .passes = -1};
+        bg_report *report = NULL;
+        char text[8192];
+
+        put(&m.f->x, 3);
+        shadow_in(&m, modes[k], count_and_scale, 3, text, sizeof text);
+        assert_non_null(strstr(text, "note [not-repeatable] count#0 at "));
+        assert_null(strstr(text, "fault ["));
+        assert_null(strstr(text, "warning ["));
+        assert_null(strstr(strstr(text, "[not-repeatable]") + 1, "note ["));
+        EXPECT_OK(bg_shadow(count_and_scale, &m, m.f->stream, NULL, &report));
+        EXPECT_FINDING(report, "not-repeatable", "count#0", 0, "differs between two eager runs");
+    }
+}
+
+static void test_state_beside_a_fault(void **state)
+{
+    model m = {.f = *state};
+    char text[8192];
+
+    put(&m.f->x, 3);
+    expect_only(shadow(&m, count_and_scale, text, sizeof text), "scale#1", 0);
+    assert_non_null(strstr(text, "fault [mismatch] sum#0 at "));
+    assert_non_null(strstr(text, "note [not-repeatable] count#0 at "));
+    assert_null(strstr(text, "] scale#0 at "));
+}
+
+static bg_status count_by_value(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    return BG_CALL(shift, stream, .x = m->f->x, .y = m->f->y, .step = (float)++m->passes);
+}
+
+/* A break whose arguments the capture froze is at fault: they differ between the eager runs. */
+static void test_frozen_argument_of_an_eager_op(void **state)
+{
+    model m = {.f = *state};
+    char text[8192];
+    put(&m.f->x, 3);
+    expect_only(shadow(&m, count_by_value, text, sizeof text), "shift#0", 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_branches)};
+    const struct CMUnitTest tests[] = {TEST(test_branches),
+                                       TEST(test_race),
+                                       TEST(test_break_that_does_not_join),
+                                       TEST(test_state_of_an_eager_op),
+                                       TEST(test_state_beside_a_fault),
+                                       TEST(test_frozen_argument_of_an_eager_op)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,178 @@
+/* Tells calls that the graph got wrong from those that differ in each run by themselves, by repeating the eager pass.
+ */
+#include <string.h>
+
+#include "comparison.h"
+
+typedef struct repetition {
+    bg__shadow *shadow;
+    const void *args; /* of the call that is compared */
+    cudaStream_t stream;
+    bool inputs; /* of an inner call: the call around it has changed them */
+} repetition;
+
+/* ---- arguments ---- */
+
+/* fixed: inputs must lie at the same addresses, too. Bytes between the members of a value count as well: calls that are
+ * not known to have the same arguments are not excused. */
+static bool has_same_arguments(const bg_op *op, const void *one, const void *other, bool fixed)
+{
+    bg__field_tensor a = {0}, b = {0};
+
+    for (uint32_t i = 0; i < op->field_count; i++) {
+        const bg_field *f = &op->fields[i];
+        if (f->role == BG_ROLE_VALUE &&
+            memcmp((const char *)one + f->offset, (const char *)other + f->offset, f->size) != 0)
+            return false;
+    }
+    while (bg__field_tensor_next(op, one, &a) && bg__field_tensor_next(op, other, &b))
+        if (a.input && (!bg__tensor_has_shape(a.tensor, b.tensor) || (fixed && a.tensor->data != b.tensor->data)))
+            return false;
+    return true;
+}
+
+static bool has_same_in_all(const repetition *r, const bg__call *call)
+{
+    const bg__pass_call *kept = bg__pass_calls_find(&r->shadow->calls, call->name);
+    const void *graphs = bg__graph_call_args(r->shadow->graph, call);
+    return kept != NULL && graphs != NULL && has_same_arguments(call->op, kept->args, r->args, true) &&
+           has_same_arguments(call->op, graphs, r->args, false);
+}
+
+/* ---- the repeated run ---- */
+
+/* The graph's call of that name, if the walk over the graph compares it: not one inside the body of a break. */
+static const bg__call *find_compared(const bg__shadow *s, const char *name)
+{
+    const bg__call *call = name != NULL ? bg__suspects_call(s->graph, name) : NULL;
+    for (const bg__call *outer = call != NULL ? call->parent : NULL; outer != NULL; outer = outer->parent)
+        if (outer->op != NULL && outer->eager)
+            return NULL;
+    return call;
+}
+
+/* What varies is set to the kept run's, so that the next call gets the same inputs. */
+static bg_status note_varying(void *user, const bg__pass_difference *d)
+{
+    const repetition *r = user;
+    bg__shadow *s = r->shadow;
+    const bg__call *call = find_compared(s, r->inputs ? d->call->parent->name : d->call->name);
+    bg__suspect *suspect;
+    bg_status status = BG_OK;
+
+    if (call == NULL)
+        return BG_OK;
+    if (d->shape || d->found.beyond > 0) {
+        BG__TRY(bg__suspects_get(&s->suspects, call, &suspect));
+        if (!suspect->varies && !suspect->not_joined)
+            memcpy(suspect->field, d->field->name, sizeof suspect->field);
+        suspect->varies = true;
+        suspect->same_arguments = !r->inputs && has_same_in_all(r, call);
+        suspect->repeated += d->shape ? 0 : d->found.digest[1];
+    }
+    if (!d->shape && d->found.differing > 0)
+        BG__TRY(bg__copy_and_wait(d->field->tensor->data, d->held, bg_tensor_bytes(d->field->tensor), r->stream));
+done:
+    return status;
+}
+
+static bg_status compare_repeated(bg__shadow *s, const bg__call *call, const void *args, cudaStream_t stream,
+                                  bool inputs)
+{
+    repetition r = {s, args, stream, inputs};
+    const bg__pass_comparison c = {&s->tolerances, s->room, stream, note_varying, &r};
+    return bg__pass_calls_compare(inputs ? &s->inner : &s->calls, call, args, NULL, &c);
+}
+
+static bg_status before_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
+{
+    return call->parent->op != NULL ? compare_repeated(user, call, args, stream, true) : BG_OK;
+}
+
+static bg_status after_call(void *user, const bg__call *call, const void *args, cudaStream_t stream)
+{
+    bg__shadow *s = user;
+    bg_status status = BG_OK;
+
+    BG__TRY(bg__shadow_join_break(s, call, args, stream));
+    BG__TRY(compare_repeated(s, call, args, stream, false));
+done:
+    return status;
+}
+
+static bg_status repeat_eager(bg__shadow *s)
+{
+    const bg__watcher watcher = {before_call, after_call, s};
+    bg_status status;
+
+    for (size_t i = 0; i < s->suspects.count; i++)
+        s->suspects.list[i].repeated = 0;
+    s->eager.also = &watcher;
+    status = bg__shadow_run_eager(s, false, false);
+    s->eager.also = NULL;
+    BG__TRY(status);
+    BG__TRY(bg__shadow_restore(s));
+done:
+    return status;
+}
+
+/* ---- the judgement ---- */
+
+static bool is_new(const bg__suspect *suspect)
+{
+    return (suspect->differs || suspect->not_joined) && !suspect->judged;
+}
+
+/* Whether a captured call that varies froze something, or varies in replays, too: the second walk tells. */
+static bg_status walk_again(bg__shadow *s)
+{
+    bool again = false;
+    bg_status status;
+
+    for (size_t i = 0; i < s->suspects.count; i++)
+        again |= s->suspects.list[i].varies && s->suspects.list[i].differs && !s->suspects.list[i].call->eager;
+    BG__TRY(bg__shadow_any(s, "calls vary", &again));
+    if (!again)
+        goto done;
+    s->suspects.walk = 1;
+    BG__TRY(bg__shadow_find_suspects(s));
+    BG__TRY(bg__shadow_restore(s));
+    for (size_t i = 0; i < s->suspects.count; i++) {
+        bg__suspect *suspect = &s->suspects.list[i];
+        suspect->moves |= suspect->differs && suspect->digests[0] != suspect->digests[1];
+    }
+done:
+    return status;
+}
+
+bg_status bg__shadow_judge(bg__shadow *s, bool differs, bool *found)
+{
+    bg__suspects *suspects = &s->suspects;
+    bool in_calls = false, in_order = suspects->order;
+    bg_status status;
+
+    *found = s->joins = false;
+    suspects->walk = 0;
+    BG__TRY(bg__shadow_find_suspects(s));
+    BG__TRY(bg__shadow_restore(s));
+    for (size_t i = 0; i < suspects->count; i++) {
+        in_calls |= suspects->list[i].differs || suspects->list[i].not_joined;
+        *found |= is_new(&suspects->list[i]);
+    }
+    suspects->order = differs && !in_calls;
+    *found |= suspects->order && !in_order;
+    BG__TRY(bg__shadow_any(s, "calls differ", found));
+    if (!*found)
+        goto done;
+    s->joins = true;
+    if (bg__graph_get_facts(s->graph).breaks > 0)
+        BG__TRY(bg__shadow_find_suspects(s));
+    BG__TRY(bg__shadow_restore(s));
+    BG__TRY(repeat_eager(s));
+    BG__TRY(bg__suspects_list_races(suspects, s->graph));
+    BG__TRY(walk_again(s));
+    for (size_t i = 0; i < suspects->count; i++)
+        suspects->list[i].judged = true;
+done:
+    return status;
+}

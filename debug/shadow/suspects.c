@@ -1,0 +1,219 @@
+#include "suspects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/memory/tensors.h"
+
+const bg__call *bg__suspects_call(const bg_graph *graph, const char *name)
+{
+    const bg__call *call = bg__call_next(bg__graph_root(graph));
+    while (call != NULL && strcmp(call->name, name) != 0)
+        call = bg__call_next(call);
+    return call;
+}
+
+bg__suspect *bg__suspects_find(const bg__suspects *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->list[i].call->name, name) == 0)
+            return &s->list[i];
+    return NULL;
+}
+
+bg_status bg__suspects_get(bg__suspects *s, const bg__call *call, bg__suspect **suspect)
+{
+    bg_status status = BG_OK;
+
+    *suspect = bg__suspects_find(s, call->name);
+    if (*suspect != NULL)
+        return BG_OK;
+    BG__TRY(BG__GROW(s->list, s->count, s->capacity, "calls that differ"));
+    *suspect = &s->list[s->count++];
+    **suspect = (bg__suspect){.call = call};
+done:
+    return status;
+}
+
+void bg__suspects_free(bg__suspects *s)
+{
+    free(s->list);
+    free(s->races);
+    *s = (bg__suspects){0};
+}
+
+/* ---- races ---- */
+
+static void add_race(void *user, const bg__race *race)
+{
+    bg__suspects *s = user;
+    bg_status status = BG__GROW(s->races, s->race_count, s->race_capacity, "races");
+    if (status == BG_OK)
+        s->races[s->race_count++] = *race;
+    else
+        s->race_status = status;
+}
+
+bg_status bg__suspects_list_races(bg__suspects *s, const bg_graph *graph)
+{
+    bg_status status = BG_OK;
+
+    if (s->listed)
+        return BG_OK;
+    s->listed = true;
+    BG__TRY(bg__find_races(graph, add_race, s));
+    status = s->race_status;
+done:
+    return status;
+}
+
+static bool is_of(const bg__race *race, const bg__call *call)
+{
+    return strcmp(race->earlier.call->name, call->name) == 0 || strcmp(race->later.call->name, call->name) == 0;
+}
+
+/* Whether the call comes after the race's first, and reads what the two access. */
+static bool reads_after(const bg__race *race, const bg__call *call, const void *args)
+{
+    const bg__call *from = race->earlier.call;
+    bg__field_tensor t = {0};
+
+    while (from != NULL && from != call)
+        from = bg__call_next(from);
+    if (from == NULL)
+        return false;
+    while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
+        uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
+        if (t.input && begin < race->begin + race->bytes && race->begin < end)
+            return true;
+    }
+    return false;
+}
+
+/* ---- what they are excused by ---- */
+
+bool bg__suspect_varies_itself(const bg__suspect *s)
+{
+    return s->varies && (s->call->eager ? s->same_arguments : s->moves);
+}
+
+static bool reads_outputs(const bg_graph *graph, const bg__call *writer, const bg__call *reader)
+{
+    const void *written = bg__graph_call_args(graph, writer), *read = bg__graph_call_args(graph, reader);
+    bg__field_tensor out = {0};
+
+    while (written != NULL && read != NULL && bg__field_tensor_next(writer->op, written, &out)) {
+        bg__field_tensor in = {0};
+        while (out.output && bg__field_tensor_next(reader->op, read, &in))
+            if (in.input && bg__tensor_overlaps(in.tensor, out.tensor))
+                return true;
+    }
+    return false;
+}
+
+/* The kept copy of what a call left may not be what its readers got, where other work writes there later. Given the
+ * copy, the reader gives the same in an eager run and in the graph. */
+static bool got_something_else(const bg__suspects *s, const bg_graph *graph, const bg__suspect *reader)
+{
+    for (size_t i = 0; reader->varies && reader->repeated == reader->digests[0] && i < s->count; i++) {
+        const bg__suspect *writer = &s->list[i];
+        if (writer != reader && (writer->not_joined || bg__suspect_varies_itself(writer)) &&
+            reads_outputs(graph, writer->call, reader->call))
+            return true;
+    }
+    return false;
+}
+
+bool bg__suspects_excuse(const bg__suspects *s, const bg_graph *graph, const bg__call *call)
+{
+    const bg__suspect *suspect = bg__suspects_find(s, call->name);
+
+    if (suspect != NULL &&
+        (suspect->not_joined || bg__suspect_varies_itself(suspect) || got_something_else(s, graph, suspect)))
+        return true;
+    for (size_t i = 0; i < s->race_count; i++)
+        if (is_of(&s->races[i], call) || reads_after(&s->races[i], call, bg__graph_call_args(graph, call)))
+            return true;
+    return false;
+}
+
+bool bg__suspects_only_vary(const bg__suspects *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->list[i].not_joined || (s->list[i].differs && !bg__suspect_varies_itself(&s->list[i])))
+            return false;
+        any |= s->list[i].differs;
+    }
+    return any;
+}
+
+/* ---- findings ---- */
+
+/* Whether what differs may come of the race: a fault then, else it is only possible. */
+static bool is_involved(const bg__suspects *s, const bg__race *race)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i].differs && is_of(race, s->list[i].call))
+            return true;
+    return s->order;
+}
+
+bool bg__suspects_blame_order(const bg__suspects *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i].not_joined)
+            return true;
+    for (size_t i = 0; i < s->race_count; i++)
+        if (is_involved(s, &s->races[i]))
+            return true;
+    return s->order;
+}
+
+void bg__suspects_tell_order(const bg__suspects *s, bg_report *report)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i].not_joined)
+            bg__report_add(report, "race", BG_FAULT, s->list[i].call, NULL,
+                           "let the stream that the body got wait for every other stream that the body uses, before "
+                           "it returns (cudaEventRecord, cudaStreamWaitEvent)",
+                           "%s of %s was still being written when the call's stream had finished: work on another "
+                           "stream is not joined to it, and later calls may read too early",
+                           s->list[i].field, s->list[i].call->name);
+    for (size_t i = 0; i < s->race_count; i++)
+        bg__report_race(report, is_involved(s, &s->races[i]) ? BG_FAULT : BG_WARNING, &s->races[i]);
+}
+
+void bg__suspects_tell_repeats(const bg__suspects *s, bg_report *report)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const bg__suspect *suspect = &s->list[i];
+        if (!suspect->not_joined && bg__suspect_varies_itself(suspect) &&
+            !bg__report_has(report, "not-repeatable", suspect->call->name))
+            bg__report_add(
+                report, "not-repeatable", BG_NOTE, suspect->call, NULL,
+                "this is right if it keeps state (a counter, an allocator, a random generator), and wrong if "
+                "it leaves work on a stream that its own does not wait for",
+                "%s of %s differs between two eager runs from the same contents of memory and with the same "
+                "arguments, so its replays cannot be judged; later calls were compared with the eager run's "
+                "%s",
+                suspect->field, suspect->call->name, suspect->field);
+    }
+}
+
+void bg__suspects_tell_varying(const bg__suspects *s, const bg_graph *graph, bg_report *report)
+{
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
+        const bg__suspect *suspect = bg__suspects_find(s, call->name);
+        if (suspect == NULL || !suspect->varies || bg__suspects_excuse(s, graph, call))
+            continue;
+        bg__report_add(
+            report, "nondeterministic", suspect->differs ? BG_NOTE : BG_FAULT, call, NULL,
+            "make the pass deterministic first: list what it keeps from run to run in options.state, and set "
+            "a tolerance where atomic sums differ",
+            "the eager pass is nondeterministic: two runs from the same contents of memory differ, first in "
+            "%s of %s",
+            suspect->field, call->name);
+        return;
+    }
+}
