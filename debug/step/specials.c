@@ -42,24 +42,42 @@ done:
     return status;
 }
 
-static void report_origin(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts,
-                          bool nan)
+/* What attention masks hold. */
+static bool is_mask(const bgk_specials *counts)
 {
-    uint64_t count = nan ? counts->nan : counts->inf, first = nan ? counts->first_nan : counts->first_inf;
-    bg__report_add(look->report, nan ? "nan-origin" : "inf-origin", BG_WARNING, call, t->tensor->data,
-                   nan ? "dump the call's tensors (bg_step_dump), and look at what it computes from them"
-                       : "ignore it for a mask of -inf; else dump the call's tensors (bg_step_dump)",
-                   "%s of %s holds %llu %s (of %zu elements), the first at index %llu, and no input of the call holds "
+    return counts->inf > 0 && counts->positive_inf == 0 && counts->nan == 0 && counts->numbers == 0;
+}
+
+static void report_nan(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts)
+{
+    bg__report_add(look->report, "nan-origin", BG_WARNING, call, t->tensor->data,
+                   "dump the call's tensors (bg_step_dump), and look at what it computes from them",
+                   "%s of %s holds %llu NaN (of %zu elements), the first at index %llu, and no input of the call holds "
                    "any",
-                   t->name, call->name, (unsigned long long)count, nan ? "NaN" : "infinities",
-                   bg_tensor_bytes(t->tensor) / bg_dtype_bytes(t->tensor->dtype), (unsigned long long)first);
+                   t->name, call->name, counts->nan, bg_tensor_bytes(t->tensor) / bg_dtype_bytes(t->tensor->dtype),
+                   counts->first_nan);
+}
+
+static void report_inf(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts)
+{
+    bool mask = is_mask(counts), *reported = mask ? &look->mask_reported : &look->inf_reported;
+
+    if (!*reported)
+        bg__report_add(look->report, "inf-origin", mask ? BG_NOTE : BG_WARNING, call, t->tensor->data,
+                       mask ? "ignore it if the call makes a mask; else dump its tensors (bg_step_dump)"
+                            : "dump the call's tensors (bg_step_dump), and look at what it computes from them",
+                       "%s of %s holds %llu infinities (of %zu elements), the first at index %llu, and no input of the "
+                       "call holds any%s",
+                       t->name, call->name, counts->inf, bg_tensor_bytes(t->tensor) / bg_dtype_bytes(t->tensor->dtype),
+                       counts->first_inf, mask ? "; all are -inf, and all other elements are 0" : "");
+    *reported = true;
 }
 
 bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *args, const bg__held *inputs,
                               bg__held *outputs)
 {
     bg__field_tensor t = {0};
-    bool tell_nan = inputs->nan == 0 && !look->nan_reported, tell_inf = inputs->inf == 0 && !look->inf_reported;
+    bool tell_nan = inputs->nan == 0 && !look->nan_reported;
     bg_status status = BG_OK;
 
     *outputs = (bg__held){0, 0};
@@ -69,14 +87,13 @@ bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *
             continue;
         BG__TRY(count_tensor(look, call, &t, &counts));
         if (counts.nan > 0 && tell_nan && outputs->nan == 0)
-            report_origin(look, call, &t, &counts, true);
-        if (counts.inf > 0 && tell_inf && outputs->inf == 0)
-            report_origin(look, call, &t, &counts, false);
+            report_nan(look, call, &t, &counts);
+        if (counts.inf > 0 && inputs->inf == 0)
+            report_inf(look, call, &t, &counts);
         outputs->nan += counts.nan;
         outputs->inf += counts.inf;
     }
     look->nan_reported |= tell_nan && outputs->nan > 0;
-    look->inf_reported |= tell_inf && outputs->inf > 0;
 done:
     return status;
 }

@@ -9,7 +9,7 @@ typedef struct bg__look {
     cudaStream_t stream;
     bg_report *report;
     bgk_specials *room; /* in device memory */
-    bool nan_reported, inf_reported;
+    bool nan_reported, inf_reported, mask_reported;
 } bg__look;
 
 /* How many elements of all inputs, or of all outputs, of a call are NaN and infinite. */
@@ -18,7 +18,8 @@ typedef struct bg__held {
 } bg__held;
 
 bg_status bg__look_at_inputs(bg__look *look, const bg__call *call, const void *args, bg__held *inputs);
-/* Reports NaN, and infinities, if the inputs held none; only the first call of a pass that makes them is reported. */
+/* Reports NaN, and infinities, if the inputs held none; only the first call of a pass that makes them is reported, and
+ * the first that makes a mask, an output of -inf and 0 alone, with a note. */
 bg_status bg__look_at_outputs(bg__look *look, const bg__call *call, const void *args, const bg__held *inputs,
                               bg__held *outputs);
 

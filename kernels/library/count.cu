@@ -12,19 +12,26 @@ __global__ void count_specials(bgk_specials *result, const Bits *x, size_t n)
     constexpr Bits fraction = static_cast<Bits>((static_cast<Bits>(1) << Fraction) - 1);
     constexpr Bits infinity = static_cast<Bits>(~sign & ~fraction);
     size_t step = (size_t)gridDim.x * blockDim.x;
+    bool numbers = false;
 
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         Bits magnitude = static_cast<Bits>(x[i] & static_cast<Bits>(~sign));
-        if (magnitude < infinity)
-            continue; /* as nearly all are */
+        if (magnitude < infinity) { /* as nearly all are */
+            numbers = numbers || magnitude != 0;
+            continue;
+        }
         if (magnitude == infinity) {
             atomicAdd(&result->inf, 1ull);
+            if (x[i] == infinity)
+                atomicAdd(&result->positive_inf, 1ull);
             atomicMin(&result->first_inf, (unsigned long long)i);
         } else {
             atomicAdd(&result->nan, 1ull);
             atomicMin(&result->first_nan, (unsigned long long)i);
         }
     }
+    if (numbers)
+        atomicMax(&result->numbers, 1ull);
 }
 
 template <class Bits, int Fraction>

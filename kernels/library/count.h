@@ -11,12 +11,14 @@ typedef enum bgk_float { BGK_F32, BGK_F64, BGK_F16, BGK_BF16 } bgk_float;
 typedef struct bgk_specials {
     unsigned long long nan, inf;             /* how many elements */
     unsigned long long first_nan, first_inf; /* the lowest index */
+    unsigned long long positive_inf;         /* of inf */
+    unsigned long long numbers;              /* not 0: some elements are finite, and not 0 */
 } bgk_specials;
 
 /* What *result has to hold before bgk_count_specials. */
 #define BGK_SPECIALS_NONE                                                                                              \
     {                                                                                                                  \
-        0, 0, ~0ull, ~0ull                                                                                             \
+        0, 0, ~0ull, ~0ull, 0, 0                                                                                       \
     }
 
 /* Adds to *result, in device memory, what x holds: n elements, aligned to an element's size. cudaErrorInvalidValue for

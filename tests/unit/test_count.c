@@ -3,6 +3,7 @@
 
 #include "kernels/library/count.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,27 @@ static void test_formats(void **state)
     expect(&found, 0, 0, UINT64_MAX, UINT64_MAX);
 }
 
+/* What tells a mask from an overflow: signs, and whether there are other numbers than 0. */
+static void test_masks(void **state)
+{
+    static const struct {
+        float values[4];
+        uint64_t inf, positive;
+        bool numbers;
+    } cases[] = {{{-INFINITY, -INFINITY, -INFINITY, -INFINITY}, 4, 0, false},
+                 {{0, -INFINITY, -0.0f, -INFINITY}, 2, 0, false},
+                 {{0, -INFINITY, 0, INFINITY}, 2, 1, false},
+                 {{0, -INFINITY, 0, -1e-40f}, 1, 0, true},
+                 {{0, 0, 0, 3}, 0, 0, true}};
+    const fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bgk_specials found = count(cases[i].values, sizeof cases[i].values, 4, BGK_F32, f->stream);
+        assert_int_equal(found.inf, cases[i].inf);
+        assert_int_equal(found.positive_inf, cases[i].positive);
+        assert_int_equal(found.numbers != 0, cases[i].numbers);
+    }
+}
+
 /* More elements than one sweep of the grid takes. */
 static void test_many(void **state)
 {
@@ -88,6 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_formats, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_masks, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_many, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_bad_arguments, fixture_setup, fixture_teardown),
     };
