@@ -125,11 +125,36 @@ static bool is_before(const search *s, const bg__call *a, const bg__call *b)
 
 /* ---- accesses ---- */
 
+/* Whether b is the same call as a, or begins after it. a may be the root. */
+static bool begins_after(const bg__call *a, const bg__call *b)
+{
+    while (a != NULL && a != b)
+        a = bg__call_next(a);
+    return a == b;
+}
+
+/* Of waits before `later` on its stream, for work on the stream of `earlier`, the last; the work ended before
+ * `earlier`, or the calls would have an order. */
+static const bg__wait *find_wait(const bg_graph *graph, const bg__call *earlier, const bg__call *later)
+{
+    const bg__wait *found = NULL;
+    int count;
+    const bg__wait *waits = bg__graph_waits(graph, &count);
+
+    for (int i = 0; i < count && earlier->stream != later->stream; i++)
+        if (waits[i].waiter == later->stream && waits[i].on == earlier->stream && waits[i].waited_after != later &&
+            begins_after(waits[i].waited_after, later) && waits[i].recorded_after != earlier &&
+            begins_after(waits[i].recorded_after, earlier))
+            found = &waits[i];
+    return found;
+}
+
 static void tell_race(const search *s, const access *one, const access *other)
 {
     uintptr_t begin = one->begin > other->begin ? one->begin : other->begin;
     uintptr_t end = one->end < other->end ? one->end : other->end;
-    const bg__race race = {one->of, other->of, begin, (size_t)(end - begin)};
+    const bg__race race = {one->of, other->of, begin, (size_t)(end - begin),
+                           find_wait(s->graph, one->of.call, other->of.call)};
     s->each(s->user, &race);
 }
 
@@ -218,19 +243,37 @@ static const char *file_of(const bg__call *call)
     return call->site.file != NULL ? call->site.file : "unknown file";
 }
 
+static const char *wait_text(const bg__race *race, char *text, size_t bytes)
+{
+    const bg__wait *wait = race->wait;
+    char recorded[300] = "";
+
+    *text = '\0';
+    if (wait == NULL)
+        return text;
+    if (wait->recorded.line != wait->waited.line)
+        snprintf(recorded, sizeof recorded, "is on an event recorded at %.200s:%d, ",
+                 wait->recorded.file != NULL ? wait->recorded.file : "unknown file", wait->recorded.line);
+    snprintf(text, bytes, "; the wait at %.200s:%d %s%s %.150s",
+             wait->waited.file != NULL ? wait->waited.file : "unknown file", wait->waited.line,
+             recorded[0] != '\0' ? recorded : "is for work ", "before", race->earlier.call->name);
+    return text;
+}
+
 void bg__report_race(bg_report *report, bg_severity severity, const bg__race *race)
 {
     const bg__race_access *one = &race->earlier, *other = &race->later;
-    char who[200] = "both write them";
+    char who[200] = "both write them", wait[700];
 
     if (!one->write || !other->write)
         snprintf(who, sizeof who, "only %.150s writes them", (other->write ? other : one)->call->name);
     bg__report_add(
         report, "race", severity, other->call, (const void *)race->begin,
         "let the stream of one call wait for that of the other (bg_stream_wait_stream, bg_stream_wait_event)",
-        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, and work of the two calls may run at the same time; %s",
+        "%s of %s and %s of %s at %s:%d share %zu bytes at %p, and work of the two calls may run at the same time; "
+        "%s%s",
         other->name, other->call->name, one->name, one->call->name, file_of(one->call), one->call->site.line,
-        race->bytes, (void *)race->begin, who);
+        race->bytes, (void *)race->begin, who, wait_text(race, wait, sizeof wait));
 }
 
 static void report_warning(void *user, const bg__race *race)

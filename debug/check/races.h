@@ -15,6 +15,8 @@ typedef struct bg__race {
     bg__race_access earlier, later;
     uintptr_t begin; /* the bytes that both access */
     size_t bytes;
+    const bg__wait
+        *wait; /* the last that the later call's stream did for the earlier one's, too early; NULL: none known */
 } bg__race;
 
 /* Calls each for every race of the graph; runs nothing. */

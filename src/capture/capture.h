@@ -90,6 +90,9 @@ struct bg_graph {
     bg_site *sites; /* where the events of WAIT and RECORD steps were recorded */
     size_t site_capacity;
     int segment_count, site_count;
+    bg__wait *waits;
+    int wait_count;
+    size_t wait_capacity;
     bg__eager *eagers;
     bg__call root;
     bg_pool *pool; /* a reference; NULL: the graph has its own memory */
@@ -151,6 +154,8 @@ typedef struct bg__event {
     int part;      /* capture->part at the record */
     int waited_in; /* in_body: the segment before which a WAIT step waits for it */
     bg_site site;
+    cudaStream_t stream;
+    const bg__call *after; /* the call that had begun last at the record */
 } bg__event;
 
 /* A tensor of options.state, and what it held at begin. */
@@ -377,11 +382,15 @@ bg__event *bg__event_find(const bg_capture *capture, cudaEvent_t event);
 void bg__event_forget(bg_capture *capture, cudaEvent_t event);
 /* Makes room for one more, so that note, after the record, cannot fail. */
 bg_status bg__event_reserve(bg_capture *capture);
-void bg__event_note(bg_capture *capture, cudaEvent_t event, const bg_site *site);
+void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site);
 /* Whether a WAIT step before the open segment waits for it. */
 bool bg__event_is_awaited(const bg_capture *capture, const bg__event *entry);
 /* Records it now, and in each replay before the call whose body runs. */
 bg_status bg__event_record_before_call(bg_capture *capture, bg__event *entry);
+/* The call that has begun last in this capture; the root of its calls: none has (waits.c). */
+const bg__call *bg__capture_last_call(const bg_capture *capture);
+/* Keeps a wait of the open segment for the tools, and sets its waited_after. */
+bg_status bg__capture_note_wait(bg_capture *capture, const bg__wait *wait);
 /* Before a segment is launched: waits for the events of bodies that the segment waits for. */
 bg_status bg__events_before_launch(bg_capture *capture);
 /* For the last step, a call whose body does not run at capture: adds RECORD steps before it. */

@@ -48,7 +48,7 @@ static bg_status record_captured_event(bg_capture *capture, cudaEvent_t event, c
     if (capture == NULL || (flags & cudaEventRecordExternal) != 0)
         goto done;
     if (capture->in_body || kind == BG__FORKED)
-        bg__event_note(capture, event, site);
+        bg__event_note(capture, event, stream, site);
     else
         bg__event_forget(capture, event);
 done:
@@ -65,7 +65,7 @@ static bg_status record_in_pass(bg_capture *pass, cudaEvent_t event, cudaStream_
     BG__TRY(bg__capture_claim(pass, stream, site, &kind));
     BG__TRY(bg__event_reserve(pass));
     BG__TRY(record_captured_event(bg__live_captured(), event, stream, 0, site));
-    bg__event_note(pass, event, site);
+    bg__event_note(pass, event, stream, site);
 done:
     return status;
 }
@@ -200,6 +200,18 @@ done:
     return status;
 }
 
+static bg_status note_wait(bg_capture *capture, cudaStream_t waiter, const bg__event *entry, const bg_site *site)
+{
+    const bg__wait wait = {
+        .waiter = waiter,
+        .on = entry->stream,
+        .waited = site != NULL ? *site : (bg_site){NULL, 0},
+        .recorded = entry->site,
+        .recorded_after = entry->after,
+    };
+    return bg__capture_note_wait(capture, &wait);
+}
+
 static bg_status wait_of_member(bg_capture *capture, cudaStream_t waiter, cudaEvent_t event, const bg_site *site)
 {
     bg__event *entry = bg__event_find(capture, event);
@@ -211,6 +223,7 @@ static bg_status wait_of_member(bg_capture *capture, cudaStream_t waiter, cudaEv
         BG__TRY(wait_for_body(capture, entry));
     else if (entry->part == capture->part) {
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
+        BG__TRY(note_wait(capture, waiter, entry, site));
         entry->taken_up = true;
     }
 done:
@@ -237,6 +250,8 @@ static bg_status wait_of_outsider(bg_capture *capture, cudaStream_t waiter, cuda
         bool fresh = entry->part == capture->part;
         BG__TRY(bg__capture_add_member(capture, waiter, site));
         BG__TRY_CUDA(cudaStreamWaitEvent(waiter, fresh ? event : capture->event, 0));
+        if (fresh)
+            BG__TRY(note_wait(capture, waiter, entry, site));
         entry->taken_up |= fresh;
     }
 done:

@@ -37,7 +37,7 @@ bg_status bg__event_reserve(bg_capture *capture)
     return BG__GROW(capture->events, capture->event_count, capture->event_capacity, "events");
 }
 
-void bg__event_note(bg_capture *capture, cudaEvent_t event, const bg_site *site)
+void bg__event_note(bg_capture *capture, cudaEvent_t event, cudaStream_t stream, const bg_site *site)
 {
     bg__event_forget(capture, event);
     /* A stream may fork from here when the origin has gone on, and reused what it released. */
@@ -49,6 +49,8 @@ void bg__event_note(bg_capture *capture, cudaEvent_t event, const bg_site *site)
         .real = capture->eager,
         .part = capture->part,
         .site = site != NULL ? *site : (bg_site){NULL, 0},
+        .stream = stream,
+        .after = bg__capture_last_call(capture),
     };
 }
 

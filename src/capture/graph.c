@@ -127,6 +127,7 @@ void bg_graph_destroy(bg_graph *graph)
     free(graph->steps);
     free(graph->segments);
     free(graph->sites);
+    free(graph->waits);
     free(graph->name);
     free(graph);
 }

@@ -73,6 +73,17 @@ bg__step_view bg__graph_step(const bg_graph *graph, int step);
 /* Where a step is, for messages: "segment 2", "call attention#0". */
 const char *bg__step_text(const bg_graph *graph, int step, char *text, size_t bytes);
 
+/* A wait of one of the capture's streams for another, by bg_stream_wait_stream or bg_stream_wait_event, inside a
+ * segment.
+ */
+typedef struct bg__wait {
+    cudaStream_t waiter, on;
+    bg_site waited, recorded;       /* recorded is waited for bg_stream_wait_stream */
+    const bg__call *recorded_after; /* the call that had begun last when the event was recorded; the root: none had */
+    const bg__call *waited_after;   /* and at the wait */
+} bg__wait;
+const bg__wait *bg__graph_waits(const bg_graph *graph, int *count);
+
 /* The arguments of a call; of an eager call those for its next replay. NULL: they are not known. */
 const void *bg__graph_call_args(const bg_graph *graph, const bg__call *call);
 /* Whether bg_graph_args has returned arguments of the graph: the program may change them. */

@@ -25,6 +25,10 @@ static bg_status wait_in_capture(bg_capture *capture, cudaStream_t waiter, cudaS
     event = bg__member_find(capture, on == capture->origin ? waiter : on)->event;
     BG__TRY_CUDA(cudaEventRecord(event, on));
     BG__TRY_CUDA(cudaStreamWaitEvent(waiter, event, 0));
+    if (site != NULL) {
+        const bg__wait wait = {waiter, on, *site, *site, bg__capture_last_call(capture), NULL};
+        BG__TRY(bg__capture_note_wait(capture, &wait));
+    }
 done:
     return status;
 }

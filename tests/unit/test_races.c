@@ -40,8 +40,9 @@ typedef struct model {
     cudaStream_t side, third;
     cudaEvent_t event;
     int kind;
-    bool ordered; /* the clean twin */
-    int line;     /* of the call to be named */
+    bool ordered;         /* the clean twin */
+    int line;             /* of the call to be named */
+    int recorded, waited; /* EVENT: lines */
 } model;
 
 #define TRY(call)                                                                                                      \
@@ -63,11 +64,13 @@ static bg_status forward(void *user, cudaStream_t stream)
     case WRITE: TRY(BG_CALL(sum, m->side, .x = f->z, .y = f->y)); break;
     case BOTH_WRITE: TRY(BG_CALL(scale, m->side, .x = f->x, .y = f->z, .factor = 2)); break;
     case EVENT: /* the event is recorded too early, or where it should be */
+        m->recorded = __LINE__ + 2;
         if (!m->ordered)
             TRY(bg_event_record(m->event, m->side));
         TRY(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2));
         if (m->ordered)
             TRY(bg_event_record(m->event, m->side));
+        m->waited = __LINE__ + 1;
         TRY(bg_stream_wait_event(stream, m->event));
         break;
     case READERS: /* of one tensor, at the same time, are no race; who writes it later waits for one of them only */
@@ -160,6 +163,21 @@ static void test_event(void **state)
     with_twin(*state, EVENT, "sum#0", "y of sum#0 and y of scale#0 at ");
 }
 
+/* The wait that was meant for the call is named, and where its event was recorded. */
+static void test_early_event(void **state)
+{
+    model m = make(*state, EVENT, false);
+    bg_graph *graph = capture(&m);
+    bg_report *report = NULL;
+    char text[300];
+
+    snprintf(text, sizeof text, "; the wait at %s:%d is on an event recorded at %s:%d, before scale#0", __FILE__,
+             m.waited, __FILE__, m.recorded);
+    EXPECT_OK(bg_check(graph, BG_CHECK_ALL, &report));
+    EXPECT_FINDING(report, "race", "sum#0", m.line, text);
+    unmake(&m, graph);
+}
+
 static void test_readers(void **state)
 {
     with_twin(*state, READERS, "sum#1", "y of sum#1 and x of sum#0 at ");
@@ -209,7 +227,8 @@ static void test_seeds(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_read),    TEST(test_write), TEST(test_both_write), TEST(test_event),
-                                       TEST(test_readers), TEST(test_break), TEST(test_nested),     TEST(test_seeds)};
+    const struct CMUnitTest tests[] = {TEST(test_read),  TEST(test_write),       TEST(test_both_write),
+                                       TEST(test_event), TEST(test_early_event), TEST(test_readers),
+                                       TEST(test_break), TEST(test_nested),      TEST(test_seeds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,30 @@
+/* The waits between the streams of a capture, for the tools: which work a wait is for is not in the graph. */
+#include "capture/capture.h"
+
+const bg__call *bg__capture_last_call(const bg_capture *capture)
+{
+    const bg__call *call = &capture->graph->root;
+    while (call->last_child != NULL)
+        call = call->last_child;
+    return call;
+}
+
+bg_status bg__capture_note_wait(bg_capture *capture, const bg__wait *wait)
+{
+    bg_graph *graph = capture->graph;
+    bg_status status = BG_OK;
+
+    if (capture->eager) /* a pass that runs again and again */
+        return BG_OK;
+    BG__TRY(BG__GROW(graph->waits, graph->wait_count, graph->wait_capacity, "waits of streams"));
+    graph->waits[graph->wait_count] = *wait;
+    graph->waits[graph->wait_count++].waited_after = bg__capture_last_call(capture);
+done:
+    return status;
+}
+
+const bg__wait *bg__graph_waits(const bg_graph *graph, int *count)
+{
+    *count = graph->wait_count;
+    return graph->waits;
+}
