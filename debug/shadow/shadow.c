@@ -378,7 +378,7 @@ done:
 static bg_status explain(struct bg__replay_shadow *g, bool differs)
 {
     bg__shadow *s = &g->shadow;
-    bool found;
+    bool found = false;
     bg_status status;
 
     BG__TRY(share(s, "the walk", judge_calls(s, g->every_call, differs, &found)));
