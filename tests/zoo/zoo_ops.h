@@ -49,31 +49,13 @@ static inline __attribute__((unused)) void zoo_ledger(void)
     zoo_allocator_reports(zoo_ledger_alloc_, zoo_ledger_free_);
 }
 
-/* What a user types who calls bg_check: with ZOO_CHECK=DIR its findings go to that directory. */
-static inline __attribute__((unused)) void zoo_check(bg_graph *graph)
-{
-    static int calls;
-    const char *directory = getenv("ZOO_CHECK");
-    bg_report *report;
-    char path[4096];
-
-    if (directory == NULL)
-        return;
-    BG(bg_check(graph, BG_CHECK_ALL, &report));
-    snprintf(path, sizeof path, "%s/check-%d.json", directory, calls++);
-    BG(bg_report_write(report, BG_JSON, path));
-    bg_report_destroy(report);
-}
-
 static inline __attribute__((unused)) void zoo_capture_ops(bg_graph **graph, bg_forward forward, void *user)
 {
     BG(bg_capture_forward(graph, forward, user, zoo.stream, NULL));
-    zoo_check(*graph);
 }
 
 static inline __attribute__((unused)) void zoo_replay_ops(bg_graph *graph)
 {
-    zoo_check(graph);
     BG(bg_replay(graph, zoo.stream));
 }
 

@@ -7,7 +7,7 @@
  * innocent: embed#0
  * source: vllm-project/vllm#53030
  * symptom: wrong
- * needs: runner */
+ * needs: - */
 #include "tests/zoo/zoo_ops.h"
 
 enum { TOKENS = 8 };

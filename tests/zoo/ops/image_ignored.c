@@ -6,7 +6,7 @@
  * innocent: -
  * source: sgl-project/sglang#30765
  * symptom: wrong
- * needs: runner */
+ * needs: - */
 #include "tests/zoo/zoo_ops.h"
 
 enum { TOKENS = 8, BYTES = TOKENS * sizeof(float) };

@@ -6,7 +6,7 @@
  * innocent: -
  * source: vllm-project/vllm#43810
  * symptom: wrong
- * needs: runner */
+ * needs: - */
 #include "tests/zoo/zoo_ops.h"
 
 enum { BUCKET = 4, SLOTS = 8 };
