@@ -615,7 +615,7 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
     answered = book.steps && !unloaded && !a->stale && step_launch(a, stream, result);
     if (!answered) {
         bg__graph_count_replay(a->graph);
-        bg__process_report_count_replay();
+        bg__process_report_count_replay(NULL);
     }
     give(a);
     write_list_if_due();

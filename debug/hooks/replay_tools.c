@@ -123,7 +123,7 @@ bg_status bg__replay_tools_replay(bg_graph *graph, cudaStream_t stream)
     if (in_tool)
         return status;
     if (status == BG_OK && tools != NULL && tools->reported)
-        bg__process_report_count_replay();
+        bg__process_report_count_replay(graph);
     if (status == BG_OK)
         bg__graph_divert(graph, stays_diverted(graph));
 done:

@@ -22,7 +22,10 @@ static struct {
     const bg_graph **alive; /* recorded graphs */
     size_t count, capacity;
     bool replayed, ended;
+    bool runner; /* a graph that was replayed has a runner's buffers */
     atomic_ulong reports;
+    /* BG_SHADOW: graphs; those without a forward function; replays that were compared; those that could not be. */
+    atomic_ulong shadowed, without_pass, compared, uncompared;
 } record = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void warn_once(void)
@@ -93,6 +96,12 @@ static bg_status print_process(void *user, FILE *out)
             (unsigned long long)count_replays(), record.ended ? "true" : "false");
     if (find_rank(&rank, &ranks))
         fprintf(out, ", \"rank\": %ld, \"ranks\": %ld", rank, ranks);
+    if (record.runner)
+        fputs(", \"runner\": true", out);
+    if (record.shadowed + record.without_pass > 0)
+        fprintf(out,
+                ",\n    \"shadow\": {\"graphs\": %lu, \"without_pass\": %lu, \"compared\": %lu, \"uncompared\": %lu}",
+                record.shadowed, record.without_pass, record.compared, record.uncompared);
     bg__looked_print(out);
     fputs("}\n}\n", out);
     return BG_OK;
@@ -190,7 +199,17 @@ void bg__process_report_end_graph(const bg_graph *graph)
     pthread_mutex_unlock(&record.lock);
 }
 
-void bg__process_report_count_replay(void)
+/* A runner notes its buffers after the capture. */
+static bool has_runner(const bg_graph *graph)
+{
+    const bg__noted *noted = bg__graph_noted(graph);
+    for (int i = 0; i < noted->count; i++)
+        if (noted->list[i].call == NULL)
+            return true;
+    return false;
+}
+
+void bg__process_report_count_replay(const bg_graph *graph)
 {
     char hidden;
 
@@ -198,6 +217,7 @@ void bg__process_report_count_replay(void)
         return;
     hidden = bg__fail_hide();
     pthread_mutex_lock(&record.lock);
+    record.runner = record.runner || (graph != NULL && has_runner(graph));
     if (!record.replayed && !record.ended) {
         record.replayed = true;
         write_process();
@@ -239,6 +259,18 @@ void bg__process_report_not_checked(const char *check, const char *graph, const 
 void bg__process_report_compared(void)
 {
     bg__looked_count_replay();
+}
+
+/* ---- comparisons ---- */
+
+void bg__process_report_shadow_graph(bool comparable)
+{
+    atomic_fetch_add(comparable ? &record.shadowed : &record.without_pass, 1);
+}
+
+void bg__process_report_shadow_replay(bool compared)
+{
+    atomic_fetch_add(compared ? &record.compared : &record.uncompared, 1);
 }
 
 /* ---- reports ---- */

@@ -1,8 +1,8 @@
 /* BG_REPORT=DIR: writes the captures, replays and findings of this process into files in DIR, for the command
  * breakgraph.
  *
- *   process-PID.json    counts of graphs and replays so far, and of what BG_CHECK has looked at: written when the
- *                       library is loaded, at the first graph, the first replay, each check of a graph, a normal end
+ *   process-PID.json    counts of graphs and replays so far, and of what BG_CHECK and BG_SHADOW have looked at: written
+ * when the library is loaded, at the first graph, the first replay, each check of a graph, a normal end
  *   graph-PID-N.json    each captured graph: a report of the tool "capture" with an outline
  *   report-PID-N.json   each report of a tool that an environment variable turned on
  *
@@ -16,14 +16,19 @@
 /* Counts a new graph and writes its file. These functions do nothing without BG_REPORT. */
 void bg__process_report_add_graph(bg_graph *graph);
 void bg__process_report_end_graph(const bg_graph *graph);
-/* Counts a replay that has succeeded. */
-void bg__process_report_count_replay(void);
+/* Counts a replay that has succeeded: the first of each graph, at least. graph: NULL if it is not one of the
+ * library. */
+void bg__process_report_count_replay(const bg_graph *graph);
 /* A check of BG_CHECK, by its name, has looked at a graph with so many op calls and nodes; or does not look at that
  * graph, and why. */
 void bg__process_report_checked(const char *check, size_t calls, size_t nodes);
 void bg__process_report_not_checked(const char *check, const char *graph, const char *why);
 /* A replay was compared with its capture. */
 void bg__process_report_compared(void);
+/* BG_SHADOW: a new graph, whose replays are compared, or cannot be: it has no forward function. */
+void bg__process_report_shadow_graph(bool comparable);
+/* BG_SHADOW: a replay that was compared with the eager pass, or could not be. */
+void bg__process_report_shadow_replay(bool compared);
 /* Writes a report; the same report again replaces its file. */
 void bg__process_report_add(bg_report *report);
 

@@ -275,7 +275,10 @@ bg_status bg__shadow_attach(bg_graph *graph, bg_forward forward, void *user, con
     int mode = NOT_SHADOWED;
 
     BG__TRY(bg__env_choice("BG_SHADOW", &mode));
-    if (mode == NOT_SHADOWED || forward == NULL || (tools != NULL && tools->stepping != NULL))
+    if (mode == NOT_SHADOWED || (tools != NULL && tools->stepping != NULL))
+        goto done;
+    bg__process_report_shadow_graph(forward != NULL);
+    if (forward == NULL)
         goto done;
     BG__TRY(bg__tools_get(graph, &tools));
     shadowing = calloc(1, sizeof *shadowing);
@@ -439,6 +442,7 @@ bg_status bg__shadow_replay(bg_graph *graph, cudaStream_t stream)
 done:
     bg__relax_end(relaxed);
     bg__tool_leave(in_tool);
+    bg__process_report_shadow_replay(status == BG_OK && replayed == BG_OK);
     if (status != BG_OK) {
         bg__warn("BG_SHADOW: a replay of %s could not be compared with the pass: %s", bg__graph_name(graph),
                  bg_last_error());

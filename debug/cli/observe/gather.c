@@ -60,9 +60,17 @@ static void forget_or_merge(cli_gathered *gathered, cJSON *root, const char *nam
 static void add_process(cli_gathered *gathered, cJSON *root)
 {
     const cJSON *process = cJSON_GetObjectItemCaseSensitive(root, "process");
+    const cJSON *shadow = cJSON_GetObjectItemCaseSensitive(process, "shadow");
     gathered->processes++;
     gathered->graphs += (long)cli_number(process, "graphs");
     gathered->replays += (long)cli_number(process, "replays");
+    gathered->shadowed += (long)cli_number(shadow, "graphs");
+    gathered->without_pass += (long)cli_number(shadow, "without_pass");
+    gathered->compared += (long)cli_number(shadow, "compared");
+    gathered->uncompared += (long)cli_number(shadow, "uncompared");
+    gathered->unended += !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "ended"));
+    gathered->runner |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "runner"));
+    gathered->gpu |= strcmp(cli_text(process, "device"), "cuda") == 0;
     cli_gathered_note_rank(gathered, process);
     cli_looked_add(gathered, process);
     cJSON_Delete(root);

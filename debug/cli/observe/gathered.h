@@ -3,12 +3,19 @@
 #define BG_CLI_GATHERED_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 enum { CLI_REPORT_VERSION = 2 }; /* that this command reads */
 
 typedef struct cli_gathered {
     int processes; /* that use the library */
     long graphs, replays;
+    /* Of BG_SHADOW, in all processes that have ended: graphs whose replays were compared, graphs without a forward
+     * function, replays that were compared, replays that could not be. */
+    long shadowed, without_pass, compared, uncompared;
+    int unended;     /* processes that were killed, or left without a normal end: their counts are of an earlier time */
+    bool runner;     /* a process has one */
+    bool gpu;        /* a process used a GPU */
     int code;        /* the program's exit status; 0 also if it did not end by itself */
     int ranks;       /* size of their job; 0: none */
     cJSON *of_rank;  /* the rank of each process id, if there are ranks */
