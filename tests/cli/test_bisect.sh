@@ -34,13 +34,13 @@ found()
 }
 
 step=$(line_of step) twist=$(line_of twist) block=$(line_of block) inner=$(line_of inner)
-for n in 1 2 8 20 100; do found "one-of-$n" $n $((2 * $(log2 $n) + 8)) "step#0 $step" 0; done
-found one-last 98 22 "twist#24 $twist" 97
-found two 20 $((2 * 5 + 8)) "twist#1 $twist step#6 $step" 5 12
-found three 64 36 "step#0 $step twist#8 $twist step#30 $step" 0 33 60
-found inner 20 18 "block#0/step#0 $inner" 1003
-found outer 20 18 "block#1 $block" 7
-found inner-and-step 40 24 "block#2/step#0 $inner twist#7 $twist" 1011 29
+for n in 1 2 8 20 100; do found "one-of-$n" $n $((2 * $(log2 $n) + 14)) "step#0 $step" 0; done
+found one-last 98 28 "twist#24 $twist" 97
+found two 20 $((2 * 5 + 14)) "twist#1 $twist step#6 $step" 5 12
+found three 64 42 "step#0 $step twist#8 $twist step#30 $step" 0 33 60
+found inner 20 24 "block#0/step#0 $inner" 1003
+found outer 20 24 "block#1 $block" 7
+found inner-and-step 40 30 "block#2/step#0 $inner twist#7 $twist" 1011 29
 
 bisect -- ./faulty two 8 5 >log 2>&1
 [ "$(sed -n '1s/ at .*//p;2s/,.*//p' log | tr '\n' ' ')" = 'culprit twist#1 (op twist) 1 of 10 captured calls ' ] && pass two-graphs || fail two-graphs "another culprit"
@@ -60,7 +60,9 @@ cd - >/dev/null || exit 1
 in_work() { (cd "$work" && rm -f starts && "$@"); }
 golden bisect-two 1 in_work "$command" bisect -- ./faulty wrong 20 5 12
 golden bisect-json 1 in_work "$command" bisect --json -- ./faulty wrong 4 2
-golden bisect-no-difference 0 in_work "$command" bisect -- ./faulty wrong 8
+expect no-difference 0 "^'./faulty' was good in both trials as it is: there is no fault to search for" in_work "$command" bisect -- ./faulty wrong 8
+next=$([ "$DEVICE" = host ] && echo 'run --seeds=20' || echo 'check --what=graph')
+grep -qx "next: breakgraph $next -- ./faulty wrong 8" "$work/log" && pass no-difference-next || fail no-difference-next "another next command than $next"
 golden bisect-always 13 in_work "$command" bisect -- ./faulty always 8
 golden bisect-outside 13 in_work "$command" bisect -- ./faulty outside 8
 golden bisect-flaky 12 in_work "$command" bisect -- ./faulty flaky 8
@@ -97,7 +99,7 @@ expect not-breakable 2 'BG_BREAKABLE=0 captures' in_work env BG_BREAKABLE=0 "$co
 for debug in forward ops; do
     expect debug-$debug 2 "BG_DEBUG=$debug makes all ops eager" in_work env BG_DEBUG=$debug "$command" bisect -- ./faulty wrong 8 2
 done
-expect unjudged 1 '^not confirmed: with only this call captured, the program crashes' in_work "$command" bisect -- \
+expect unjudged 14 'not confirmed: good with step#1 at .* eager; with only this call captured, the program crashes' in_work "$command" bisect -- \
     sh -c 'case $BG_EAGER_OPS in *,step#1,*) ;; *block#1*) kill -SEGV $$ ;; esac; ./faulty wrong 8 2'
 echo 'step#0' >"$work/eager"
 expect eager-from-file 1 "^good: BG_EAGER_OPS='step#0,step#1'" in_work env BG_EAGER_OPS="@$work/eager" "$command" bisect -- ./faulty wrong 8 0 2
@@ -124,7 +126,7 @@ expect report-read-again 1 'mismatch-origin' in_work sh -c "'$command' report --
 expect step-finds-nothing 1 'ended with status 1' in_work "$command" step -- ./faulty wrong 8 2
 expect check-finds-nothing 1 'no findings of replay, but' in_work "$command" check --what=replay -- ./faulty wrong 8 2
 if command -v script >/dev/null; then
-    expect progress-on-terminal 1 'trial 6 of about 11: search' in_work script -qec "'$command' bisect -- ./faulty wrong 8 2" /dev/null
+    expect progress-on-terminal 1 'trial 7 of about 17: search' in_work script -qec "'$command' bisect -- ./faulty wrong 8 2" /dev/null
     expect color-on-terminal 1 $'\e''[[]31mculprit' in_work script -qec "'$command' bisect -- ./faulty wrong 8 2" /dev/null
     expect no-color 1 $'\e''[[]Kculprit' in_work env NO_COLOR=1 script -qec "'$command' bisect -- ./faulty wrong 8 2" /dev/null
 else
@@ -161,7 +163,7 @@ graphs() # NAME, ALL, CULPRITS, GRAPH...: these calls in this order are tried al
     shift 3
     rm -f "$work/lists"
     expect "$name" 1 "^good: BG_EAGER_OPS='$culprits'" in_work env CULPRITS="${culprits//,/ }" "$command" bisect -- bash graphs.sh "$@"
-    [ "$(sed -n 3p "$work/lists")" = "$all" ] && pass "$name-order" || fail "$name-order" "all are $(sed -n 3p "$work/lists"), expected $all"
+    [ "$(sed -n 4p "$work/lists")" = "$all" ] && pass "$name-order" || fail "$name-order" "all are $(sed -n 4p "$work/lists"), expected $all"
 }
 graphs one-graph 'a#0,b#0,b#0/c#0,d#0' 'd#0' 'a#0 b#0 b#0/c#0 d#0'
 graphs no-eager-calls 'a#0,d#0' 'a#0' 'a#0 b#0! d#0'
@@ -176,6 +178,37 @@ for one in "e#0 2" "b#0 1" "a#0 1"; do
     [ "$(grep -o '"calls":.*' "$work/graphs.html" | grep -o '"name":"[^"]*"' | head -n 1)" = "\"name\":\"$wanted\"" ] && pass "page-of-${one% *}-graph" ||
         fail "page-of-${one% *}-graph" "it draws another graph"
 done
+
+# ---- culprits are confirmed by repeats; a fault of order has none ----
+
+nobody() { grep -q '^culprit' "$work/log" && fail "$1-nobody" "it names a culprit" || pass "$1-nobody"; }
+serial='case $BG_DEBUG,$HOSTCUDA_SEED in step,* | *,0) exec ./faulty wrong 8 ;; *) exec ./faulty wrong 8 2 ;; esac'
+expect order 12 'the fault is one of order, for which no op call is to blame' in_work "$command" bisect -- sh -c "$serial"
+nobody order
+grep -qF 'next: breakgraph check --what=graph -- sh -c' "$work/log" && pass order-next || fail order-next "it does not point to the check"
+expect order-json 12 '"result":[[:space:]]*"order"' in_work "$command" bisect --json -- sh -c "$serial"
+if [ "$DEVICE" = host ]; then
+    expect order-shadow 12 'HOSTCUDA_SEED=0.*one of order' in_work env HOSTCUDA_SEED=3 "$command" bisect --shadow -- sh -c "$serial"
+    nobody order-shadow
+    expect order-seed 1 '^next: breakgraph check -e HOSTCUDA_SEED=3 -- ./faulty wrong 8 2$' in_work env HOSTCUDA_SEED=3 "$command" bisect -- ./faulty wrong 8 2
+fi
+# Bad unless one of two is eager: neither is the culprit alone.
+cat >"$work/pair.sh" <<'SH'
+. ./graphs.sh
+case ",$list," in *,a#0,* | *,b#0,*) exit 0 ;; *) exit 1 ;; esac
+SH
+expect pair 1 'not confirmed: good with [ab]#0 at m.c:1 eager, but good with only this call captured, too' in_work "$command" bisect -- bash pair.sh 'a#0 b#0 c#0'
+nobody pair
+# Bad, but for every other trial of the confirmation.
+cat >"$work/varies.sh" <<'SH'
+. ./graphs.sh
+[ "$list" != 'b#0,c#0,d#0' ] || { echo >>varied; [ $(($(wc -l <varied) % 2)) = 1 ]; exit; }
+case ",$list," in *,a#0,*) exit 0 ;; *) exit 1 ;; esac
+SH
+expect varies 12 'not confirmed: bad in [12] of 3 trials with only a#0 at m.c:1 captured' in_work "$command" bisect -- bash varies.sh 'a#0 b#0 c#0 d#0'
+nobody varies
+expect confirms 1 'captured, the program is bad in 3 of 3 trials, and with only this call eager it is good' in_work "$command" bisect -- ./faulty wrong 8 2
+
 # ---- the same program's report: what differs, with all that is equal ----
 
 expect report-differs 1 'mismatch-origin\] step#1 ' in_work "$command" report --text --html=report.html -- ./faulty wrong 8 2
@@ -298,7 +331,7 @@ exec ./faulty wrong 8 2
 SH
 in_the_way() { echo "$1" >"$work/away"; FAULTY_STARTS= in_work "$command" bisect --timeout=5 -- sh away.sh; }
 unset FAULTY_STARTS
-expect kept-crash 7 '^breakgraph bisect: 2 trials are kept; the same command continues from there [(][.]breakgraph-bisect.json' in_the_way 'kill -SEGV $$'
+expect kept-crash 7 '^breakgraph bisect: 3 trials are kept; the same command continues from there [(][.]breakgraph-bisect.json' in_the_way 'kill -SEGV $$'
 stays kept-crash
 expect kept-not-linked 10 '2 trials are kept' in_the_way 'echo "{" >$BG_REPORT/process-1.json; exit'
 stays kept-not-linked

@@ -11,6 +11,7 @@
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/arguments/values.h"
 #include "debug/cli/output/exits.h"
+#include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
@@ -70,6 +71,31 @@ static cli_status ask_all_eager(cli_bisection *b)
                           b->name_count);
 }
 
+/* The same captured work, one node after the other: where that is good though nothing runs eagerly, the fault is one of
+ * order. On the host device seed 0 runs all work in the order of issue. false: nothing here can do that. */
+static bool find_series(const cli_bisection *b)
+{
+    const char *seed = getenv("HOSTCUDA_SEED"), *debug = getenv("BG_DEBUG");
+    if (b->shadow) /* steps are not compared */
+        return strcmp(bg_device_kind(), "host") == 0 && seed != NULL && strtoull(seed, NULL, 10) != 0;
+    return debug == NULL || strcmp(debug, "step") != 0;
+}
+
+static cli_status ask_series(cli_bisection *b)
+{
+    bg_verdict verdicts[2] = {BG_SKIP, BG_SKIP};
+    cli_status status = CLI_OK;
+    for (int i = 0; i < 2 && status == CLI_OK && (i == 0 || verdicts[0] == BG_GOOD); i++)
+        status = cli_trial(b, CLI_SERIAL, NULL, &verdicts[i]);
+    if (status != CLI_OK || verdicts[0] != BG_GOOD || verdicts[1] != BG_GOOD)
+        return status;
+    b->order = true;
+    return cli_bisect_end(b, CLI_NONDETERMINISTIC,
+                          "'%s' is good if its captured work runs one node after the other (%s), and nothing eagerly: "
+                          "the fault is one of order, for which no op call is to blame: a wait is missing",
+                          b->argv[0], b->shadow ? "HOSTCUDA_SEED=0" : "BG_DEBUG=step");
+}
+
 /* The trials before the search. *search: there is something to search for. */
 static cli_status ask_oracle(cli_bisection *b, bool *search)
 {
@@ -82,15 +108,19 @@ static cli_status ask_oracle(cli_bisection *b, bool *search)
     if (!bad)
         return cli_bisect_end(b, CLI_OK, "'%s' was good in both trials as it is: there is no fault to search for",
                               b->argv[0]);
-    if (!b->shadow)
+    if (find_series(b))
+        status = ask_series(b);
+    if (status == CLI_OK && !b->shadow)
         status = ask_twice(b, CLI_FORWARD, &bad);
     if (status != CLI_OK)
         return status;
     if (!b->shadow && bad) {
         cli_trial_show_check(b);
-        return cli_bisect_end(b, CLI_STAYS,
-                              "the fault remains without any graph (BG_DEBUG=forward): it is in the model, not in the "
-                              "capture");
+        b->without_graph = true;
+        return cli_bisect_end(
+            b, CLI_STAYS,
+            "the fault remains without any graph (BG_DEBUG=forward): it is not in the capture, but in "
+            "the model, or in what the program does around the pass (padding, inputs, order)");
     }
     status = ask_all_eager(b);
     *search = status == CLI_OK;
@@ -124,21 +154,92 @@ static bool is_related(const char *a, const char *b)
            (b[length] == '\0' || b[length] == '/');
 }
 
-/* Only the culprits captured: bad again? Calls around and inside them stay captured, too. */
-static cli_status confirm(cli_bisection *b, bool *eager)
+/* A list of names with places, cut where there is no room. */
+static void name_culprits(const cli_bisection *b, char *text, size_t room)
 {
-    bg_verdict verdict = BG_SKIP;
-    cli_status status;
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < b->found && used < room; i++) {
+        const cJSON *call = cJSON_GetArrayItem(b->calls, (int)b->culprits[i]);
+        used += (size_t)snprintf(text + used, room - used, "%s%s at %s:%d", i > 0 ? ", " : "", cli_text(call, "name"),
+                                 cli_text(call, "file"), (int)cli_number(call, "line"));
+    }
+}
+
+/* Repeats a trial. *bad: how often it was; -1: it could not be judged. */
+static cli_status count_bad(cli_bisection *b, const bool *eager, int times, int *bad)
+{
+    *bad = 0;
+    for (int i = 0; i < times && *bad >= 0; i++) {
+        bg_verdict verdict = BG_SKIP;
+        cli_status status = cli_trial(b, CLI_CONFIRM, eager, &verdict);
+        if (status != CLI_OK)
+            return status;
+        *bad = verdict == BG_SKIP ? -1 : *bad + (verdict == BG_BAD);
+    }
+    return CLI_OK;
+}
+
+static void mark_culprits(const cli_bisection *b, bool *eager)
+{
+    for (size_t i = 0; i < b->name_count; i++)
+        eager[i] = false;
+    for (size_t k = 0; k < b->found; k++)
+        eager[b->culprits[k]] = true;
+}
+
+/* Calls around and inside the culprits stay captured, too. */
+static void mark_others(const cli_bisection *b, bool *eager)
+{
     for (size_t i = 0; i < b->name_count; i++) {
         eager[i] = true;
         for (size_t k = 0; k < b->found; k++)
             eager[i] = eager[i] && !is_related(b->names[i], b->names[b->culprits[k]]);
     }
-    status = cli_trial(b, CLI_CONFIRM, eager, &verdict);
-    b->confirmed = verdict == BG_BAD;
-    b->unjudged = verdict == BG_SKIP;
+}
+
+static cli_status judge_culprits(cli_bisection *b, int captured, int eager)
+{
+    enum { TIMES = CLI_CONFIRMATIONS };
+    char names[256];
+    const char *only = b->found == 1 ? "this call" : "these calls";
+
+    b->confirmed = captured == TIMES && eager == 0;
+    if (b->confirmed)
+        return CLI_FAILED;
+    name_culprits(b, names, sizeof names);
+    if (captured < 0 || eager < 0)
+        return cli_bisect_end(
+            b, CLI_UNJUDGED,
+            "not confirmed: good with %s eager; with only %s %s, the program crashes, hangs or cannot "
+            "be judged",
+            names, only, captured < 0 ? "captured" : "eager");
+    if (captured == 0)
+        return cli_bisect_end(b, CLI_FAILED,
+                              "not confirmed: good with %s eager, but good with only %s captured, too: the fault needs "
+                              "other captured calls, as one of order does",
+                              names, only);
+    b->order = true;
+    return cli_bisect_end(b, CLI_NONDETERMINISTIC,
+                          "not confirmed: bad in %d of %d trials with only %s captured, and in %d of %d with only %s "
+                          "eager: a fault of order comes and goes like that",
+                          captured, TIMES, names, eager, TIMES, only);
+}
+
+/* Only what holds each time is a culprit: bad with only them captured, good with only them eager. */
+static cli_status confirm(cli_bisection *b, bool *marks)
+{
+    int captured, eager = 0;
+    cli_status status;
+
+    mark_others(b, marks);
+    status = count_bad(b, marks, CLI_CONFIRMATIONS, &captured);
+    if (status == CLI_OK && captured > 0) {
+        mark_culprits(b, marks);
+        status = count_bad(b, marks, CLI_CONFIRMATIONS, &eager);
+    }
     b->searched = status == CLI_OK;
-    return status == CLI_OK ? CLI_FAILED : status;
+    return status == CLI_OK ? judge_culprits(b, captured, eager) : status;
 }
 
 static int log2_up(size_t n)
@@ -156,7 +257,7 @@ static cli_status search(cli_bisection *b)
     cli_status status;
 
     b->culprits = calloc(b->name_count, sizeof *b->culprits);
-    b->wanted = (int)b->next + log2_up(b->name_count) + 2;
+    b->wanted = (int)b->next + log2_up(b->name_count) + 1 + 2 * CLI_CONFIRMATIONS;
     if (s.eager != NULL && b->culprits != NULL)
         searched = bg_search(b->names, b->name_count, try, &s, b->culprits, &b->found);
     if (searched == BG_OK)
@@ -296,7 +397,7 @@ static int run_bisect(const cli_arguments *arguments)
         status = cli_signals_hold();
     if (status == CLI_OK) {
         status = bisect(&b);
-        if (b.html != NULL && b.found > 0)
+        if (b.html != NULL && b.confirmed)
             (void)cli_bisect_write_page(&b); /* it says what goes wrong */
         else if (b.html != NULL)
             (void)cli_say(status, "%s is not written: there is no culprit to show", b.html);
@@ -330,9 +431,13 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "The program is run without standard input: twice as it is, then twice without a graph (BG_DEBUG=forward; not with "
-    "--shadow), then with every op eager. If these runs leave a fault to search for, other sets of eager ops follow "
-    "(BG_EAGER_OPS), until a set of calls is known that must be eager and of which none can be left out. A run is "
+    "The program is run without standard input: twice as it is; with its nodes one after the other (BG_DEBUG=step; "
+    "with "
+    "--shadow under HOSTCUDA_SEED=0, if a seed is set); twice without a graph (BG_DEBUG=forward; not with --shadow); "
+    "with every op eager. If these runs leave a fault to search for, other sets of eager ops follow "
+    "(BG_EAGER_OPS), until a set of calls is known that must be eager and of which none can be left out. They are "
+    "culprits if then, in three trials each, the program is bad with only them captured and good with only them eager. "
+    "A fault that is gone where the nodes run one after the other is one of order: no call is to blame. A run is "
     "judged by the exit status of the program, or of --check's command, as git bisect run does: 0 is good, 125 means "
     "that the run cannot be judged, any other is bad. A crash or a "
     "timeout is not judged: before the search it ends the command, and during the search that set is skipped. To count "

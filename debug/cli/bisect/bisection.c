@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *const cli_why_names[] = {"as it is", "without a graph", "all eager", "search", "confirmation"};
+const char *const cli_why_names[] = {"as it is", "without a graph", "all eager", "search", "in series", "confirmation"};
 
 cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *format, ...)
 {

@@ -28,17 +28,23 @@ typedef struct cli_bisection {
     double seconds;  /* of the last trial */
 
     size_t *culprits, found;
-    bool confirmed, unjudged; /* with only the culprits captured: bad; cannot be judged */
-    bool searched;            /* the search and the confirmation have ended */
-    char sentence[512];       /* the result, if it is not a culprit */
+    bool confirmed;     /* each time: bad with only the culprits captured, good with only them eager */
+    bool order;         /* good where the work of a replay runs in series */
+    bool runner;        /* the program has one */
+    bool without_graph; /* bad without a graph, too */
+    bool searched;      /* the search and the confirmation have ended */
+    char sentence[512]; /* the result, if it is not a culprit */
 } cli_bisection;
+
+/* Trials with only the culprits captured. */
+enum { CLI_CONFIRMATIONS = 3 };
 
 /* Sets the sentence and returns status. */
 cli_status cli_bisect_end(cli_bisection *b, cli_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The purpose of a trial. */
-typedef enum cli_why { CLI_AS_IS, CLI_FORWARD, CLI_ALL_EAGER, CLI_SEARCH, CLI_CONFIRM } cli_why;
+typedef enum cli_why { CLI_AS_IS, CLI_FORWARD, CLI_ALL_EAGER, CLI_SEARCH, CLI_SERIAL, CLI_CONFIRM } cli_why;
 extern const char *const cli_why_names[];
 
 /* BG_EAGER_OPS that makes these calls eager; the caller frees it. NULL: out of host memory. */

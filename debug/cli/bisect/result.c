@@ -1,32 +1,18 @@
 #include "result.h"
 
 #include <breakgraph/breakgraph.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/cli/arguments/next.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/json.h"
+#include "debug/cli/output/shell_line.h"
 
 enum { RESULT_VERSION = 1 };
 
-/* ---- a line for a shell ---- */
-
-static void quote(FILE *out, const char *word)
-{
-    bool plain = word[0] != '\0';
-    for (const char *c = word; *c != '\0' && plain; c++)
-        plain = isalnum((unsigned char)*c) || strchr("-_./=:,@%+", *c) != NULL;
-    if (plain) {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word != '\0'; word++)
-        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, out);
-    fputc('\'', out);
-}
+/* ---- lines for a shell ---- */
 
 /* The program with these calls eager; the caller frees it. NULL: out of host memory. */
 static char *make_line(const cli_bisection *b, const bool *eager)
@@ -43,20 +29,17 @@ static char *make_line(const cli_bisection *b, const bool *eager)
         fprintf(out, "BG_SHADOW=calls ");
     if (b->tolerance != NULL) {
         fprintf(out, "BG_TOLERANCE=");
-        quote(out, b->tolerance);
+        cli_shell_word(out, b->tolerance);
         fputc(' ', out);
     }
     if (list[0] != '\0') {
         fprintf(out, "BG_EAGER_OPS=");
-        quote(out, list);
+        cli_shell_word(out, list);
         fputc(' ', out);
     }
     if (b->ranks > 0)
         fprintf(out, "breakgraph run --ranks=%d%s -- ", b->ranks, b->oversubscribe ? " --oversubscribe" : "");
-    for (char *const *word = b->argv; *word != NULL; word++) {
-        fputs(word > b->argv ? " " : "", out);
-        quote(out, *word);
-    }
+    cli_shell_words(out, b->argv);
     free(list);
     if (fclose(out) == 0)
         return line;
@@ -76,6 +59,25 @@ static char *make_good_line(const cli_bisection *b)
     return line;
 }
 
+/* What to do with this result; NULL: nothing that this command knows. */
+static const char *next_of(const cli_bisection *b, cli_status status)
+{
+    switch (status) {
+    case CLI_OK:
+        return b->shadow ? "check" : strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "check --what=graph";
+    case CLI_FAILED: return b->confirmed ? "check" : b->found > 0 ? "check --what=graph" : NULL;
+    case CLI_NONDETERMINISTIC: return "check --what=graph";
+    case CLI_STAYS: return b->runner && b->without_graph ? "run -e BG_RUNNER_MODE=none" : "check";
+    default: return NULL;
+    }
+}
+
+static char *make_next(const cli_bisection *b, cli_status status)
+{
+    const char *command = next_of(b, status);
+    return command != NULL ? cli_next_command(b->arguments, command) : NULL;
+}
+
 /* ---- text ---- */
 
 static void print_culprits(const cli_bisection *b, double seconds)
@@ -90,13 +92,9 @@ static void print_culprits(const cli_bisection *b, double seconds)
         fputs("\n", stdout);
     }
     printf("%zu of %zu captured calls, %zu trials, %.1f s\n", b->found, b->name_count, b->next, seconds);
-    if (b->confirmed)
-        printf("confirmed: with only %s captured, the program is bad\n", calls);
-    else if (b->unjudged)
-        printf("not confirmed: with only %s captured, the program crashes, hangs or cannot be judged\n", calls);
-    else
-        printf("not confirmed: with only %s captured, the program is good; the fault needs other captured calls, too\n",
-               calls);
+    printf(
+        "confirmed: with only %s captured, the program is bad in %d of %d trials, and with only %s eager it is good\n",
+        calls, CLI_CONFIRMATIONS, CLI_CONFIRMATIONS, calls);
     cli_print(stdout, "good: %s", good != NULL ? good : "");
     fputs("\n", stdout);
     cli_print(stdout, "bad:  %s", bad != NULL ? bad : "");
@@ -141,15 +139,19 @@ static const char *result_name(const cli_bisection *b, cli_status status)
                  {CLI_STAYS, "stays"},
                  {CLI_UNJUDGED, "cannot be judged"},
                  {CLI_INTERRUPTED, "interrupted"}};
+    if (b->order)
+        return "order";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].status == status)
             return names[i].name;
-    return b->found > 0 && status == CLI_FAILED ? "culprits" : "failed";
+    if (status == CLI_FAILED && b->found > 0)
+        return b->confirmed ? "culprits" : "not confirmed";
+    return "failed";
 }
 
 static const char *sentence_of(const cli_bisection *b, cli_status status)
 {
-    if (status == CLI_FAILED && b->found > 0)
+    if (status == CLI_FAILED && b->confirmed)
         return b->found == 1 ? "the program is good if the culprit is eager"
                              : "the program is good if all culprits are eager";
     for (size_t i = 0; i < cli_exits_count && b->sentence[0] == '\0'; i++)
@@ -161,19 +163,23 @@ static const char *sentence_of(const cli_bisection *b, cli_status status)
 static void print_json(const cli_bisection *b, cli_status status, double seconds)
 {
     cJSON *root = cJSON_CreateObject(), *culprits;
+    char *next;
     cJSON_AddStringToObject(root, "breakgraph", bg_version());
     cJSON_AddNumberToObject(root, "bisect_version", RESULT_VERSION);
     cJSON_AddNumberToObject(root, "exit", status);
     cJSON_AddStringToObject(root, "result", result_name(b, status));
     cJSON_AddStringToObject(root, "sentence", sentence_of(b, status));
     culprits = cJSON_AddArrayToObject(root, "culprits");
-    for (size_t i = 0; i < b->found; i++)
+    for (size_t i = 0; b->confirmed && i < b->found; i++)
         cJSON_AddItemToArray(culprits, cJSON_Duplicate(cJSON_GetArrayItem(b->calls, (int)b->culprits[i]), true));
     if (b->found > 0) {
         cJSON_AddBoolToObject(root, "confirmed", b->confirmed);
         add_line(root, "good", make_good_line(b));
         add_line(root, "bad", make_line(b, NULL));
     }
+    next = make_next(b, status);
+    if (next != NULL)
+        add_line(root, "next", next);
     cJSON_AddNumberToObject(root, "calls", (double)b->name_count);
     cJSON_AddItemToObject(root, "trials", cli_bisect_trials(b));
     cJSON_AddNumberToObject(root, "seconds", seconds);
@@ -188,14 +194,28 @@ static void print_sentence(const char *sentence)
     printf("%s\n", cli_color_off());
 }
 
+/* The last line, behind what says why. */
+static void print_next(const cli_bisection *b, cli_status status, FILE *out)
+{
+    char *next = make_next(b, status);
+    if (next != NULL) {
+        cli_print(out, "next: %s", next);
+        fputc('\n', out);
+    }
+    free(next);
+}
+
 void cli_bisect_print(const cli_bisection *b, cli_status status, double seconds)
 {
+    bool said = b->sentence[0] != '\0';
     if (b->json)
         print_json(b, status, seconds);
-    else if (status == CLI_FAILED && b->found > 0)
+    else if (b->confirmed)
         print_culprits(b, seconds);
     else if (status == CLI_OK)
         print_sentence(b->sentence);
-    if (status != CLI_OK && b->sentence[0] != '\0')
+    if (status != CLI_OK && said)
         (void)cli_say(status, "%s", b->sentence);
+    if (!b->json)
+        print_next(b, status, status != CLI_OK && said ? stderr : stdout);
 }

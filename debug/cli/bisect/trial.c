@@ -174,7 +174,11 @@ static cli_status start_trial(cli_bisection *b, cli_why why, const char *eager, 
     const char *set[] = {"BG_EAGER_OPS",
                          eager[0] != '\0' ? eager : NULL,
                          "BG_DEBUG",
-                         why == CLI_FORWARD ? "forward" : getenv("BG_DEBUG"),
+                         why == CLI_FORWARD                ? "forward"
+                         : why == CLI_SERIAL && !b->shadow ? "step"
+                                                           : getenv("BG_DEBUG"),
+                         "HOSTCUDA_SEED",
+                         why == CLI_SERIAL && b->shadow ? "0" : getenv("HOSTCUDA_SEED"),
                          "BG_SHADOW",
                          b->shadow ? "calls" : getenv("BG_SHADOW"),
                          "BG_TOLERANCE",
@@ -198,6 +202,7 @@ static cli_status start_trial(cli_bisection *b, cli_why why, const char *eager, 
         status = observe_trial(b, &o, &gathered);
     if (status == CLI_OK)
         status = get_verdict(b, why, &gathered, &end, verdict);
+    b->runner |= gathered.runner;
 done:
     cli_gathered_clear(&gathered);
     return status;

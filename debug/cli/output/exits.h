@@ -20,10 +20,10 @@
     X(CLI_SILENT, 9, "the program printed nothing that --check could judge")                                           \
     X(CLI_UNREADABLE, 10, "a state file or report cannot be read, or is of another version or command")                \
     X(CLI_NO_MATCH, 11, "a pattern matches no call")                                                                   \
-    X(CLI_NONDETERMINISTIC, 12, "the same run is sometimes good and sometimes bad")                                    \
+    X(CLI_NONDETERMINISTIC, 12, "the result varies: from run to run, or with the order of work")                       \
     X(CLI_STAYS, 13, "the fault stays with every op eager: it is not in a captured op call")                           \
     X(CLI_UNJUDGED, 14,                                                                                                \
-      "nothing can be judged: check could look at no graph; or the program, or --check's command, exited with 125")    \
+      "nothing can be judged: no graph to check, status 125, or a crash where a culprit is confirmed")                 \
     X(CLI_INTERRUPTED, 130, "interrupted; the same bisect command continues where it stopped")
 
 typedef enum cli_status {

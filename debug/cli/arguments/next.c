@@ -1,0 +1,67 @@
+#include "next.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/cli/output/shell_line.h"
+
+/* Flags that every command with a program has; of -e no variable that the next command, or what follows, sets. */
+static bool is_carried(const cli_given *given, const char *command)
+{
+    static const char *const dropped[] = {"HOSTCUDA_SEED=", "HOSTCUDA_MEMORY=", "BG_DEBUG="};
+    const char *flag = given->flag->name, *value = given->value;
+    char name[64];
+
+    if (strcmp(flag, "-e") != 0)
+        return strcmp(flag, "--ranks") == 0 || strcmp(flag, "--oversubscribe") == 0;
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        if (strncmp(value, dropped[i], strlen(dropped[i])) == 0)
+            return false;
+    snprintf(name, sizeof name, "%.*s=", (int)strcspn(value, "="), value);
+    return strstr(command, name) == NULL;
+}
+
+static void print_flags(FILE *out, const cli_arguments *given, const char *command)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *name = given->given[i].flag->name, *value = given->given[i].value;
+        if (!is_carried(&given->given[i], command))
+            continue;
+        fprintf(out, " %s%s", name, value[0] == '\0' ? "" : name[1] == 'e' ? " " : "=");
+        if (value[0] != '\0')
+            cli_shell_word(out, value);
+    }
+}
+
+/* Also where they stand in the environment of the command, which the next one need not have. */
+static void print_host_variables(FILE *out, const char *command)
+{
+    static const char *const names[] = {"HOSTCUDA_SEED", "HOSTCUDA_MEMORY"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value == NULL || value[0] == '\0' || strstr(command, "--seeds") != NULL ||
+            strstr(command, names[i]) != NULL)
+            continue;
+        fprintf(out, " -e %s=", names[i]);
+        cli_shell_word(out, value);
+    }
+}
+
+char *cli_next_command(const cli_arguments *given, const char *command)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (out == NULL)
+        return NULL;
+    fprintf(out, "breakgraph %s", command);
+    print_flags(out, given, command);
+    print_host_variables(out, command);
+    fputs(" -- ", out);
+    cli_shell_words(out, given->rest);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
