@@ -48,6 +48,12 @@ static int is_graph_report(const struct dirent *entry)
     return cli_is_report_file(entry, "graph-");
 }
 
+static int is_dot_file(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".dot") == 0;
+}
+
 /* Reports that are in no file as they are: those of ranks, merged. */
 static cli_status add_list(bg_report **all, const cJSON *reports, const char *path)
 {
@@ -142,6 +148,13 @@ static cli_status observe_program(const cli_observation *o, seen *found, cli_end
     return status;
 }
 
+/* Standard output may be a file's own. */
+static void say_written(const char *path, const char *what)
+{
+    if (strcmp(path, "-") != 0)
+        (void)cli_say(CLI_OK, "wrote %s: %s", path, what);
+}
+
 static cli_status put_timeline(const cli_observation *o, const char *made, const char *path)
 {
     size_t bytes = 0;
@@ -153,6 +166,8 @@ static cli_status put_timeline(const cli_observation *o, const char *made, const
         cli_observed_show(o);
     } else if (!cli_file_write(path, BG__FILE_GIVEN, text)) {
         status = cli_say(CLI_FAILED, "%s", bg_last_error());
+    } else {
+        say_written(path, "a timeline of one replay");
     }
     free(text);
     return status;
@@ -228,10 +243,44 @@ static cli_status observe(const cli_arguments *arguments, const char *place, bg_
 
 /* ---- what is written ---- */
 
+/* "1 fault, 0 warnings, 2 notes" */
+static void count_findings(const bg_report *all, char *text, size_t room)
+{
+    int counts[BG_FAULT + 1] = {0}, count = bg_report_count(all);
+    for (int i = 0; i < count; i++) {
+        bg_finding finding = BG_FINDING_INIT;
+        if (bg_report_get(all, i, &finding) == BG_OK)
+            counts[finding.severity]++;
+    }
+    snprintf(text, room, "%d fault%s, %d warning%s, %d note%s", counts[BG_FAULT], counts[BG_FAULT] == 1 ? "" : "s",
+             counts[BG_WARNING], counts[BG_WARNING] == 1 ? "" : "s", counts[BG_NOTE], counts[BG_NOTE] == 1 ? "" : "s");
+}
+
 static cli_status write_one(const bg_report *all, bg_format format, const char *path)
 {
+    char what[96];
     bg_status status = path != NULL ? bg_report_write(all, format, path) : BG_OK;
-    return status == BG_OK ? CLI_OK : cli_say(CLI_FAILED, "%s", bg_last_error());
+
+    if (status != BG_OK)
+        return cli_say(CLI_FAILED, "%s", bg_last_error());
+    count_findings(all, what, sizeof what);
+    if (path != NULL)
+        say_written(path, what);
+    return CLI_OK;
+}
+
+/* BG_DOT: the program writes them. */
+static void say_drawn(const char *directory)
+{
+    struct dirent **files = NULL;
+    char what[64];
+    int count = scandir(directory, &files, is_dot_file, NULL);
+
+    for (int i = 0; i < count; i++)
+        free(files[i]);
+    free(files);
+    snprintf(what, sizeof what, "it holds %d segment%s as DOT", count > 0 ? count : 0, count == 1 ? "" : "s");
+    say_written(directory, what);
 }
 
 static bool has_fault(const bg_report *all)
@@ -253,6 +302,8 @@ static cli_status write_all(const bg_report *all, const cli_arguments *arguments
         status = write_one(all, BG_JSON, json);
     if (status == CLI_OK)
         status = write_one(all, BG_HTML, html);
+    if (status == CLI_OK && cli_value(arguments, "--dot") != NULL)
+        say_drawn(cli_value(arguments, "--dot"));
     return status == CLI_OK && has_fault(all) ? CLI_FAILED : status;
 }
 
