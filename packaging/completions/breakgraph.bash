@@ -42,7 +42,7 @@ _breakgraph()
     help) words=" --help" ;;
     version) words=" --help" ;;
     doctor) words=" --json --help --" ;;
-    run) words=" --debug= --eager-ops= --check= --shadow= --reports= --trace= --no-prefix --output-dir= --timeout= -e --ranks= --oversubscribe --help --" ;;
+    run) words=" --debug= --eager-ops= --check= --shadow= --reports= --trace= --strict --seeds= --no-prefix --output-dir= --timeout= -e --ranks= --oversubscribe --help --" ;;
     check) words=" --attach= -e --ranks= --oversubscribe --what= --fatal --timeout= --json --help --" ;;
     step) words=" --attach= -e --ranks= --oversubscribe --stop= --dump= --graphs= --replays= --timeout= --json --help --" ;;
     bisect) words=" -e --ranks= --oversubscribe --check= --shadow --tolerance= --only= --count= --timeout= --state= --fresh --json --html= --help --" ;;

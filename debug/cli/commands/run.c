@@ -1,26 +1,28 @@
-/* breakgraph run: becomes a program, with the library's environment set; or starts it as several ranks. */
+/* breakgraph run: becomes a program, with the library's environment set; or stays as its parent, for the end of tools,
+ * several seeds or several ranks. */
 #include "commands.h"
 
 #include <breakgraph/breakgraph.h>
 #include <errno.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/output/exits.h"
+#include "debug/cli/output/place.h"
 #include "debug/cli/process/child.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
 #include "debug/cli/ranks/ranks.h"
 #include "debug/report/files.h"
+#include "run.h"
 
 static cli_status exec_program(const cli_arguments *arguments)
 {
-    static const char *const only[] = {"--no-prefix", "--output-dir", "--timeout"};
-    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
-        if (cli_value(arguments, only[i]) != NULL)
-            return cli_say(CLI_USAGE, "%s needs --ranks", only[i]);
     execvp(arguments->rest[0], arguments->rest);
     return cli_say(CLI_NOT_STARTED, "'%s' cannot be started: %s", arguments->rest[0], strerror(errno));
 }
@@ -58,7 +60,7 @@ static int print_ranks_end(const cli_ranks *ranks, const cli_ranks_end *told)
     }
 }
 
-static int run_ranks(const cli_arguments *arguments, int count)
+static int run_ranks(const cli_arguments *arguments, int count, cli_end *end)
 {
     const char *directory = cli_value(arguments, "--output-dir");
     cli_ranks ranks = {.count = count,
@@ -79,18 +81,163 @@ static int run_ranks(const cli_arguments *arguments, int count)
     if (status != CLI_OK)
         return status;
     cli_ranks_run(&ranks, &told);
+    *end = told.end;
     return print_ranks_end(&ranks, &told);
+}
+
+/* ---- as the parent of one program ---- */
+
+static int print_end(const cli_arguments *arguments, const cli_end *end, double timeout)
+{
+    const char *program = arguments->rest[0];
+    switch (end->how) {
+    case CLI_UNSTARTED: return cli_say(CLI_NOT_STARTED, "'%s' cannot be started: %s", program, strerror(end->code));
+    case CLI_TIMED_OUT: return cli_say(CLI_HANGS, "'%s' ran longer than %g s and was killed", program, timeout);
+    case CLI_KILLED:
+        if (end->code != SIGINT && end->code != SIGTERM && end->code != SIGPIPE) /* a shell says nothing, either */
+            (void)cli_say(CLI_CRASHED, "signal SIG%s (%s) ended '%s'",
+                          sigabbrev_np(end->code) != NULL ? sigabbrev_np(end->code) : "?", strsignal(end->code),
+                          program);
+        return 128 + end->code;
+    default: return end->code;
+    }
+}
+
+/* In the command's process group, with its streams: a terminal is the program's as if the command were not there. */
+static int run_child(const cli_arguments *arguments, cli_end *end)
+{
+    cli_child child = {.argv = arguments->rest, .passes = true};
+    cli_status status = cli_timeout(arguments, &child.timeout);
+
+    if (status == CLI_OK)
+        status = cli_signals_hold_all();
+    if (status != CLI_OK)
+        return status;
+    cli_child_run(&child, end);
+    return print_end(arguments, end, child.timeout);
+}
+
+/* ---- reports ---- */
+
+typedef struct run_reports {
+    char *place;         /* a temporary directory; NULL: the user named one */
+    char path[PATH_MAX]; /* the value of BG_REPORT */
+    struct timespec since;
+} run_reports;
+
+/* The time of that file system, so that what was in the directory before is not taken for this run's. */
+static bool note_time(run_reports *r)
+{
+    struct stat about;
+    char *path = cli_path(r->path, ".run");
+    bool noted = path != NULL && cli_file_write(path, BG__FILE_MADE, "\n") && stat(path, &about) == 0;
+    if (noted)
+        r->since = about.st_mtim;
+    if (path != NULL)
+        (void)remove(path);
+    free(path);
+    return noted;
+}
+
+static cli_status begin_reports(run_reports *r)
+{
+    const char *named = getenv("BG_REPORT");
+
+    if (named == NULL || named[0] == '\0') {
+        r->place = cli_place_make();
+        if (r->place == NULL)
+            return CLI_FAILED;
+        named = r->place;
+    } else if (bg__directory_make(named) != BG_OK) {
+        return cli_say(CLI_FAILED, "%s", bg_last_error());
+    }
+    /* The program may change its directory. */
+    if (realpath(named, r->path) == NULL || setenv("BG_REPORT", r->path, 1) != 0 || !note_time(r))
+        return cli_say(CLI_FAILED, "reports cannot be kept in %s: %s", named, strerror(errno));
+    return CLI_OK;
+}
+
+/* --strict: the program's own status comes first. */
+static int apply_strict(const cli_arguments *arguments, int status, cli_status told, int findings)
+{
+    if (cli_value(arguments, "--strict") == NULL || status != 0 || told == CLI_OK)
+        return status;
+    if (told == CLI_FAILED)
+        (void)cli_say(CLI_FAILED, "exit status 1, because of --strict: the program ended with 0, with %d finding%s",
+                      findings, findings == 1 ? "" : "s");
+    return told;
+}
+
+static int run_with_tools(const cli_arguments *arguments, int ranks)
+{
+    run_reports reports = {0};
+    cli_gathered gathered = {0};
+    cli_end end = {.how = CLI_UNSTARTED};
+    int status = begin_reports(&reports);
+    cli_status told;
+
+    if (status != CLI_OK)
+        goto done;
+    status = ranks > 0 ? run_ranks(arguments, ranks, &end) : run_child(arguments, &end);
+    if (end.how == CLI_UNSTARTED)
+        goto done;
+    told = cli_gather_since(reports.path, reports.since, &gathered);
+    if (end.how == CLI_EXITED)
+        gathered.code = end.code;
+    if (told == CLI_OK)
+        told = cli_run_tell(arguments, &gathered, &end);
+    status = apply_strict(arguments, status, told, cli_gathered_count(&gathered, NULL, 1));
+done:
+    cli_gathered_clear(&gathered);
+    cli_place_remove(reports.place);
+    free(reports.place);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+static bool is_tool(const cli_arguments *arguments, const char *flag, const char *off)
+{
+    const char *value = cli_value(arguments, flag);
+    return value != NULL && strcmp(value, off) != 0;
+}
+
+static bool needs_parent(const cli_arguments *arguments)
+{
+    return is_tool(arguments, "--debug", "off") || is_tool(arguments, "--check", "off") ||
+           is_tool(arguments, "--shadow", "0") || cli_value(arguments, "--strict") != NULL;
+}
+
+static cli_status check_flags(const cli_arguments *arguments, int ranks, bool parent)
+{
+    static const char *const of_ranks[] = {"--no-prefix", "--output-dir"};
+    bool seeds = cli_value(arguments, "--seeds") != NULL;
+
+    for (size_t i = 0; i < sizeof of_ranks / sizeof *of_ranks; i++)
+        if (cli_value(arguments, of_ranks[i]) != NULL && (ranks == 0 || seeds))
+            return cli_say(CLI_USAGE, "%s needs --ranks%s", of_ranks[i], seeds ? ", without --seeds" : "");
+    if (cli_value(arguments, "--timeout") != NULL && ranks == 0 && !parent && !seeds)
+        return cli_say(CLI_USAGE, "--timeout needs --ranks, --seeds, --strict or a tool (--debug, --check, --shadow)");
+    return CLI_OK;
 }
 
 static int run_program(const cli_arguments *arguments)
 {
+    bool parent = needs_parent(arguments);
     int ranks = 0;
+    cli_end end;
     cli_status status = cli_need_program(arguments);
     if (status == CLI_OK)
         status = cli_job_read(arguments, &ranks);
+    if (status == CLI_OK)
+        status = check_flags(arguments, ranks, parent);
     if (status != CLI_OK)
         return status;
-    return ranks > 0 ? run_ranks(arguments, ranks) : (int)exec_program(arguments);
+    if (cli_value(arguments, "--seeds") != NULL)
+        return cli_run_seeds(arguments, ranks);
+    if (parent)
+        return run_with_tools(arguments, ranks);
+    return ranks > 0 ? run_ranks(arguments, ranks, &end) : (int)exec_program(arguments);
 }
 
 static const cli_flag flags[] = {
@@ -100,10 +247,18 @@ static const cli_flag flags[] = {
     {"--shadow", .without = "1", .variable = "BG_SHADOW"},
     {"--reports", .variable = "BG_REPORT"},
     {"--trace", .variable = "BG_TRACE"},
+    {"--strict", NULL, NULL, NULL,
+     "exit with status 1 if a tool has findings (notes do not count), or with 4, 5 or 6 if there was nothing to look "
+     "at, though the program ended with 0"},
+    {"--seeds", "N", NULL, NULL,
+     "run the program under HOSTCUDA_SEED=0 to N-1, one after the other, and print a table of the results; for the "
+     "host "
+     "device"},
     {"--no-prefix", NULL, NULL, NULL, "with --ranks: print lines of output without \"[rank 1] \" before them"},
     {"--output-dir", "DIR", NULL, NULL,
      "with --ranks: write output into DIR/rank-N.out and DIR/rank-N.err; creates DIR"},
-    {"--timeout", "SECONDS", NULL, NULL, "with --ranks: runs longer than SECONDS are killed"},
+    {"--timeout", "SECONDS", NULL, NULL,
+     "with --ranks, --seeds, --strict, --debug, --check or --shadow: runs longer than SECONDS are killed"},
     {0},
 };
 
@@ -111,6 +266,14 @@ static const char more[] =
     "The command replaces itself with the program: the exit status is the program's. -e sets a variable "
     "of the program, and so does each flag below that names one. All other variables stay unchanged. HOSTCUDA_ "
     "variables are for the host device. Processes that the program leaves running are not ended.\n\n"
+    "With --debug, --check, --shadow or --strict the command stays as the parent of the program. After its end it "
+    "prints "
+    "on standard error what was looked at, and the command to type next. The program has the terminal, the standard "
+    "streams and the signals that the command gets (SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2), and the exit "
+    "status is the program's, or 128 + N if signal N ended it. What it leaves running is ended.\n\n"
+    "With --seeds=N the program has no standard input. Runs with the same exit status, standard output and findings "
+    "have "
+    "one result. If there are several results, the exit status is 12, else that of the program.\n\n"
     "With --ranks=N the command starts N processes and waits for them. Each chooses its device by LOCAL_RANK. "
     "Output is printed in whole lines, with \"[rank 1] \" before each. Rank 0 reads the standard input, unless "
     "that is a terminal and the command is in the background (timeout(1) without --foreground starts it there).\n\n"

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "debug/cli/output/json.h"
 #include "debug/cli/output/place.h"
@@ -76,13 +77,23 @@ static void add_process(cli_gathered *gathered, cJSON *root)
     cJSON_Delete(root);
 }
 
+static bool is_older(const char *path, struct timespec since)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && (about.st_mtim.tv_sec < since.tv_sec ||
+                                       (about.st_mtim.tv_sec == since.tv_sec && about.st_mtim.tv_nsec < since.tv_nsec));
+}
+
 static cli_status gather_file(void *user, const char *path)
 {
     const char *name = strrchr(path, '/') + 1;
     cli_gathered *gathered = user;
     cJSON *root = NULL;
-    cli_status status = read_report(path, &root);
+    cli_status status = CLI_OK;
 
+    if (is_older(path, gathered->since))
+        return CLI_OK;
+    status = read_report(path, &root);
     if (status != CLI_OK)
         return status;
     if (strncmp(name, "report-", 7) == 0)
@@ -133,13 +144,20 @@ cli_status cli_each_file(const char *directory, int (*is_wanted)(const struct di
     return status;
 }
 
-/* Reads process files first: they tell which rank each report belongs to. */
 cli_status cli_gather(const char *directory, cli_gathered *gathered)
+{
+    return cli_gather_since(directory, (struct timespec){0}, gathered);
+}
+
+/* Reads process files first: they tell which rank each report belongs to. */
+cli_status cli_gather_since(const char *directory, struct timespec since, cli_gathered *gathered)
 {
     cli_status status = CLI_OK;
 
-    *gathered = (cli_gathered){
-        .of_rank = cJSON_CreateObject(), .captured = cJSON_CreateArray(), .reports = cJSON_CreateArray()};
+    *gathered = (cli_gathered){.since = since,
+                               .of_rank = cJSON_CreateObject(),
+                               .captured = cJSON_CreateArray(),
+                               .reports = cJSON_CreateArray()};
     if (gathered->of_rank == NULL || gathered->captured == NULL || gathered->reports == NULL)
         return cli_say(CLI_FAILED, "out of host memory");
     status = cli_each_file(directory, is_process, gather_file, gathered);

@@ -16,6 +16,8 @@ cli_status cli_each_file(const char *directory, int (*is_wanted)(const struct di
 
 /* Reads all files. CLI_UNREADABLE, with a message, if one is not a report of this version. */
 cli_status cli_gather(const char *directory, cli_gathered *gathered);
+/* The same, but for those that were written before since. */
+cli_status cli_gather_since(const char *directory, struct timespec since, cli_gathered *gathered);
 void cli_gathered_clear(cli_gathered *gathered);
 
 /* CLI_OK if a program with the library captured and replayed; else prints what is missing. */

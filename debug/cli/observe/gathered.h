@@ -4,11 +4,13 @@
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <time.h>
 
 enum { CLI_REPORT_VERSION = 2 }; /* that this command reads */
 
 typedef struct cli_gathered {
-    int processes; /* that use the library */
+    struct timespec since; /* files that were written before were not read */
+    int processes;         /* that use the library */
     long graphs, replays;
     /* Of BG_SHADOW, in all processes that have ended: graphs whose replays were compared, graphs without a forward
      * function, replays that were compared, replays that could not be. */

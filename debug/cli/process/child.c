@@ -9,9 +9,11 @@
 
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 
-/* Until the child ended, a signal came (its number is returned), or seconds are over (0). */
-static int wait_until(const cli_keeper *keeper, double seconds, cli_end *end)
+/* Until the child ended, a signal came (its number is returned), or seconds are over (0). passes: signals go to the
+ * program instead, but for those of a terminal, which it gets itself: it is in the command's process group. */
+static int wait_until(const cli_keeper *keeper, double seconds, bool passes, cli_end *end)
 {
+    bool terminal;
     double over = cli_now() + seconds, left;
     for (;;) {
         int signal;
@@ -21,9 +23,12 @@ static int wait_until(const cli_keeper *keeper, double seconds, cli_end *end)
         if (seconds > 0 && left <= 0)
             return 0;
         cli_signals_wait(seconds > 0 ? left : -1);
-        while ((signal = cli_signals_next()) != 0)
-            if (signal != SIGCHLD)
+        while ((signal = cli_signals_next(&terminal)) != 0) {
+            if (signal != SIGCHLD && !passes)
                 return signal;
+            if (signal != SIGCHLD && !terminal)
+                (void)kill(keeper->program, signal);
+        }
     }
 }
 
@@ -36,7 +41,7 @@ static void stop(const cli_keeper *keeper, bool apart)
     (void)kill(whom, SIGTERM);
     /* timeout sends SIGTERM twice: to the command, and to its group. */
     for (; why == SIGTERM && left > 0; left = over - cli_now())
-        why = wait_until(keeper, left, &end);
+        why = wait_until(keeper, left, false, &end);
 }
 
 void cli_child_run(const cli_child *child, cli_end *end)
@@ -50,7 +55,7 @@ void cli_child_run(const cli_child *child, cli_end *end)
         return;
     }
     *end = (cli_end){.how = CLI_STOPPED};
-    why = wait_until(&keeper, child->timeout, end);
+    why = wait_until(&keeper, child->timeout, child->passes, end);
     if (why == 0)
         end->how = CLI_TIMED_OUT;
     if (why != SIGCHLD)

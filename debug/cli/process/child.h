@@ -4,8 +4,8 @@
 
 #include "keeper.h"
 
-/* Called after cli_signals_hold. A held signal ends the child (CLI_STOPPED), also one that came before. All processes
- * that the child has started end with it. */
+/* Called after cli_signals_hold. A held signal ends the child (CLI_STOPPED), also one that came before; or goes to it,
+ * if it passes signals. All processes that the child has started end with it. */
 void cli_child_run(const cli_child *child, cli_end *end);
 
 /* Whether a signal ended the program, or an exit status 128 + N says so, as of a shell whose program a signal N ended.

@@ -16,7 +16,8 @@ typedef struct cli_child {
     double timeout;     /* seconds; 0: none */
     int (*prepare)(const void *user); /* NULL; or called in the child, to set more of its environment; gives an errno */
     const void *user;
-    bool apart; /* in a process group of its own */
+    bool apart;  /* in a process group of its own */
+    bool passes; /* signals to the command go to the program, which is not ended by them; needs cli_signals_hold_all */
 } cli_child;
 
 typedef enum cli_how { CLI_EXITED, CLI_KILLED, CLI_TIMED_OUT, CLI_STOPPED, CLI_UNSTARTED } cli_how;

@@ -10,11 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int held[] = {SIGCHLD, SIGINT, SIGTERM, SIGQUIT, SIGHUP};
-enum { COUNT = sizeof held / sizeof *held };
+/* The last two only where they are passed on. */
+static const int held[] = {SIGCHLD, SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
+enum { MOST = sizeof held / sizeof *held, ALWAYS = MOST - 2, FROM_TERMINAL = 0x80 };
+static int count = ALWAYS;
 
 static int ends[2] = {-1, -1};
-static struct sigaction before[COUNT], before_pipe;
+static struct sigaction before[MOST], before_pipe;
 static sigset_t mask_before;
 
 double cli_now(void)
@@ -24,18 +26,37 @@ double cli_now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-void cli_signals_note(int signal)
+static void note_byte(int byte)
 {
     int error = errno;
-    unsigned char byte = (unsigned char)signal;
-    ssize_t wrote = write(ends[1], &byte, 1);
+    unsigned char noted = (unsigned char)byte;
+    ssize_t wrote = write(ends[1], &noted, 1);
     (void)wrote; /* full: thousands wait already */
     errno = error;
 }
 
-static void set(int signal, void (*handler)(int), struct sigaction *old)
+void cli_signals_note(int signal)
 {
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART | SA_NOCLDSTOP};
+    note_byte(signal);
+}
+
+/* The kernel itself sends what a key of the terminal means. */
+static void handle(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    note_byte(signal | (info->si_code == SI_KERNEL ? FROM_TERMINAL : 0));
+}
+
+static void hold(int signal, struct sigaction *old)
+{
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_RESTART | SA_NOCLDSTOP | SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(signal, &action, old);
+}
+
+static void ignore(int signal, struct sigaction *old)
+{
+    struct sigaction action = {.sa_handler = SIG_IGN};
     sigemptyset(&action.sa_mask);
     (void)sigaction(signal, &action, old);
 }
@@ -46,15 +67,21 @@ cli_status cli_signals_hold(void)
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return cli_say(CLI_FAILED, "the pipe for signals cannot be created: %s", strerror(errno));
     sigemptyset(&freed);
-    for (int i = 0; i < COUNT; i++) {
-        set(held[i], cli_signals_note, &before[i]);
+    for (int i = 0; i < count; i++) {
+        hold(held[i], &before[i]);
         if ((held[i] == SIGQUIT || held[i] == SIGHUP) && before[i].sa_handler == SIG_IGN) /* nohup */
-            set(held[i], SIG_IGN, NULL);
+            ignore(held[i], NULL);
         sigaddset(&freed, held[i]);
     }
-    set(SIGPIPE, SIG_IGN, &before_pipe);
+    ignore(SIGPIPE, &before_pipe);
     (void)sigprocmask(SIG_UNBLOCK, &freed, &mask_before);
     return CLI_OK;
+}
+
+cli_status cli_signals_hold_all(void)
+{
+    count = MOST;
+    return cli_signals_hold();
 }
 
 int cli_signals_descriptor(void)
@@ -62,10 +89,14 @@ int cli_signals_descriptor(void)
     return ends[0];
 }
 
-int cli_signals_next(void)
+int cli_signals_next(bool *terminal)
 {
-    unsigned char byte;
-    return read(ends[0], &byte, 1) == 1 ? byte : 0;
+    unsigned char byte = 0;
+    if (read(ends[0], &byte, 1) != 1)
+        byte = 0;
+    if (terminal != NULL)
+        *terminal = (byte & FROM_TERMINAL) != 0;
+    return byte & ~FROM_TERMINAL;
 }
 
 void cli_signals_wait(double seconds)
@@ -102,14 +133,14 @@ bool cli_signals_poll(int descriptor)
     struct pollfd polled = {.fd = descriptor, .events = POLLIN};
     sigset_t mask;
     sigfillset(&mask);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < count; i++)
         sigdelset(&mask, held[i]);
     return ppoll(&polled, 1, NULL, &mask) > 0;
 }
 
 void cli_signals_restore(void)
 {
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < count; i++)
         (void)sigaction(held[i], &before[i], NULL);
     (void)sigaction(SIGPIPE, &before_pipe, NULL);
     (void)sigprocmask(SIG_SETMASK, &mask_before, NULL);

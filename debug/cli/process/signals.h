@@ -11,11 +11,13 @@
  * to be read, whichever thread of the process they reach, and SIGPIPE does nothing. CLI_FAILED, said: no descriptors.
  */
 cli_status cli_signals_hold(void);
+/* The same, for SIGUSR1 and SIGUSR2, too: where signals are passed on to a program. */
+cli_status cli_signals_hold_all(void);
 
 /* To poll: readable while one waits. */
 int cli_signals_descriptor(void);
-/* Takes the next; 0: none waits. */
-int cli_signals_next(void);
+/* Takes the next; 0: none waits. *terminal (NULL: not asked): a terminal has sent it, to the whole process group. */
+int cli_signals_next(bool *terminal);
 /* Until one waits or seconds (-1: no end) are over. */
 void cli_signals_wait(double seconds);
 

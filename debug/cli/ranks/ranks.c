@@ -180,7 +180,7 @@ static void wait_once(watch *w, double deadline, int *interrupted)
         if (next->revents != 0)
             cli_sink_write(all.sinks[i]);
     drop_gone(w);
-    while ((signal = cli_signals_next()) != 0)
+    while ((signal = cli_signals_next(NULL)) != 0)
         if (signal != SIGCHLD)
             *interrupted = signal;
 }

@@ -1,0 +1,343 @@
+/* run --seeds: a program under the orders of work that seeds of the host device select. */
+#include <breakgraph/breakgraph.h>
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "debug/cli/arguments/flags.h"
+#include "debug/cli/arguments/next.h"
+#include "debug/cli/observe/observe.h"
+#include "debug/cli/output/json.h"
+#include "debug/cli/output/place.h"
+#include "debug/cli/process/signals.h"
+#include "run.h"
+
+enum { MOST_SEEDS = 100000, LINE_SHOWN = 60, FINDINGS_SHOWN = 100 };
+
+typedef struct result {
+    int status;         /* as a shell has it: 128 + N for signal N; CLI_HANGS after --timeout */
+    bool hangs;         /* after --timeout */
+    uint64_t output;    /* a digest */
+    char line[160];     /* "line 3: TEXT", the first that differs from that of seed 0; "" where none does */
+    char findings[160]; /* "race fused_add#0, ..."; "" where there are none */
+    int first, count;   /* of a group: its first seed, how many have that result */
+} result;
+
+typedef struct seeds {
+    const cli_arguments *arguments;
+    cli_observation o;
+    int count;
+    result *results; /* one for each seed */
+    result *groups;
+    int *group_of; /* the group of each seed */
+    int group_count;
+    char *first; /* output of seed 0 */
+    bool varies; /* the output varies by itself, so that it tells nothing */
+    bool findings;
+    bool linked; /* a run has used the library */
+} seeds;
+
+/* ---- one run ---- */
+
+/* Texts are cut at their first zero byte. */
+static void note_line(const char *first, const char *text, result *r)
+{
+    int number = 1;
+    size_t same = 0, begin = 0, length;
+
+    while (first[same] != '\0' && first[same] == text[same]) {
+        if (first[same] == '\n') {
+            begin = same + 1;
+            number++;
+        }
+        same++;
+    }
+    if (first[same] == text[same])
+        return;
+    length = strcspn(text + begin, "\n");
+    if (text[begin] == '\0')
+        snprintf(r->line, sizeof r->line, "line %d is missing", number);
+    else
+        snprintf(r->line, sizeof r->line, "line %d: %.*s%s", number, length < LINE_SHOWN ? (int)length : LINE_SHOWN,
+                 text + begin, length > LINE_SHOWN ? "..." : "");
+    bg__printable(r->line, sizeof r->line);
+}
+
+static void note_findings(const cli_gathered *gathered, result *r)
+{
+    const cJSON *report, *finding;
+    size_t used = 0;
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
+        {
+            char one[FINDINGS_SHOWN];
+            if (strcmp(cli_text(finding, "severity"), "note") == 0)
+                continue;
+            snprintf(one, sizeof one, "%s%s%s", cli_text(finding, "kind"),
+                     cli_text(finding, "call")[0] != '\0' ? " " : "", cli_text(finding, "call"));
+            if (strstr(r->findings, one) == NULL && used + strlen(one) + 2 < sizeof r->findings)
+                used +=
+                    (size_t)snprintf(r->findings + used, sizeof r->findings - used, "%s%s", used > 0 ? ", " : "", one);
+        }
+    }
+    bg__printable(r->findings, sizeof r->findings);
+}
+
+/* The output as one text, which the caller frees. */
+static char *read_output(const seeds *s)
+{
+    char *path = cli_path(s->o.place, "output"), *text = NULL;
+    size_t bytes = 0;
+
+    if (path != NULL)
+        text = cli_file_read(path, false, &bytes);
+    free(path);
+    return text;
+}
+
+static cli_status judge_run(seeds *s, const cli_gathered *gathered, const cli_end *end, result *r)
+{
+    char *text;
+
+    if (end->how == CLI_UNSTARTED)
+        return cli_observed_end(&s->o, end);
+    if (end->how == CLI_STOPPED)
+        return CLI_INTERRUPTED;
+    if (gathered->gpu)
+        return cli_say(CLI_USAGE, "'%s' runs on a GPU: --seeds selects orders of the host device", s->o.argv[0]);
+    text = read_output(s);
+    if (text == NULL)
+        return cli_say(CLI_FAILED, "%s", bg_last_error());
+    r->hangs = end->how == CLI_TIMED_OUT;
+    r->status = r->hangs ? CLI_HANGS : end->how == CLI_KILLED ? 128 + end->code : end->code;
+    r->output = bg__text_hash(text);
+    note_findings(gathered, r);
+    s->linked |= gathered->processes > 0;
+    if (s->first != NULL)
+        note_line(s->first, text, r);
+    else
+        s->first = text;
+    if (s->first != text)
+        free(text);
+    return CLI_OK;
+}
+
+static cli_status run_seed(seeds *s, int seed, result *r)
+{
+    char number[16];
+    const char *set[] = {"HOSTCUDA_SEED", number, NULL};
+    cli_gathered gathered;
+    cli_end end = {.how = CLI_UNSTARTED};
+    cli_status status;
+
+    snprintf(number, sizeof number, "%d", seed);
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[Kseed %d of %d", seed, s->count);
+    s->o.set = set;
+    *r = (result){.first = seed};
+    status = cli_observe(&s->o, &gathered, &end);
+    s->o.set = NULL;
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    if (status == CLI_OK)
+        status = judge_run(s, &gathered, &end, r);
+    cli_gathered_clear(&gathered);
+    return status;
+}
+
+/* ---- equal results ---- */
+
+static bool is_equal(const seeds *s, const result *a, const result *b)
+{
+    return a->status == b->status && a->hangs == b->hangs && strcmp(a->findings, b->findings) == 0 &&
+           (s->varies || a->output == b->output);
+}
+
+static void group_results(seeds *s)
+{
+    s->group_count = 0;
+    for (int i = 0; i < s->count; i++) {
+        int g = 0;
+        while (g < s->group_count && !is_equal(s, &s->groups[g], &s->results[i]))
+            g++;
+        if (g == s->group_count) {
+            s->groups[s->group_count] = s->results[i];
+            s->groups[s->group_count++].count = 0;
+        }
+        s->groups[g].count++;
+        s->group_of[i] = g;
+        s->findings |= s->results[i].findings[0] != '\0';
+    }
+}
+
+/* A program that prints times or addresses never prints the same: one seed twice shows it. */
+static cli_status group_by_what_repeats(seeds *s)
+{
+    result again;
+    cli_status status = CLI_OK;
+
+    group_results(s);
+    if (s->group_count > 1)
+        status = run_seed(s, 0, &again);
+    if (status == CLI_OK && s->group_count > 1 && again.output != s->results[0].output) {
+        s->varies = true;
+        group_results(s);
+    }
+    return status;
+}
+
+/* ---- the table ---- */
+
+/* "0, 2-4" */
+static void print_seeds_of(const seeds *s, int group, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < s->count && used < room; i++) {
+        int last = i;
+        if (s->group_of[i] != group)
+            continue;
+        while (last + 1 < s->count && s->group_of[last + 1] == group)
+            last++;
+        if (last == i)
+            used += (size_t)snprintf(text + used, room - used, "%s%d", used > 0 ? ", " : "", i);
+        else
+            used += (size_t)snprintf(text + used, room - used, "%s%d-%d", used > 0 ? ", " : "", i, last);
+        i = last;
+    }
+    if (used >= room)
+        snprintf(text + room - 4, 4, "...");
+}
+
+static void print_table(const seeds *s)
+{
+    printf("%-24s %5s  %-6s  %-8s  %s\n", "seeds", "runs", "status", "output", "findings; first line that differs");
+    for (int g = 0; g < s->group_count; g++) {
+        const result *r = &s->groups[g];
+        bool line = !s->varies && r->line[0] != '\0';
+        char list[24], status[16], digest[16];
+        print_seeds_of(s, g, list, sizeof list);
+        snprintf(status, sizeof status, r->hangs ? "hangs" : "%d", r->status);
+        snprintf(digest, sizeof digest, s->varies ? "varies" : "%08x", (unsigned)(r->output ^ r->output >> 32));
+        printf("%-24s %5d  %-6s  %-8s  %s%s%s\n", list, r->count, status, digest,
+               r->findings[0] != '\0' ? r->findings : "-", line ? "; " : "", line ? r->line : "");
+    }
+}
+
+/* Another exit status than 0 is bad; where no result has one, what differs from the order of issue. */
+static int find_bad(const seeds *s)
+{
+    for (int g = 0; g < s->group_count; g++)
+        if (s->groups[g].status != 0)
+            return g;
+    return s->group_count > 1 ? 1 : 0;
+}
+
+static void print_command(const seeds *s, const char *lead, int seed, const char *command)
+{
+    char *line, number[16];
+    snprintf(number, sizeof number, "%d", seed);
+    if (seed >= 0)
+        (void)setenv("HOSTCUDA_SEED", number, 1);
+    else
+        (void)unsetenv("HOSTCUDA_SEED");
+    line = cli_next_command(s->arguments, command);
+    if (line != NULL) {
+        printf("%s: ", lead);
+        cli_print(stdout, "%s", line);
+        fputc('\n', stdout);
+    }
+    free(line);
+}
+
+static void print_result(const seeds *s)
+{
+    int bad = s->groups[find_bad(s)].first;
+
+    print_table(s);
+    if (s->group_count == 1) {
+        printf("%d seeds: all give the same result, with exit status %d\n", s->count, s->groups[0].status);
+        print_command(s, s->groups[0].status == 0 && !s->findings ? "next, if the result is wrong" : "next", -1,
+                      !s->linked    ? "check --attach"
+                      : s->findings ? "check"
+                                    : "run --debug=forward");
+        return;
+    }
+    printf("%d seeds: %d results:", s->count, s->group_count);
+    for (int g = 0; g < s->group_count; g++)
+        printf("%s %d %s %d", g > 0 ? "," : "", s->groups[g].count, "as seed", s->groups[g].first);
+    printf("; the order of work decides\n");
+    print_command(s, "bad", bad, "run");
+    print_command(s, "next", bad, s->linked ? "check --what=graph" : "check --attach");
+}
+
+/* ---- the command ---- */
+
+static cli_status read_seeds(seeds *s)
+{
+    const char *value = cli_value(s->arguments, "--seeds");
+    char *end = NULL;
+    long number = strtol(value, &end, 10);
+
+    if (strcmp(bg_device_kind(), "host") != 0)
+        return cli_say(CLI_USAGE,
+                       "--seeds selects orders of the host device, and this breakgraph is built for NVIDIA's "
+                       "CUDA runtime: build it and the program with DEVICE=host");
+    if (!isdigit((unsigned char)value[0]) || *end != '\0' || number < 1 || number > MOST_SEEDS)
+        return cli_say(CLI_USAGE, "'--seeds=%s': allowed are whole numbers from 1 to %d", value, MOST_SEEDS);
+    if (cli_value(s->arguments, "--reports") != NULL)
+        return cli_say(CLI_USAGE,
+                       "--reports and --seeds exclude each other: each seed has reports of its own; give one");
+    s->count = (int)number;
+    s->results = calloc((size_t)number, sizeof *s->results);
+    s->groups = calloc((size_t)number, sizeof *s->groups);
+    s->group_of = calloc((size_t)number, sizeof *s->group_of);
+    if (s->results == NULL || s->groups == NULL || s->group_of == NULL)
+        return cli_say(CLI_FAILED, "out of host memory");
+    return CLI_OK;
+}
+
+static int get_status(const seeds *s)
+{
+    if (s->group_count > 1)
+        return CLI_NONDETERMINISTIC;
+    if (s->groups[0].status == 0 && s->findings && cli_value(s->arguments, "--strict") != NULL)
+        return CLI_FAILED;
+    return s->groups[0].status;
+}
+
+int cli_run_seeds(const cli_arguments *arguments, int ranks)
+{
+    seeds s = {.arguments = arguments, .o = {.argv = arguments->rest, .quiet = true, .ranks = ranks}};
+    char *place = NULL;
+    int status = cli_timeout(arguments, &s.o.timeout);
+
+    if (status == CLI_OK)
+        status = read_seeds(&s);
+    if (status == CLI_OK)
+        status = cli_signals_hold();
+    if (status == CLI_OK) {
+        s.o.place = place = cli_place_make();
+        status = place != NULL ? CLI_OK : CLI_FAILED;
+    }
+    for (int i = 0; i < s.count && status == CLI_OK; i++)
+        status = run_seed(&s, i, &s.results[i]);
+    if (status == CLI_OK)
+        status = group_by_what_repeats(&s);
+    if (status == CLI_OK) {
+        print_result(&s);
+        status = get_status(&s);
+    }
+    cli_place_remove(place);
+    free(place);
+    free(s.results);
+    free(s.groups);
+    free(s.group_of);
+    free(s.first);
+    return status;
+}

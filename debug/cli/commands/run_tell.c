@@ -1,0 +1,183 @@
+/* What a run with tools says at its end. */
+#include <breakgraph/breakgraph.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/cli/arguments/next.h"
+#include "debug/cli/output/exits.h"
+#include "run.h"
+
+typedef struct telling {
+    const cli_arguments *arguments;
+    const cli_gathered *gathered;
+    int findings, notes; /* warnings and faults; notes */
+} telling;
+
+static bool is_set(const char *variable, const char *value)
+{
+    const char *set = getenv(variable);
+    return set != NULL && strcmp(set, value) == 0;
+}
+
+static bool is_on(const char *variable)
+{
+    const char *set = getenv(variable);
+    return set != NULL && set[0] != '\0' && strcmp(set, "0") != 0 && strcmp(set, "off") != 0;
+}
+
+/* when: the condition; "": always. */
+static void print_next(const telling *t, const char *when, const char *command)
+{
+    char *next = cli_next_command(t->arguments, command);
+    if (next != NULL) {
+        fprintf(stderr, "next%s%s: ", when[0] != '\0' ? ", if " : "", when);
+        cli_print(stderr, "%s", next);
+        fputc('\n', stderr);
+    }
+    free(next);
+}
+
+static const char *plural(long count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* ---- how much was looked at ---- */
+
+static void print_replays(const telling *t, const char *tool, const char *what)
+{
+    const cli_gathered *g = t->gathered;
+    fprintf(stderr, "%s: %ld replay%s of %ld graph%s %s: ", tool, g->replays, plural(g->replays), g->graphs,
+            plural(g->graphs), what);
+    if (t->findings > 0)
+        fprintf(stderr, "%d finding%s\n", t->findings, plural(t->findings));
+    else
+        fputs("no findings\n", stderr);
+}
+
+static void print_shadow(const telling *t)
+{
+    const cli_gathered *g = t->gathered;
+
+    if (g->unended > 0) {
+        fputs("shadow: the program did not end by exit, so that what was compared is not known\n", stderr);
+        return;
+    }
+    fprintf(stderr, "shadow: %ld replay%s of %ld graph%s compared with the eager pass%s: ", g->compared,
+            plural(g->compared), g->shadowed, plural(g->shadowed),
+            is_set("BG_SHADOW", "calls") ? ", call by call" : "");
+    if (g->compared == 0)
+        fputs("nothing was compared", stderr);
+    else if (t->findings > 0)
+        fprintf(stderr, "%d finding%s", t->findings, plural(t->findings));
+    else
+        fputs("nothing differs", stderr);
+    if (t->notes > 0)
+        fprintf(stderr, "; %d note%s", t->notes, plural(t->notes));
+    if (g->uncompared > 0)
+        fprintf(stderr, "; %ld replay%s could not be compared", g->uncompared, plural(g->uncompared));
+    if (g->without_pass > 0)
+        fprintf(stderr, "; %ld graph%s not compared, captured without a forward function (bg_capture_begin)",
+                g->without_pass, plural(g->without_pass));
+    fputc('\n', stderr);
+}
+
+static void print_tools(const telling *t)
+{
+    if (is_set("BG_DEBUG", "forward"))
+        print_replays(t, "forward", "ran the pass eagerly, without a graph");
+    if (is_set("BG_DEBUG", "ops"))
+        print_replays(t, "ops", "ran all ops eagerly");
+    if (is_set("BG_DEBUG", "sync"))
+        print_replays(t, "sync", "were waited for after each segment and eager call");
+    if (is_set("BG_DEBUG", "step"))
+        print_replays(t, "step", "ran node by node");
+    if (is_on("BG_SHADOW") && !is_set("BG_DEBUG", "step"))
+        print_shadow(t);
+    if (is_on("BG_CHECK")) {
+        char tool[64];
+        snprintf(tool, sizeof tool, "check %s", getenv("BG_CHECK"));
+        print_replays(t, tool, "were checked");
+    }
+}
+
+/* ---- the next command ---- */
+
+static void print_next_of_forward(const telling *t)
+{
+    print_next(t,
+               t->gathered->runner ? "the result is right now (the capture, or the runner's padding, is at fault)"
+                                   : "the result is right now (the capture is at fault)",
+               "run --shadow=calls");
+    if (t->gathered->runner)
+        print_next(t, "it is still wrong (where that makes it right, the runner's padding is at fault)",
+                   "run -e BG_RUNNER_MODE=none");
+    print_next(t, "it is still wrong (the model, or what the program does around the pass)", "check");
+}
+
+/* A race names its wait: nothing more is to be found but others. Differences that no op call explains are searched for.
+ * For all others, the checks say why. */
+static void print_next_of_findings(const telling *t)
+{
+    const cli_gathered *g = t->gathered;
+    int outputs = cli_gathered_count(g, "mismatch", 1);
+
+    if (cli_gathered_count(g, "race", 1) > 0)
+        print_next(t, "that is repaired",
+                   strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "check --what=graph");
+    else if (outputs > 0 && outputs == t->findings)
+        print_next(t, "", is_set("BG_SHADOW", "calls") ? "bisect" : "run --shadow=calls");
+    else
+        print_next(t, "", "check");
+}
+
+static void print_next_of_tools(const telling *t)
+{
+    if (t->findings > 0) {
+        print_next_of_findings(t);
+    } else if (is_set("BG_DEBUG", "forward")) {
+        print_next_of_forward(t);
+    } else if (is_set("BG_DEBUG", "ops")) {
+        print_next(t, "the result is right now (the capture of an op is at fault)", "bisect");
+        print_next(t, "it is still wrong", "run --debug=forward");
+    } else if (is_set("BG_DEBUG", "sync") || is_set("BG_DEBUG", "step")) {
+        print_next(t, "the result is right now (a wait is missing)", "check --what=graph");
+        print_next(t, "it is still wrong", "run --debug=forward");
+    } else if (is_on("BG_SHADOW") || is_on("BG_CHECK")) {
+        print_next(t, t->gathered->code == 0 ? "the result is wrong" : "", "check");
+    }
+}
+
+/* A program that was ended on purpose needs no next command. */
+static bool is_stop(const cli_end *end)
+{
+    static const int stops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGKILL};
+    int signal;
+    for (size_t i = 0; cli_is_crash(end, &signal) && i < sizeof stops / sizeof *stops; i++)
+        if (signal == stops[i])
+            return true;
+    return end->how == CLI_STOPPED || end->how == CLI_TIMED_OUT;
+}
+
+cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gathered, const cli_end *end)
+{
+    int findings = cli_gathered_count(gathered, NULL, 1), signal;
+    telling t = {arguments, gathered, findings, cli_gathered_count(gathered, NULL, 0) - findings};
+    cli_status status = findings > 0 ? CLI_FAILED : CLI_OK;
+
+    if (is_stop(end))
+        return status;
+    if (findings == 0 && cli_is_crash(end, &signal)) {
+        print_next(&t, "", "step");
+        return status;
+    }
+    if (findings == 0)
+        status = cli_gathered_judge(gathered, arguments->rest[0]);
+    if (status == CLI_OK || status == CLI_FAILED) {
+        print_tools(&t);
+        print_next_of_tools(&t);
+    }
+    return status;
+}
