@@ -157,7 +157,9 @@ static bg_status prepare_poison(bg__poison *poison, bg__poison_bytes *bytes, con
     BG__TRY(bg__spans_add_all(&poison->poisoned, &f->unread));
     for (size_t i = 0; i < count; i++) {
         uintptr_t begin = (uintptr_t)outputs[i].data, end = begin + bg_tensor_bytes(&outputs[i]);
-        bytes[i] = (bg__poison_bytes){begin, end - begin, bg_dtype_bytes(outputs[i].dtype), {NULL}};
+        bg_tensor compared = bg__tensor_of_batch(bg__graph_root(poison->graph), &outputs[i]);
+        bytes[i] = (bg__poison_bytes){
+            begin, bg_tensor_bytes(&compared), bg_dtype_bytes(compared.dtype), &poison->poisoned, {NULL}};
         BG__TRY(bg__spans_add(&f->all, begin, end));
         BG__TRY(bg__spans_add_rest(&poison->poisoned, begin, end, &f->state));
     }

@@ -10,6 +10,7 @@
 typedef struct bg__poison_bytes {
     uintptr_t address;
     size_t bytes, element; /* element: of the dtype */
+    const bg__spans *poisoned;
     unsigned char *held[BG__PATTERNS];
 } bg__poison_bytes;
 /* Copies them from the device after the replay with that pattern. */

@@ -31,13 +31,16 @@ void bg__poison_free(bg__poison_bytes *bytes)
     *bytes = (bg__poison_bytes){0};
 }
 
+/* A short element that was copied may look like the pattern at its own address. */
 bool bg__poison_is_unwritten(const bg__poison_bytes *bytes, size_t element)
 {
+    uintptr_t begin = bytes->address + element * bytes->element;
+
     for (size_t i = element * bytes->element; i < (element + 1) * bytes->element; i++)
         for (int p = 0; p < BG__PATTERNS; p++)
             if (bytes->held[p][i] != bg__pattern_byte((bg__pattern)p, bytes->address + i))
                 return false;
-    return true;
+    return bg__spans_overlap(bytes->poisoned, begin, begin + bytes->element);
 }
 
 bg__poison_count bg__poison_compare(const bg__poison_bytes *bytes)

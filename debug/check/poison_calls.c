@@ -26,7 +26,8 @@ typedef struct recording {
 static bg_status record_output(recording *r, const bg__call *call, const void *args, const bg__field_tensor *t)
 {
     uintptr_t address = (uintptr_t)t->tensor->data;
-    size_t bytes = bg_tensor_bytes(t->tensor);
+    bg_tensor compared = bg__tensor_of_batch(call, t->tensor);
+    size_t bytes = bg_tensor_bytes(&compared);
     bg_status status;
     bool reached;
     record *at;
@@ -37,7 +38,9 @@ static bg_status record_output(recording *r, const bg__call *call, const void *a
     if (r->pattern == 0) {
         BG__TRY(BG__GROW(r->list, r->count, r->capacity, "outputs of calls"));
         at = &r->list[r->count++];
-        *at = (record){.call = call, .args = args, .bytes = {address, bytes, bg_dtype_bytes(t->tensor->dtype), {NULL}}};
+        *at = (record){.call = call,
+                       .args = args,
+                       .bytes = {address, bytes, bg_dtype_bytes(t->tensor->dtype), &r->poison->poisoned, {NULL}}};
         snprintf(at->name, sizeof at->name, "%s", t->name);
     } else {
         at = &r->list[r->next];

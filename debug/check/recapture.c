@@ -46,15 +46,22 @@ static bg_status capture_pass(bg_graph **graph, const char *name, const bg__reca
     options.launch_segments = false;
     options.debug = BG_DEBUG_OFF; /* what runs eagerly has no nodes to compare */
     options.check = BG_REPLAY_CHECK_OFF;
+    if (pass->around != NULL)
+        BG__TRY(pass->around->open(pass->around->user));
     status = bg_capture_begin(&capture, pass->stream, &options);
     if (status != BG_OK)
-        return status;
+        goto done;
     status = run_forward(pass->forward, pass->user, pass->stream);
-    if (status == BG_OK)
-        return bg_capture_end(capture, graph);
+    if (status == BG_OK) {
+        status = bg_capture_end(capture, graph);
+        goto done;
+    }
     snprintf(text, sizeof text, "%s", bg_last_error());
     bg_capture_abort(capture);
     bg__fail_restore(text);
+done:
+    if (pass->around != NULL)
+        pass->around->close(pass->around->user);
     return status;
 }
 
@@ -267,7 +274,8 @@ bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(voi
     char text[1024];
     bg_status status, ended;
 
-    BG__TRY(bg__report_create(&recapture.report, "recapture", "the forward pass"));
+    BG__TRY(bg__report_create(&recapture.report, "recapture",
+                              pass->options.name != NULL ? pass->options.name : "the forward pass"));
     BG__TRY(take_side(&recapture.side[0], "the first capture", pass));
     if (change != NULL)
         change(pass->user);
@@ -301,7 +309,7 @@ done:
 bg_status bg_check_recapture(bg_forward forward, void *user, void (*change)(void *user), cudaStream_t stream,
                              bg_report **report)
 {
-    const bg__recapture_pass pass = {forward, user, stream, BG_CAPTURE_OPTIONS_INIT};
+    const bg__recapture_pass pass = {forward, user, stream, BG_CAPTURE_OPTIONS_INIT, NULL};
 
     BG__NEED(report);
     *report = NULL;

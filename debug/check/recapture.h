@@ -2,6 +2,7 @@
 #ifndef BG_DEBUG_RECAPTURE_H
 #define BG_DEBUG_RECAPTURE_H
 
+#include "capture/tools.h"
 #include "node_pointers.h"
 #include "debug/report/report.h"
 
@@ -13,6 +14,7 @@ typedef struct bg__recapture_pass {
     void *user;
     cudaStream_t stream;
     bg_capture_options options;
+    const bg__around *around; /* comes around each capture; NULL: nothing does */
 } bg__recapture_pass;
 bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(void *user), bg_report **report);
 

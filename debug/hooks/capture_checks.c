@@ -70,7 +70,13 @@ static void print_check(const char *check, const char *name, bg_status status, b
 
 void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options)
 {
-    bg__recapture_pass pass = {forward, user, stream, *options};
+    bg__env_check_bucket(forward, user, stream, options, NULL);
+}
+
+void bg__env_check_bucket(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                          const bg__around *around)
+{
+    bg__recapture_pass pass = {forward, user, stream, *options, around};
     char hidden = bg__fail_hide();
     bg_report *report = NULL;
     bg_status status;

@@ -3,9 +3,13 @@
 #define BG_DEBUG_CAPTURE_CHECKS_H
 
 #include "capture/inspect.h"
+#include "capture/tools.h"
 
 /* Print findings to standard error. A check that fails prints a warning and leaves the graph unchanged. */
 void bg__env_check_recapture(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
+/* recapture for a bucket of a runner; around NULL: for none. */
+void bg__env_check_bucket(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                          const bg__around *around);
 void bg__env_check_poison(bg_graph *graph, cudaStream_t stream);
 
 /* Entries of the table of hooks (capture/tools.h). */

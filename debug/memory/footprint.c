@@ -57,17 +57,22 @@ static bg_status add_unowned(void *user, void *ptr, size_t bytes)
     return bg__spans_add(&r->outputs, (uintptr_t)ptr, (uintptr_t)ptr + bytes);
 }
 
-/* Adds a runner's static buffers. */
+/* Adds a runner's static buffers. Tensors of calls may cover more of them than the rows of this graph, and what the
+ * other rows hold is not the graph's. */
 static bg_status add_buffers(reading *r)
 {
     const bg__noted *noted = bg__graph_noted(r->graph);
     bg_status status = BG_OK;
     for (int i = 0; i < noted->count; i++) {
         const bg__note *note = &noted->list[i];
-        if (note->call == NULL) {
-            BG__TRY(bg__spans_add(&r->footprint->all, note->address, note->address + note->bytes));
-            BG__TRY(bg__spans_add(&r->footprint->state, note->address, note->address + note->bytes));
-        }
+        int owner = note->owners[BG__REGISTERED];
+        if (note->call != NULL)
+            continue;
+        BG__TRY(bg__spans_add(&r->footprint->all, note->address, note->address + note->bytes));
+        BG__TRY(bg__spans_add(&r->footprint->state, note->address, note->address + note->bytes));
+        if (owner >= 0)
+            BG__TRY(bg__spans_add(&r->footprint->state, noted->owners[owner].owner.base,
+                                  noted->owners[owner].owner.base + noted->owners[owner].owner.bytes));
     }
 done:
     return status;

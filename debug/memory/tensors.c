@@ -1,5 +1,7 @@
 #include "tensors.h"
 
+#include <breakgraph/config.h>
+
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <stdio.h>
@@ -74,6 +76,20 @@ bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached)
         BG__TRY(covers(tensor, reached));
 done:
     return status;
+}
+
+bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor)
+{
+    const bg_forward_context *context;
+    bg_tensor rows = *tensor;
+
+    while (call->parent != NULL)
+        call = call->parent;
+    context = call->context;
+    if (context != NULL && context->batch.tokens < context->padded_tokens && rows.rank > 0 &&
+        rows.dim[0] % context->padded_tokens == 0)
+        rows.dim[0] = rows.dim[0] / context->padded_tokens * context->batch.tokens;
+    return rows;
 }
 
 bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b)

@@ -21,6 +21,10 @@ int bg__field_tensor_count(const bg_op *op, const void *args);
  * memory would make the device unusable. */
 bg_status bg__tensor_reach(const bg_tensor *tensor, bool *reached);
 
+/* In a padded run of a runner, of a tensor by tokens: the rows of the batch. Nobody reads what a call leaves in the
+ * others, so tools do not judge it. Else the tensor. call: one of the graph, or its root. */
+bg_tensor bg__tensor_of_batch(const bg__call *call, const bg_tensor *tensor);
+
 bool bg__tensor_overlaps(const bg_tensor *a, const bg_tensor *b);
 /* Whether the call is captured and made no node, and so are and did all calls inside it. */
 bool bg__call_is_idle(const bg__call *call);

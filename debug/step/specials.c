@@ -5,6 +5,7 @@ static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__fi
     const bgk_specials none = BGK_SPECIALS_NONE;
     bg__relaxed relaxed = {cudaStreamCaptureModeRelaxed, false};
     bg_status status = BG_OK;
+    bg_tensor counted = bg__tensor_of_batch(call, t->tensor);
     bool reached;
 
     *counts = none;
@@ -13,7 +14,7 @@ static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__fi
     BG__TRY(bg__relax_begin(&relaxed));
     BG__TRY(bg__tensor_reach(t->tensor, &reached));
     if (reached)
-        BG__TRY(bg__tensor_count(t->tensor, look->room, look->stream, counts));
+        BG__TRY(bg__tensor_count(&counted, look->room, look->stream, counts));
     else
         bg__report_add(look->report, "not-counted", BG_NOTE, call, t->tensor->data,
                        "check the graph's addresses (bg_check), unless this is host memory on purpose",
@@ -42,6 +43,13 @@ done:
     return status;
 }
 
+/* Of those that were looked at. */
+static size_t count_elements(const bg__call *call, const bg__field_tensor *t)
+{
+    const bg_tensor counted = bg__tensor_of_batch(call, t->tensor);
+    return bg_tensor_bytes(&counted) / bg_dtype_bytes(counted.dtype);
+}
+
 /* What attention masks hold. */
 static bool is_mask(const bgk_specials *counts)
 {
@@ -54,8 +62,7 @@ static void report_nan(bg__look *look, const bg__call *call, const bg__field_ten
                    "dump the call's tensors (bg_step_dump), and look at what it computes from them",
                    "%s of %s holds %llu NaN (of %zu elements), the first at index %llu, and no input of the call holds "
                    "any",
-                   t->name, call->name, counts->nan, bg_tensor_bytes(t->tensor) / bg_dtype_bytes(t->tensor->dtype),
-                   counts->first_nan);
+                   t->name, call->name, counts->nan, count_elements(call, t), counts->first_nan);
 }
 
 static void report_inf(bg__look *look, const bg__call *call, const bg__field_tensor *t, const bgk_specials *counts)
@@ -68,8 +75,8 @@ static void report_inf(bg__look *look, const bg__call *call, const bg__field_ten
                             : "dump the call's tensors (bg_step_dump), and look at what it computes from them",
                        "%s of %s holds %llu infinities (of %zu elements), the first at index %llu, and no input of the "
                        "call holds any%s",
-                       t->name, call->name, counts->inf, bg_tensor_bytes(t->tensor) / bg_dtype_bytes(t->tensor->dtype),
-                       counts->first_inf, mask ? "; all are -inf, and all other elements are 0" : "");
+                       t->name, call->name, counts->inf, count_elements(call, t), counts->first_inf,
+                       mask ? "; all are -inf, and all other elements are 0" : "");
     *reported = true;
 }
 

@@ -39,10 +39,11 @@ typedef enum bg_debug {
 
 /* Whether each replay first checks that the addresses in the graph still belong to the same allocations.
  *   FROM_ENV: ON where the environment variable BG_CHECK has replay in it, else OFF. graph in it looks at the graph
- * with bg_check at the end of the capture, and again before its first replays and after memory was freed; the findings
- * go to standard error. recapture and poison are for bg_capture_forward OFF:      never ON:       a replay of a graph
- * with a stale address in a tensor or a node returns BG_ERROR_STALE_ADDRESS and launches nothing, also where the device
- * has failed */
+ *             with bg_check at the end of the capture, and again before its first replays and after memory was freed;
+ *             the findings go to standard error. recapture and poison are for bg_capture_forward and for runners
+ *   OFF:      never
+ *   ON:       a replay of a graph with a stale address in a tensor or a node returns BG_ERROR_STALE_ADDRESS and
+ *             launches nothing, also where the device has failed */
 typedef enum bg_replay_check { BG_REPLAY_CHECK_FROM_ENV = 0, BG_REPLAY_CHECK_OFF, BG_REPLAY_CHECK_ON } bg_replay_check;
 
 /* Options of a capture. */

@@ -74,6 +74,8 @@ BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*chang
  * pattern; else "reads-unwritten" at the first op call whose outputs differ while its inputs do not, found by replays
  * that step (bg_step). An output that also differs between two replays with the same pattern gives the finding
  * "not-repeatable", of severity NOTE. An op that keeps a part of its output's old contents must declare it BG_INOUT.
+ * In a padded run of a runner (BG_CHECK=poison), of tensors by tokens only the batch's rows are compared. A runner's
+ * static buffers are never filled with patterns.
  * outputs: count tensors in memory that the device can access. The caller owns *report.
  * There are 3 replays, up to 7 where something is found, and eager bodies run in each. Each replay begins with the
  * current contents of the tensors of all op calls, which are restored at the end; other state is not restored. Takes

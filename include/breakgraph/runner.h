@@ -132,7 +132,8 @@ BG_API bg_status bg_runner_run(bg_runner *runner, const bg_batch *batch, const b
 BG_API void bg_runner_destroy(bg_runner *runner);
 
 /* Returns the context of the run, warm-up or capture that this thread is in, for eager ops, in replays too; forward
- * gets it as an argument. Returns NULL, with bg_last_error(), outside of these. */
+ * gets it as an argument. In other replays of a runner's graph (bg_runner_get_graph), the context of a batch that fills
+ * the bucket. Returns NULL, with bg_last_error(), outside of these. */
 BG_API const bg_forward_context *bg_forward_context_get(void);
 
 /* ---- what there is ------------------------------------------------------------------------------------------- */
@@ -168,6 +169,15 @@ BG_API int bg_runner_bucket_count(const bg_runner *runner);
 /* Copies the index-th bucket, in the order of capture, to *info.
  * Errors: INVALID_ARGUMENT (a NULL, bad struct_size), NOT_FOUND (no such index). */
 BG_API bg_status bg_runner_get_bucket(const bg_runner *runner, int index, bg_bucket_info *info);
+
+/* Sets *graph to the graph of the index-th bucket, for bg_check, bg_check_poison, bg_step, bg_trace and bg_graph_
+ * functions. The runner owns it; it is valid until that bucket is captured again or the runner is destroyed. Use it
+ * between two runs, and in the thread that uses the runner.
+ * Replays outside of bg_runner_run read what the static buffers hold: the last batch and its padding. Their eager ops
+ * get the context of a batch that fills the bucket, with user NULL and replay 0. bg_bucket_info does not count them.
+ * Errors: INVALID_ARGUMENT (a NULL), NOT_FOUND (no such index; the bucket is not captured yet, or could not be, which
+ * bg_last_error() explains). */
+BG_API bg_status bg_runner_get_graph(bg_runner *runner, int index, bg_graph **graph);
 
 /* Prints a table of all buckets. */
 BG_API void bg_runner_print(const bg_runner *runner, FILE *out);

@@ -22,7 +22,7 @@ typedef struct bg_step_info {
     const char *call;   /* the innermost op call that it comes from */
     cudaError_t error;  /* CUDA's error */
     uint64_t nan, inf;  /* number of such elements in the call's outputs of type f32, f64, f16 or bf16, where this was
-                         * the call's last node */
+                         * the call's last node; in a padded run of a runner, of tensors by tokens the batch's rows */
     const char *kernel; /* as the source writes it: "scale(float*, int)"; a C name stays as it is */
     const char *file;   /* where the call is */
     int line;

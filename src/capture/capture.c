@@ -35,7 +35,7 @@ done:
 
 /* All that comes before the first segment. */
 static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const bg_capture_options *checked,
-                                 const bg__ranks *ranks, bool whole)
+                                 const bg__ranks *ranks, bool whole, bool of_runner)
 {
     bg_capture *capture = NULL;
     size_t total;
@@ -57,7 +57,7 @@ static bg_status prepare_capture(bg_capture **result, cudaStream_t stream, const
     BG__TRY(bg__graph_create(&capture->graph, checked->name, checked->pool));
     bg__graph_join_ranks(capture->graph, ranks);
     BG__TRY(bg__ranges_wanted(&capture->graph->root.ranges));
-    BG__TRY(bg__capture_resolve_check(capture, whole));
+    BG__TRY(bg__capture_resolve_check(capture, whole, of_runner));
     BG__TRY(bg__debug_hooks.begin(capture->graph, capture->debug == BG_DEBUG_STEP));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&capture->event, cudaEventDisableTiming));
     BG__TRY_CUDA(cudaMemGetInfo(&capture->free_bytes, &total));
@@ -89,7 +89,8 @@ done:
     return status;
 }
 
-static bg_status begin_capture(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole)
+static bg_status begin_capture(bg_capture **result, cudaStream_t stream, const bg_capture_options *options, bool whole,
+                               bool of_runner)
 {
     bg_capture *capture = NULL;
     bg_capture_options checked;
@@ -98,7 +99,7 @@ static bg_status begin_capture(bg_capture **result, cudaStream_t stream, const b
 
     BG__TRY(bg__capture_options_take(&checked, options));
     BG__TRY(bg__ranks_take(&ranks, checked.ranks, "options.ranks"));
-    status = prepare_capture(&capture, stream, &checked, &ranks, whole);
+    status = prepare_capture(&capture, stream, &checked, &ranks, whole, of_runner);
     if (status != BG_OK) {
         (void)bg__ranks_meet_before(&ranks, checked.name, NULL, whole, status);
         goto done;
@@ -119,7 +120,7 @@ bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_c
     BG__NEED(capture);
     *capture = NULL;
     bg__pending_note();
-    return begin_capture(capture, stream, options, false);
+    return begin_capture(capture, stream, options, false, false);
 }
 
 /* ---- end ---- */
@@ -277,23 +278,37 @@ void bg_capture_abort(bg_capture *capture)
         bg__capture_throw_away(capture);
 }
 
-bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
-                             const bg_capture_options *options)
+/* BG_CHECK=recapture, in place of *capture, which has only begun: then it begins again. */
+static bg_status check_recapture(bg_capture **capture, bg_forward forward, void *user, cudaStream_t stream,
+                                 const bg_capture_options *options, const bg__around *around)
+{
+    const bg_capture_options checked = (*capture)->options;
+    bg_status status;
+
+    bg__capture_throw_away(*capture);
+    *capture = NULL;
+    if (around == NULL) {
+        bg__debug_hooks.check_recapture(forward, user, stream, &checked);
+    } else {
+        around->close(around->user);
+        bg__debug_hooks.check_bucket(forward, user, stream, &checked, around);
+        BG__TRY(around->open(around->user));
+    }
+    BG__TRY(begin_capture(capture, stream, options, true, around != NULL));
+done:
+    return status;
+}
+
+bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
+                              const bg_capture_options *options, bg__around *around)
 {
     bg_capture *capture = NULL;
     bg_status status;
 
-    BG__NEED(graph);
-    *graph = NULL;
-    BG__NEED(forward);
     bg__pending_note();
-    status = begin_capture(&capture, stream, options, true);
-    if (status == BG_OK && (capture->checks & BG__CHECK_RECAPTURE) != 0) {
-        const bg_capture_options checked = capture->options;
-        bg__capture_throw_away(capture);
-        bg__debug_hooks.check_recapture(forward, user, stream, &checked);
-        status = begin_capture(&capture, stream, options, true);
-    }
+    status = begin_capture(&capture, stream, options, true, around != NULL);
+    if (status == BG_OK && (capture->checks & BG__CHECK_RECAPTURE) != 0)
+        status = check_recapture(&capture, forward, user, stream, options, around);
     if (status != BG_OK)
         return status;
     if (capture->eager) {
@@ -311,5 +326,18 @@ bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, c
     if (!capture->eager)
         capture->forward = forward;
     capture->user = user;
+    if (around != NULL) { /* a runner checks poison when it has a batch */
+        around->poison = (capture->checks & BG__CHECK_POISON) != 0;
+        capture->checks &= ~(unsigned)BG__CHECK_POISON;
+    }
     return end_and_check(capture, graph, __builtin_frame_address(0));
+}
+
+bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
+                             const bg_capture_options *options)
+{
+    BG__NEED(graph);
+    *graph = NULL;
+    BG__NEED(forward);
+    return bg__capture_forward(graph, forward, user, stream, options, NULL);
 }

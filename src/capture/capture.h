@@ -228,9 +228,14 @@ struct bg_capture {
 /* Copies the program's options (NULL: the defaults) into a complete struct; checks their values (options.c). */
 bg_status bg__capture_options_take(bg_capture_options *to, const bg_capture_options *from);
 bg_status bg__capture_options_check(const bg_capture_options *options);
-/* Set capture->debug and capture->checks, from options and environment. whole: the call is bg_capture_forward. */
+/* Set capture->debug and capture->checks, from options and environment. whole: the call is bg_capture_forward;
+ * of_runner: a runner makes it. */
 bg_status bg__capture_resolve_debug(bg_capture *capture, bool whole);
-bg_status bg__capture_resolve_check(bg_capture *capture, bool whole);
+bg_status bg__capture_resolve_check(bg_capture *capture, bool whole, bool of_runner);
+
+/* bg_capture_forward for a runner, whose bucket is open, and stays so; around NULL: for the program (capture.c). */
+bg_status bg__capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
+                              const bg_capture_options *options, bg__around *around);
 
 /* Notes the first failure (failure.c). */
 void bg__capture_note_failure(bg_capture *capture, bg_status status);

@@ -60,16 +60,17 @@ done:
 }
 
 /* Why the pass cannot be checked so; NULL: it can. Poison replays eager bodies, so it needs a capture that launches;
- * recapture captures twice, and the extra capture would take memory of options.pool. */
-static const char *find_obstacle(const bg_capture *capture, unsigned check, bool whole)
+ * recapture captures twice, and the extra capture would take memory of options.pool. A runner releases that memory
+ * (bg__around), and checks poison when it has a batch. */
+static const char *find_obstacle(const bg_capture *capture, unsigned check, bool whole, bool of_runner)
 {
     if (capture->debug == BG_DEBUG_FORWARD)
         return "BG_DEBUG=forward captures nothing";
     if (check == BG__CHECK_RECAPTURE && !whole)
         return "it was captured between bg_capture_begin and bg_capture_end, so that its pass is not known";
-    if (check == BG__CHECK_RECAPTURE && capture->options.pool != NULL)
+    if (check == BG__CHECK_RECAPTURE && capture->options.pool != NULL && !of_runner)
         return "a second capture would take memory of its options.pool";
-    if (check == BG__CHECK_POISON && !capture->options.launch_segments)
+    if (check == BG__CHECK_POISON && !capture->options.launch_segments && !of_runner)
         return "its capture launches nothing (options.launch_segments), so that its memory holds no data yet";
     return NULL;
 }
@@ -89,7 +90,7 @@ static void drop_check(bg_capture *capture, unsigned check, const char *why)
             recapture ? "bg_capture_forward without options.pool" : "captures with options.launch_segments");
 }
 
-bg_status bg__capture_resolve_check(bg_capture *capture, bool whole)
+bg_status bg__capture_resolve_check(bg_capture *capture, bool whole, bool of_runner)
 {
     static const unsigned of_pass[] = {BG__CHECK_RECAPTURE, BG__CHECK_POISON};
     bg_status status = BG_OK;
@@ -103,7 +104,7 @@ bg_status bg__capture_resolve_check(bg_capture *capture, bool whole)
     capture->graph->watched = capture->checks & (BG__CHECK_REPLAY | BG__CHECK_GRAPH);
     capture->graph->careful = capture->checks != 0 || capture->debug != BG_DEBUG_OFF;
     for (size_t i = 0; i < sizeof of_pass / sizeof *of_pass; i++) {
-        const char *why = find_obstacle(capture, of_pass[i], whole);
+        const char *why = find_obstacle(capture, of_pass[i], whole, of_runner);
         if ((capture->checks & of_pass[i]) != 0 && why != NULL)
             drop_check(capture, of_pass[i], why);
     }

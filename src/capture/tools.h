@@ -8,6 +8,15 @@
 /* The values of BG_CHECK, as bits, in the order of its row in base/variables.c. */
 enum { BG__CHECK_GRAPH = 2, BG__CHECK_REPLAY = 4, BG__CHECK_RECAPTURE = 8, BG__CHECK_POISON = 16 };
 
+/* What a runner does around each capture of a bucket, also around those of BG_CHECK=recapture: open opens the pool's
+ * bucket and prepares the pass, close ends the bucket; where open has failed, close does nothing. */
+typedef struct bg__around {
+    bg_status (*open)(void *user);
+    void (*close)(void *user);
+    void *user;
+    bool poison; /* set by bg__capture_forward: BG_CHECK=poison is left to the runner, which has real batches */
+} bg__around;
+
 typedef struct bg__debug_table {
     /* Before a replay of a graph that is watched, also where the device has failed. checks: BG__CHECK_REPLAY returns
      * STALE_ADDRESS where an address is no longer what it was; BG__CHECK_GRAPH looks again at what can change, and
@@ -27,6 +36,10 @@ typedef struct bg__debug_table {
      * has made the graph. */
     void (*check_recapture)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
+    /* BG_CHECK=recapture for a bucket of a runner, which is closed: each of the two captures opens it. For
+     * BG_CHECK=poison the runner calls check_poison before the first replay, in the run of a batch. */
+    void (*check_bucket)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options,
+                         const bg__around *around);
     /* When a capture has made graph: sets up BG_SHADOW (unless forward is NULL), BG_TRACE and BG_REPORT. Diverts the
      * graph (inspect.h) if its replays do more than replay. */
     bg_status (*captured)(bg_graph *graph, bg_forward forward, void *user, const bg_capture_options *options);

@@ -88,6 +88,8 @@ typedef struct bg__call {
                                * that replays allocate nothing */
     const bg__source *source; /* of a root: while it is captured with a pool, the pool; else NULL */
     struct bg__slab *slabs;   /* of a root: the memory of its calls */
+    /* Of the root of a runner's graph: the context of the run; outside of runs one of a batch that fills the bucket. */
+    const struct bg_forward_context *context;
 } bg__call;
 
 /* Finds the next call of op in parent's body: the call of an earlier pass, or a new one. */

@@ -116,11 +116,48 @@ static bg_status share(bg_runner *runner, bg_status status, const char *when, co
     return bg__ranks_share(&runner->ranks, what, status);
 }
 
+/* ---- what comes around its capture ---- */
+
+typedef struct bucket_capture {
+    bg_runner *runner;
+    bg__bucket *bucket;
+    const char *name;
+    const bg_forward_context *context;
+    bool open;
+} bucket_capture;
+
+/* Other ranks wait before the capture: a failure goes to them there. */
+static bg_status open_bucket(void *user)
+{
+    bucket_capture *c = user;
+    bg_status status = bg__pool_bucket_begin(c->runner->pool, c->name);
+
+    c->open = status == BG_OK;
+    if (status == BG_OK)
+        status = bg__pass_prepare(c->runner, c->context);
+    if (status != BG_OK)
+        (void)bg__ranks_meet_before(&c->runner->ranks, c->name, NULL, false, status);
+    return status;
+}
+
+static void close_bucket(void *user)
+{
+    bucket_capture *c = user;
+    bg__bucket_figures figures = {0};
+
+    if (!c->open)
+        return;
+    c->open = false;
+    bg__pool_bucket_end(c->runner->pool, &figures);
+    c->bucket->pool_bytes = figures.bytes;
+}
+
 static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char *name)
 {
     bg_forward_context context = context_of(bucket, BG_PHASE_CAPTURE);
     bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
-    bg__bucket_figures figures = {0};
+    bucket_capture capture = {runner, bucket, name, &context, false};
+    bg__around around = {open_bucket, close_bucket, &capture, false};
     bg_status status;
 
     options.name = name;
@@ -133,29 +170,25 @@ static bg_status capture_graph(bg_runner *runner, bg__bucket *bucket, const char
     options.state = runner->config.state;
     options.state_count = runner->config.state_count;
     options.ranks = bg__ranks_table(&runner->ranks);
-    status = bg__pool_bucket_begin(runner->pool, name);
-    if (status != BG_OK) {
-        (void)bg__ranks_meet_before(&runner->ranks, name, NULL, false, status);
-        return share(runner, status, "the capture", name);
-    }
     observe(runner);
     bg__context_set(&context);
-    status = bg__pass_prepare(runner, &context);
-    if (status != BG_OK)
-        (void)bg__ranks_meet_before(&runner->ranks, name, NULL, false, status);
-    else
-        status = bg_capture_forward(&bucket->graph, bg__pass_forward, runner, runner->stream, &options);
+    status = open_bucket(&capture);
+    if (status == BG_OK)
+        status = bg__capture_forward(&bucket->graph, bg__pass_forward, runner, runner->stream, &options, &around);
     bg__context_reset();
     observe_no_more();
-    if (status == BG_OK)
+    if (bucket->graph != NULL) {
+        bucket->poison = around.poison;
+        bucket->unbatched = context_of(bucket, BG_PHASE_REPLAY);
+        bucket->graph->root.context = &bucket->unbatched;
         status = bg__buffers_note(runner, bucket->tokens, bucket->graph);
+    }
     status = share(runner, status, "the capture", name);
     if (status != BG_OK) {
         bg_graph_destroy(bucket->graph);
         bucket->graph = NULL;
     }
-    bg__pool_bucket_end(runner->pool, &figures);
-    bucket->pool_bytes = figures.bytes;
+    close_bucket(&capture);
     return status;
 }
 

@@ -18,12 +18,23 @@ bool bg__context_is_set(void)
     return current != NULL;
 }
 
+/* Of the bucket whose graph this thread replays by itself (bg_runner_get_graph); NULL: it replays none. */
+static const bg_forward_context *find_unbatched(void)
+{
+    const bg__call *call = bg__thread_self()->call;
+    while (call != NULL && call->parent != NULL)
+        call = call->parent;
+    return call != NULL ? call->context : NULL;
+}
+
 const bg_forward_context *bg_forward_context_get(void)
 {
-    if (current == NULL)
-        bg__fail(BG_ERROR_NOT_FOUND, "bg_forward_context_get: this thread is not in a run of a runner; the context is "
-                                     "set only during bg_runner_run and bg_runner_capture");
-    return current;
+    const bg_forward_context *context = current != NULL ? current : find_unbatched();
+    if (context == NULL)
+        bg__fail(BG_ERROR_NOT_FOUND,
+                 "bg_forward_context_get: this thread is not in a run of a runner; the context is "
+                 "set only during bg_runner_run, bg_runner_capture and replays of a runner's graph");
+    return context;
 }
 
 /* Runs what is the program's: what, in messages. A failure's own sentence is kept, where it has one. */
@@ -55,8 +66,9 @@ bg_status bg__pass_prepare(bg_runner *runner, const bg_forward_context *context)
 
 bg_status bg__pass_forward(void *user, cudaStream_t stream)
 {
+    const bg_forward_context *context = bg_forward_context_get();
     const bg_runner *runner = user;
-    return runner->forward(runner->user, bg_forward_context_get(), stream);
+    return context != NULL ? runner->forward(runner->user, context, stream) : BG_ERROR_NOT_FOUND;
 }
 
 bg_status bg__pass_create(bg_runner *runner)

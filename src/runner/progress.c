@@ -77,6 +77,29 @@ done:
     return status;
 }
 
+bg_status bg_runner_get_graph(bg_runner *runner, int index, bg_graph **graph)
+{
+    const bg__bucket *bucket;
+    char name[80];
+
+    BG__NEED(graph);
+    *graph = NULL;
+    BG__NEED(runner);
+    if (index < 0 || index >= runner->plan.bucket_count)
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_runner_get_graph: there is no bucket %d; the runner has %d", index,
+                        runner->plan.bucket_count);
+    bucket = runner->plan.order[index];
+    bg__bucket_name(bucket, name, sizeof name);
+    if (bucket->failure != NULL)
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_runner_get_graph: %s could not be captured: %s", name, bucket->failure);
+    if (bucket->graph == NULL)
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_runner_get_graph: %s is not captured yet; %s", name,
+                        runner->config.lazy ? "run a batch of that size first (config.lazy)"
+                                            : "call bg_runner_capture first");
+    *graph = bucket->graph;
+    return BG_OK;
+}
+
 static void print_row(FILE *out, const bg_bucket_info *info)
 {
     char query[12] = "-";

@@ -222,11 +222,29 @@ done:
     return status;
 }
 
-static bg_status run_pass(bg_runner *runner, const bg__bucket *bucket, const bg_forward_context *context)
+/* BG_CHECK=poison, now that there is a batch. */
+static bg_status check_poison(bg_runner *runner, bg__bucket *bucket)
+{
+    const bg_runner_config *config = &runner->config;
+    bg__state state = {NULL, 0};
+    bg_status status;
+
+    bucket->poison = false;
+    BG__TRY(bg__state_save(&state, config->state, config->state_count, "config.state", runner->stream));
+    bg__debug_hooks.check_poison(bucket->graph, runner->stream);
+    BG__TRY(bg__state_restore(&state, runner->stream));
+done:
+    bg__state_free(&state);
+    return status;
+}
+
+static bg_status run_pass(bg_runner *runner, bg__bucket *bucket, const bg_forward_context *context)
 {
     bg_status status;
 
     BG__TRY(bg__pass_prepare(runner, context));
+    if (bucket != NULL && bucket->poison)
+        BG__TRY(check_poison(runner, bucket));
     status = bucket != NULL ? bg_replay(bucket->graph, runner->stream) : bg__runner_run_eagerly(runner, context);
 done:
     return status;
@@ -282,7 +300,11 @@ static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, con
         context.replay = bucket->graph->replays;
     }
     bg__context_set(&context);
+    if (bucket != NULL)
+        bucket->graph->root.context = &context;
     status = run_pass(runner, bucket, &context);
+    if (bucket != NULL)
+        bucket->graph->root.context = &bucket->unbatched;
     bg__context_reset();
     if (status != BG_OK)
         goto done;

@@ -65,6 +65,8 @@ typedef struct bg__bucket {
     size_t pool_bytes;
     uint64_t replays; /* of all graphs that it has had */
     bool captured_before;
+    bool poison;                  /* BG_CHECK=poison: the next replay is checked first */
+    bg_forward_context unbatched; /* for replays of the graph outside of a run: that of a batch that fills the bucket */
 } bg__bucket;
 
 typedef struct bg__group {
