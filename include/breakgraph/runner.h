@@ -118,7 +118,8 @@ BG_API bool bg_runner_can_run(bg_runner *runner, const bg_batch *batch, bg_reaso
  * outputs NULL: no output is wanted.
  * Inputs and outputs that are copied may lie in a static buffer only in a part that this run neither reads nor writes.
  * context_user becomes the context's user. An eager run uses the same static buffers, with mode BG_MODE_NONE and
- * padded_tokens equal to tokens. A lazy bucket that cannot be captured now (during a capture of this thread, in an
+ * padded_tokens equal to tokens. In the debug mode forward the pass of a bucket is not padded either, so padded_tokens
+ * equals tokens. A lazy bucket that cannot be captured now (during a capture of this thread, in an
  * eager body) is left for a later run, and this batch runs eagerly.
  * Errors: INVALID_ARGUMENT (a bad batch; rows that overlap those of a static buffer), SHAPE and DTYPE (of a tensor,
  * which bg_last_error() names), OUT_OF_MEMORY (also for a batch above config.max_tokens where static buffers do not

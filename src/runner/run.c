@@ -183,6 +183,13 @@ static bool is_lazy(const choice *made)
     return made->bucket != NULL && made->bucket->graph == NULL;
 }
 
+/* How many rows a pass computes: with BG_DEBUG=forward those of the batch alone, as outside graphs. */
+static int padded_tokens(const bg_batch *batch, const bg__bucket *bucket)
+{
+    bool eager = bucket == NULL || (bucket->graph != NULL && bucket->graph->forward != NULL);
+    return eager ? batch->tokens : bucket->tokens;
+}
+
 static bg_status bring_in(bg_runner *runner, const bg_batch *batch, const bg_tensor *inputs, choice *made)
 {
     bool lazy = is_lazy(made), cannot = false;
@@ -194,7 +201,7 @@ static bg_status bring_in(bg_runner *runner, const bg_batch *batch, const bg_ten
     }
     if (cannot)
         *made = (choice){.reason = BG_REASON_NOT_CAPTURED, .tokens = made->tokens};
-    status = bg__inputs_load(runner, inputs, batch->tokens, made->bucket ? made->bucket->tokens : batch->tokens);
+    status = bg__inputs_load(runner, inputs, batch->tokens, padded_tokens(batch, made->bucket));
     if (lazy)
         status = bg__ranks_share(&runner->ranks, "the inputs of a batch whose bucket is to be captured", status);
 done:
@@ -292,10 +299,9 @@ static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, con
     BG__TRY(bg__buffers_grow(runner, batch->tokens));
     BG__TRY(load_batch(runner, batch, inputs, &made));
     bucket = made.bucket;
-    context.padded_tokens = batch->tokens;
+    context.padded_tokens = padded_tokens(batch, bucket);
     if (bucket != NULL) {
         context.mode = bucket->mode;
-        context.padded_tokens = bucket->tokens;
         context.phase = BG_PHASE_REPLAY;
         context.replay = bucket->graph->replays;
     }
@@ -311,7 +317,7 @@ static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, con
     BG__TRY(bg__outputs_store(runner, outputs, batch->tokens));
     if (bucket != NULL) {
         bucket->replays++;
-        bg__count_replay(bucket->mode, bucket->tokens - batch->tokens);
+        bg__count_replay(bucket->mode, context.padded_tokens - batch->tokens);
     } else {
         bg__count_eager(made.reason);
     }

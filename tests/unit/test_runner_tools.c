@@ -385,6 +385,37 @@ static void test_step_of_batch(void **state)
     bg_runner_destroy(m.runner);
 }
 
+/* ---- BG_DEBUG=forward ---- */
+
+static void test_forward_is_unpadded(void **state)
+{
+    model m = {.f = *state};
+    bg_counters counters = BG_COUNTERS_INIT;
+    float rows[BUCKET];
+
+    assert_int_equal(setenv("BG_DEBUG", "forward", 1), 0);
+    open_runner(&m, BG_MODE_PIECEWISE, false);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    EXPECT_CUDA(cudaMemcpy(m.x.data, (float[BUCKET]){9, 9, 9, 9, 9, 9, 9, 9}, sizeof rows, cudaMemcpyHostToDevice));
+    bg_counters_reset();
+    run_batch(&m, 5, 2);
+    assert_int_equal(m.padded, 5);
+    EXPECT_CUDA(cudaMemcpy(rows, m.x.data, sizeof rows, cudaMemcpyDeviceToHost));
+    for (int i = 5; i < BUCKET; i++)
+        assert_true(rows[i] == 9); /* nor are padding rows filled */
+    bg_counters_get(&counters);
+    assert_int_equal(counters.padded_tokens, 0);
+    assert_int_equal(counters.replays[BG_MODE_PIECEWISE], 1);
+    bg_runner_destroy(m.runner);
+    assert_int_equal(unsetenv("BG_DEBUG"), 0);
+    open_runner(&m, BG_MODE_PIECEWISE, false);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    run_batch(&m, 5, 2);
+    bg_counters_get(&counters);
+    assert_int_equal(counters.padded_tokens, BUCKET - 5);
+    bg_runner_destroy(m.runner);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +425,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_recapture, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_step_of_batch, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_forward_is_unpadded, fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
