@@ -226,7 +226,8 @@ int cli_gathered_count(const cli_gathered *gathered, const char *kind, int sever
     return count;
 }
 
-static void print_finding(const cJSON *finding, FILE *out)
+/* graph: its name; "": all findings are of one. */
+static void print_finding(const cJSON *finding, const char *graph, FILE *out)
 {
     static const cli_color colors[] = {CLI_BOLD, CLI_YELLOW, CLI_RED};
     int severity = severity_of(finding);
@@ -239,6 +240,8 @@ static void print_finding(const cJSON *finding, FILE *out)
         cli_print(out, " at %s", cli_text(finding, "file"));
     if (cli_text(finding, "file")[0] != '\0' && cli_number(finding, "line") > 0)
         cli_print(out, ":%d", (int)cli_number(finding, "line"));
+    if (graph[0] != '\0')
+        cli_print(out, ", graph %s", graph);
     cli_print(out, ": %s", cli_text(finding, "message"));
     if (cli_text(finding, "advice")[0] != '\0') {
         fputs("\n    ", out);
@@ -263,8 +266,20 @@ static int place_of(const cJSON *finding)
     return 2 * (2 - severity_of(finding)) + is_symptom(finding);
 }
 
+static bool is_of_one_graph(const cli_gathered *gathered)
+{
+    const cJSON *report, *first = cJSON_GetArrayItem(gathered->reports, 0);
+    cJSON_ArrayForEach(report, gathered->reports)
+    {
+        if (strcmp(cli_text(report, "graph"), cli_text(first, "graph")) != 0)
+            return false;
+    }
+    return true;
+}
+
 void cli_gathered_print(const cli_gathered *gathered, FILE *out)
 {
+    const bool one = is_of_one_graph(gathered);
     const cJSON *report, *finding;
     for (int place = 0; place < 6; place++)
         cJSON_ArrayForEach(report, gathered->reports)
@@ -272,7 +287,7 @@ void cli_gathered_print(const cli_gathered *gathered, FILE *out)
             cJSON_ArrayForEach(finding, cJSON_GetObjectItemCaseSensitive(report, "findings"))
             {
                 if (place_of(finding) == place)
-                    print_finding(finding, out);
+                    print_finding(finding, one ? "" : cli_text(report, "graph"), out);
             }
         }
 }
