@@ -60,6 +60,9 @@ void bg__nodes_gone(cudaGraph_t graph);
 uint64_t bg__node_time(cudaGraphNode_t node);
 /* Gives graph, which wraps source or a copy of it, a call for each node. Errors: OUT_OF_MEMORY, CUDA. */
 bg_status bg__node_calls_add(bg_graph *graph, cudaGraph_t source);
+/* The name of a node in graph, which may still be captured: "scale#1". The caller frees it. NULL: it has none, or there
+ * is no host memory. */
+char *bg__node_name(cudaGraph_t graph, cudaGraphNode_t node);
 /* The function's own name in a demangled one, "void at::native::copy<float, (int)4>(int)": where it begins, and its
  * bytes. */
 size_t bg__kernel_short_name(const char *name, const char **begin);

@@ -62,6 +62,8 @@ static void drop(bg__open_capture **at)
     bg__blocks_capture_ended(c->id, NULL); /* unless it has ended well */
     if (!c->told && c->suspect.function != NULL)
         bg__culprit_report(c, &c->suspect);
+    for (size_t i = 0; i < c->count; i++)
+        free(c->streams[i].node);
     free(c->streams);
     free(c);
     if (atomic_fetch_sub(&open.count, 1) == 1)
@@ -136,7 +138,7 @@ static void note_launch(bg__open_capture *c, CUstream stream, CUgraphNode node, 
             return;
         c->count++;
     }
-    c->streams[i] = (bg__capture_stream){stream, node, stack, false};
+    c->streams[i] = (bg__capture_stream){stream, node, stack, false, NULL};
 }
 
 void bg__capture_launched(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack)
@@ -185,6 +187,8 @@ static bg_status find_unjoined(bg__open_capture *c)
     for (size_t i = 0; i < c->count; i++) {
         bg__capture_stream *s = &c->streams[i];
         s->unjoined = !holds(frontier, waited, s->last) && !holds((CUgraphNode *)from, count, (CUgraphNode)s->last);
+        if (s->unjoined && s->node == NULL)
+            s->node = bg__node_name((cudaGraph_t)graph, (cudaGraphNode_t)s->last);
     }
 done:
     free(from);

@@ -15,6 +15,7 @@ typedef struct bg__capture_stream {
     CUgraphNode last;
     const bg__stack *launched;
     bool unjoined; /* known at the end */
+    char *node;    /* then: "scale#1"; NULL: it has no name */
 } bg__capture_stream;
 
 /* A call that invalidated a capture. */

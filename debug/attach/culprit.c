@@ -1,5 +1,6 @@
 /* Which rule of CUDA a call broke when it invalidated a capture (docs/records/capture-rules.md), and the finding. */
 #include "captures.h"
+#include "function_names.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -11,73 +12,6 @@ bg__caller bg__caller_here(void)
     bg__caller thread = {.id = gettid()};
     (void)pthread_getname_np(pthread_self(), thread.name, sizeof thread.name);
     return thread;
-}
-
-/* ---- names ------------------------------------------------------------------------------------------------------ */
-
-/* function is name, with or without the suffix of a version or a default stream. */
-static bool is(const char *function, const char *name)
-{
-    size_t bytes = strlen(name);
-    return strncmp(function, name, bytes) == 0 && (function[bytes] == '\0' || function[bytes] == '_');
-}
-
-/* What programs that use the runtime have written. NULL: nothing of it is one call of the driver. */
-static const char *runtime_name(const char *function)
-{
-    static const char *const names[][2] = {
-        {"cuMemAlloc", "cudaMalloc"},
-        {"cuMemAllocPitch", "cudaMallocPitch"},
-        {"cuMemAllocManaged", "cudaMallocManaged"},
-        {"cuMemAllocHost", "cudaMallocHost"},
-        {"cuMemHostAlloc", "cudaHostAlloc"},
-        {"cuMemAllocAsync", "cudaMallocAsync"},
-        {"cuMemAllocFromPoolAsync", "cudaMallocFromPoolAsync"},
-        {"cuMemFree", "cudaFree"},
-        {"cuMemFreeHost", "cudaFreeHost"},
-        {"cuMemFreeAsync", "cudaFreeAsync"},
-        {"cuMemcpyHtoD", "cudaMemcpy"},
-        {"cuMemcpyDtoH", "cudaMemcpy"},
-        {"cuMemcpyDtoD", "cudaMemcpy"},
-        {"cuMemcpy", "cudaMemcpy"},
-        {"cuMemcpyHtoDAsync", "cudaMemcpyAsync"},
-        {"cuMemcpyDtoHAsync", "cudaMemcpyAsync"},
-        {"cuMemcpyDtoDAsync", "cudaMemcpyAsync"},
-        {"cuMemcpyAsync", "cudaMemcpyAsync"},
-        {"cuMemcpy2D", "cudaMemcpy2D"},
-        {"cuMemcpy2DUnaligned", "cudaMemcpy2D"},
-        {"cuMemcpy2DAsync", "cudaMemcpy2DAsync"},
-        {"cuMemcpy3D", "cudaMemcpy3D"},
-        {"cuMemcpy3DAsync", "cudaMemcpy3DAsync"},
-        {"cuMemsetD8", "cudaMemset"},
-        {"cuMemsetD8Async", "cudaMemsetAsync"},
-        {"cuCtxSynchronize", "cudaDeviceSynchronize"},
-        {"cuStreamSynchronize", "cudaStreamSynchronize"},
-        {"cuStreamQuery", "cudaStreamQuery"},
-        {"cuStreamWaitEvent", "cudaStreamWaitEvent"},
-        {"cuStreamGetId", "cudaStreamGetId"},
-        {"cuStreamGetFlags", "cudaStreamGetFlags"},
-        {"cuStreamGetDevice", "cudaStreamGetDevice"},
-        {"cuStreamAddCallback", "cudaStreamAddCallback"},
-        {"cuStreamBeginCapture", "cudaStreamBeginCapture"},
-        {"cuStreamEndCapture", "cudaStreamEndCapture"},
-        {"cuEventQuery", "cudaEventQuery"},
-        {"cuEventRecord", "cudaEventRecord"},
-        {"cuEventSynchronize", "cudaEventSynchronize"},
-        {"cuLaunchKernel", "cudaLaunchKernel"},
-        {"cuLaunchKernelEx", "cudaLaunchKernelExC"},
-        {"cuLaunchCooperativeKernel", "cudaLaunchCooperativeKernel"},
-        {"cuLaunchHostFunc", "cudaLaunchHostFunc"},
-        {"cuGraphLaunch", "cudaGraphLaunch"},
-        {"cuGraphInstantiate", "cudaGraphInstantiate"},
-        {"cuGraphInstantiateWithFlags", "cudaGraphInstantiate"},
-        {"cuGraphInstantiateWithParams", "cudaGraphInstantiateWithParams"},
-        {"cuGraphExecDestroy", "cudaGraphExecDestroy"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is(function, names[i][0]))
-            return names[i][1];
-    return NULL;
 }
 
 static const char *name_of_mode(CUstreamCaptureMode mode)
@@ -130,12 +64,12 @@ static bool explain_unsupported(const bg__open_capture *c, bg__culprit *culprit,
     const CUstreamCaptureMode mode = mode_of_thread();
 
     culprit->advice = "make the call before the capture begins, or after its end";
-    if (is(culprit->function, "cuCtxSynchronize")) {
+    if (bg__function_is(culprit->function, "cuCtxSynchronize")) {
         culprit->rule = "no thread may wait for a device while one of its streams captures";
         return true;
     }
     for (size_t i = 0; asked && i < sizeof questions / sizeof *questions; i++)
-        if (is(culprit->function, questions[i])) {
+        if (bg__function_is(culprit->function, questions[i])) {
             culprit->rule = "a stream that captures cannot be asked or waited for: it has no work";
             return true;
         }
@@ -174,7 +108,7 @@ bool bg__culprit_explain(const bg__open_capture *c, bg__culprit *culprit, bool a
 
 static void print_function(FILE *out, const bg__culprit *culprit)
 {
-    const char *runtime = runtime_name(culprit->function);
+    const char *runtime = bg__function_runtime_name(culprit->function);
     fprintf(out, "%s", culprit->function);
     if (runtime != NULL)
         fprintf(out, " (%s)", runtime);
@@ -206,12 +140,13 @@ static void print_threads(FILE *out, const bg__open_capture *c, const bg__culpri
                 (int)c->thread.id, c->thread.name);
 }
 
-/* The sentence that print writes, as a finding at stack. */
+/* The sentence that print writes, as a finding about the call, or about the last node in stream. */
 static void report(const bg__open_capture *c, const bg__culprit *culprit, const bg__capture_stream *stream,
                    void (*print)(FILE *, const bg__open_capture *, const bg__culprit *, const bg__capture_stream *))
 {
     const bg__stack *at = stream != NULL ? stream->launched : culprit->stack;
-    char message[1024] = "";
+    char message[1024] = "", name[80];
+    const char *call = NULL;
     FILE *out = fmemopen(message, sizeof message - 1, "w");
 
     if (out == NULL) {
@@ -220,7 +155,11 @@ static void report(const bg__open_capture *c, const bg__culprit *culprit, const 
     }
     print(out, c, culprit, stream);
     (void)fclose(out);
-    bg__attach_report("capture-broken", BG_FAULT, culprit->function != NULL ? culprit->function : "", NULL, at,
+    if (stream != NULL)
+        call = stream->node;
+    else if (culprit->function != NULL)
+        call = bg__function_written(culprit->function, culprit->stack, name, sizeof name);
+    bg__attach_report("capture-broken", BG_FAULT, culprit->function != NULL ? culprit->function : "", call, at,
                       culprit->advice, message);
 }
 

@@ -238,3 +238,22 @@ done:
     free(originals);
     return status;
 }
+
+char *bg__node_name(cudaGraph_t graph, cudaGraphNode_t node)
+{
+    bg__nodes nodes = {.node = NULL};
+    bg_graph *wrapped = NULL;
+    char *name = NULL;
+    bg_status status;
+
+    BG__TRY(bg_graph_wrap(&wrapped, graph, NULL, "a capture"));
+    BG__TRY(bg__node_calls_add(wrapped, graph));
+    BG__TRY(bg__nodes_take(wrapped, &nodes));
+    for (size_t i = 0; i < nodes.count && name == NULL; i++)
+        if (nodes.node[i].handle == node && nodes.node[i].call != NULL)
+            name = strdup(nodes.node[i].call->name);
+done:
+    bg__nodes_free(&nodes);
+    bg_graph_destroy(wrapped);
+    return status == BG_OK ? name : NULL;
+}

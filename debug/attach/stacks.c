@@ -166,15 +166,21 @@ static const char *library_of(const Dl_info *about)
     return slash != NULL ? slash + 1 : about->dli_fname;
 }
 
+static bool is_in(const Dl_info *about, const char *library)
+{
+    return strncmp(library_of(about), library, strlen(library)) == 0;
+}
+
+static bool is_of_tools(const Dl_info *about)
+{
+    return is_in(about, "libbreakgraph_attach") || is_in(about, "libbreakgraph_tools");
+}
+
 /* Of the tools themselves, and of CUDA's libraries, whose lines help nobody. */
 static bool is_below_program(const Dl_info *about)
 {
-    static const char *const names[] = {"libbreakgraph_attach", "libbreakgraph_tools", "libcuda.so", "libcudart.so",
-                                        "libhostcuda.so"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(library_of(about), names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
+    return is_of_tools(about) || is_in(about, "libcuda.so") || is_in(about, "libcudart.so") ||
+           is_in(about, "libhostcuda.so");
 }
 
 /* The caller frees it. *offset: of the frame in it. NULL: nobody knows its name. */
@@ -210,6 +216,26 @@ static bool print_frame(FILE *out, const void *frame, const Dl_info *about)
 static bool find_frame(const void *frame, Dl_info *about)
 {
     return dladdr(frame, about) != 0 && about->dli_fname != NULL;
+}
+
+/* The innermost frame of the program's that is not of the tools: the runtime's, or that of whoever called the driver.
+ */
+bool bg__stack_is_of_runtime(const bg__stack *stack)
+{
+    bool of_runtime = false;
+    Dl_info about;
+    char *symbol;
+    size_t offset;
+
+    for (int i = 0; stack != NULL && i < stack->depth; i++) {
+        if (!find_frame(stack->frames[i], &about) || is_of_tools(&about))
+            continue;
+        symbol = name_of(stack->frames[i], &about, &offset);
+        of_runtime = is_below_program(&about) || (symbol != NULL && is_of_runtime(symbol));
+        free(symbol);
+        break;
+    }
+    return of_runtime;
 }
 
 const char *bg__stack_text(const bg__stack *given)

@@ -22,6 +22,8 @@ const bg__stack *bg__stack_here(void);
 /* Where a reader looks first: in Python the innermost line that is in no installed package, or else the innermost; in C
  * the innermost function that is in no library of CUDA's, with line 0. The text lives as long as the process. */
 bg_site bg__stack_site(const bg__stack *stack);
+/* Whether it was the CUDA runtime that called the driver there, not the program itself. NULL: false. */
+bool bg__stack_is_of_runtime(const bg__stack *stack);
 /* All frames as text, a line each, the innermost first. The text lives as long as the process. */
 const char *bg__stack_text(const bg__stack *stack);
 

@@ -22,7 +22,7 @@ broken()
 {
     local name=$1 pattern=$2
     shift 2
-    expect "attach-$name" 1 "^fault \\[capture-broken\\] at $pattern" check "$@"
+    expect "attach-$name" 1 "^fault \\[capture-broken\\] $pattern" check "$@"
     grep -q '^check replay: 1 finding$' "$work/log" || fail "attach-$name" "it is not the only finding"
 }
 
@@ -39,30 +39,31 @@ program=culprit
 unsupported='returned cudaErrorStreamCaptureUnsupported and invalidated the capture of stream 0x[0-9a-f]+ that began at main\+0x[0-9a-f]+ in culprit in mode'
 capturing='the capturing thread, [0-9]+ \(culprit\), made the call$'
 other='thread [0-9]+ \(worker\) made the call, not the capturing thread, [0-9]+ \(culprit\)$'
-here='misuse\+0x[0-9a-f]+ in culprit:'
-broken malloc "$here cuMemAlloc_v2 \\(cudaMalloc\\) $unsupported global: a thread that captures may not make this call; $capturing" malloc
-broken malloc-local "$here cuMemAlloc_v2 .* in mode thread-local: a thread that captures may not" malloc local
-broken malloc-thread "$here cuMemAlloc_v2 .* in mode global: while a capture in mode global is open, no thread .*$other" malloc global thread
+here='at misuse\+0x[0-9a-f]+ in culprit:'
+broken malloc "cudaMalloc $here cuMemAlloc_v2 \\(cudaMalloc\\) $unsupported global: a thread that captures may not make this call; $capturing" malloc
+broken malloc-local "cudaMalloc $here cuMemAlloc_v2 .* in mode thread-local: a thread that captures may not" malloc local
+broken malloc-thread "cudaMalloc $here cuMemAlloc_v2 .* in mode global: while a capture in mode global is open, no thread .*$other" malloc global thread
+broken malloc-driver "cuMemAlloc $here cuMemAlloc_v2 \\(cudaMalloc\\) $unsupported global" malloc-driver # the program's own word for it
 legal malloc-relaxed malloc relaxed
 legal malloc-thread-local malloc local thread
 legal malloc-nowhere nowhere # it fails, and harms nobody
-broken query "$here cuStreamQuery .* in mode relaxed: a stream that captures cannot be asked .*$capturing" query relaxed
-broken query-thread "$here cuStreamQuery .* in mode local: a stream that captures|$here cuStreamQuery .*a stream that captures.*$other" query local thread
-broken device "$here cuCtxSynchronize \\(cudaDeviceSynchronize\\) .* in mode relaxed: no thread may wait for a device .*$other" device relaxed thread
-broken no-event "$here cuStreamWaitEvent .* returned cudaErrorInvalidResourceHandle and invalidated .*: a call that fails can" no-event
-broken outside "$here cuStreamWaitEvent .* returned cudaErrorStreamCaptureIsolation .* recorded outside of the capture" outside
-broken host "$here cuEventSynchronize .* returned cudaErrorCapturedEvent .* relaxed: an event that was recorded in a capture" host relaxed
-broken legacy "$here cuMemcpyDtoDAsync_v2 .* returned cudaErrorStreamCaptureImplicit .* the legacy default stream" legacy
-broken default "$here cuStreamBeginCapture_v2 .* returned cudaErrorStreamCaptureUnsupported: the legacy default stream \\(stream 0\\) cannot capture" default
-broken unjoined "$here what was launched here, into stream 0x[0-9a-f]+, is not joined at the end of the capture .*cuStreamEndCapture .* \
+broken query "cudaStreamQuery $here cuStreamQuery .* in mode relaxed: a stream that captures cannot be asked .*$capturing" query relaxed
+broken query-thread "cudaStreamQuery $here cuStreamQuery .* in mode local: a stream that captures|cudaStreamQuery $here cuStreamQuery .*a stream that captures.*$other" query local thread
+broken device "cudaDeviceSynchronize $here cuCtxSynchronize \\(cudaDeviceSynchronize\\) .* in mode relaxed: no thread may wait for a device .*$other" device relaxed thread
+broken no-event "cudaStreamWaitEvent $here cuStreamWaitEvent .* returned cudaErrorInvalidResourceHandle and invalidated .*: a call that fails can" no-event
+broken outside "cudaStreamWaitEvent $here cuStreamWaitEvent .* returned cudaErrorStreamCaptureIsolation .* recorded outside of the capture" outside
+broken host "cudaEventSynchronize $here cuEventSynchronize .* returned cudaErrorCapturedEvent .* relaxed: an event that was recorded in a capture" host relaxed
+broken legacy "cudaMemcpyAsync $here cuMemcpyDtoDAsync_v2 .* returned cudaErrorStreamCaptureImplicit .* the legacy default stream" legacy
+broken default "cudaStreamBeginCapture $here cuStreamBeginCapture_v2 .* returned cudaErrorStreamCaptureUnsupported: the legacy default stream \\(stream 0\\) cannot capture" default
+broken unjoined "memset#1 $here what was launched here, into stream 0x[0-9a-f]+, is not joined at the end of the capture .*cuStreamEndCapture .* \
 returned cudaErrorStreamCaptureUnjoined at main" fork
 legal joined fork-join
-broken end-fork "$here cuStreamEndCapture .* returned cudaErrorStreamCaptureUnmatched .* on the stream on which it began" fork-end
-broken end-thread "$here cuStreamEndCapture .* returned cudaErrorStreamCaptureWrongThread .* by the thread that began it; $other" end global thread
+broken end-fork "cudaStreamEndCapture $here cuStreamEndCapture .* returned cudaErrorStreamCaptureUnmatched .* on the stream on which it began" fork-end
+broken end-thread "cudaStreamEndCapture $here cuStreamEndCapture .* returned cudaErrorStreamCaptureWrongThread .* by the thread that began it; $other" end global thread
 legal end-thread-relaxed end relaxed thread
 legal destroyed destroy
 # Of two captures, the inner one is broken; the program ends the other well.
-broken nested "$here cuStreamQuery .* that began at misuse\\+0x[0-9a-f]+ in culprit in mode relaxed" nest
+broken nested "cudaStreamQuery $here cuStreamQuery .* that began at misuse\\+0x[0-9a-f]+ in culprit in mode relaxed" nest
 says attach-nested-end grep -c 'end cudaSuccess' <<<1 <("$work/culprit" nest)
 
 # A question that says "not yet", about a stream that does not capture.
@@ -70,11 +71,11 @@ legal not-ready query-b relaxed
 grep -q '^  query cudaErrorNotReady$' "$work/log" || fail attach-not-ready "the stream has no work"
 
 # A program that fails because of it ends with the finding, too.
-expect attach-then-fails 1 '^fault \[capture-broken\] ' "$OUT/breakgraph" check --attach -- sh -c "'$work/culprit' malloc; exit 3"
+expect attach-then-fails 1 '^fault \[capture-broken\] cudaMalloc at ' "$OUT/breakgraph" check --attach -- sh -c "'$work/culprit' malloc; exit 3"
 
 # Calls of other threads that fail meanwhile are not blamed.
 program=culprit_race
-broken race 'main\+0x[0-9a-f]+ in culprit_race: cuMemAlloc_v2 .* cudaErrorStreamCaptureUnsupported'
+broken race 'cudaMalloc at main\+0x[0-9a-f]+ in culprit_race: cuMemAlloc_v2 .* cudaErrorStreamCaptureUnsupported'
 
 # The program's results stay as they are.
 for way in malloc query fork fork-join nest; do

@@ -1,5 +1,6 @@
 /* culprit CASE [MODE] [thread]: while stream a captures in that mode, does what CASE says, in another thread or here.
  */
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,10 +16,12 @@ static void *memory;
 void *misuse(void *way);
 void *misuse(void *way)
 {
+    CUdeviceptr address;
     if (gettid() != getpid())
         pthread_setname_np(pthread_self(), "worker");
 #define CASE(name) if (strcmp(way, name) == 0)
     CASE("malloc") cudaMalloc(&memory, 64);
+    CASE("malloc-driver") cuMemAlloc(&address, 64);
     CASE("nowhere") cudaMalloc(NULL, 64);
     CASE("query") cudaStreamQuery(a);
     CASE("query-b") fprintf(stderr, "query %s\n", cudaGetErrorName(cudaStreamQuery(b)));
