@@ -365,7 +365,7 @@ static uintptr_t find_moved(const bg__block_uses *uses, size_t index)
     return 0;
 }
 
-static void report_use(const bg__block_uses *uses, size_t index, bg_report *report)
+static void report_use(const bg__block_uses *uses, size_t index, const bg__about *about, bg_report *report)
 {
     const use *u = &uses->list[index];
     const bg__block_capture *capture = uses->capture;
@@ -379,13 +379,13 @@ static void report_use(const bg__block_uses *uses, size_t index, bg_report *repo
         snprintf(fate, sizeof fate, ", and that the program has at %p now", (const void *)moved);
     else if (b->reused)
         snprintf(fate, sizeof fate, ", and whose memory the allocator has given to another one");
-    bg__report_add(report, kind, u->alone ? BG_FAULT : BG_WARNING, u->call, (const void *)u->address,
-                   moved != 0
-                       ? "capture again when it moves; or allocate it once, as large as it gets, before the capture"
-                       : "keep it as long as the graph is replayed, and copy new values into it; or capture again",
-                   "%s is %p, in %s that was freed %s the capture%s%s%s", use_text(u), (const void *)u->address,
-                   block_text(b, text, sizeof text), during ? "during" : "after",
-                   place_text(b->freed, where, sizeof where), fate, in_struct(u));
+    bg__report_add_about(
+        report, kind, u->alone ? BG_FAULT : BG_WARNING, about, (const void *)u->address,
+        moved != 0 ? "capture again when it moves; or allocate it once, as large as it gets, before the capture"
+                   : "keep it as long as the graph is replayed, and copy new values into it; or capture again",
+        "%s is %p, in %s that was freed %s the capture%s%s%s", use_text(u), (const void *)u->address,
+        block_text(b, text, sizeof text), during ? "during" : "after", place_text(b->freed, where, sizeof where), fate,
+        in_struct(u));
 }
 
 static bool is_lost(const use *u)
@@ -393,14 +393,33 @@ static bool is_lost(const use *u)
     return u->block->died != 0 && u->block->told && u->block->pool == BG__POOL_SHARED;
 }
 
-/* A node may have an address several times: that is one finding. */
-static bool is_told(const bg__block_uses *uses, size_t index)
+/* Uses of one lost block, which are one finding. */
+static bool is_same_loss(const bg__block_uses *uses, size_t a, size_t b)
 {
-    const use *u = &uses->list[index];
-    for (size_t i = index; i > 0 && uses->list[i - 1].call == u->call; i--)
-        if (uses->list[i - 1].address == u->address && is_lost(&uses->list[i - 1]))
-            return true;
-    return false;
+    const use *first = &uses->list[a], *second = &uses->list[b];
+    return first->block == second->block && first->alone == second->alone && is_lost(second) &&
+           (first->call == second->call || (first->call != NULL && second->call != NULL)) &&
+           find_moved(uses, a) == find_moved(uses, b);
+}
+
+/* Out of host memory the finding names fewer nodes. */
+static void report_loss(const bg__block_uses *uses, size_t index, bg_report *report)
+{
+    bg__about about = {.calls = NULL};
+    for (size_t i = index; i < uses->count; i++)
+        if (uses->list[i].call != NULL && is_same_loss(uses, index, i) &&
+            bg__about_add(&about, uses->list[i].call) != BG_OK)
+            bg__warn("--attach: %s", bg_last_error());
+    report_use(uses, index, &about, report);
+    bg__about_free(&about);
+}
+
+static bool is_first_of_loss(const bg__block_uses *uses, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (is_lost(&uses->list[i]) && is_same_loss(uses, i, index))
+            return false;
+    return true;
 }
 
 void bg__blocks_check(const bg__block_uses *uses, bg_report *report)
@@ -409,8 +428,8 @@ void bg__blocks_check(const bg__block_uses *uses, bg_report *report)
         return;
     bg__blocks_lock();
     for (size_t i = 0; i < uses->count; i++)
-        if (is_lost(&uses->list[i]) && !is_told(uses, i))
-            report_use(uses, i, report);
+        if (is_lost(&uses->list[i]) && is_first_of_loss(uses, i))
+            report_loss(uses, i, report);
     bg__blocks_unlock();
 }
 

@@ -109,6 +109,14 @@ void bg__nodes_forget(bg_graph *graph)
 
 /* ---- the scan ---- */
 
+/* Nodes that hold addresses in memory that is gone. */
+typedef struct loss {
+    bg__allocation was;
+    bool reused;    /* the memory belongs to another allocation now */
+    bg__held first; /* and how the first one holds it */
+    bg__about about;
+} loss;
+
 typedef struct scan {
     const bg__nodes *nodes;
     bg__allocations *notes;
@@ -116,39 +124,70 @@ typedef struct scan {
     bg__allocations now; /* found live in this scan; each is queried once */
     bg_report *report;   /* NULL: only note the allocations */
     bool faults;         /* a node points into freed memory for certain, whether or not that is told */
+    loss *losses;
+    size_t loss_count, loss_capacity;
 } scan;
 
-/* Whether another check has reported this memory for the call, or this one the same address: the parameters of one
- * library kernel may have it several times. */
-static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was, uintptr_t address)
+/* Whether a check has reported this memory for the call. */
+static bool is_told(const bg_report *report, const bg__call *call, const bg__allocation *was)
 {
     bg_finding finding = BG_FINDING_INIT;
     for (int i = 0; call != NULL && i < bg_report_count(report); i++)
-        if (bg_report_get(report, i, &finding) == BG_OK && strcmp(finding.call, call->name) == 0 &&
-            (strcmp(finding.kind, "dangling") != 0 ? bg__allocation_has(was, (uintptr_t)finding.address)
-                                                   : (uintptr_t)finding.address == address))
+        if (bg_report_get(report, i, &finding) == BG_OK && bg__finding_is_about(&finding, call->name) &&
+            bg__allocation_has(was, (uintptr_t)finding.address))
             return true;
     return false;
 }
 
-static void report_dangling(scan *s, const bg__held *held, const bg__allocation *was, bool reused)
+/* One for each allocation that is gone, and each node that no call has captured. */
+static loss *find_loss(scan *s, const bg__held *held, const bg__allocation *was)
 {
+    for (size_t i = 0; i < s->loss_count && held->node->call != NULL; i++) {
+        loss *l = &s->losses[i];
+        if (l->was.id == was->id && l->was.base == was->base && l->first.alone == held->alone &&
+            l->first.node->call != NULL)
+            return l;
+    }
+    return NULL;
+}
+
+static bg_status add_loss(scan *s, const bg__held *held, const bg__allocation *was, bool reused)
+{
+    loss *l = find_loss(s, held, was);
+    bg_status status = BG_OK;
+
+    s->faults |= held->alone;
+    if (is_told(s->report, held->node->call, was))
+        return BG_OK;
+    if (l == NULL) {
+        BG__TRY(BG__GROW(s->losses, s->loss_count, s->loss_capacity, "findings of a graph"));
+        l = &s->losses[s->loss_count++];
+        *l = (loss){.was = *was, .reused = reused, .first = *held};
+    }
+    if (held->node->call != NULL)
+        BG__TRY(bg__about_add(&l->about, held->node->call));
+done:
+    return status;
+}
+
+static void report_loss(const scan *s, const loss *l)
+{
+    const bg__allocation *was = &l->was;
+    const bg__held *held = &l->first;
     const bg_site freed = bg__frees_find(was->base);
     char label[512], place[64], where[300] = "";
-    s->faults |= held->alone;
-    if (is_told(s->report, held->node->call, was, held->address))
-        return;
+
     if (freed.file != NULL && freed.line > 0)
         snprintf(where, sizeof where, ", at %s:%d", freed.file, freed.line);
     else if (freed.file != NULL)
         snprintf(where, sizeof where, ", at %s", freed.file);
     bg__node_label(s->nodes, held->node, label, sizeof label);
     bg__held_text(held, place, sizeof place);
-    bg__report_add(
-        s->report, "dangling", held->alone ? BG_FAULT : BG_WARNING, held->node->call, (const void *)held->address,
-        "keep memory that the graph uses allocated as long as the graph, or capture again",
+    bg__report_add_about(
+        s->report, l->reused ? "reused" : "dangling", held->alone ? BG_FAULT : BG_WARNING, &l->about,
+        (const void *)held->address, "keep memory that the graph uses allocated as long as the graph, or capture again",
         "%s is %p, in memory that was freed after the capture%s%s%s: offset %zu in the block of %zu bytes at %p; %s",
-        place, (void *)held->address, where, reused ? " and belongs to another allocation now" : "",
+        place, (void *)held->address, where, l->reused ? " and belongs to another allocation now" : "",
         held->alone ? "" : " (in a struct, where it may be a number or unused)", held->address - was->base, was->bytes,
         (void *)was->base, label);
 }
@@ -183,7 +222,7 @@ static bg_status check_held_pointer(void *user, const bg__held *held)
     if (was == NULL && now.id != 0)
         BG__TRY(bg__allocations_add(s->notes, &now));
     else if (was != NULL && s->report != NULL && now.id != was->id)
-        report_dangling(s, held, was, now.id != 0);
+        BG__TRY(add_loss(s, held, was, now.id != 0));
 done:
     return status;
 }
@@ -230,8 +269,13 @@ bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
     for (size_t i = 0; i < nodes.count; i++)
         if (!nodes.node[i].writeback) /* replays change it */
             BG__TRY(bg__node_addresses(&nodes.node[i], check_held_pointer, &s));
+    for (size_t i = 0; i < s.loss_count; i++)
+        report_loss(&s, &s.losses[i]);
     BG__TRY(keep_freed(graph, &s));
 done:
+    for (size_t i = 0; i < s.loss_count; i++)
+        bg__about_free(&s.losses[i].about);
+    free(s.losses);
     bg__allocations_free(&s.now);
     bg__allocations_free(&s.own);
     bg__nodes_free(&nodes);

@@ -41,8 +41,9 @@ void bg__nodes_forget(bg_graph *graph);
  * use, live or not. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
 bg_status bg__nodes_notes(bg_graph *graph, bg__allocations **notes);
 
-/* Adds a finding "dangling" for each address in a node that points into a noted allocation which has been freed or
- * replaced, unless the report has another finding about that memory and call. report NULL: only notes. */
+/* Adds a finding for each noted allocation that nodes point into and that has been freed ("dangling"), or whose memory
+ * another allocation has now ("reused"): on the first node's call, with those of the others. Calls on which the report
+ * has a finding about that memory are left out. report NULL: only notes. */
 bg_status bg__check_nodes(bg_graph *graph, bg_report *report);
 
 /* *same: none of the allocations that are remembered for the graph has been freed since the last bg__check_nodes with a

@@ -83,7 +83,8 @@ static const char *copy_behind(char **room, const char *text)
 
 static bg_finding *copy_finding(const bg_finding *f)
 {
-    size_t bytes = strlen(f->kind) + strlen(f->call) + strlen(f->file) + strlen(f->message) + strlen(f->advice) + 5;
+    size_t bytes = strlen(f->kind) + strlen(f->call) + strlen(f->file) + strlen(f->message) + strlen(f->advice) +
+                   strlen(f->others) + 6;
     bg_finding *copy = malloc(sizeof *copy + bytes);
     char *room;
     if (copy == NULL)
@@ -95,6 +96,7 @@ static bg_finding *copy_finding(const bg_finding *f)
     copy->file = copy_behind(&room, f->file);
     copy->message = copy_behind(&room, f->message);
     copy->advice = copy_behind(&room, f->advice);
+    copy->others = copy_behind(&room, f->others);
     return copy;
 }
 
@@ -123,24 +125,95 @@ void bg__report_set_editor(void (*edit)(char *message, size_t bytes))
     edit_message = edit;
 }
 
+/* The rest of the finding is given. */
+static void add_message(bg_report *report, bg_finding *finding, const bg__call *call, const char *format,
+                        va_list arguments)
+{
+    char message[1024];
+
+    vsnprintf(message, sizeof message, format, arguments);
+    if (edit_message != NULL)
+        edit_message(message, sizeof message);
+    finding->struct_size = sizeof *finding;
+    finding->call = call != NULL && call->name != NULL ? call->name : "";
+    finding->file = call != NULL && call->site.file != NULL ? call->site.file : "";
+    finding->line = call != NULL ? call->site.line : 0;
+    finding->message = message;
+    bg__report_put(report, finding);
+}
+
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
                     const void *address, const char *advice, const char *format, ...)
 {
-    char message[1024];
-    bg_finding finding = {.struct_size = sizeof finding, .kind = kind, .severity = severity, .address = address};
+    bg_finding finding = {.kind = kind, .severity = severity, .address = address, .advice = advice, .others = ""};
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    add_message(report, &finding, call, format, arguments);
     va_end(arguments);
-    if (edit_message != NULL)
-        edit_message(message, sizeof message);
-    finding.call = call != NULL && call->name != NULL ? call->name : "";
-    finding.file = call != NULL && call->site.file != NULL ? call->site.file : "";
-    finding.line = call != NULL ? call->site.line : 0;
-    finding.message = message;
-    finding.advice = advice;
-    bg__report_put(report, &finding);
+}
+
+/* ---- findings about several calls ---- */
+
+bg_status bg__about_add(bg__about *about, const bg__call *call)
+{
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < about->count; i++)
+        if (about->calls[i] == call)
+            return BG_OK;
+    BG__TRY(BG__GROW(about->calls, about->count, about->capacity, "calls of a finding"));
+    about->calls[about->count++] = call;
+done:
+    return status;
+}
+
+void bg__about_free(bg__about *about)
+{
+    free(about->calls);
+    *about = (bg__about){.calls = NULL};
+}
+
+/* All but the first. The caller frees them. NULL: out of host memory. */
+static char *name_others(const bg__about *about)
+{
+    char *names = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&names, &bytes);
+
+    if (out == NULL)
+        return NULL;
+    for (size_t i = 1; i < about->count; i++)
+        fprintf(out, "%s%s", i > 1 ? ", " : "", about->calls[i]->name);
+    if (fclose(out) == 0)
+        return names;
+    free(names);
+    return NULL;
+}
+
+void bg__report_add_about(bg_report *report, const char *kind, bg_severity severity, const bg__about *about,
+                          const void *address, const char *advice, const char *format, ...)
+{
+    char *others = name_others(about);
+    bg_finding finding = {.kind = kind, .severity = severity, .address = address, .advice = advice};
+    va_list arguments;
+
+    finding.others = others != NULL ? others : "";
+    va_start(arguments, format);
+    add_message(report, &finding, about->count > 0 ? about->calls[0] : NULL, format, arguments);
+    va_end(arguments);
+    free(others);
+}
+
+bool bg__finding_is_about(const bg_finding *finding, const char *call)
+{
+    size_t bytes = strlen(call);
+    if (bytes == 0 || strcmp(finding->call, call) == 0)
+        return bytes > 0;
+    for (const char *at = finding->others; (at = strstr(at, call)) != NULL; at += bytes)
+        if ((at == finding->others || (at - finding->others >= 2 && at[-2] == ',')) &&
+            (at[bytes] == ',' || at[bytes] == '\0'))
+            return true;
+    return false;
 }
 
 /* ---- parts ---- */
@@ -251,6 +324,23 @@ static void print_wrapped(const char *text, int width, FILE *out)
     }
 }
 
+/* The first ones, and how many more there are: the JSON has all. */
+static void print_others(const char *others, FILE *out)
+{
+    enum { OTHERS_SHOWN = 3 };
+    size_t count = others[0] != '\0', bytes = 0;
+
+    for (const char *at = others; (at = strstr(at, ", ")) != NULL; at += 2)
+        if (++count == OTHERS_SHOWN + 1)
+            bytes = (size_t)(at - others);
+    if (count == 0)
+        return;
+    if (count > OTHERS_SHOWN)
+        fprintf(out, ", %.*s and %zu more", (int)bytes, others, count - OTHERS_SHOWN);
+    else
+        fprintf(out, ", %s", others);
+}
+
 static void print_unwrapped(const bg_finding *f, FILE *out)
 {
     fprintf(out, "%s [", bg__severity_names[f->severity]);
@@ -259,6 +349,7 @@ static void print_unwrapped(const bg_finding *f, FILE *out)
     if (f->call[0] != '\0') {
         fputs(" ", out);
         bg__print_text(out, f->call);
+        print_others(f->others, out);
     }
     if (f->file[0] != '\0') {
         fputs(" at ", out);
@@ -362,6 +453,24 @@ void bg__report_print(const bg_report *report, FILE *out)
 
 /* ---- JSON ---- */
 
+/* A member that only findings about several calls have. */
+static bool add_others(cJSON *item, const bg_finding *f)
+{
+    const char *at = f->others;
+    cJSON *list = at[0] != '\0' ? cJSON_AddArrayToObject(item, "others") : NULL;
+    bool good = at[0] == '\0' || list != NULL;
+
+    while (good && *at != '\0') {
+        const char *end = strstr(at, ", ");
+        char *name = end != NULL ? strndup(at, (size_t)(end - at)) : strdup(at);
+        cJSON *one = name != NULL ? cJSON_CreateString(name) : NULL;
+        good = one != NULL && cJSON_AddItemToArray(list, one);
+        free(name);
+        at = end != NULL ? end + 2 : "";
+    }
+    return good;
+}
+
 static bool add_finding(cJSON *list, const bg_finding *f)
 {
     char address[32];
@@ -374,7 +483,8 @@ static bool add_finding(cJSON *list, const bg_finding *f)
            cJSON_AddNumberToObject(item, "line", f->line) &&
            (f->address != NULL ? cJSON_AddStringToObject(item, "address", address)
                                : cJSON_AddNullToObject(item, "address")) &&
-           cJSON_AddStringToObject(item, "message", f->message) && cJSON_AddStringToObject(item, "advice", f->advice);
+           cJSON_AddStringToObject(item, "message", f->message) && cJSON_AddStringToObject(item, "advice", f->advice) &&
+           add_others(item, f);
 }
 
 /* Adds references: the report still owns the parts. */

@@ -25,6 +25,21 @@ void bg__report_add(bg_report *report, const char *kind, bg_severity severity, c
                     const void *address, const char *advice, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
 
+/* Calls with the same finding, each once. Starts zeroed. */
+typedef struct bg__about {
+    const bg__call **calls;
+    size_t count, capacity;
+} bg__about;
+/* Adds call unless about has it. Errors: OUT_OF_MEMORY. */
+bg_status bg__about_add(bg__about *about, const bg__call *call);
+void bg__about_free(bg__about *about);
+/* Adds a finding on the first call of about, which names the others. */
+void bg__report_add_about(bg_report *report, const char *kind, bg_severity severity, const bg__about *about,
+                          const void *address, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+/* Whether the finding is about that call, alone or among others. call "": false. */
+bool bg__finding_is_about(const bg_finding *finding, const char *call);
+
 /* Whether there is a finding of that kind on that call. */
 bool bg__report_has(const bg_report *report, const char *kind, const char *call);
 

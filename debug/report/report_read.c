@@ -122,11 +122,37 @@ done:
     return status;
 }
 
+/* The caller frees them; NULL: there are none. */
+static bg_status read_others(const cJSON *item, const char *place, char **others)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(item, "others"), *one;
+    size_t bytes = 0;
+    FILE *out;
+
+    *others = NULL;
+    if (list == NULL)
+        return BG_OK;
+    if (!cJSON_IsArray(list))
+        return refuse_member(place, "others", "is not a list");
+    out = open_memstream(others, &bytes);
+    cJSON_ArrayForEach(one, list)
+    {
+        const char *name = cJSON_GetStringValue(one);
+        if (out != NULL && name != NULL)
+            fprintf(out, "%s%s", one != list->child ? ", " : "", name);
+    }
+    if (out != NULL && fclose(out) == 0)
+        return BG_OK;
+    free(*others);
+    *others = NULL;
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a finding");
+}
+
 static bg_status read_finding(bg_report *report, const cJSON *item, int index)
 {
     bg_finding finding = BG_FINDING_INIT;
+    char *others = NULL, place[32];
     bg_status status;
-    char place[32];
 
     snprintf(place, sizeof place, "findings[%d]", index);
     finding.call = finding.file = finding.advice = "";
@@ -138,8 +164,11 @@ static bg_status read_finding(bg_report *report, const cJSON *item, int index)
     BG__TRY(read_address(item, place, &finding.address));
     BG__TRY(read_string(item, place, "message", &finding.message));
     BG__TRY(read_string(item, place, "advice", &finding.advice));
+    BG__TRY(read_others(item, place, &others));
+    finding.others = others != NULL ? others : "";
     bg__report_put(report, &finding);
 done:
+    free(others);
     return status;
 }
 

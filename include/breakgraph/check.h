@@ -20,7 +20,7 @@ BG_BEGIN_C_
  *                it checks the arguments of the next replay, so what was changed through bg_graph_args must be valid
  *                now
  *   NODES:       addresses in kernel, memcpy and memset nodes, in child graphs too, that point into memory which was
- *                freed since the graph was first checked: "dangling"
+ *                freed since the graph was first checked: "dangling", "reused"
  *   HOST_MEMORY: copies from and to host memory that CUDA does not know: "pageable-copy", "stack-copy"
  *   OVERLAP:     outputs of a call that overlap other tensors of that call, and bridge buffers that overlap anything;
  *                captured calls that share bytes, and of which one writes them, if no stream or event orders the

@@ -29,11 +29,13 @@ typedef struct bg_finding {
     const void *address; /* the address that the finding is about; NULL: none */
     const char *message; /* one sentence: what, where */
     const char *advice;  /* one sentence: what to do */
+    const char
+        *others; /* of a finding about several calls, the other ones, with ", " between; "" where there are none */
 } bg_finding;
 
 #define BG_FINDING_INIT                                                                                                \
     {                                                                                                                  \
-        sizeof(bg_finding), NULL, BG_NOTE, NULL, NULL, 0, NULL, NULL, NULL                                             \
+        sizeof(bg_finding), NULL, BG_NOTE, NULL, NULL, 0, NULL, NULL, NULL, NULL                                       \
     }
 
 /* The forms in which a report is written. BG_HTML is one page that needs no other file: the pass as segments, breaks

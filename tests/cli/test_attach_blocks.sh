@@ -42,7 +42,7 @@ for module in torch cupy; do
     found $module set-freed 1 "fault \\[freed\\] $launched $block after"
     # Freed while the graph was captured; and where the memory was another's when the node was made.
     found $module replaced 1 "fault \\[freed\\] $launched $block during the capture, at $(line $module-freed)\$"
-    found $module scratch 2 "fault \\[freed\\] memcpy#1 at $(line launched): .* $scratch during the capture"
+    found $module scratch 1 "fault \\[freed\\] memcpy#0, memcpy#1 at $(line launched): .* $scratch during the capture"
     silent $module before-use
     found $module given-out 1 "fault \\[reused\\] $launched $block during the capture.*$given"
     found $module given-later 1 "fault \\[reused\\] $launched $block during the capture.*$given"

@@ -76,7 +76,7 @@ static void test_reused(void **state)
         kept[count] = allocate();
     while (kept[count++] != before && count < 16);
     if (kept[count - 1] == before)
-        EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "another allocation");
+        EXPECT_FINDING(check(graph), "reused", "sneak#0", sneak_line, "another allocation");
     else
         EXPECT_FINDING(check(graph), "dangling", "sneak#0", sneak_line, "was freed after the capture");
     while (count > 0)
@@ -250,10 +250,43 @@ static void test_expected(void **state)
     hidden = allocate();
     known.base = (uintptr_t)hidden;
     graph = capture_with(*state, &known);
-    EXPECT_FINDING(check(graph), "dangling", "sneak#0", 0,
+    EXPECT_FINDING(check(graph), "reused", "sneak#0", 0,
                    "was freed after the capture and belongs to another allocation");
     EXPECT_CUDA(cudaFree(hidden));
     EXPECT_FINDING(check(graph), "dangling", "sneak#0", 0, "in memory that was freed after the capture: ");
+    bg_graph_destroy(graph);
+}
+
+/* One block is one finding, on the first call that uses it, with the others. */
+static void test_several(void **state)
+{
+    fixture *f = *state;
+    bg_finding finding = BG_FINDING_INIT;
+    bg_capture *capture = NULL;
+    bg_report *report = NULL;
+    bg_graph *graph = NULL;
+
+    hidden = allocate();
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    for (int i = 0; i < 6; i++)
+        EXPECT_OK(BG_CALL(sneak, f->stream, .x = f->x));
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    EXPECT_OK(bg__nodes_note(graph));
+    EXPECT_CUDA(cudaFree(hidden));
+    EXPECT_OK(bg__report_create(&report, "check", "graph"));
+    for (int i = 0; i < 2; i++) { /* the second time it is told */
+        EXPECT_OK(bg__check_nodes(graph, report));
+        assert_int_equal(bg_report_count(report), 1);
+    }
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.call, "sneak#0");
+    assert_string_equal(finding.others, "sneak#1, sneak#2, sneak#3, sneak#4, sneak#5");
+    assert_true(bg__finding_is_about(&finding, "sneak#0"));
+    assert_true(bg__finding_is_about(&finding, "sneak#5"));
+    assert_false(bg__finding_is_about(&finding, "sneak#6"));
+    assert_false(bg__finding_is_about(&finding, "sneak"));
+    assert_false(bg__finding_is_about(&finding, ""));
+    bg_report_destroy(report);
     bg_graph_destroy(graph);
 }
 
@@ -302,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pool, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_child, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_expected, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_several, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_told, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_arguments, fixture_setup, fixture_teardown),
     };

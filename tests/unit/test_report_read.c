@@ -176,6 +176,42 @@ static void test_round_trip(void **state)
     bg_report_destroy(again);
 }
 
+/* A finding about several calls has their names in JSON, and the first of them in text. */
+static void test_others(void **state)
+{
+    static const bg__call calls[] = {{.name = (char *)"rope#0"},
+                                     {.name = (char *)"host function#1"},
+                                     {.name = (char *)"rope#2"},
+                                     {.name = (char *)"rope#3"},
+                                     {.name = (char *)"rope#4"}};
+    bg_report *report = make(), *again = NULL;
+    bg_finding finding = BG_FINDING_INIT;
+    bg__about about = {.calls = NULL};
+    char *text;
+    (void)state;
+
+    for (int i = 0; i < 10; i++) /* each twice */
+        EXPECT_OK(bg__about_add(&about, &calls[i % 5]));
+    bg__report_add_about(report, "freed", BG_FAULT, &about, NULL, "keep it", "the block is gone");
+    text = json_of(report);
+    assert_non_null(strstr(text, "[\"host function#1\", \"rope#2\", \"rope#3\", \"rope#4\"]"));
+    free(text);
+    EXPECT_OK(bg_report_read(&again, path));
+    EXPECT_OK(bg_report_get(again, 0, &finding));
+    assert_string_equal(finding.others, "host function#1, rope#2, rope#3, rope#4");
+    EXPECT_OK(bg_report_write(again, BG_TEXT, path));
+    text = read_all();
+    assert_non_null(strstr(text, "rope#0, host function#1, rope#2, rope#3 and 1 more: the block is gone"));
+    free(text);
+    bg__about_free(&about);
+    bg_report_destroy(report);
+    bg_report_destroy(again);
+    expect_refused("{\"breakgraph\": \"0\", \"report_version\": 2, \"tool\": \"check\", \"graph\": \"g\", \"lost\": 0, "
+                   "\"findings\": [{\"kind\": \"freed\", \"severity\": \"fault\", \"call\": \"\", \"file\": \"\", "
+                   "\"line\": 0, \"address\": null, \"message\": \"\", \"advice\": \"\", \"others\": 1}]}",
+                   BG_ERROR_IO, "others");
+}
+
 static void test_text_again(void **state)
 {
     bg_report *report = read_text(REPORT("\"findings\": [" FINDING "], \"lost\": 2"));
@@ -429,12 +465,19 @@ static void test_merge_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        READ_TEST(test_round_trip),      READ_TEST(test_text_again),
-        READ_TEST(test_unknown_members), READ_TEST(test_parts_of_any_form),
-        READ_TEST(test_versions),        READ_TEST(test_no_json),
-        READ_TEST(test_no_file),         READ_TEST(test_wrong_forms),
-        READ_TEST(test_damaged),         READ_TEST(test_merge),
-        READ_TEST(test_merge_outline),   READ_TEST(test_merge_lost),
+        READ_TEST(test_round_trip),
+        READ_TEST(test_others),
+        READ_TEST(test_text_again),
+        READ_TEST(test_unknown_members),
+        READ_TEST(test_parts_of_any_form),
+        READ_TEST(test_versions),
+        READ_TEST(test_no_json),
+        READ_TEST(test_no_file),
+        READ_TEST(test_wrong_forms),
+        READ_TEST(test_damaged),
+        READ_TEST(test_merge),
+        READ_TEST(test_merge_outline),
+        READ_TEST(test_merge_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,23 @@ int cli_gathered_count(const cli_gathered *gathered, const char *kind, int sever
     return count;
 }
 
+/* The first calls of a finding about several, as bg_report_write prints them. */
+static void print_others(const cJSON *others, FILE *out)
+{
+    enum { OTHERS_SHOWN = 3 };
+    const cJSON *one;
+    int shown = 0;
+
+    cJSON_ArrayForEach(one, others)
+    {
+        if (shown < OTHERS_SHOWN && cJSON_IsString(one))
+            cli_print(out, ", %s", one->valuestring);
+        shown++;
+    }
+    if (shown > OTHERS_SHOWN)
+        fprintf(out, " and %d more", shown - OTHERS_SHOWN);
+}
+
 /* graph: its name; "": all findings are of one. */
 static void print_finding(const cJSON *finding, const char *graph, FILE *out)
 {
@@ -236,6 +253,7 @@ static void print_finding(const cJSON *finding, const char *graph, FILE *out)
     fputs(cli_color_off(), out);
     if (cli_text(finding, "call")[0] != '\0')
         cli_print(out, " %s", cli_text(finding, "call"));
+    print_others(cJSON_GetObjectItemCaseSensitive(finding, "others"), out);
     if (cli_text(finding, "file")[0] != '\0')
         cli_print(out, " at %s", cli_text(finding, "file"));
     if (cli_text(finding, "file")[0] != '\0' && cli_number(finding, "line") > 0)
