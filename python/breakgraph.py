@@ -210,7 +210,8 @@ def forget_tensor(tensor):
 
 class Finding:
     """What is wrong. kind: "freed", ... (docs/findings.md). severity: "fault", "warning" or "note". graph: its name.
-    node: "memcpy#0"; "": no single one. others: the names of more nodes with the same finding. place: "model.py:17", where the node was launched, or "". str() has it all."""
+    node: "memcpy#0"; "": no single one. others: the names of more nodes with the same finding. place: "model.py:17",
+    where the node was launched, or "". str() has it all."""
 
     def __init__(self, graph, row):
         self.graph = graph

@@ -6,6 +6,7 @@
 #include "blocks.h"
 #include "changes.h"
 #include "found.h"
+#include "host_functions.h"
 #include "listing.h"
 #include "node_memory.h"
 #include "unloaded.h"
@@ -361,6 +362,8 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
     a->source = copy_of(source, &a->own);
     if (describe(a, source, memory) != BG_OK)
         warn_incomplete(a);
+    else if (book.checks)
+        bg__host_functions_watch(exec, source, a->graph);
     pthread_mutex_lock(&book.lock);
     book.kept += a->own;
     old = retire(find_attached(exec));

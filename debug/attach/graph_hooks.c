@@ -1,6 +1,7 @@
 /* The program's calls that make, change, launch and destroy executable graphs. */
 #include "attach.h"
 #include "blocks.h"
+#include "host_functions.h"
 #include "ledger.h"
 
 #include <string.h>
@@ -63,12 +64,14 @@ static bool launch(bg__driver_call *call, cudaStream_t stream)
 
 static bool before_launch(bg__driver_call *call)
 {
+    bg__host_function_calls(call);
     return launch(call, bg__call_argument(call, 1));
 }
 
 static bool before_launch_per_thread(bg__driver_call *call)
 {
     cudaStream_t stream = bg__call_argument(call, 1);
+    bg__host_function_calls(call);
     return launch(call, stream != NULL ? stream : cudaStreamPerThread);
 }
 

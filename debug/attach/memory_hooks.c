@@ -1,6 +1,7 @@
 /* The program's calls after which an address may mean something else. */
 #include "attach.h"
 #include "changes.h"
+#include "host_functions.h"
 #include "unloaded.h"
 
 #include <cudaTypedefs.h>
@@ -41,6 +42,12 @@ static void after_range(bg__driver_call *call)
     note_change(call, (uintptr_t)call->arguments[0], call->arguments[1]);
 }
 
+static bool before_call(bg__driver_call *call)
+{
+    bg__host_function_calls(call);
+    return false;
+}
+
 /* The allocation that this thread is about to free; bytes 0: none, or no graph needs to know. */
 static _Thread_local struct {
     uintptr_t base;
@@ -54,6 +61,7 @@ static bool before_free(bg__driver_call *call)
     CUdeviceptr base = 0;
     size_t bytes = 0;
 
+    bg__host_function_calls(call);
     freed.bytes = 0;
     if (bg__book_is_empty() || (range == NULL && bg__driver_entry("cuMemGetAddressRange", 3020, &range) != BG_OK))
         return false;
@@ -117,6 +125,7 @@ static void after_free_in(bg__driver_call *call)
 /* (CUmodule hmod) */
 static bool before_unload(bg__driver_call *call)
 {
+    bg__host_function_calls(call);
     bg__unload_begin(bg__call_argument(call, 0), NULL);
     return false;
 }
@@ -124,6 +133,7 @@ static bool before_unload(bg__driver_call *call)
 /* (CUlibrary library) */
 static bool before_library_unload(bg__driver_call *call)
 {
+    bg__host_function_calls(call);
     bg__unload_begin(NULL, bg__call_argument(call, 0));
     return false;
 }
@@ -138,33 +148,38 @@ static void after_unload(bg__driver_call *call)
 void bg__hook_memory(const bg__attach_shim *shim)
 {
     static const bg__driver_hook hooks[] = {
-        {"cuMemAllocAsync", false, NULL, after_alloc_in},
-        {"cuMemAllocAsync_ptsz", false, NULL, after_alloc_in},
-        {"cuMemAllocFromPoolAsync", false, NULL, after_pool_alloc},
-        {"cuMemAllocFromPoolAsync_ptsz", false, NULL, after_pool_alloc},
+        {"cuMemAllocAsync", false, before_call, after_alloc_in},
+        {"cuMemAllocAsync_ptsz", false, before_call, after_alloc_in},
+        {"cuMemAllocFromPoolAsync", false, before_call, after_pool_alloc},
+        {"cuMemAllocFromPoolAsync_ptsz", false, before_call, after_pool_alloc},
         {"cuMemFreeAsync", false, before_free, after_free_in},
         {"cuMemFreeAsync_ptsz", false, before_free, after_free_in},
-        {"cuMemAlloc_v2", false, NULL, after_alloc},
-        {"cuMemAllocPitch_v2", false, NULL, after_alloc_pitch},
-        {"cuMemAllocManaged", false, NULL, after_alloc},
+        {"cuMemAlloc_v2", false, before_call, after_alloc},
+        {"cuMemAllocPitch_v2", false, before_call, after_alloc_pitch},
+        {"cuMemAllocManaged", false, before_call, after_alloc},
         {"cuMemFree_v2", false, before_free, after_free},
-        {"cuMemPoolDestroy", false, NULL, after_change},
-        {"cuMemPoolTrimTo", false, NULL, after_change},
-        {"cuMemMap", false, NULL, after_range},
-        {"cuMemUnmap", false, NULL, after_unmap},
-        {"cuMemAddressFree", false, NULL, after_range},
-        {"cuMemHostAlloc", false, NULL, after_alloc},
-        {"cuMemAllocHost_v2", false, NULL, after_alloc},
+        {"cuMemPoolDestroy", false, before_call, after_change},
+        {"cuMemPoolTrimTo", false, before_call, after_change},
+        {"cuMemMap", false, before_call, after_range},
+        {"cuMemUnmap", false, before_call, after_unmap},
+        {"cuMemAddressFree", false, before_call, after_range},
+        {"cuMemHostAlloc", false, before_call, after_alloc},
+        {"cuMemAllocHost_v2", false, before_call, after_alloc},
         {"cuMemFreeHost", false, before_free, after_free},
-        {"cuMemHostRegister_v2", false, NULL, after_range},
-        {"cuMemHostUnregister", false, NULL, after_change},
-        {"cuIpcOpenMemHandle_v2", false, NULL, after_change},
-        {"cuIpcCloseMemHandle", false, NULL, after_change},
-        {"cuCtxDestroy_v2", false, NULL, after_change},
-        {"cuDevicePrimaryCtxReset_v2", false, NULL, after_change},
-        {"cuDevicePrimaryCtxRelease_v2", false, NULL, after_change},
+        {"cuMemHostRegister_v2", false, before_call, after_range},
+        {"cuMemHostUnregister", false, before_call, after_change},
+        {"cuIpcOpenMemHandle_v2", false, before_call, after_change},
+        {"cuIpcCloseMemHandle", false, before_call, after_change},
+        {"cuCtxDestroy_v2", false, before_call, after_change},
+        {"cuDevicePrimaryCtxReset_v2", false, before_call, after_change},
+        {"cuDevicePrimaryCtxRelease_v2", false, before_call, after_change},
         {"cuModuleUnload", false, before_unload, after_unload},
         {"cuLibraryUnload", false, before_library_unload, after_unload},
+        /* Those change no memory, but wait. */
+        {"cuCtxSynchronize", false, before_call, NULL},
+        {"cuStreamSynchronize", false, before_call, NULL},
+        {"cuStreamSynchronize_ptsz", false, before_call, NULL},
+        {"cuEventSynchronize", false, before_call, NULL},
     };
     shim->hook(hooks, sizeof hooks / sizeof *hooks);
 }

@@ -39,6 +39,7 @@
     X("frozen-argument")                                                                                               \
     X("capture-broken")                                                                                                \
     X("unloaded")                                                                                                      \
-    X("pool-alias")
+    X("pool-alias")                                                                                                    \
+    X("host-function")
 
 #endif

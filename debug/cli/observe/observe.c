@@ -11,6 +11,7 @@
 #include "debug/cli/output/place.h"
 #include "debug/cli/ranks/job.h"
 #include "debug/cli/ranks/ranks.h"
+#include "running.h"
 
 /* PATIENCE: seconds that the other ranks get to come to their end, for reports that are whole, when one has failed. */
 enum { PAIRS = 8, PATIENCE = 5, COPIED = 1 << 16 };
@@ -117,6 +118,15 @@ done:
     return status;
 }
 
+/* With it the tools end the program by abort(), wherever it is. */
+static bool is_fatal(const cli_observation *o)
+{
+    for (size_t i = 0; o->set != NULL && o->set[i] != NULL; i += 2)
+        if (strcmp(o->set[i], "BG_ATTACH_FATAL") == 0)
+            return o->set[i + 1] != NULL;
+    return false;
+}
+
 cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end *end)
 {
     char *reports = cli_path(o->place, "reports");
@@ -133,6 +143,8 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
         status = check_place(o); /* it may have filled it */
     if (status == CLI_OK)
         status = cli_gather(reports, gathered);
+    if (status == CLI_OK && !is_fatal(o))
+        status = cli_running_add(gathered, reports, end);
     if (status == CLI_OK && end->how == CLI_EXITED)
         gathered->code = end->code;
     free(reports);

@@ -9,8 +9,7 @@ bool hc_through_begin(struct hc_forward *forward, const char *runtime, const cha
         hc_unlock();
     }
     const struct hc_thread *thread = hc_thread();
-    if (!condition || __atomic_load_n(&hc_through, __ATOMIC_ACQUIRE) <= 0 || thread->inside.door ||
-        thread->inside.host_function || !hc_library_good())
+    if (!condition || __atomic_load_n(&hc_through, __ATOMIC_ACQUIRE) <= 0 || thread->inside.door || !hc_library_good())
         return false;
     hc_forward_begin(forward, runtime, entry);
     return true;

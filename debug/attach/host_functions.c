@@ -1,0 +1,169 @@
+#include "host_functions.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/graph/nodes.h"
+#include "debug/report/json.h"
+#include "function_names.h"
+#include "running.h"
+#include "symbols.h"
+
+/* A launch may still run when its executable graph is destroyed: so these live as long as the process, and there is an
+ * end to them. */
+enum { MOST = 1 << 16 };
+typedef struct host_function {
+    cudaHostFn_t function;
+    void *data;
+    bg_site site; /* of the node */
+    char graph[BG_ATTACH_NAME_BYTES], call[32];
+    char *row; /* for bg__running_enter; NULL: out of host memory */
+    atomic_ulong runs;
+} host_function;
+
+static atomic_int made;
+static _Thread_local const host_function *inside; /* that this thread runs */
+
+static void CUDART_CB run(void *user)
+{
+    host_function *h = user;
+    const host_function *around = inside;
+    unsigned long before = atomic_fetch_add(&h->runs, 1);
+    int place = h->row != NULL ? bg__running_enter(h->row, before) : -1;
+
+    inside = h;
+    h->function(h->data);
+    inside = around;
+    bg__running_leave(place);
+}
+
+/* The caller frees it. NULL: it has none, or there is no host memory. */
+static char *name_function(cudaHostFn_t function)
+{
+    Dl_info about;
+    void *address;
+    size_t offset;
+    char *symbol, *name;
+
+    memcpy(&address, &function, sizeof address);
+    if (dladdr(address, &about) == 0 || about.dli_fname == NULL)
+        return NULL;
+    symbol = about.dli_sname != NULL && about.dli_saddr == address ? strdup(about.dli_sname)
+                                                                   : bg__symbol_find(&about, address, &offset);
+    name = symbol != NULL ? bg__demangle(symbol) : NULL;
+    if (name == NULL)
+        return symbol;
+    free(symbol);
+    return name;
+}
+
+static char *make_row(const host_function *h)
+{
+    cJSON *row = cJSON_CreateObject();
+    char *function = name_function(h->function), *text = NULL, data[32];
+
+    snprintf(data, sizeof data, "%p", h->data);
+    if (row != NULL && cJSON_AddStringToObject(row, "graph", h->graph) &&
+        cJSON_AddStringToObject(row, "call", h->call) &&
+        cJSON_AddStringToObject(row, "file", h->site.file != NULL ? h->site.file : "") &&
+        cJSON_AddNumberToObject(row, "line", h->site.line) && cJSON_AddStringToObject(row, "data", data) &&
+        (function == NULL || strlen(function) > BG__RUNNING_BYTES / 4 ||
+         cJSON_AddStringToObject(row, "function", function)))
+        text = bg__json_text(row, false);
+    if (text != NULL)
+        text[strlen(text) - 1] = '\0'; /* the last brace */
+    cJSON_Delete(row);
+    free(function);
+    return text;
+}
+
+static bg_status watch_node(CUgraphExec exec, cudaGraphNode_t original, const bg__node *node, const bg_graph *graph)
+{
+    struct cudaHostNodeParams theirs, ours;
+    host_function *h = NULL;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaGraphHostNodeGetParams(original, &theirs));
+    h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a host function of %s", bg__graph_name(graph));
+    h->function = theirs.fn;
+    h->data = theirs.userData;
+    h->site = node->call->site;
+    snprintf(h->graph, sizeof h->graph, "%s", bg__graph_name(graph));
+    snprintf(h->call, sizeof h->call, "%s", node->call->name);
+    h->row = make_row(h);
+    ours = (struct cudaHostNodeParams){.fn = run, .userData = h};
+    BG__TRY_CUDA(cudaGraphExecHostNodeSetParams((cudaGraphExec_t)exec, original, &ours));
+    h = NULL;
+done:
+    if (h != NULL)
+        cJSON_free(h->row);
+    free(h);
+    return status;
+}
+
+static bool has_host_node(const bg__nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->node[i].type == cudaGraphNodeTypeHost && nodes->node[i].parent < 0)
+            return true;
+    return false;
+}
+
+void bg__host_functions_watch(CUgraphExec exec, cudaGraph_t source, const bg_graph *graph)
+{
+    bg__nodes nodes = {.node = NULL};
+    cudaGraphNode_t *originals = NULL;
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    if (!has_host_node(&nodes))
+        goto done;
+    BG__TRY_CUDA(cudaGraphGetNodes(source, NULL, &count));
+    bg__running_begin();
+    originals = calloc(count + 1, sizeof *originals);
+    if (originals == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %zu nodes", count);
+        goto done;
+    }
+    BG__TRY_CUDA(cudaGraphGetNodes(source, originals, &count));
+    for (size_t i = 0; i < nodes.count; i++) {
+        const bg__node *node = &nodes.node[i];
+        if (node->type == cudaGraphNodeTypeHost && node->parent < 0 && node->place < count && node->call != NULL &&
+            atomic_fetch_add(&made, 1) < MOST)
+            BG__TRY(watch_node(exec, originals[node->place], node, graph));
+    }
+done:
+    if (status != BG_OK)
+        bg__warn("--attach: not all host functions of %s are watched: %s", bg__graph_name(graph), bg_last_error());
+    bg__nodes_free(&nodes);
+    free(originals);
+}
+
+/* ---- calls in a host function ----------------------------------------------------------------------------------- */
+
+void bg__host_function_calls(const bg__driver_call *call)
+{
+    const host_function *h = inside;
+    char message[700], place[300] = "", text[80];
+    const bg__stack *stack;
+    const char *written;
+
+    if (h == NULL)
+        return;
+    stack = bg__stack_here();
+    written = bg__function_written(call->hook->name, stack, text, sizeof text);
+    if (h->site.file != NULL)
+        snprintf(place, sizeof place, ", launched at %s%s%.0d", h->site.file, h->site.line > 0 ? ":" : "",
+                 h->site.line);
+    snprintf(message, sizeof message,
+             "%s is called inside of %s of %s%s: a host function may not call CUDA; the call fails "
+             "(cudaErrorNotPermitted), or waits for the work that the host function is part of",
+             written, h->call, h->graph, place);
+    bg__attach_report("host-function", BG_FAULT, h->call, written, stack,
+                      "let the host function only note what is to be done, and call CUDA in a thread of the program's",
+                      message);
+}
