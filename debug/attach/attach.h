@@ -31,6 +31,8 @@ void bg__book_remove(CUgraphExec exec);
 bool bg__book_keeps(cudaGraph_t source);
 /* The allocator's live blocks are known now: graphs that are new note those that they use. */
 void bg__book_note_blocks(void);
+/* Whether findings are wanted. */
+bool bg__book_checks(void);
 /* Whether the program has not instantiated a graph so far. */
 bool bg__book_is_empty(void);
 /* The program's own allocator has freed, or given out again, a block that a graph uses. */

@@ -517,6 +517,11 @@ void bg__book_memory_moved(void)
     book.blocks_moved++;
 }
 
+bool bg__book_checks(void)
+{
+    return book.checks;
+}
+
 bool bg__book_is_empty(void)
 {
     return book.made == 0;

@@ -60,6 +60,17 @@ const char *bg__function_runtime_name(const char *function)
         {"cuGraphInstantiateWithFlags", "cudaGraphInstantiate"},
         {"cuGraphInstantiateWithParams", "cudaGraphInstantiateWithParams"},
         {"cuGraphExecDestroy", "cudaGraphExecDestroy"},
+        {"cuGraphAddNode", "cudaGraphAddNode"},
+        {"cuGraphAddKernelNode", "cudaGraphAddKernelNode"},
+        {"cuGraphAddMemcpyNode", "cudaGraphAddMemcpyNode"},
+        {"cuGraphAddMemsetNode", "cudaGraphAddMemsetNode"},
+        {"cuGraphAddHostNode", "cudaGraphAddHostNode"},
+        {"cuGraphAddChildGraphNode", "cudaGraphAddChildGraphNode"},
+        {"cuGraphAddEmptyNode", "cudaGraphAddEmptyNode"},
+        {"cuGraphAddEventRecordNode", "cudaGraphAddEventRecordNode"},
+        {"cuGraphAddEventWaitNode", "cudaGraphAddEventWaitNode"},
+        {"cuGraphAddMemAllocNode", "cudaGraphAddMemAllocNode"},
+        {"cuGraphAddMemFreeNode", "cudaGraphAddMemFreeNode"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (bg__function_is(function, names[i][0]))

@@ -3,6 +3,7 @@
 #include "blocks.h"
 #include "host_functions.h"
 #include "ledger.h"
+#include "other_graph.h"
 
 #include <string.h>
 
@@ -137,6 +138,10 @@ static void after_set_node(bg__driver_call *call)
 /* (CUgraphNode *phGraphNode, CUgraph hGraph, ...) */
 static void after_add_node(bg__driver_call *call)
 {
+    /* (..., const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, ...) */
+    bool has_data = strcmp(call->hook->name, "cuGraphAddNode_v2") == 0;
+
+    bg__other_graph_look(call, has_data ? 4 : 3);
     if (call->result != CUDA_SUCCESS)
         return;
     bg__node_made(*(cudaGraphNode_t *)bg__call_argument(call, 0), 0, bg__stack_here());

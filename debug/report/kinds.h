@@ -40,6 +40,7 @@
     X("capture-broken")                                                                                                \
     X("unloaded")                                                                                                      \
     X("pool-alias")                                                                                                    \
-    X("host-function")
+    X("host-function")                                                                                                 \
+    X("other-graph")
 
 #endif

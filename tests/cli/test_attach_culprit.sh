@@ -70,6 +70,16 @@ says attach-nested-end grep -c 'end cudaSuccess' <<<1 <("$work/culprit" nest)
 legal not-ready query-b relaxed
 grep -q '^  query cudaErrorNotReady$' "$work/log" || fail attach-not-ready "the stream has no work"
 
+# A node behind one of another graph.
+for way in other data; do
+    call=cudaGraphAddEmptyNode
+    [ $way = other ] || call=cudaGraphAddNode
+    expect "attach-nodes-$way" 1 "^fault \\[other-graph\\] $call at add_nodes\\+.*: $call returned cudaErrorInvalidValue, and added nothing: \
+dependency 0 is a node of another graph, made at add_nodes\\+" check "nodes-$way"
+    grep -q '^check replay: 1 finding$' "$work/log" || fail "attach-nodes-$way" "it is not the only finding"
+done
+legal nodes-same nodes-same
+
 # A program that fails because of it ends with the finding, too.
 expect attach-then-fails 1 '^fault \[capture-broken\] cudaMalloc at ' "$OUT/breakgraph" check --attach -- sh -c "'$work/culprit' malloc; exit 3"
 

@@ -13,6 +13,20 @@ static cudaEvent_t event;
 static cudaGraph_t graph;
 static void *memory;
 
+static void add_nodes(const char *way, cudaGraph_t other)
+{
+    cudaGraphNode_t node, next;
+    cudaGraphCreate(&graph, 0);
+    cudaGraphAddEmptyNode(&node, graph, NULL, 0);
+    if (strcmp(way, "nodes-data") == 0) {
+        struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
+        cudaGraphAddNode(&next, other, &node, NULL, 1, &empty);
+    } else {
+        cudaGraphAddEmptyNode(&next, strcmp(way, "nodes-other") == 0 ? other : graph, &node, 1);
+    }
+    cudaGraphAddEmptyNode(NULL, graph, &node, 1); /* fails for another reason */
+}
+
 void *misuse(void *way);
 void *misuse(void *way)
 {
@@ -43,6 +57,9 @@ void *misuse(void *way)
     CASE("fork-end") cudaStreamEndCapture(b, &graph);
     CASE("fork-join") cudaEventRecord(event, b);
     CASE("fork-join") cudaStreamWaitEvent(a, event, 0);
+    cudaGraph_t other;
+    if (strncmp(way, "nodes-", 6) == 0 && cudaGraphCreate(&other, 0) == cudaSuccess)
+        add_nodes(way, other);
     CASE("nest") cudaStreamBeginCapture(b, cudaStreamCaptureModeRelaxed);
     CASE("nest") cudaStreamQuery(b);
     CASE("nest") cudaStreamEndCapture(b, &graph);

@@ -1,0 +1,59 @@
+#include "other_graph.h"
+
+#include <stdlib.h>
+
+#include "function_names.h"
+
+/* -1: all are nodes of graph, or it cannot be told. */
+static long find_foreign(cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count)
+{
+    cudaGraphNode_t *nodes = NULL;
+    long foreign = -1;
+    size_t own = 0;
+    cudaError_t error = cudaGraphGetNodes(graph, NULL, &own);
+
+    if (error == cudaSuccess)
+        nodes = calloc(own + 1, sizeof *nodes);
+    if (nodes != NULL)
+        error = cudaGraphGetNodes(graph, nodes, &own);
+    for (size_t i = 0; nodes != NULL && error == cudaSuccess && i < count && foreign < 0; i++) {
+        size_t at = 0;
+        while (at < own && nodes[at] != dependencies[i])
+            at++;
+        foreign = at == own ? (long)i : -1;
+    }
+    bg__ignore(error);
+    free(nodes);
+    return foreign;
+}
+
+void bg__other_graph_look(const bg__driver_call *call, int count)
+{
+    const cudaGraphNode_t *dependencies = bg__call_argument(call, 2);
+    cudaGraph_t graph = bg__call_argument(call, 1);
+    long foreign = -1;
+    char message[700], where[300] = "", text[80];
+    const bg__stack *stack, *maker;
+    const char *written;
+
+    if (call->result == CUDA_ERROR_INVALID_VALUE && graph != NULL && dependencies != NULL && bg__book_checks())
+        foreign = find_foreign(graph, dependencies, call->arguments[count]);
+    if (foreign < 0)
+        return;
+    stack = bg__stack_here();
+    maker = bg__node_maker(dependencies[foreign]);
+    if (maker != NULL) {
+        const bg_site site = bg__stack_site(maker);
+        snprintf(where, sizeof where, ", made at %s%s%.0d", site.file != NULL ? site.file : "an unknown place",
+                 site.line > 0 ? ":" : "", site.line);
+    }
+    written = bg__function_written(call->hook->name, stack, text, sizeof text);
+    snprintf(message, sizeof message,
+             "%s returned %s, and added nothing: dependency %ld is a node of another graph%s, and not of graph %p, "
+             "which the node was to be added to",
+             written, cudaGetErrorName((cudaError_t)call->result), foreign, where, (void *)graph);
+    bg__attach_report("other-graph", BG_FAULT, written, written, stack,
+                      "add it to the graph that has the nodes before it; what belongs to a graph that is no longer "
+                      "captured must not be added to the one that is captured now",
+                      message);
+}
