@@ -16,8 +16,8 @@
 bg_status bg__book_begin(const bg__attach_shim *shim);
 
 /* The program has instantiated source. What it does to source later is not done to exec. made, memory: as in listing.h.
- */
-void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory);
+ * flags: of the call. */
+void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags);
 /* It has updated exec from source. */
 void bg__book_update(CUgraphExec exec, cudaGraph_t source);
 /* It has set, in exec, the parameters of a node of the graph that exec was made from; set does that to a node of a
@@ -75,6 +75,9 @@ size_t bg__kernel_short_name(const char *name, const char **begin);
  * that is in the message. */
 void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
                        const bg__stack *at, const char *advice, const char *message);
+/* The same about a node, each time. */
+void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call *place, const char *advice,
+                          const char *message);
 
 /* ---- allocators of Python (python.c) ---------------------------------------------------------------------------- */
 

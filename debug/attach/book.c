@@ -7,6 +7,7 @@
 #include "changes.h"
 #include "found.h"
 #include "host_functions.h"
+#include "kept_memory.h"
 #include "listing.h"
 #include "node_memory.h"
 #include "unloaded.h"
@@ -350,8 +351,14 @@ static attached *create_attached(CUgraphExec exec, const bg__stack *made)
     return NULL;
 }
 
+static void watch_exec(CUgraphExec exec, cudaGraph_t source, const bg_graph *graph, uint64_t flags)
+{
+    bg__host_functions_watch(exec, source, graph);
+    bg__kept_memory_watch(exec, graph, (flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
+}
+
 /* The program cannot use exec before this returns. */
-void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory)
+void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags)
 {
     attached *a = create_attached(exec, made), *old;
 
@@ -363,7 +370,7 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
     if (describe(a, source, memory) != BG_OK)
         warn_incomplete(a);
     else if (book.checks)
-        bg__host_functions_watch(exec, source, a->graph);
+        watch_exec(exec, source, a->graph, flags);
     pthread_mutex_lock(&book.lock);
     book.kept += a->own;
     old = retire(find_attached(exec));

@@ -40,21 +40,27 @@ static bool is_said(const char *kind, const char *subject, bg_site site)
     return s == NULL;
 }
 
+void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call *place, const char *advice,
+                          const char *message)
+{
+    bg_report *report = NULL;
+    int told = 0;
+
+    if (bg__report_create(&report, "check", "the program's captures") != BG_OK) {
+        bg__warn("--attach: a finding is lost: %s", bg_last_error());
+        return;
+    }
+    bg__report_add(report, kind, severity, place, NULL, advice, "%s", message);
+    bg__found_tell(report, &told);
+    bg__found_leave(report, 0);
+}
+
 void bg__attach_report(const char *kind, bg_severity severity, const char *subject, const char *call,
                        const bg__stack *at, const char *advice, const char *message)
 {
     const bg_site site = at != NULL ? bg__stack_site(at) : (bg_site){NULL, 0};
     const bg__call place = {.site = site, .name = (char *)(uintptr_t)call}; /* it is only read */
-    bg_report *report = NULL;
-    int told = 0;
 
-    if (is_said(kind, subject, site))
-        return;
-    if (bg__report_create(&report, "check", "the program's captures") != BG_OK) {
-        bg__warn("--attach: a finding is lost: %s", bg_last_error());
-        return;
-    }
-    bg__report_add(report, kind, severity, &place, NULL, advice, "%s", message);
-    bg__found_tell(report, &told);
-    bg__found_leave(report, 0);
+    if (!is_said(kind, subject, site))
+        bg__attach_report_at(kind, severity, &place, advice, message);
 }

@@ -2,6 +2,7 @@
 #include "attach.h"
 #include "blocks.h"
 #include "host_functions.h"
+#include "kept_memory.h"
 #include "ledger.h"
 #include "other_graph.h"
 
@@ -35,12 +36,19 @@ static void note_blocks(void)
         bg__ledger_note_graphs();
 }
 
+static uint64_t flags_of(const bg__driver_call *call)
+{
+    if (strncmp(call->hook->name, "cuGraphInstantiateWithParams", 28) == 0)
+        return ((const CUDA_GRAPH_INSTANTIATE_PARAMS *)bg__call_argument(call, 2))->flags;
+    return strcmp(call->hook->name, "cuGraphInstantiateWithFlags") == 0 ? call->arguments[2] : 0;
+}
+
 static void after_instantiate(bg__driver_call *call)
 {
     size_t after = free_memory(SIZE_MAX);
     if (call->result == CUDA_SUCCESS)
         bg__book_add(*(CUgraphExec *)bg__call_argument(call, 0), bg__call_argument(call, 1), bg__stack_here(),
-                     free_before > after ? free_before - after : 0);
+                     free_before > after ? free_before - after : 0, flags_of(call));
     note_blocks();
 }
 
@@ -58,7 +66,11 @@ static bool launch(bg__driver_call *call, cudaStream_t stream)
     CUresult result = CUDA_SUCCESS;
     bool answered;
     bg__ledger_note_due();
-    answered = !bg__captures_hold(stream) && bg__book_launch(bg__call_argument(call, 0), stream, &result);
+    answered = !bg__captures_hold(stream);
+    if (answered) {
+        bg__kept_memory_launched(bg__call_argument(call, 0));
+        answered = bg__book_launch(bg__call_argument(call, 0), stream, &result);
+    }
     call->result = result;
     return answered;
 }
@@ -92,6 +104,7 @@ static void after_launch_per_thread(bg__driver_call *call)
 
 static bool before_exec_destroy(bg__driver_call *call)
 {
+    bg__kept_memory_destroyed(bg__call_argument(call, 0));
     bg__book_remove(bg__call_argument(call, 0));
     return false;
 }

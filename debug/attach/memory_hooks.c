@@ -2,6 +2,7 @@
 #include "attach.h"
 #include "changes.h"
 #include "host_functions.h"
+#include "kept_memory.h"
 #include "unloaded.h"
 
 #include <cudaTypedefs.h>
@@ -115,10 +116,21 @@ static void after_pool_alloc(bg__driver_call *call)
     note_node(call, 3);
 }
 
+/* (CUdeviceptr dptr, ...) */
+static void after_free_now(bg__driver_call *call)
+{
+    after_free(call);
+    if (call->result == CUDA_SUCCESS)
+        bg__kept_memory_freed((uintptr_t)call->arguments[0]);
+}
+
 /* (CUdeviceptr dptr, CUstream hStream) */
 static void after_free_in(bg__driver_call *call)
 {
-    after_free(call);
+    if (bg__captures_hold(bg__call_argument(call, 1)))
+        after_free(call);
+    else
+        after_free_now(call);
     note_node(call, 1);
 }
 
@@ -157,7 +169,7 @@ void bg__hook_memory(const bg__attach_shim *shim)
         {"cuMemAlloc_v2", false, before_call, after_alloc},
         {"cuMemAllocPitch_v2", false, before_call, after_alloc_pitch},
         {"cuMemAllocManaged", false, before_call, after_alloc},
-        {"cuMemFree_v2", false, before_free, after_free},
+        {"cuMemFree_v2", false, before_free, after_free_now},
         {"cuMemPoolDestroy", false, before_call, after_change},
         {"cuMemPoolTrimTo", false, before_call, after_change},
         {"cuMemMap", false, before_call, after_range},

@@ -41,6 +41,7 @@
     X("unloaded")                                                                                                      \
     X("pool-alias")                                                                                                    \
     X("host-function")                                                                                                 \
-    X("other-graph")
+    X("other-graph")                                                                                                   \
+    X("never-freed")
 
 #endif

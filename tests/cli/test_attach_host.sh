@@ -1,5 +1,6 @@
 #!/bin/bash
-# Host functions of graphs of an unmodified program: CUDA calls in them, and a program that ends in one.
+# Host functions of graphs of an unmodified program: CUDA calls in them, and a program that ends in one. And memory that its
+# graphs leave behind.
 . "$(dirname "$0")/lib.sh"
 
 if [ "$DEVICE" != host ]; then
@@ -8,11 +9,13 @@ if [ "$DEVICE" != host ]; then
 fi
 found=$(tools/find_cuda host "${CUDA_HOME:-}")
 cuda=${found%%|*}
-if ! "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -isystem "$cuda/include" tests/cli/attach/host_function.c -rdynamic "-L$OUT" \
-    -lhostcuda -pthread "-Wl,-rpath,$PWD/$OUT" -o "$work/host" 2>"$work/log"; then
-    fail attach-host "tests/cli/attach/host_function.c does not build"
-    exit 1
-fi
+for program in host_function kept_memory; do
+    if ! "$CC" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -isystem "$cuda/include" "tests/cli/attach/$program.c" -rdynamic "-L$OUT" \
+        -lhostcuda -pthread "-Wl,-rpath,$PWD/$OUT" -o "$work/${program%_*}" 2>"$work/log"; then
+        fail attach-host "tests/cli/attach/$program.c does not build"
+        exit 1
+    fi
+done
 check() { COLUMNS=10000 "$OUT/breakgraph" check --attach -- "$work/host" "$@"; }
 
 # The call, where it is, and the node.
@@ -42,4 +45,15 @@ for way in none short set; do
     "$OUT/breakgraph" check --attach -- sh -c "'$work/host' $way >'$work/attached'" >"$work/log" 2>&1
     says "attach-host-same-$way" cat "$work/attached" <<<"$("$work/host" $way)"
 done
+
+# Memory of allocation nodes.
+kept() { COLUMNS=10000 "$OUT/breakgraph" check --attach -- "$work/kept" "$@"; }
+expect attach-kept 1 '^warning \[never-freed\] allocation#0 at main\+.* in kept: 3 graphs .* never freed, 3145728 bytes in all' \
+    kept none 3
+expect attach-kept-one 0 '^check replay: 0 findings$' kept none 1
+for way in inside before after end graph; do
+    expect "attach-kept-$way" 0 '^check replay: 0 findings$' kept $way 3
+done
+expect attach-kept-alive 0 '^check replay: 0 findings$' kept alive 3
+expect attach-kept-unused 6 'no replay succeeds' kept unused 3
 exit $bad

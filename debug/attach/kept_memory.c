@@ -1,0 +1,187 @@
+/* An allocation node without a free node leaves memory behind, also when its executable graph is destroyed. Where each
+ * launch frees what the one before has allocated, nobody frees what the last one has. */
+#include "kept_memory.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debug/graph/nodes.h"
+
+typedef struct kept {
+    struct kept *next;
+    CUgraphExec exec; /* NULL: it was destroyed */
+    uintptr_t address;
+    size_t bytes; /* 0: exec frees what is there, which another graph allocates */
+    bool live;
+    bool told;
+    bg_site site;
+    char call[32]; /* "allocation#0" */
+} kept;
+
+static struct {
+    pthread_mutex_t lock;
+    kept *list;
+    atomic_bool is_used;
+    pid_t process;
+} memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Of what is left by one graph alone the program may have use until it ends. */
+enum { FEWEST = 2 };
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+
+static bool is_memory(const bg__node *node)
+{
+    return node->known && (node->type == cudaGraphNodeTypeMemAlloc || node->type == cudaGraphNodeTypeMemFree);
+}
+
+/* Whether the graph has both an allocation and a free of that address. */
+static bool is_paired(const bg__nodes *nodes, const bg__node *node)
+{
+    for (size_t i = 0; i < nodes->count; i++) {
+        const bg__node *other = &nodes->node[i];
+        if (is_memory(other) && other->type != node->type && other->of.memory.ptr == node->of.memory.ptr)
+            return true;
+    }
+    return false;
+}
+
+static bg_status add_node(CUgraphExec exec, const bg__node *node)
+{
+    kept *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a memory node");
+    k->exec = exec;
+    k->address = (uintptr_t)node->of.memory.ptr;
+    k->bytes = node->of.memory.bytes;
+    if (node->call != NULL) {
+        k->site = node->call->site;
+        snprintf(k->call, sizeof k->call, "%s", node->call->name);
+    }
+    pthread_mutex_lock(&memory.lock);
+    k->next = memory.list;
+    memory.list = k;
+    pthread_mutex_unlock(&memory.lock);
+    memory.process = getpid();
+    atomic_store(&memory.is_used, true);
+    return BG_OK;
+}
+
+void bg__kept_memory_watch(CUgraphExec exec, const bg_graph *graph, bool frees_itself)
+{
+    bg__nodes nodes = {.node = NULL};
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    for (size_t i = 0; i < nodes.count; i++) {
+        const bg__node *node = &nodes.node[i];
+        if (is_memory(node) && (frees_itself || node->type == cudaGraphNodeTypeMemFree) && !is_paired(&nodes, node))
+            BG__TRY(add_node(exec, node));
+    }
+done:
+    if (status != BG_OK)
+        bg__warn("--attach: whether the memory of %s is freed is not known: %s", bg__graph_name(graph),
+                 bg_last_error());
+    bg__nodes_free(&nodes);
+}
+
+/* ---- what happens to them --------------------------------------------------------------------------------------- */
+
+/* With the lock, as all below. Those of graphs that are gone are forgotten. */
+static void free_at(uintptr_t address)
+{
+    for (kept **at = &memory.list; *at != NULL;) {
+        kept *k = *at;
+        if (k->address == address && k->bytes > 0)
+            k->live = false;
+        if (k->exec != NULL || k->live) {
+            at = &k->next;
+            continue;
+        }
+        *at = k->next;
+        free(k);
+    }
+}
+
+void bg__kept_memory_freed(uintptr_t address)
+{
+    if (!atomic_load(&memory.is_used))
+        return;
+    pthread_mutex_lock(&memory.lock);
+    free_at(address);
+    pthread_mutex_unlock(&memory.lock);
+}
+
+void bg__kept_memory_launched(CUgraphExec exec)
+{
+    if (!atomic_load(&memory.is_used))
+        return;
+    pthread_mutex_lock(&memory.lock);
+    for (kept *k = memory.list; k != NULL; k = k->next) {
+        if (k->exec != exec)
+            continue;
+        k->live = k->bytes > 0;
+        for (kept *other = memory.list; other != NULL && k->bytes == 0; other = other->next)
+            if (other->address == k->address)
+                other->live = false;
+    }
+    pthread_mutex_unlock(&memory.lock);
+}
+
+void bg__kept_memory_destroyed(CUgraphExec exec)
+{
+    if (!atomic_load(&memory.is_used))
+        return;
+    pthread_mutex_lock(&memory.lock);
+    for (kept *k = memory.list; k != NULL; k = k->next)
+        if (k->exec == exec)
+            k->exec = NULL;
+    free_at(0);
+    pthread_mutex_unlock(&memory.lock);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------- */
+
+static bool is_same_place(const kept *a, const kept *b)
+{
+    const char *first = a->site.file != NULL ? a->site.file : "", *second = b->site.file != NULL ? b->site.file : "";
+    return strcmp(a->call, b->call) == 0 && strcmp(first, second) == 0 && a->site.line == b->site.line;
+}
+
+static void report(const kept *first)
+{
+    const bg__call place = {.site = first->site, .name = (char *)(uintptr_t)first->call}; /* it is only read */
+    unsigned long count = 0;
+    size_t bytes = 0;
+    char message[300];
+
+    for (kept *k = memory.list; k != NULL; k = k->next)
+        if (k->exec == NULL && k->live && is_same_place(first, k)) {
+            count++;
+            bytes += k->bytes;
+            k->told = true;
+        }
+    if (count < FEWEST)
+        return;
+    snprintf(message, sizeof message,
+             "%lu graphs allocated memory here that was never freed, %zu bytes in all: each launch frees what the one "
+             "before has allocated, but these were destroyed after a launch",
+             count, bytes);
+    bg__attach_report_at("never-freed", BG_WARNING, &place,
+                         "free it after the last launch (cudaFreeAsync), or add a node that frees it to the graph",
+                         message);
+}
+
+/* What the program has until it ends it may still free. */
+__attribute__((destructor)) static void end_memory(void)
+{
+    if (!atomic_load(&memory.is_used) || memory.process != getpid() || pthread_mutex_trylock(&memory.lock) != 0)
+        return;
+    for (const kept *k = memory.list; k != NULL; k = k->next)
+        if (k->exec == NULL && k->live && !k->told)
+            report(k);
+    pthread_mutex_unlock(&memory.lock);
+}
