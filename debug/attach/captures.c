@@ -2,12 +2,15 @@
  * that was not before, is the culprit. */
 #include "captures.h"
 #include "blocks.h"
+#include "running.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "debug/report/json.h"
 
 static const bg__attach_shim *shim;
 
@@ -64,10 +67,51 @@ static void drop(bg__open_capture **at)
         bg__culprit_report(c, &c->suspect);
     for (size_t i = 0; i < c->count; i++)
         free(c->streams[i].node);
+    bg__running_leave(c->running);
     free(c->streams);
     free(c);
     if (atomic_fetch_sub(&open.count, 1) == 1)
         shim->watch(false);
+}
+
+/* "set_flag", or "": it launches no kernel. The caller frees it. */
+static char *name_node(CUgraphNode node)
+{
+    CUresult (*get)(CUgraphNode, CUDA_KERNEL_NODE_PARAMS *);
+    void *address = shim->real("cuGraphKernelNodeGetParams_v2");
+    CUDA_KERNEL_NODE_PARAMS params;
+    char *name = NULL;
+
+    memcpy(&get, &address, sizeof get);
+    if (get != NULL && get(node, &params) == CUDA_SUCCESS)
+        name = bg__leak_name_kernel(params.func != NULL ? (void *)params.func : (void *)params.kern);
+    return name != NULL ? name : strdup("");
+}
+
+/* What the command says if the program ends in the capture, such as one that waits there for what it has captured: the
+ * last launch. */
+static void note_running(bg__open_capture *c, CUgraphNode node, const bg__stack *stack)
+{
+    const bg_site begun = c->begun != NULL ? bg__stack_site(c->begun) : (bg_site){NULL, 0};
+    const bg_site site = stack != NULL ? bg__stack_site(stack) : (bg_site){NULL, 0};
+    char *name = name_node(node), *text = NULL;
+    cJSON *row = cJSON_CreateObject();
+
+    if (row != NULL && name != NULL && cJSON_AddStringToObject(row, "call", name) &&
+        cJSON_AddStringToObject(row, "file", site.file != NULL ? site.file : "") &&
+        cJSON_AddNumberToObject(row, "line", site.line) &&
+        cJSON_AddStringToObject(row, "begun", begun.file != NULL ? begun.file : "an unknown place") &&
+        cJSON_AddNumberToObject(row, "begun_line", begun.line))
+        text = bg__json_text(row, false);
+    bg__running_leave(c->running);
+    c->running = -1;
+    if (text != NULL) {
+        text[strlen(text) - 1] = '\0'; /* the last brace */
+        c->running = bg__running_enter(text, ++c->launches);
+    }
+    cJSON_free(text);
+    cJSON_Delete(row);
+    free(name);
 }
 
 static bg__open_capture **find_origin(CUstream stream)
@@ -91,8 +135,12 @@ void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode)
         free(c);
         return;
     }
-    *c = (bg__open_capture){
-        .stream = stream, .id = id, .mode = mode, .thread = bg__caller_here(), .begun = bg__stack_here()};
+    *c = (bg__open_capture){.stream = stream,
+                            .id = id,
+                            .mode = mode,
+                            .thread = bg__caller_here(),
+                            .begun = bg__stack_here(),
+                            .running = -1};
     pthread_mutex_lock(&open.lock);
     if (*find_origin(stream) != NULL) /* its end was not seen */
         drop(find_origin(stream));
@@ -145,8 +193,10 @@ void bg__capture_launched(uint64_t id, CUstream stream, CUgraphNode node, const 
 {
     pthread_mutex_lock(&open.lock);
     for (bg__open_capture *c = open.list; c != NULL && open.checks; c = c->next)
-        if (c->id == id)
+        if (c->id == id) {
             note_launch(c, stream, node, stack);
+            note_running(c, node, stack);
+        }
     pthread_mutex_unlock(&open.lock);
 }
 
@@ -305,6 +355,8 @@ bool bg__captures_begin(const bg__attach_shim *given)
     shim = given;
     open.process = getpid();
     open.checks = bg__env_choices("BG_CHECK", &check) == BG_OK && check > 0;
+    if (open.checks)
+        bg__running_begin();
     return open.checks;
 }
 

@@ -38,6 +38,8 @@ typedef struct bg__open_capture {
     size_t count, capacity;
     bg__culprit suspect; /* another thread's call, made meanwhile, could have invalidated it as well */
     bool told;           /* what invalidated it */
+    int running;         /* its place in running.h; -1: none */
+    unsigned long launches;
 } bg__open_capture;
 
 /* ---- the list (captures.c) -------------------------------------------------------------------------------------- */
@@ -76,6 +78,8 @@ void bg__culprit_report_unjoined(const bg__open_capture *capture, const bg__culp
 /* ---- work outside of the capture (leaks.c) ---------------------------------------------------------------------- */
 
 void bg__leak_begin(const bg__attach_shim *shim);
+/* The short name of a CUfunction or a CUkernel. The caller frees it. NULL: the driver has none, or no host memory. */
+char *bg__leak_name_kernel(void *function);
 /* The calling thread has launched that into stream, which does not capture. */
 void bg__leak_look(const bg__driver_call *call, const char *function, CUstream stream);
 

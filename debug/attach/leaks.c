@@ -14,7 +14,7 @@ void bg__leak_begin(const bg__attach_shim *given)
 }
 
 /* A launch takes a function, or a kernel of a library in its place. */
-static char *name_kernel(void *function)
+char *bg__leak_name_kernel(void *function)
 {
     CUresult (*name_of[2])(const char **, void *);
     void *address[2] = {shim->real("cuFuncGetName"), shim->real("cuKernelGetName")};
@@ -50,9 +50,9 @@ static char *name_work(const bg__driver_call *call, const char *function)
     if (strncmp(function, "cuMemcpy", 8) == 0 || strncmp(function, "cuMemset", 8) == 0)
         return strdup(function);
     if (strncmp(function, "cuLaunchKernelEx", 16) == 0)
-        kernel = name_kernel(bg__call_argument(call, 1));
+        kernel = bg__leak_name_kernel(bg__call_argument(call, 1));
     else if (strncmp(function, "cuLaunchKernel", 14) == 0 || strncmp(function, "cuLaunchCooperativeKernel", 25) == 0)
-        kernel = name_kernel(bg__call_argument(call, 0));
+        kernel = bg__leak_name_kernel(bg__call_argument(call, 0));
     else
         return NULL;
     return kernel != NULL ? kernel : strdup(function);

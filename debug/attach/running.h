@@ -1,5 +1,5 @@
-/* Which host functions of graphs run, in a file that the command reads when the process has ended in one: by a signal,
- * or before the function returned. */
+/* Which host functions of graphs run, and which captures are open, in a file that the command reads when the process
+ * has ended in one. */
 #ifndef BG_ATTACH_RUNNING_H
 #define BG_ATTACH_RUNNING_H
 
@@ -9,7 +9,8 @@ enum { BG__RUNNING_PLACES = 64, BG__RUNNING_BYTES = 1024 };
 
 /* Makes the file. Without it, as where BG_REPORT is not set, nothing is noted. */
 void bg__running_begin(void);
-/* A function begins to run: row is an object of JSON without its last brace, and count is how often it ran before.
+/* It begins: row is an object of JSON without its last brace; count is how often a function ran before, or how much
+ * has been captured so far.
  * Returns its place; -1: none is free. Takes no lock. */
 int bg__running_enter(const char *row, unsigned long count);
 void bg__running_leave(int place);

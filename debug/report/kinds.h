@@ -42,6 +42,7 @@
     X("pool-alias")                                                                                                    \
     X("host-function")                                                                                                 \
     X("other-graph")                                                                                                   \
-    X("never-freed")
+    X("never-freed")                                                                                                   \
+    X("capture-not-ended")
 
 #endif

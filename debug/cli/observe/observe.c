@@ -9,6 +9,7 @@
 
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
+#include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
 #include "debug/cli/ranks/ranks.h"
 #include "running.h"
@@ -131,6 +132,7 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
 {
     char *reports = cli_path(o->place, "reports");
     cli_status status = CLI_OK;
+    const double began = cli_now();
 
     *gathered = (cli_gathered){0};
     if (reports == NULL || !cli_place_renew(reports))
@@ -144,7 +146,7 @@ cli_status cli_observe(const cli_observation *o, cli_gathered *gathered, cli_end
     if (status == CLI_OK)
         status = cli_gather(reports, gathered);
     if (status == CLI_OK && !is_fatal(o))
-        status = cli_running_add(gathered, reports, end);
+        status = cli_running_add(gathered, reports, end, began);
     if (status == CLI_OK && end->how == CLI_EXITED)
         gathered->code = end->code;
     free(reports);

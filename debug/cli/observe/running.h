@@ -1,4 +1,4 @@
-/* Host functions of graphs that ran when their program ended. */
+/* Host functions of graphs that ran, and captures that were open, when their program ended. */
 #ifndef BG_CLI_RUNNING_H
 #define BG_CLI_RUNNING_H
 
@@ -8,9 +8,11 @@
 
 enum { CLI_RUNNING_BYTES = 1024 }; /* of a place in the file: BG__RUNNING_BYTES of the tools */
 
-/* Adds a report with a finding "host-function" for each in the files DIRECTORY/running-PID that a program has left
- * there: where a signal of a crash has ended it, or the function ran for more than a second. Errors: CLI_UNREADABLE,
+/* Adds a report with a finding for each in the files DIRECTORY/running-PID that a program has left there:
+ * "host-function" where a signal of a crash has ended it, or the function ran for more than a second,
+ * "capture-not-ended" where it captured nothing more for as long. began: when the program was started, on the monotonic
+ * clock, in seconds. Errors: CLI_UNREADABLE,
  * CLI_FAILED. */
-cli_status cli_running_add(cli_gathered *gathered, const char *directory, const cli_end *end);
+cli_status cli_running_add(cli_gathered *gathered, const char *directory, const cli_end *end, double began);
 
 #endif

@@ -60,10 +60,10 @@ void cli_child_run(const cli_child *child, cli_end *end)
         end->how = CLI_TIMED_OUT;
     if (why != SIGCHLD)
         stop(&keeper, child->apart);
+    end->seconds = cli_now() - began;
     cli_keeper_release(&keeper);
     if (!cli_keeper_close(&keeper, child->argv[0]))
         cli_strays_end(NULL, NULL);
-    end->seconds = cli_now() - began;
 }
 
 bool cli_is_crash(const cli_end *end, int *signal)

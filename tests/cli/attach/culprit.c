@@ -34,6 +34,9 @@ void *misuse(void *way)
     if (gettid() != getpid())
         pthread_setname_np(pthread_self(), "worker");
 #define CASE(name) if (strcmp(way, name) == 0)
+    CASE("hang") alarm(2); /* it ends the program */
+    CASE("hang") pause();
+    CASE("exit") exit(3);
     CASE("malloc") cudaMalloc(&memory, 64);
     CASE("malloc-driver") cuMemAlloc(&address, 64);
     CASE("nowhere") cudaMalloc(NULL, 64);
