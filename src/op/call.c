@@ -129,6 +129,8 @@ bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site,
     *result = find_child_call(parent, op, index);
     if (*result == NULL)
         BG__TRY(add_child_call(parent, op, index, site, result));
+    else if (site != NULL) /* this pass may reach it at another place */
+        (*result)->site = *site;
     parent->cursor = (*result)->next;
 done:
     return status;
