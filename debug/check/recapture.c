@@ -155,23 +155,29 @@ done:
     return status;
 }
 
-static bg_status take_side(bg__side *side, const char *name, const bg__recapture_pass *pass)
+static bg_status take_side(bg__side *side, bg_graph *graph)
 {
-    bool in_tool = bg__tool_enter();
-    bg_status status = capture_pass(&side->graph, name, pass);
+    bg_status status;
 
-    bg__tool_leave(in_tool);
-    if (status != BG_OK)
-        goto done;
-    BG__TRY(bg__nodes_note(side->graph)); /* before anything is freed */
-    BG__TRY(bg__nodes_notes(side->graph, &side->notes));
-    BG__TRY(bg__nodes_take(side->graph, &side->nodes));
+    side->graph = graph;
+    BG__TRY(bg__nodes_note(graph)); /* before anything is freed */
+    BG__TRY(bg__nodes_notes(graph, &side->notes));
+    BG__TRY(bg__nodes_take(graph, &side->nodes));
     BG__TRY(bg__nodes_own_memory(&side->nodes, &side->own));
     BG__TRY(list_calls(side));
     BG__TRY(list_nodes(side));
     BG__TRY(list_blocks(side));
 done:
     return status;
+}
+
+static bg_status capture_side(bg__side *side, bg_graph **graph, const char *name, const bg__recapture_pass *pass)
+{
+    bool in_tool = bg__tool_enter();
+    bg_status status = capture_pass(graph, name, pass);
+
+    bg__tool_leave(in_tool);
+    return status != BG_OK ? status : take_side(side, *graph);
 }
 
 static void free_side(bg__side *side)
@@ -181,7 +187,6 @@ static void free_side(bg__side *side)
     free(side->room);
     bg__allocations_free(&side->own);
     bg__nodes_free(&side->nodes);
-    bg_graph_destroy(side->graph);
 }
 
 /* ---- pairs of calls ---- */
@@ -191,8 +196,7 @@ static bool is_same_call(const bg__recapture *recapture, size_t i, size_t j)
 {
     const bg__side_call *a = &recapture->side[0].calls[i], *b = &recapture->side[1].calls[j];
     const bg_site *x = &a->call->site, *y = &b->call->site;
-    if (a->call->op != b->call->op || a->call->eager != b->call->eager || x->line != y->line ||
-        recapture->side[0].calls[a->parent].pair != (long)b->parent)
+    if (a->call->op != b->call->op || x->line != y->line || recapture->side[0].calls[a->parent].pair != (long)b->parent)
         return false;
     return x->file == y->file || (x->file != NULL && y->file != NULL && strcmp(x->file, y->file) == 0);
 }
@@ -217,7 +221,7 @@ static void find_meeting(const bg__recapture *recapture, size_t *i, size_t *j)
     *j = b->call_count;
 }
 
-static void pair_calls(bg__recapture *recapture)
+void bg__recapture_pair(bg__recapture *recapture)
 {
     bg__side *a = &recapture->side[0], *b = &recapture->side[1];
     size_t i = 1, j = 1;
@@ -234,18 +238,27 @@ static void pair_calls(bg__recapture *recapture)
     }
 }
 
-/* Reports calls without a pair, but not the calls inside them, which have no pair either. */
-static void report_lone(bg__recapture *recapture, int which)
+/* Whether the call at index i is in the body of the one at index outer. */
+static bool is_inside(const bg__side *side, size_t i, size_t outer)
+{
+    while (i > outer)
+        i = side->calls[i].parent;
+    return i == outer;
+}
+
+/* Reports calls in the body of the one at index outer (0: all) that have no pair, but not the calls inside them, which
+ * have no pair either. */
+static void report_lone(bg__recapture *recapture, int which, size_t outer)
 {
     const bg__side *side = &recapture->side[which];
-    for (size_t i = 1; i < side->call_count; i++) {
+    for (size_t i = outer + 1; i < side->call_count; i++) {
         const bg__side_call *call = &side->calls[i];
-        if (call->pair >= 0 || side->calls[call->parent].pair < 0)
+        if (call->pair >= 0 || side->calls[call->parent].pair < 0 || !is_inside(side, i, outer))
             continue;
         recapture->flow_differs = true;
         bg__report_add(recapture->report, "frozen-control-flow", BG_FAULT, call->call, NULL, BG__FLOW_ADVICE,
-                       "%s is called only in the %s capture; a replay repeats the calls of its capture",
-                       call->call->name, which == 0 ? "first" : "second");
+                       "%s is called only in %s; a replay repeats the calls of its capture%s", call->call->name,
+                       recapture->words->capture[which], bg__recapture_fault(recapture));
     }
 }
 
@@ -267,20 +280,58 @@ static void report_breaks(bg__recapture *recapture)
                    breaks[1]);
 }
 
+/* ---- two graphs ---- */
+
+bg_status bg__recapture_take(bg__recapture *recapture, bg_graph *first, bg_graph *second)
+{
+    bg_status status;
+
+    BG__TRY(take_side(&recapture->side[0], first));
+    BG__TRY(take_side(&recapture->side[1], second));
+    bg__recapture_pair(recapture);
+done:
+    return status;
+}
+
+void bg__recapture_free(bg__recapture *recapture)
+{
+    free_side(&recapture->side[0]);
+    free_side(&recapture->side[1]);
+}
+
+void bg__recapture_explain(bg__recapture *recapture, const bg__call *call)
+{
+    const bg__side *side = &recapture->side[0];
+    size_t at = find_call(side, call, 0);
+
+    if (side->calls[at].call != call || side->calls[at].pair < 0)
+        return;
+    report_lone(recapture, 0, at);
+    report_lone(recapture, 1, (size_t)side->calls[at].pair);
+    for (size_t i = at; i < side->call_count; i++)
+        if (side->calls[i].pair >= 0 && is_inside(side, i, at))
+            bg__recapture_compare(recapture, i, (size_t)side->calls[i].pair);
+}
+
+/* ---- the check ---- */
+
 bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(void *user), bg_report **report)
 {
-    bg__recapture recapture = {.report = NULL};
+    static const bg__recapture_words words = {
+        "two captures", {"the first", "the second"}, {"the first capture", "the second capture"}};
+    bg__recapture recapture = {.words = &words};
+    bg_graph *graphs[2] = {NULL, NULL};
     bg__leaks *leaks = NULL;
     char text[1024];
     bg_status status, ended;
 
     BG__TRY(bg__report_create(&recapture.report, "recapture",
                               pass->options.name != NULL ? pass->options.name : "the forward pass"));
-    BG__TRY(take_side(&recapture.side[0], "the first capture", pass));
+    BG__TRY(capture_side(&recapture.side[0], &graphs[0], "the first capture", pass));
     if (change != NULL)
         change(pass->user);
-    BG__TRY(bg__leaks_begin(&leaks, recapture.side[0].graph, pass->stream));
-    status = take_side(&recapture.side[1], "the second capture", pass);
+    BG__TRY(bg__leaks_begin(&leaks, graphs[0], pass->stream));
+    status = capture_side(&recapture.side[1], &graphs[1], "the second capture", pass);
     snprintf(text, sizeof text, "%s", bg_last_error());
     ended = bg__leaks_end(leaks, status == BG_OK ? recapture.report : NULL);
     if (status != BG_OK) {
@@ -290,9 +341,9 @@ bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(voi
         goto done;
     }
     BG__TRY(ended);
-    pair_calls(&recapture);
-    report_lone(&recapture, 0);
-    report_lone(&recapture, 1);
+    bg__recapture_pair(&recapture);
+    report_lone(&recapture, 0, 0);
+    report_lone(&recapture, 1, 0);
     report_breaks(&recapture);
     for (size_t i = 0; i < recapture.side[0].call_count; i++)
         if (recapture.side[0].calls[i].pair >= 0)
@@ -300,8 +351,9 @@ bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(voi
     *report = recapture.report;
     recapture.report = NULL;
 done:
-    free_side(&recapture.side[0]);
-    free_side(&recapture.side[1]);
+    bg__recapture_free(&recapture);
+    bg_graph_destroy(graphs[0]);
+    bg_graph_destroy(graphs[1]);
     bg_report_destroy(recapture.report);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "debug/report/report.h"
 
 #define BG__FLOW_ADVICE "decide on the device, or in an eager op, or capture one graph for each case"
+extern const char *const bg__value_advice, *const bg__pointer_advice; /* of what is frozen (recapture_values.c) */
 
 /* What is captured, and how; the check sets launch_segments, debug and check itself. */
 typedef struct bg__recapture_pass {
@@ -48,10 +49,20 @@ typedef struct bg__side {
     size_t *room;
 } bg__side;
 
+/* What messages call the two sides. */
+typedef struct bg__recapture_words {
+    const char *both;       /* "two captures" */
+    const char *side[2];    /* "the first" */
+    const char *capture[2]; /* "the first capture" */
+} bg__recapture_words;
+
 typedef struct bg__recapture {
     bg__side side[2];
     bg_report *report;
+    const bg__recapture_words *words;
+    const char *effect; /* ends the next message of a fault, once: ", and so y differs"; NULL: nothing */
     bool flow_differs;
+    int faults; /* findings of that severity so far */
 } bg__recapture;
 
 /* What a word is: a number, an address in memory of the program, or one in memory that the capture gave to a call or
@@ -65,6 +76,20 @@ typedef struct bg__meaning {
 bg__meaning bg__mean(const bg__side *side, uint64_t word);
 /* Memory of calls and nodes has another address in each capture: it is the same if its call or node is. */
 bool bg__is_same_meaning(const bg__recapture *recapture, const bg__meaning *a, const bg__meaning *b);
+
+/* Pairs the calls of the two sides, of which only calls and call_count are used: those of the same op at the same place
+ * in the program, in the same order. */
+void bg__recapture_pair(bg__recapture *recapture);
+
+/* Lists the nodes and calls of two graphs of one pass, and pairs the calls. The graphs must outlive the recapture,
+ * which starts with report and words. Call bg__recapture_free also after a failure. */
+bg_status bg__recapture_take(bg__recapture *recapture, bg_graph *first, bg_graph *second);
+void bg__recapture_free(bg__recapture *recapture);
+/* Adds findings on what differs in a call of the first graph and in the calls inside it. */
+void bg__recapture_explain(bg__recapture *recapture, const bg__call *call);
+
+/* Counts a fault, and gives what ends its message. */
+const char *bg__recapture_fault(bg__recapture *recapture);
 
 /* Compares the nodes and arguments of two calls that are a pair (recapture_values.c). */
 void bg__recapture_compare(bg__recapture *recapture, size_t first, size_t second);

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "recapture.h"
+#include "value_text.h"
 
-static const char *const value_advice =
+const char *const bg__value_advice =
     "pass the value in device memory, or to an eager op, or capture one graph for each value";
-static const char *const pointer_advice =
-    "use the same memory in each pass: allocate it before, or from the graph's pool";
+const char *const bg__pointer_advice = "use the same memory in each pass: allocate it before, or from the graph's pool";
 
 /* ---- which field ---- */
 
@@ -94,64 +94,60 @@ static const bg_field *find_field(const difference *d, bool *exact)
 
 /* ---- findings ---- */
 
-/* Whether the bits may be a floating-point value: those of most integers are tiny or huge as one. */
-static bool is_plausible(double real)
+const char *bg__recapture_fault(bg__recapture *recapture)
 {
-    double size = real < 0 ? -real : real;
-    return size > 1e-12 && size < 1e12;
+    const char *effect = recapture->effect;
+    recapture->faults++;
+    recapture->effect = NULL;
+    return effect != NULL ? effect : "";
 }
 
-static const char *value_text(const void *value, size_t bytes, bool pointer, char *text, size_t room)
+static void report_field(const difference *d, const char *kind, bg_severity severity, const char *advice,
+                         const bg_field *field, const char *effect)
 {
-    float single = 0;
-    double real = 0;
-    int number;
+    const bg__recapture_words *words = d->recapture->words;
+    char values[2][BG__VALUE_TEXT];
 
-    if (bytes == sizeof single && !pointer) {
-        memcpy(&single, value, sizeof single);
-        memcpy(&number, value, sizeof number);
-        if (is_plausible((double)single))
-            snprintf(text, room, "%d (as float %g)", number, (double)single);
+    for (int i = 0; i < 2; i++) {
+        if (is_tensor(field))
+            bg__value_text(d->values[i], sizeof(void *), true, values[i], sizeof values[i]);
         else
-            snprintf(text, room, "%d", number);
-    } else if (bytes == sizeof real && !pointer) {
-        memcpy(&real, value, sizeof real);
-        if (is_plausible(real))
-            snprintf(text, room, "%lld (as double %g)", (long long)word_of(value, bytes), real);
-        else
-            snprintf(text, room, "%lld", (long long)word_of(value, bytes));
-    } else {
-        snprintf(text, room, "0x%llx", (unsigned long long)word_of(value, bytes));
+            bg__field_value_text(field, d->values[i], values[i], sizeof values[i]);
     }
-    return text;
+    bg__report_add(d->recapture->report, kind, severity, d->calls[0]->call, NULL, advice,
+                   "field %s differs between %s: %s in %s, %s in %s; a replay uses the captured value%s", field->name,
+                   words->both, values[0], words->side[0], values[1], words->side[1], effect);
+}
+
+static void report_word(const difference *d, const char *kind, bg_severity severity, const char *advice,
+                        const bg_field *field, const char *effect)
+{
+    const bg__recapture_words *words = d->recapture->words;
+    char values[2][BG__VALUE_TEXT], label[512] = "the arguments";
+
+    for (int i = 0; i < 2; i++)
+        bg__value_text(d->values[i], d->bytes, d->pointer, values[i], sizeof values[i]);
+    if (d->nodes[0] != NULL)
+        bg__node_label(&d->recapture->side[0].nodes, d->nodes[0], label, sizeof label);
+    bg__report_add(d->recapture->report, kind, severity, d->calls[0]->call, NULL, advice,
+                   "%s differs between %s: %s in %s, %s in %s; %s%s%s%s%s", d->what, words->both, values[0],
+                   words->side[0], values[1], words->side[1], label, field != NULL ? "; field " : "",
+                   field != NULL ? field->name : "", field != NULL ? " of the call differs, too" : "", effect);
 }
 
 static void report(const difference *d)
 {
     const char *kind = d->pointer ? "unstable-pointer" : "frozen-value";
-    const char *advice = d->pointer ? pointer_advice : value_advice;
-    const bg__call *call = d->calls[0]->call;
-    char values[2][64], label[512] = "the arguments";
-    bg_severity severity;
+    const char *advice = d->pointer ? bg__pointer_advice : bg__value_advice;
     bool exact = false;
-    const bg_field *field = call != NULL ? find_field(d, &exact) : NULL;
+    const bg_field *field = d->calls[0]->call != NULL ? find_field(d, &exact) : NULL;
+    bg_severity severity = d->sure || field != NULL ? BG_FAULT : BG_WARNING;
+    const char *effect = severity == BG_FAULT ? bg__recapture_fault(d->recapture) : "";
 
-    severity = d->sure || field != NULL ? BG_FAULT : BG_WARNING;
-    for (int i = 0; i < 2; i++)
-        value_text(d->values[i], d->bytes, d->pointer, values[i], sizeof values[i]);
-    if (d->nodes[0] != NULL)
-        bg__node_label(&d->recapture->side[0].nodes, d->nodes[0], label, sizeof label);
-    if (exact) {
-        bg__report_add(d->recapture->report, kind, severity, call, NULL, advice,
-                       "field %s differs between two captures: %s in the first, %s in the second; a replay uses the "
-                       "captured value",
-                       field->name, values[0], values[1]);
-        return;
-    }
-    bg__report_add(d->recapture->report, kind, severity, call, NULL, advice,
-                   "%s differs between two captures: %s in the first, %s in the second; %s%s%s%s", d->what, values[0],
-                   values[1], label, field != NULL ? "; field " : "", field != NULL ? field->name : "",
-                   field != NULL ? " of the call differs, too" : "");
+    if (exact)
+        report_field(d, kind, severity, advice, field, effect);
+    else
+        report_word(d, kind, severity, advice, field, effect);
 }
 
 static void report_values(const difference *d, const void *a, const void *b, size_t bytes, bool pointer)
@@ -314,6 +310,7 @@ static void report_flow(const difference *d, const bg__node *a, const bg__node *
 {
     char first[512] = "nothing", second[512] = "nothing";
     const bg__call *call = d->calls[0]->call;
+    const bg__recapture_words *words = d->recapture->words;
 
     if (a != NULL)
         bg__node_label(&d->recapture->side[0].nodes, a, first, sizeof first);
@@ -321,10 +318,10 @@ static void report_flow(const difference *d, const bg__node *a, const bg__node *
         bg__node_label(&d->recapture->side[1].nodes, b, second, sizeof second);
     d->recapture->flow_differs = true;
     bg__report_add(d->recapture->report, "frozen-control-flow", BG_FAULT, call, NULL, BG__FLOW_ADVICE,
-                   "%s makes different nodes in the two captures: %zu in the first capture, %zu in the second; first "
-                   "difference: %s in the first capture, %s in the second",
-                   call != NULL ? call->name : "code outside op calls", d->calls[0]->count, d->calls[1]->count, first,
-                   second);
+                   "%s makes different nodes in %s: %zu in %s, %zu in %s; first difference: %s in %s, %s in %s%s",
+                   call != NULL ? call->name : "code outside op calls", words->both, d->calls[0]->count, words->side[0],
+                   d->calls[1]->count, words->side[1], first, words->side[0], second, words->side[1],
+                   bg__recapture_fault(d->recapture));
 }
 
 /* false: the calls made different nodes, which is reported; their parameters cannot be compared. */
@@ -348,6 +345,7 @@ static bool make_same_nodes(const difference *d)
 
 static void compare_tensors(const difference *d, const bg_field *field, const bg_tensor *x, const bg_tensor *y)
 {
+    const bg__recapture_words *words = d->recapture->words;
     for (size_t i = 0; i < field->size / sizeof *x; i++) {
         bool moved = tensor_moved(d->recapture, &x[i], &y[i]);
         char element[24] = "";
@@ -356,10 +354,11 @@ static void compare_tensors(const difference *d, const bg_field *field, const bg
         if (field->role == BG_ROLE_OUTS)
             snprintf(element, sizeof element, "[%zu]", i);
         bg__report_add(d->recapture->report, moved ? "unstable-pointer" : "frozen-value", BG_FAULT, d->calls[0]->call,
-                       NULL, moved ? pointer_advice : value_advice,
-                       "field %s%s differs between two captures: at %p in the first, at %p in the second%s",
-                       field->name, element, x[i].data, y[i].data,
-                       bg__tensor_has_shape(&x[i], &y[i]) ? "" : ", with another shape");
+                       NULL, moved ? bg__pointer_advice : bg__value_advice,
+                       "field %s%s differs between %s: at %p in %s, at %p in %s%s%s", field->name, element, words->both,
+                       x[i].data, words->side[0], y[i].data, words->side[1],
+                       bg__tensor_has_shape(&x[i], &y[i]) ? "" : ", with another shape",
+                       bg__recapture_fault(d->recapture));
     }
 }
 

@@ -59,6 +59,7 @@ typedef struct bg_field {
     const char *name;
     bg_role role;
     uint32_t offset, size; /* in bytes; a BG_OUTS field holds size / sizeof(bg_tensor) tensors */
+    const char *type;      /* as the macro spells it: "int"; NULL: not known */
 } bg_field;
 
 /* Properties of an op that its declaration does not contain. */
@@ -229,7 +230,7 @@ BG_END_C_
         int bg_reserved_;                                                                                              \
     } name##_args;                                                                                                     \
     static const bg_field name##_bg_fields_[] BG_UNUSED_ = {                                                           \
-        BG_EACH_(BG_FIELD_, __VA_ARGS__){"", BG_ROLE_VALUE, 0, 0}};                                                    \
+        BG_EACH_(BG_FIELD_, __VA_ARGS__){"", BG_ROLE_VALUE, 0, 0, NULL}};                                              \
     typedef char name##_bg_has_at_most_32_fields_[sizeof name##_bg_fields_ / sizeof name##_bg_fields_[0] <= 33         \
                                                       ? 1                                                              \
                                                       : -1] BG_UNUSED_;
@@ -241,7 +242,7 @@ BG_END_C_
 #define BG_FIELD__(...)        BG_FIELD___(__VA_ARGS__)
 #define BG_FIELD___(name, role, type, member)                                                                          \
     {#member, BG_ROLE_##role, BG_CAST_(uint32_t, offsetof(struct name##_args, member)),                                \
-     BG_CAST_(uint32_t, BG_SIZE_OF_(name##_args, member))},
+     BG_CAST_(uint32_t, BG_SIZE_OF_(name##_args, member)), #type},
 
 /* Defines the op's entry in the registry, and opens its body. */
 #define BG_DECLARE_(name)              BG_DECLARE__(name)

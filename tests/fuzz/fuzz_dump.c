@@ -55,7 +55,8 @@ static void make(dumped *d, const uint8_t head[3], char *lines)
     }
     while (fields < FIELDS && (line = strsep(&lines, "\n")) != NULL)
         if (is_new(d, fields, keep(line, ""))) {
-            d->fields[fields] = (bg_field){line, BG_ROLE_IN, fields * (uint32_t)sizeof(bg_tensor), sizeof(bg_tensor)};
+            d->fields[fields] =
+                (bg_field){line, BG_ROLE_IN, fields * (uint32_t)sizeof(bg_tensor), sizeof(bg_tensor), NULL};
             fields++;
         }
     if (fields > 0) {

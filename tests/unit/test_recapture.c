@@ -261,7 +261,7 @@ static void test_value(void **state)
     model m = {.f = *state, .kind = VALUE};
     bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-value", "scale#1", m.line,
-                   "field factor differs between two captures: 1056964608 (as float 0.5) in the first");
+                   "field factor differs between two captures: 0.5 in the first, 0.25 in the second");
     m.turn = 1; /* and is 0.25 ever after */
     EXPECT_NO_FINDING(recapture(&m));
 }
@@ -413,7 +413,7 @@ static void test_hidden(void **state)
     static const char *const kinds[] = {"frozen-value", "unstable-pointer", "frozen-control-flow"};
     static const char *const texts[] = {
         "kernel parameter ", "kernel parameter 2 differs between two captures: 0x",
-        "secret#0 makes different nodes in the two captures: 2 in the first capture, 3 in the second"};
+        "secret#0 makes different nodes in two captures: 2 in the first, 3 in the second"};
     fixture *f = *state;
     model m = {.f = f, .kind = HIDDEN};
     bg_report *report;
