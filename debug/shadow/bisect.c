@@ -6,6 +6,7 @@
 
 #include "debug/graph/tools.h"
 #include "debug/memory/allocate.h"
+#include "debug/check/value_text.h"
 #include "debug/report/outline.h"
 #include "comparison.h"
 #include "search.h"
@@ -112,6 +113,7 @@ static bg_status try_set(bisection *b, const char *const *eager, size_t count, c
     BG__TRY(note_trial(b, eager, count, count == b->count, why, *verdict, began));
 done:
     s->graph = NULL;
+    bg__shadow_unpair_calls(s);
     bg_graph_destroy(graph);
     return status;
 }
@@ -188,14 +190,16 @@ static void tell_frozen(bisection *b)
         const char *args = bg__graph_call_args(b->graph, call);
         for (uint32_t i = 0; eager != NULL && args != NULL && i < call->op->field_count; i++) {
             const bg_field *f = &call->op->fields[i];
+            char values[2][BG__VALUE_TEXT];
             if (f->role != BG_ROLE_VALUE || memcmp(args + f->offset, (char *)eager->args + f->offset, f->size) == 0)
                 continue;
             bg__report_add(
                 s->report, "frozen-argument", BG_FAULT, call, NULL,
                 "let the op read it from device memory that is written before each replay, or from the forward "
                 "context; or change it with bg_graph_args",
-                "%s of %s was frozen by the capture: its value differs from that of the eager pass", f->name,
-                call->name);
+                "%s of %s was frozen by the capture: %s in the graph, %s in the eager pass", f->name, call->name,
+                bg__field_value_text(f, args + f->offset, values[0], sizeof values[0]),
+                bg__field_value_text(f, (char *)eager->args + f->offset, values[1], sizeof values[1]));
         }
     }
 }

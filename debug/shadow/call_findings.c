@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "argument_findings.h"
 #include "debug/step/step.h"
 
 typedef struct walking {
@@ -138,28 +139,20 @@ done:
 
 static bg_status report_call_difference(void *user, const bg__pass_difference *d)
 {
-    static const char *const advice = "check what this call reads besides its tensors: values, host state, other "
-                                      "streams; bg_check_recapture names what a capture froze";
     walking *w = user;
     bg__shadow *s = w->shadow;
-    char text[300];
+    char what[200];
     bool report;
     bg_status status;
 
     BG__TRY(judge_difference(w, d->call, d, &report));
-    if (d->shape) {
-        if (report)
-            bg__report_add(s->report, "mismatch-origin", BG_FAULT, d->call, d->field->tensor->data, advice,
-                           "%s of %s has another shape or dtype in the graph than in the eager pass", d->field->name,
-                           d->call->name);
-        return BG_OK;
-    }
+    snprintf(what, sizeof what, "%.60s of %.90s", d->field->name, d->call->name);
+    if (report)
+        BG__TRY(bg__faults_add(s, d->call, what, d->field->tensor, d->shape ? NULL : &d->found));
+    if (d->shape)
+        goto done;
     if (!s->noted)
         BG__TRY(bg__compare_note(s->report, d->call, d->field->name, d->field->tensor, "eager", &d->found));
-    if (report && !bg__report_has(s->report, "mismatch-origin", d->call->name))
-        bg__report_add(s->report, "mismatch-origin", BG_FAULT, d->call, d->field->tensor->data, advice,
-                       "%s of %s differs from the eager pass on the same inputs: %s", d->field->name, d->call->name,
-                       bg__compare_text(d->field->tensor, &d->found, text, sizeof text));
     if (d->found.differing > 0)
         BG__TRY(heal(s, d));
 done:
@@ -171,18 +164,16 @@ static bg_status tell_outer(void *user, const bg__pass_difference *d)
 {
     walking *w = user;
     bg__shadow *s = w->shadow;
-    const bg__call *outer = d->call->parent;
-    char text[300];
+    char what[200];
     bool report;
     bg_status status = BG_OK;
 
     if (d->shape || d->found.differing == 0)
         return BG_OK;
-    BG__TRY(judge_difference(w, outer, d, &report));
-    if (report && !bg__report_has(s->report, "mismatch-origin", outer->name))
-        bg__report_add(s->report, "mismatch-origin", BG_FAULT, outer, d->field->tensor->data, "",
-                       "%s, an input of %s, differs from the eager pass: %s", d->field->name, d->call->name,
-                       bg__compare_text(d->tensor, &d->found, text, sizeof text));
+    BG__TRY(judge_difference(w, d->call->parent, d, &report));
+    snprintf(what, sizeof what, "%.60s, an input of %.90s,", d->field->name, d->call->name);
+    if (report)
+        BG__TRY(bg__faults_add(s, d->call->parent, what, d->tensor, &d->found));
     BG__TRY(heal(s, d));
 done:
     return status;
@@ -221,8 +212,10 @@ static bg_status compare_idle(walking *w, const bg__call *until)
     if (call != until) /* until comes before the calls that were compared already */
         return BG_OK;
     for (; w->next != until; w->next = bg__call_next(w->next))
-        if (w->next->kept != NULL && bg__call_is_idle(w->next))
+        if (w->next->kept != NULL && bg__call_is_idle(w->next)) {
+            BG__TRY(bg__inputs_check(w->shadow, w->next, w->next->kept));
             BG__TRY(compare_call(w, w->next, w->next->kept, false));
+        }
 done:
     return status;
 }
@@ -236,6 +229,7 @@ static bg_status compare_inputs(void *user, const bg__call *call, const void *ar
     BG__TRY(compare_idle(w, call));
     if (call->parent->op != NULL)
         BG__TRY(bg__pass_calls_compare(w->inner, call, args, NULL, &c));
+    BG__TRY(bg__inputs_check(w->shadow, call, args));
 done:
     return status;
 }
@@ -250,9 +244,12 @@ static bg_status compare_calls(bg__shadow *s, bool quiet)
     const bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
     bg_status status;
 
+    bg__faults_begin(s);
     BG__TRY(walk_graph(s, &options));
     BG__TRY(compare_idle(&w, NULL));
     s->noted = true;
+    if (!quiet)
+        BG__TRY(bg__faults_tell(s));
 done:
     bg__spans_free(&w.spread);
     return status;

@@ -64,6 +64,7 @@ bg_status bg__shadow_create(bg__shadow *s, const char *tool, const char *functio
 
     s->function = function;
     s->stream = pass->stream;
+    s->pass = *pass;
     BG__TRY(take_options(s, options));
     s->tolerances.base = s->options.tolerance;
     BG__TRY(bg__tolerances_add(&s->tolerances, s->options.tolerances, "options.tolerances"));
@@ -85,6 +86,7 @@ void bg__shadow_free(bg__shadow *s)
     bg__results_free(&s->graph_results);
     bg__pass_calls_free(&s->calls);
     bg__pass_calls_free(&s->inner);
+    bg__inputs_free(&s->inputs);
     bg__snapshot_free(&s->image);
     bg__snapshot_free(&s->results);
     bg__suspects_free(&s->suspects);
@@ -92,6 +94,7 @@ void bg__shadow_free(bg__shadow *s)
     bg__device_free(s->room);
     bg_report_destroy(s->report);
     free(s->outputs);
+    free(s->faults);
     *s = (bg__shadow){0};
 }
 
@@ -216,6 +219,7 @@ bg_status bg__shadow_set_graph(bg__shadow *s, bg_graph *graph)
         BG__TRY(list_outputs(s));
     else
         find_outputs(s);
+    BG__TRY(bg__shadow_pair_calls(s));
     find_expected(s);
 done:
     bg__footprint_free(&footprint);
@@ -320,6 +324,14 @@ static void keep_calls(bg__pass_calls *kept, bg__pass_calls *calls)
     bg__pass_calls_clear(calls);
 }
 
+static void keep_inputs(bg__inputs *kept, bg__inputs *inputs)
+{
+    const bg__inputs before = *kept;
+    *kept = *inputs;
+    *inputs = before;
+    bg__inputs_clear(inputs);
+}
+
 bg_status bg__shadow_keep(bg__shadow *s)
 {
     bg__spans written = {0};
@@ -338,6 +350,9 @@ bg_status bg__shadow_keep(bg__shadow *s)
     BG__TRY(bg__snapshot_add_all(&s->results, &written, s->stream));
     keep_calls(&s->calls, &s->eager.calls);
     keep_calls(&s->inner, &s->eager.inner);
+    keep_inputs(&s->inputs, &s->eager.inputs);
+    if (s->graph != NULL)
+        BG__TRY(bg__shadow_pair_calls(s));
     find_expected(s);
     BG__TRY(bg__wait_for_stream(s->stream));
 done:

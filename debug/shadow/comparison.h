@@ -24,6 +24,23 @@ typedef struct bg__shadow_output {
     bool told;
 } bg__shadow_output;
 
+typedef struct bg__shadow_pass {
+    const char *name;
+    bg_forward forward;
+    void *user;
+    cudaStream_t stream;
+    bg_capture_options captured; /* how the program captures it */
+} bg__shadow_pass;
+
+/* A call of the graph whose outputs differ though its tensors, as far as they are known, do not (argument_findings.c).
+ */
+typedef struct bg__call_fault {
+    const bg__call *call; /* NULL: explained */
+    const void *address;
+    char what[200];       /* "y of scale#0" */
+    char difference[300]; /* "3 of 64 elements ..."; "": another shape or dtype */
+} bg__call_fault;
+
 /* Starts zeroed. */
 typedef struct bg__shadow {
     const char *function; /* the public function, for messages */
@@ -39,6 +56,7 @@ typedef struct bg__shadow {
     bg__snapshot results; /* what the kept eager run wrote */
     bg__pass_calls calls; /* its calls */
     bg__pass_calls inner; /* and the calls inside others */
+    bg__inputs inputs;    /* and what all of them read */
     bg_graph *graph;      /* borrowed */
     bg__results graph_results;
     bg__shadow_output *outputs;
@@ -46,15 +64,13 @@ typedef struct bg__shadow {
     bg__suspects suspects;
     bool noted; /* the comparisons have been added to the report */
     bool joins; /* runs wait for the device after each break */
+    bg__shadow_pass pass;
+    bg__call_fault *faults;
+    size_t fault_count, fault_capacity;
+    char earlier[160];   /* the first input that differs where no call has made it: "x of scale#0"; "": none */
+    bool captured_again; /* to explain faults */
+    bool recaptured;     /* with success, for the current faults */
 } bg__shadow;
-
-typedef struct bg__shadow_pass {
-    const char *name;
-    bg_forward forward;
-    void *user;
-    cudaStream_t stream;
-    bg_capture_options captured; /* how the program captures it */
-} bg__shadow_pass;
 
 /* Call bg__shadow_free or bg__shadow_finish also after a failure. options: the program's, or NULL. */
 bg_status bg__shadow_create(bg__shadow *shadow, const char *tool, const char *function, const bg__shadow_pass *pass,
@@ -107,6 +123,11 @@ bg_status bg__shadow_judge(bg__shadow *shadow, bool differs, bool *found);
  * body that its own does not wait for, so that later calls can be judged, and notes whether there was such work. */
 bg_status bg__shadow_join_break(bg__shadow *shadow, const bg__call *call, const void *args, cudaStream_t stream);
 
+/* Pairs the calls of the kept eager run with those of the graph (flow_findings.c): a call of the graph finds its pair
+ * by its own name, also where other calls before it have shifted the numbers of the names. */
+bg_status bg__shadow_pair_calls(bg__shadow *shadow);
+/* Before the graph is destroyed: each call of the eager run has its own name again. */
+void bg__shadow_unpair_calls(bg__shadow *shadow);
 /* Adds "frozen-control-flow" for each outermost call that only the graph, or only the kept eager run, has
  * (flow_findings.c). */
 void bg__shadow_tell_flow(bg__shadow *shadow);

@@ -29,6 +29,7 @@ static bg_status before_call(void *user, const bg__call *call, const void *args,
         if (reached)
             BG__TRY(bg__snapshot_add(pass->before, begin, end, stream));
     }
+    BG__TRY(bg__inputs_add(&pass->inputs, call, args, pass->calls.count, pass->record, stream));
     if (pass->record && call->parent->op != NULL)
         BG__TRY(bg__pass_calls_add(&pass->inner, call, args, true, stream));
     if (pass->also != NULL)
@@ -69,6 +70,7 @@ bg_status bg__eager_pass_run(bg__eager_pass *pass, cudaStream_t stream, bool rec
 
     bg__pass_calls_clear(&pass->calls);
     bg__pass_calls_clear(&pass->inner);
+    bg__inputs_clear(&pass->inputs);
     pass->record = record;
     status = bg__forward_pass(pass->graph, BG_PHASE_REPLAY, stream, &watcher);
     if (pass->references != NULL)
@@ -110,6 +112,7 @@ void bg__eager_pass_free(bg__eager_pass *pass)
 {
     bg__pass_calls_free(&pass->calls);
     bg__pass_calls_free(&pass->inner);
+    bg__inputs_free(&pass->inputs);
     bg_graph_destroy(pass->graph);
     *pass = (bg__eager_pass){0};
 }

@@ -1,26 +1,104 @@
-/* Finds calls that only the eager pass, or only the capture, makes. */
+/* Finds calls that only the eager pass, or only the capture, makes, and pairs the others. */
 #include "comparison.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "debug/check/recapture.h"
+#include "debug/memory/allocate.h"
 
-/* The next call that is inside no other call. */
-static const bg__pass_call *next_outermost(const bg__pass_calls *calls, size_t *at)
+/* ---- the two sides ---- */
+
+static bg_status list_graph(const bg_graph *graph, bg__side *side)
 {
-    while (*at < calls->count)
-        if (calls->list[(*at)++].call->parent->op == NULL)
-            return &calls->list[*at - 1];
-    return NULL;
+    size_t count = 1;
+    bg_status status;
+
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call))
+        count++;
+    BG__TRY(BG__ALLOCATE(side->calls, count, "calls"));
+    side->calls[side->call_count++].call = bg__graph_root(graph);
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call))
+        side->calls[side->call_count++] = (bg__side_call){.call = call, .pair = -1};
+done:
+    return status;
 }
 
-static bool has_outermost(const bg_graph *graph, const char *name)
+static bg_status list_eager(const bg__inputs *inputs, bg__side *side)
 {
-    const bg__call *call = bg__graph_root(graph)->child;
-    while (call != NULL && strcmp(call->name, name) != 0)
-        call = call->next;
-    return call != NULL;
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(side->calls, inputs->count + 1, "calls"));
+    side->calls[side->call_count++].call = NULL;
+    for (size_t i = 0; i < inputs->count; i++)
+        side->calls[side->call_count++] = (bg__side_call){.call = inputs->list[i].call, .pair = -1};
+done:
+    return status;
 }
+
+/* A call comes after the one around it. */
+static void find_parents(bg__side *side)
+{
+    for (size_t i = 1; i < side->call_count; i++) {
+        size_t parent = i - 1;
+        while (parent > 0 && side->calls[parent].call != side->calls[i].call->parent)
+            parent = side->calls[parent].parent;
+        side->calls[i].parent = parent;
+    }
+}
+
+/* ---- names ---- */
+
+static const char *find_name(const bg__recapture *pairs, const bg__call *eager)
+{
+    for (size_t i = 1; i < pairs->side[1].call_count; i++)
+        if (pairs->side[1].calls[i].call == eager)
+            return pairs->side[1].calls[i].pair < 0 ? ""
+                                                    : pairs->side[0].calls[pairs->side[1].calls[i].pair].call->name;
+    return "";
+}
+
+static void name_calls(const bg__recapture *pairs, bg__pass_calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++)
+        calls->list[i].name = find_name(pairs, calls->list[i].call);
+    calls->next = 0;
+}
+
+bg_status bg__shadow_pair_calls(bg__shadow *s)
+{
+    bg__recapture pairs = {.report = NULL};
+    bg_status status;
+
+    BG__TRY(list_graph(s->graph, &pairs.side[0]));
+    BG__TRY(list_eager(&s->inputs, &pairs.side[1]));
+    find_parents(&pairs.side[0]);
+    find_parents(&pairs.side[1]);
+    bg__recapture_pair(&pairs);
+    for (size_t i = 0; i < s->inputs.count; i++) {
+        long pair = pairs.side[1].calls[i + 1].pair;
+        s->inputs.list[i].name = pair < 0 ? "" : pairs.side[0].calls[pair].call->name;
+    }
+    s->inputs.next = 0;
+    name_calls(&pairs, &s->calls);
+    name_calls(&pairs, &s->inner);
+done:
+    free(pairs.side[0].calls);
+    free(pairs.side[1].calls);
+    return status;
+}
+
+void bg__shadow_unpair_calls(bg__shadow *s)
+{
+    for (size_t i = 0; i < s->inputs.count; i++)
+        s->inputs.list[i].name = s->inputs.list[i].call->name;
+    for (size_t i = 0; i < s->calls.count; i++)
+        s->calls.list[i].name = s->calls.list[i].call->name;
+    for (size_t i = 0; i < s->inner.count; i++)
+        s->inner.list[i].name = s->inner.list[i].call->name;
+}
+
+/* ---- findings ---- */
 
 static void tell_lone(bg__shadow *s, const bg__call *call, const char *where)
 {
@@ -31,19 +109,10 @@ static void tell_lone(bg__shadow *s, const bg__call *call, const char *where)
 
 void bg__shadow_tell_flow(bg__shadow *s)
 {
-    const bg__call *call = bg__graph_root(s->graph)->child;
-    const bg__pass_call *eager;
-    size_t at = 0;
-
-    while ((eager = next_outermost(&s->calls, &at)) != NULL && call != NULL &&
-           strcmp(eager->call->name, call->name) == 0)
-        call = call->next;
-    if (eager == NULL && call == NULL)
-        return;
-    for (call = bg__graph_root(s->graph)->child; call != NULL; call = call->next)
-        if (bg__pass_calls_find(&s->calls, call->name) == NULL)
+    for (const bg__call *call = bg__graph_root(s->graph)->child; call != NULL; call = call->next)
+        if (bg__inputs_find(&s->inputs, call->name) == NULL)
             tell_lone(s, call, "capture");
-    for (at = 0; (eager = next_outermost(&s->calls, &at)) != NULL;)
-        if (!has_outermost(s->graph, eager->call->name))
-            tell_lone(s, eager->call, "eager pass");
+    for (size_t i = 0; i < s->inputs.count; i++)
+        if (s->inputs.list[i].name[0] == '\0' && s->inputs.list[i].call->parent->op == NULL)
+            tell_lone(s, s->inputs.list[i].call, "eager pass");
 }

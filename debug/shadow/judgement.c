@@ -41,10 +41,14 @@ static bool has_same_in_all(const repetition *r, const bg__call *call)
 
 /* ---- the repeated run ---- */
 
-/* The graph's call of that name, if the walk over the graph compares it: not one inside the body of a break. */
-static const bg__call *find_compared(const bg__shadow *s, const char *name)
+/* The call of the graph that is the pair of one of the eager pass, if the walk over the graph compares it: not one
+ * inside the body of a break. */
+static const bg__call *find_compared(const bg__shadow *s, const bg__call *eager)
 {
-    const bg__call *call = name != NULL ? bg__suspects_call(s->graph, name) : NULL;
+    const bg__call *call = NULL;
+    for (size_t i = 0; call == NULL && i < s->inputs.count; i++)
+        if (s->inputs.list[i].call == eager && s->inputs.list[i].name[0] != '\0')
+            call = bg__suspects_call(s->graph, s->inputs.list[i].name);
     for (const bg__call *outer = call != NULL ? call->parent : NULL; outer != NULL; outer = outer->parent)
         if (outer->op != NULL && outer->eager)
             return NULL;
@@ -56,7 +60,7 @@ static bg_status note_varying(void *user, const bg__pass_difference *d)
 {
     const repetition *r = user;
     bg__shadow *s = r->shadow;
-    const bg__call *call = find_compared(s, r->inputs ? d->call->parent->name : d->call->name);
+    const bg__call *call = find_compared(s, r->inputs ? d->call->parent : d->call);
     bg__suspect *suspect;
     bg_status status = BG_OK;
 

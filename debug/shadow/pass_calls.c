@@ -36,7 +36,7 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
 
     BG__TRY(BG__GROW(calls->list, calls->count, calls->capacity, "calls of a pass"));
     c = &calls->list[calls->count];
-    *c = (bg__pass_call){.call = call, .tensors = bg__field_tensor_count(call->op, args)};
+    *c = (bg__pass_call){.call = call, .name = call->name, .tensors = bg__field_tensor_count(call->op, args)};
     c->args = malloc(call->op->args_size);
     c->held = calloc((size_t)c->tensors + 1, sizeof *c->held);
     if (c->args == NULL || c->held == NULL) {
@@ -76,7 +76,7 @@ const bg__pass_call *bg__pass_calls_find(bg__pass_calls *calls, const char *name
 {
     for (size_t i = 0; i < calls->count; i++) {
         size_t at = (calls->next + i) % calls->count;
-        if (strcmp(calls->list[at].call->name, name) != 0)
+        if (strcmp(calls->list[at].name, name) != 0)
             continue;
         calls->next = at + 1;
         return &calls->list[at];
@@ -124,11 +124,24 @@ done:
     return status;
 }
 
+/* The same call in another run of the same side, or by its name. */
+static const bg__pass_call *find_call(bg__pass_calls *calls, const bg__call *call)
+{
+    for (size_t i = 0; i < calls->count; i++) {
+        size_t at = (calls->next + i) % calls->count;
+        if (calls->list[at].call != call)
+            continue;
+        calls->next = at + 1;
+        return &calls->list[at];
+    }
+    return bg__pass_calls_find(calls, call->name);
+}
+
 bg_status bg__pass_calls_compare(bg__pass_calls *calls, const bg__call *call, const void *args,
                                  bool (*skip)(const bg__call *call, const bg_tensor *tensor),
                                  const bg__pass_comparison *comparison)
 {
-    const bg__pass_call *kept = bg__pass_calls_find(calls, call->name);
+    const bg__pass_call *kept = find_call(calls, call);
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
 

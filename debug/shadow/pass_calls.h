@@ -8,8 +8,9 @@
 
 typedef struct bg__pass_call {
     const bg__call *call;
-    void *args;  /* after the call */
-    void **held; /* for each tensor a copy in device memory; NULL: not kept, or not accessible */
+    const char *name; /* by which it is found: call's, until bg__shadow_pair_calls sets it */
+    void *args;       /* after the call */
+    void **held;      /* for each tensor a copy in device memory; NULL: not kept, or not accessible */
     int tensors;
 } bg__pass_call;
 

@@ -5,7 +5,7 @@
 
 #include "debug/report/outline.h"
 #include "debug/report/process_report.h"
-#include "comparison.h"
+#include "argument_findings.h"
 #include "shadow.h"
 #include "debug/trace/timing.h"
 #include "debug/graph/tools.h"
@@ -22,26 +22,33 @@ static bg_status note_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_
     return BG_OK;
 }
 
+/* Where a call is known to be at fault, that is the cause: it comes first, and the output is no fault of its own. */
 static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
 {
-    static const char *const in_calls =
-        "see the op calls of the mismatch-origin findings; where there are none, bisect the graph (bg_bisect, "
-        "breakgraph bisect)";
     static const char *const in_order =
         "no op call differs when each waits for the one before it: look for a wait that is missing, between the calls "
-        "of "
-        "race findings (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
-    const char *advice = bg__suspects_blame_order(&s->suspects) ? in_order : in_calls;
-    char text[300];
+        "of race findings (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
+    static const char *const in_work =
+        "look at work that is launched outside of op calls, and at memory that nothing has written";
+    static const char *const nowhere = "no op call is known to be at fault: bisect the graph (bg_bisect, breakgraph "
+                                       "bisect)";
+    char causes[300], found[400] = "it has another shape or dtype", because[340] = "";
+    bool known = bg__faults_known(s->report, NULL), earlier = !known && s->earlier[0] != '\0';
+    const char *advice = known ? "" : bg__suspects_blame_order(&s->suspects) ? in_order : earlier ? in_work : nowhere;
 
     out->told = true;
-    if (out->shape)
-        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
-                       "%s has another shape or dtype in the graph than in the eager pass", out->name);
-    else
-        bg__report_add(s->report, "mismatch", BG_FAULT, out->call, out->tensor->data, advice,
-                       "%s differs from the eager pass: %s", out->name,
-                       bg__compare_text(out->tensor, &out->difference, text, sizeof text));
+    if (out->call != NULL && bg__faults_known(s->report, out->call)) /* whose findings say that it differs */
+        return;
+    bg__faults_list(s->report, out->call, causes, sizeof causes);
+    if (known && causes[0] != '\0')
+        snprintf(because, sizeof because, ", because of %s", causes);
+    else if (earlier)
+        snprintf(because, sizeof because,
+                 "; the first input that differs is %s, and no op call has made the difference", s->earlier);
+    if (!out->shape)
+        bg__compare_text(out->tensor, &out->difference, found, sizeof found);
+    bg__report_add(s->report, "mismatch", known ? BG_NOTE : BG_FAULT, out->call, out->tensor->data, advice,
+                   "%s differs from the eager pass%s: %s", out->name, because, found);
 }
 
 static bool is_untold(const bg__shadow_output *out)
@@ -145,8 +152,8 @@ done:
     return status;
 }
 
-/* Finds the calls that differ, tells the causes that lie between calls, and which outputs differ. *found: some calls
- * are still to be told. Restores memory. */
+/* Finds the calls that differ, and tells causes before what follows of them: those that lie between calls, those in
+ * calls, and which outputs differ. *found: some calls were told. Restores memory. */
 static bg_status judge_calls(bg__shadow *s, bool recorded, bool differs, bool *found)
 {
     bg_status status;
@@ -158,18 +165,13 @@ static bg_status judge_calls(bg__shadow *s, bool recorded, bool differs, bool *f
         BG__TRY(bg__shadow_restore(s));
     }
     BG__TRY(bg__shadow_judge(s, differs, found));
-    if (*found)
+    if (*found) {
         bg__suspects_tell_order(&s->suspects, s->report);
+        BG__TRY(bg__shadow_compare_calls(s));
+        bg__suspects_tell_repeats(&s->suspects, s->report);
+        BG__TRY(bg__shadow_restore(s));
+    }
     BG__TRY(tell_mismatches(s));
-done:
-    return status;
-}
-
-static bg_status tell_calls(bg__shadow *s)
-{
-    bg_status status;
-    BG__TRY(bg__shadow_compare_calls(s));
-    bg__suspects_tell_repeats(&s->suspects, s->report);
 done:
     return status;
 }
@@ -199,14 +201,10 @@ static bg_status shadow(bg__shadow *s, const bg__shadow_pass *pass, bg_graph **g
     judged = every_call || differs;
     if (judged)
         BG__TRY(judge_calls(s, every_call, differs, &found));
-    if (found)
-        BG__TRY(tell_calls(s));
     BG__TRY(tell_races(s));
     BG__TRY(repeat_passes(s, &differs));
     if (!judged && differs) /* only in a repetition */
         BG__TRY(judge_calls(s, false, true, &found));
-    if (!judged && found)
-        BG__TRY(tell_calls(s));
 done:
     return status;
 }
@@ -386,8 +384,7 @@ static bg_status explain(struct bg__replay_shadow *g, bool differs)
 
     BG__TRY(share(s, "the walk", judge_calls(s, g->every_call, differs, &found)));
     if (found) {
-        BG__TRY(share(s, "the second walk", tell_calls(s)));
-        if (!g->varied)
+        if (!g->varied && !bg__faults_explained(s->report))
             bg__suspects_tell_varying(&s->suspects, s->graph, s->report);
         g->varied = true;
         BG__TRY(share(s, "the restoration", bg__shadow_restore(s)));

@@ -4,7 +4,8 @@
  * first replay of a graph where they differ, both are run again call by call, to name the op calls at fault.
  * BG_SHADOW=calls always compares call by call, and so finds faults that cancel in the outputs. Findings are printed to
  * standard error and written to BG_REPORT.
- * forward and user must then stay valid as long as the graph. State that is neither a tensor of an op call nor in the
+ * forward and user must then stay valid as long as the graph. Once for each graph, to find the cause of a difference,
+ * forward is also captured again, without launching anything. State that is neither a tensor of an op call nor in the
  * capture's options.state changes more than once in each replay, if the pass changes it. After the eager pass the tool
  * waits only for the stream of the replay. Work of the pass on a stream that is not joined to it may still be running.
  * Threads: as bg_capture_forward. */
@@ -52,10 +53,16 @@ typedef struct bg_compare_options {
  *   - "mismatch": an output differs beyond the tolerance; with the first index and the largest errors, rounded up so
  *     that they can be used as a tolerance. Counts of NaN and infinity, ULP and digests are in the report's JSON
  *     ("comparisons").
- *   - "mismatch-origin": an op call's outputs differ though its inputs are equal, also where the difference does not
- *     reach the outputs.
- *   - "frozen-control-flow": the eager run makes a call that the capture does not make, or the other way round.
- *     Calls inside other calls are not compared.
+ *     A note where the cause is known.
+ *   - "frozen-value", "unstable-pointer": an op call's outputs differ, also where the difference does not reach the
+ *     outputs of the pass, because it has other arguments in the graph than in the eager run. Where its arguments are
+ *     equal, forward is captured once more, without launching anything, and the parameters of the call's nodes are
+ *     compared; so forward runs a third time.
+ *   - "mismatch-origin": an op call's outputs differ, and neither its inputs, as far as they are known, nor its
+ *     arguments and nodes do.
+ *   - "frozen-control-flow": the eager run makes a call that the capture does not make, or the other way round, or a
+ *     call at fault makes other nodes in the new capture. Calls inside other calls are compared only if the outer one
+ * is at fault.
  *   - "differs-from-reference": an op differs from its reference (bg_op_attributes.reference) on the inputs of the
  *     eager run.
  *   - "not-repeatable" (a note): two eager runs leave different contents in an output.
@@ -67,7 +74,7 @@ typedef struct bg_compare_options {
  *
  * Afterwards all tensors of op calls that the device can access, and options.state, are restored; pageable host memory
  * is neither restored nor compared. Takes device memory for two copies of what the pass writes; the comparison call
- * by call takes one more copy of each output of each call. Waits for the device.
+ * by call takes one more copy of each output of each call, and reads each input twice. Waits for the device.
  * Returns BG_OK if the tool worked. The caller owns *report, which has no findings where nothing differs.
  * Errors: INVALID_ARGUMENT (a NULL, a bad tensor, malformed tolerances or repeats), BUSY (another thread captures),
  * those of bg_capture_forward, bg_replay and bg_step, forward's own. */

@@ -263,7 +263,7 @@ static void test_state_beside_a_fault(void **state)
 
     put(&m.f->x, 3);
     expect_only(shadow(&m, count_and_scale, text, sizeof text), "scale#1", 0);
-    assert_non_null(strstr(text, "fault [mismatch] sum#0 at "));
+    assert_non_null(strstr(text, "note [mismatch] sum#0 at "));
     assert_non_null(strstr(text, "note [not-repeatable] count#0 at "));
     assert_null(strstr(text, "] scale#0 at "));
 }

@@ -1,0 +1,547 @@
+/* Tells why a call of the graph is at fault. First its arguments are compared with those in the eager pass; where they
+ * do not explain it, the pass is captured once more and its nodes are compared. */
+#include "argument_findings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/check/recapture.h"
+#include "debug/check/value_text.h"
+
+enum { CALLS_LISTED = 3 };
+
+/* ---- inputs ---- */
+
+/* The last call to end in the eager pass, before this one, with an output in that tensor. NULL: none. */
+static const bg__pass_call *find_writer(const bg__shadow *s, const bg__call_inputs *inputs, const bg_tensor *tensor,
+                                        bg__field_tensor *output, const void **held)
+{
+    for (size_t i = inputs->ended; i-- > 0;) {
+        const bg__pass_call *c = &s->calls.list[i];
+        *output = (bg__field_tensor){0};
+        for (int place = 0; bg__field_tensor_next(c->call->op, c->args, output); place++) {
+            if (!output->output || !bg__tensor_overlaps(output->tensor, tensor))
+                continue;
+            *held = bg__tensor_is_same(output->tensor, tensor) ? c->held[place] : NULL;
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static bool is_written(const bg__shadow *s, const bg__call_inputs *inputs, const bg_tensor *tensor)
+{
+    bg__field_tensor output;
+    const void *held;
+    return find_writer(s, inputs, tensor, &output, &held) != NULL;
+}
+
+/* The call of the graph that wrote it may have left it elsewhere. */
+static void tell_place(bg__shadow *s, const bg__pass_call *writer, const bg__field_tensor *output,
+                       const bg__call *reader, const char *input)
+{
+    const bg__call *call = bg__call_next(bg__graph_root(s->graph));
+    bg__field_tensor t = {0};
+    const void *args;
+
+    while (call != NULL && strcmp(call->name, writer->call->name) != 0)
+        call = bg__call_next(call);
+    args = call != NULL && call->op == writer->call->op ? bg__graph_call_args(s->graph, call) : NULL;
+    while (args != NULL && bg__field_tensor_next(call->op, args, &t))
+        if (strcmp(t.name, output->name) == 0 && t.tensor->data != NULL && t.tensor->data != output->tensor->data &&
+            !bg__report_has(s->report, "unstable-pointer", call->name))
+            bg__report_add(s->report, "unstable-pointer", BG_FAULT, call, t.tensor->data, bg__pointer_advice,
+                           "%s is at %p in the graph, at %p in the eager pass, where it is read as %s of %s", t.name,
+                           t.tensor->data, output->tensor->data, input, reader->name);
+}
+
+/* The tensor that the call got as that field in the eager pass. */
+static const bg_tensor *find_input(const bg__call_inputs *inputs, const char *field)
+{
+    bg__field_tensor t = {0};
+    while (bg__field_tensor_next(inputs->call->op, inputs->args, &t))
+        if (strcmp(t.name, field) == 0)
+            return t.tensor;
+    return NULL;
+}
+
+static bg_status check_input(bg__shadow *s, const bg__call_inputs *inputs, int number, const bg__field_tensor *t,
+                             const bg_tensor *eager, const bg__call *call, bool *equal)
+{
+    const bg__pass_call *writer = NULL;
+    const void *held = NULL;
+    bg__field_tensor output;
+    bg_status status = BG_OK;
+
+    *equal = false;
+    if (!bg__tensor_has_shape(t->tensor, eager))
+        return BG_OK;
+    BG__TRY(bg__inputs_equal(inputs, number, t->tensor, s->room, s->stream, equal));
+    if (!*equal && t->tensor->data == eager->data)
+        writer = find_writer(s, inputs, eager, &output, &held);
+    if (writer == NULL || held == NULL)
+        goto done;
+    tell_place(s, writer, &output, call, t->name);
+    BG__TRY(bg__copy_and_wait(t->tensor->data, held, bg_tensor_bytes(t->tensor), s->stream));
+    BG__TRY(bg__inputs_equal(inputs, number, t->tensor, s->room, s->stream, equal));
+done:
+    return status;
+}
+
+bg_status bg__inputs_check(bg__shadow *s, const bg__call *call, const void *args)
+{
+    bg__call_inputs *inputs = bg__inputs_find(&s->inputs, call->name);
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    if (inputs == NULL || inputs->call->op != call->op)
+        return BG_OK;
+    inputs->state = BG__INPUTS_EQUAL;
+    inputs->differ = 0;
+    for (int number = 0; bg__field_tensor_next(call->op, args, &t);) {
+        const bg_tensor *eager = find_input(inputs, t.name);
+        bool reached = false, equal;
+        if (!t.input)
+            continue;
+        if ((inputs->held >> number & 1) != 0)
+            BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (!reached && inputs->state == BG__INPUTS_EQUAL)
+            inputs->state = BG__INPUTS_PARTLY;
+        if (reached) {
+            BG__TRY(check_input(s, inputs, number, &t, eager, call, &equal));
+            inputs->differ |= (uint32_t)!equal << number;
+        }
+        number++;
+    }
+    if (inputs->differ != 0)
+        inputs->state = BG__INPUTS_DIFFER;
+done:
+    return status;
+}
+
+/* ---- faults ---- */
+
+void bg__faults_begin(bg__shadow *s)
+{
+    bg__inputs_reset(&s->inputs);
+    s->fault_count = 0;
+}
+
+static bool is_told(const bg__shadow *s, const char *call)
+{
+    static const char *const kinds[] = {"frozen-value", "unstable-pointer", "frozen-control-flow", "mismatch-origin"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (bg__report_has(s->report, kinds[i], call))
+            return true;
+    for (size_t i = 0; i < s->fault_count; i++)
+        if (strcmp(s->faults[i].call->name, call) == 0)
+            return true;
+    return false;
+}
+
+/* The arguments that the call had in the eager pass. Those of the graph are as they were at the end of a captured
+ * body, and at the beginning of an eager one. NULL: it was not called. */
+static const void *find_eager_args(bg__shadow *s, const bg__call *call)
+{
+    const bg__call_inputs *began = call->eager ? bg__inputs_find(&s->inputs, call->name) : NULL;
+    const bg__pass_call *ended = call->eager ? NULL : bg__pass_calls_find(&s->calls, call->name);
+    const bg__call *found = began != NULL ? began->call : ended != NULL ? ended->call : NULL;
+
+    if (found == NULL || found->op != call->op)
+        return NULL;
+    return began != NULL ? began->args : ended->args;
+}
+
+/* Iterates over the BG_VALUE fields that differ. */
+static const bg_field *next_value(bg__shadow *s, const bg__call *call, uint32_t *at, const char **graph,
+                                  const char **eager)
+{
+    const char *a = bg__graph_call_args(s->graph, call), *b = find_eager_args(s, call);
+
+    while (a != NULL && b != NULL && *at < call->op->field_count) {
+        const bg_field *field = &call->op->fields[(*at)++];
+        if (field->role != BG_ROLE_VALUE || memcmp(a + field->offset, b + field->offset, field->size) == 0)
+            continue;
+        *graph = a + field->offset;
+        *eager = b + field->offset;
+        return field;
+    }
+    return NULL;
+}
+
+/* A larger value may have gaps that hold anything, and a pointer may be to memory of the pass. */
+static bool is_sure(const bg_field *field)
+{
+    return field->size <= sizeof(uint64_t) && !bg__field_is_pointer(field);
+}
+
+/* Iterates over the inputs that differ: at another address, of another shape, or (same) in what they hold. */
+static const bg_tensor *next_input(bg__shadow *s, const bg__call *call, bool same, bg__field_tensor *t, int *number,
+                                   const bg_tensor **eager)
+{
+    const bg__call_inputs *inputs = bg__inputs_find(&s->inputs, call->name);
+    const void *args = bg__graph_call_args(s->graph, call);
+
+    if (inputs == NULL || args == NULL || inputs->call->op != call->op)
+        return NULL;
+    while (bg__field_tensor_next(call->op, args, t)) {
+        bool differs = t->input && (inputs->differ >> *number & 1) != 0;
+        *number += t->input;
+        if (!t->input)
+            continue;
+        *eager = find_input(inputs, t->name);
+        if (inputs->state == BG__INPUTS_UNKNOWN) /* memory that a call of the pass writes may be its own in each run */
+            differs = !bg__tensor_is_same(t->tensor, *eager) && !is_written(s, inputs, *eager);
+        if (differs && bg__tensor_is_same(t->tensor, *eager) == same)
+            return t->tensor;
+    }
+    return NULL;
+}
+
+/* The first input that differs though the call gets it at the same address: what came before made the difference. */
+static bool find_earlier_difference(bg__shadow *s, const bg__call *call, bg__field_tensor *found)
+{
+    const bg_tensor *eager;
+    int number = 0;
+    *found = (bg__field_tensor){0};
+    return next_input(s, call, true, found, &number, &eager) != NULL;
+}
+
+static bool has_other_arguments(bg__shadow *s, const bg__call *call)
+{
+    const char *a, *b;
+    const bg_tensor *eager;
+    const bg_field *field;
+    bg__field_tensor t = {0};
+    int number = 0;
+    uint32_t at = 0;
+
+    while ((field = next_value(s, call, &at, &a, &b)) != NULL)
+        if (is_sure(field))
+            return true;
+    return next_input(s, call, false, &t, &number, &eager) != NULL;
+}
+
+/* The outermost of the call and those around it with other arguments, which it may have handed on; NULL: none. */
+static const bg__call *find_cause(bg__shadow *s, const bg__call *call)
+{
+    const bg__call *found = NULL;
+    for (; call->op != NULL; call = call->parent)
+        if (has_other_arguments(s, call))
+            found = call;
+    return found;
+}
+
+bg_status bg__faults_add(bg__shadow *s, const bg__call *call, const char *what, const bg_tensor *tensor,
+                         const bgk_difference *found)
+{
+    bg__field_tensor earlier;
+    bg__call_fault *fault;
+    bg_status status;
+
+    if (is_told(s, call->name))
+        return BG_OK;
+    if (find_earlier_difference(s, call, &earlier) && find_cause(s, call) == NULL) {
+        if (s->earlier[0] == '\0')
+            snprintf(s->earlier, sizeof s->earlier, "%.60s of %.90s", earlier.name, call->name);
+        return BG_OK;
+    }
+    BG__TRY(BG__GROW(s->faults, s->fault_count, s->fault_capacity, "calls at fault"));
+    fault = &s->faults[s->fault_count++];
+    *fault = (bg__call_fault){.call = call, .address = tensor->data};
+    snprintf(fault->what, sizeof fault->what, "%s", what);
+    if (found != NULL)
+        bg__compare_text(tensor, found, fault->difference, sizeof fault->difference);
+done:
+    return status;
+}
+
+/* ---- its arguments ---- */
+
+static void effect_text(const bg__call_fault *fault, char *text, size_t bytes)
+{
+    if (fault->difference[0] == '\0')
+        snprintf(text, bytes, ", and so %s has another shape or dtype", fault->what);
+    else
+        snprintf(text, bytes, ", and so %s differs: %s", fault->what, fault->difference);
+}
+
+static void append(char *text, size_t bytes, const char *more)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, bytes - used, "%s%s", used > 0 ? "; " : "", more);
+}
+
+static bool tell_values(bg__shadow *s, const bg__call *at, const char *effect)
+{
+    char text[500] = "";
+    const char *graph, *eager;
+    const bg_field *field;
+
+    for (uint32_t i = 0; (field = next_value(s, at, &i, &graph, &eager)) != NULL;) {
+        char one[300], values[2][BG__VALUE_TEXT];
+        if (!is_sure(field))
+            continue;
+        snprintf(one, sizeof one, "%.90s is %s in the graph, %s in the eager pass", field->name,
+                 bg__field_value_text(field, graph, values[0], sizeof values[0]),
+                 bg__field_value_text(field, eager, values[1], sizeof values[1]));
+        append(text, sizeof text, one);
+    }
+    if (text[0] != '\0')
+        bg__report_add(s->report, "frozen-value", BG_FAULT, at, NULL, bg__value_advice, "%s%s", text, effect);
+    return text[0] != '\0';
+}
+
+/* Those that may differ without being the cause. */
+static void tell_unsure_values(bg__shadow *s, const bg__call *call)
+{
+    const char *graph, *eager;
+    const bg_field *field;
+
+    for (uint32_t i = 0; (field = next_value(s, call, &i, &graph, &eager)) != NULL;) {
+        char values[2][BG__VALUE_TEXT];
+        size_t at = 0, bytes;
+        bool pointer = bg__field_is_pointer(field);
+        while (graph[at] == eager[at])
+            at++;
+        at = pointer ? 0 : at / sizeof(int) * sizeof(int);
+        bytes = pointer ? sizeof(void *) : field->size - at < sizeof(int) ? field->size - at : sizeof(int);
+        bg__value_text(graph + at, bytes, pointer, values[0], sizeof values[0]);
+        bg__value_text(eager + at, bytes, pointer, values[1], sizeof values[1]);
+        if (pointer)
+            bg__report_add(s->report, "unstable-pointer", BG_WARNING, call, NULL, bg__pointer_advice,
+                           "%s is %s in the graph, %s in the eager pass", field->name, values[0], values[1]);
+        else
+            bg__report_add(s->report, "frozen-value", BG_WARNING, call, NULL, bg__value_advice,
+                           "%s (%u bytes) differs at offset %zu, if that is no gap: %s in the graph, %s in the eager "
+                           "pass",
+                           field->name, field->size, at, values[0], values[1]);
+    }
+}
+
+/* "f32 [4, 8]" */
+static void shape_text(const bg_tensor *tensor, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "%s [", bg_dtype_name(tensor->dtype));
+    for (int i = 0; i < tensor->rank && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%lld", i > 0 ? ", " : "", (long long)tensor->dim[i]);
+    if (used < bytes)
+        snprintf(text + used, bytes - used, "]");
+}
+
+static bool tell_tensors(bg__shadow *s, const bg__call *at, const char *effect)
+{
+    char shapes[500] = "", addresses[500] = "";
+    const char *changed = at->eager && bg__graph_is_exposed(s->graph) ? " (bg_graph_args may have changed it)" : "";
+    const void *address = NULL;
+    const bg_tensor *graph, *eager;
+    bg__field_tensor t = {0};
+
+    for (int number = 0; (graph = next_input(s, at, false, &t, &number, &eager)) != NULL;) {
+        char one[460], text[2][120];
+        shape_text(graph, text[0], sizeof text[0]);
+        shape_text(eager, text[1], sizeof text[1]);
+        snprintf(one, sizeof one, "%s is %s in the graph, %s in the eager pass%s", t.name, text[0], text[1], changed);
+        if (!bg__tensor_has_shape(graph, eager))
+            append(shapes, sizeof shapes, one);
+        if (graph->data == eager->data)
+            continue;
+        snprintf(one, sizeof one, "%s is at %p in the graph, at %p in the eager pass%s", t.name, graph->data,
+                 eager->data, changed);
+        append(addresses, sizeof addresses, one);
+        address = address == NULL ? graph->data : address;
+    }
+    if (shapes[0] != '\0')
+        bg__report_add(s->report, "frozen-value", BG_FAULT, at, NULL, bg__value_advice, "%s%s", shapes, effect);
+    if (addresses[0] != '\0')
+        bg__report_add(s->report, "unstable-pointer", BG_FAULT, at, address, bg__pointer_advice, "%s%s", addresses,
+                       effect);
+    return shapes[0] != '\0' || addresses[0] != '\0';
+}
+
+static bool tell_arguments(bg__shadow *s, const bg__call_fault *fault)
+{
+    const bg__call *at = find_cause(s, fault->call);
+    char effect[600];
+    bool values, tensors;
+
+    if (at == NULL)
+        return false;
+    if (bg__report_has(s->report, "frozen-value", at->name) || bg__report_has(s->report, "unstable-pointer", at->name))
+        return true; /* it has handed the same arguments on to another call */
+    effect_text(fault, effect, sizeof effect);
+    values = tell_values(s, at, effect);
+    tensors = tell_tensors(s, at, values ? "" : effect);
+    return values || tensors;
+}
+
+/* ---- its nodes ---- */
+
+/* Eager are the calls that are so in the graph. */
+static bg_status list_eager(const bg_graph *graph, char **list)
+{
+    size_t bytes = sizeof "!*";
+    char *end;
+
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call))
+        bytes += call->eager ? strlen(call->name) + 1 : 0;
+    *list = malloc(bytes);
+    if (*list == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the eager calls of a graph");
+    end = stpcpy(*list, "!*");
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call))
+        if (call->eager)
+            end = stpcpy(stpcpy(end, ","), call->name);
+    return BG_OK;
+}
+
+/* Faults that are explained lose their call. */
+static bg_status compare_nodes(bg__shadow *s, bg_graph *second)
+{
+    static const bg__recapture_words words = {
+        "the graph and a new capture", {"the graph", "the new capture"}, {"the graph's capture", "the new capture"}};
+    bg__recapture recapture = {.report = s->report, .words = &words};
+    bg_status status;
+
+    BG__TRY(bg__recapture_take(&recapture, s->graph, second));
+    for (size_t i = 0; i < s->fault_count; i++) {
+        bg__call_fault *fault = &s->faults[i];
+        char effect[600];
+        if (fault->call == NULL)
+            continue;
+        effect_text(fault, effect, sizeof effect);
+        recapture.effect = effect;
+        recapture.faults = 0;
+        bg__recapture_explain(&recapture, fault->call);
+        if (recapture.faults > 0)
+            fault->call = NULL;
+    }
+done:
+    bg__recapture_free(&recapture);
+    return status;
+}
+
+/* That the pass cannot be captured now is no failure of the comparison. */
+static bg_status capture_again(bg__shadow *s)
+{
+    bg_graph *second = NULL;
+    char *eager = NULL;
+    bg_status status;
+
+    BG__TRY(list_eager(s->graph, &eager));
+    BG__TRY(bg__shadow_restore(s));
+    if (bg__shadow_capture(s, &s->pass, eager, &second) != BG_OK) {
+        bg__warn("%s: %s", s->function, bg_last_error());
+        goto done;
+    }
+    s->recaptured = true;
+    BG__TRY(compare_nodes(s, second));
+done:
+    bg_graph_destroy(second);
+    free(eager);
+    return status;
+}
+
+/* ---- findings ---- */
+
+static void tell_origin(bg__shadow *s, const bg__call_fault *fault)
+{
+    const bg__call_inputs *inputs = bg__inputs_find(&s->inputs, fault->call->name);
+    static const char *const how[] = {[BG__INPUTS_UNKNOWN] = "",
+                                      [BG__INPUTS_EQUAL] = " on the same inputs",
+                                      [BG__INPUTS_PARTLY] = " on the same inputs (those in host memory are not known)",
+                                      [BG__INPUTS_DIFFER] = ""};
+    const char *same = how[inputs != NULL ? inputs->state : BG__INPUTS_UNKNOWN];
+    const char *advice =
+        fault->call->eager
+            ? "the body ran in the replay with the arguments of the pass: check what it reads besides its "
+              "tensors, such as host state that each run changes"
+        : s->recaptured ? "check whether the body does something else while it is captured, and what its kernels read "
+                          "besides its tensors: memory by other pointers, host memory, other streams"
+                        : "check what this call reads besides its tensors: values, host state, other streams; "
+                          "bg_check_recapture names what a capture froze";
+
+    tell_unsure_values(s, fault->call);
+    if (fault->difference[0] == '\0')
+        bg__report_add(s->report, "mismatch-origin", BG_FAULT, fault->call, fault->address, advice,
+                       "%s has another shape or dtype in the graph than in the eager pass", fault->what);
+    else
+        bg__report_add(s->report, "mismatch-origin", BG_FAULT, fault->call, fault->address, advice,
+                       "%s differs from the eager pass%s%s: %s", fault->what, same,
+                       s->recaptured && !fault->call->eager ? ", with the same arguments and nodes" : "",
+                       fault->difference);
+}
+
+bg_status bg__faults_tell(bg__shadow *s)
+{
+    bool unexplained = false;
+    bg_status status;
+
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (tell_arguments(s, &s->faults[i]))
+            s->faults[i].call = NULL;
+        else
+            unexplained = unexplained || !s->faults[i].call->eager;
+    }
+    unexplained = unexplained && !s->captured_again;
+    BG__TRY(bg__shadow_any(s, "a call's arguments do not explain its outputs", &unexplained));
+    if (unexplained) {
+        s->captured_again = true;
+        BG__TRY(capture_again(s));
+    }
+    for (size_t i = 0; i < s->fault_count; i++)
+        if (s->faults[i].call != NULL)
+            tell_origin(s, &s->faults[i]);
+done:
+    s->fault_count = 0;
+    s->recaptured = false;
+    return status;
+}
+
+static bool is_cause(const bg_finding *f)
+{
+    return f->severity == BG_FAULT &&
+           (strcmp(f->kind, "frozen-value") == 0 || strcmp(f->kind, "unstable-pointer") == 0 ||
+            strcmp(f->kind, "frozen-control-flow") == 0 || strcmp(f->kind, "mismatch-origin") == 0 ||
+            strcmp(f->kind, "race") == 0);
+}
+
+bool bg__faults_known(const bg_report *report, const bg__call *call)
+{
+    bg_finding f = BG_FINDING_INIT;
+    for (int i = 0; i < bg_report_count(report) && bg_report_get(report, i, &f) == BG_OK; i++)
+        if (is_cause(&f) && (call == NULL || strcmp(f.call, call->name) == 0))
+            return true;
+    return false;
+}
+
+bool bg__faults_explained(const bg_report *report)
+{
+    bg_finding f = BG_FINDING_INIT;
+    bool any = false;
+    for (int i = 0; i < bg_report_count(report) && bg_report_get(report, i, &f) == BG_OK; i++) {
+        if (f.severity == BG_FAULT && (!is_cause(&f) || strcmp(f.kind, "mismatch-origin") == 0))
+            return false;
+        any |= f.severity == BG_FAULT;
+    }
+    return any;
+}
+
+const char *bg__faults_list(const bg_report *report, const bg__call *but, char *text, size_t bytes)
+{
+    bg_finding f = BG_FINDING_INIT;
+    size_t used = 0;
+    int calls = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < bg_report_count(report) && bg_report_get(report, i, &f) == BG_OK; i++) {
+        if (!is_cause(&f) || f.call[0] == '\0' || (but != NULL && strcmp(f.call, but->name) == 0) ||
+            strstr(text, f.call) != NULL || used >= bytes || ++calls > CALLS_LISTED)
+            continue;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", f.call);
+    }
+    if (calls > CALLS_LISTED && used < bytes)
+        snprintf(text + used, bytes - used, " and others");
+    return text;
+}

@@ -1,0 +1,29 @@
+/* Why a call of the graph has other outputs than in the eager pass: its arguments, and those of its nodes. */
+#ifndef BG_DEBUG_ARGUMENT_FINDINGS_H
+#define BG_DEBUG_ARGUMENT_FINDINGS_H
+
+#include "comparison.h"
+
+/* Before a walk over the graph that calls the functions below. */
+void bg__faults_begin(bg__shadow *shadow);
+
+/* Compares the inputs of a call of the graph that is about to begin with those of the same call in the eager run. One
+ * that an earlier call made there, and that differs, is set to that call's output. */
+bg_status bg__inputs_check(bg__shadow *shadow, const bg__call *call, const void *args);
+
+/* A call of the graph has another output than in the eager pass, or changes an input of a call inside it. what: "y of
+ * scale#0". found NULL: another shape or dtype. Nothing is added where its inputs differ for another reason than its
+ * arguments: then it is not at fault. */
+bg_status bg__faults_add(bg__shadow *shadow, const bg__call *call, const char *what, const bg_tensor *tensor,
+                         const bgk_difference *found);
+/* Adds a finding on the cause of each fault that was added; "mismatch-origin" where none is found. May capture the pass
+ * once more, once for each graph. */
+bg_status bg__faults_tell(bg__shadow *shadow);
+/* The names of the calls at fault in the report, except that of `but` (NULL: none): "a#0, b#1". Returns text. */
+const char *bg__faults_list(const bg_report *report, const bg__call *but, char *text, size_t bytes);
+/* Whether the report has a cause, at that call (NULL: at any). */
+bool bg__faults_known(const bg_report *report, const bg__call *call);
+/* Whether it has faults, and each is a cause: what is frozen, or a race. */
+bool bg__faults_explained(const bg_report *report);
+
+#endif

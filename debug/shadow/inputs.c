@@ -1,0 +1,117 @@
+#include "inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUTS_MAX = 32 }; /* of an op (op.h) */
+
+/* Elements of the dtype's size, whatever they mean. */
+static bgk_element element_of(const bg_tensor *tensor)
+{
+    switch (bg_dtype_bytes(tensor->dtype)) {
+    case 8: return BGK_ELEMENT_I64;
+    case 4: return BGK_ELEMENT_I32;
+    case 2: return BGK_ELEMENT_F16;
+    default: return BGK_ELEMENT_U8;
+    }
+}
+
+/* A comparison of the tensor with itself, which has its digest. */
+static bg_status queue_digest(const bg_tensor *tensor, bgk_difference *room, cudaStream_t stream)
+{
+    const bgk_tolerance exact = {0};
+    cudaError_t error =
+        bgk_compare(room, tensor->data, tensor->data, bg_tensor_bytes(tensor) / bg_dtype_bytes(tensor->dtype),
+                    element_of(tensor), &exact, stream);
+    bg_status status;
+
+    if (error == cudaSuccess)
+        return BG_OK;
+    status = bg__fail_cuda(error, "cudaLaunchKernelExC");
+    bg__fail_where("the kernel that compares tensors");
+    return status;
+}
+
+bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *args, size_t ended, bool digests,
+                         cudaStream_t stream)
+{
+    bg__call_inputs *c;
+    bg__field_tensor t = {0};
+    int number = 0;
+    bg_status status;
+
+    BG__TRY(BG__GROW(inputs->list, inputs->count, inputs->capacity, "calls of a pass"));
+    c = &inputs->list[inputs->count];
+    *c = (bg__call_inputs){.call = call, .name = call->name, .ended = ended, .args = malloc(call->op->args_size)};
+    if (c->args == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", call->op->name);
+    memcpy(c->args, args, call->op->args_size);
+    inputs->count++;
+    if (!digests)
+        return BG_OK;
+    BG__TRY(bg__device_alloc(INPUTS_MAX * sizeof *c->digests, (void **)&c->digests));
+    BG__TRY_CUDA(cudaMemsetAsync(c->digests, 0, INPUTS_MAX * sizeof *c->digests, stream));
+    while (bg__field_tensor_next(call->op, args, &t)) {
+        bool reached;
+        if (!t.input)
+            continue;
+        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (reached)
+            BG__TRY(queue_digest(t.tensor, &c->digests[number], stream));
+        c->held |= (uint32_t)reached << number;
+        number++;
+    }
+done:
+    return status;
+}
+
+bg__call_inputs *bg__inputs_find(bg__inputs *inputs, const char *name)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        size_t at = (inputs->next + i) % inputs->count;
+        if (strcmp(inputs->list[at].name, name) != 0)
+            continue;
+        inputs->next = at + 1;
+        return &inputs->list[at];
+    }
+    return NULL;
+}
+
+bg_status bg__inputs_equal(const bg__call_inputs *inputs, int number, const bg_tensor *tensor, bgk_difference *room,
+                           cudaStream_t stream, bool *equal)
+{
+    bgk_difference was, now;
+    bg_status status;
+
+    BG__TRY_CUDA(cudaMemsetAsync(room, 0, sizeof *room, stream));
+    BG__TRY(queue_digest(tensor, room, stream));
+    BG__TRY(bg__copy_and_wait(&now, room, sizeof now, stream));
+    BG__TRY(bg__copy_and_wait(&was, &inputs->digests[number], sizeof was, stream));
+    *equal = was.digest[0] == now.digest[0];
+done:
+    return status;
+}
+
+void bg__inputs_reset(bg__inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        inputs->list[i].state = BG__INPUTS_UNKNOWN;
+        inputs->list[i].differ = 0;
+    }
+}
+
+void bg__inputs_clear(bg__inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        bg__device_free(inputs->list[i].digests);
+        free(inputs->list[i].args);
+    }
+    inputs->count = inputs->next = 0;
+}
+
+void bg__inputs_free(bg__inputs *inputs)
+{
+    bg__inputs_clear(inputs);
+    free(inputs->list);
+    *inputs = (bg__inputs){0};
+}

@@ -1,0 +1,50 @@
+/* What the tensors that calls read hold when the calls begin, as digests: whether a call of the graph gets the inputs
+ * that it got in the eager pass. */
+#ifndef BG_DEBUG_INPUTS_H
+#define BG_DEBUG_INPUTS_H
+
+#include "debug/memory/tensors.h"
+#include "kernels/library/compare.h"
+#include "pass_calls.h"
+
+/* How the inputs of a call of the graph compare with those in the eager pass. */
+typedef enum bg__input_state {
+    BG__INPUTS_UNKNOWN, /* not looked at: its segment ran as a whole */
+    BG__INPUTS_EQUAL,
+    BG__INPUTS_PARTLY, /* those that the device can read are equal */
+    BG__INPUTS_DIFFER
+} bg__input_state;
+
+/* A call of the eager pass. */
+typedef struct bg__call_inputs {
+    const bg__call *call;
+    const char *name;        /* as that of a bg__pass_call */
+    void *args;              /* when it began */
+    size_t ended;            /* the calls of the pass that had ended by then */
+    bgk_difference *digests; /* of each of its inputs, in device memory */
+    uint32_t held;           /* a bit for each input whose digest is known */
+    bg__input_state state;   /* in the last walk over the graph */
+    uint32_t differ;         /* then a bit for each input that differs */
+} bg__call_inputs;
+
+/* In the order in which the calls began. Starts zeroed. */
+typedef struct bg__inputs {
+    bg__call_inputs *list;
+    size_t count, capacity;
+    size_t next; /* where the next search begins */
+} bg__inputs;
+
+/* Adds a call that begins; digests: queues those of its inputs on stream. */
+bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *args, size_t ended, bool digests,
+                         cudaStream_t stream);
+/* NULL: no call has that name. */
+bg__call_inputs *bg__inputs_find(bg__inputs *inputs, const char *name);
+/* Whether tensor holds now what the input of that number held. room: device memory. Waits for stream. */
+bg_status bg__inputs_equal(const bg__call_inputs *inputs, int number, const bg_tensor *tensor, bgk_difference *room,
+                           cudaStream_t stream, bool *equal);
+/* Before a walk over the graph. */
+void bg__inputs_reset(bg__inputs *inputs);
+void bg__inputs_clear(bg__inputs *inputs);
+void bg__inputs_free(bg__inputs *inputs);
+
+#endif
