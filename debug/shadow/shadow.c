@@ -168,7 +168,7 @@ static bg_status judge_calls(bg__shadow *s, bool recorded, bool differs, bool *f
     if (*found) {
         bg__suspects_tell_order(&s->suspects, s->report);
         BG__TRY(bg__shadow_compare_calls(s));
-        bg__suspects_tell_repeats(&s->suspects, s->report);
+        bg__suspects_tell_repeats(&s->suspects, s->graph, s->report);
         BG__TRY(bg__shadow_restore(s));
     }
     BG__TRY(tell_mismatches(s));

@@ -184,20 +184,46 @@ void bg__suspects_tell_order(const bg__suspects *s, bg_report *report)
         bg__report_race(report, is_involved(s, &s->races[i]) ? BG_FAULT : BG_WARNING, &s->races[i]);
 }
 
-void bg__suspects_tell_repeats(const bg__suspects *s, bg_report *report)
+static bool any_guilty(const bg__suspects *s, const bg_graph *graph)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const bg__suspect *suspect = &s->list[i];
-        if (!suspect->not_joined && bg__suspect_varies_itself(suspect) &&
-            !bg__report_has(report, "not-repeatable", suspect->call->name))
-            bg__report_add(
-                report, "not-repeatable", BG_NOTE, suspect->call, NULL,
-                "this is right if it keeps state (a counter, an allocator, a random generator), and wrong if "
-                "it leaves work on a stream that its own does not wait for",
-                "%s of %s differs between two eager runs from the same contents of memory and with the same "
-                "arguments, so its replays cannot be judged; later calls were compared with the eager run's "
-                "%s",
-                suspect->field, suspect->call->name, suspect->field);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->list[i].differs && !bg__suspects_excuse(s, graph, s->list[i].call))
+            return true;
+    return false;
+}
+
+static void tell_not_repeatable(const bg__suspect *suspect, bg_report *report)
+{
+    bg__report_add(report, "not-repeatable", BG_NOTE, suspect->call, NULL,
+                   "this is right if it keeps state (a counter, an allocator, a random generator), and wrong if it "
+                   "leaves work on a stream that its own does not wait for",
+                   "%s of %s differs between two eager runs from the same contents of memory and with the same "
+                   "arguments, so its replays cannot be judged; later calls were compared with the eager run's %s",
+                   suspect->field, suspect->call->name, suspect->field);
+}
+
+static void tell_nondeterministic(const bg__suspect *suspect, bg_severity severity, bg_report *report)
+{
+    bg__report_add(report, "nondeterministic", severity, suspect->call, NULL,
+                   "make the pass deterministic first: list what it keeps from run to run in options.state, and set a "
+                   "tolerance where atomic sums differ",
+                   "the eager pass is nondeterministic: two runs from the same contents of memory differ, first in %s "
+                   "of %s",
+                   suspect->field, suspect->call->name);
+}
+
+void bg__suspects_tell_repeats(const bg__suspects *s, const bg_graph *graph, bg_report *report)
+{
+    bool elsewhere = any_guilty(s, graph);
+
+    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
+        const bg__suspect *suspect = bg__suspects_find(s, call->name);
+        if (suspect == NULL || suspect->not_joined || !bg__suspect_varies_itself(suspect))
+            continue;
+        if (call->eager && !bg__report_has(report, "not-repeatable", call->name))
+            tell_not_repeatable(suspect, report);
+        else if (!call->eager && !bg__report_has(report, "nondeterministic", call->name))
+            tell_nondeterministic(suspect, elsewhere ? BG_NOTE : BG_FAULT, report);
     }
 }
 
@@ -207,13 +233,7 @@ void bg__suspects_tell_varying(const bg__suspects *s, const bg_graph *graph, bg_
         const bg__suspect *suspect = bg__suspects_find(s, call->name);
         if (suspect == NULL || !suspect->varies || bg__suspects_excuse(s, graph, call))
             continue;
-        bg__report_add(
-            report, "nondeterministic", suspect->differs ? BG_NOTE : BG_FAULT, call, NULL,
-            "make the pass deterministic first: list what it keeps from run to run in options.state, and set "
-            "a tolerance where atomic sums differ",
-            "the eager pass is nondeterministic: two runs from the same contents of memory differ, first in "
-            "%s of %s",
-            suspect->field, call->name);
+        tell_nondeterministic(suspect, suspect->differs ? BG_NOTE : BG_FAULT, report);
         return;
     }
 }

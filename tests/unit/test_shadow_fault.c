@@ -283,6 +283,32 @@ static void test_frozen_argument_of_an_eager_op(void **state)
     expect_only(shadow(&m, count_by_value, text, sizeof text), "shift#0", 0);
 }
 
+/* As a generator whose state lies in device memory that no call names: adds x to the state, which is in z. */
+BG_OP(draw, BG_IN(x), BG_OUT(y), BG_VALUE(float *, state))
+{
+    TRY(from_cuda(bgk_add(args->state, args->state, args->x.data, N, stream)));
+    return from_cuda(bgk_scale(args->y.data, args->state, 1, N, stream));
+}
+
+static bg_status draw_and_scale(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+    TRY(BG_CALL(draw, stream, .x = f->x, .y = f->y, .state = f->z.data));
+    return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 2);
+}
+
+/* It differs from replay to replay as well: nothing is frozen. */
+static void test_state_of_a_captured_op(void **state)
+{
+    model m = {.f = *state};
+    char text[8192];
+    put(&m.f->x, 3);
+    expect_only(shadow(&m, draw_and_scale, text, sizeof text), "draw#0", 0);
+    assert_non_null(strstr(text, "fault [nondeterministic] draw#0 at "));
+    assert_null(strstr(text, "[mismatch-origin]"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -292,6 +318,7 @@ int main(void)
                                        TEST(test_break_that_does_not_join),
                                        TEST(test_state_of_an_eager_op),
                                        TEST(test_state_beside_a_fault),
+                                       TEST(test_state_of_a_captured_op),
                                        TEST(test_frozen_argument_of_an_eager_op)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
