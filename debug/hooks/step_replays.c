@@ -252,8 +252,8 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
     hidden = bg__fail_hide();
     status = walk(graph, stream, &end);
     if (bg_report_count(stepping->report) > stepping->told) {
+        bg__report_print_new(stepping->report, stepping->told, stderr);
         stepping->told = bg_report_count(stepping->report);
-        bg__report_print(stepping->report, stderr);
         bg__process_report_add(stepping->report);
     }
     if (status == BG_OK && end.what != BG_OK) {

@@ -271,12 +271,14 @@ bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding)
 
 /* ---- text ---- */
 
-static void print_head(const bg_report *report, FILE *out)
+static void print_head(const bg_report *report, int told, FILE *out)
 {
+    int count = report->count - told;
+
     bg__print_text(out, report->tool);
     fputs(" of ", out);
     bg__print_text(out, report->graph);
-    fprintf(out, ": %d finding%s\n", report->count, report->count == 1 ? "" : "s");
+    fprintf(out, ": %d %sfinding%s\n", count, told > 0 ? "more " : "", count == 1 ? "" : "s");
 }
 
 /* The width of a terminal; 120 for other files. */
@@ -439,16 +441,21 @@ static void print_graphs(const bg_report *report, FILE *out)
     }
 }
 
-void bg__report_print(const bg_report *report, FILE *out)
+void bg__report_print_new(const bg_report *report, int told, FILE *out)
 {
     int width = text_width(out);
 
-    print_head(report, out);
-    for (int i = 0; i < report->count; i++)
+    print_head(report, told, out);
+    for (int i = told; i < report->count; i++)
         print_finding(bg__report_find(report, i), width, out);
     if (report->lost > 0)
         fprintf(out, "%d more findings were lost: out of host memory\n", report->lost);
     print_graphs(report, out);
+}
+
+void bg__report_print(const bg_report *report, FILE *out)
+{
+    bg__report_print_new(report, 0, out);
 }
 
 /* ---- JSON ---- */

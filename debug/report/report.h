@@ -51,5 +51,7 @@ bg_status bg__report_set_outline(bg_report *report, cJSON *outline);
 
 /* Prints all findings, wrapped at the terminal's width, or at 120 columns if out is not a terminal. */
 void bg__report_print(const bg_report *report, FILE *out);
+/* Without the first `told` findings, which were printed before. */
+void bg__report_print_new(const bg_report *report, int told, FILE *out);
 
 #endif

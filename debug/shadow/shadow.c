@@ -448,8 +448,8 @@ done:
         replayed = bg__shadow_run_replay(&g->shadow);
     }
     if (bg_report_count(g->shadow.report) > g->told) {
+        bg__report_print_new(g->shadow.report, g->told, stderr);
         g->told = bg_report_count(g->shadow.report);
-        bg__report_print(g->shadow.report, stderr);
         bg__process_report_add(g->shadow.report);
     }
     if (replayed == BG_OK)
