@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/cli/output/exits.h"
 #include "debug/cli/output/shell_line.h"
 
 /* Flags that every command with a program has; of -e no variable that the next command, or what follows, sets. */
@@ -64,4 +65,15 @@ char *cli_next_command(const cli_arguments *given, const char *command)
         return text;
     free(text);
     return NULL;
+}
+
+void cli_next_print(FILE *out, const char *lead, const cli_arguments *given, const char *command)
+{
+    char *next = cli_next_command(given, command);
+    if (next != NULL) {
+        fprintf(out, "%s: ", lead);
+        cli_print(out, "%s", next);
+        fputc('\n', out);
+    }
+    free(next);
 }

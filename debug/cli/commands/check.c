@@ -1,12 +1,14 @@
 /* breakgraph check: a program under each of the library's checks, and what they find. */
 #include "commands.h"
 
+#include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "debug/cli/arguments/flags.h"
+#include "debug/cli/arguments/next.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/observe/gather_ranks.h"
 #include "debug/cli/observe/looked.h"
@@ -26,6 +28,7 @@ static const struct {
 enum { KINDS = sizeof known / sizeof *known, STARTS = 2 };
 
 typedef struct checks {
+    const cli_arguments *arguments;
     const char *kinds[KINDS]; /* that were chosen */
     int count;
     int starts; /* that were made, and came to an end */
@@ -172,18 +175,21 @@ static cli_status check_all(checks *c, const cli_observation *o)
 
 /* ---- what is shown ---- */
 
-/* The command that finds what these checks cannot. A finding says itself what to do. */
-static void print_next(const checks *c, const cli_observation *o)
+/* The commands that find what these checks cannot. A finding says itself what to do. */
+static void print_next(const checks *c)
 {
     if (cli_gathered_count(&c->all, NULL, 1) > 0)
         return;
-    cli_print(stdout,
-              c->attached ? "next: breakgraph step --attach -- %s" : "next: breakgraph run --shadow=calls -- %s",
-              o->argv[0]);
-    puts(o->argv[1] != NULL ? " ..." : "");
+    if (c->attached) {
+        cli_next_print(stdout, "next", c->arguments, "step --attach");
+        return;
+    }
+    cli_next_print(stdout, "next", c->arguments, "run --shadow=calls");
+    cli_next_print(stdout, "next, if that finds nothing", c->arguments,
+                   strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "bisect");
 }
 
-static void print_text(const checks *c, const cli_observation *o)
+static void print_text(const checks *c)
 {
     int count = cli_gathered_count(&c->all, NULL, 0), begun = 0;
     char rest[JOINED] = "";
@@ -200,12 +206,12 @@ static void print_text(const checks *c, const cli_observation *o)
     cli_looked_print(&c->all, c->kinds, begun, c->attached, stdout);
     if (rest[0] != '\0')
         printf("not looked at: %s: it needs another start, and the first one ended too early\n", rest);
-    print_next(c, o);
+    print_next(c);
 }
 
 static int run_check(const cli_arguments *arguments)
 {
-    checks c = {.all = {.reports = cJSON_CreateArray()}};
+    checks c = {.arguments = arguments, .all = {.reports = cJSON_CreateArray()}};
     cli_observation o = {.argv = arguments->rest, .quiet = true};
     char *place = NULL;
     cli_status status = cli_need_program(arguments);
@@ -227,7 +233,7 @@ static int run_check(const cli_arguments *arguments)
     if (cli_value(arguments, "--json") != NULL)
         cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
     else if (status == CLI_OK || status == CLI_UNJUDGED || c.failed || cli_gathered_count(&c.all, NULL, 0) > 0)
-        print_text(&c, &o);
+        print_text(&c);
 done:
     cli_place_remove(place);
     free(place);

@@ -240,19 +240,13 @@ static int find_bad(const seeds *s)
 
 static void print_command(const seeds *s, const char *lead, int seed, const char *command)
 {
-    char *line, number[16];
+    char number[16];
     snprintf(number, sizeof number, "%d", seed);
     if (seed >= 0)
         (void)setenv("HOSTCUDA_SEED", number, 1);
     else
         (void)unsetenv("HOSTCUDA_SEED");
-    line = cli_next_command(s->arguments, command);
-    if (line != NULL) {
-        printf("%s: ", lead);
-        cli_print(stdout, "%s", line);
-        fputc('\n', stdout);
-    }
-    free(line);
+    cli_next_print(stdout, lead, s->arguments, command);
 }
 
 static void print_result(const seeds *s)

@@ -30,13 +30,9 @@ static bool is_on(const char *variable)
 /* when: the condition; "": always. */
 static void print_next(const telling *t, const char *when, const char *command)
 {
-    char *next = cli_next_command(t->arguments, command);
-    if (next != NULL) {
-        fprintf(stderr, "next%s%s: ", when[0] != '\0' ? ", if " : "", when);
-        cli_print(stderr, "%s", next);
-        fputc('\n', stderr);
-    }
-    free(next);
+    char lead[200];
+    snprintf(lead, sizeof lead, "next%s%s", when[0] != '\0' ? ", if " : "", when);
+    cli_next_print(stderr, lead, t->arguments, command);
 }
 
 static const char *plural(long count)
@@ -117,8 +113,18 @@ static void print_next_of_forward(const telling *t)
     print_next(t, "it is still wrong (the model, or what the program does around the pass)", "check");
 }
 
-/* A race names its wait: nothing more is to be found but others. Differences that no op call explains are searched for.
- * For all others, the checks say why. */
+/* Differences of which the cause is still open. */
+static int count_open(const cli_gathered *g)
+{
+    static const char *const kinds[] = {"mismatch", "mismatch-origin", "nondeterministic", "differs-from-reference"};
+    int count = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        count += cli_gathered_count(g, kinds[i], 1);
+    return count;
+}
+
+/* A race names its wait: nothing more is to be found but others. Differences that no op call explains are searched for,
+ * and for those of a call the checks say why. Other findings say themselves what to do. */
 static void print_next_of_findings(const telling *t)
 {
     const cli_gathered *g = t->gathered;
@@ -129,7 +135,7 @@ static void print_next_of_findings(const telling *t)
                    strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "check --what=graph");
     else if (outputs > 0 && outputs == t->findings)
         print_next(t, "", is_set("BG_SHADOW", "calls") ? "bisect" : "run --shadow=calls");
-    else
+    else if (count_open(g) > 0)
         print_next(t, "", "check");
 }
 
