@@ -46,7 +46,7 @@ void bg__attach_report_at(const char *kind, bg_severity severity, const bg__call
     bg_report *report = NULL;
     int told = 0;
 
-    if (bg__report_create(&report, "check", "the program's captures") != BG_OK) {
+    if (bg__report_create(&report, "check", "") != BG_OK) {
         bg__warn("--attach: a finding is lost: %s", bg_last_error());
         return;
     }

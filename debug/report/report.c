@@ -276,7 +276,8 @@ static void print_head(const bg_report *report, int told, FILE *out)
     int count = report->count - told;
 
     bg__print_text(out, report->tool);
-    fputs(" of ", out);
+    if (report->graph[0] != '\0')
+        fputs(" of ", out);
     bg__print_text(out, report->graph);
     fprintf(out, ": %d %sfinding%s\n", count, told > 0 ? "more " : "", count == 1 ? "" : "s");
 }

@@ -284,11 +284,18 @@ static int place_of(const cJSON *finding)
     return 2 * (2 - severity_of(finding)) + is_symptom(finding);
 }
 
+/* Reports without findings do not count, such as the list of graphs of --attach, nor those about no graph, such as a
+ * capture that broke. */
 static bool is_of_one_graph(const cli_gathered *gathered)
 {
-    const cJSON *report, *first = cJSON_GetArrayItem(gathered->reports, 0);
+    const cJSON *report, *first = NULL;
     cJSON_ArrayForEach(report, gathered->reports)
     {
+        if (cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(report, "findings")) == 0 ||
+            cli_text(report, "graph")[0] == '\0')
+            continue;
+        if (first == NULL)
+            first = report;
         if (strcmp(cli_text(report, "graph"), cli_text(first, "graph")) != 0)
             return false;
     }

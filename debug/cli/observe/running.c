@@ -40,8 +40,7 @@ static bool add_finding(const ended *e, const cJSON *row, const char *kind, cons
     bool good = cJSON_AddStringToObject(report, "breakgraph", bg_version()) != NULL &&
                 cJSON_AddNumberToObject(report, "report_version", CLI_REPORT_VERSION) != NULL &&
                 cJSON_AddStringToObject(report, "tool", "check") != NULL &&
-                cJSON_AddStringToObject(report, "graph",
-                                        is_capture(row) ? "the program's captures" : cli_text(row, "graph")) != NULL &&
+                cJSON_AddStringToObject(report, "graph", cli_text(row, "graph")) != NULL &&
                 cJSON_AddNumberToObject(report, "lost", 0) != NULL;
 
     list = good ? cJSON_AddArrayToObject(report, "findings") : NULL;
