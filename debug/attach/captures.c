@@ -84,7 +84,7 @@ static char *name_node(CUgraphNode node)
 
     memcpy(&get, &address, sizeof get);
     if (get != NULL && get(node, &params) == CUDA_SUCCESS)
-        name = bg__leak_name_kernel(params.func != NULL ? (void *)params.func : (void *)params.kern);
+        name = bg__launched_name(shim, params.func != NULL ? (void *)params.func : (void *)params.kern);
     return name != NULL ? name : strdup("");
 }
 

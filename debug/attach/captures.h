@@ -63,6 +63,10 @@ void bg__capture_ended(CUstream stream, uint32_t result, CUgraph graph);
  * its mode is relaxed. */
 const bg__stack *bg__capture_of_thread(CUstream *stream);
 
+/* The short name of a CUfunction or a CUkernel (launched_name.c). The caller frees it. NULL: the driver has none, or no
+ * host memory. */
+char *bg__launched_name(const bg__attach_shim *shim, void *function);
+
 /* ---- findings (culprit.c) --------------------------------------------------------------------------------------- */
 
 bg__caller bg__caller_here(void);
@@ -78,8 +82,6 @@ void bg__culprit_report_unjoined(const bg__open_capture *capture, const bg__culp
 /* ---- work outside of the capture (leaks.c) ---------------------------------------------------------------------- */
 
 void bg__leak_begin(const bg__attach_shim *shim);
-/* The short name of a CUfunction or a CUkernel. The caller frees it. NULL: the driver has none, or no host memory. */
-char *bg__leak_name_kernel(void *function);
 /* The calling thread has launched that into stream, which does not capture. */
 void bg__leak_look(const bg__driver_call *call, const char *function, CUstream stream);
 

@@ -13,28 +13,6 @@ void bg__leak_begin(const bg__attach_shim *given)
     shim = given;
 }
 
-/* A launch takes a function, or a kernel of a library in its place. */
-char *bg__leak_name_kernel(void *function)
-{
-    CUresult (*name_of[2])(const char **, void *);
-    void *address[2] = {shim->real("cuFuncGetName"), shim->real("cuKernelGetName")};
-    const char *symbol = NULL, *begin;
-    char *name = NULL, *own;
-    size_t bytes;
-
-    memcpy(name_of, address, sizeof address);
-    for (int i = 0; i < 2 && symbol == NULL; i++)
-        if (name_of[i] == NULL || name_of[i](&symbol, function) != CUDA_SUCCESS)
-            symbol = NULL;
-    if (symbol == NULL)
-        return NULL;
-    name = bg__demangle(symbol);
-    bytes = bg__kernel_short_name(name != NULL ? name : symbol, &begin);
-    own = strndup(begin, bytes);
-    free(name);
-    return own;
-}
-
 /* Also where it cannot be told. */
 static bool is_relaxed(void)
 {
@@ -50,9 +28,9 @@ static char *name_work(const bg__driver_call *call, const char *function)
     if (strncmp(function, "cuMemcpy", 8) == 0 || strncmp(function, "cuMemset", 8) == 0)
         return strdup(function);
     if (strncmp(function, "cuLaunchKernelEx", 16) == 0)
-        kernel = bg__leak_name_kernel(bg__call_argument(call, 1));
+        kernel = bg__launched_name(shim, bg__call_argument(call, 1));
     else if (strncmp(function, "cuLaunchKernel", 14) == 0 || strncmp(function, "cuLaunchCooperativeKernel", 25) == 0)
-        kernel = bg__leak_name_kernel(bg__call_argument(call, 0));
+        kernel = bg__launched_name(shim, bg__call_argument(call, 0));
     else
         return NULL;
     return kernel != NULL ? kernel : strdup(function);

@@ -16,7 +16,7 @@ finds() # NAME PATTERN [VARIABLE...]: the program gives a finding and status 1, 
     expect "$1" 1 "$2" env "${@:3}" "$command" check -- "$zoo/$1"
     [ "$(grep -c '^looked at: ' "$work/log")" = 1 ] && pass "$1-looked" || fail "$1-looked" "it does not say what was looked at"
     expect "$1-twin" 0 '^check graph, replay, recapture, poison: 0 findings$' env "${@:3}" "$command" check -- "$zoo/$1" --correct
-    expect "$1-twin-next" 0 '^next: breakgraph run --shadow=calls -- .* \.\.\.$' "$command" check -- "$zoo/$1" --correct
+    expect "$1-twin-next" 0 '^next: breakgraph run --shadow=calls -- .* --correct$' "$command" check -- "$zoo/$1" --correct
 }
 finds join_skipped '^warning \[race\] fused_add#0 at .*join_skipped.c:38: ' HOSTCUDA_SEED=1
 finds padding_unwritten '^fault \[unwritten-output\] attention#0 at '

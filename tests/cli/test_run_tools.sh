@@ -121,7 +121,8 @@ expect check-clean 0 '^check replay: 2 replays of 1 graph were checked: no findi
 faults=$OUT/tests/cli/llama_faults
 planted=(-- "$faults" --plant-faults counter:3 --tokens 2)
 expect shadow-finds 0 '^shadow: .* compared with the eager pass, call by call: [1-9][0-9]* findings?' "$command" run --shadow=calls "${planted[@]}"
-said shadow-finds-next "next: breakgraph check ${planted[*]}"
+expect shadow-finds-no-cause 0 '^fault \[mismatch-origin\] ' "$command" run --shadow=calls -- "$faults" --plant-faults branch:3 --tokens 2
+said shadow-finds-no-cause-next "next: breakgraph check -- $faults --plant-faults branch:3 --tokens 2"
 expect strict 1 '^breakgraph run: exit status 1, because of --strict: the program ended with 0, with [1-9]' "$command" run --shadow=calls --strict "${planted[@]}"
 cat >"$work/races.sh" <<'SH'
 head='"breakgraph": "0.1.0", "report_version": 2'

@@ -27,7 +27,7 @@ expect frozen 1 '^wrong$' "$program" frozen
 expect frozen-recapture 1 "\[frozen-value\] mark#0 at tests/cli/runner.c:$(at mark): " "$command" check --what=recapture -- "$program" frozen
 expect frozen-recapture-bucket 1 '"graph":[[:space:]]*"piecewise tokens 8"' "$command" check --json --what=recapture -- "$program" frozen
 expect frozen-two 1 "mark#0 at tests/cli/runner.c:$(at mark), graph piecewise tokens 4: " "$command" check --what=recapture -e BG_RUNNER_SCHEDULE=4,8 -- "$program" frozen
-expect frozen-shadow 1 "\[mismatch\] mark#0 at tests/cli/runner.c:$(at mark): " "$command" run --shadow -- "$program" frozen
+expect frozen-shadow 1 "\[frozen-value\] mark#0 at tests/cli/runner.c:$(at mark): " "$command" run --shadow -- "$program" frozen
 expect captured-bisect 1 "^culprit mark#0 .*runner.c:$(at mark)\$" in_work "$command" bisect -- "$program" captured
 expect frozen-forward 0 '^right$' "$command" run --debug=forward -- "$program" frozen
 expect unwritten-poison 1 "\[unwritten-output\] copy#0 at tests/cli/runner.c:$(at copy): " "$command" check --what=poison -- "$program" unwritten

@@ -1,7 +1,6 @@
 /* breakgraph check: a program under each of the library's checks, and what they find. */
 #include "commands.h"
 
-#include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,8 +184,7 @@ static void print_next(const checks *c)
         return;
     }
     cli_next_print(stdout, "next", c->arguments, "run --shadow=calls");
-    cli_next_print(stdout, "next, if that finds nothing", c->arguments,
-                   strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "bisect");
+    cli_next_print(stdout, "next, if that finds nothing", c->arguments, "bisect");
 }
 
 static void print_text(const checks *c)
