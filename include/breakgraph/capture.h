@@ -165,8 +165,8 @@ BG_API void bg_capture_abort(bg_capture *capture);
  * options.pool is NULL); poison runs bg_check_poison after it (only with launch_segments; after bg_capture_end, too),
  * on all outputs that no later call uses. Findings are printed to standard error. These checks capture and replay the
  * pass, with its collectives, additional times: do not use them with ranks if a check may find something on one rank
- * only, since the ranks then run different numbers of passes. Errors: those of bg_capture_begin and bg_capture_end,
- * forward's own. */
+ * only, since the ranks then run different numbers of passes.
+ * Errors: those of bg_capture_begin and bg_capture_end, forward's own. */
 BG_API bg_status bg_capture_forward(bg_graph **graph, bg_forward forward, void *user, cudaStream_t stream,
                                     const bg_capture_options *options);
 

@@ -29,8 +29,7 @@ typedef struct bg_finding {
     const void *address; /* the address that the finding is about; NULL: none */
     const char *message; /* one sentence: what, where */
     const char *advice;  /* one sentence: what to do */
-    const char
-        *others; /* of a finding about several calls, the other ones, with ", " between; "" where there are none */
+    const char *others;  /* the other calls of a finding about several, with ", " between; "": it is about one */
 } bg_finding;
 
 #define BG_FINDING_INIT                                                                                                \

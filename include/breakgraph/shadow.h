@@ -61,8 +61,8 @@ typedef struct bg_compare_options {
  *   - "mismatch-origin": an op call's outputs differ, and neither its inputs, as far as they are known, nor its
  *     arguments and nodes do.
  *   - "frozen-control-flow": the eager run makes a call that the capture does not make, or the other way round, or a
- *     call at fault makes other nodes in the new capture. Calls inside other calls are compared only if the outer one
- * is at fault.
+ *     call at fault makes other nodes in the new capture. Calls inside others are compared only if the outer one is
+ *     at fault.
  *   - "differs-from-reference": an op differs from its reference (bg_op_attributes.reference) on the inputs of the
  *     eager run.
  *   - "not-repeatable" (a note): two eager runs leave different contents in an output.

@@ -32,8 +32,7 @@ typedef struct bg__debug_table {
      * malformed. steps: every replay of graph runs node by node (BG_DEBUG_STEP). */
     bg_status (*begin)(bg_graph *graph, bool steps);
     /* Their findings go to standard error. BG_CHECK=recapture: before the capture of bg_capture_forward, so that what
-     * forward stores last comes from that capture. BG_CHECK=poison: after any capture
-     * has made the graph. */
+     * forward stores last comes from that capture. BG_CHECK=poison: after the capture. */
     void (*check_recapture)(bg_forward forward, void *user, cudaStream_t stream, const bg_capture_options *options);
     void (*check_poison)(bg_graph *graph, cudaStream_t stream);
     /* BG_CHECK=recapture for a bucket of a runner, which is closed: each of the two captures opens it. For
