@@ -25,8 +25,8 @@ static void note_begin(const bg__driver_call *call, CUstreamCaptureMode mode)
     if (call->result == CUDA_SUCCESS) {
         bg__capture_opened(stream_of(call), mode);
         bg__python_watch();
-    } else if (call->result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
-        bg__capture_refused(call->hook->name, call->result);
+    } else if (call->result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED || call->result == CUDA_ERROR_ILLEGAL_STATE) {
+        bg__capture_refused(call->hook->name, call->result, stream_of(call));
     }
 }
 

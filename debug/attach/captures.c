@@ -152,11 +152,35 @@ void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode)
     pthread_mutex_unlock(&open.lock);
 }
 
-void bg__capture_refused(const char *function, uint32_t result)
+/* The capture that the stream is in; NULL: none that is followed. */
+static const bg__open_capture *find_capture(CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    bg__capture_info info;
+    cuuint64_t id = 0;
+    const bg__open_capture *c = open.list;
+
+    if (bg__driver_capture_info(&info) != BG_OK || info(stream, &status, &id, NULL, NULL, NULL, NULL) != CUDA_SUCCESS ||
+        status == CU_STREAM_CAPTURE_STATUS_NONE)
+        return NULL;
+    while (c != NULL && c->id != id)
+        c = c->next;
+    return c;
+}
+
+void bg__capture_refused(const char *function, uint32_t result, CUstream stream)
 {
     bg__culprit culprit = {.function = function, .result = result, .stack = bg__stack_here()};
-    if (open.checks)
-        bg__culprit_report_begin(&culprit);
+    const bg__open_capture *other = NULL;
+
+    if (!open.checks)
+        return;
+    pthread_mutex_lock(&open.lock);
+    if (result == CUDA_ERROR_ILLEGAL_STATE)
+        other = find_capture(stream);
+    if (other != NULL || result != CUDA_ERROR_ILLEGAL_STATE)
+        bg__culprit_report_begin(other, &culprit);
+    pthread_mutex_unlock(&open.lock);
 }
 
 const bg__stack *bg__capture_of_thread(CUstream *stream)

@@ -52,8 +52,8 @@ void bg__captures_after_call(const bg__driver_call *call);
 bool bg__captures_are_open(void);
 /* After the call that began it. */
 void bg__capture_opened(CUstream stream, CUstreamCaptureMode mode);
-/* After a call that began none, on the legacy default stream. */
-void bg__capture_refused(const char *function, uint32_t result);
+/* After a call that began none, on the legacy default stream, or on a stream that captures already. */
+void bg__capture_refused(const char *function, uint32_t result, CUstream stream);
 /* A node of that capture was launched into stream. */
 void bg__capture_launched(uint64_t id, CUstream stream, CUgraphNode node, const bg__stack *stack);
 /* Before and after the call that ends the capture that began on stream. graph: NULL where that failed. */
@@ -74,8 +74,8 @@ bg__caller bg__caller_here(void);
  * is about, if it is one of the capture. false: no rule says that this call did it. */
 bool bg__culprit_explain(const bg__open_capture *capture, bg__culprit *culprit, bool asked);
 void bg__culprit_report(const bg__open_capture *capture, const bg__culprit *culprit);
-/* Of one that did not begin. */
-void bg__culprit_report_begin(const bg__culprit *culprit);
+/* Of one that did not begin. other: the capture that its stream is in; NULL: it is the legacy default stream. */
+void bg__culprit_report_begin(const bg__open_capture *other, const bg__culprit *culprit);
 /* The call that ended the capture found streams that were not joined. */
 void bg__culprit_report_unjoined(const bg__open_capture *capture, const bg__culprit *culprit);
 

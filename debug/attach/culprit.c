@@ -189,20 +189,25 @@ void bg__culprit_report(const bg__open_capture *c, const bg__culprit *culprit)
     report(c, &known, NULL, print_culprit);
 }
 
-static void print_begin(FILE *out, const bg__open_capture *unused, const bg__culprit *culprit,
+static void print_begin(FILE *out, const bg__open_capture *other, const bg__culprit *culprit,
                         const bg__capture_stream *none)
 {
-    (void)unused;
     (void)none;
     print_function(out, culprit);
-    fputs(": the legacy default stream (stream 0) cannot capture", out);
+    if (other == NULL) {
+        fputs(": the legacy default stream (stream 0) cannot capture", out);
+        return;
+    }
+    fputs(": this stream is capturing already, as part of ", out);
+    print_capture(out, other);
 }
 
-void bg__culprit_report_begin(const bg__culprit *culprit)
+void bg__culprit_report_begin(const bg__open_capture *other, const bg__culprit *culprit)
 {
     bg__culprit known = *culprit;
-    known.advice = "capture on a stream of cudaStreamCreateWithFlags, best with cudaStreamNonBlocking";
-    report(NULL, &known, NULL, print_begin);
+    known.advice = other != NULL ? "capture on a stream that nothing else uses meanwhile"
+                                 : "capture on a stream of cudaStreamCreateWithFlags, best with cudaStreamNonBlocking";
+    report(other, &known, NULL, print_begin);
 }
 
 static void print_unjoined(FILE *out, const bg__open_capture *c, const bg__culprit *culprit,

@@ -55,6 +55,7 @@ broken outside "cudaStreamWaitEvent $here cuStreamWaitEvent .* returned cudaErro
 broken host "cudaEventSynchronize $here cuEventSynchronize .* returned cudaErrorCapturedEvent .* relaxed: an event that was recorded in a capture" host relaxed
 broken legacy "cudaMemcpyAsync $here cuMemcpyDtoDAsync_v2 .* returned cudaErrorStreamCaptureImplicit .* the legacy default stream" legacy
 broken default "cudaStreamBeginCapture $here cuStreamBeginCapture_v2 .* returned cudaErrorStreamCaptureUnsupported: the legacy default stream \\(stream 0\\) cannot capture" default
+broken again "cudaStreamBeginCapture $here cuStreamBeginCapture_v2 .* returned cudaErrorIllegalState: this stream is capturing already, as part of the capture" again
 broken unjoined "memset#1 $here what was launched here, into stream 0x[0-9a-f]+, is not joined at the end of the capture .*cuStreamEndCapture .* \
 returned cudaErrorStreamCaptureUnjoined at main" fork
 legal joined fork-join

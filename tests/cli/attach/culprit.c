@@ -48,6 +48,7 @@ void *misuse(void *way)
     CASE("destroy") cudaStreamDestroy(a);
     CASE("legacy") cudaMemcpyAsync(memory, memory, 8, cudaMemcpyDeviceToDevice, cudaStreamLegacy);
     CASE("default") cudaStreamBeginCapture(cudaStreamLegacy, cudaStreamCaptureModeRelaxed);
+    CASE("again") cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed);
     CASE("outside") cudaEventRecord(event, b);
     CASE("outside") cudaStreamWaitEvent(a, event, 0);
     if (strstr(way, "fork") != NULL || strcmp(way, "host") == 0)
