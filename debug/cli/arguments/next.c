@@ -9,10 +9,12 @@
 /* Flags that every command with a program has; of -e no variable that the next command, or what follows, sets. */
 static bool is_carried(const cli_given *given, const char *command)
 {
-    static const char *const dropped[] = {"HOSTCUDA_SEED=", "HOSTCUDA_MEMORY=", "BG_DEBUG="};
+    static const char *const dropped[] = {"HOSTCUDA_SEED=", "HOSTCUDA_MEMORY=", "BG_DEBUG=", "BG_SHADOW="};
     const char *flag = given->flag->name, *value = given->value;
     char name[64];
 
+    if (strcmp(flag, "--timeout") == 0)
+        return strncmp(command, "run", 3) != 0 || strstr(command, " --") != NULL; /* a bare run becomes the program */
     if (strcmp(flag, "-e") != 0)
         return strcmp(flag, "--ranks") == 0 || strcmp(flag, "--oversubscribe") == 0;
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
