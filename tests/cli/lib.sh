@@ -69,14 +69,14 @@ says()
 }
 
 # golden NAME STATUS COMMAND...: the command exits so, and prints what tests/cli/golden/NAME.txt holds, where paths of this
-# run are DIR, process ids PID, addresses ADDRESS, times S. GOLDEN=write writes that file.
+# run are DIR and OUT, process ids PID, addresses ADDRESS, times S. GOLDEN=write writes that file.
 golden()
 {
     local name=$1 want=$2 status file=tests/cli/golden/$1.txt
     shift 2
     "$@" >"$work/found" 2>&1 </dev/null
     status=$?
-    sed -E -e "s|$work|DIR|g" -e 's/(process|graph|report)-[0-9]+/\1-PID/g' -e 's/[0-9]+(\.[0-9]+)? s$/S s/' \
+    sed -E -e "s|$work|DIR|g" -e "s|$OUT/|OUT/|g" -e 's/(process|graph|report)-[0-9]+/\1-PID/g' -e 's/[0-9]+(\.[0-9]+)? s$/S s/' \
         -e 's/0x[0-9a-f]+/ADDRESS/g' -e 's/("seconds":).*[0-9]/\1 S/' "$work/found" >"$work/normal"
     [ "${GOLDEN:-}" != write ] || cp "$work/normal" "$file"
     if [ "$status" -ne "$want" ]; then

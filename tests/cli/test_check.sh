@@ -29,6 +29,14 @@ if [ "$DEVICE" = host ]; then
     expect after-fault-not 1 '^not looked at: poison of graph: cudaStreamSynchronize failed ' \
         env HOSTCUDA_MEMORY=poison,fence "$command" check -- "$zoo/padded_metadata"
 fi
+# A crash says nothing on what the second start looks at.
+crash() { expect "$1" "$2" "$3" "$command" check -- sh -c "'$zoo/rebound_state' $4; kill -ABRT \$\$"; }
+crash crash-explained 1 '^fault \[unstable-pointer\] cell#0 at ' ''
+crash crash-explained-looked 1 '^looked at: .*; 1 graph captured again' ''
+crash crash-clean 7 '^check graph, replay, recapture, poison: 0 findings$' --correct
+[ "$(grep -c 'signal SIGABRT' "$work/log")" = 1 ] && pass crash-once || fail crash-once "the crash of both starts is not said once"
+crash crash-next 7 '^next, if that finds nothing: breakgraph step -- ' --correct
+expect hang-looked 8 '^not looked at: recapture,poison: it needs another start' "$command" check --timeout=2 -- sh -c "'$zoo/rebound_state' --correct; sleep 20"
 expect one-check 1 '^check graph: 1 finding$' "$command" check --what=graph -- "$zoo/join_skipped"
 expect one-check-looked 1 '^looked at: 1 graph, 3 calls, 3 nodes$' "$command" check --what=graph -- "$zoo/join_skipped"
 expect other-checks 0 '^looked at: 1 graph captured again; 1 graph replayed with poison$' \

@@ -34,6 +34,8 @@ typedef struct checks {
     bool attached;
     bool fatal;       /* --fatal */
     bool failed;      /* a start did, without a finding; the other checks may have one */
+    bool crashed;     /* a start did that had captured; the other checks may say why */
+    bool hung;        /* the last start did; it had captured */
     cli_gathered all; /* reports of all starts */
 } checks;
 
@@ -109,6 +111,7 @@ static void drop_known(checks *c, cJSON *report, int start)
 static void keep_reports(checks *c, cli_gathered *gathered, int start)
 {
     cli_looked_add(&c->all, gathered->looked);
+    c->all.unended += gathered->unended;
     while (cJSON_GetArraySize(gathered->reports) > 0) {
         cJSON *report = cJSON_DetachItemFromArray(gathered->reports, 0);
         drop_known(c, report, start);
@@ -127,7 +130,7 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
     cli_end end = {.how = CLI_UNSTARTED};
     cli_status status, ended;
     bool judged;
-    int found;
+    int found, signal;
 
     join_kinds(c, start, kinds);
     if (kinds[0] == '\0')
@@ -138,8 +141,12 @@ static cli_status run_start(checks *c, const cli_observation *plan, int start)
         if (is_fatal_end(c, &gathered, &end))
             ended = cli_say(CLI_FAILED, "'%s'%s was ended at its first fault, because of --fatal", o->argv[0],
                             cli_observed_rank(o, &end));
+        else if (c->crashed && cli_is_crash(&end, &signal)) /* said of the first start */
+            ended = CLI_CRASHED;
         else
             ended = cli_observed_end(o, &end);
+        c->crashed |= ended == CLI_CRASHED && gathered.graphs > 0;
+        c->hung = ended == CLI_HANGS && gathered.graphs > 0;
         /* What an earlier start has said or found is said once. */
         found = cli_gathered_count(&gathered, NULL, 1) + cli_gathered_count(&c->all, NULL, 1) + c->failed;
         judged = found == 0 && !cli_looked_any(&c->all);
@@ -162,9 +169,13 @@ static cli_status check_all(checks *c, const cli_observation *o)
     for (int i = 0; i < STARTS && status == CLI_OK; i++) {
         status = run_start(c, o, i);
         c->starts++;
+        if (status == CLI_CRASHED && c->crashed && !c->attached)
+            status = CLI_OK;
     }
     if (status != CLI_OK)
         return status;
+    if (c->crashed)
+        return cli_gathered_count(&c->all, NULL, 1) > 0 ? CLI_FAILED : CLI_CRASHED;
     if (c->failed || cli_gathered_count(&c->all, NULL, 1) > 0)
         return CLI_FAILED;
     if (!c->attached && !cli_looked_any(&c->all))
@@ -184,12 +195,13 @@ static void print_next(const checks *c)
         return;
     }
     cli_next_print(stdout, "next", c->arguments, "run --shadow=calls");
-    cli_next_print(stdout, "next, if that finds nothing", c->arguments, "bisect");
+    cli_next_print(stdout, "next, if that finds nothing", c->arguments, c->crashed ? "step" : "bisect");
 }
 
 static void print_text(const checks *c)
 {
-    int count = cli_gathered_count(&c->all, NULL, 0), begun = 0;
+    int count = cli_gathered_count(&c->all, NULL, 1), begun = 0;
+    int notes = cli_gathered_count(&c->all, NULL, 0) - count;
     char rest[JOINED] = "";
 
     for (int i = 0; i < c->count; i++) /* they are in the order of the starts */
@@ -200,7 +212,10 @@ static void print_text(const checks *c)
     printf("check");
     for (int i = 0; i < c->count; i++)
         printf("%s %s", i > 0 ? "," : "", c->kinds[i]);
-    printf(": %d finding%s\n", count, count == 1 ? "" : "s");
+    printf(": %d finding%s", count, count == 1 ? "" : "s");
+    if (notes > 0)
+        printf("; %d note%s", notes, notes == 1 ? "" : "s");
+    putchar('\n');
     cli_looked_print(&c->all, c->kinds, begun, c->attached, stdout);
     if (rest[0] != '\0')
         printf("not looked at: %s: it needs another start, and the first one ended too early\n", rest);
@@ -230,7 +245,8 @@ static int run_check(const cli_arguments *arguments)
     status = place != NULL ? check_all(&c, &o) : CLI_FAILED;
     if (cli_value(arguments, "--json") != NULL)
         cli_gathered_print_json(&c.all, "check", status, cJSON_CreateStringArray(c.kinds, c.count));
-    else if (status == CLI_OK || status == CLI_UNJUDGED || c.failed || cli_gathered_count(&c.all, NULL, 0) > 0)
+    else if (status == CLI_OK || status == CLI_UNJUDGED || c.failed || c.crashed || c.hung ||
+             cli_gathered_count(&c.all, NULL, 0) > 0)
         print_text(&c);
 done:
     cli_place_remove(place);
@@ -257,7 +273,8 @@ static const char more[] =
     "The program is started once for graph and replay, which only look, and once for recapture and poison, which run "
     "the "
     "pass on the host, or replay, additional times: state that it keeps on the host may advance. "
-    "It has no standard input and no BG_DEBUG, and its output is shown if it fails. The last lines tell what was "
+    "It has no standard input and no BG_DEBUG, and its output is shown if it fails. The second start is made "
+    "also after a crash. The last lines tell what was "
     "looked at, and what was not and why. Notes do not count as findings. With --ranks, if only some ranks have a "
     "finding, the finding names them.";
 

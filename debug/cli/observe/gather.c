@@ -69,7 +69,9 @@ static void add_process(cli_gathered *gathered, cJSON *root)
     gathered->without_pass += (long)cli_number(shadow, "without_pass");
     gathered->compared += (long)cli_number(shadow, "compared");
     gathered->uncompared += (long)cli_number(shadow, "uncompared");
-    gathered->unended += !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "ended"));
+    /* One without a graph has nothing that could be lost: its first is written at once. */
+    gathered->unended +=
+        cli_number(process, "graphs") > 0 && !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "ended"));
     gathered->runner |= cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(process, "runner"));
     gathered->gpu |= strcmp(cli_text(process, "device"), "cuda") == 0;
     cli_gathered_note_rank(gathered, process);

@@ -15,7 +15,8 @@ typedef struct cli_gathered {
     /* Of BG_SHADOW, in all processes that have ended: graphs whose replays were compared, graphs without a forward
      * function, replays that were compared, replays that could not be. */
     long shadowed, without_pass, compared, uncompared;
-    int unended;     /* processes that were killed, or left without a normal end: their counts are of an earlier time */
+    int unended;     /* processes with graphs that were killed, or left without a normal end: their counts are of
+                      * an earlier time */
     bool runner;     /* a process has one */
     bool gpu;        /* a process used a GPU */
     int code;        /* the program's exit status; 0 also if it did not end by itself */

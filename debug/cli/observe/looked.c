@@ -57,6 +57,11 @@ bool cli_looked_any(const cli_gathered *gathered)
     return cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(gathered->looked, checks_key)) > 0;
 }
 
+bool cli_looked_by(const cli_gathered *gathered, const char *check)
+{
+    return find_check(gathered, check) != NULL;
+}
+
 /* ---- text ---- */
 
 /* "12 replays", and what stands before and behind it. */
@@ -78,7 +83,8 @@ static void print_looked(const cli_gathered *gathered, FILE *out)
         before = "; ";
     }
     if (replay != NULL) {
-        print_count(before, cli_number(replay, "replays"), "replay", " compared", out);
+        print_count(before, cli_number(replay, "replays"), "replay",
+                    gathered->unended > 0 ? " or more compared" : " compared", out);
         before = "; ";
     }
     if (recapture != NULL) {
@@ -170,8 +176,14 @@ void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, in
     if (cli_looked_any(gathered))
         print_looked(gathered, out);
     print_not_looked(rows, out);
-    for (int i = 0; i < count; i++)
-        if (find_check(gathered, kinds[i]) == NULL && !is_in_rows(rows, kinds[i]))
+    for (int i = 0; i < count; i++) {
+        bool replay = strcmp(kinds[i], "replay") == 0;
+        if (find_check(gathered, kinds[i]) != NULL || is_in_rows(rows, kinds[i]))
+            continue;
+        if (replay && gathered->unended > 0) /* replays are counted at the end */
+            fputs("not known: how many replays were compared: the program did not end by exit\n", out);
+        else
             fprintf(out, "not looked at: %s: the program came to no %s that this check looks at\n", kinds[i],
-                    strcmp(kinds[i], "replay") == 0 ? "replay" : "capture");
+                    replay ? "replay" : "capture");
+    }
 }

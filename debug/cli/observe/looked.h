@@ -11,6 +11,8 @@
 void cli_looked_add(cli_gathered *gathered, const cJSON *looked);
 /* Whether any check has looked at anything. */
 bool cli_looked_any(const cli_gathered *gathered);
+/* Whether that check has. */
+bool cli_looked_by(const cli_gathered *gathered, const char *check);
 /* The lines "looked at: ..." and "not looked at: ...". kinds: the checks that ran. attached: what --attach lists. */
 void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, int count, bool attached, FILE *out);
 
