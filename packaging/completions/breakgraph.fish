@@ -11,7 +11,7 @@ complete -c breakgraph -n '__fish_seen_subcommand_from run' -l reports -r -d 'se
 complete -c breakgraph -n '__fish_seen_subcommand_from run' -l trace -r -d 'sets BG_TRACE'
 complete -c breakgraph -n '__fish_seen_subcommand_from run' -l ranks -r -d 'start the program N times, as the ranks of one job; sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, BG_RANKS_SOCKET, BG_RANKS_TOKEN'
 complete -c breakgraph -n '__fish_seen_subcommand_from run' -l oversubscribe -d 'allow more ranks than there are devices'
-complete -c breakgraph -n '__fish_seen_subcommand_from run' -l strict -d 'exit with status 1 if a tool has findings (notes do not count), or with 4, 5 or 6 if there was nothing to look at, though the program ended with 0'
+complete -c breakgraph -n '__fish_seen_subcommand_from run' -l strict -d 'exit with status 1 if a tool has findings (notes do not count), or with 4, 5, 6 or 14 if there was nothing to look at, or not all was compared, though the program ended with 0'
 complete -c breakgraph -n '__fish_seen_subcommand_from run' -l seeds -r -d 'run the program under HOSTCUDA_SEED=0 to N-1, one after the other, and print a table of the results; for the host device'
 complete -c breakgraph -n '__fish_seen_subcommand_from run' -l no-prefix -d 'with --ranks  print lines of output without   rank 1    before them'
 complete -c breakgraph -n '__fish_seen_subcommand_from run' -l output-dir -r -d 'with --ranks  write output into DIR/rank-N.out and DIR/rank-N.err; creates DIR'

@@ -80,6 +80,13 @@ if [ "$DEVICE" = host ]; then
     expect seeds-missing 3 "'/nowhere' cannot be started" "$command" run --seeds=2 -- /nowhere
     expect seeds-quickstart 0 'all give the same result, with exit status 0' "$command" run --seeds=4 --shadow=calls --strict -- "$quickstart"
     said seeds-quickstart-next "next, if the result is wrong: breakgraph run --debug=forward -- $quickstart"
+    expect seeds-crash 139 'with exit status 139$' "$command" run --seeds=2 -- sh -c "$quickstart; kill -SEGV \$\$"
+    said seeds-crash-next "next: breakgraph step -- sh -c '$quickstart; kill -SEGV \$\$'"
+    expect seeds-hang 8 'with exit status 8$' "$command" run --seeds=2 --timeout=0.5 -- sh -c "$quickstart; sleep 20"
+    said seeds-hang-next "next: breakgraph step --timeout=0.5 -- sh -c '$quickstart; sleep 20'"
+    expect seeds-strict-not-linked 4 'does not use libbreakgraph' "$command" run --seeds=2 --shadow --strict -- true
+    expect seeds-strict-not-compared 14 'because of --strict' "$command" run --seeds=2 --shadow --strict -- sh -c \
+        'echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true}}" >"$BG_REPORT/process-1.json"'
     expect seeds-linked 12 '2 results' "$command" run --seeds=2 -- sh -c "$quickstart; exit \$HOSTCUDA_SEED"
     said seeds-linked-next "next: breakgraph check --what=graph -e HOSTCUDA_SEED=1 -- sh -c '$quickstart; exit \$HOSTCUDA_SEED'"
     expect seeds-gpu 2 "runs on a GPU: --seeds selects orders of the host device" "$command" run --seeds=2 -- sh -c \
@@ -104,6 +111,24 @@ expect strict-not-linked 4 "does not use libbreakgraph" "$command" run --shadow 
 expect strict-status 7 '' "$command" run --shadow --strict -- sh -c "'$quickstart'; exit 7"
 expect killed-not-known 0 '^shadow: the program did not end by exit, so that what was compared is not known$' "$command" run --shadow -- \
     sh -c "'$quickstart'; sed -i 's/\"ended\": true/\"ended\": false/' \$BG_REPORT/process-*"
+# One process of several, and all that was compared in a program that ends well, is no all-clear.
+cat >"$work/told.sh" <<'SH'
+process() { echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": $1, \"device\": \"host\", \"graphs\": 1, \"replays\": 2, $2}}" >"$BG_REPORT/process-$1.json"; }
+shadow() { echo "\"shadow\": {\"graphs\": $1, \"without_pass\": $2, \"compared\": $3, \"uncompared\": $4}"; }
+SH
+told() { echo ". '$work/told.sh'; $1"; }
+unended=$(told 'process 1 "\"ended\": true, $(shadow 1 0 2 0)"; process 2 "\"ended\": false"')
+expect strict-all-compared 0 'nothing differs$' "$command" run --shadow --strict -- sh -c "$(told 'process 1 "\"ended\": true, $(shadow 1 0 2 0)"')"
+expect strict-nothing-compared 14 '^breakgraph run: exit status 14, because of --strict: ' "$command" run --shadow --strict -- sh -c "$(told 'process 1 "\"ended\": true, $(shadow 0 1 0 0)"')"
+expect strict-uncompared 14 '; 1 replay could not be compared$' "$command" run --shadow --strict -- sh -c "$(told 'process 1 "\"ended\": true, $(shadow 1 0 1 1)"')"
+expect strict-not-known 14 'what was compared is not known$' "$command" run --shadow --strict -- sh -c "$(told 'process 1 "\"ended\": false"')"
+expect one-unended 14 '^shadow: 2 replays of 1 graph .*: nothing differs; 1 process did not end by exit, so that what was compared there is not known$' \
+    "$command" run --shadow --strict -- sh -c "$unended"
+expect shadow-crash 139 '^shadow: the program did not end by exit' "$command" run --shadow -- sh -c "$(told 'process 1 "\"ended\": false"; kill -SEGV $$')"
+for mode in step forward; do
+    expect shadow-and-$mode 2 "^breakgraph run: --debug=$mode .* and --shadow .* exclude each other" "$command" run --shadow --debug=$mode -- "$quickstart"
+done
+expect shadow-and-ops 0 '^shadow: 2 replays ' "$command" run --shadow --debug=ops -- "$quickstart"
 expect without-pass 0 '^shadow: 0 replays of 0 graphs .*: nothing was compared; 1 graph not compared, captured without a forward function' "$command" run --shadow -- \
     sh -c 'echo "{\"breakgraph\": \"0.1.0\", \"report_version\": 2, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true,
         \"shadow\": {\"graphs\": 0, \"without_pass\": 1, \"compared\": 0, \"uncompared\": 0}}}" >"$BG_REPORT/process-1.json"'
@@ -116,7 +141,11 @@ expect shadow-clean-fails 3 '^shadow: .*nothing differs$' "$command" run --shado
 said shadow-clean-fails-next "next: breakgraph check -- sh -c '$quickstart; exit 3'"
 expect ranks 0 '^shadow: 4 replays of 2 graphs compared with the eager pass: nothing differs$' "$command" run --ranks=2 --oversubscribe --shadow --strict -- "$quickstart"
 said ranks-next "next, if the result is wrong: breakgraph check --ranks=2 --oversubscribe -- $quickstart"
-expect check-clean 0 '^check replay: 2 replays of 1 graph were checked: no findings$' "$command" run --check=replay -- "$quickstart"
+golden run-check 0 sh -c "'$command' run --strict --check=graph,replay,recapture,poison -- '$quickstart' 2>&1 >/dev/null"
+golden run-check-not 14 "$command" run --strict --check=graph,poison -- sh -c "$(told 'process 1 "\"ended\": true, \"checks\": {\"graph\": {\"graphs\": 1, \"calls\": 3, \"nodes\": 2}}, \"not_checked\": [{\"check\": \"poison\", \"graph\": \"g\", \"why\": \"it is not launched\"}]"')"
+expect run-check-nothing 14 '^check recapture: nothing was looked at$' "$command" run --strict --check=recapture -- sh -c "$(told 'process 1 "\"ended\": true"')"
+expect run-check-loose 0 '^not looked at: recapture: the program came to no capture' "$command" run --check=recapture -- sh -c "$(told 'process 1 "\"ended\": true"')"
+expect run-check-not-known 14 '^not known: how many replays were compared: the program did not end by exit$' "$command" run --strict --check=replay -- sh -c "$(told 'process 1 "\"ended\": false"')"
 
 faults=$OUT/tests/cli/llama_faults
 planted=(-- "$faults" --plant-faults counter:3 --tokens 2)
@@ -129,8 +158,14 @@ head='"breakgraph": "0.1.0", "report_version": 2'
 echo "{$head, \"process\": {\"pid\": 1, \"device\": \"host\", \"graphs\": 1, \"replays\": 1, \"ended\": true}}" >"$BG_REPORT/process-1.json"
 echo "{$head, \"tool\": \"shadow\", \"findings\": [{\"kind\": \"race\", \"severity\": \"warning\", \"message\": \"m\"}]}" >"$BG_REPORT/report-1-1.json"
 SH
-expect race 0 '^check graph: .*: 1 finding$' "$command" run --check=graph -- bash "$work/races.sh"
+expect race 0 '^check graph: 1 finding$' "$command" run --check=graph -- bash "$work/races.sh"
 said race-next "next, if that is repaired: breakgraph $([ "$DEVICE" = host ] && echo 'run --seeds=20' || echo 'check --what=graph') -- bash $work/races.sh"
+# What no op call has done is work outside them, which check looks at.
+sed -e 's/race/mismatch/' "$work/races.sh" >"$work/outside.sh"
+expect outside 0 '^shadow: ' "$command" run --shadow=calls -- bash "$work/outside.sh"
+said outside-next "next: breakgraph check -- bash $work/outside.sh"
+expect outputs 0 'shadow' "$command" run --shadow --timeout=50 -- bash "$work/outside.sh"
+said outputs-next "next: breakgraph run --shadow=calls --timeout=50 -- bash $work/outside.sh"
 mkdir "$work/reports"
 echo '{"breakgraph": "0.1.0", "report_version": 2, "process": {"pid": 1, "device": "host", "graphs": 5, "replays": 5, "ended": true}}' >"$work/reports/process-1.json"
 sleep 0.02

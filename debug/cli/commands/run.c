@@ -165,6 +165,10 @@ static int apply_strict(const cli_arguments *arguments, int status, cli_status t
     if (told == CLI_FAILED)
         (void)cli_say(CLI_FAILED, "exit status 1, because of --strict: the program ended with 0, with %d finding%s",
                       findings, findings == 1 ? "" : "s");
+    if (told == CLI_UNJUDGED)
+        (void)cli_say(CLI_UNJUDGED,
+                      "exit status 14, because of --strict: the program ended with 0, and the lines above "
+                      "say what was not looked at");
     return told;
 }
 
@@ -208,6 +212,20 @@ static bool needs_parent(const cli_arguments *arguments)
            is_tool(arguments, "--shadow", "0") || cli_value(arguments, "--strict") != NULL;
 }
 
+/* Flags have set their variables. What runs no graph, or node by node, has no replay that BG_SHADOW could compare. */
+static cli_status check_tools(void)
+{
+    const char *debug = getenv("BG_DEBUG"), *shadow = getenv("BG_SHADOW");
+
+    if (debug == NULL || shadow == NULL || shadow[0] == '\0' || strcmp(shadow, "0") == 0 ||
+        (strcmp(debug, "step") != 0 && strcmp(debug, "forward") != 0))
+        return CLI_OK;
+    return cli_say(CLI_USAGE,
+                   "--debug=%s (BG_DEBUG) and --shadow (BG_SHADOW) exclude each other: replays are not those that "
+                   "--shadow compares; give one",
+                   debug);
+}
+
 static cli_status check_flags(const cli_arguments *arguments, int ranks, bool parent)
 {
     static const char *const of_ranks[] = {"--no-prefix", "--output-dir"};
@@ -218,7 +236,7 @@ static cli_status check_flags(const cli_arguments *arguments, int ranks, bool pa
             return cli_say(CLI_USAGE, "%s needs --ranks%s", of_ranks[i], seeds ? ", without --seeds" : "");
     if (cli_value(arguments, "--timeout") != NULL && ranks == 0 && !parent && !seeds)
         return cli_say(CLI_USAGE, "--timeout needs --ranks, --seeds, --strict or a tool (--debug, --check, --shadow)");
-    return CLI_OK;
+    return parent || seeds ? check_tools() : CLI_OK;
 }
 
 static int run_program(const cli_arguments *arguments)
@@ -248,8 +266,9 @@ static const cli_flag flags[] = {
     {"--reports", .variable = "BG_REPORT"},
     {"--trace", .variable = "BG_TRACE"},
     {"--strict", NULL, NULL, NULL,
-     "exit with status 1 if a tool has findings (notes do not count), or with 4, 5 or 6 if there was nothing to look "
-     "at, though the program ended with 0"},
+     "exit with status 1 if a tool has findings (notes do not count), or with 4, 5, 6 or 14 if there was nothing to "
+     "look "
+     "at, or not all was compared, though the program ended with 0"},
     {"--seeds", "N", NULL, NULL,
      "run the program under HOSTCUDA_SEED=0 to N-1, one after the other, and print a table of the results; for the "
      "host "

@@ -38,7 +38,8 @@ typedef struct seeds {
     char *first; /* output of seed 0 */
     bool varies; /* the output varies by itself, so that it tells nothing */
     bool findings;
-    bool linked; /* a run has used the library */
+    bool linked;       /* a run has used the library */
+    cli_status judged; /* with --strict: why a run without findings cannot be judged, of the first such run */
 } seeds;
 
 /* ---- one run ---- */
@@ -118,6 +119,8 @@ static cli_status judge_run(seeds *s, const cli_gathered *gathered, const cli_en
     r->output = bg__text_hash(text);
     note_findings(gathered, r);
     s->linked |= gathered->processes > 0;
+    if (s->judged == CLI_OK && r->status == 0 && r->findings[0] == '\0' && cli_value(s->arguments, "--strict") != NULL)
+        s->judged = cli_run_judge(gathered, s->o.argv[0]);
     if (s->first != NULL)
         note_line(s->first, text, r);
     else
@@ -249,6 +252,19 @@ static void print_command(const seeds *s, const char *lead, int seed, const char
     cli_next_print(stdout, lead, s->arguments, command);
 }
 
+/* Where all seeds have one result. An eager pass tells about results, and neither a crash nor a hang is one. */
+static const char *next_of_all(const seeds *s)
+{
+    const cli_end end = {.how = CLI_EXITED, .code = s->groups[0].status};
+    int signal;
+
+    if (!s->linked)
+        return "check --attach";
+    if (s->findings)
+        return "check";
+    return s->groups[0].hangs || cli_is_crash(&end, &signal) ? "step" : "run --debug=forward";
+}
+
 static void print_result(const seeds *s)
 {
     int bad = s->groups[find_bad(s)].first;
@@ -257,9 +273,7 @@ static void print_result(const seeds *s)
     if (s->group_count == 1) {
         printf("%d seeds: all give the same result, with exit status %d\n", s->count, s->groups[0].status);
         print_command(s, s->groups[0].status == 0 && !s->findings ? "next, if the result is wrong" : "next", -1,
-                      !s->linked    ? "check --attach"
-                      : s->findings ? "check"
-                                    : "run --debug=forward");
+                      next_of_all(s));
         return;
     }
     printf("%d seeds: %d results:", s->count, s->group_count);
@@ -302,6 +316,10 @@ static int get_status(const seeds *s)
         return CLI_NONDETERMINISTIC;
     if (s->groups[0].status == 0 && s->findings && cli_value(s->arguments, "--strict") != NULL)
         return CLI_FAILED;
+    if (s->groups[0].status == 0 && s->judged == CLI_UNJUDGED)
+        (void)cli_say(CLI_UNJUDGED, "exit status 14, because of --strict: a run was not compared, or not all of it");
+    if (s->groups[0].status == 0 && !s->findings)
+        return s->judged;
     return s->groups[0].status;
 }
 

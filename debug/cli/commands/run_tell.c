@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debug/cli/arguments/next.h"
+#include "debug/cli/observe/looked.h"
 #include "debug/cli/output/exits.h"
 #include "run.h"
 
@@ -57,7 +58,7 @@ static void print_shadow(const telling *t)
 {
     const cli_gathered *g = t->gathered;
 
-    if (g->unended > 0) {
+    if (g->unended > 0 && (g->unended == g->processes || g->compared == 0)) {
         fputs("shadow: the program did not end by exit, so that what was compared is not known\n", stderr);
         return;
     }
@@ -77,7 +78,43 @@ static void print_shadow(const telling *t)
     if (g->without_pass > 0)
         fprintf(stderr, "; %ld graph%s not compared, captured without a forward function (bg_capture_begin)",
                 g->without_pass, plural(g->without_pass));
+    if (g->unended > 0)
+        fprintf(stderr, "; %d process%s did not end by exit, so that what was compared there is not known", g->unended,
+                g->unended == 1 ? "" : "es");
     fputc('\n', stderr);
+}
+
+/* The kinds of BG_CHECK, in text, which is cut into them. */
+enum { KINDS = 8 };
+static int split_kinds(char *text, const char *kinds[KINDS])
+{
+    int count = 0;
+    char *rest = text;
+    for (char *kind; count < KINDS && (kind = strsep(&rest, ",")) != NULL;)
+        if (kind[0] != '\0')
+            kinds[count++] = kind;
+    return count;
+}
+
+/* Replays that the program made say nothing on what was checked: some checks look at no replay, or not at each graph.
+ */
+static void print_check(const telling *t)
+{
+    const char *kinds[KINDS];
+    char text[128];
+    int count;
+
+    snprintf(text, sizeof text, "%s", getenv("BG_CHECK"));
+    fprintf(stderr, "check %s: ", text);
+    if (t->findings > 0)
+        fprintf(stderr, "%d finding%s", t->findings, plural(t->findings));
+    else
+        fputs(cli_looked_any(t->gathered) ? "no findings" : "nothing was looked at", stderr);
+    if (t->notes > 0)
+        fprintf(stderr, "; %d note%s", t->notes, plural(t->notes));
+    fputc('\n', stderr);
+    count = split_kinds(text, kinds);
+    cli_looked_print(t->gathered, kinds, count, false, stderr);
 }
 
 static void print_tools(const telling *t)
@@ -92,11 +129,34 @@ static void print_tools(const telling *t)
         print_replays(t, "step", "ran node by node");
     if (is_on("BG_SHADOW") && !is_set("BG_DEBUG", "step"))
         print_shadow(t);
-    if (is_on("BG_CHECK")) {
-        char tool[64];
-        snprintf(tool, sizeof tool, "check %s", getenv("BG_CHECK"));
-        print_replays(t, tool, "were checked");
-    }
+    if (is_on("BG_CHECK"))
+        print_check(t);
+}
+
+/* Each check that was asked for. */
+static bool looked_by_each(const cli_gathered *gathered)
+{
+    const char *kinds[KINDS];
+    char text[128];
+    int count;
+    bool looked = true;
+
+    snprintf(text, sizeof text, "%s", getenv("BG_CHECK"));
+    count = split_kinds(text, kinds);
+    for (int i = 0; i < count; i++)
+        looked = looked && cli_looked_by(gathered, kinds[i]);
+    return looked;
+}
+
+cli_status cli_run_judge(const cli_gathered *gathered, const char *program)
+{
+    cli_status status = cli_gathered_judge(gathered, program);
+
+    if (status != CLI_OK)
+        return status;
+    if (is_on("BG_SHADOW") && (gathered->compared == 0 || gathered->uncompared > 0 || gathered->unended > 0))
+        return CLI_UNJUDGED;
+    return is_on("BG_CHECK") && !looked_by_each(gathered) ? CLI_UNJUDGED : CLI_OK;
 }
 
 /* ---- the next command ---- */
@@ -123,18 +183,20 @@ static int count_open(const cli_gathered *g)
     return count;
 }
 
-/* A race names its wait: nothing more is to be found but others. Differences that no op call explains are searched for,
- * and for those of a call the checks say why. Other findings say themselves what to do. */
+/* A race names its wait: nothing more is to be found but others. Of outputs the calls are compared; of what differs in
+ * a call, or in none, the checks say why: they look at work outside ops, too. Other findings say themselves what to do.
+ */
 static void print_next_of_findings(const telling *t)
 {
     const cli_gathered *g = t->gathered;
     int outputs = cli_gathered_count(g, "mismatch", 1);
+    bool by_call = is_set("BG_SHADOW", "calls");
 
     if (cli_gathered_count(g, "race", 1) > 0)
         print_next(t, "that is repaired",
                    strcmp(bg_device_kind(), "host") == 0 ? "run --seeds=20" : "check --what=graph");
-    else if (outputs > 0 && outputs == t->findings)
-        print_next(t, "", is_set("BG_SHADOW", "calls") ? "bisect" : "run --shadow=calls");
+    else if (outputs > 0 && outputs == t->findings && !by_call)
+        print_next(t, "", "run --shadow=calls");
     else if (count_open(g) > 0)
         print_next(t, "", "check");
 }
@@ -176,12 +238,14 @@ cli_status cli_run_tell(const cli_arguments *arguments, const cli_gathered *gath
     if (is_stop(end))
         return status;
     if (findings == 0 && cli_is_crash(end, &signal)) {
+        if (gathered->graphs > 0)
+            print_tools(&t);
         print_next(&t, "", "step");
         return status;
     }
     if (findings == 0)
-        status = cli_gathered_judge(gathered, arguments->rest[0]);
-    if (status == CLI_OK || status == CLI_FAILED) {
+        status = cli_run_judge(gathered, arguments->rest[0]);
+    if (status == CLI_OK || status == CLI_FAILED || status == CLI_UNJUDGED) {
         print_tools(&t);
         print_next_of_tools(&t);
     }

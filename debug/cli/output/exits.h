@@ -23,7 +23,8 @@
     X(CLI_NONDETERMINISTIC, 12, "the result varies: from run to run, or with the order of work")                       \
     X(CLI_STAYS, 13, "the fault stays with every op eager: it is not in a captured op call")                           \
     X(CLI_UNJUDGED, 14,                                                                                                \
-      "nothing can be judged: no graph to check, status 125, or a crash where a culprit is confirmed")                 \
+      "nothing can be judged: no graph to check, replays not compared, status 125, or a crash where a culprit is "     \
+      "confirmed")                                                                                                     \
     X(CLI_INTERRUPTED, 130, "interrupted; the same bisect command continues where it stopped")
 
 typedef enum cli_status {
