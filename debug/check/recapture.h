@@ -63,6 +63,7 @@ typedef struct bg__recapture {
     const char *effect; /* ends the next message of a fault, once: ", and so y differs"; NULL: nothing */
     bool flow_differs;
     int faults; /* findings of that severity so far */
+    int doubts; /* and of less, on values that may be padding */
 } bg__recapture;
 
 /* What a word is: a number, an address in memory of the program, or one in memory that the capture gave to a call or

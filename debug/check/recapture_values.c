@@ -15,6 +15,7 @@ typedef struct difference {
     bg__recapture *recapture;
     const bg__side_call *calls[2];
     const bg__node *nodes[2]; /* NULL: in the arguments */
+    const bg_field *field;    /* of the arguments; NULL: in a node */
     const char *what;         /* "kernel parameter 2", "the node's source" */
     bool pointer, sure;       /* sure: the bytes cannot be padding */
     size_t bytes;             /* of the values */
@@ -50,7 +51,7 @@ static bool field_differs(const bg__recapture *recapture, const bg_field *field,
 {
     const bg_tensor *x = a, *y = b;
     if (!is_tensor(field))
-        return memcmp(a, b, field->size) != 0;
+        return !bg__field_values_equal(field, a, b);
     for (size_t i = 0; i < field->size / sizeof *x; i++)
         if (tensor_differs(recapture, &x[i], &y[i]))
             return true;
@@ -75,8 +76,10 @@ static const bg_field *find_field(const difference *d, bool *exact)
     const char *a = d->calls[0]->args, *b = d->calls[1]->args;
     const bg_field *found = NULL;
 
-    *exact = false;
-    if (a == NULL || b == NULL)
+    *exact = d->field != NULL;
+    if (d->field != NULL)
+        return d->field;
+    if (d->calls[0]->call == NULL || a == NULL || b == NULL)
         return NULL;
     for (uint32_t i = 0; i < d->calls[0]->call->op->field_count; i++) {
         const bg_field *field = &d->calls[0]->call->op->fields[i];
@@ -102,21 +105,37 @@ const char *bg__recapture_fault(bg__recapture *recapture)
     return effect != NULL ? effect : "";
 }
 
+/* Not sure of a host address: what is there may be the same. */
+static const char *doubt(const bg_field *field, bg_severity severity)
+{
+    return severity == BG_FAULT          ? ""
+           : bg__field_is_pointer(field) ? "; what is there may be the same"
+                                         : BG__MAYBE_PADDING;
+}
+
 static void report_field(const difference *d, const char *kind, bg_severity severity, const char *advice,
                          const bg_field *field, const char *effect)
 {
     const bg__recapture_words *words = d->recapture->words;
-    char values[2][BG__VALUE_TEXT];
+    char values[2][BG__VALUE_TEXT], where[160];
 
-    for (int i = 0; i < 2; i++) {
-        if (is_tensor(field))
+    if (is_tensor(field)) {
+        snprintf(where, sizeof where, "%.90s", field->name);
+        for (int i = 0; i < 2; i++)
             bg__value_text(d->values[i], sizeof(void *), true, values[i], sizeof values[i]);
-        else
-            bg__field_value_text(field, d->values[i], values[i], sizeof values[i]);
+    } else {
+        bg__field_difference_text(field, d->values[0], d->values[1], where, sizeof where, values);
     }
     bg__report_add(d->recapture->report, kind, severity, d->calls[0]->call, NULL, advice,
-                   "field %s differs between %s: %s in %s, %s in %s; a replay uses the captured value%s", field->name,
-                   words->both, values[0], words->side[0], values[1], words->side[1], effect);
+                   "field %s differs between %s: %s in %s, %s in %s; a replay uses the captured value%s%s", where,
+                   words->both, values[0], words->side[0], values[1], words->side[1], doubt(field, severity), effect);
+}
+
+/* Whether the field has another value in the second capture, and not only other padding. */
+static bool field_differs_surely(const difference *d, const bg_field *field)
+{
+    const char *a = d->calls[0]->args, *b = d->calls[1]->args;
+    return is_tensor(field) || bg__field_values_differ_surely(field, a + field->offset, b + field->offset);
 }
 
 static void report_word(const difference *d, const char *kind, bg_severity severity, const char *advice,
@@ -124,26 +143,39 @@ static void report_word(const difference *d, const char *kind, bg_severity sever
 {
     const bg__recapture_words *words = d->recapture->words;
     char values[2][BG__VALUE_TEXT], label[512] = "the arguments";
+    bool unsure = field != NULL && !bg__field_is_pointer(field) && !field_differs_surely(d, field);
 
     for (int i = 0; i < 2; i++)
         bg__value_text(d->values[i], d->bytes, d->pointer, values[i], sizeof values[i]);
     if (d->nodes[0] != NULL)
         bg__node_label(&d->recapture->side[0].nodes, d->nodes[0], label, sizeof label);
     bg__report_add(d->recapture->report, kind, severity, d->calls[0]->call, NULL, advice,
-                   "%s differs between %s: %s in %s, %s in %s; %s%s%s%s%s", d->what, words->both, values[0],
+                   "%s differs between %s: %s in %s, %s in %s; %s%s%s%s%s%s%s", d->what, words->both, values[0],
                    words->side[0], values[1], words->side[1], label, field != NULL ? "; field " : "",
-                   field != NULL ? field->name : "", field != NULL ? " of the call differs, too" : "", effect);
+                   field != NULL ? field->name : "", field != NULL ? " of the call differs, too" : "",
+                   unsure && severity == BG_FAULT ? ", unless that is padding" : "",
+                   severity == BG_FAULT ? "" : BG__MAYBE_PADDING, effect);
+}
+
+/* exact: the value is the field's, and so the field's type decides, but an address is no padding. */
+static bool is_sure(const difference *d, const bg_field *field, bool exact)
+{
+    if (exact)
+        return d->pointer || (d->nodes[0] != NULL && bg__field_is_pointer(field)) || field_differs_surely(d, field);
+    return d->sure || (field != NULL && field_differs_surely(d, field));
 }
 
 static void report(const difference *d)
 {
-    const char *kind = d->pointer ? "unstable-pointer" : "frozen-value";
-    const char *advice = d->pointer ? bg__pointer_advice : bg__value_advice;
-    bool exact = false;
-    const bg_field *field = d->calls[0]->call != NULL ? find_field(d, &exact) : NULL;
-    bg_severity severity = d->sure || field != NULL ? BG_FAULT : BG_WARNING;
+    bool exact, pointer = d->pointer || (d->field != NULL && bg__field_is_pointer(d->field));
+    const char *kind = pointer ? "unstable-pointer" : "frozen-value";
+    const char *advice = pointer ? bg__pointer_advice : bg__value_advice;
+    const bg_field *field = find_field(d, &exact);
+    bg_severity unsure = d->field != NULL ? BG_NOTE : BG_WARNING; /* bodies seldom leave padding of parameters unset */
+    bg_severity severity = is_sure(d, field, exact) ? BG_FAULT : unsure;
     const char *effect = severity == BG_FAULT ? bg__recapture_fault(d->recapture) : "";
 
+    d->recapture->doubts += severity != BG_FAULT;
     if (exact)
         report_field(d, kind, severity, advice, field, effect);
     else
@@ -182,10 +214,12 @@ static void compare_word(const difference *d, const void *a, const void *b, bool
  * field of the call differs, too. */
 static bool is_unset_byte(const difference *d, const bg__parameter *a, const bg__parameter *b)
 {
+    const bg_field *field;
     bool exact;
     if (a->bytes != 1 || (word_of(a->value, 1) <= 1 && word_of(b->value, 1) <= 1))
         return false;
-    return d->calls[0]->call == NULL || find_field(d, &exact) == NULL;
+    field = find_field(d, &exact);
+    return field == NULL || !field_differs_surely(d, field);
 }
 
 static void compare_parameter(const difference *of, const bg__parameter *a, const bg__parameter *b)
@@ -362,22 +396,21 @@ static void compare_tensors(const difference *d, const bg_field *field, const bg
     }
 }
 
-static void compare_field(difference *d, const bg_field *field)
+static void compare_field(const difference *of, const bg_field *field)
 {
-    const char *a = (const char *)d->calls[0]->args + field->offset;
-    const char *b = (const char *)d->calls[1]->args + field->offset;
-    bool sure = is_tensor(field) || field->size <= sizeof(uint64_t); /* a larger one may have gaps that hold anything */
+    const char *a = (const char *)of->calls[0]->args + field->offset;
+    const char *b = (const char *)of->calls[1]->args + field->offset;
+    difference d = *of;
 
-    if (!field_differs(d->recapture, field, a, b))
+    if (!field_differs(d.recapture, field, a, b))
         return;
-    d->sure = sure;
-    d->what = field->name;
+    d.field = field;
     if (is_tensor(field)) {
-        compare_tensors(d, field, (const void *)a, (const void *)b);
+        compare_tensors(&d, field, (const void *)a, (const void *)b);
     } else if (field->size == sizeof(uint64_t)) {
-        compare_word(d, a, b, false);
+        compare_word(&d, a, b, false);
     } else {
-        compare_bytes(d, a, b, field->size);
+        compare_bytes(&d, a, b, field->size);
     }
 }
 
@@ -387,7 +420,8 @@ void bg__recapture_compare(bg__recapture *recapture, size_t first, size_t second
                     .calls = {&recapture->side[0].calls[first], &recapture->side[1].calls[second]}};
     const bg__call *call = d.calls[0]->call;
 
-    if (call != NULL && call->eager && d.calls[0]->args != NULL && d.calls[1]->args != NULL)
+    if (call != NULL && call->eager && d.calls[0]->args != NULL && d.calls[1]->args != NULL &&
+        !bg__call_is_exposed(recapture->side[0].graph, call)) /* else the program may have changed them */
         for (uint32_t i = 0; i < call->op->field_count; i++)
             compare_field(&d, &call->op->fields[i]);
     if (!make_same_nodes(&d))

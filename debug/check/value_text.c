@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "debug/memory/pointers.h"
 
 /* ---- types that are known by their names ---- */
 
@@ -57,10 +61,100 @@ static bool find_type(const char *name, number *found)
     return false;
 }
 
+static bool is_arithmetic(const bg_field *field)
+{
+    number number;
+    return field->type != NULL && find_type(field->type, &number);
+}
+
 bool bg__field_is_pointer(const bg_field *field)
 {
     size_t length = field->type != NULL ? strlen(field->type) : 0;
     return length > 0 && field->type[length - 1] == '*' && field->size == sizeof(void *);
+}
+
+/* ---- equality ---- */
+
+static bool is_string(const bg_field *field)
+{
+    static const char *const names[] = {"const char *", "const char*", "char const *",
+                                        "char const*",  "char *",      "char*"};
+    for (size_t i = 0; field->type != NULL && i < sizeof names / sizeof *names; i++)
+        if (strcmp(field->type, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Reads up to `bytes` bytes, not beyond the page. The program may have freed them: the kernel says so, and a plain read
+ * would crash. Returns how many were read. */
+static size_t read_page(const char *from, char *to, size_t bytes)
+{
+    enum { PAGE = 4096 };
+    size_t rest = PAGE - (uintptr_t)from % PAGE;
+    struct iovec local = {to, bytes < rest ? bytes : rest}, remote = {(void *)from, local.iov_len};
+    ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* false also where one cannot be read, or is very long. */
+static bool are_equal_strings(const char *a, const char *b)
+{
+    enum { LONGEST = 4096 };
+    for (size_t at = 0; at < LONGEST;) {
+        char first[256], second[256];
+        size_t got = read_page(a + at, first, sizeof first), step = read_page(b + at, second, sizeof second);
+        step = got < step ? got : step;
+        if (step == 0)
+            return false;
+        if (strnlen(first, step) < step)
+            return strnlen(first, step) == strnlen(second, step) && memcmp(first, second, strnlen(first, step)) == 0;
+        if (memcmp(first, second, step) != 0)
+            return false;
+        at += step;
+    }
+    return false;
+}
+
+bool bg__field_values_equal(const bg_field *field, const void *a, const void *b)
+{
+    const char *first, *second;
+
+    if (memcmp(a, b, field->size) == 0)
+        return true;
+    if (!is_string(field))
+        return false;
+    memcpy(&first, a, sizeof first);
+    memcpy(&second, b, sizeof second);
+    return first != NULL && second != NULL && are_equal_strings(first, second);
+}
+
+/* The size of a struct that holds pointers is a multiple of theirs. */
+static bool may_be_pointer(const bg_field *field, const char *value, size_t at)
+{
+    uint64_t word;
+    if (field->size % sizeof word != 0)
+        return false;
+    memcpy(&word, value + at, sizeof word);
+    return bg__pointer_may_be(word);
+}
+
+/* The first byte that differs and cannot be padding; field->size: none. Padding ends where the next member, or the next
+ * struct of an array, begins, so a byte at a multiple of the struct's alignment is none. The alignment is at most the
+ * largest power of two that divides the size. */
+static size_t find_sure_difference(const bg_field *field, const char *a, const char *b)
+{
+    size_t size = field->size, alignment = size & (~size + 1);
+    for (size_t at = 0; at < size; at += alignment)
+        if (a[at] != b[at] && !(may_be_pointer(field, a, at) && may_be_pointer(field, b, at)))
+            return at;
+    return size;
+}
+
+bool bg__field_values_differ_surely(const bg_field *field, const void *a, const void *b)
+{
+    if (bg__field_is_pointer(field) || memcmp(a, b, field->size) == 0)
+        return false;
+    return is_arithmetic(field) || find_sure_difference(field, a, b) < field->size;
 }
 
 /* ---- text ---- */
@@ -145,4 +239,28 @@ const char *bg__field_value_text(const bg_field *field, const void *value, char 
     case BOOLEAN: snprintf(text, room, "%s", word_of(value, field->size) != 0 ? "true" : "false"); break;
     }
     return text;
+}
+
+const char *bg__field_difference_text(const bg_field *field, const void *a, const void *b, char *where, size_t room,
+                                      char texts[2][BG__VALUE_TEXT])
+{
+    const char *x = a, *y = b;
+    size_t at, bytes;
+
+    if (field->size <= sizeof(int) || is_arithmetic(field) || bg__field_is_pointer(field)) {
+        bg__field_value_text(field, a, texts[0], BG__VALUE_TEXT);
+        bg__field_value_text(field, b, texts[1], BG__VALUE_TEXT);
+        snprintf(where, room, "%.90s", field->name);
+        return where;
+    }
+    at = find_sure_difference(field, x, y);
+    if (at == field->size)
+        for (at = 0; at + 1 < field->size && x[at] == y[at];)
+            at++;
+    at -= at % sizeof(int);
+    bytes = field->size - at < sizeof(int) ? field->size - at : sizeof(int);
+    bg__value_text(x + at, bytes, false, texts[0], BG__VALUE_TEXT);
+    bg__value_text(y + at, bytes, false, texts[1], BG__VALUE_TEXT);
+    snprintf(where, room, "%.90s (%u bytes) at offset %zu", field->name, field->size, at);
+    return where;
 }

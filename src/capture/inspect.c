@@ -89,6 +89,14 @@ bool bg__graph_is_exposed(const bg_graph *graph)
     return eager != NULL;
 }
 
+bool bg__call_is_exposed(const bg_graph *graph, const bg__call *call)
+{
+    const bg__eager *eager = graph->eagers;
+    while (eager != NULL && eager->call != call)
+        eager = eager->previous;
+    return eager != NULL && eager->exposed;
+}
+
 bg__noted *bg__graph_noted(const bg_graph *graph)
 {
     return (bg__noted *)&graph->noted;

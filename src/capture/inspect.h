@@ -88,6 +88,7 @@ const bg__wait *bg__graph_waits(const bg_graph *graph, int *count);
 const void *bg__graph_call_args(const bg_graph *graph, const bg__call *call);
 /* Whether bg_graph_args has returned arguments of the graph: the program may change them. */
 bool bg__graph_is_exposed(const bg_graph *graph);
+bool bg__call_is_exposed(const bg_graph *graph, const bg__call *call); /* those of that call */
 
 /* A node of a segment's graph that writes back outputs of an eager call. find: false if node does not. */
 typedef struct bg__writeback {

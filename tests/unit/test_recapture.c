@@ -89,7 +89,41 @@ BG_OP(around, BG_IN(x), BG_INOUT(y))
     return status != BG_OK ? status : BG_CALL(scale, stream, .x = args->y, .y = args->y, .factor = 2);
 }
 
+/* Its size is 12, with padding after first and last. */
+typedef struct padded {
+    char first;
+    int middle;
+    char last;
+} padded;
+
+BG_EAGER_OP(pick_padded, BG_INOUT(x), BG_VALUE(padded, p))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)args->p.middle, N, stream));
+}
+
+/* Without padding: its size tells that the first byte of each int is none. */
+typedef struct three {
+    int of[3];
+} three;
+
+BG_EAGER_OP(pick_three, BG_INOUT(x), BG_VALUE(three, p))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)args->p.of[2], N, stream));
+}
+
+BG_EAGER_OP(pick_named, BG_INOUT(x), BG_VALUE(const char *, name))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)strlen(args->name), N, stream));
+}
+
+BG_OP(scale_padded, BG_INOUT(x), BG_VALUE(padded, p))
+{
+    return from_cuda(bgk_scale(args->x.data, args->x.data, (float)args->p.middle, N, stream));
+}
+
 /* ---- passes ---- */
+
+static char names[2][2][4] = {{"abc", "abc"}, {"abc", "abd"}};
 
 typedef struct model {
     fixture *f;
@@ -106,6 +140,11 @@ enum {
     DERIVED,
     SHAPE,
     EAGER_VALUE,
+    PADDING,
+    PADDED_VALUE,
+    THREE,
+    STRINGS,
+    EQUAL_STRINGS,
     BRANCH,
     EXTRA,
     BREAK,
@@ -152,6 +191,33 @@ static bg_status matrix_product(const model *m, cudaStream_t stream)
                : BG_ERROR_CUBLAS;
 }
 
+/* Its padding holds something else in each turn. An assignment need not copy padding. */
+static void fill_padded(padded *p, const model *m, int middle)
+{
+    char bytes[sizeof *p];
+    memset(bytes, 17 * (m->turn + 1), sizeof bytes);
+    bytes[offsetof(padded, first)] = 1;
+    memcpy(bytes + offsetof(padded, middle), &middle, sizeof middle);
+    bytes[offsetof(padded, last)] = 3;
+    memcpy(p, bytes, sizeof bytes);
+}
+
+static bg_status call_padded(model *m, cudaStream_t stream)
+{
+    pick_padded_args args = {.x = m->f->x};
+    fill_padded(&args.p, m, 2);
+    m->line = __LINE__ + 1;
+    return BG_CALL_ARGS(pick_padded, stream, &args);
+}
+
+static bg_status call_scale_padded(model *m, cudaStream_t stream)
+{
+    scale_padded_args args = {.x = m->f->x};
+    fill_padded(&args.p, m, m->turn + 1);
+    m->line = __LINE__ + 1;
+    return BG_CALL_ARGS(scale_padded, stream, &args);
+}
+
 static bg_status forward(void *user, cudaStream_t stream)
 {
     model *m = user;
@@ -175,6 +241,17 @@ static bg_status forward(void *user, cudaStream_t stream)
     case EAGER_VALUE:
         m->line = __LINE__ + 1;
         BG_CALL(pick, stream, .x = f->x, .k = m->turn);
+        break;
+    case PADDING: call_padded(m, stream); break;
+    case PADDED_VALUE: call_scale_padded(m, stream); break;
+    case THREE:
+        m->line = __LINE__ + 1;
+        BG_CALL(pick_three, stream, .x = f->x, .p = {{1, 2, m->turn}});
+        break;
+    case STRINGS:
+    case EQUAL_STRINGS:
+        m->line = __LINE__ + 1;
+        BG_CALL(pick_named, stream, .x = f->x, .name = names[m->kind == STRINGS][m->turn]);
         break;
     case BRANCH:
         m->line = __LINE__ + 2;
@@ -295,6 +372,48 @@ static void test_eager_value(void **state)
     bg_report *report = recapture(&m);
     EXPECT_FINDING(report, "frozen-value", "pick#0", m.line,
                    "field k differs between two captures: 0 in the first, 1 in the second");
+}
+
+static void expect_severity(bg_report *report, bg_severity severity)
+{
+    bg_finding finding = BG_FINDING_INIT;
+    assert_int_equal(bg_report_count(report), 1);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_int_equal(finding.severity, severity);
+}
+
+/* Padding is no fault; an int of a struct is one, and its value is told, not that of the first bytes. */
+static void test_struct(void **state)
+{
+    model m = {.f = *state, .kind = PADDING};
+    bg_report *report = recapture(&m);
+
+    expect_severity(report, BG_NOTE);
+    EXPECT_FINDING(report, "frozen-value", "pick_padded#0", m.line,
+                   "field p (12 bytes) at offset 0 differs between two captures: ");
+    m = (model){.f = *state, .kind = THREE};
+    report = recapture(&m);
+    expect_severity(report, BG_FAULT);
+    EXPECT_FINDING(report, "frozen-value", "pick_three#0", m.line,
+                   "field p (12 bytes) at offset 8 differs between two captures: 0 in the first, 1 in the second; a "
+                   "replay uses the captured value");
+    m = (model){.f = *state, .kind = PADDED_VALUE};
+    report = recapture(&m);
+    expect_severity(report, BG_FAULT);
+    EXPECT_FINDING(report, "frozen-value", "scale_padded#0", m.line, "; field p of the call differs, too");
+}
+
+/* Another address in host memory is no fault, and nothing where the same string is there. */
+static void test_string(void **state)
+{
+    model m = {.f = *state, .kind = EQUAL_STRINGS};
+    bg_report *report = recapture(&m);
+
+    EXPECT_NO_FINDING(report);
+    m = (model){.f = *state, .kind = STRINGS};
+    report = recapture(&m);
+    expect_severity(report, BG_NOTE);
+    EXPECT_FINDING(report, "unstable-pointer", "pick_named#0", m.line, "field name differs between two captures: 0x");
 }
 
 static void expect_two(bg_report *report, const char *first, int at, const char *second, int also_at)
@@ -481,6 +600,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_derived_value, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_shape, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_eager_value, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_struct, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_string, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_branch, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_extra_call, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_branch_beside_an_eager_call, fixture_setup, fixture_teardown),
