@@ -11,6 +11,11 @@
 
 enum { CALLS_LISTED = 3 };
 
+/* What the program may have changed by bg_graph_args is the reason why outputs differ, but no fault. */
+static const char changed_advice[] =
+    "the program may change the arguments of this call by bg_graph_args, which the eager pass does not see: a "
+    "difference that it makes on purpose is no fault";
+
 /* ---- inputs ---- */
 
 /* The last call to end in the eager pass, before this one, with an output in that tensor. NULL: none. */
@@ -44,14 +49,17 @@ static void tell_place(bg__shadow *s, const bg__pass_call *writer, const bg__fie
     const bg__call *call = bg__call_next(bg__graph_root(s->graph));
     bg__field_tensor t = {0};
     const void *args;
+    bool exposed;
 
     while (call != NULL && strcmp(call->name, writer->call->name) != 0)
         call = bg__call_next(call);
     args = call != NULL && call->op == writer->call->op ? bg__graph_call_args(s->graph, call) : NULL;
+    exposed = call != NULL && bg__call_is_exposed(s->graph, call);
     while (args != NULL && bg__field_tensor_next(call->op, args, &t))
         if (strcmp(t.name, output->name) == 0 && t.tensor->data != NULL && t.tensor->data != output->tensor->data &&
             !bg__report_has(s->report, "unstable-pointer", call->name))
-            bg__report_add(s->report, "unstable-pointer", BG_FAULT, call, t.tensor->data, bg__pointer_advice,
+            bg__report_add(s->report, "unstable-pointer", exposed ? BG_NOTE : BG_FAULT, call, t.tensor->data,
+                           exposed ? changed_advice : bg__pointer_advice,
                            "%s is at %p in the graph, at %p in the eager pass, where it is read as %s of %s", t.name,
                            t.tensor->data, output->tensor->data, input, reader->name);
 }
@@ -161,7 +169,7 @@ static const bg_field *next_value(bg__shadow *s, const bg__call *call, uint32_t 
 
     while (a != NULL && b != NULL && *at < call->op->field_count) {
         const bg_field *field = &call->op->fields[(*at)++];
-        if (field->role != BG_ROLE_VALUE || memcmp(a + field->offset, b + field->offset, field->size) == 0)
+        if (field->role != BG_ROLE_VALUE || bg__field_values_equal(field, a + field->offset, b + field->offset))
             continue;
         *graph = a + field->offset;
         *eager = b + field->offset;
@@ -170,10 +178,19 @@ static const bg_field *next_value(bg__shadow *s, const bg__call *call, uint32_t 
     return NULL;
 }
 
-/* A larger value may have gaps that hold anything, and a pointer may be to memory of the pass. */
-static bool is_sure(const bg_field *field)
+/* Whether values that differ explain outputs that differ. A struct may have padding that holds anything, and a pointer
+ * may be to memory of the pass. But what the program may have changed by bg_graph_args is as the program wants it. */
+static bool explains(bg__shadow *s, const bg__call *call, const bg_field *field, const char *graph, const char *eager)
 {
-    return field->size <= sizeof(uint64_t) && !bg__field_is_pointer(field);
+    return bg__call_is_exposed(s->graph, call) || bg__field_values_differ_surely(field, graph, eager);
+}
+
+/* "p (12 bytes) at offset 8 is 2 in the graph, 1 in the eager pass" */
+static void value_text(const bg_field *field, const char *graph, const char *eager, char *text, size_t bytes)
+{
+    char where[160], values[2][BG__VALUE_TEXT];
+    bg__field_difference_text(field, graph, eager, where, sizeof where, values);
+    snprintf(text, bytes, "%s is %s in the graph, %s in the eager pass", where, values[0], values[1]);
 }
 
 /* Iterates over the inputs that differ: at another address, of another shape, or (same) in what they hold. */
@@ -191,6 +208,8 @@ static const bg_tensor *next_input(bg__shadow *s, const bg__call *call, bool sam
         if (!t->input)
             continue;
         *eager = find_input(inputs, t->name);
+        if (*eager == NULL)
+            continue;
         if (inputs->state == BG__INPUTS_UNKNOWN) /* memory that a call of the pass writes may be its own in each run */
             differs = !bg__tensor_is_same(t->tensor, *eager) && !is_written(s, inputs, *eager);
         if (differs && bg__tensor_is_same(t->tensor, *eager) == same)
@@ -218,7 +237,7 @@ static bool has_other_arguments(bg__shadow *s, const bg__call *call)
     uint32_t at = 0;
 
     while ((field = next_value(s, call, &at, &a, &b)) != NULL)
-        if (is_sure(field))
+        if (explains(s, call, field, a, b))
             return true;
     return next_input(s, call, false, &t, &number, &eager) != NULL;
 }
@@ -275,49 +294,47 @@ static void append(char *text, size_t bytes, const char *more)
 
 static bool tell_values(bg__shadow *s, const bg__call *at, const char *effect)
 {
+    bool exposed = bg__call_is_exposed(s->graph, at);
     char text[500] = "";
     const char *graph, *eager;
     const bg_field *field;
 
     for (uint32_t i = 0; (field = next_value(s, at, &i, &graph, &eager)) != NULL;) {
-        char one[300], values[2][BG__VALUE_TEXT];
-        if (!is_sure(field))
+        char one[360];
+        if (!explains(s, at, field, graph, eager))
             continue;
-        snprintf(one, sizeof one, "%.90s is %s in the graph, %s in the eager pass", field->name,
-                 bg__field_value_text(field, graph, values[0], sizeof values[0]),
-                 bg__field_value_text(field, eager, values[1], sizeof values[1]));
+        value_text(field, graph, eager, one, sizeof one);
         append(text, sizeof text, one);
     }
     if (text[0] != '\0')
-        bg__report_add(s->report, "frozen-value", BG_FAULT, at, NULL, bg__value_advice, "%s%s", text, effect);
+        bg__report_add(s->report, "frozen-value", exposed ? BG_NOTE : BG_FAULT, at, NULL,
+                       exposed ? changed_advice : bg__value_advice, "%s%s%s", text,
+                       exposed ? " (bg_graph_args may have changed it)" : "", effect);
     return text[0] != '\0';
 }
 
-/* Those that may differ without being the cause. */
-static void tell_unsure_values(bg__shadow *s, const bg__call *call)
+/* Those that may differ without being the cause. Returns whether there are any; text gets those that are no pointers,
+ * which the finding on an eager call names itself. */
+static bool tell_unsure_values(bg__shadow *s, const bg__call *call, char *text, size_t bytes)
 {
     const char *graph, *eager;
     const bg_field *field;
+    bool any = false;
 
+    text[0] = '\0';
     for (uint32_t i = 0; (field = next_value(s, call, &i, &graph, &eager)) != NULL;) {
-        char values[2][BG__VALUE_TEXT];
-        size_t at = 0, bytes;
-        bool pointer = bg__field_is_pointer(field);
-        while (graph[at] == eager[at])
-            at++;
-        at = pointer ? 0 : at / sizeof(int) * sizeof(int);
-        bytes = pointer ? sizeof(void *) : field->size - at < sizeof(int) ? field->size - at : sizeof(int);
-        bg__value_text(graph + at, bytes, pointer, values[0], sizeof values[0]);
-        bg__value_text(eager + at, bytes, pointer, values[1], sizeof values[1]);
-        if (pointer)
-            bg__report_add(s->report, "unstable-pointer", BG_WARNING, call, NULL, bg__pointer_advice,
-                           "%s is %s in the graph, %s in the eager pass", field->name, values[0], values[1]);
+        char one[360];
+        any = true;
+        value_text(field, graph, eager, one, sizeof one);
+        if (bg__field_is_pointer(field))
+            bg__report_add(s->report, "unstable-pointer", BG_WARNING, call, NULL, bg__pointer_advice, "%s", one);
+        else if (call->eager)
+            append(text, bytes, one);
         else
-            bg__report_add(s->report, "frozen-value", BG_WARNING, call, NULL, bg__value_advice,
-                           "%s (%u bytes) differs at offset %zu, if that is no gap: %s in the graph, %s in the eager "
-                           "pass",
-                           field->name, field->size, at, values[0], values[1]);
+            bg__report_add(s->report, "frozen-value", BG_WARNING, call, NULL, bg__value_advice, "%s" BG__MAYBE_PADDING,
+                           one);
     }
+    return any;
 }
 
 /* "f32 [4, 8]" */
@@ -333,7 +350,9 @@ static void shape_text(const bg_tensor *tensor, char *text, size_t bytes)
 static bool tell_tensors(bg__shadow *s, const bg__call *at, const char *effect)
 {
     char shapes[500] = "", addresses[500] = "";
-    const char *changed = at->eager && bg__graph_is_exposed(s->graph) ? " (bg_graph_args may have changed it)" : "";
+    bool exposed = bg__call_is_exposed(s->graph, at);
+    const char *changed = exposed ? " (bg_graph_args may have changed it)" : "";
+    bg_severity severity = exposed ? BG_NOTE : BG_FAULT;
     const void *address = NULL;
     const bg_tensor *graph, *eager;
     bg__field_tensor t = {0};
@@ -353,10 +372,11 @@ static bool tell_tensors(bg__shadow *s, const bg__call *at, const char *effect)
         address = address == NULL ? graph->data : address;
     }
     if (shapes[0] != '\0')
-        bg__report_add(s->report, "frozen-value", BG_FAULT, at, NULL, bg__value_advice, "%s%s", shapes, effect);
+        bg__report_add(s->report, "frozen-value", severity, at, NULL, exposed ? changed_advice : bg__value_advice,
+                       "%s%s", shapes, effect);
     if (addresses[0] != '\0')
-        bg__report_add(s->report, "unstable-pointer", BG_FAULT, at, address, bg__pointer_advice, "%s%s", addresses,
-                       effect);
+        bg__report_add(s->report, "unstable-pointer", severity, at, address,
+                       exposed ? changed_advice : bg__pointer_advice, "%s%s", addresses, effect);
     return shapes[0] != '\0' || addresses[0] != '\0';
 }
 
@@ -412,10 +432,11 @@ static bg_status compare_nodes(bg__shadow *s, bg_graph *second)
             continue;
         effect_text(fault, effect, sizeof effect);
         recapture.effect = effect;
-        recapture.faults = 0;
+        recapture.faults = recapture.doubts = 0;
         bg__recapture_explain(&recapture, fault->call);
         if (recapture.faults > 0)
             fault->call = NULL;
+        fault->unsure = recapture.doubts > 0;
     }
 done:
     bg__recapture_free(&recapture);
@@ -453,8 +474,17 @@ static void tell_origin(bg__shadow *s, const bg__call_fault *fault)
                                       [BG__INPUTS_PARTLY] = " on the same inputs (those in host memory are not known)",
                                       [BG__INPUTS_DIFFER] = ""};
     const char *same = how[inputs != NULL ? inputs->state : BG__INPUTS_UNKNOWN];
+    char values[500];
+    bool unsure = tell_unsure_values(s, fault->call, values, sizeof values);
+    const char *alike = !s->recaptured || fault->call->eager || fault->unsure ? ""
+                        : unsure                                              ? ", with the same nodes"
+                                                                              : ", with the same arguments and nodes";
     const char *advice =
-        fault->call->eager
+        fault->call->eager && unsure
+            ? "the body ran in the replay with the arguments of the graph, which are the cause if what differs in them "
+              "is no padding and no address of the same contents; if not, check what it reads besides its tensors, "
+              "such as host state"
+        : fault->call->eager
             ? "the body ran in the replay with the arguments of the pass: check what it reads besides its "
               "tensors, such as host state that each run changes"
         : s->recaptured ? "check whether the body does something else while it is captured, and what its kernels read "
@@ -462,15 +492,14 @@ static void tell_origin(bg__shadow *s, const bg__call_fault *fault)
                         : "check what this call reads besides its tensors: values, host state, other streams; "
                           "bg_check_recapture names what a capture froze";
 
-    tell_unsure_values(s, fault->call);
+    if (values[0] != '\0')
+        append(values, sizeof values, "those bytes may be padding; ");
     if (fault->difference[0] == '\0')
         bg__report_add(s->report, "mismatch-origin", BG_FAULT, fault->call, fault->address, advice,
-                       "%s has another shape or dtype in the graph than in the eager pass", fault->what);
+                       "%s%s has another shape or dtype in the graph than in the eager pass", values, fault->what);
     else
         bg__report_add(s->report, "mismatch-origin", BG_FAULT, fault->call, fault->address, advice,
-                       "%s differs from the eager pass%s%s: %s", fault->what, same,
-                       s->recaptured && !fault->call->eager ? ", with the same arguments and nodes" : "",
-                       fault->difference);
+                       "%s%s differs from the eager pass%s%s: %s", values, fault->what, same, alike, fault->difference);
 }
 
 bg_status bg__faults_tell(bg__shadow *s)
@@ -499,8 +528,11 @@ done:
     return status;
 }
 
+/* Also the notes on arguments that the program may have changed. */
 static bool is_cause(const bg_finding *f)
 {
+    if (f->severity == BG_NOTE)
+        return f->advice != NULL && strcmp(f->advice, changed_advice) == 0;
     return f->severity == BG_FAULT &&
            (strcmp(f->kind, "frozen-value") == 0 || strcmp(f->kind, "unstable-pointer") == 0 ||
             strcmp(f->kind, "frozen-control-flow") == 0 || strcmp(f->kind, "mismatch-origin") == 0 ||
@@ -523,7 +555,7 @@ bool bg__faults_explained(const bg_report *report)
     for (int i = 0; i < bg_report_count(report) && bg_report_get(report, i, &f) == BG_OK; i++) {
         if (f.severity == BG_FAULT && (!is_cause(&f) || strcmp(f.kind, "mismatch-origin") == 0))
             return false;
-        any |= f.severity == BG_FAULT;
+        any |= is_cause(&f);
     }
     return any;
 }

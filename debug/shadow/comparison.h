@@ -39,6 +39,7 @@ typedef struct bg__call_fault {
     const void *address;
     char what[200];       /* "y of scale#0" */
     char difference[300]; /* "3 of 64 elements ..."; "": another shape or dtype */
+    bool unsure;          /* its nodes differ in values that may be padding */
 } bg__call_fault;
 
 /* Starts zeroed. */

@@ -69,6 +69,45 @@ BG_OP(outer, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
     return BG_CALL(scale, stream, .x = args->x, .y = args->y, .factor = args->factor);
 }
 
+/* Its padding holds something else in each pass. An assignment need not copy padding. */
+typedef struct padded {
+    char first;
+    int middle;
+} padded;
+
+static void fill_padded(padded *p, int pass, int middle)
+{
+    char bytes[sizeof *p];
+    memset(bytes, 17 * (pass + 1), sizeof bytes);
+    bytes[offsetof(padded, first)] = 1;
+    memcpy(bytes + offsetof(padded, middle), &middle, sizeof middle);
+    memcpy(p, bytes, sizeof bytes);
+}
+
+BG_OP(around_secret, BG_IN(x), BG_OUT(y), BG_VALUE(padded, p))
+{
+    return BG_CALL(secret, stream, .x = args->x, .y = args->y);
+}
+
+BG_EAGER_OP(eager_padded, BG_IN(x), BG_OUT(y), BG_VALUE(padded, p))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, (float)args->p.middle, N, stream));
+}
+
+typedef struct three {
+    int of[3];
+} three;
+
+BG_EAGER_OP(eager_three, BG_IN(x), BG_OUT(y), BG_VALUE(three, p))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, (float)args->p.of[2], N, stream));
+}
+
+BG_EAGER_OP(eager_scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor))
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, args->factor, N, stream));
+}
+
 enum {
     VALUES,
     UNUSED,
@@ -83,7 +122,11 @@ enum {
     OTHER_CALLS,
     OUTSIDE,
     MOVED_OUTPUT,
-    WHOLE_SEGMENT
+    WHOLE_SEGMENT,
+    PADDING,
+    EAGER_PADDED,
+    EAGER_THREE,
+    EAGER_SCALE
 };
 
 typedef struct model {
@@ -109,6 +152,8 @@ static bg_status call_in_question(model *m, cudaStream_t stream)
     int pass = m->clean ? 0 : m->passes;
     bg_tensor x = f->x, y = f->y;
     typed_args typed;
+    around_secret_args around = {.x = x, .y = y};
+    eager_padded_args eager = {.x = x, .y = y};
     void *temporary = NULL;
 
     hidden.again = pass > 0;
@@ -162,6 +207,17 @@ static bg_status call_in_question(model *m, cudaStream_t stream)
     case MOVED_OUTPUT:
         m->line = __LINE__ + 1;
         return BG_CALL(scale, stream, .x = x, .y = pass > 0 ? m->spare : y, .factor = 2);
+    case PADDING:
+        fill_padded(&around.p, pass, 3);
+        hidden.factor = (float)pass + 0.5f;
+        hidden.again = false;
+        return BG_CALL_ARGS(around_secret, stream, &around);
+    case EAGER_PADDED:
+        fill_padded(&eager.p, pass, pass + 1);
+        m->line = __LINE__ + 1;
+        return BG_CALL_ARGS(eager_padded, stream, &eager);
+    case EAGER_THREE: m->line = __LINE__; return BG_CALL(eager_three, stream, .x = x, .y = y, .p = {{1, 2, pass}});
+    case EAGER_SCALE: m->line = __LINE__; return BG_CALL(eager_scale, stream, .x = x, .y = y, .factor = 2);
     default: return BG_ERROR_OP;
     }
 }
@@ -254,6 +310,38 @@ static void test_nodes(void **state)
                  WORDS("kernel parameter 3 differs", ", and so y of secret#0 differs: 64 of"), 4);
 }
 
+/* Padding is no cause: what a new capture tells is. */
+static void test_padding(void **state)
+{
+    model m;
+    bg_report *report = shadow(*state, PADDING, false, &m);
+    bg_finding finding = BG_FINDING_INIT;
+
+    assert_int_equal(bg_report_count(report), 2);
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.kind, "frozen-value");
+    assert_string_equal(finding.call, "around_secret#0/secret#0");
+    assert_non_null(strstr(finding.message, "kernel parameter 3 differs between the graph and a new capture"));
+    bg_report_destroy(report);
+}
+
+static void test_eager_struct(void **state)
+{
+    model m;
+    bg_report *report = shadow(*state, EAGER_PADDED, false, &m);
+    bg_finding finding = BG_FINDING_INIT;
+
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.kind, "mismatch-origin");
+    assert_non_null(strstr(finding.message, "p (8 bytes) at offset "));
+    assert_non_null(strstr(finding.message, "; those bytes may be padding; y of eager_padded#0 differs from the eager "
+                                            "pass on the same inputs: 64 of"));
+    bg_report_destroy(report);
+    expect_fault(*state, EAGER_THREE, "frozen-value", "eager_three#0",
+                 WORDS("p (12 bytes) at offset 8 is 1 in the graph, 0 in the eager pass, and so y of eager_three#0"),
+                 3);
+}
+
 static void test_unexplained(void **state)
 {
     expect_fault(*state, CAPTURED_ONLY, "mismatch-origin", "two_faced#0",
@@ -323,7 +411,7 @@ static void test_moved_output(void **state)
 static void test_clean(void **state)
 {
     model m;
-    for (int kind = VALUES; kind <= WHOLE_SEGMENT; kind++)
+    for (int kind = VALUES; kind <= EAGER_SCALE; kind++)
         EXPECT_NO_FINDING(shadow(*state, kind, true, &m));
     EXPECT_NO_FINDING(shadow(*state, UNUSED, false, &m));
     EXPECT_NO_FINDING(shadow(*state, SAME_CONTENTS, false, &m));
@@ -351,18 +439,52 @@ static void test_replay(void **state)
     bg_graph_destroy(graph);
 }
 
+/* What the program changes by bg_graph_args is no fault, and told once. */
+static void test_changed_arguments(void **state)
+{
+    fixture *f = *state;
+    model m = {.f = f, .kind = EAGER_SCALE};
+    eager_scale_args *args;
+    bg_graph *graph = NULL;
+    char text[8192];
+    FILE *file;
+
+    put(&f->x, 3);
+    put(&f->z, 0);
+    assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+    EXPECT_OK(bg_capture_forward(&graph, forward, &m, f->stream, NULL));
+    assert_int_equal(unsetenv("BG_SHADOW"), 0);
+    EXPECT_OK(bg_replay(graph, f->stream));
+    args = bg_graph_args(graph, "eager_scale#0", sizeof *args);
+    assert_non_null(args);
+    args->factor = 5;
+    file = keep_errors();
+    EXPECT_OK(bg_replay(graph, f->stream));
+    kept_errors(file, text, sizeof text);
+    assert_true(get(&f->y) == 15);
+    assert_non_null(strstr(text, "note [frozen-value] eager_scale#0"));
+    assert_non_null(strstr(text, "factor is 5 in the graph"));
+    assert_non_null(strstr(text, "note [mismatch] sum#0"));
+    assert_null(strstr(text, "fault ["));
+    assert_null(strstr(text, "nondeterministic"));
+    bg_graph_destroy(graph);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_arguments),
                                        TEST(test_nodes),
+                                       TEST(test_padding),
+                                       TEST(test_eager_struct),
                                        TEST(test_unexplained),
                                        TEST(test_branch),
                                        TEST(test_after_other_calls),
                                        TEST(test_outside),
                                        TEST(test_moved_output),
                                        TEST(test_clean),
-                                       TEST(test_replay)};
+                                       TEST(test_replay),
+                                       TEST(test_changed_arguments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
