@@ -130,7 +130,7 @@ bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site,
     if (*result == NULL)
         BG__TRY(add_child_call(parent, op, index, site, result));
     else if (site != NULL) /* this pass may reach it at another place */
-        (*result)->site = *site;
+        (*result)->here = *site;
     parent->cursor = (*result)->next;
 done:
     return status;
@@ -189,14 +189,15 @@ bg__call *bg__call_next(const bg__call *call)
 
 void bg__call_blame(const bg__call *call, bg_status status)
 {
-    const char *file = call->site.file ? call->site.file : "unknown file";
+    const bg_site *site = call->here.file != NULL ? &call->here : &call->site;
+    const char *file = site->file ? site->file : "unknown file";
     if (bg_last_error()[0] == '\0')
         bg__fail(status, "the body returned %s (%s)", bg_status_name(status), bg_status_text(status));
     else if (bg__fail_is_placed())
         return;
     if (call->name != NULL)
-        bg__fail_where("op %s, call %s at %s:%d", call->op->name, call->name, file, call->site.line);
+        bg__fail_where("op %s, call %s at %s:%d", call->op->name, call->name, file, site->line);
     else
-        bg__fail_where("op %s, called at %s:%d", call->op->name, file, call->site.line);
+        bg__fail_where("op %s, called at %s:%d", call->op->name, file, site->line);
     bg__fail_set_placed();
 }

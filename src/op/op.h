@@ -57,7 +57,8 @@ typedef struct bg__op_count {
 /* One use of an op. The calls of a graph form a tree: a call's children are the calls that its body makes. */
 typedef struct bg__call {
     const bg_op *op; /* NULL: the root of a pass */
-    bg_site site;
+    bg_site site;    /* in a graph: of the pass that made it */
+    bg_site here;    /* of the pass that runs, where that may be another one: errors name it; file NULL: as site */
     struct bg__call *parent;
     bg__memory *memory; /* NULL: a plain call that has not needed any */
 

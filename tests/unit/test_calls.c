@@ -2,6 +2,7 @@
 #include "tests/support/support.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,6 +107,55 @@ static void test_names(void **state)
     expect_calls(graph, names);
     assert_int_equal(info_of(graph).breaks, 3);
     assert_int_equal(info_of(graph).segments, 2);
+    bg_graph_destroy(graph);
+}
+
+/* In a replay, the body of an eager op may reach a call at another place than in the capture. */
+static bool turned;
+static int straight_line, turned_line;
+
+BG_OP(reached, BG_INOUT(x))
+{
+    return turned ? BG_ERROR_OP : from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
+}
+
+BG_EAGER_OP(turns, BG_INOUT(x))
+{
+    if (turned) {
+        turned_line = __LINE__ + 1;
+        return BG_CALL(reached, stream, .x = args->x);
+    }
+    straight_line = __LINE__ + 1;
+    return BG_CALL(reached, stream, .x = args->x);
+}
+
+static bg_status turning_pass(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    return BG_CALL(turns, stream, .x = f->x);
+}
+
+/* The graph's calls keep the place of the capture; an error names that of the replay. */
+static void test_place_in_replay(void **state)
+{
+    fixture *f = *state;
+    bg_call_info info = BG_CALL_INFO_INIT;
+    bg_graph *graph;
+    char where[128];
+
+    turned = false;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, turning_pass, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    turned = true;
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_OP);
+    snprintf(where, sizeof where, "turns#0/reached#0 at %s:%d", __FILE__, turned_line);
+    EXPECT_ERROR(where);
+    EXPECT_OK(bg_graph_get_call(graph, 1, &info));
+    assert_string_equal(info.name, "turns#0/reached#0");
+    assert_int_equal(info.line, straight_line);
+    turned = false;
+    EXPECT_OK(bg_replay(graph, f->stream));
     bg_graph_destroy(graph);
 }
 
@@ -398,7 +448,7 @@ int main(void)
         TEST(test_bad_patterns), TEST(test_environment),         TEST(test_args),
         TEST(test_plain_calls),  TEST(test_two_ops_of_one_name), TEST(test_registry),
         TEST(test_attributes),   TEST(test_attribute_errors),    TEST(test_32_fields),
-        TEST(test_many_calls),   TEST(test_list_of_a_file),
+        TEST(test_many_calls),   TEST(test_list_of_a_file),      TEST(test_place_in_replay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
