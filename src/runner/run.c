@@ -229,15 +229,31 @@ done:
     return status;
 }
 
+/* For a check that replays; false: it has to be left out, which is said. The batch itself needs no copy. */
+static bool save_state(const bg_runner *runner, const bg_graph *graph, bg__state *state)
+{
+    const bg_runner_config *config = &runner->config;
+    char hidden = bg__fail_hide(), why[1024]; /* what follows has failures of its own */
+    bg_status status = bg__state_save(state, config->state, config->state_count, "config.state", runner->stream);
+
+    if (status != BG_OK) {
+        snprintf(why, sizeof why, "%s", bg_last_error());
+        bg__warn("BG_CHECK=poison: %s could not be checked: %s", graph->name, why);
+        bg__debug_hooks.not_checked(graph, BG__CHECK_POISON, why);
+    }
+    bg__fail_unhide(hidden);
+    return status == BG_OK;
+}
+
 /* BG_CHECK=poison, now that there is a batch. */
 static bg_status check_poison(bg_runner *runner, bg__bucket *bucket)
 {
-    const bg_runner_config *config = &runner->config;
     bg__state state = {NULL, 0};
-    bg_status status;
+    bg_status status = BG_OK;
 
     bucket->poison = false;
-    BG__TRY(bg__state_save(&state, config->state, config->state_count, "config.state", runner->stream));
+    if (!save_state(runner, bucket->graph, &state))
+        goto done;
     bg__debug_hooks.check_poison(bucket->graph, runner->stream);
     BG__TRY(bg__state_restore(&state, runner->stream));
 done:

@@ -13,6 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <hostcuda/hostcuda.h>
+
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
+
 enum { BUCKET = 8 };
 
 BG_OP(scale, BG_IN(x), BG_OUT(y), BG_VALUE(float, factor), BG_VALUE(int, left_out), BG_VALUE(cudaStream_t, stray))
@@ -361,6 +366,34 @@ static void test_poison(void **state)
     }
 }
 
+/* The batch does not need what the check needs: a copy of config.state. */
+static void test_poison_is_left_out(void **state)
+{
+    model m = {.f = *state, .left_out = 1};
+    char text[4096];
+    float before;
+
+    if (!hostcuda_fail) {
+        print_message("skipped: calls fail on request on the host device only\n");
+        skip();
+    }
+    assert_int_equal(setenv("BG_CHECK", "poison", 1), 0);
+    open_runner(&m, BG_MODE_PIECEWISE, false);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    before = get(&m.f->x);
+    take_errors();
+    assert_int_equal(hostcuda_fail("cudaMalloc@1=cudaErrorMemoryAllocation"), 0);
+    run_batch(&m, BUCKET, 0);
+    assert_int_equal(hostcuda_faults(), 1);
+    assert_int_equal(hostcuda_fail(NULL), 0);
+    give_errors(text, sizeof text);
+    expect_text(text, "BG_CHECK=poison: piecewise tokens 8 could not be checked: ");
+    assert_null(strstr(text, "unwritten-output"));
+    assert_true(get(&m.f->x) == before + 1);
+    bg_runner_destroy(m.runner);
+    assert_int_equal(unsetenv("BG_CHECK"), 0);
+}
+
 /* ---- BG_DEBUG=step ---- */
 
 /* Of padding, scale makes infinities. */
@@ -424,6 +457,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_recapture_of_twin, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_recapture, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_poison, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_poison_is_left_out, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_step_of_batch, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_forward_is_unpadded, fixture_setup, fixture_teardown),
     };
