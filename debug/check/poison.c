@@ -84,6 +84,25 @@ static bool is_repeatable(const bg__poison_bytes *bytes, const unsigned char *fi
     return memcmp(bytes->held[BG__ONES], first, bytes->bytes) == 0;
 }
 
+static void report_unrepeatable(const bg__poison *poison, size_t number, const bg__poison_bytes *bytes,
+                                const unsigned char *before)
+{
+    const unsigned char *again = bytes->held[BG__ONES];
+    bg__field_tensor field = {0};
+    const bg__call *call;
+    char name[40];
+    size_t first = 0;
+
+    while (first + 1 < bytes->bytes && again[first] == before[first])
+        first++;
+    call = find_writer(poison->graph, bytes->address + first, &field);
+    snprintf(name, sizeof name, "outputs[%zu]", number);
+    bg__report_add(poison->report, "not-repeatable", BG_NOTE, call, (const void *)bytes->address,
+                   "pass what the graph keeps from replay to replay as a BG_INOUT tensor; atomic sums may differ, too",
+                   "%s cannot be checked: it differs between two replays from the same contents of memory",
+                   call != NULL ? field.name : name);
+}
+
 /* Replays once more with the first pattern. *differs: an output that is repeatable differs between patterns. */
 static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outputs, size_t count, bool *differs)
 {
@@ -105,10 +124,7 @@ static bg_status repeat_pattern(const bg__poison *poison, bg__poison_bytes *outp
             *differs = true;
             continue;
         }
-        bg__report_add(
-            poison->report, "not-repeatable", BG_NOTE, NULL, (const void *)outputs[i].address,
-            "pass what the graph keeps from replay to replay as a BG_INOUT tensor; atomic sums may differ, too",
-            "outputs[%zu] cannot be checked: it differs between two replays from the same contents of memory", i);
+        report_unrepeatable(poison, i, &outputs[i], firsts[i]);
     }
 done:
     for (size_t i = 0; firsts != NULL && i < count; i++)

@@ -340,13 +340,15 @@ static void test_not_repeatable(void **state)
 {
     fixture *f = *state;
     bg_capture *capture;
+    int line;
     EXPECT_CUDA(cudaMalloc((void **)&counter, BYTES));
     EXPECT_CUDA(cudaMemset(counter, 0, BYTES));
     put(&f->x, 1);
     capture = begin(f, NULL);
+    line = __LINE__ + 1;
     EXPECT_OK(BG_CALL(count_up, f->stream, .x = f->x, .y = f->y));
-    EXPECT_FINDING(poison(f, end(capture), &f->y), "not-repeatable", "", 0,
-                   "outputs[0] cannot be checked: it differs between two replays");
+    EXPECT_FINDING(poison(f, end(capture), &f->y), "not-repeatable", "count_up#0", line,
+                   "y cannot be checked: it differs between two replays");
     EXPECT_CUDA(cudaFree(counter));
 }
 
