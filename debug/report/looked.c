@@ -54,6 +54,12 @@ void bg__looked_count_replay(void)
     atomic_fetch_add_explicit(&replays, 1, memory_order_relaxed);
 }
 
+void bg__looked_forget(void)
+{
+    checks = not_checked = NULL;
+    atomic_store(&replays, 0);
+}
+
 static void print_member(const char *name, const cJSON *value, FILE *out)
 {
     char *text = value != NULL ? bg__json_text(value, false) : NULL;

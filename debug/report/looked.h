@@ -13,6 +13,8 @@ void bg__looked_not(const char *check, const char *graph, const char *why);
 /* Prints the members "checks" and "not_checked" of a process's report, each with a comma before it; nothing where there
  * was no check. */
 void bg__looked_print(FILE *out);
+/* Forgets all that was counted: in a child that was forked, whose other threads are gone. */
+void bg__looked_forget(void);
 /* A replay was compared with its capture. Any thread may call this. */
 void bg__looked_count_replay(void);
 

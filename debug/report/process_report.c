@@ -15,7 +15,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    pid_t process;         /* that loaded the library */
+    pid_t process;         /* that has a file; 0 in a child, until it has a graph of its own */
     const char *directory; /* NULL: BG_REPORT is not set; constant, so that it is read without the lock */
     unsigned long graphs;
     uint64_t replays;       /* of destroyed graphs */
@@ -110,23 +110,39 @@ static bg_status print_process(void *user, FILE *out)
 static void write_process(void)
 {
     char *path = path_of("process", 0);
+    record.process = getpid();
     if (path != NULL && bg__file_write(path, BG__FILE_MADE, print_process, NULL) != BG_OK)
         warn_once();
     free(path);
 }
 
+/* Of what it has from its parent a child tells nothing: it is in the parent's file. Another thread of the parent may
+ * have held the lock. */
+static void begin_child(void)
+{
+    record.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    record.process = 0;
+    record.graphs = 0;
+    record.replays = 0;
+    record.count = 0;
+    record.replayed = record.ended = record.runner = false;
+    record.shadowed = record.without_pass = record.compared = record.uncompared = 0;
+    bg__looked_forget();
+}
+
 __attribute__((constructor)) static void begin_process(void)
 {
     record.directory = bg__env("BG_REPORT");
-    record.process = getpid();
-    if (record.directory != NULL)
-        write_process();
+    if (record.directory == NULL)
+        return;
+    (void)pthread_atfork(NULL, NULL, begin_child); /* no memory for it: a child's file says that it did not end */
+    write_process();
 }
 
 __attribute__((destructor)) static void end_process(void)
 {
     if (record.directory == NULL || record.process != getpid())
-        return; /* in a child another thread of the parent may have held the lock */
+        return; /* a child that made no graph has no file */
     pthread_mutex_lock(&record.lock);
     record.ended = true;
     write_process();

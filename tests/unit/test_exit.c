@@ -127,12 +127,27 @@ static int fork_some(void)
     return ENDED;
 }
 
+/* One round in a child that was forked before any call of the library or of CUDA. */
+static int work_in_child(void)
+{
+    static worker w;
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(FORK_LIMIT_S);
+        exit(open_worker(&w) == BG_OK && one_round(&w) == BG_OK ? ENDED : FAILED);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+}
+
 /* Returns after so many microseconds, so that each round ends at another moment of the work. */
 static int run_program(const char *microseconds, const char *what)
 {
     static worker workers[THREADS]; /* it outlives main's frame */
     bool forks = strcmp(what, "forks") == 0, multiplies = forks || strcmp(what, "products") == 0;
     alarm(LIMIT_S);
+    if (strcmp(what, "child") == 0)
+        return work_in_child();
     for (int i = 0; i < THREADS; i++) {
         workers[i].multiplies = multiplies;
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
@@ -245,6 +260,8 @@ static void test_record(void **state)
     (void)state;
     expect_ends("BG_REPORT", directory, "graphs");
     assert_int_equal(clear_directory(), ROUNDS);
+    expect_ends("BG_REPORT", directory, "child");
+    assert_int_equal(clear_directory(), 2 * ROUNDS);
 }
 
 static int teardown_directory(void **state)
