@@ -10,7 +10,9 @@
 static const double grace = 2; /* seconds between SIGTERM and SIGKILL */
 
 /* Until the child ended, a signal came (its number is returned), or seconds are over (0). passes: signals go to the
- * program instead, but for those of a terminal, which it gets itself: it is in the command's process group. */
+ * program instead, but for those of a terminal, which it gets itself: it is in the command's process group. One
+ * that kill(2) sends to the group reaches the program twice: nothing tells it from one that is for the command alone.
+ */
 static int wait_until(const cli_keeper *keeper, double seconds, bool passes, cli_end *end)
 {
     bool terminal;
