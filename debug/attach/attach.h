@@ -10,7 +10,7 @@
 #include "debug/report/report.h"
 #include "stacks.h"
 
-/* ---- the program's graphs (book.c) ------------------------------------------------------------------------------ */
+/* ---- the program's graphs (book.c; bg__book_launch, bg__book_check: graph_checks.c) ------------------------------ */
 
 /* Reads the environment. INVALID_ARGUMENT. */
 bg_status bg__book_begin(const bg__attach_shim *shim);

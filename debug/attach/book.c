@@ -2,69 +2,30 @@
  * that it was made from is copied at once (PyTorch destroys its own right afterwards), and what changes the executable
  * graph changes the copy. Of a graph that CUDA cannot copy (memory nodes, conditional nodes) the program's own is kept:
  * its destruction waits for that of the executable graph. */
-#include "attach.h"
-#include "blocks.h"
+#include "book.h"
+
 #include "changes.h"
 #include "found.h"
 #include "host_functions.h"
 #include "kept_memory.h"
 #include "listing.h"
 #include "node_memory.h"
-#include "unloaded.h"
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
 #include <unistd.h>
 
-#include "debug/check/check.h"
 #include "debug/check/node_pointers.h"
-#include "debug/graph/tools.h"
 #include "debug/hooks/replay_tools.h"
 #include "debug/hooks/step_replays.h"
 #include "debug/report/process_report.h"
 #include "debug/step/node_list.h"
 
-typedef struct attached {
-    /* With the book's lock. */
-    CUgraphExec exec;
-    cudaGraph_t source;  /* a copy, or the program's own; NULL: there is none */
-    bool own;            /* it is the program's own */
-    bool doomed;         /* which the program has destroyed */
-    _Atomic bool edited; /* and has changed since */
-    _Atomic bool gone;   /* no longer in the table: freed by its last user */
-    bool lost;           /* the table has no memory for it */
-    int users;           /* threads between take and give */
-    cJSON *row;          /* of the listing; NULL: it could not be made */
-    char name[BG_ATTACH_NAME_BYTES];
-    _Atomic bool renamed; /* graph and report do not have it yet */
-    size_t nodes;
-    const bg__stack *made;
-    UT_hash_handle hh;
-    /* With its own lock, which a thread may keep for as long as the graph runs: stepping waits for the program. */
-    pthread_mutex_t lock;
-    bg_graph *graph; /* wraps source and exec; NULL: it could not be made */
-    _Atomic uint64_t updates;
-    bg_report *report;      /* what checks have found so far */
-    int told, asked;        /* of its findings: to the user, to the program */
-    uint64_t looked;        /* changes of memory before it was last checked */
-    uint64_t blocks_looked; /* and of blocks */
-    bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
-    bool blocks_noted;
-    bg__kernel_uses *kernels; /* NULL: not noted */
-    bool checked;             /* at least once */
-    bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
-    bool noted;               /* where its addresses point is known */
-} attached;
-
 static struct {
     pthread_mutex_t lock;
-    attached *by_exec;
+    bg__attached *by_exec;
     _Atomic unsigned long made; /* graphs: the next one's number */
     pid_t process;              /* that it is of; not of a child */
     bool checks, steps;
@@ -95,7 +56,7 @@ done:
     return status;
 }
 
-static void warn_incomplete(const attached *a)
+void bg__attached_warn(const bg__attached *a)
 {
     bg__warn("--attach: %s is listed or checked in part: %s",
              a->graph != NULL ? bg__graph_name(a->graph) : "a graph of the program", bg_last_error());
@@ -114,16 +75,16 @@ static cudaGraph_t copy_of(cudaGraph_t source, bool *own)
 }
 
 /* Whether another executable graph was made from it, too. */
-static bool is_shared(cudaGraph_t source, const attached *but)
+static bool is_shared(cudaGraph_t source, const bg__attached *but)
 {
-    for (const attached *a = book.by_exec; a != NULL; a = a->hh.next)
+    for (const bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
         if (a != but && a->source == source)
             return true;
     return false;
 }
 
 /* With the book's lock: a gets another source. Returns the one that it had if nobody needs it any more, or NULL. */
-static cudaGraph_t exchange_source(attached *a, cudaGraph_t source, bool own)
+static cudaGraph_t exchange_source(bg__attached *a, cudaGraph_t source, bool own)
 {
     cudaGraph_t old = !a->own || (a->doomed && !is_shared(a->source, a)) ? a->source : NULL;
     book.kept += own - a->own;
@@ -144,15 +105,15 @@ static void drop_source(cudaGraph_t source)
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static attached *find_attached(CUgraphExec exec)
+static bg__attached *find_attached(CUgraphExec exec)
 {
-    attached *found;
+    bg__attached *found;
     HASH_FIND_PTR(book.by_exec, &exec, found);
     return found;
 }
 
 /* With both locks. */
-static bg_status use_name(attached *a)
+static bg_status use_name(bg__attached *a)
 {
     bg_status status;
     a->renamed = false;
@@ -164,7 +125,7 @@ done:
 }
 
 /* A name that was given while the graph's lock was taken. */
-static void catch_up(attached *a)
+static void catch_up(bg__attached *a)
 {
     bg_status status;
     if (!a->renamed)
@@ -173,11 +134,11 @@ static void catch_up(attached *a)
     status = use_name(a);
     pthread_mutex_unlock(&book.lock);
     if (status != BG_OK)
-        warn_incomplete(a);
+        bg__attached_warn(a);
 }
 
 /* Nobody uses it, and nobody finds it. */
-static void free_attached(attached *a)
+static void free_attached(bg__attached *a)
 {
     cudaGraph_t source;
     if (a == NULL)
@@ -199,7 +160,7 @@ static void free_attached(attached *a)
 
 /* With the book's lock: takes a from the table. The caller frees what is returned, without the lock; NULL: its last
  * user does. */
-static attached *retire(attached *a)
+static bg__attached *retire(bg__attached *a)
 {
     if (a == NULL)
         return NULL;
@@ -208,10 +169,9 @@ static attached *retire(attached *a)
     return a->users == 0 ? a : NULL;
 }
 
-/* The graph of exec, locked; NULL: nobody knows it, or only its place in the list. try: or it is in use. */
-static attached *take(CUgraphExec exec)
+bg__attached *bg__attached_take(CUgraphExec exec)
 {
-    attached *a;
+    bg__attached *a;
     pthread_mutex_lock(&book.lock);
     a = find_attached(exec);
     if (a != NULL && a->graph == NULL)
@@ -226,7 +186,7 @@ static attached *take(CUgraphExec exec)
     return a;
 }
 
-static void give(attached *a)
+void bg__attached_give(bg__attached *a)
 {
     bool last;
     pthread_mutex_unlock(&a->lock);
@@ -257,7 +217,7 @@ static void fill_list(cJSON *rows)
         cJSON_DeleteItemFromArray(rows, 0);
     for (bg__ended *e = book.ended; e != NULL; e = e->hh.next)
         added = added && add_row(rows, e->row);
-    for (attached *a = book.by_exec; a != NULL; a = a->hh.next) {
+    for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next) {
         bg__listing_count(a->row, a->graph != NULL ? bg__graph_replays(a->graph) : 0, a->updates);
         added = added && add_row(rows, a->row);
     }
@@ -282,9 +242,7 @@ static void write_list(void)
     book.next_list = began + fmax(1, 20 * (now_seconds() - began));
 }
 
-/* A process may be killed, or end by _exit: so the list is written while it runs, but never for more than a small part
- * of its time. */
-static void write_list_if_due(void)
+void bg__book_list_if_due(void)
 {
     if (!book.unlisted || now_seconds() < book.next_list || pthread_mutex_trylock(&book.lock) != 0)
         return;
@@ -311,7 +269,7 @@ __attribute__((destructor)) static void end_book(void)
 
 /* ---- graphs that come and go ----------------------------------------------------------------------------------- */
 
-static bg_status describe(attached *a, cudaGraph_t source, size_t memory)
+static bg_status describe(bg__attached *a, cudaGraph_t source, size_t memory)
 {
     const bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     unsigned long number = book.made++;
@@ -337,9 +295,9 @@ done:
     return status;
 }
 
-static attached *create_attached(CUgraphExec exec, const bg__stack *made)
+static bg__attached *create_attached(CUgraphExec exec, const bg__stack *made)
 {
-    attached *a = calloc(1, sizeof *a);
+    bg__attached *a = calloc(1, sizeof *a);
     if (a == NULL)
         return NULL;
     a->exec = exec;
@@ -360,7 +318,7 @@ static void watch_exec(CUgraphExec exec, cudaGraph_t source, const bg_graph *gra
 /* The program cannot use exec before this returns. */
 void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags)
 {
-    attached *a = create_attached(exec, made), *old;
+    bg__attached *a = create_attached(exec, made), *old;
 
     if (a == NULL) {
         bg__warn("--attach: out of host memory: a graph of the program's is not listed");
@@ -368,7 +326,7 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
     }
     a->source = copy_of(source, &a->own);
     if (describe(a, source, memory) != BG_OK)
-        warn_incomplete(a);
+        bg__attached_warn(a);
     else if (book.checks)
         watch_exec(exec, source, a->graph, flags);
     pthread_mutex_lock(&book.lock);
@@ -380,12 +338,12 @@ void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, s
     if (a->lost)
         free_attached(a);
     book.unlisted = true;
-    write_list_if_due();
+    bg__book_list_if_due();
 }
 
 void bg__book_remove(CUgraphExec exec)
 {
-    attached *a;
+    bg__attached *a;
     pthread_mutex_lock(&book.lock);
     a = retire(find_attached(exec));
     pthread_mutex_unlock(&book.lock);
@@ -396,7 +354,7 @@ bool bg__book_keeps(cudaGraph_t source)
 {
     bool kept = false;
     pthread_mutex_lock(&book.lock);
-    for (attached *a = book.by_exec; a != NULL; a = a->hh.next) {
+    for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next) {
         if (a->source == source && a->own)
             a->doomed = kept = true;
     }
@@ -408,7 +366,7 @@ bool bg__book_keeps(cudaGraph_t source)
 
 void bg__book_update(CUgraphExec exec, cudaGraph_t source)
 {
-    attached *a = take(exec);
+    bg__attached *a = bg__attached_take(exec);
     cudaGraph_t copy, old;
     bool own;
 
@@ -427,14 +385,13 @@ void bg__book_update(CUgraphExec exec, cudaGraph_t source)
     if (bg__wrapped_replace(a->graph, copy) != BG_OK || bg__node_calls_add(a->graph, source) != BG_OK ||
         (book.checks && bg__blocks_prepare(source, &a->blocks) != BG_OK)) {
         a->stale = true;
-        warn_incomplete(a);
+        bg__attached_warn(a);
     }
     drop_source(old);
-    give(a);
+    bg__attached_give(a);
 }
 
-/* What is in it then, nobody knows: it is launched as it is. */
-static void set_stale(attached *a)
+void bg__attached_set_stale(bg__attached *a)
 {
     if (!a->stale && a->report != NULL) {
         bg__report_add(
@@ -451,7 +408,7 @@ static void set_stale(attached *a)
 /* The program's own graph is not changed: what it sets is in the executable graph alone. */
 void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params)
 {
-    attached *a = take(exec);
+    bg__attached *a = bg__attached_take(exec);
     cudaGraphNode_t twin = NULL;
     cudaError_t error;
 
@@ -462,12 +419,12 @@ void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *
         error = (cudaError_t)set((CUgraphNode)twin, params);
     bg__ignore(error);
     if (error != cudaSuccess)
-        set_stale(a);
+        bg__attached_set_stale(a);
     bg__kernels_forget(a->kernels, twin);
     a->updates++;
     a->noted = a->blocks_noted = false;
     bg__blocks_changed(a->blocks);
-    give(a);
+    bg__attached_give(a);
 }
 
 static bool has_node(cudaGraph_t graph, cudaGraphNode_t node)
@@ -494,7 +451,7 @@ void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
     if (book.kept == 0) /* programs add thousands of nodes */
         return;
     pthread_mutex_lock(&book.lock);
-    for (attached *a = book.by_exec; a != NULL; a = a->hh.next)
+    for (bg__attached *a = book.by_exec; a != NULL; a = a->hh.next)
         if (a->own && (source != NULL ? a->source == source : has_node(a->source, node)))
             a->edited = true;
     pthread_mutex_unlock(&book.lock);
@@ -505,12 +462,12 @@ void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node)
 void bg__book_note_blocks(void)
 {
     pthread_mutex_lock(&book.lock);
-    for (attached *a = book.by_exec; a != NULL && book.checks; a = a->hh.next) {
+    for (bg__attached *a = book.by_exec; a != NULL && book.checks; a = a->hh.next) {
         if (a->graph == NULL || pthread_mutex_trylock(&a->lock) != 0)
             continue;
         if (!a->blocks_noted) {
             if (bg__blocks_note(a->graph, a->blocks) != BG_OK)
-                warn_incomplete(a);
+                bg__attached_warn(a);
             a->checked = false; /* some may have been freed before */
         }
         a->blocks_noted = true;
@@ -529,112 +486,19 @@ bool bg__book_checks(void)
     return book.checks;
 }
 
+bool bg__book_steps(void)
+{
+    return book.steps;
+}
+
+uint64_t bg__book_moves(void)
+{
+    return book.blocks_moved;
+}
+
 bool bg__book_is_empty(void)
 {
     return book.made == 0;
-}
-
-/* ---- launches -------------------------------------------------------------------------------------------------- */
-
-/* What was set in it since the last look is the program's will: only what moved since then is a finding. */
-static bg_status note_nodes(attached *a)
-{
-    bg_status status = BG_OK;
-    if (!a->noted) {
-        bg__nodes_forget(a->graph);
-        BG__TRY(bg__nodes_note(a->graph));
-        BG__TRY(bg__kernels_note(a->graph, &a->kernels));
-        a->noted = true;
-    }
-done:
-    return status;
-}
-
-/* Whether something has changed since the last look that the graph may use. */
-static bool is_touched(attached *a, const bg__allocations *used)
-{
-    uint64_t looked = a->looked, blocks = a->blocks_looked;
-    bool first = !a->checked;
-
-    a->checked = true;
-    a->looked = bg__changes();
-    a->blocks_looked = book.blocks_moved;
-    return first || a->blocks_looked != blocks || (a->looked != looked && bg__changes_meet(looked, used));
-}
-
-static void tell(attached *a)
-{
-    bg__found_tell(a->report, &a->told);
-}
-
-static bg_status run_checks(attached *a, bg_report *report)
-{
-    bg_status status;
-    bg__blocks_check(a->blocks, report); /* first: it knows the tensors, and bg__check_nodes does not repeat it */
-    BG__TRY(bg__check_nodes(a->graph, report));
-    BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), report));
-done:
-    return status;
-}
-
-static bg_status check_launch(attached *a)
-{
-    bg__allocations *used;
-    bg_status status;
-
-    bg__blocks_launched(a->graph, a->blocks, a->report);
-    BG__TRY(note_nodes(a));
-    BG__TRY(bg__nodes_notes(a->graph, &used));
-    if (is_touched(a, used))
-        BG__TRY(run_checks(a, a->report));
-    tell(a);
-done:
-    return status;
-}
-
-/* true: the program gets *result. Where the tool failed before a node ran, the graph is launched as a whole. */
-static bool step_launch(attached *a, cudaStream_t stream, CUresult *result)
-{
-    bg_status status = bg_replay(a->graph, stream != NULL ? stream : cudaStreamLegacy);
-    cudaError_t error = cudaSuccess;
-    *result = CUDA_SUCCESS;
-    if (status == BG_OK || status == BG_ERROR_STOPPED)
-        return true;
-    if (bg__stepping_take_ran(a->graph, &error)) {
-        *result = error != cudaSuccess ? (CUresult)error : CUDA_ERROR_UNKNOWN;
-        if (error == cudaSuccess) /* no finding tells of it */
-            bg__warn("--attach: nodes of %s did not run, and its launch fails: %s", bg__graph_name(a->graph),
-                     bg_last_error());
-        return true;
-    }
-    bg__warn("--attach: %s is launched as a whole: %s", bg__graph_name(a->graph), bg_last_error());
-    return false;
-}
-
-bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
-{
-    attached *a = take(exec);
-    bool answered, unloaded;
-
-    if (a == NULL)
-        return false;
-    if (a->edited)
-        set_stale(a);
-    unloaded = !a->stale && bg__kernels_check(a->kernels, a->report);
-    if (unloaded)
-        tell(a);
-    else if (book.checks && a->stale)
-        bg__blocks_launched(a->graph, a->blocks, NULL);
-    else if (book.checks && check_launch(a) != BG_OK)
-        warn_incomplete(a);
-    answered = book.steps && !unloaded && !a->stale && step_launch(a, stream, result);
-    if (!answered) {
-        bg__graph_count_replay(a->graph);
-        bg__process_report_count_replay(NULL);
-    }
-    give(a);
-    write_list_if_due();
-    return answered;
 }
 
 /* ---- the program asks (interface.c) ----------------------------------------------------------------------------- */
@@ -643,7 +507,7 @@ bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result)
 bg_status bg__book_name(CUgraphExec exec, const char *name)
 {
     bg_status status = BG_OK;
-    attached *a;
+    bg__attached *a;
 
     pthread_mutex_lock(&book.lock);
     a = find_attached(exec);
@@ -673,7 +537,7 @@ int bg__book_count(void)
 
 bool bg__book_get(int index, bg_attach_graph *graph)
 {
-    attached *a;
+    bg__attached *a;
 
     pthread_mutex_lock(&book.lock);
     for (a = book.by_exec; a != NULL && index > 0; a = a->hh.next)
@@ -689,37 +553,7 @@ bool bg__book_get(int index, bg_attach_graph *graph)
     return a != NULL;
 }
 
-/* Into a report of its own: what holds no more is not in it. The graph's report gets what is new. */
-static bg_status check_now(attached *a, bg__found *found)
-{
-    bg_report *report = NULL;
-    bg_status status;
-
-    if (a->edited)
-        set_stale(a);
-    found->graphs += !a->stale;
-    found->not_checked += a->stale;
-    BG__TRY(bg__report_create(&report, "check", bg__graph_name(a->graph)));
-    if (!a->stale && !bg__kernels_check(a->kernels, report)) {
-        BG__TRY(note_nodes(a));
-        BG__TRY(run_checks(a, report));
-    }
-    if (a->gone) /* by another thread: what it freed after that is no fault */
-        goto done;
-    BG__TRY(bg_report_merge(a->report, report));
-    tell(a);
-    if (bg_report_count(a->report) > a->asked)
-        BG__TRY(bg_report_merge(report, a->report));
-    a->asked = bg_report_count(a->report);
-    status = bg__found_add(found, report);
-    report = NULL;
-done:
-    bg_report_destroy(report);
-    return status;
-}
-
-/* The graphs that can be checked now, by what they are launched by; the caller frees the list. */
-static bg_status list_graphs(CUgraphExec **list, size_t *count, bg__found *found)
+bg_status bg__book_graphs(CUgraphExec **list, size_t *count, bg__found *found)
 {
     bg_status status = BG_OK;
 
@@ -728,33 +562,12 @@ static bg_status list_graphs(CUgraphExec **list, size_t *count, bg__found *found
     *list = calloc(HASH_COUNT(book.by_exec) + 1, sizeof **list);
     if (*list == NULL)
         status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_attach_check: out of host memory for the list of graphs");
-    for (const attached *a = book.by_exec; a != NULL && *list != NULL; a = a->hh.next) {
+    for (const bg__attached *a = book.by_exec; a != NULL && *list != NULL; a = a->hh.next) {
         if (a->graph != NULL)
             (*list)[(*count)++] = a->exec;
         else
             found->not_checked++;
     }
     pthread_mutex_unlock(&book.lock);
-    return status;
-}
-
-bg_status bg__book_check(bg__found *found)
-{
-    CUgraphExec *list = NULL;
-    size_t count;
-    bg_status status;
-
-    if (!book.checks)
-        return bg__fail(BG_ERROR_UNSUPPORTED,
-                        "bg_attach_check: this command does not check; write: breakgraph check --attach -- PROGRAM");
-    status = list_graphs(&list, &count, found);
-    for (size_t i = 0; status == BG_OK && i < count; i++) {
-        attached *a = take(list[i]);
-        if (a == NULL)
-            continue; /* destroyed meanwhile */
-        status = check_now(a, found);
-        give(a);
-    }
-    free(list);
     return status;
 }
