@@ -9,8 +9,6 @@
 #include "debug/check/recapture.h"
 #include "debug/check/value_text.h"
 
-enum { CALLS_LISTED = 3 };
-
 /* What the program may have changed by bg_graph_args is the reason why outputs differ, but no fault. */
 static const char changed_advice[] =
     "the program may change the arguments of this call by bg_graph_args, which the eager pass does not see: a "
@@ -558,22 +556,4 @@ bool bg__faults_explained(const bg_report *report)
         any |= is_cause(&f);
     }
     return any;
-}
-
-const char *bg__faults_list(const bg_report *report, const bg__call *but, char *text, size_t bytes)
-{
-    bg_finding f = BG_FINDING_INIT;
-    size_t used = 0;
-    int calls = 0;
-
-    text[0] = '\0';
-    for (int i = 0; i < bg_report_count(report) && bg_report_get(report, i, &f) == BG_OK; i++) {
-        if (!is_cause(&f) || f.call[0] == '\0' || (but != NULL && strcmp(f.call, but->name) == 0) ||
-            strstr(text, f.call) != NULL || used >= bytes || ++calls > CALLS_LISTED)
-            continue;
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", used > 0 ? ", " : "", f.call);
-    }
-    if (calls > CALLS_LISTED && used < bytes)
-        snprintf(text + used, bytes - used, " and others");
-    return text;
 }

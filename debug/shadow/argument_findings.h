@@ -19,8 +19,6 @@ bg_status bg__faults_add(bg__shadow *shadow, const bg__call *call, const char *w
 /* Adds a finding on the cause of each fault that was added; "mismatch-origin" where none is found. May capture the pass
  * once more, once for each graph. */
 bg_status bg__faults_tell(bg__shadow *shadow);
-/* The names of the calls at fault in the report, except that of `but` (NULL: none): "a#0, b#1". Returns text. */
-const char *bg__faults_list(const bg_report *report, const bg__call *but, char *text, size_t bytes);
 /* Whether the report has a cause, at that call (NULL: at any). */
 bool bg__faults_known(const bg_report *report, const bg__call *call);
 /* Whether it has faults, and each is a cause: what is frozen, or a race. */

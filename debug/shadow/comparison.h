@@ -22,6 +22,10 @@ typedef struct bg__shadow_output {
     bgk_difference difference;
     bool varies; /* between two eager runs: a difference of the replay says nothing */
     bool told;
+    bool caused;      /* a call at fault has made the difference, as far as the tensors of calls tell */
+    char causes[300]; /* these calls: "scale#0, add#1" */
+    int cause_count;
+    bool follows_varying; /* depends on a call that varies by itself */
 } bg__shadow_output;
 
 typedef struct bg__shadow_pass {

@@ -6,6 +6,7 @@
 #include "debug/report/outline.h"
 #include "debug/report/process_report.h"
 #include "argument_findings.h"
+#include "reach.h"
 #include "shadow.h"
 #include "debug/trace/timing.h"
 #include "debug/graph/tools.h"
@@ -22,7 +23,8 @@ static bg_status note_mismatch(bg__shadow *s, bg__shadow_output *out, const bgk_
     return BG_OK;
 }
 
-/* Where a call is known to be at fault, that is the cause: it comes first, and the output is no fault of its own. */
+/* Where calls at fault have made the difference, they are the cause: they come first, and the output is no fault of its
+ * own. */
 static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
 {
     static const char *const in_order =
@@ -30,24 +32,30 @@ static void tell_mismatch(bg__shadow *s, bg__shadow_output *out)
         "of race findings (bg_check with BG_CHECK_OVERLAP), or after work of an eager op on another stream";
     static const char *const in_work =
         "look at work that is launched outside of op calls, and at memory that nothing has written";
+    static const char *const apart =
+        "no call of the other findings leads to it by the tensors of op calls: look at work that is launched outside "
+        "of op calls, and compare again when the calls at fault are mended";
     static const char *const nowhere = "no op call is known to be at fault: bisect the graph (bg_bisect, breakgraph "
                                        "bisect)";
-    char causes[300], found[400] = "it has another shape or dtype", because[340] = "";
-    bool known = bg__faults_known(s->report, NULL), earlier = !known && s->earlier[0] != '\0';
-    const char *advice = known ? "" : bg__suspects_blame_order(&s->suspects) ? in_order : earlier ? in_work : nowhere;
+    char found[400] = "it has another shape or dtype", because[340] = "";
+    bool earlier = !out->caused && s->earlier[0] != '\0';
+    const char *advice = out->caused                              ? ""
+                         : bg__suspects_blame_order(&s->suspects) ? in_order
+                         : earlier                                ? in_work
+                         : bg__faults_known(s->report, NULL)      ? apart
+                                                                  : nowhere;
 
     out->told = true;
     if (out->call != NULL && bg__faults_known(s->report, out->call)) /* whose findings say that it differs */
         return;
-    bg__faults_list(s->report, out->call, causes, sizeof causes);
-    if (known && causes[0] != '\0')
-        snprintf(because, sizeof because, ", because of %s", causes);
+    if (out->causes[0] != '\0')
+        snprintf(because, sizeof because, ", because of %s", out->causes);
     else if (earlier)
         snprintf(because, sizeof because,
                  "; the first input that differs is %s, and no op call has made the difference", s->earlier);
     if (!out->shape)
         bg__compare_text(out->tensor, &out->difference, found, sizeof found);
-    bg__report_add(s->report, "mismatch", known ? BG_NOTE : BG_FAULT, out->call, out->tensor->data, advice,
+    bg__report_add(s->report, "mismatch", out->caused ? BG_NOTE : BG_FAULT, out->call, out->tensor->data, advice,
                    "%s differs from the eager pass%s: %s", out->name, because, found);
 }
 
@@ -64,22 +72,110 @@ static bool any_untold(const bg__shadow *s)
     return false;
 }
 
+/* ---- what an output depends on ---- */
+
+static bool is_reached(const bg__shadow_output *out, const bg__spans *reached)
+{
+    uintptr_t begin = (uintptr_t)out->tensor->data;
+    return bg__spans_overlap(reached, begin, begin + bg_tensor_bytes(out->tensor));
+}
+
+static void add_cause(bg__shadow_output *out, const char *name)
+{
+    enum { LISTED = 3 };
+    size_t used = strlen(out->causes);
+    out->caused = true;
+    if (++out->cause_count <= LISTED)
+        snprintf(out->causes + used, sizeof out->causes - used, "%s%.90s", used > 0 ? ", " : "", name);
+    else if (out->cause_count == LISTED + 1)
+        snprintf(out->causes + used, sizeof out->causes - used, " and others");
+}
+
+/* A call at fault, and those that its race findings name: what the one reads too early, the other writes. */
+static bg_status add_reach(bg__shadow *s, const bg__call *call, bg__spans *reached)
+{
+    const bg__suspects *suspects = &s->suspects;
+    const bg__pass_call *eager = bg__pass_calls_find(&s->calls, call->name);
+    bg_status status;
+
+    BG__TRY(bg__reach_add(reached, s->graph, call, eager != NULL ? eager->args : NULL));
+    for (size_t i = 0; i < suspects->race_count; i++)
+        if (strcmp(suspects->races[i].later.call->name, call->name) == 0)
+            BG__TRY(bg__reach_add(reached, s->graph, suspects->races[i].earlier.call, NULL));
+done:
+    return status;
+}
+
+/* A call that the graph lacks would have written what nobody can follow in the graph. */
+static void add_lacking_calls(bg__shadow *s)
+{
+    bg_finding f = BG_FINDING_INIT;
+    for (int i = 0; i < bg_report_count(s->report) && bg_report_get(s->report, i, &f) == BG_OK; i++)
+        for (size_t k = 0; k < s->output_count && strcmp(f.kind, "frozen-control-flow") == 0; k++)
+            if (is_untold(&s->outputs[k]) && bg__suspects_call(s->graph, f.call) == NULL)
+                add_cause(&s->outputs[k], f.call);
+}
+
+/* Fills in the causes of outputs that differ, in the order of the pass, and whether they follow what varies. */
+static bg_status find_causes(bg__shadow *s)
+{
+    bg__spans reached = {0};
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < s->output_count; i++) {
+        bg__shadow_output *out = &s->outputs[i];
+        out->caused = out->follows_varying = false;
+        out->causes[0] = '\0';
+        out->cause_count = 0;
+    }
+    add_lacking_calls(s);
+    for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call)) {
+        const bg__suspect *suspect = bg__suspects_find(&s->suspects, call->name);
+        bool varying = suspect != NULL && bg__suspect_varies_itself(suspect);
+        bool cause = bg__faults_known(s->report, call);
+        if (!varying && !cause)
+            continue;
+        BG__TRY(add_reach(s, call, &reached));
+        for (size_t i = 0; i < s->output_count; i++) {
+            bg__shadow_output *out = &s->outputs[i];
+            if (!is_untold(out) || !is_reached(out, &reached))
+                continue;
+            out->follows_varying |= varying;
+            if (cause)
+                add_cause(out, call->name);
+        }
+        bg__spans_free(&reached);
+    }
+done:
+    bg__spans_free(&reached);
+    return status;
+}
+
+/* Where only calls differ that vary by themselves, an output that varies in the eager pass, too, is not the graph's
+ * fault. Neither is one that follows such a call, and no call at fault. */
+static bool may_vary(const bg__shadow *s, const bg__shadow_output *out)
+{
+    return is_untold(out) && (bg__suspects_only_vary(&s->suspects) || (out->follows_varying && !out->caused));
+}
+
 static bg_status note_varying(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found)
 {
-    (void)s;
     (void)found;
-    out->varies = true;
+    out->varies |= may_vary(s, out);
     return BG_OK;
 }
 
-/* Adds the outputs that differ. Where only calls differ that vary by themselves, an output that varies in the eager
- * pass, too, is not the graph's fault. */
+/* Adds the outputs that differ. */
 static bg_status tell_mismatches(bg__shadow *s)
 {
-    bool repeat = any_untold(s) && bg__suspects_only_vary(&s->suspects);
+    bool repeat = false;
     size_t beyond;
-    bg_status status;
+    bg_status status = BG_OK;
 
+    if (any_untold(s))
+        BG__TRY(find_causes(s));
+    for (size_t i = 0; i < s->output_count; i++)
+        repeat |= may_vary(s, &s->outputs[i]);
     BG__TRY(bg__shadow_any(s, "outputs vary", &repeat));
     if (repeat) {
         BG__TRY(bg__shadow_run_eager(s, false, false));
@@ -384,7 +480,7 @@ static bg_status explain(struct bg__replay_shadow *g, bool differs)
 
     BG__TRY(share(s, "the walk", judge_calls(s, g->every_call, differs, &found)));
     if (found) {
-        if (!g->varied && !bg__faults_explained(s->report))
+        if (!g->varied && s->earlier[0] == '\0' && !bg__faults_explained(s->report)) /* else that is the cause */
             bg__suspects_tell_varying(&s->suspects, s->graph, s->report);
         g->varied = true;
         BG__TRY(share(s, "the restoration", bg__shadow_restore(s)));
