@@ -264,7 +264,7 @@ static bg_status judge_calls(bg__shadow *s, bool recorded, bool differs, bool *f
     if (*found) {
         bg__suspects_tell_order(&s->suspects, s->report);
         BG__TRY(bg__shadow_compare_calls(s));
-        bg__suspects_tell_repeats(&s->suspects, s->graph, s->report);
+        BG__TRY(bg__suspects_tell_repeats(&s->suspects, s->graph, s->report));
         BG__TRY(bg__shadow_restore(s));
     }
     BG__TRY(tell_mismatches(s));
@@ -481,7 +481,7 @@ static bg_status explain(struct bg__replay_shadow *g, bool differs)
     BG__TRY(share(s, "the walk", judge_calls(s, g->every_call, differs, &found)));
     if (found) {
         if (!g->varied && s->earlier[0] == '\0' && !bg__faults_explained(s->report)) /* else that is the cause */
-            bg__suspects_tell_varying(&s->suspects, s->graph, s->report);
+            BG__TRY(bg__suspects_tell_varying(&s->suspects, s->graph, s->report));
         g->varied = true;
         BG__TRY(share(s, "the restoration", bg__shadow_restore(s)));
     }

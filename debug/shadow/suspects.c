@@ -1,8 +1,10 @@
 #include "suspects.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/graph/nodes.h"
 #include "debug/memory/tensors.h"
 
 const bg__call *bg__suspects_call(const bg_graph *graph, const char *name)
@@ -202,19 +204,54 @@ static void tell_not_repeatable(const bg__suspect *suspect, bg_report *report)
                    suspect->field, suspect->call->name, suspect->field);
 }
 
-static void tell_nondeterministic(const bg__suspect *suspect, bg_severity severity, bg_report *report)
+static bool is_before(const bg__node *node, const bg__call *call)
 {
-    bg__report_add(report, "nondeterministic", severity, suspect->call, NULL,
+    return node->segment < call->end_segment ||
+           (node->segment == call->end_segment && node->parent < 0 && (long)node->place < call->end_node);
+}
+
+/* The host functions that the graph launches before the call has ended may change host memory that it reads, as the
+ * body of a break may: then it is not the call that varies. text: "; ...", or "" where there are none. */
+static bg_status find_host_function(const bg_graph *graph, const bg__call *call, char *text, size_t bytes)
+{
+    bg__nodes nodes = {0};
+    bg_status status;
+
+    text[0] = '\0';
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    for (size_t i = 0; text[0] == '\0' && i < nodes.count; i++) {
+        const bg__node *node = &nodes.node[i];
+        if (node->type == cudaGraphNodeTypeHost && is_before(node, call))
+            snprintf(text, bytes,
+                     "; %.150s launches a host function by then, and what varies may be host memory that this changes",
+                     node->call != NULL ? node->call->name : "work outside op calls");
+    }
+done:
+    bg__nodes_free(&nodes);
+    return status;
+}
+
+static bg_status tell_nondeterministic(const bg__suspect *suspect, const bg_graph *graph, bg_severity severity,
+                                       bg_report *report)
+{
+    char host[300];
+    bg_status status;
+
+    BG__TRY(find_host_function(graph, suspect->call, host, sizeof host));
+    bg__report_add(report, "nondeterministic", host[0] != '\0' ? BG_NOTE : severity, suspect->call, NULL,
                    "make the pass deterministic first: list what it keeps from run to run in options.state, and set a "
                    "tolerance where atomic sums differ",
                    "the eager pass is nondeterministic: two runs from the same contents of memory differ, first in %s "
-                   "of %s",
-                   suspect->field, suspect->call->name);
+                   "of %s%s",
+                   suspect->field, suspect->call->name, host);
+done:
+    return status;
 }
 
-void bg__suspects_tell_repeats(const bg__suspects *s, const bg_graph *graph, bg_report *report)
+bg_status bg__suspects_tell_repeats(const bg__suspects *s, const bg_graph *graph, bg_report *report)
 {
     bool elsewhere = any_guilty(s, graph);
+    bg_status status = BG_OK;
 
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         const bg__suspect *suspect = bg__suspects_find(s, call->name);
@@ -223,17 +260,18 @@ void bg__suspects_tell_repeats(const bg__suspects *s, const bg_graph *graph, bg_
         if (call->eager && !bg__report_has(report, "not-repeatable", call->name))
             tell_not_repeatable(suspect, report);
         else if (!call->eager && !bg__report_has(report, "nondeterministic", call->name))
-            tell_nondeterministic(suspect, elsewhere ? BG_NOTE : BG_FAULT, report);
+            BG__TRY(tell_nondeterministic(suspect, graph, elsewhere ? BG_NOTE : BG_FAULT, report));
     }
+done:
+    return status;
 }
 
-void bg__suspects_tell_varying(const bg__suspects *s, const bg_graph *graph, bg_report *report)
+bg_status bg__suspects_tell_varying(const bg__suspects *s, const bg_graph *graph, bg_report *report)
 {
     for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
         const bg__suspect *suspect = bg__suspects_find(s, call->name);
-        if (suspect == NULL || !suspect->varies || bg__suspects_excuse(s, graph, call))
-            continue;
-        tell_nondeterministic(suspect, suspect->differs ? BG_NOTE : BG_FAULT, report);
-        return;
+        if (suspect != NULL && suspect->varies && !bg__suspects_excuse(s, graph, call))
+            return tell_nondeterministic(suspect, graph, suspect->differs ? BG_NOTE : BG_FAULT, report);
     }
+    return BG_OK;
 }

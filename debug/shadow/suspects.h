@@ -53,10 +53,10 @@ bool bg__suspects_blame_order(const bg__suspects *suspects);
 /* Adds the causes that are no single call's: "race". */
 void bg__suspects_tell_order(const bg__suspects *suspects, bg_report *report);
 /* Adds for each call that varies by itself a note "not-repeatable" if it is a break, else "nondeterministic", a note if
- * another call is at fault. */
-void bg__suspects_tell_repeats(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
+ * another call is at fault, or the graph launches a host function before. */
+bg_status bg__suspects_tell_repeats(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
 /* Adds "nondeterministic" at the first call that varies for another reason: a note if it differs in the graph, too, and
  * so has a finding of its own. */
-void bg__suspects_tell_varying(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
+bg_status bg__suspects_tell_varying(const bg__suspects *suspects, const bg_graph *graph, bg_report *report);
 
 #endif

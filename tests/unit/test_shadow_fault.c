@@ -357,6 +357,52 @@ static void test_state_apart_from_a_fault(void **state)
     assert_null(strstr(text, "[mismatch]"));
 }
 
+/* ---- host functions ---- */
+
+static float *staged; /* N floats in host memory */
+
+static void CUDART_CB add_one(void *user)
+{
+    float *list = user;
+    for (int i = 0; i < N; i++)
+        list[i] += 1;
+}
+
+BG_OP(advance, BG_IN(x))
+{
+    (void)args;
+    return from_cuda(cudaLaunchHostFunc(stream, add_one, staged));
+}
+
+BG_OP(upload, BG_OUT(y))
+{
+    return from_cuda(cudaMemcpyAsync(args->y.data, staged, N * sizeof(float), cudaMemcpyHostToDevice, stream));
+}
+
+static bg_status advance_and_upload(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+
+    TRY(BG_CALL(advance, stream, .x = f->x));
+    return BG_CALL(upload, stream, .y = f->y);
+}
+
+/* The reader of what a host function changes in each run is innocent, as that of what a break changes. */
+static void test_state_of_a_host_function(void **state)
+{
+    model m = {.f = *state};
+    char text[8192];
+
+    EXPECT_CUDA(cudaMallocHost((void **)&staged, N * sizeof(float)));
+    memset(staged, 0, N * sizeof(float));
+    shadow(&m, advance_and_upload, text, sizeof text);
+    assert_null(strstr(text, "fault ["));
+    assert_non_null(strstr(text, "note [nondeterministic] upload#0 at "));
+    assert_non_null(strstr(text, "advance#0"));
+    EXPECT_CUDA(cudaFreeHost(staged));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -369,6 +415,7 @@ int main(void)
                                        TEST(test_state_of_a_captured_op),
                                        TEST(test_frozen_argument_of_an_eager_op),
                                        TEST(test_two_faults),
-                                       TEST(test_state_apart_from_a_fault)};
+                                       TEST(test_state_apart_from_a_fault),
+                                       TEST(test_state_of_a_host_function)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
