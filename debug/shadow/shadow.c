@@ -419,20 +419,33 @@ done:
     return status;
 }
 
-/* The last replay; once with times, for the report. */
-static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
-{
-    cJSON *timings = g->timed ? NULL : bg__report_part(g->shadow.report, "timings");
-    g->timed = true;
-    return timings != NULL ? bg__timings_take(graph, g->shadow.stream, timings) : bg__shadow_run_replay(&g->shadow);
-}
-
 /* Shares a failure with all ranks, so that none continues alone. */
 static bg_status share(bg__shadow *s, const char *what, bg_status status)
 {
     char text[200];
     snprintf(text, sizeof text, "BG_SHADOW, %s of %.120s", what, bg__graph_name(s->graph));
     return bg__ranks_share(&s->ranks, text, status);
+}
+
+/* The last replay; once with times, for the report. That times cannot be taken is no failure of the replay: it runs
+ * again without, on all ranks. */
+static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
+{
+    bg__shadow *s = &g->shadow;
+    cJSON *timings = g->timed ? NULL : bg__report_part(s->report, "timings");
+    bg_status status;
+
+    g->timed = true;
+    if (timings != NULL) {
+        if (share(s, "a replay with times", bg__timings_take(graph, s->stream, timings)) == BG_OK)
+            return BG_OK;
+        bg__warn("BG_SHADOW: there are no times of a replay of %s: %s", bg__graph_name(graph), bg_last_error());
+        BG__TRY(bg__wait_for_stream(s->stream)); /* queued work writes tensors that are restored next */
+        BG__TRY(bg__shadow_restore(s));
+    }
+    status = bg__shadow_run_replay(s);
+done:
+    return status;
 }
 
 /* Runs the pass eagerly from the current memory, and restores memory. */
