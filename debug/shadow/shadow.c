@@ -402,6 +402,29 @@ void bg__shadow_detach(struct bg__replay_shadow *shadowing)
     free(shadowing);
 }
 
+/* Lets the replay's stream wait for what the program has queued on the default stream and on streams that wait for
+ * that: such work on tensors of the graph would run at some time between the runs, and differ in one of them. A
+ * capture on one of these streams forbids it, which says so; one on any other is not disturbed, unlike by a wait for
+ * the device. */
+static bg_status wait_for_default_stream(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    cudaError_t error = cudaStreamIsCapturing(cudaStreamLegacy, &capturing);
+    cudaEvent_t event = NULL;
+    bg_status status = BG_OK;
+
+    bg__ignore(error);
+    if (error != cudaSuccess || capturing != cudaStreamCaptureStatusNone)
+        return BG_OK;
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    BG__TRY_CUDA(cudaEventRecord(event, cudaStreamLegacy));
+    BG__TRY_CUDA(cudaStreamWaitEvent(stream, event, 0));
+done:
+    if (event != NULL)
+        BG__RELEASE(cudaEventDestroy(event));
+    return status;
+}
+
 /* Keeps memory as it is now, from which both runs begin. bg_graph_args may have changed what the graph writes since the
  * last replay. */
 static bg_status take_image(struct bg__replay_shadow *g, const bg_graph *graph)
@@ -410,6 +433,7 @@ static bg_status take_image(struct bg__replay_shadow *g, const bg_graph *graph)
     bg__footprint footprint = {0};
     bg_status status;
 
+    BG__TRY(wait_for_default_stream(s->stream));
     BG__TRY(bg__snapshot_refresh(&s->image, s->stream));
     BG__TRY(bg__footprint_take(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));

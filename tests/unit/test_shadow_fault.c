@@ -9,6 +9,7 @@
 #include <hostcuda/hostcuda.h>
 
 #pragma weak hostcuda_seed
+#pragma weak hostcuda_fail
 
 enum { SEEDS = 31 };
 
@@ -30,7 +31,8 @@ BG_EAGER_OP(shift, BG_IN(x), BG_OUT(y), BG_VALUE(float, step))
 typedef struct model {
     fixture *f;
     int passes, line;
-    float then; /* put into x between the capture and the replay; 0: nothing is */
+    float then;  /* put into x between the capture and the replay; 0: nothing is */
+    bool clears; /* y and z, on the default stream, which the others do not wait for */
 } model;
 
 #define TRY(call)                                                                                                      \
@@ -56,6 +58,8 @@ static char *shadow_in(model *m, const char *mode, bg_forward forward, int repla
     assert_int_equal(unsetenv("BG_SHADOW"), 0);
     if (m->then != 0)
         put(&m->f->x, m->then);
+    if (m->clears)
+        EXPECT_CUDA(cudaMemset(m->f->memory + N, 0, 2 * N * sizeof(float)));
     file = keep_errors();
     for (int i = 0; i < replays; i++)
         EXPECT_OK(bg_replay(graph, m->f->stream));
@@ -403,6 +407,87 @@ static void test_state_of_a_host_function(void **state)
     EXPECT_CUDA(cudaFreeHost(staged));
 }
 
+/* ---- around the replay ---- */
+
+static bg_status scale_twice(void *user, cudaStream_t stream)
+{
+    model *m = user;
+    const fixture *f = m->f;
+
+    TRY(BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2));
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 3);
+}
+
+/* Work of the program that no stream of the pass waits for is not put down to a call. */
+static void test_work_on_the_default_stream(void **state)
+{
+    for (int seed = 0; seed < SEEDS; seed++) {
+        model m = {.f = *state, .clears = true};
+        char text[8192];
+        set_seed(seed);
+        put(&m.f->x, 3);
+        shadow(&m, scale_twice, text, sizeof text);
+        if (text[0] != '\0')
+            fail_msg("seed %d:\n%s", seed, text);
+        EXPECT_CUDA(cudaDeviceSynchronize());
+    }
+    set_seed(0);
+}
+
+/* The program's own captures go on. */
+static void test_open_captures(void **state)
+{
+    static const unsigned flags[] = {cudaStreamNonBlocking, cudaStreamDefault};
+    for (int k = 0; k < 2; k++) {
+        model m = {.f = *state};
+        bg_graph *graph = NULL;
+        cudaStream_t stream;
+        cudaGraph_t captured = NULL;
+
+        put(&m.f->x, 3);
+        EXPECT_CUDA(cudaStreamCreateWithFlags(&stream, flags[k]));
+        assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, scale_twice, &m, m.f->stream, NULL));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        EXPECT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+        EXPECT_OK(bg_replay(graph, m.f->stream));
+        EXPECT_CUDA(cudaStreamEndCapture(stream, &captured));
+        assert_true(get(&m.f->z) == 18);
+        EXPECT_CUDA(cudaGraphDestroy(captured));
+        EXPECT_CUDA(cudaStreamDestroy(stream));
+        bg_graph_destroy(graph);
+    }
+}
+
+/* That no times can be taken is no failure of the replay. */
+static void test_no_times(void **state)
+{
+    static const char *const faults[] = {"cudaEventElapsedTime@1=cudaErrorUnknown",
+                                         "cudaEventCreate@1=cudaErrorUnknown", "cudaEventCreate@3=cudaErrorUnknown"};
+    if (hostcuda_fail == NULL)
+        skip();
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        model m = {.f = *state};
+        bg_graph *graph = NULL;
+        char text[8192];
+        FILE *file;
+
+        put(&m.f->x, 3);
+        put(&m.f->z, 0);
+        assert_int_equal(setenv("BG_SHADOW", "calls", 1), 0);
+        EXPECT_OK(bg_capture_forward(&graph, scale_twice, &m, m.f->stream, NULL));
+        assert_int_equal(unsetenv("BG_SHADOW"), 0);
+        assert_int_equal(hostcuda_fail(faults[i]), 0);
+        file = keep_errors();
+        EXPECT_OK(bg_replay(graph, m.f->stream));
+        kept_errors(file, text, sizeof text);
+        assert_int_equal(hostcuda_fail(NULL), 0);
+        assert_non_null(strstr(text, "there are no times of a replay"));
+        assert_true(get(&m.f->z) == 18);
+        bg_graph_destroy(graph);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -416,6 +501,9 @@ int main(void)
                                        TEST(test_frozen_argument_of_an_eager_op),
                                        TEST(test_two_faults),
                                        TEST(test_state_apart_from_a_fault),
-                                       TEST(test_state_of_a_host_function)};
+                                       TEST(test_state_of_a_host_function),
+                                       TEST(test_work_on_the_default_stream),
+                                       TEST(test_open_captures),
+                                       TEST(test_no_times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
