@@ -22,7 +22,7 @@ altered()
 }
 expect zoo-other-kind 1 'is .*\| check --attach \(1\) \| no \|' altered plain/stack_copy expect '[pageable-copy]'
 expect zoo-other-words 1 'is .*\| check --attach \(1\) \| no \|' altered plain/shared_workspace expect 'frozen length'
-expect zoo-nothing-expected 1 'is .*\| check --what=replay \(5\) \| no \|' altered ops/freed_input_ledger expect none
+expect zoo-nothing-expected 1 'is .*\| check \(3\) \| no \|' altered ops/freed_input_ledger expect none
 expect zoo-unknown-kind 1 'expect: \[stack-cpy\] is no kind of docs/findings.md' altered plain/stack_copy expect '[stack-cpy]'
 expect zoo-other-culprit 1 'is .*\| no \| no \| stack-copy memcpy#0 \(check --attach\) \|' altered plain/stack_copy culprit add#0
 expect zoo-other-symptom 1 "the symptom does not show: it is 'hang', and the program is wrong" altered plain/stack_copy symptom hang
