@@ -54,7 +54,8 @@ for ((i = 0; i < 5; i++)); do sleep 0.1; done
 echo "counted $n"
 exit 5
 SH
-    expect terminal-interrupts-once 0 'counted 1' sh -c "(while [ ! -e '$work/ready' ]; do sleep 0.05; done; printf '\\003'; sleep 2.5) | script -qec \"'$command' run --shadow -- bash '$work/counts.sh' '$work/ready'; echo status \\\$?\" /dev/null"
+    # script starts the command by $SHELL; dash would end itself by the Ctrl-C
+    expect terminal-interrupts-once 0 'counted 1' sh -c "(while [ ! -e '$work/ready' ]; do sleep 0.05; done; printf '\\003'; sleep 2.5) | SHELL=$(command -v bash) script -qec \"'$command' run --shadow -- bash '$work/counts.sh' '$work/ready'; echo status \\\$?\" /dev/null"
     grep -q '^status 5' "$work/log" && pass terminal-status || fail terminal-status "another exit status than 5"
     expect terminal-input 0 '^read abc' sh -c "echo abc | script -qec \"'$command' run --shadow -- sh -c 'tty >/dev/null && read x && echo read \\\$x'\" /dev/null"
 else
