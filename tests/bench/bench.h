@@ -38,7 +38,7 @@ spread bench_spread(double *values, int count);
 
 /* ---- what was found (report.c) ------------------------------------------------------------------------------- */
 
-typedef enum unit { MICROSECONDS, KIBIBYTES } unit;
+typedef enum unit { MICROSECONDS, KIBIBYTES, TRIALS } unit;
 
 typedef struct row {
     const char *section;
@@ -48,8 +48,9 @@ typedef struct row {
     const char *against; /* the hand-written way */
     int breaks;          /* 0: no figure for each */
     spread ours, hand;
-    double target; /* the ratio may be this at most; 0: none */
-    double apart;  /* instead: ours may be this much more at most; 0: no such target */
+    double target;   /* the ratio may be this at most; 0: none */
+    double apart;    /* instead: ours may be this much more at most; 0: no such target */
+    bool everywhere; /* the target holds on the host device, too */
 } row;
 
 typedef struct report {
@@ -77,6 +78,7 @@ bg_status report_timings(report *report, row row, const timing *ours, const timi
 typedef struct bench {
     cudaStream_t stream;
     report report;
+    int calls; /* of the largest pass of growth */
 } bench;
 
 bg_status bench_replay(bench *b);     /* replay.c */
@@ -86,5 +88,6 @@ bg_status bench_capture(bench *b);    /* capture.c */
 bg_status bench_memory(bench *b);     /* memory.c */
 bg_status bench_runner(bench *b);     /* runner.c */
 bg_status bench_model(bench *b);      /* model.c */
+bg_status bench_growth(bench *b);     /* growth.c */
 
 #endif

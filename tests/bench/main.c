@@ -11,7 +11,7 @@ static const struct {
     bg_status (*run)(bench *b);
 } benchmarks[] = {
     {"replay", bench_replay}, {"breaks", bench_breaks}, {"write-back", bench_write_back}, {"capture", bench_capture},
-    {"memory", bench_memory}, {"runner", bench_runner}, {"model", bench_model},
+    {"memory", bench_memory}, {"runner", bench_runner}, {"model", bench_model},           {"growth", bench_growth},
 };
 static const size_t benchmarks_count = sizeof benchmarks / sizeof *benchmarks;
 
@@ -19,13 +19,15 @@ typedef struct options {
     const char *json, *only;
     bool strict;
     int samples, captures; /* 0: what the device deserves */
+    int calls;
 } options;
 
 static int usage(FILE *to)
 {
-    fprintf(to, "usage: bench [--samples N] [--captures N] [--only NAME] [--json FILE] [--strict]\n"
+    fprintf(to, "usage: bench [--samples N] [--captures N] [--calls N] [--only NAME] [--json FILE] [--strict]\n"
                 "  --samples N    of each replay (1000 on a GPU, 10 on the host device)\n"
                 "  --captures N   of each capture (50 on a GPU, 3 on the host device)\n"
+                "  --calls N      of the largest pass of growth (64000)\n"
                 "  --only NAME    one benchmark:");
     for (size_t i = 0; i < benchmarks_count; i++)
         fprintf(to, " %s", benchmarks[i].name);
@@ -77,6 +79,8 @@ static bool parse(int argc, char **argv, options *options)
             continue;
         else if (strcmp(flag, "--samples") == 0 && parse_number(value, &options->samples))
             continue;
+        else if (strcmp(flag, "--calls") == 0 && parse_number(value, &options->calls))
+            continue;
         else if (strcmp(flag, "--captures") == 0 && parse_number(value, &options->captures))
             continue;
         else
@@ -119,6 +123,7 @@ int main(int argc, char **argv)
     b.report.on_gpu = on_gpu;
     b.report.samples = options.samples ? options.samples : on_gpu ? 1000 : 10;
     b.report.captures = options.captures ? options.captures : on_gpu ? 50 : 3;
+    b.calls = options.calls ? options.calls : 64000;
     b.report.warm_up = 1 + b.report.samples / 10;
     status = run(&b, &options, &missed);
     if (status != BG_OK) {

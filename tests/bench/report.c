@@ -43,7 +43,7 @@ void report_begin(const report *report)
            "CPU: microseconds until the calls return, with an idle device before. total: until the device is done.\n",
            report->samples, report->warm_up, report->captures);
     if (!report->on_gpu)
-        printf("This is the host device: its times say nothing about a GPU, and no target is held against them.\n");
+        printf("This is the host device: its times say nothing about a GPU. Only growth is held against targets.\n");
 }
 
 void report_section(const char *title)
@@ -86,7 +86,7 @@ bg_status report_add(report *report, const row *row)
         report->capacity = capacity;
     }
     report->rows[report->count] = *row;
-    if (!report->on_gpu)
+    if (!report->on_gpu && !row->everywhere)
         report->rows[report->count].target = report->rows[report->count].apart = 0;
     print_row(&report->rows[report->count++]);
     return BG_OK;
@@ -163,13 +163,15 @@ static void write_spread(FILE *file, const char *name, const spread *spread)
             spread->p90);
 }
 
+static const char *const unit_names[] = {[MICROSECONDS] = "us", [KIBIBYTES] = "KiB", [TRIALS] = "trials"};
+
 static void write_row(FILE *file, const row *row)
 {
     fputs("    {", file);
     write_member(file, "section", row->section);
     write_member(file, "what", row->what);
     write_member(file, "measure", row->measure);
-    write_member(file, "unit", row->unit == MICROSECONDS ? "us" : "KiB");
+    write_member(file, "unit", unit_names[row->unit]);
     write_member(file, "against", row->against);
     fprintf(file, "\"breaks\": %d, ", row->breaks);
     write_spread(file, "breakgraph", &row->ours);

@@ -14,18 +14,18 @@ if ! run_make DEVICE="$DEVICE" benches >"$work/log" 2>&1; then
     exit 1
 fi
 
-few="--samples 2 --captures 1"
+few="--samples 2 --captures 1 --calls 1000"
 # shellcheck disable=SC2086
 expect all 0 '128 breaks, 16 nodes, 4 outputs' "$bench" $few --json "$work/figures.json"
 if python3 - "$work/figures.json" >"$work/log" 2>&1 <<'PYTHON'; then pass json; else fail json "the file is not as it should be"; fi
 import json, sys
 figures = json.load(open(sys.argv[1]))
 rows = figures["rows"]
-assert {row["section"] for row in rows} == {"replay", "breaks", "write-back", "capture", "memory", "runner", "model"}
+assert {row["section"] for row in rows} == {"replay", "breaks", "write-back", "capture", "memory", "runner", "model", "growth"}
 for row in rows:
     assert row["breakgraph"]["p10"] <= row["breakgraph"]["median"] <= row["breakgraph"]["p90"], row
     assert row["hand_written"]["p10"] <= row["hand_written"]["median"] <= row["hand_written"]["p90"], row
-    assert row["measure"] == "device memory" or row["hand_written"]["median"] > 0, row
+    assert row["unit"] == "KiB" or row["hand_written"]["median"] > 0, row
     if row["ratio"] is not None:
         assert abs(row["ratio"] * row["hand_written"]["median"] / row["breakgraph"]["median"] - 1) < 0.01, row
 assert figures["samples"] == 2 and figures["capture_samples"] == 1

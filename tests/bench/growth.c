@@ -1,0 +1,370 @@
+/* How the time of the tools grows with the pass: microseconds a call, in passes of 1,000 to 64,000 calls. */
+#include "bench.h"
+#include "watermark.h"
+
+#include <breakgraph/bisect.h>
+#include <breakgraph/check.h>
+#include <breakgraph/step.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEGMENT = 64, BYTES = 256, STREAMS = 4 };
+
+/* ---- the pass ---- */
+
+static bool is_captured(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    return cudaStreamIsCapturing(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
+}
+
+/* value -1: the planted fault, which fills something else where it is captured. */
+BG_OP(growth_fill, BG_OUT(y), BG_VALUE(int, value))
+{
+    int value = args->value >= 0 ? args->value : is_captured(stream) ? 255 : 254;
+    cudaError_t error = cudaMemsetAsync(args->y.data, value, bg_tensor_bytes(&args->y), stream);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "cudaMemsetAsync");
+}
+
+BG_OP(growth_copy, BG_IN(x), BG_OUT(y))
+{
+    cudaError_t error =
+        cudaMemcpyAsync(args->y.data, args->x.data, bg_tensor_bytes(&args->y), cudaMemcpyDeviceToDevice, stream);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "cudaMemcpyAsync");
+}
+
+BG_EAGER_OP(growth_break, BG_IN(x), BG_OUT(y))
+{
+    cudaError_t error =
+        cudaMemcpyAsync(args->y.data, args->x.data, bg_tensor_bytes(&args->y), cudaMemcpyDeviceToDevice, stream);
+    return error == cudaSuccess ? BG_OK : bg__fail_cuda(error, "cudaMemcpyAsync");
+}
+
+typedef struct pass {
+    int calls;
+    bool breaks;  /* a break every SEGMENT calls, one stream; else one segment, on STREAMS streams */
+    bool faulty;  /* it has a planted fault */
+    int forwards; /* how often forward ran */
+    char *blocks; /* device: calls blocks of BYTES bytes. Call i writes the i-th and reads an earlier one */
+    cudaStream_t stream;
+    cudaStream_t side[STREAMS]; /* the first one is stream */
+    cudaEvent_t forked, joined[STREAMS];
+    bg_graph *graph;
+} pass;
+
+static bg_tensor block_of(const pass *p, int call)
+{
+    return bg_tensor_1d(p->blocks + (size_t)call * BYTES, BG_U8, BYTES);
+}
+
+/* Late in the pass, and no neighbour of a break. */
+static bool is_faulty(const pass *p, int call)
+{
+    return p->faulty && call == p->calls - SEGMENT / 2;
+}
+
+static bg_status make_call(const pass *p, int call, int lanes, cudaStream_t stream)
+{
+    bool first = call < lanes;
+    bg_tensor y = block_of(p, call), x = first ? y : block_of(p, call - lanes);
+
+    if (p->breaks && call % SEGMENT == SEGMENT - 1)
+        return BG_CALL(growth_break, stream, .x = x, .y = y);
+    if (first || (call / lanes) % 2 == 0)
+        return BG_CALL(growth_fill, stream, .y = y, .value = is_faulty(p, call) ? -1 : call % 200);
+    return BG_CALL(growth_copy, stream, .x = x, .y = y);
+}
+
+static bg_status fork_streams(const pass *p)
+{
+    bg_status status = BG_OK;
+    BG__TRY(bg_event_record(p->forked, p->stream));
+    for (int i = 1; i < STREAMS; i++)
+        BG__TRY(bg_stream_wait_event(p->side[i], p->forked));
+done:
+    return status;
+}
+
+static bg_status join_streams(const pass *p)
+{
+    bg_status status = BG_OK;
+    for (int i = 1; i < STREAMS; i++) {
+        BG__TRY(bg_event_record(p->joined[i], p->side[i]));
+        BG__TRY(bg_stream_wait_event(p->stream, p->joined[i]));
+    }
+done:
+    return status;
+}
+
+static bg_status forward(void *user, cudaStream_t stream)
+{
+    pass *p = user;
+    int lanes = p->breaks ? 1 : STREAMS;
+    bg_status status = BG_OK;
+
+    p->forwards++;
+    p->side[0] = p->stream;
+    if (!p->breaks)
+        BG__TRY(fork_streams(p));
+    for (int call = 0; call < p->calls; call++)
+        BG__TRY(make_call(p, call, lanes, lanes == 1 ? stream : p->side[call % lanes]));
+    if (!p->breaks)
+        BG__TRY(join_streams(p));
+done:
+    return status;
+}
+
+static void pass_close(pass *p)
+{
+    bg_graph_destroy(p->graph);
+    for (int i = 1; i < STREAMS; i++) {
+        if (p->side[i] != NULL)
+            BG__RELEASE(cudaStreamDestroy(p->side[i]));
+        if (p->joined[i] != NULL)
+            BG__RELEASE(cudaEventDestroy(p->joined[i]));
+    }
+    if (p->forked != NULL)
+        BG__RELEASE(cudaEventDestroy(p->forked));
+    if (p->blocks != NULL)
+        BG__RELEASE(cudaFree(p->blocks));
+}
+
+static bg_status pass_open(pass *p, int calls, bool breaks, cudaStream_t stream)
+{
+    bg_status status = BG_OK;
+
+    *p = (pass){.calls = calls, .breaks = breaks, .stream = stream};
+    BG__TRY_CUDA(cudaMalloc((void **)&p->blocks, (size_t)calls * BYTES));
+    BG__TRY_CUDA(cudaEventCreateWithFlags(&p->forked, cudaEventDisableTiming));
+    for (int i = 1; i < STREAMS; i++) {
+        BG__TRY_CUDA(cudaStreamCreateWithFlags(&p->side[i], cudaStreamNonBlocking));
+        BG__TRY_CUDA(cudaEventCreateWithFlags(&p->joined[i], cudaEventDisableTiming));
+    }
+    BG__TRY(bg_capture_forward(&p->graph, forward, p, stream, NULL));
+done:
+    return status;
+}
+
+/* ---- what is measured: each a run of a contender whose state is the pass ---- */
+
+static void drop_graph(pass *p)
+{
+    bg_graph_destroy(p->graph);
+    p->graph = NULL;
+}
+
+static bg_status capture(void *state)
+{
+    pass *p = state;
+    drop_graph(p);
+    return bg_capture_forward(&p->graph, forward, p, p->stream, NULL);
+}
+
+static bg_status replay(void *state)
+{
+    pass *p = state;
+    return bg_replay(p->graph, p->stream);
+}
+
+/* Takes the report, which must be as the pass is. */
+static bg_status judge(const pass *p, bg_report *report, const char *tool)
+{
+    int found = bg_report_count(report);
+    bg_status status = BG_OK;
+
+    if ((found > 0) != p->faulty) {
+        bg_report_write(report, BG_TEXT, "-");
+        status = bg__fail(BG_ERROR_MISMATCH, "%s has %d findings in a pass %s a fault", tool, found,
+                          p->faulty ? "with" : "without");
+    }
+    bg_report_destroy(report);
+    return status;
+}
+
+static bg_status check(void *state)
+{
+    pass *p = state;
+    bg_report *report = NULL;
+    bg_status status = bg_check(p->graph, BG_CHECK_ALL, &report);
+    return status != BG_OK ? status : judge(p, report, "bg_check");
+}
+
+static bg_status poison(void *state)
+{
+    pass *p = state;
+    bg_tensor last = block_of(p, p->calls - 1);
+    bg_report *report = NULL;
+    bg_status status = bg_check_poison(p->graph, &last, 1, p->stream, &report);
+    return status != BG_OK ? status : judge(p, report, "bg_check_poison");
+}
+
+static bg_status recapture(void *state)
+{
+    pass *p = state;
+    bg_report *report = NULL;
+    bg_status status = bg_check_recapture(forward, p, NULL, p->stream, &report);
+    return status != BG_OK ? status : judge(p, report, "bg_check_recapture");
+}
+
+static bg_status step(void *state)
+{
+    pass *p = state;
+    bg_report *report = NULL;
+    bg_status status = bg_step(p->graph, p->stream, NULL, NULL, &report);
+    return status != BG_OK ? status : judge(p, report, "bg_step");
+}
+
+static bg_status shadow(void *state)
+{
+    pass *p = state;
+    bg_report *report = NULL;
+    bg_status status = bg_shadow(forward, p, p->stream, NULL, &report);
+    return status != BG_OK ? status : judge(p, report, "bg_shadow");
+}
+
+static bg_status bisect(void *state)
+{
+    pass *p = state;
+    bg_report *report = NULL;
+    bg_status status;
+
+    p->forwards = 0;
+    p->faulty = true;
+    status = bg_bisect(forward, p, p->stream, NULL, &report);
+    if (status == BG_OK)
+        status = judge(p, report, "bg_bisect");
+    p->faulty = false;
+    return status;
+}
+
+/* ---- the table ---- */
+
+static const struct measured {
+    const char *name;
+    bg_status (*run)(void *state);
+    bool breaks;
+    double growth; /* from the smallest pass to the largest, of the time per call; 0: no target */
+} measured[] = {
+    {"capture", capture, true, 1.5},
+    {"replay", replay, true, 1.5},
+    {"bg_check", check, true, 2},
+    {"poison", poison, true, 2},
+    {"recapture", recapture, true, 2},
+    {"bg_step", step, true, 2},
+    {"shadow", shadow, true, 2},
+    {"bisect, a trial", bisect, true, 2},
+    {"one segment: capture", capture, false, 1.5},
+    {"one segment: bg_check", check, false, 2},
+};
+static const int sizes[] = {1000, 4000, 16000, 64000};
+enum { SIZES = sizeof sizes / sizeof *sizes, SAMPLES_MAX = 9 };
+
+static bg_status take_sample(const struct measured *m, pass *p, double *us)
+{
+    bg_status status = BG_OK;
+    double began;
+
+    BG__TRY_CUDA(cudaStreamSynchronize(p->stream));
+    began = bg__now_ms();
+    BG__TRY(m->run(p));
+    BG__TRY_CUDA(cudaStreamSynchronize(p->stream));
+    *us = 1e3 * (bg__now_ms() - began) / p->calls;
+    if (m->run == bisect)
+        *us /= p->forwards;
+done:
+    return status;
+}
+
+static bg_status report_memory(bench *b, const struct measured *m, pass *p)
+{
+    contender contender = {.run = m->run, .state = p};
+    row row = {.section = "growth", .unit = KIBIBYTES, .against = "nothing"};
+    watermark most;
+    bg_status status = BG_OK;
+
+    if (m->run == capture)
+        drop_graph(p);
+    BG__TRY(watermark_measure(&contender, &most));
+    snprintf(row.what, sizeof row.what, "%s, %d calls", m->name, p->calls);
+    row.measure = "host memory";
+    row.ours = (spread){most.host_kib, most.host_kib, most.host_kib};
+    BG__TRY(report_add(&b->report, &row));
+    row.measure = "device memory";
+    row.ours = (spread){most.device_kib, most.device_kib, most.device_kib};
+    if (b->report.on_gpu)
+        BG__TRY(report_add(&b->report, &row));
+done:
+    return status;
+}
+
+/* log2, rounded up. */
+static int bits_of(int calls)
+{
+    int bits = 0;
+    while (1 << bits < calls)
+        bits++;
+    return bits;
+}
+
+static bg_status report_trials(bench *b, const pass *p)
+{
+    row row = {.section = "growth",
+               .unit = TRIALS,
+               .measure = "trials",
+               .against = "2 log2(calls)+10",
+               .target = 1,
+               .everywhere = true};
+    double trials = p->forwards, most = 2 * bits_of(p->calls) + 10;
+
+    snprintf(row.what, sizeof row.what, "bisect, %d calls", p->calls);
+    row.ours = (spread){trials, trials, trials};
+    row.hand = (spread){most, most, most};
+    return report_add(&b->report, &row);
+}
+
+/* One measured run at one size; *smallest is that of the smallest pass. */
+static bg_status report_size(bench *b, const struct measured *m, int size, spread *smallest)
+{
+    row row = {.section = "growth", .unit = MICROSECONDS, .measure = "a call", .everywhere = true};
+    int samples = size == 0 ? SAMPLES_MAX : b->report.captures < 3 ? 1 : 3;
+    double us[SAMPLES_MAX];
+    pass p = {.calls = 0};
+    bg_status status;
+
+    BG__TRY(pass_open(&p, sizes[size], m->breaks, b->stream));
+    BG__TRY(take_sample(m, &p, &us[0])); /* to warm up */
+    for (int i = 0; i < samples; i++)
+        BG__TRY(take_sample(m, &p, &us[i]));
+    row.ours = bench_spread(us, samples);
+    if (size == 0)
+        *smallest = row.ours;
+    row.hand = *smallest;
+    row.against = "1000 calls";
+    row.target = size == SIZES - 1 ? m->growth : 0;
+    snprintf(row.what, sizeof row.what, "%s, %d calls", m->name, p.calls);
+    BG__TRY(report_add(&b->report, &row));
+    if (m->run == bisect)
+        BG__TRY(report_trials(b, &p));
+    BG__TRY(report_memory(b, m, &p));
+done:
+    pass_close(&p);
+    return status;
+}
+
+bg_status bench_growth(bench *b)
+{
+    bg_status status = BG_OK;
+
+    report_section(
+        "Microseconds a call in passes of 1,000 to 64,000 calls: copies and fills of 256 bytes, a break every "
+        "64; or one segment of four\nstreams. The second figure is that of 1,000 calls. Memory: the most that one run "
+        "takes, above what was taken before");
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        spread smallest = {0, 0, 0};
+        for (int size = 0; size < SIZES && (size == 0 || sizes[size] <= b->calls); size++)
+            BG__TRY(report_size(b, &measured[i], size, &smallest));
+    }
+done:
+    return status;
+}
