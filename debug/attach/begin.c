@@ -1,7 +1,12 @@
 /* What the shim calls at the program's first cuInit. */
-#include "attach.h"
 #include "interface.h"
+#include "book.h"
+#include "hooks.h"
+#include "python.h"
+#include "stacks.h"
 #include "unloaded.h"
+
+#include "base/base.h"
 
 BG_API bg__attach_begin_function bg__attach_begin;
 

@@ -2,14 +2,14 @@
 #ifndef BG_ATTACH_BLOCK_TABLE_H
 #define BG_ATTACH_BLOCK_TABLE_H
 
-#include "blocks.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 
 #define HASH_NONFATAL_OOM          1
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
+
+#include "blocks.h"
 
 /* A capture of the program's. While it is open, and until the graph that it made has been noted, freed blocks are kept:
  * nodes may point into them. */

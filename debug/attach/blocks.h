@@ -3,10 +3,9 @@
 #ifndef BG_ATTACH_BLOCKS_H
 #define BG_ATTACH_BLOCKS_H
 
-#include "debug/attach/stacks.h"
-#include "debug/report/report.h"
+#include <breakgraph/op.h>
 
-/* ---- what allocators say (blocks.c) ----------------------------------------------------------------------------- */
+/* ---- what allocators say ---------------------------------------------------------------------------------------- */
 
 /* Who says it. Blocks of two allocators may cover the same memory: a block that the program names lies in a tensor. */
 typedef enum bg__allocator { BG__NAMED, BG__PYTORCH, BG__CUPY, BG__LEDGER, BG__ALLOCATORS } bg__allocator;
@@ -34,7 +33,7 @@ void bg__block_segment(uintptr_t base, size_t bytes, bool private_pool);
 void bg__block_live(bg__allocator allocator, uintptr_t base, size_t bytes);
 bool bg__blocks_snapshot_end(bg__allocator allocator);
 
-/* ---- captures (blocks.c) ---------------------------------------------------------------------------------------- */
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
 
 /* The number of events so far: when a node was made. Never 0. */
 uint64_t bg__blocks_time(void);
@@ -43,25 +42,5 @@ void bg__blocks_capture_begun(uint64_t capture);
 void bg__blocks_capture_ended(uint64_t capture, cudaGraph_t graph);
 /* The program has destroyed a graph. */
 void bg__blocks_graph_destroyed(cudaGraph_t graph);
-
-/* ---- graphs (block_uses.c) -------------------------------------------------------------------------------------- */
-
-/* Which blocks a graph's nodes point into. */
-typedef struct bg__block_uses bg__block_uses;
-
-/* A graph has just been made from source, or updated: keeps when its nodes were made, and forgets what was noted. uses
- * starts NULL. Errors: OUT_OF_MEMORY, CUDA. */
-bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **uses);
-/* The nodes' parameters are no longer those that they were made with: forgets what was noted. NULL does nothing. */
-void bg__blocks_changed(bg__block_uses *uses);
-/* Notes which blocks the nodes of graph point into, live or freed since they were made. uses NULL does nothing.
- * Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
-bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses *uses);
-/* Adds a finding "freed", "reused" or "moved" for each that has changed since. NULL does nothing. */
-void bg__blocks_check(const bg__block_uses *uses, bg_report *report);
-/* At each launch of graph: adds a finding "pool-alias" for memory of a pool that another graph has overwritten since it
- * was filled. report NULL: adds none. uses NULL does nothing. */
-void bg__blocks_launched(const bg_graph *graph, bg__block_uses *uses, bg_report *report);
-void bg__blocks_free(bg__block_uses *uses);
 
 #endif

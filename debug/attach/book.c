@@ -3,12 +3,13 @@
  * graph changes the copy. Of a graph that CUDA cannot copy (memory nodes, conditional nodes) the program's own is kept:
  * its destruction waits for that of the executable graph. */
 #include "book.h"
-
+#include "attached.h"
 #include "changes.h"
 #include "found.h"
 #include "host_functions.h"
 #include "kept_memory.h"
 #include "listing.h"
+#include "node_calls.h"
 #include "node_memory.h"
 
 #include <errno.h>

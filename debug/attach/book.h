@@ -1,68 +1,47 @@
-/* The program's graphs, for what looks at them. */
-#ifndef BG_DEBUG_BOOK_H
-#define BG_DEBUG_BOOK_H
+/* The program's graphs (bg__book_launch, bg__book_check: graph_checks.c). */
+#ifndef BG_ATTACH_BOOK_H
+#define BG_ATTACH_BOOK_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-#define HASH_NONFATAL_OOM          1
-#define uthash_nonfatal_oom(added) ((added)->lost = true)
-#include <uthash.h>
+#include <breakgraph/attach.h>
+#include <cuda.h>
 
-#include "attach.h"
-#include "blocks.h"
-#include "unloaded.h"
+#include "capture/inspect.h"
+#include "debug/attach/shim/shim.h"
+#include "stacks.h"
 
+/* Reads the environment. INVALID_ARGUMENT. */
+bg_status bg__book_begin(const bg__attach_shim *shim);
+
+/* The program has instantiated source. What it does to source later is not done to exec. made, memory: as in listing.h.
+ * flags: of the call. */
+void bg__book_add(CUgraphExec exec, cudaGraph_t source, const bg__stack *made, size_t memory, uint64_t flags);
+/* It has updated exec from source. */
+void bg__book_update(CUgraphExec exec, cudaGraph_t source);
+/* It has set, in exec, the parameters of a node of the graph that exec was made from; set does that to a node of a
+ * graph; NULL: CUDA has no call for it. */
+typedef CUresult bg__node_setter(CUgraphNode node, const void *params);
+void bg__book_set_node(CUgraphExec exec, cudaGraphNode_t node, bg__node_setter *set, const void *params);
+/* It is about to launch exec. true: that has been done in its place, and returned *result. */
+bool bg__book_launch(CUgraphExec exec, cudaStream_t stream, CUresult *result);
+/* It is about to destroy them. keeps: the book needs source, and will destroy it in its place. */
+void bg__book_remove(CUgraphExec exec);
+bool bg__book_keeps(cudaGraph_t source);
+/* The allocator's live blocks are known now: graphs that are new note those that they use. */
+void bg__book_note_blocks(void);
+/* Whether findings are wanted. */
+bool bg__book_checks(void);
+/* Whether the program has not instantiated a graph so far. */
+bool bg__book_is_empty(void);
+/* The program's own allocator has freed, or given out again, a block that a graph uses. */
+void bg__book_memory_moved(void);
+/* It has changed one of its graphs: source, or, where that is NULL, the one that has node. */
+void bg__book_edit(cudaGraph_t source, cudaGraphNode_t node);
+
+/* For interface.c, as in breakgraph/attach.h. get: false: there is no graph of that index. */
 struct bg__found;
-
-typedef struct bg__attached {
-    /* With the book's lock. */
-    CUgraphExec exec;
-    cudaGraph_t source;  /* a copy, or the program's own; NULL: there is none */
-    bool own;            /* it is the program's own */
-    bool doomed;         /* which the program has destroyed */
-    _Atomic bool edited; /* and has changed since */
-    _Atomic bool gone;   /* no longer in the table: freed by its last user */
-    bool lost;           /* the table has no memory for it */
-    int users;           /* threads between take and give */
-    cJSON *row;          /* of the listing; NULL: it could not be made */
-    char name[BG_ATTACH_NAME_BYTES];
-    _Atomic bool renamed; /* graph and report do not have it yet */
-    size_t nodes;
-    const bg__stack *made;
-    UT_hash_handle hh;
-    /* With its own lock, which a thread may keep for as long as the graph runs: stepping waits for the program. */
-    pthread_mutex_t lock;
-    bg_graph *graph; /* wraps source and exec; NULL: it could not be made */
-    _Atomic uint64_t updates;
-    bg_report *report;      /* what checks have found so far */
-    int told, asked;        /* of its findings: to the user, to the program */
-    uint64_t looked;        /* changes of memory before it was last checked */
-    uint64_t blocks_looked; /* and of blocks */
-    bg__block_uses *blocks; /* of an allocator of the program's; NULL: not noted */
-    bool blocks_noted;
-    bg__kernel_uses *kernels; /* NULL: not noted */
-    bool checked;             /* at least once */
-    bool stale;               /* the executable graph is another one than source: CUDA has no call that tells */
-    bool noted;               /* where its addresses point is known */
-} bg__attached;
-
-/* The graph of exec, locked; NULL: nobody knows it, or only its place in the list. */
-bg__attached *bg__attached_take(CUgraphExec exec);
-void bg__attached_give(bg__attached *a);
-/* What is in it then, nobody knows: it is launched as it is. */
-void bg__attached_set_stale(bg__attached *a);
-/* bg_last_error() tells why. */
-void bg__attached_warn(const bg__attached *a);
-
-/* The graphs that can be checked now, by what they are launched by; the caller frees the list. found counts those that
- * cannot. Errors: OUT_OF_MEMORY. */
-bg_status bg__book_graphs(CUgraphExec **list, size_t *count, struct bg__found *found);
-/* A process may be killed, or end by _exit: so the list is written while it runs, but never for more than a small part
- * of its time. */
-void bg__book_list_if_due(void);
-/* Whether launches are stepped. */
-bool bg__book_steps(void);
-/* So often has the program's own allocator freed a block, or given one out again, that a graph uses. */
-uint64_t bg__book_moves(void);
+bg_status bg__book_name(CUgraphExec exec, const char *name);
+int bg__book_count(void);
+bool bg__book_get(int index, bg_attach_graph *graph);
+bg_status bg__book_check(struct bg__found *found);
 
 #endif

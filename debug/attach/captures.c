@@ -2,6 +2,7 @@
  * that was not before, is the culprit. */
 #include "captures.h"
 #include "blocks.h"
+#include "node_calls.h"
 #include "running.h"
 
 #include <pthread.h>

@@ -2,7 +2,10 @@
 #ifndef BG_ATTACH_CAPTURES_H
 #define BG_ATTACH_CAPTURES_H
 
-#include "attach.h"
+#include <cuda.h>
+
+#include "debug/attach/shim/shim.h"
+#include "stacks.h"
 
 typedef struct bg__caller {
     pid_t id;

@@ -1,5 +1,6 @@
 /* Which rule of CUDA a call broke when it invalidated a capture (docs/records/capture-rules.md), and the finding. */
 #include "captures.h"
+#include "findings.h"
 #include "function_names.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* Findings that are about no graph of the program's. */
-#include "attach.h"
+#include "findings.h"
 #include "found.h"
 
 #include <pthread.h>

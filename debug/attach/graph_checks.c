@@ -1,6 +1,6 @@
 /* What is done with the program's graphs before they are launched, and when the program asks: checks and steps. */
 #include "book.h"
-
+#include "attached.h"
 #include "changes.h"
 #include "found.h"
 

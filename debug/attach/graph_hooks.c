@@ -1,10 +1,14 @@
 /* The program's calls that make, change, launch and destroy executable graphs. */
-#include "attach.h"
+#include "hooks.h"
 #include "blocks.h"
+#include "book.h"
 #include "host_functions.h"
 #include "kept_memory.h"
 #include "ledger.h"
+#include "node_calls.h"
 #include "other_graph.h"
+#include "python.h"
+#include "stacks.h"
 
 #include <string.h>
 

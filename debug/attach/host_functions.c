@@ -1,4 +1,9 @@
 #include "host_functions.h"
+#include "findings.h"
+#include "function_names.h"
+#include "running.h"
+#include "stacks.h"
+#include "symbols.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -6,9 +11,6 @@
 
 #include "debug/graph/nodes.h"
 #include "debug/report/json.h"
-#include "function_names.h"
-#include "running.h"
-#include "symbols.h"
 
 /* A launch may still run when its executable graph is destroyed: so these live as long as the process, and there is an
  * end to them. */

@@ -2,7 +2,11 @@
 #ifndef BG_ATTACH_HOST_FUNCTIONS_H
 #define BG_ATTACH_HOST_FUNCTIONS_H
 
-#include "attach.h"
+#include <breakgraph/attach.h>
+#include <cuda.h>
+
+#include "capture/inspect.h"
+#include "debug/attach/shim/shim.h"
 
 /* exec was made from source, of which graph has the calls: puts a function in front of each host function in exec,
  * which calls the program's own. The program's graph stays as it is, and exec cannot be asked for it. Host nodes in

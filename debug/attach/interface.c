@@ -1,15 +1,14 @@
 #include "interface.h"
+#include "blocks.h"
+#include "book.h"
+#include "found.h"
+#include "ledger.h"
+#include "names.h"
 
 #include <breakgraph/attach.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "attach.h"
-#include "blocks.h"
-#include "found.h"
-#include "ledger.h"
-#include "names.h"
 
 static const bg__attach_shim *shim;
 

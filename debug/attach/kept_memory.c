@@ -1,6 +1,7 @@
 /* An allocation node without a free node leaves memory behind, also when its executable graph is destroyed. Where each
  * launch frees what the one before has allocated, nobody frees what the last one has. */
 #include "kept_memory.h"
+#include "findings.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,9 @@
 #ifndef BG_ATTACH_KEPT_MEMORY_H
 #define BG_ATTACH_KEPT_MEMORY_H
 
-#include "attach.h"
+#include <cuda.h>
+
+#include "capture/inspect.h"
 
 /* exec was instantiated from what graph wraps. frees_itself: its launches free what the one before has allocated. */
 void bg__kept_memory_watch(CUgraphExec exec, const bg_graph *graph, bool frees_itself);

@@ -1,4 +1,5 @@
 #include "captures.h"
+#include "node_calls.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "ledger.h"
+#include "blocks.h"
+#include "book.h"
+#include "stacks.h"
 
 #include <stdatomic.h>
-
-#include "attach.h"
-#include "blocks.h"
 
 static atomic_bool is_used, due;
 

@@ -9,8 +9,8 @@
 
 #include <breakgraph/attach.h>
 
-#include "debug/attach/stacks.h"
 #include "capture/inspect.h"
+#include "stacks.h"
 
 /* *row is the caller's. made: by whom it was instantiated; NULL: unknown. memory: bytes of the device that were taken
  * meanwhile, for other work too; 0: unknown. Errors: OUT_OF_MEMORY, CUDA. */

@@ -1,8 +1,10 @@
 /* The program's calls after which an address may mean something else. */
-#include "attach.h"
+#include "hooks.h"
+#include "book.h"
 #include "changes.h"
 #include "host_functions.h"
 #include "kept_memory.h"
+#include "stacks.h"
 #include "unloaded.h"
 
 #include <cudaTypedefs.h>

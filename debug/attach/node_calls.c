@@ -1,6 +1,6 @@
 /* Each node of a program's graph becomes a call of an op, so that the tools name it as they name op calls, by kernel
  * and by the line that launched it: "softmax_warp_forward#3 at model.py:17". */
-#include "attach.h"
+#include "node_calls.h"
 #include "blocks.h"
 
 #include <pthread.h>

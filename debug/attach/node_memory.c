@@ -1,12 +1,12 @@
 #include "node_memory.h"
+#include "node_dump.h"
+#include "node_pieces.h"
+#include "slow_node.h"
 
 #include <stdlib.h>
 
 #include "debug/hooks/step_replays.h"
 #include "debug/step/step.h"
-#include "node_dump.h"
-#include "node_pieces.h"
-#include "slow_node.h"
 
 /* Of a node's memory at most so much is copied, and no more than half of the memory that is free. */
 #define COPIED_MAX ((size_t)4 << 30)

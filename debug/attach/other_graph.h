@@ -2,7 +2,7 @@
 #ifndef BG_ATTACH_OTHER_GRAPH_H
 #define BG_ATTACH_OTHER_GRAPH_H
 
-#include "attach.h"
+#include "debug/attach/shim/shim.h"
 
 /* A call that adds a node has failed, with the arguments (CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode
  * *dependencies, ..., size_t numDependencies, ...), the last at index count: adds a finding "other-graph" if a

@@ -1,9 +1,11 @@
 /* What the allocators of PyTorch and CuPy do, by feed.py, which runs in the program's own interpreter. Hooks never wait
  * for the interpreter's lock: they leave a call pending, which the main thread makes between two instructions of
  * Python. */
-#include "attach.h"
+#include "python.h"
 #include "blocks.h"
+#include "book.h"
 #include "ledger.h"
+#include "stacks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,6 @@
 /* Stacks are taken at each launch that is captured, some hundreds in a graph, and most of them are equal: so they are
  * kept as addresses, and as the text that the interpreter writes, and become sentences when somebody reads them. */
 #include "stacks.h"
-
 #include "symbols.h"
 
 #include <ctype.h>

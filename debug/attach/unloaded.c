@@ -1,6 +1,7 @@
 /* No call of CUDA tells whether a function's module is still loaded, and one that asks about a function that is gone
  * may crash: so the modules are noted while they are there, and calls that unload one mark its kernels. */
 #include "unloaded.h"
+#include "stacks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,11 @@
 #ifndef BG_ATTACH_UNLOADED_H
 #define BG_ATTACH_UNLOADED_H
 
-#include "attach.h"
+#include <cuda.h>
+
+#include "capture/inspect.h"
+#include "debug/attach/shim/shim.h"
+#include "debug/report/report.h"
 
 /* The modules of a graph's kernels. */
 typedef struct bg__kernel_uses bg__kernel_uses;

@@ -1,4 +1,5 @@
 /* Blocks that a program's allocator, or the program itself, tells of: what its graphs' nodes point into. */
+#include "debug/attach/block_uses.h"
 #include "debug/attach/blocks.h"
 #include "tests/support/support.h"
 

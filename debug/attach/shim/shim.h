@@ -20,6 +20,12 @@ typedef struct bg__driver_call {
     const struct bg__driver_hook *watcher; /* the one of bg__attach_shim.hook_all, while calls are watched */
 } bg__driver_call;
 
+/* The index-th argument of a call, a pointer or a handle. */
+static inline void *bg__call_argument(const bg__driver_call *call, int index)
+{
+    return (void *)(uintptr_t)call->arguments[index]; /* NOLINT(performance-no-int-to-ptr) */
+}
+
 /* What is done at calls of one function. Neither may be called for calls that a hook itself makes on its thread. */
 typedef struct bg__driver_hook {
     const char *name; /* "cuGraphLaunch_ptsz" */

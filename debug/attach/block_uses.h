@@ -1,0 +1,25 @@
+/* Which blocks a graph's nodes point into. */
+#ifndef BG_ATTACH_BLOCK_USES_H
+#define BG_ATTACH_BLOCK_USES_H
+
+#include "capture/inspect.h"
+#include "debug/report/report.h"
+
+typedef struct bg__block_uses bg__block_uses;
+
+/* A graph has just been made from source, or updated: keeps when its nodes were made, and forgets what was noted. uses
+ * starts NULL. Errors: OUT_OF_MEMORY, CUDA. */
+bg_status bg__blocks_prepare(cudaGraph_t source, bg__block_uses **uses);
+/* The nodes' parameters are no longer those that they were made with: forgets what was noted. NULL does nothing. */
+void bg__blocks_changed(bg__block_uses *uses);
+/* Notes which blocks the nodes of graph point into, live or freed since they were made. uses NULL does nothing.
+ * Errors: OUT_OF_MEMORY, UNSUPPORTED, CUDA. */
+bg_status bg__blocks_note(const bg_graph *graph, bg__block_uses *uses);
+/* Adds a finding "freed", "reused" or "moved" for each that has changed since. NULL does nothing. */
+void bg__blocks_check(const bg__block_uses *uses, bg_report *report);
+/* At each launch of graph: adds a finding "pool-alias" for memory of a pool that another graph has overwritten since it
+ * was filled. report NULL: adds none. uses NULL does nothing. */
+void bg__blocks_launched(const bg_graph *graph, bg__block_uses *uses, bg_report *report);
+void bg__blocks_free(bg__block_uses *uses);
+
+#endif
