@@ -41,10 +41,10 @@ TOOLS_LDLIBS := $(if $(CJSON_STATIC),$(patsubst -lcjson,$(CJSON_STATIC),$(LIB_LD
 # nothing is seen but the one function that the shim calls.
 $(TOOLS_OBJ): private ALL_CPPFLAGS += -I$(OUT)
 # As the page of a report: lines of C.
-$(OUT)/debug/attach/feed_lines.inc: debug/attach/feed.py
+$(OUT)/debug/attach/allocators/feed_lines.inc: debug/attach/allocators/feed.py
 	@mkdir -p $(@D)
 	$(call say,LINES)sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $< >$@
-$(OUT)/debug/attach/python.o: $(OUT)/debug/attach/feed_lines.inc
+$(OUT)/debug/attach/allocators/python.o: $(OUT)/debug/attach/allocators/feed_lines.inc
 $(OUT)/attach/libbreakgraph_tools.so: $(TOOLS_OBJ) $(LIB_OBJ) $(OUT)/flags.link debug/attach/tools.map $(if $(filter host,$(DEVICE)),$(DEVICE_SO))
 	$(call link_attach,-Wl$(comma)--version-script=debug/attach/tools.map,$(TOOLS_LDLIBS))
 # A test of the tools themselves.

@@ -124,7 +124,7 @@ format-check:
 	@clang-format --dry-run -Werror $(or $(ALL_SOURCES),$(error no sources to look at))
 
 lint: format-check tidy
-tidy: $(OUT)/debug/report/page_lines.inc $(OUT)/debug/attach/feed_lines.inc $(OUT)/debug/attach/shim/names.inc
+tidy: $(OUT)/debug/report/page_lines.inc $(OUT)/debug/attach/allocators/feed_lines.inc $(OUT)/debug/attach/shim/names.inc
 	@command -v clang-tidy >/dev/null || { echo "clang-tidy is missing. Type: apt-get install -y clang-tidy" >&2; exit 1; }
 	@tools/tidy $(JOBS) $(ALL_CPPFLAGS) -I$(OUT) $(DEFINES) -std=c11 -- $(C_SOURCES)
 

@@ -1,12 +1,12 @@
 /* What the shim calls at the program's first cuInit. */
 #include "interface.h"
-#include "book.h"
-#include "hooks.h"
-#include "python.h"
-#include "stacks.h"
-#include "unloaded.h"
 
 #include "base/base.h"
+#include "debug/attach/allocators/python.h"
+#include "debug/attach/checks/unloaded.h"
+#include "debug/attach/graphs/book.h"
+#include "debug/attach/hooks/hooks.h"
+#include "debug/attach/stacks/stacks.h"
 
 BG_API bg__attach_begin_function bg__attach_begin;
 

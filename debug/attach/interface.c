@@ -1,14 +1,15 @@
 #include "interface.h"
-#include "blocks.h"
-#include "book.h"
-#include "found.h"
-#include "ledger.h"
-#include "names.h"
 
 #include <breakgraph/attach.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "debug/attach/allocators/ledger.h"
+#include "debug/attach/graphs/book.h"
+#include "debug/attach/memory/blocks.h"
+#include "debug/attach/report/found.h"
+#include "debug/attach/report/names.h"
 
 static const bg__attach_shim *shim;
 

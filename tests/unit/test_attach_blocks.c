@@ -1,6 +1,6 @@
 /* Blocks that a program's allocator, or the program itself, tells of: what its graphs' nodes point into. */
-#include "debug/attach/block_uses.h"
-#include "debug/attach/blocks.h"
+#include "debug/attach/checks/block_uses.h"
+#include "debug/attach/memory/blocks.h"
 #include "tests/support/support.h"
 
 #include <string.h>

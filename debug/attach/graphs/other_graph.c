@@ -1,10 +1,11 @@
 #include "other_graph.h"
 #include "book.h"
-#include "findings.h"
-#include "function_names.h"
-#include "node_calls.h"
 
 #include <stdlib.h>
+
+#include "debug/attach/nodes/node_calls.h"
+#include "debug/attach/report/findings.h"
+#include "debug/attach/stacks/function_names.h"
 
 /* -1: all are nodes of graph, or it cannot be told. */
 static long find_foreign(cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count)

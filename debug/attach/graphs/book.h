@@ -7,7 +7,7 @@
 
 #include "capture/inspect.h"
 #include "debug/attach/shim/shim.h"
-#include "stacks.h"
+#include "debug/attach/stacks/stacks.h"
 
 /* Reads the environment. INVALID_ARGUMENT. */
 bg_status bg__book_begin(const bg__attach_shim *shim);

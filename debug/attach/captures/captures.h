@@ -5,7 +5,7 @@
 #include <cuda.h>
 
 #include "debug/attach/shim/shim.h"
-#include "stacks.h"
+#include "debug/attach/stacks/stacks.h"
 
 typedef struct bg__caller {
     pid_t id;

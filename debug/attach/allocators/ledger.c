@@ -1,9 +1,10 @@
 #include "ledger.h"
-#include "blocks.h"
-#include "book.h"
-#include "stacks.h"
 
 #include <stdatomic.h>
+
+#include "debug/attach/graphs/book.h"
+#include "debug/attach/memory/blocks.h"
+#include "debug/attach/stacks/stacks.h"
 
 static atomic_bool is_used, due;
 

@@ -1,14 +1,14 @@
 /* The program's calls after which an address may mean something else. */
 #include "hooks.h"
-#include "book.h"
-#include "changes.h"
-#include "host_functions.h"
-#include "kept_memory.h"
-#include "stacks.h"
-#include "unloaded.h"
 
 #include <cudaTypedefs.h>
 
+#include "debug/attach/checks/host_functions.h"
+#include "debug/attach/checks/kept_memory.h"
+#include "debug/attach/checks/unloaded.h"
+#include "debug/attach/graphs/book.h"
+#include "debug/attach/memory/changes.h"
+#include "debug/attach/stacks/stacks.h"
 #include "debug/memory/frees.h"
 
 /* The ranges that changed are noted only where a graph may use them: programs without one allocate as fast as ever. */

@@ -1,10 +1,10 @@
 #include "node_pieces.h"
-#include "blocks.h"
 
 #include <cudaTypedefs.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/memory/blocks.h"
 #include "debug/check/node_pointers.h"
 
 enum { WORD = 8 };

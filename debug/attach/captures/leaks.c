@@ -2,10 +2,11 @@
  * Libraries that have to prepare something meanwhile make their thread relaxed for that, as CUDA's rules for unsafe
  * calls want it (NCCL, allocators), and a capture in mode relaxed allows it by intent: that is not reported. */
 #include "captures.h"
-#include "findings.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "debug/attach/report/findings.h"
 
 static const bg__attach_shim *shim;
 

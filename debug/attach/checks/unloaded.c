@@ -1,13 +1,13 @@
 /* No call of CUDA tells whether a function's module is still loaded, and one that asks about a function that is gone
  * may crash: so the modules are noted while they are there, and calls that unload one mark its kernels. */
 #include "unloaded.h"
-#include "stacks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/stacks/stacks.h"
 #include "debug/graph/nodes.h"
 
 typedef struct use {

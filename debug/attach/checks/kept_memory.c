@@ -1,7 +1,6 @@
 /* An allocation node without a free node leaves memory behind, also when its executable graph is destroyed. Where each
  * launch frees what the one before has allocated, nobody frees what the last one has. */
 #include "kept_memory.h"
-#include "findings.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "debug/attach/report/findings.h"
 #include "debug/graph/nodes.h"
 
 typedef struct kept {

@@ -3,8 +3,8 @@
 #define BG_ATTACH_FINDINGS_H
 
 #include "capture/inspect.h"
+#include "debug/attach/stacks/stacks.h"
 #include "debug/report/report.h"
-#include "stacks.h"
 
 /* Prints it, and writes it for the command, once for each kind, subject and place. call: what the place called; NULL:
  * that is in the message. */

@@ -4,13 +4,6 @@
  * its destruction waits for that of the executable graph. */
 #include "book.h"
 #include "attached.h"
-#include "changes.h"
-#include "found.h"
-#include "host_functions.h"
-#include "kept_memory.h"
-#include "listing.h"
-#include "node_calls.h"
-#include "node_memory.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,6 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "debug/attach/checks/host_functions.h"
+#include "debug/attach/checks/kept_memory.h"
+#include "debug/attach/memory/changes.h"
+#include "debug/attach/nodes/node_calls.h"
+#include "debug/attach/nodes/node_memory.h"
+#include "debug/attach/report/found.h"
+#include "debug/attach/report/listing.h"
 #include "debug/check/node_pointers.h"
 #include "debug/hooks/replay_tools.h"
 #include "debug/hooks/step_replays.h"

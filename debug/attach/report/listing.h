@@ -10,7 +10,7 @@
 #include <breakgraph/attach.h>
 
 #include "capture/inspect.h"
-#include "stacks.h"
+#include "debug/attach/stacks/stacks.h"
 
 /* *row is the caller's. made: by whom it was instantiated; NULL: unknown. memory: bytes of the device that were taken
  * meanwhile, for other work too; 0: unknown. Errors: OUT_OF_MEMORY, CUDA. */

@@ -2,19 +2,20 @@
  * for the interpreter's lock: they leave a call pending, which the main thread makes between two instructions of
  * Python. */
 #include "python.h"
-#include "blocks.h"
-#include "book.h"
 #include "ledger.h"
-#include "stacks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/graphs/book.h"
+#include "debug/attach/memory/blocks.h"
+#include "debug/attach/stacks/stacks.h"
+
 /* Its frames have a file name by which stacks leave them out. */
 static const char feed[] = "exec(compile(r'''\n"
-#include "debug/attach/feed_lines.inc"
+#include "debug/attach/allocators/feed_lines.inc"
                            "''', '" BG__FEED_FILE "', 'exec'))\n";
 
 /* Of the stable interface of Python's C library, so that the tools need no headers of it. */

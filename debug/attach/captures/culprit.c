@@ -1,12 +1,13 @@
 /* Which rule of CUDA a call broke when it invalidated a capture (docs/records/capture-rules.md), and the finding. */
 #include "captures.h"
-#include "findings.h"
-#include "function_names.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "debug/attach/report/findings.h"
+#include "debug/attach/stacks/function_names.h"
 
 bg__caller bg__caller_here(void)
 {

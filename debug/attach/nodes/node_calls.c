@@ -1,7 +1,6 @@
 /* Each node of a program's graph becomes a call of an op, so that the tools name it as they name op calls, by kernel
  * and by the line that launched it: "softmax_warp_forward#3 at model.py:17". */
 #include "node_calls.h"
-#include "blocks.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 
+#include "debug/attach/memory/blocks.h"
 #include "debug/graph/nodes.h"
 
 /* Who made a node. Handles are used again when graphs are destroyed, and then have another maker. */

@@ -1,11 +1,11 @@
 /* What is done with the program's graphs before they are launched, and when the program asks: checks and steps. */
 #include "book.h"
 #include "attached.h"
-#include "changes.h"
-#include "found.h"
 
 #include <stdlib.h>
 
+#include "debug/attach/memory/changes.h"
+#include "debug/attach/report/found.h"
 #include "debug/check/check.h"
 #include "debug/check/node_pointers.h"
 #include "debug/graph/tools.h"

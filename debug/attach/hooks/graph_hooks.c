@@ -1,16 +1,17 @@
 /* The program's calls that make, change, launch and destroy executable graphs. */
 #include "hooks.h"
-#include "blocks.h"
-#include "book.h"
-#include "host_functions.h"
-#include "kept_memory.h"
-#include "ledger.h"
-#include "node_calls.h"
-#include "other_graph.h"
-#include "python.h"
-#include "stacks.h"
 
 #include <string.h>
+
+#include "debug/attach/allocators/ledger.h"
+#include "debug/attach/allocators/python.h"
+#include "debug/attach/checks/host_functions.h"
+#include "debug/attach/checks/kept_memory.h"
+#include "debug/attach/graphs/book.h"
+#include "debug/attach/graphs/other_graph.h"
+#include "debug/attach/memory/blocks.h"
+#include "debug/attach/nodes/node_calls.h"
+#include "debug/attach/stacks/stacks.h"
 
 static const bg__attach_shim *shim;
 

@@ -1,14 +1,14 @@
 #include "host_functions.h"
-#include "findings.h"
-#include "function_names.h"
-#include "running.h"
-#include "stacks.h"
-#include "symbols.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/attach/report/findings.h"
+#include "debug/attach/report/running.h"
+#include "debug/attach/stacks/function_names.h"
+#include "debug/attach/stacks/stacks.h"
+#include "debug/attach/stacks/symbols.h"
 #include "debug/graph/nodes.h"
 #include "debug/report/json.h"
 

@@ -4,12 +4,12 @@
  * memory, one after the other. What is wrong is an order of launches: a graph reads what another one left in a block,
  * and a third one was launched in between whose nodes point there too, since the block was freed. */
 #include "block_uses.h"
-#include "block_table.h"
-#include "node_calls.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "debug/attach/memory/block_table.h"
+#include "debug/attach/nodes/node_calls.h"
 #include "debug/check/node_pointers.h"
 #include "debug/graph/nodes.h"
 

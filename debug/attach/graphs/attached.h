@@ -8,9 +8,9 @@
 #define uthash_nonfatal_oom(added) ((added)->lost = true)
 #include <uthash.h>
 
-#include "block_uses.h"
+#include "debug/attach/checks/block_uses.h"
+#include "debug/attach/checks/unloaded.h"
 #include "book.h"
-#include "unloaded.h"
 
 struct bg__found;
 

@@ -1,9 +1,6 @@
 /* While a capture is open, each call of the driver is watched. One that fails, after which a capture is invalidated
  * that was not before, is the culprit. */
 #include "captures.h"
-#include "blocks.h"
-#include "node_calls.h"
-#include "running.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "debug/attach/memory/blocks.h"
+#include "debug/attach/nodes/node_calls.h"
+#include "debug/attach/report/running.h"
 #include "debug/report/json.h"
 
 static const bg__attach_shim *shim;

@@ -1,10 +1,10 @@
 #include "captures.h"
-#include "node_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "debug/attach/nodes/node_calls.h"
 
 /* A launch takes a function, or a kernel of a library in its place. */
 char *bg__launched_name(const bg__attach_shim *shim, void *function)

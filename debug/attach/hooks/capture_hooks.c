@@ -1,12 +1,13 @@
 /* The program's captures: while one is open, each launch is looked at, so that the node which it made is known by the
  * stack of the launch. */
 #include "hooks.h"
-#include "captures.h"
-#include "node_calls.h"
-#include "python.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+#include "debug/attach/allocators/python.h"
+#include "debug/attach/captures/captures.h"
+#include "debug/attach/nodes/node_calls.h"
 
 static const bg__attach_shim *shim;
 
