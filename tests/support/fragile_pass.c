@@ -1,0 +1,34 @@
+#include "fragile_pass.h"
+
+bool fragile_fails;
+BG_DEFINE_EAGER_OP(fragile)
+{
+    if (fragile_fails)
+        return BG_ERROR_TIMEOUT;
+    return from_cuda(bgk_scale(args->x.data, args->x.data, 2, N, stream));
+}
+
+int fragile_setup(void **state)
+{
+    fragile_fails = false;
+    return fixture_setup(state);
+}
+
+bg_status fragile_pass(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    BG_CALL(fragile, stream, .x = f->y);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->y, .factor = 5);
+}
+
+void expect_works(fixture *f)
+{
+    bg_graph *graph;
+    fragile_fails = false;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_true(get(&f->y) == 30);
+    bg_graph_destroy(graph);
+}

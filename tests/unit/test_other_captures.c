@@ -1,0 +1,212 @@
+/* Captures and replays that meet others: one on the stream of a replay, one of other code, one in the body of an op. */
+#include "tests/support/fragile_pass.h"
+
+#include <stdlib.h>
+
+static void test_last_stream_captures(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph, *other;
+    bg_capture *capture;
+    cudaGraph_t foreign;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+    EXPECT_STATUS(bg_replay(graph, f->other), BG_ERROR_BUSY);
+    EXPECT_OK(bg_capture_end(capture, &other)); /* unharmed */
+    EXPECT_OK(bg_replay(graph, f->other));
+    EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_BUSY);
+    EXPECT_STATUS(bg_replay(other, f->other), BG_ERROR_FOREIGN_CAPTURE);
+    EXPECT_OK(bg_replay(other, f->stream));
+    EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign));
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+    EXPECT_OK(bg_replay(graph, f->stream));
+    bg_graph_destroy(graph);
+    bg_graph_destroy(other);
+}
+
+static void test_capture_beside_a_foreign_one(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    cudaGraph_t foreign;
+    EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
+    EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, NULL));
+    bg_graph_destroy(graph);
+    EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign)); /* unharmed */
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+}
+
+static bg_graph *own_graph;
+static bg_status answer_in_body;
+BG_EAGER_OP(replays_itself)
+{
+    bg_capture *nested;
+    if (own_graph == NULL) {
+        answer_in_body = bg_capture_begin(&nested, stream, NULL);
+        return BG_OK;
+    }
+    answer_in_body = bg_replay(own_graph, stream);
+    return BG_OK;
+}
+
+static bg_status replaying(void *user, cudaStream_t stream)
+{
+    (void)user;
+    return BG_CALL(replays_itself, stream);
+}
+
+static void test_capture_and_replay_in_a_body(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    own_graph = NULL;
+    EXPECT_OK(bg_capture_forward(&graph, replaying, f, f->stream, NULL));
+    assert_int_equal(answer_in_body, BG_ERROR_BUSY);
+    own_graph = graph;
+    EXPECT_OK(bg_replay(graph, f->stream));
+    assert_int_equal(answer_in_body, BG_ERROR_BUSY);
+    bg_graph_destroy(graph);
+}
+
+static void test_replay_on_a_captured_stream(void **state)
+{
+    fixture *f = *state;
+    bg_graph *first, *second;
+    bg_capture *capture;
+    put(&f->x, 1);
+    EXPECT_OK(bg_capture_forward(&first, fragile_pass, f, f->stream, NULL));
+    EXPECT_OK(bg_replay(first, f->stream));
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, NULL));
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->z, .factor = 9));
+    EXPECT_STATUS(bg_replay(first, f->stream), BG_ERROR_ALREADY_CAPTURING);
+    EXPECT_OK(bg_stream_wait_stream(f->other, f->stream));
+    EXPECT_STATUS(bg_replay(first, f->other), BG_ERROR_ALREADY_CAPTURING);
+    EXPECT_OK(bg_stream_wait_stream(f->stream, f->other));
+    EXPECT_OK(bg_capture_end(capture, &second)); /* unharmed */
+    EXPECT_OK(bg_replay(second, f->stream));
+    assert_true(get(&f->z) == 9);
+    EXPECT_OK(bg_replay(first, f->other));
+    bg_graph_destroy(first);
+    bg_graph_destroy(second);
+}
+
+/* On the stream of the last replay it is looked for where a debug mode or a check is on. */
+static void test_replay_into_a_foreign_capture(void **state)
+{
+    static const bg_debug modes[] = {BG_DEBUG_OFF, BG_DEBUG_FORWARD, BG_DEBUG_OPS, BG_DEBUG_SYNC, BG_DEBUG_STEP};
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+        bg_graph *graph;
+        cudaGraph_t foreign;
+        size_t nodes = 0;
+        options.debug = modes[i];
+        options.check = modes[i] == BG_DEBUG_OFF ? BG_REPLAY_CHECK_ON : BG_REPLAY_CHECK_OFF;
+        put(&f->x, 1);
+        EXPECT_OK(bg_capture_forward(&graph, fragile_pass, f, f->stream, &options));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeRelaxed));
+        EXPECT_STATUS(bg_replay(graph, f->stream), BG_ERROR_FOREIGN_CAPTURE);
+        EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign)); /* unharmed, and empty */
+        EXPECT_CUDA(cudaGraphGetNodes(foreign, NULL, &nodes));
+        assert_int_equal(nodes, 0);
+        EXPECT_CUDA(cudaGraphDestroy(foreign));
+        EXPECT_OK(bg_replay(graph, f->stream));
+        bg_graph_destroy(graph);
+        expect_usable(f, f->stream);
+    }
+}
+
+BG_EAGER_OP(leaves_a_capture)
+{
+    return from_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+}
+
+static bg_status leaving_pass(void *user, cudaStream_t stream)
+{
+    const fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 3);
+    BG_CALL(leaves_a_capture, stream);
+    return BG_CALL(scale, stream, .x = f->y, .y = f->z, .factor = 2);
+}
+
+static void test_a_body_leaves_a_capture(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    EXPECT_STATUS(bg_capture_forward(&graph, leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
+    assert_null(graph);
+    EXPECT_ERROR("op leaves_a_capture, call leaves_a_capture#0");
+    EXPECT_ERROR("began a capture on stream and did not end it");
+    expect_works(f);
+    EXPECT_STATUS(bg_forward_run(leaving_pass, f, f->stream, NULL), BG_ERROR_BUSY);
+    EXPECT_ERROR("op leaves_a_capture, call leaves_a_capture#0");
+    expect_works(f);
+}
+
+static void test_foreign_capture(void **state)
+{
+    fixture *f = *state;
+    cudaGraph_t foreign;
+    bg_capture *capture;
+    put(&f->x, 1);
+    EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(bg_capture_begin(&capture, f->stream, NULL), BG_ERROR_FOREIGN_CAPTURE);
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = f->x, .y = f->y, .factor = 3));
+    EXPECT_STATUS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_FOREIGN_CAPTURE);
+    EXPECT_ERROR("BG_FOREIGN_INLINE=1");
+    setenv("BG_FOREIGN_INLINE", "1", 1);
+    EXPECT_OK(BG_CALL(fragile, f->stream, .x = f->y));
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign)); /* unharmed, with two nodes */
+    size_t nodes = 0;
+    EXPECT_CUDA(cudaGraphGetNodes(foreign, NULL, &nodes));
+    assert_int_equal(nodes, 2);
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+    setenv("BG_FOREIGN_INLINE", "yes", 1);
+    EXPECT_CUDA(cudaStreamBeginCapture(f->stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_STATUS(BG_CALL(fragile, f->stream, .x = f->y), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("allowed are 0, 1");
+    EXPECT_CUDA(cudaStreamEndCapture(f->stream, &foreign));
+    EXPECT_CUDA(cudaGraphDestroy(foreign));
+}
+
+static void test_foreign_inline_option(void **state)
+{
+    fixture *f = *state;
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture;
+    bg_graph *graph;
+    cudaGraph_t foreign;
+    for (int allowed = 0; allowed < 2; allowed++) {
+        options.foreign_inline = allowed;
+        EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+        EXPECT_CUDA(cudaStreamBeginCapture(f->other, cudaStreamCaptureModeThreadLocal));
+        EXPECT_STATUS(BG_CALL(fragile, f->other, .x = f->y), allowed ? BG_OK : BG_ERROR_FOREIGN_CAPTURE);
+        EXPECT_CUDA(cudaStreamEndCapture(f->other, &foreign));
+        EXPECT_CUDA(cudaGraphDestroy(foreign));
+        EXPECT_STATUS(bg_capture_end(capture, &graph), allowed ? BG_OK : BG_ERROR_FOREIGN_CAPTURE);
+        if (allowed)
+            assert_int_equal(info_of(graph).breaks, 0);
+        bg_graph_destroy(graph);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fragile_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_last_stream_captures),
+        TEST(test_capture_beside_a_foreign_one),
+        TEST(test_capture_and_replay_in_a_body),
+        TEST(test_replay_on_a_captured_stream),
+        TEST(test_replay_into_a_foreign_capture),
+        TEST(test_a_body_leaves_a_capture),
+        TEST(test_foreign_capture),
+        TEST(test_foreign_inline_option),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
