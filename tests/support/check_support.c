@@ -60,7 +60,7 @@ void expect_found(bg_graph *graph, unsigned what, const expected *e, const char 
     }
     expect_words(f.message, e->words, file, line);
     assert_true(f.advice[0] != '\0');
-    assert_true(e->call[0] == '\0' || strstr(f.file, "test_") != NULL);
+    assert_true(e->call[0] == '\0' || strstr(f.file, "tests/") != NULL);
     bg_report_destroy(report);
 }
 

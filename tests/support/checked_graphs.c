@@ -1,0 +1,54 @@
+#include "checked_graphs.h"
+
+BG_DEFINE_EAGER_OP(shift)
+{
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 5, N, stream));
+}
+
+BG_DEFINE_OP(touch)
+{
+    (void)args;
+    (void)stream;
+    return BG_OK;
+}
+
+bg_tensor check_vector(void *data)
+{
+    return bg_tensor_1d(data, BG_F32, N);
+}
+
+bg_capture *check_begin(fixture *f, bg_pool *pool)
+{
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
+    bg_capture *capture;
+    options.pool = pool;
+    options.name = "decode";
+    EXPECT_OK(bg_capture_begin(&capture, f->stream, &options));
+    return capture;
+}
+
+bg_graph *check_end(bg_capture *capture)
+{
+    bg_graph *graph;
+    EXPECT_OK(bg_capture_end(capture, &graph));
+    return graph;
+}
+
+int scale_line, shift_line;
+
+bg_graph *check_capture(fixture *f, void *memory)
+{
+    bg_capture *capture = check_begin(f, NULL);
+    scale_line = __LINE__ + 1;
+    EXPECT_OK(BG_CALL(scale, f->stream, .x = check_vector(memory), .y = f->y, .factor = 3));
+    shift_line = __LINE__ + 1;
+    EXPECT_OK(BG_CALL(shift, f->stream, .x = f->y, .y = f->z));
+    return check_end(capture);
+}
+
+void check_replay_times(fixture *f, bg_graph *graph, int times)
+{
+    for (int i = 0; i < times; i++)
+        EXPECT_OK(bg_replay(graph, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+}
