@@ -1,0 +1,284 @@
+/* Which batches the runner's modes run by which graphs: of one query length, of mixed ones, and what ops allow. */
+#include "tests/support/sum_model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void test_full_and_piecewise(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = sum_model_config(BG_MODE_FULL_AND_PIECEWISE, "4,16");
+    bg_counters before;
+    int bodies;
+    sum_model m = {NULL};
+
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_int_equal(bg_runner_bucket_count(m.runner), 4);
+    for (int i = 0; i < 4; i++) {
+        bg_bucket_info info = BG_BUCKET_INFO_INIT;
+        EXPECT_OK(bg_runner_get_bucket(m.runner, i, &info));
+        assert_true(info.captured);
+        assert_int_equal(info.tokens, i < 2 ? 16 : 4);
+        assert_int_equal(info.segments, info.mode == BG_MODE_FULL ? 1 : 2);
+        assert_true(info.decode == (info.mode == BG_MODE_FULL));
+    }
+    before = counters_now();
+    bodies = m.eager_bodies;
+    expect_run(f, &m, decode_tokens(3), 1);
+    expect_run(f, &m, decode_tokens(4), 1);
+    assert_int_equal(m.eager_bodies, bodies); /* all in the graph */
+    expect_run(f, &m, mixed_tokens(3), 1);
+    assert_int_equal(m.eager_bodies, bodies + 1);
+    assert_int_equal(counters_now().replays[BG_MODE_FULL], before.replays[BG_MODE_FULL] + 2);
+    assert_int_equal(counters_now().replays[BG_MODE_PIECEWISE], before.replays[BG_MODE_PIECEWISE] + 1);
+    assert_int_equal(counters_now().padded_tokens, before.padded_tokens + 2);
+    bg_runner_destroy(m.runner);
+}
+
+static void test_full_decode_only(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = sum_model_config(BG_MODE_FULL_DECODE_ONLY, "4,6,16");
+    bg_batch longer = {.tokens = 6, .requests = 2, .max_query_len = 3, .uniform_decode = true};
+    bg_batch single = decode_tokens(4);
+    bg_bucket_info info = BG_BUCKET_INFO_INIT;
+    uint64_t before;
+    sum_model m = {NULL};
+
+    config.max_query_len = 3;
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_int_equal(bg_runner_bucket_count(m.runner), 2); /* 6 and 18: 4 rounds up to whole requests, too */
+    EXPECT_OK(bg_runner_get_bucket(m.runner, 0, &info));
+    assert_int_equal(info.tokens, 18);
+    assert_int_equal(info.max_query_len, 3);
+    before = counters_now().replays[BG_MODE_FULL];
+    expect_run(f, &m, longer, 2);
+    assert_int_equal(counters_now().replays[BG_MODE_FULL], before + 1);
+    expect_eager(f, &m, single, BG_REASON_MODE_NONE); /* other queries than the graphs have */
+    expect_eager(f, &m, mixed_tokens(6), BG_REASON_MODE_NONE);
+    longer = (bg_batch){.tokens = 21, .requests = 7, .max_query_len = 3, .uniform_decode = true};
+    expect_eager(f, &m, longer, BG_REASON_TOO_LARGE);
+    bg_runner_destroy(m.runner);
+}
+
+static bg_batch uniform(int requests, int query_len)
+{
+    return (bg_batch){
+        .tokens = requests * query_len, .requests = requests, .max_query_len = query_len, .uniform_decode = true};
+}
+
+/* Runs it, by a graph of that mode and so many rows; padded 0: eagerly. */
+static void expect_graph(fixture *f, sum_model *m, bg_batch batch, bg_mode mode, int query_len, int padded)
+{
+    for (int i = 0; i < bg_runner_bucket_count(m->runner); i++) {
+        bg_bucket_info before = BG_BUCKET_INFO_INIT, after = BG_BUCKET_INFO_INIT;
+        bool is_it;
+        EXPECT_OK(bg_runner_get_bucket(m->runner, i, &before));
+        is_it = before.mode == mode && before.tokens == padded &&
+                (before.decode ? before.max_query_len == query_len : query_len == 0);
+        expect_run(f, m, batch, 2);
+        EXPECT_OK(bg_runner_get_bucket(m->runner, i, &after));
+        if (after.replays != before.replays + is_it)
+            fail_msg("%d tokens of query length %d: bucket %d (%d tokens, query length %d) was replayed %d times",
+                     batch.tokens, batch.max_query_len, i, before.tokens, before.max_query_len,
+                     (int)(after.replays - before.replays));
+    }
+}
+
+static bg_runner_config query_lens_config(bg_mode mode)
+{
+    bg_runner_config config = sum_model_config(mode, "4,6,16");
+    config.query_lens = "1,3,4";
+    return config;
+}
+
+/* Each size, rounded to whole requests, for each query length; from large to small. */
+static void test_buckets_of_query_lengths(void **state)
+{
+    static const int tokens[] = {18, 16, 16, 16, 8, 6, 6, 6, 4, 4, 4}, lens[] = {3, 0, 4, 1, 4, 0, 3, 1, 0, 4, 1};
+    fixture *f = *state;
+    bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    sum_model m = {NULL};
+
+    assert_non_null(out);
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    m.fail_above = 17;
+    m.fail_status = BG_ERROR_TIMEOUT;
+    EXPECT_OK(bg_runner_capture(m.runner));
+    assert_int_equal(bg_runner_bucket_count(m.runner), 11);
+    for (int i = 0; i < 11; i++) {
+        bg_bucket_info info = BG_BUCKET_INFO_INIT;
+        EXPECT_OK(bg_runner_get_bucket(m.runner, i, &info));
+        assert_int_equal(info.tokens, tokens[i]);
+        assert_int_equal(info.decode, lens[i] > 0);
+        assert_int_equal(info.max_query_len, lens[i] > 0 ? lens[i] : tokens[i]);
+        assert_true(info.captured == (i > 0));
+    }
+    bg_runner_print(m.runner, out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "\nfull      decode      16         4       0 "));
+    assert_non_null(strstr(text, "\nfull      decode      16         1       0 "));
+    assert_non_null(strstr(text, "\npiecewise mixed       16         -       0 "));
+    free(text);
+    bg_runner_destroy(m.runner);
+}
+
+static void test_dispatch_by_query_length(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
+    sum_model m = {NULL};
+
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_graph(f, &m, uniform(4, 1), BG_MODE_FULL, 1, 4);
+    expect_graph(f, &m, uniform(5, 1), BG_MODE_FULL, 1, 6);
+    expect_graph(f, &m, uniform(1, 3), BG_MODE_FULL, 3, 6);
+    expect_graph(f, &m, uniform(6, 3), BG_MODE_FULL, 3, 18);
+    expect_graph(f, &m, uniform(1, 4), BG_MODE_FULL, 4, 4);
+    expect_graph(f, &m, uniform(3, 4), BG_MODE_FULL, 4, 16);
+    /* Not rounded up to a length of the list: mixed. */
+    expect_graph(f, &m, uniform(2, 2), BG_MODE_PIECEWISE, 0, 4);
+    expect_graph(f, &m, uniform(1, 5), BG_MODE_PIECEWISE, 0, 6);
+    expect_graph(f, &m, mixed_tokens(4), BG_MODE_PIECEWISE, 0, 4);
+    bg_runner_destroy(m.runner);
+
+    config.mode = BG_MODE_FULL_DECODE_ONLY;
+    m = (sum_model){NULL};
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_graph(f, &m, uniform(2, 3), BG_MODE_FULL, 3, 6);
+    expect_eager(f, &m, uniform(2, 2), BG_REASON_MODE_NONE);
+    expect_eager(f, &m, uniform(7, 3), BG_REASON_TOO_LARGE);
+    bg_runner_destroy(m.runner);
+}
+
+/* An op of single tokens leaves the other query lengths to the mixed batches' graphs. */
+static void test_ops_lower_the_query_lengths(void **state)
+{
+    fixture *f = *state;
+
+    EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.graph_support = BG_SUPPORT_SINGLE_TOKEN_DECODE)));
+    for (int lazy = 0; lazy < 2; lazy++) {
+        bg_runner_config config = query_lens_config(BG_MODE_FULL_AND_PIECEWISE);
+        sum_model m = {NULL};
+        config.lazy = lazy;
+        sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+        EXPECT_OK(bg_runner_capture(m.runner));
+        expect_run(f, &m, uniform(1, 4), 1); /* a lazy runner finds out in this run */
+        assert_int_equal(bg_runner_mode(m.runner), BG_MODE_FULL_AND_PIECEWISE);
+        assert_int_equal(bg_runner_bucket_count(m.runner), 6);
+        expect_graph(f, &m, uniform(4, 1), BG_MODE_FULL, 1, 4);
+        expect_graph(f, &m, uniform(1, 4), BG_MODE_PIECEWISE, 0, 4);
+        bg_runner_destroy(m.runner);
+    }
+    EXPECT_OK(bg_op_set_attributes("add_variant", NULL));
+}
+
+static void test_query_lengths_are_copied(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = sum_model_config(BG_MODE_FULL_DECODE_ONLY, "4,16");
+    char list[] = "1,4";
+    bg_runner *runner;
+    sum_model m = {NULL};
+
+    config.query_lens = list;
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    memset(list, 'x', sizeof list - 1);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_graph(f, &m, uniform(1, 4), BG_MODE_FULL, 4, 4);
+    bg_runner_destroy(m.runner);
+    EXPECT_STATUS(bg_runner_create(&runner, &config, sum_model_forward, &m, f->stream), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("runner configuration: max_query_len: element 1, \"xxx\"");
+    assert_int_equal(setenv("BG_RUNNER_MAX_QUERY_LEN", "2", 1), 0); /* in place of the list */
+    config.query_lens = "1,4";
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    assert_int_equal(unsetenv("BG_RUNNER_MAX_QUERY_LEN"), 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    expect_graph(f, &m, uniform(2, 2), BG_MODE_FULL, 2, 4);
+    expect_eager(f, &m, uniform(1, 4), BG_REASON_MODE_NONE);
+    bg_runner_destroy(m.runner);
+}
+
+static void test_full(void **state)
+{
+    fixture *f = *state;
+    bg_runner_config config = sum_model_config(BG_MODE_FULL, "4,16");
+    int bodies;
+    sum_model m = {NULL};
+
+    sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    bodies = m.eager_bodies;
+    expect_run(f, &m, mixed_tokens(3), 1);
+    expect_run(f, &m, decode_tokens(16), 1);
+    assert_int_equal(m.eager_bodies, bodies);
+    bg_runner_destroy(m.runner);
+}
+
+static void expect_run_in(fixture *f, sum_model *m, bg_batch batch, bg_mode mode)
+{
+    bg_counters before = counters_now();
+    expect_run(f, m, batch, 1);
+    if (mode == BG_MODE_NONE)
+        before.eager[BG_REASON_MODE_NONE]++;
+    else
+        before.replays[mode]++;
+    assert_memory_equal(before.eager, counters_now().eager, sizeof before.eager);
+    assert_memory_equal(before.replays, counters_now().replays, sizeof before.replays);
+}
+
+static void test_ops_lower_the_mode(void **state)
+{
+    static const struct {
+        bg_support support;
+        bg_mode asked, got;
+    } cases[] = {
+        {BG_SUPPORT_NEVER, BG_MODE_FULL, BG_MODE_PIECEWISE},
+        {BG_SUPPORT_NEVER, BG_MODE_FULL_AND_PIECEWISE, BG_MODE_PIECEWISE},
+        {BG_SUPPORT_NEVER, BG_MODE_FULL_DECODE_ONLY, BG_MODE_NONE},
+        {BG_SUPPORT_SINGLE_TOKEN_DECODE, BG_MODE_FULL, BG_MODE_FULL_AND_PIECEWISE},
+        {BG_SUPPORT_ALWAYS, BG_MODE_FULL, BG_MODE_FULL},
+    };
+    fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int warmups = 0; warmups < 2; warmups++)
+            for (int lazy = 0; lazy < 2; lazy++) {
+                bg_runner_config config = sum_model_config(cases[i].asked, "4,16");
+                sum_model m = {NULL};
+                config.warmups = warmups;
+                config.lazy = lazy;
+                EXPECT_OK(bg_op_set_attributes("add_variant", ATTRIBUTES(.graph_support = cases[i].support)));
+                sum_model_open(f, &m, &config, BG_PAD_ZERO, 0);
+                EXPECT_OK(bg_runner_capture(m.runner));
+                expect_run(f, &m, decode_tokens(3), 1); /* a lazy runner finds out in this run */
+                assert_int_equal(bg_runner_mode(m.runner), cases[i].got);
+                expect_run_in(f, &m, decode_tokens(3), bg_mode_decode(cases[i].got));
+                expect_run_in(f, &m, mixed_tokens(9), bg_mode_mixed(cases[i].got));
+                bg_runner_destroy(m.runner);
+            }
+    EXPECT_OK(bg_op_set_attributes("add_variant", NULL));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_full_and_piecewise),
+        TEST(test_full_decode_only),
+        TEST(test_buckets_of_query_lengths),
+        TEST(test_dispatch_by_query_length),
+        TEST(test_ops_lower_the_query_lengths),
+        TEST(test_query_lengths_are_copied),
+        TEST(test_full),
+        TEST(test_ops_lower_the_mode),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
