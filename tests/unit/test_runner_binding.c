@@ -1,0 +1,223 @@
+/* Where the runner's inputs and outputs lie: inside its static buffers, in memory that is bound, in what a lazy
+ * bucket's warm-ups write. y = 2 x. */
+#include "tests/support/runner_model.h"
+
+/* ---- memory ---- */
+
+static void test_inputs_inside_static_buffers(void **state)
+{
+    fixture *f = *state;
+    float *x, *y, first;
+    bg_batch batch = mixed_batch(3);
+    bg_tensor input, output;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    x = m.x.data;
+    y = m.y.data;
+    for (int row = 1; row <= 3; row++) { /* in the rows that are copied to, or padded */
+        input = bg_tensor_2d(x + (ptrdiff_t)row * WIDTH, BG_F32, 3, WIDTH);
+        EXPECT_STATUS(bg_runner_run(m.runner, &batch, &input, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("input x overlaps");
+    }
+    output = bg_tensor_2d(y + WIDTH, BG_F32, 3, WIDTH);
+    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, &output, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("output y overlaps");
+
+    /* What does not touch the rows in use is fine: the last batch's output, and rows far away. */
+    runner_model_run(f, &m, 3);
+    input = bg_tensor_2d(y, BG_F32, 3, WIDTH);
+    output = bg_tensor_2d(x + (ptrdiff_t)20 * WIDTH, BG_F32, 3, WIDTH);
+    EXPECT_OK(bg_runner_run(m.runner, &batch, &input, &output, NULL));
+    EXPECT_OK(bg_runner_run(m.runner, &batch, &output, NULL, NULL));
+    EXPECT_CUDA(cudaMemcpyAsync(&first, y, sizeof first, cudaMemcpyDeviceToHost, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    assert_true(first == 2 * 2 * 2 * 3);
+    bg_runner_destroy(m.runner);
+}
+
+static void test_inputs_in_the_buffers_of_others(void **state)
+{
+    const int64_t dim[] = {0, WIDTH};
+    fixture *f = *state;
+    bg_batch batch = mixed_batch(3);
+    bg_tensor second, inputs[2], outputs[2], copy;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
+    EXPECT_OK(bg_runner_add_output(m.runner, "copy", BG_F32, 2, dim, &copy));
+    EXPECT_OK(bg_runner_capture(m.runner));
+    inputs[0] = bg_tensor_2d(second.data, BG_F32, 3, WIDTH);
+    inputs[1] = bg_tensor_2d(f->memory, BG_F32, 3, WIDTH);
+    EXPECT_STATUS(bg_runner_run(m.runner, &batch, inputs, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("input x overlaps the rows of the static buffer of second");
+    inputs[1].data = NULL; /* there already: only its padding is written */
+    EXPECT_OK(bg_runner_run(m.runner, &batch, inputs, NULL, NULL));
+    outputs[0] = bg_tensor_2d(copy.data, BG_F32, 3, WIDTH);
+    outputs[1] = bg_tensor_2d(f->memory, BG_F32, 3, WIDTH);
+    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, outputs, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("output y overlaps the rows of the static buffer of copy");
+    bg_runner_destroy(m.runner);
+}
+
+static void test_bad_memory_to_bind(void **state)
+{
+    static float heap[TOKENS_MAX * WIDTH];
+    fixture *f = *state;
+    bg_tensor before;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    runner_model_open(f, &m, &config);
+    before = m.x;
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", heap, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("the device cannot access");
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", (char *)f->memory + 2, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("not aligned to 4 bytes");
+    assert_memory_equal(&before, &m.x, sizeof before);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    runner_model_run(f, &m, 3);
+    bg_runner_destroy(m.runner);
+}
+
+/* What binding would give back, or pad twice. */
+static void test_static_buffers_of_inputs_to_bind(void **state)
+{
+    const int64_t dim[] = {0, WIDTH};
+    fixture *f = *state;
+    bg_tensor second, before;
+    bg_batch batch = mixed_batch(3);
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+    float found = 0;
+
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_add_input(m.runner, "second", BG_F32, 2, dim, BG_PAD_ZERO, 0, &second));
+    before = m.x;
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", m.x.data, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("is in the static buffer of input x");
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", (float *)m.x.data + WIDTH, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_runner_bind_input(m.runner, "x", second.data, &m.x), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("is in the static buffer of input second");
+    assert_memory_equal(&before, &m.x, sizeof before);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    EXPECT_CUDA(bgk_fill(m.x.data, 4, (size_t)3 * WIDTH, f->stream)); /* it is still there */
+    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, NULL, NULL));
+    EXPECT_CUDA(cudaMemcpyAsync(&found, m.y.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    assert_true(found == 8);
+    bg_runner_destroy(m.runner);
+}
+
+/* A pass that feeds itself: each run doubles what the last one left, and pads the rows beyond the batch. */
+static void test_an_input_bound_to_an_output(void **state)
+{
+    enum { ROWS = 4 };
+    fixture *f = *state;
+    float ones[WIDTH], found[ROWS * WIDTH];
+    bg_batch batch = mixed_batch(1);
+    bg_tensor views[1] = {{.data = NULL}};
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    for (int i = 0; i < WIDTH; i++)
+        ones[i] = 1;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_bind_input(m.runner, "x", m.y.data, &m.x));
+    assert_ptr_equal(m.x.data, m.y.data);
+    EXPECT_OK(bg_runner_capture(m.runner));
+    EXPECT_CUDA(cudaMemcpyAsync(m.x.data, ones, sizeof ones, cudaMemcpyHostToDevice, f->stream));
+    for (int run = 0; run < 3; run++)
+        EXPECT_OK(bg_runner_run(m.runner, &batch, run > 0 ? views : NULL, views, NULL));
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    batch = mixed_batch(TOKENS_MAX + 1);
+    EXPECT_STATUS(bg_runner_run(m.runner, &batch, NULL, NULL, NULL), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_ERROR("bound to the caller's memory");
+    EXPECT_CUDA(cudaMemcpyAsync(found, m.y.data, sizeof found, cudaMemcpyDeviceToHost, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    for (int i = 0; i < ROWS * WIDTH; i++) /* padding repeats the row before it is doubled */
+        assert_true(found[i] == 8);
+    bg_runner_destroy(m.runner);
+}
+
+/* Declared buffers hold zeros, and what the caller writes there next on a stream of its own. */
+static void test_declared_buffers_are_ready(void **state)
+{
+    enum { ELEMENTS = 1 << 18 };
+    static float ones[ELEMENTS], found[ELEMENTS];
+    const int64_t dim[] = {ELEMENTS};
+    fixture *f = *state;
+    bg_tensor t;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    for (int i = 0; i < ELEMENTS; i++)
+        ones[i] = 1;
+    runner_model_open(f, &m, &config);
+    EXPECT_OK(bg_runner_add_buffer(m.runner, "ones", BG_F32, 1, dim, &t));
+    EXPECT_CUDA(cudaMemcpyAsync(t.data, ones, sizeof ones, cudaMemcpyHostToDevice, f->other));
+    EXPECT_CUDA(cudaDeviceSynchronize());
+    EXPECT_CUDA(cudaMemcpy(found, t.data, sizeof found, cudaMemcpyDeviceToHost));
+    assert_memory_equal(found, ones, sizeof ones);
+    bg_runner_destroy(m.runner);
+}
+
+/* The first batch of a lazy bucket is the last one's output, which the warm-ups write. */
+static void test_a_lazy_batch_from_an_output(void **state)
+{
+    fixture *f = *state;
+    bg_batch batch = mixed_batch(20);
+    bg_tensor views[1] = {{.data = NULL}};
+    float first;
+    runner_model m = {NULL};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.lazy = true;
+    runner_model_open(f, &m, &config);
+    runner_model_run(f, &m, 20);
+    EXPECT_OK(bg_runner_run(m.runner, &batch, NULL, views, NULL));
+    batch = mixed_batch(3);
+    views[0].dim[0] = 3;
+    EXPECT_OK(bg_runner_run(m.runner, &batch, views, NULL, NULL));
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    EXPECT_CUDA(cudaMemcpyAsync(&first, m.y.data, sizeof first, cudaMemcpyDeviceToHost, f->stream));
+    EXPECT_CUDA(cudaStreamSynchronize(f->stream));
+    assert_true(first == 2 * 2 * 20);
+    bg_runner_destroy(m.runner);
+}
+
+static bg_status spoil_the_input(runner_model *m, const bg_forward_context *context, cudaStream_t stream)
+{
+    return from_cuda(bgk_fill(m->x.data, 77, (size_t)context->padded_tokens * WIDTH, stream));
+}
+
+/* A pass that changes its inputs. */
+static void test_a_lazy_batch_that_passes_change(void **state)
+{
+    fixture *f = *state;
+    runner_model m = {.also = spoil_the_input};
+    bg_runner_config config = runner_model_config(&m);
+
+    config.lazy = true;
+    runner_model_open(f, &m, &config);
+    runner_model_run(f, &m, 3);
+    assert_int_equal(m.last.mode, BG_MODE_PIECEWISE);
+    runner_model_run(f, &m, 3);
+    bg_runner_destroy(m.runner);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_inputs_inside_static_buffers), TEST(test_inputs_in_the_buffers_of_others),
+        TEST(test_bad_memory_to_bind),           TEST(test_static_buffers_of_inputs_to_bind),
+        TEST(test_an_input_bound_to_an_output),  TEST(test_declared_buffers_are_ready),
+        TEST(test_a_lazy_batch_from_an_output),  TEST(test_a_lazy_batch_that_passes_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
