@@ -50,6 +50,13 @@ typedef struct bg__eager {
     struct bg__eager *previous; /* in the list of the graph's eager calls */
 } bg__eager;
 
+/* A node that does write-backs of an eager call. */
+typedef struct bg__folded {
+    cudaGraphNode_t node;
+    const bg__eager *eager;
+    const bg__fold *fold;
+} bg__folded;
+
 typedef struct bg__step {
     bg__step_kind kind;
     int place; /* LAUNCH: the segment's number; CALL: the break's number; SYNC: the step that it checks; WAIT, RECORD:
@@ -94,6 +101,8 @@ struct bg_graph {
     int wait_count;
     size_t wait_capacity;
     bg__eager *eagers;
+    bg__folded *folded; /* by node */
+    size_t folded_count;
     bg__call root;
     bg_pool *pool; /* a reference; NULL: the graph has its own memory */
     bg__use own_use;
@@ -308,17 +317,17 @@ bool bg__writeback_alone(const bg_capture *capture, size_t nodes);
 bg_status bg__writeback_unfold(bg_capture *capture);
 /* Notes that they are nodes of that segment. */
 void bg__writeback_fold(bg_capture *capture, int segment);
-/* When all segments are instantiated: looks up what changes the nodes. */
-bg_status bg__writeback_bind(const bg_graph *graph);
+/* When all segments are instantiated: looks up what changes the nodes, and lists them. */
+bg_status bg__writeback_bind(bg_graph *graph);
 void bg__writeback_free(bg__fold *folds);
 /* In a replay: sets the node or step of copy to this move. If the node cannot do it, the copy is queued on stream, and
  * *steady becomes false. flush, after the last output of the call, updates the nodes. */
 bg_status bg__writeback_settle(bg__copy *copy, const bg__move *move, cudaStream_t stream, bool *steady);
 bg_status bg__writeback_flush(bg__eager *eager, cudaStream_t stream, bool *steady);
 
-/* Whether the node of a segment's graph writes back outputs of the call; *fold is then its record. is_on: whether the
- * node is enabled in the next launch. */
-bool bg__writeback_is(const bg__eager *eager, cudaGraphNode_t node, const bg__fold **fold);
+/* What a node of a segment's graph writes back, after bg__writeback_bind; NULL: nothing. is_on: whether the node is
+ * enabled in the next launch. */
+const bg__folded *bg__writeback_find(const bg_graph *graph, cudaGraphNode_t node);
 bool bg__writeback_is_on(const bg__fold *fold);
 
 /* Instantiation in other threads (workers.c). start leaves *workers to be stopped even where it fails. */

@@ -60,6 +60,7 @@ bg_status bg__graph_add_eager(bg_graph *graph, bg__call *call, const void *args,
     memcpy(eager->args, args, call->op->args_size);
     eager->previous = graph->eagers;
     graph->eagers = eager;
+    call->broke = eager;
     *result = eager;
     return BG_OK;
 out_of_memory:
@@ -128,6 +129,7 @@ void bg_graph_destroy(bg_graph *graph)
     free(graph->segments);
     free(graph->sites);
     free(graph->waits);
+    free(graph->folded);
     free(graph->name);
     free(graph);
 }

@@ -73,12 +73,10 @@ bg__step_view bg__graph_step(const bg_graph *graph, int step)
 
 const void *bg__graph_call_args(const bg_graph *graph, const bg__call *call)
 {
+    (void)graph;
     if (!call->eager)
         return call->kept;
-    for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
-        if (eager->call == call)
-            return eager->args;
-    return NULL;
+    return call->broke != NULL ? call->broke->args : NULL;
 }
 
 bool bg__graph_is_exposed(const bg_graph *graph)
@@ -91,10 +89,8 @@ bool bg__graph_is_exposed(const bg_graph *graph)
 
 bool bg__call_is_exposed(const bg_graph *graph, const bg__call *call)
 {
-    const bg__eager *eager = graph->eagers;
-    while (eager != NULL && eager->call != call)
-        eager = eager->previous;
-    return eager != NULL && eager->exposed;
+    (void)graph;
+    return call->broke != NULL && call->broke->exposed;
 }
 
 bg__noted *bg__graph_noted(const bg_graph *graph)
@@ -115,14 +111,10 @@ const bg_tensor *bg__note_replacement(const bg__note *note)
 
 bool bg__graph_find_writeback(const bg_graph *graph, cudaGraphNode_t node, bg__writeback *found)
 {
-    const bg__fold *fold = NULL;
-    const bg__eager *eager = graph->eagers;
-
-    while (eager != NULL && !bg__writeback_is(eager, node, &fold))
-        eager = eager->previous;
-    if (eager != NULL)
-        *found = (bg__writeback){eager->call, eager, fold, bg__writeback_is_on(fold)};
-    return eager != NULL;
+    const bg__folded *folded = bg__writeback_find(graph, node);
+    if (folded != NULL)
+        *found = (bg__writeback){folded->eager->call, folded->eager, folded->fold, bg__writeback_is_on(folded->fold)};
+    return folded != NULL;
 }
 
 bg_status bg__writeback_run(const bg__writeback *writeback, cudaStream_t stream)

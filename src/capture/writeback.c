@@ -182,13 +182,27 @@ done:
     return status;
 }
 
-bg_status bg__writeback_bind(const bg_graph *graph)
+static int compare_folded(const void *a, const void *b)
 {
+    uintptr_t x = (uintptr_t)((const bg__folded *)a)->node, y = (uintptr_t)((const bg__folded *)b)->node;
+    return (x > y) - (x < y);
+}
+
+bg_status bg__writeback_bind(bg_graph *graph)
+{
+    size_t capacity = 0;
     bg_status status = BG_OK;
+
     for (const bg__eager *eager = graph->eagers; eager != NULL; eager = eager->previous)
-        for (bg__fold *fold = eager->folds; fold != NULL; fold = fold->next)
-            if (fold->segment >= 0)
-                BG__TRY(bind(graph, fold));
+        for (bg__fold *fold = eager->folds; fold != NULL; fold = fold->next) {
+            if (fold->segment < 0)
+                continue;
+            BG__TRY(bind(graph, fold));
+            BG__TRY(BG__GROW(graph->folded, graph->folded_count, capacity, "write-backs"));
+            graph->folded[graph->folded_count++] = (bg__folded){fold->node, eager, fold};
+        }
+    if (graph->folded_count > 0)
+        qsort(graph->folded, graph->folded_count, sizeof *graph->folded, compare_folded);
 done:
     return status;
 }
@@ -299,12 +313,12 @@ done:
     return status;
 }
 
-bool bg__writeback_is(const bg__eager *eager, cudaGraphNode_t node, const bg__fold **fold)
+const bg__folded *bg__writeback_find(const bg_graph *graph, cudaGraphNode_t node)
 {
-    for (*fold = eager->folds; *fold != NULL; *fold = (*fold)->next)
-        if ((*fold)->segment >= 0 && (*fold)->node == node)
-            return true;
-    return false;
+    const bg__folded wanted = {.node = node};
+    if (graph->folded_count == 0)
+        return NULL;
+    return bsearch(&wanted, graph->folded, graph->folded_count, sizeof wanted, compare_folded);
 }
 
 bool bg__writeback_is_on(const bg__fold *fold)

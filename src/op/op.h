@@ -82,7 +82,8 @@ typedef struct bg__call {
     struct bg__call *child, *last_child, *next; /* in order of first use */
     struct bg__call *cursor;                    /* the child that comes next if this pass is like the last one */
     void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
-    bg__op_count *counts;                       /* the number of children so far in this pass, by op */
+    const struct bg__eager *broke; /* of an eager call: what its step runs; NULL: the graph has no step for it */
+    bg__op_count *counts;          /* the number of children so far in this pass, by op */
     size_t count_used, count_capacity;
     bg__memory own;
     void *want, *shaped;      /* copies of a nested call's arguments, as expected and for the shape function; reused, so
