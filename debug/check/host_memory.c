@@ -110,7 +110,7 @@ done:
 
 bg_status bg__check_host_memory(bg_graph *graph, const void *frame, bg_report *report)
 {
-    bg__nodes nodes = {NULL, 0, 0, NULL};
+    bg__nodes nodes = {0};
     scan s = {.nodes = &nodes, .report = report};
     bg_status status;
 

@@ -259,7 +259,7 @@ static bg_status keep_freed(bg_graph *graph, const scan *s)
 
 bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
 {
-    bg__nodes nodes = {NULL, 0, 0, NULL};
+    bg__nodes nodes = {0};
     scan s = {.nodes = &nodes, .report = report};
     bg_status status;
 

@@ -20,8 +20,9 @@ typedef struct walk {
     bg__nodes *nodes;
     const bg_graph *graph;
     driver driver;
-    const bg__call **owners; /* of the nodes of the segment that is looked at */
-    int segment;
+    const bg__call **owners; /* of the nodes of all segments, one segment after the other */
+    size_t *first;           /* of each segment, the place of its first node in owners; the last one ends them */
+    int segment, segments;
 } walk;
 
 static bg_status load_node_functions(driver *d)
@@ -232,7 +233,7 @@ static bg_status visit(walk *w, cudaGraph_t graph, long parent)
     for (size_t i = 0; i < count; i++) {
         bg__node node = {.handle = list[i], .segment = w->segment, .place = i, .parent = parent};
         BG__TRY_CUDA(cudaGraphNodeGetType(list[i], &node.type));
-        node.call = parent >= 0 ? w->nodes->node[parent].call : w->owners[i];
+        node.call = parent >= 0 ? w->nodes->node[parent].call : w->owners[w->first[w->segment] + i];
         BG__TRY(read_params(w, &node));
         if (node.type == cudaGraphNodeTypeKernel && parent < 0)
             find_writeback(w->graph, &node);
@@ -245,48 +246,71 @@ done:
     return status;
 }
 
-/* In order of the pass an inner call comes after the call around it, and takes over its nodes. A call with a break in
- * its body continues in later segments. */
-static void find_owners(const bg_graph *graph, int segment, const bg__call **owners, size_t count)
+static void own_nodes(const walk *w, const bg__call *call)
 {
-    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
-        size_t from, end;
-        if (call->eager || call->first_node < 0 || call->end_node < 0 || call->segment > segment ||
-            call->end_segment < segment)
-            continue;
-        from = call->segment == segment ? (size_t)call->first_node : 0;
-        end = call->end_segment == segment ? (size_t)call->end_node : count;
+    int last = call->end_segment < w->segments ? call->end_segment : w->segments - 1;
+
+    for (int segment = call->segment < 0 ? 0 : call->segment; segment <= last; segment++) {
+        size_t count = w->first[segment + 1] - w->first[segment];
+        size_t from = call->segment == segment ? (size_t)call->first_node : 0;
+        size_t end = call->end_segment == segment ? (size_t)call->end_node : count;
         for (size_t i = from; i < end && i < count; i++)
-            owners[i] = call;
+            w->owners[w->first[segment] + i] = call;
     }
 }
 
-static bg_status visit_segment(walk *w)
+/* In order of the pass an inner call comes after the call around it, and takes over its nodes. A call with a break in
+ * its body continues in later segments. */
+static bg_status find_owners(walk *w)
 {
-    const bg__segment *segment = bg__graph_segment(w->graph, w->segment);
-    size_t count = 0;
-    bg_status status = BG_OK;
+    bg_status status;
 
-    BG__TRY_CUDA(cudaGraphGetNodes(segment->graph, NULL, &count));
-    BG__TRY(BG__ALLOCATE(w->owners, count, "nodes"));
-    find_owners(w->graph, w->segment, w->owners, count);
-    BG__TRY(visit(w, segment->graph, -1));
+    BG__TRY(BG__ALLOCATE(w->first, w->segments + 1, "segments"));
+    for (int segment = 0; segment < w->segments; segment++) {
+        size_t count = 0;
+        BG__TRY_CUDA(cudaGraphGetNodes(bg__graph_segment(w->graph, segment)->graph, NULL, &count));
+        w->first[segment + 1] = w->first[segment] + count;
+    }
+    BG__TRY(BG__ALLOCATE(w->owners, w->first[w->segments], "nodes"));
+    for (const bg__call *call = bg__call_next(bg__graph_root(w->graph)); call != NULL; call = bg__call_next(call))
+        if (!call->eager && call->first_node >= 0 && call->end_node >= 0)
+            own_nodes(w, call);
 done:
-    free(w->owners);
-    w->owners = NULL;
+    return status;
+}
+
+static int compare_node_handles(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const struct bg__node_handle *)a)->handle,
+              y = (uintptr_t)((const struct bg__node_handle *)b)->handle;
+    return (x > y) - (x < y);
+}
+
+static bg_status sort_handles(bg__nodes *nodes)
+{
+    bg_status status;
+    BG__TRY(BG__ALLOCATE(nodes->by_handle, nodes->count, "nodes"));
+    for (size_t i = 0; i < nodes->count; i++)
+        nodes->by_handle[i] = (struct bg__node_handle){nodes->node[i].handle, i};
+    qsort(nodes->by_handle, nodes->count, sizeof *nodes->by_handle, compare_node_handles);
+done:
     return status;
 }
 
 bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes)
 {
-    walk w = {.nodes = nodes, .graph = graph};
+    walk w = {.nodes = nodes, .graph = graph, .segments = bg__graph_segment_count(graph)};
     bg_status status;
 
-    *nodes = (bg__nodes){NULL, 0, 0, NULL};
+    *nodes = (bg__nodes){0};
     BG__TRY(load_node_functions(&w.driver));
-    for (; w.segment < bg__graph_segment_count(graph); w.segment++)
-        BG__TRY(visit_segment(&w));
+    BG__TRY(find_owners(&w));
+    for (; w.segment < w.segments; w.segment++)
+        BG__TRY(visit(&w, bg__graph_segment(graph, w.segment)->graph, -1));
+    BG__TRY(sort_handles(nodes));
 done:
+    free(w.owners);
+    free(w.first);
     if (status != BG_OK)
         bg__fail_where("the nodes of %s", bg__graph_name(graph));
     return status;
@@ -301,20 +325,17 @@ void bg__nodes_free(bg__nodes *nodes)
         free(kernel->demangled);
         free(kernel);
     }
+    free(nodes->by_handle);
     free(nodes->node);
-    *nodes = (bg__nodes){NULL, 0, 0, NULL};
+    *nodes = (bg__nodes){0};
 }
 
-const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle, size_t *near)
+const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle)
 {
-    for (size_t i = 0; i < nodes->count; i++) {
-        size_t at = (*near + i) % nodes->count;
-        if (nodes->node[at].handle != handle)
-            continue;
-        *near = at + 1;
-        return &nodes->node[at];
-    }
-    return NULL;
+    struct bg__node_handle wanted = {handle, 0};
+    const struct bg__node_handle *found =
+        bsearch(&wanted, nodes->by_handle, nodes->count, sizeof wanted, compare_node_handles);
+    return found != NULL ? &nodes->node[found->index] : NULL;
 }
 
 /* ---- names ---- */

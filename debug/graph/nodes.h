@@ -52,6 +52,10 @@ typedef struct bg__nodes {
     bg__node *node;
     size_t count, capacity;
     bg__kernel *kernels;
+    struct bg__node_handle {
+        cudaGraphNode_t handle;
+        size_t index;
+    } * by_handle;
 } bg__nodes;
 
 /* All nodes of all segments, in the order of cudaGraphGetNodes; those of a child graph follow their node. Starts
@@ -60,8 +64,8 @@ typedef struct bg__nodes {
 bg_status bg__nodes_take(const bg_graph *graph, bg__nodes *nodes);
 void bg__nodes_free(bg__nodes *nodes);
 
-/* The node with that handle; NULL: none. The search begins at *near, which becomes the index after the node. */
-const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle, size_t *near);
+/* The node with that handle; NULL: none. */
+const bg__node *bg__nodes_find(const bg__nodes *nodes, cudaGraphNode_t handle);
 
 /* "kernel", "memcpy", "memset", ... */
 const char *bg__node_kind(const bg__node *node);

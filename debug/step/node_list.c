@@ -54,7 +54,7 @@ static bg_status add_node_to_list(void *user, size_t place)
     bg__step_list *list = a->list;
     const char *tie;
 
-    node.node = bg__nodes_find(a->nodes, a->layout->nodes[place], &list->near);
+    node.node = bg__nodes_find(a->nodes, a->layout->nodes[place]);
     if (node.node == NULL)
         return bg__fail(BG_ERROR_NOT_FOUND, "node %zu is new: the graph was changed after the walk began", place);
     if (child != NULL)

@@ -14,7 +14,6 @@ typedef struct bg__step_list {
     bg__step_node *nodes;
     size_t count, capacity;
     const char *whole; /* why the nodes cannot run alone; NULL: they can */
-    size_t near;       /* for bg__nodes_find, while the list is made */
 } bg__step_list;
 
 /* Lists all nodes; the nodes of a child graph replace its node. nodes: those of the whole graph, which must outlive the

@@ -186,9 +186,9 @@ static void write_call(drawing *d, const bg__call *call, int depth)
 
 /* ---- edges ---- */
 
-static const bg__node *node_at(const drawing *d, cudaGraphNode_t handle, size_t *near)
+static const bg__node *node_at(const drawing *d, cudaGraphNode_t handle)
 {
-    const bg__node *node = bg__nodes_find(&d->nodes, handle, near);
+    const bg__node *node = bg__nodes_find(&d->nodes, handle);
     return node != NULL && node->segment == d->segment ? node : NULL;
 }
 
@@ -203,11 +203,10 @@ static void write_edge(const drawing *d, const bg__node *from, const bg__node *t
 
 static void write_edges(const drawing *d, const bg__layout *l)
 {
-    size_t near = 0, near_to = 0;
     for (size_t i = 0; i < l->count; i++) {
-        const bg__node *from = node_at(d, l->nodes[i], &near);
+        const bg__node *from = node_at(d, l->nodes[i]);
         for (size_t e = l->first_edge[i]; from != NULL && e < l->first_edge[i + 1]; e++) {
-            const bg__node *to = node_at(d, l->nodes[l->edge_to[e]], &near_to);
+            const bg__node *to = node_at(d, l->nodes[l->edge_to[e]]);
             if (to != NULL)
                 write_edge(d, from, to, "");
         }
@@ -217,9 +216,8 @@ static void write_edges(const drawing *d, const bg__layout *l)
 /* Edges from a child graph's node to the nodes in it that wait for no other. */
 static void write_entries(const drawing *d, const bg__node *child, const bg__layout *l)
 {
-    size_t near = 0;
     for (size_t i = 0; i < l->count; i++) {
-        const bg__node *node = node_at(d, l->nodes[i], &near);
+        const bg__node *node = node_at(d, l->nodes[i]);
         if (node != NULL && l->waits[i] == 0)
             write_edge(d, child, node, " [style=dashed]");
     }
