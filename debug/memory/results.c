@@ -2,28 +2,42 @@
 
 #include <stdlib.h>
 
-#include "footprint.h"
+#include "allocate.h"
 #include "memory/ledger.h"
+#include "spans.h"
 
-/* The next call after this one and the calls inside it. */
-static const bg__call *next_outside(const bg__call *call)
-{
-    while (call != NULL && call->next == NULL)
-        call = call->parent;
-    return call != NULL ? call->next : NULL;
-}
+/* A call, and the place of the one around it in the list; that of a call of the root is its own. */
+typedef struct listed_call {
+    const bg__call *call;
+    size_t parent;
+} listed_call;
 
-/* Whether a later call of the pass reads or writes the tensor. */
-static bool is_used_after(const bg_graph *graph, const bg__call *call, const bg_tensor *tensor)
+typedef struct search {
+    const bg_graph *graph;
+    bg__results *results;
+    listed_call *calls; /* in order of the pass */
+    size_t count;
+    bg__spans after; /* memory that the calls after the one that is looked at use */
+} search;
+
+static bg_status list_calls(search *s)
 {
-    for (call = next_outside(call); call != NULL; call = bg__call_next(call)) {
-        const void *args = bg__graph_call_args(graph, call);
-        bg__field_tensor t = {0};
-        while (args != NULL && bg__field_tensor_next(call->op, args, &t))
-            if (bg__tensor_overlaps(t.tensor, tensor))
-                return true;
+    const bg__call *root = bg__graph_root(s->graph);
+    size_t count = 0, open = 0; /* open: the place of the call around the next one */
+    bg_status status;
+
+    for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call))
+        count++;
+    BG__TRY(BG__ALLOCATE(s->calls, count, "calls"));
+    for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call)) {
+        size_t at = s->count++;
+        while (call->parent != root && s->calls[open].call != call->parent)
+            open = s->calls[open].parent;
+        s->calls[at] = (listed_call){call, call->parent == root ? at : open};
+        open = at;
     }
-    return false;
+done:
+    return status;
 }
 
 static bool is_memory_of(const bg__call *call, const void *ptr)
@@ -49,33 +63,89 @@ done:
     return status;
 }
 
-static bg_status add_result(bg__results *r, const bg__call *call, const bg__field_tensor *t)
+static bg_status add_result(search *s, size_t place, const bg__field_tensor *t)
 {
+    bg__results *r = s->results;
     bg_status status;
     BG__TRY(BG__GROW(r->list, r->count, r->capacity, "outputs"));
-    r->list[r->count++] = (bg__result){call, *t};
+    r->list[r->count++] = (bg__result){s->calls[place].call, *t, place};
 done:
     return status;
 }
 
-bg_status bg__results_take(bg__results *r, const bg_graph *graph)
+/* Adds the outputs of the call that no call after it and the calls inside it uses. */
+static bg_status add_unused(search *s, size_t place)
 {
+    const bg__call *call = s->calls[place].call;
+    const void *args = bg__graph_call_args(s->graph, call);
+    bg__field_tensor t = {0};
     bg_status status = BG_OK;
-    for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL; call = bg__call_next(call)) {
-        const void *args = bg__graph_call_args(graph, call);
-        bg__field_tensor t = {0};
-        while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
-            bool reached, passing = true;
-            if (!t.output || is_used_after(graph, call, t.tensor))
-                continue;
-            BG__TRY(bg__tensor_reach(t.tensor, &reached));
-            if (reached)
-                BG__TRY(find_block_of_pass(call, t.tensor, &passing));
-            if (reached && !passing)
-                BG__TRY(add_result(r, call, &t));
-        }
+
+    while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
+        uintptr_t begin = (uintptr_t)t.tensor->data, end = begin + bg_tensor_bytes(t.tensor);
+        bool reached, passing = true;
+        if (!t.output || bg__spans_overlap(&s->after, begin, end))
+            continue;
+        BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        if (reached)
+            BG__TRY(find_block_of_pass(call, t.tensor, &passing));
+        if (reached && !passing)
+            BG__TRY(add_result(s, place, &t));
     }
 done:
+    return status;
+}
+
+static bg_status add_used(search *s, const bg__call *call)
+{
+    const void *args = bg__graph_call_args(s->graph, call);
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    while (args != NULL && bg__field_tensor_next(call->op, args, &t))
+        BG__TRY(bg__spans_add_tensor(&s->after, t.tensor));
+done:
+    return status;
+}
+
+/* From the last call to the first one. A call around others ends with the last one of them. */
+static bg_status search_backwards(search *s)
+{
+    bg_status status = BG_OK;
+    for (size_t i = s->count; i-- > 0;) {
+        bool ends = s->calls[i].call->child == NULL;
+        for (size_t at = i; ends; at = s->calls[at].parent) {
+            BG__TRY(add_unused(s, at));
+            ends = s->calls[at].call->next == NULL && s->calls[at].parent != at;
+        }
+        BG__TRY(add_used(s, s->calls[i].call));
+    }
+done:
+    return status;
+}
+
+static int compare_results(const void *a, const void *b)
+{
+    const bg__result *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    if (x->field.next_field != y->field.next_field)
+        return x->field.next_field < y->field.next_field ? -1 : 1;
+    return x->field.next_element < y->field.next_element ? -1 : 1;
+}
+
+bg_status bg__results_take(bg__results *r, const bg_graph *graph)
+{
+    search s = {.graph = graph, .results = r};
+    bg_status status;
+
+    BG__TRY(list_calls(&s));
+    BG__TRY(search_backwards(&s));
+    if (r->count > 0)
+        qsort(r->list, r->count, sizeof *r->list, compare_results);
+done:
+    bg__spans_free(&s.after);
+    free(s.calls);
     return status;
 }
 

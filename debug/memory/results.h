@@ -8,6 +8,7 @@
 typedef struct bg__result {
     const bg__call *call;
     bg__field_tensor field;
+    size_t place; /* of the call in the pass */
 } bg__result;
 
 /* Starts zeroed. */

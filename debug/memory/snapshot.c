@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory/ledger.h"
 #include "tensors.h"
@@ -16,9 +17,24 @@ done:
     return status;
 }
 
+/* The index of the first piece that begins after address. */
+static size_t find_piece_after(const bg__snapshot *s, uintptr_t address)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->list[middle].begin <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static bg_status add_piece(bg__snapshot *s, const bg__span *span, cudaStream_t stream)
 {
     bg__snapshot_piece piece = {.begin = span->begin, .end = span->end};
+    size_t at = find_piece_after(s, span->begin);
     bg_status status;
 
     BG__TRY(BG__GROW(s->list, s->count, s->capacity, "copies of memory"));
@@ -26,7 +42,8 @@ static bg_status add_piece(bg__snapshot *s, const bg__span *span, cudaStream_t s
     BG__TRY(bg__device_alloc(span->end - span->begin, &piece.copy));
     BG__TRY(copy_piece(&piece, false, stream));
     BG__TRY(bg__spans_add(&s->all, span->begin, span->end));
-    s->list[s->count++] = piece;
+    memmove(&s->list[at + 1], &s->list[at], (s->count++ - at) * sizeof piece);
+    s->list[at] = piece;
     piece.copy = NULL;
 done:
     bg__device_free(piece.copy);
@@ -35,10 +52,7 @@ done:
 
 bool bg__snapshot_has(const bg__snapshot *s, uintptr_t begin, uintptr_t end)
 {
-    for (size_t i = 0; i < s->all.count && begin < end; i++)
-        if (s->all.list[i].begin <= begin && begin < s->all.list[i].end)
-            begin = s->all.list[i].end;
-    return begin >= end;
+    return bg__spans_cover(&s->all, begin, end);
 }
 
 bg_status bg__snapshot_add(bg__snapshot *s, uintptr_t begin, uintptr_t end, cudaStream_t stream)
@@ -143,10 +157,9 @@ bg_status bg__snapshot_restore(const bg__snapshot *s, const bg__spans *except, c
 
 const void *bg__snapshot_find(const bg__snapshot *s, uintptr_t begin, uintptr_t end)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (s->list[i].begin <= begin && end <= s->list[i].end)
-            return (const char *)s->list[i].copy + (begin - s->list[i].begin);
-    return NULL;
+    size_t after = find_piece_after(s, begin);
+    const bg__snapshot_piece *piece = after > 0 ? &s->list[after - 1] : NULL;
+    return piece != NULL && end <= piece->end ? (const char *)piece->copy + (begin - piece->begin) : NULL;
 }
 
 void bg__snapshot_free(bg__snapshot *s)

@@ -10,7 +10,7 @@ typedef struct bg__snapshot_piece {
     uint64_t generation; /* of the allocation that holds begin; 0: the driver knows none */
 } bg__snapshot_piece;
 
-/* Disjoint pieces. Starts zeroed. */
+/* Disjoint pieces, in order of their addresses. Starts zeroed. */
 typedef struct bg__snapshot {
     bg__snapshot_piece *list;
     size_t count, capacity;

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocate.h"
+
 void bg__spans_free(bg__spans *spans)
 {
-    free(spans->list);
+    free(spans->room);
     *spans = (bg__spans){0};
 }
 
@@ -23,22 +25,71 @@ static size_t find_span_after(const bg__spans *spans, uintptr_t address)
     return low;
 }
 
+/* Moves all to the middle of a larger room. */
+static bg_status enlarge(bg__spans *spans)
+{
+    size_t capacity = 2 * spans->count + 8, before = (capacity - spans->count) / 2;
+    bg__span *room;
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(room, capacity, "ranges of addresses"));
+    if (spans->count > 0)
+        memcpy(room + before, spans->list, spans->count * sizeof *room);
+    free(spans->room);
+    *spans = (bg__spans){room + before, spans->count, room, capacity};
+done:
+    return status;
+}
+
+/* Makes room for one more at index `at` by moving those on the shorter side of it: passes use memory in order of its
+ * addresses, upwards or downwards. */
+static bg_status open_gap(bg__spans *spans, size_t at)
+{
+    bool downwards = at < spans->count - at;
+    size_t before = (size_t)(spans->list - spans->room);
+    bg_status status = BG_OK;
+
+    if (downwards ? before == 0 : before + spans->count == spans->capacity)
+        BG__TRY(enlarge(spans));
+    if (downwards) {
+        memmove(spans->list - 1, spans->list, at * sizeof *spans->list);
+        spans->list--;
+    } else {
+        memmove(spans->list + at + 1, spans->list + at, (spans->count - at) * sizeof *spans->list);
+    }
+    spans->count++;
+done:
+    return status;
+}
+
+static void remove_spans(bg__spans *spans, size_t at, size_t until)
+{
+    if (at < spans->count - until) {
+        memmove(spans->list + (until - at), spans->list, at * sizeof *spans->list);
+        spans->list += until - at;
+    } else {
+        memmove(spans->list + at, spans->list + until, (spans->count - until) * sizeof *spans->list);
+    }
+    spans->count -= until - at;
+}
+
 bg_status bg__spans_add(bg__spans *spans, uintptr_t begin, uintptr_t end)
 {
     size_t at, until;
-    bg_status status;
+    bg_status status = BG_OK;
 
     if (begin >= end)
         return BG_OK;
-    BG__TRY(BG__GROW(spans->list, spans->count, spans->capacity, "ranges of addresses"));
     at = find_span_after(spans, begin);
     for (until = at; until < spans->count && spans->list[until].begin < end; until++) {
         begin = spans->list[until].begin < begin ? spans->list[until].begin : begin;
         end = spans->list[until].end > end ? spans->list[until].end : end;
     }
-    memmove(&spans->list[at + 1], &spans->list[until], (spans->count - until) * sizeof *spans->list);
+    if (until == at)
+        BG__TRY(open_gap(spans, at));
+    else if (until > at + 1)
+        remove_spans(spans, at + 1, until);
     spans->list[at] = (bg__span){begin, end};
-    spans->count = spans->count + 1 - (until - at);
 done:
     return status;
 }
@@ -47,6 +98,14 @@ bool bg__spans_overlap(const bg__spans *spans, uintptr_t begin, uintptr_t end)
 {
     size_t at = find_span_after(spans, begin);
     return begin < end && at < spans->count && spans->list[at].begin < end;
+}
+
+bool bg__spans_cover(const bg__spans *spans, uintptr_t begin, uintptr_t end)
+{
+    for (size_t at = find_span_after(spans, begin); begin < end && at < spans->count && spans->list[at].begin <= begin;
+         at++)
+        begin = spans->list[at].end;
+    return begin >= end;
 }
 
 bg_status bg__spans_add_tensor(bg__spans *spans, const bg_tensor *tensor)

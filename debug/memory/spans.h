@@ -13,13 +13,17 @@ typedef struct bg__span {
 /* Disjoint ranges in order of their addresses, none of them empty. Adjacent ranges are not merged: they may belong to
  * two allocations, which one copy cannot span. Starts zeroed. */
 typedef struct bg__spans {
-    bg__span *list;
-    size_t count, capacity;
+    bg__span *list; /* in room, with free places before and after it */
+    size_t count;
+    bg__span *room;
+    size_t capacity; /* of room */
 } bg__spans;
 
 void bg__spans_free(bg__spans *spans);
 bg_status bg__spans_add(bg__spans *spans, uintptr_t begin, uintptr_t end);
 bg_status bg__spans_add_all(bg__spans *spans, const bg__spans *more);
+/* Whether all bytes of [begin, end) are in spans. */
+bool bg__spans_cover(const bg__spans *spans, uintptr_t begin, uintptr_t end);
 bool bg__spans_overlap(const bg__spans *spans, uintptr_t begin, uintptr_t end);
 bg_status bg__spans_add_tensor(bg__spans *spans, const bg_tensor *tensor);
 /* Adds the parts of [begin, end) that are not in without. */
