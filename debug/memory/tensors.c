@@ -5,6 +5,21 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Most tools look at the tensors of every call, and few at their names: snprintf would be most of their time. */
+static void name_tensor(bg__field_tensor *t)
+{
+    size_t length = strlen(t->field->name);
+
+    if (t->field->role == BG_ROLE_OUTS) {
+        snprintf(t->name, sizeof t->name, "%s[%u]", t->field->name, t->next_element);
+        return;
+    }
+    length = length < sizeof t->name ? length : sizeof t->name - 1;
+    memcpy(t->name, t->field->name, length);
+    t->name[length] = '\0';
+}
 
 bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *t)
 {
@@ -18,10 +33,7 @@ bool bg__field_tensor_next(const bg_op *op, const void *args, bg__field_tensor *
         }
         t->field = field;
         t->tensor = (const bg_tensor *)(const void *)((const char *)args + field->offset + at);
-        if (field->role == BG_ROLE_OUTS)
-            snprintf(t->name, sizeof t->name, "%s[%u]", field->name, t->next_element);
-        else
-            snprintf(t->name, sizeof t->name, "%s", field->name);
+        name_tensor(t);
         t->input = field->role == BG_ROLE_IN || field->role == BG_ROLE_INOUT;
         t->output = field->role != BG_ROLE_IN;
         t->next_element++;
