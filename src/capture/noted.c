@@ -64,6 +64,13 @@ done:
     return status;
 }
 
+/* Where the number of the owner is kept that such an address was last found in, counted from 1; 0: none. A pass names
+ * the same few tensors again and again. */
+static int *recent_slot(bg__noted_order *order, uintptr_t address)
+{
+    return &order->recent[(address >> 8) % BG__RECENT];
+}
+
 /* An address that was noted earlier in this capture is not looked up again: if its allocation has been freed since, the
  * graph is stale already. The two inner levels may change during a capture; the version shows when. */
 static bool is_known(bg__noted *noted, bg__level level, uintptr_t address, uint64_t version, int *index)
@@ -73,8 +80,7 @@ static bool is_known(bg__noted *noted, bg__level level, uintptr_t address, uint6
     int *recent;
     if (order->count == 0)
         return false;
-    /* A pass names the same few tensors again and again. */
-    recent = &order->recent[(address >> 8) % BG__RECENT];
+    recent = recent_slot(order, address);
     *index = *recent - 1;
     if (*index < 0 || !bg__owner_has(&noted->owners[*index].owner, address)) {
         int count = count_until(noted, level, address);
@@ -176,14 +182,42 @@ done:
     return status;
 }
 
+/* Whether an owner on one of the two inner levels is known, or may be found. */
+static inline bool has_inner_owners(const bg__noted *noted)
+{
+    return noted->order[BG__REGISTERED].count + noted->order[BG__POOLED].count > 0 || bg__ledger_has(BG__REGISTERED) ||
+           bg__ledger_has(BG__POOLED);
+}
+
+/* Notes a tensor in an allocation of the driver that was found before, as most are. */
+static bool note_again(bg__noted *noted, const bg__note *as, uintptr_t address, size_t bytes)
+{
+    int known = *recent_slot(&noted->order[BG__DRIVER], address) - 1;
+    const bg__owner *owner;
+    bg__note *note;
+
+    if (known < 0 || (size_t)noted->count >= noted->capacity || has_inner_owners(noted))
+        return false;
+    owner = &noted->owners[known].owner;
+    if (!bg__owner_has(owner, address) || bytes > owner->bytes - (address - owner->base))
+        return false;
+    note = &noted->list[noted->count++];
+    *note = *as;
+    note->address = address;
+    note->bytes = bytes;
+    note->owners[BG__REGISTERED] = note->owners[BG__POOLED] = -1;
+    note->owners[BG__DRIVER] = known;
+    return true;
+}
+
 bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor *tensor)
 {
     bg__note note;
-    size_t bytes = bg_tensor_bytes(tensor);
+    size_t bytes = tensor->data != NULL ? bg_tensor_bytes(tensor) : 0;
     bg__note *pooled;
     bg_status status = BG_OK;
 
-    if (tensor->data == NULL || bytes == 0)
+    if (bytes == 0 || note_again(noted, as, (uintptr_t)tensor->data, bytes))
         return BG_OK;
     note = *as;
     note.address = (uintptr_t)tensor->data;
@@ -213,15 +247,15 @@ done:
 
 bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const bg__eager *eager, const void *args)
 {
+    bg__note note = {.call = call, .eager = eager};
     bg_status status = BG_OK;
     for (uint32_t f = 0; f < call->op->field_count; f++) {
-        const bg_field *field = &call->op->fields[f];
-        uint32_t count = field->role == BG_ROLE_VALUE ? 0 : field->size / (uint32_t)sizeof(bg_tensor);
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t offset = field->offset + i * (uint32_t)sizeof(bg_tensor);
-            bg__note note = {.call = call, .eager = eager, .field = field, .element = (int)i, .offset = offset};
-            BG__TRY(bg__noted_tensor(&graph->noted, &note, (const void *)((const char *)args + offset)));
-        }
+        uint32_t count;
+        note.field = &call->op->fields[f];
+        note.offset = note.field->offset;
+        count = note.field->role == BG_ROLE_VALUE ? 0 : note.field->size / (uint32_t)sizeof(bg_tensor);
+        for (note.element = 0; note.element < (int)count; note.element++, note.offset += (uint32_t)sizeof(bg_tensor))
+            BG__TRY(bg__noted_tensor(&graph->noted, &note, (const void *)((const char *)args + note.offset)));
     }
 done:
     return status;
