@@ -11,7 +11,7 @@
     X(BG_I64, "i64", 8)                                                                                                \
     X(BG_BOOL, "bool", 1)
 
-size_t bg_dtype_bytes(bg_dtype dtype)
+static inline size_t bytes_of(bg_dtype dtype)
 {
     switch (dtype) {
 #define BYTES(value, name, bytes)                                                                                      \
@@ -20,6 +20,11 @@ size_t bg_dtype_bytes(bg_dtype dtype)
 #undef BYTES
     }
     return 0;
+}
+
+size_t bg_dtype_bytes(bg_dtype dtype)
+{
+    return bytes_of(dtype);
 }
 
 const char *bg_dtype_name(bg_dtype dtype)
@@ -48,7 +53,7 @@ size_t bg_tensor_bytes(const bg_tensor *tensor)
     size_t bytes;
     if (tensor == NULL || tensor->rank < 0 || tensor->rank > BG_MAX_RANK)
         return 0;
-    bytes = bg_dtype_bytes(tensor->dtype);
+    bytes = bytes_of(tensor->dtype);
     for (int i = 0; i < tensor->rank; i++)
         if (tensor->dim[i] < 0 || __builtin_mul_overflow(bytes, (size_t)tensor->dim[i], &bytes))
             return 0;

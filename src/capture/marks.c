@@ -7,7 +7,6 @@
 #include "capture/capture.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A member of a call's record to set, and how many nodes had been seen at the mark. */
 typedef struct mark {
@@ -16,6 +15,7 @@ typedef struct mark {
 } mark;
 
 struct bg__marks {
+    bg__capture_info info;
     mark *list;
     int count;
     size_t capacity;
@@ -26,48 +26,56 @@ struct bg__marks {
 
 /* *stood: the last node of the stream at the previous mark, if it was one node. A member that the program has destroyed
  * makes no more nodes. */
-static bg_status note_frontier(bg__marks *marks, bg__capture_info info, cudaStream_t stream, cudaGraphNode_t *stood,
-                               bool *active)
+static bg_status note_frontier(bg__marks *marks, cudaStream_t stream, cudaGraphNode_t *stood, bool *active)
 {
-    CUstreamCaptureStatus capturing;
+    CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
     const CUgraphNode *nodes = NULL;
     size_t count = 0;
-    CUresult result = info(stream, &capturing, NULL, NULL, &nodes, NULL, &count);
+    CUresult result = marks->info(stream, &capturing, NULL, NULL, &nodes, NULL, &count);
     bg_status status = BG_OK;
 
-    *active = false;
-    if (result == CUDA_ERROR_INVALID_HANDLE)
-        return BG_OK;
-    BG__TRY_DRIVER("cuStreamGetCaptureInfo", result);
-    *active = capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    *active = result == CUDA_SUCCESS && capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    if (result != CUDA_ERROR_INVALID_HANDLE)
+        BG__TRY_DRIVER("cuStreamGetCaptureInfo", result);
     if (!*active || count == 0 || (count == 1 && nodes[0] == *stood))
         goto done;
     BG__TRY(
         bg__grow(&marks->seen, &marks->seen_capacity, (size_t)marks->seen_count + count, sizeof *marks->seen, "nodes"));
-    memcpy(marks->seen + marks->seen_count, nodes, count * sizeof(cudaGraphNode_t));
-    marks->seen_count += (int)count;
+    for (size_t i = 0; i < count; i++)
+        marks->seen[marks->seen_count++] = nodes[i];
     *stood = count == 1 ? nodes[0] : NULL;
+done:
+    return status;
+}
+
+static bg_status make_marks(bg__marks **marks)
+{
+    bg__capture_info info;
+    bg_status status;
+
+    BG__TRY(bg__driver_capture_info(&info));
+    *marks = calloc(1, sizeof **marks);
+    if (*marks == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the marks of nodes");
+    (*marks)->info = info;
 done:
     return status;
 }
 
 bg_status bg__mark(bg_capture *capture, long *place, bool *active)
 {
-    bg__marks *marks = capture->marks;
+    bg__marks *marks;
     bool member_active;
-    bg__capture_info info;
     bg_status status;
 
     *place = -1;
     *active = false;
-    if (marks == NULL)
-        marks = capture->marks = calloc(1, sizeof *marks);
-    if (marks == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the marks of nodes");
-    BG__TRY(bg__driver_capture_info(&info));
-    BG__TRY(note_frontier(marks, info, capture->origin, &capture->stood, active));
+    if (capture->marks == NULL)
+        BG__TRY(make_marks(&capture->marks));
+    marks = capture->marks;
+    BG__TRY(note_frontier(marks, capture->origin, &capture->stood, active));
     for (int i = 0; i < capture->member_count && *active; i++)
-        BG__TRY(note_frontier(marks, info, capture->members[i].stream, &capture->members[i].stood, &member_active));
+        BG__TRY(note_frontier(marks, capture->members[i].stream, &capture->members[i].stood, &member_active));
     BG__TRY(BG__GROW(marks->list, marks->count, marks->capacity, "marks"));
     if (*active)
         marks->list[marks->count++] = (mark){place, marks->seen_count};

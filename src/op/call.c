@@ -74,6 +74,7 @@ static bg__call *make_call(bg__call *parent, const bg_op *op, unsigned index)
     char digits[16], *digit = digits + sizeof digits, *end;
     bg__call *root = parent, *call;
     unsigned rest = index;
+    size_t bytes;
 
     while (root->parent != NULL)
         root = root->parent;
@@ -82,10 +83,13 @@ static bg__call *make_call(bg__call *parent, const bg_op *op, unsigned index)
         *--digit = (char)('0' + rest % 10);
     while ((rest /= 10) > 0);
     digit_bytes = (size_t)(digits + sizeof digits - digit);
-    call = take_from_slab(root, sizeof *call + path_bytes + 1 + op_bytes + 1 + digit_bytes);
+    bytes = sizeof *call + path_bytes + 1 + op_bytes + 1 + digit_bytes;
+    call = take_from_slab(root, bytes);
     if (call == NULL)
         return NULL;
-    *call = (bg__call){.index = index, .name = (char *)(call + 1)};
+    memset(call, 0, bytes); /* an assignment would clear it word by word */
+    call->index = index;
+    call->name = (char *)(call + 1);
     end = mempcpy(call->name, path, path_bytes);
     if (path_bytes > 0)
         *end++ = '/';

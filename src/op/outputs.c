@@ -173,14 +173,14 @@ done:
     return status;
 }
 
-bg_status bg__outputs_prepare(bg__call *call, void *args)
+/* *missing: some output had no memory, and args may have changed. */
+static bg_status prepare_outputs(bg__call *call, void *args, bool *missing)
 {
     bg__output output = {0};
     bg_status status;
-    bool missing;
 
-    BG__TRY(check_tensors(call->op, args, &missing));
-    if (!missing)
+    BG__TRY(check_tensors(call->op, args, missing));
+    if (!*missing)
         goto done;
     bg__pending_note();
     BG__TRY(ask_for_shapes(call, args));
@@ -191,6 +191,12 @@ bg_status bg__outputs_prepare(bg__call *call, void *args)
     }
 done:
     return status;
+}
+
+bg_status bg__outputs_prepare(bg__call *call, void *args)
+{
+    bool missing;
+    return prepare_outputs(call, args, &missing);
 }
 
 static bg_status compare_shapes(const bg_op *op, const bg__output *output, const bg_tensor *want, const bg_tensor *got)
@@ -344,6 +350,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     bg__call *outer = self->call;
     void *want = take_room(call, few, &call->want);
     bg_status status;
+    bool missing;
     char hidden;
 
     if (want == NULL)
@@ -353,10 +360,12 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
         bg__range_push(call->name);
     memcpy(want, args, bytes);
     self->call = call;
-    BG__TRY(bg__outputs_prepare(call, want));
-    memcpy(args, want, bytes);
+    BG__TRY(prepare_outputs(call, want, &missing));
+    if (missing)
+        memcpy(args, want, bytes);
     BG__TRY(bg__call_body(call, body, args, stream));
-    BG__TRY(settle_all(call, want, args, stream));
+    if (missing || memcmp(want, args, bytes) != 0) /* else each output is in its place */
+        BG__TRY(settle_all(call, want, args, stream));
 done:
     self->call = outer;
     if (call->ranges)
