@@ -81,7 +81,7 @@ static bool any_replaced(const bg_graph *graph, const bg__noted *noted)
 {
     bool exposed = bg__graph_is_exposed(graph);
     for (int i = 0; exposed && i < noted->count; i++)
-        if (bg__note_replacement(&noted->list[i]) != NULL)
+        if (bg__note_replacement(bg__noted_at(noted, i)) != NULL)
             return true;
     return false;
 }
@@ -231,19 +231,19 @@ static bg_status check_present(const bg_graph *graph, bg_report *report, const b
         change c = {.kind = NULL};
         const bg__owner *owner = NULL;
         for (int level = BG__REGISTERED; level < BG__LEVELS; level++) {
-            const bg__owner *there = bg__note_owner(&now, &now.list[i], level);
+            const bg__owner *there = bg__note_owner(&now, bg__noted_at(&now, i), level);
             owner = owner == NULL ? there : owner;
             if (there != NULL && there->freed)
                 c = (change){.kind = "freed", .what = "was set to freed memory by bg_graph_args", .now = *there};
         }
         if (owner == NULL)
             c = (change){.kind = "freed", .what = "was set by bg_graph_args to an address where nothing is allocated"};
-        add_out_of_range(graph, &now, report, &now.list[i]);
+        add_out_of_range(graph, &now, report, bg__noted_at(&now, i));
         for (int level = BG__REGISTERED; level < BG__LEVELS && c.kind != NULL; level++) {
             const bg__owner *old = bg__note_owner(bg__graph_noted(graph), note, level);
             if (old == NULL)
                 continue;
-            add_address_finding(graph, report, &now.list[i], old, &c);
+            add_address_finding(graph, report, bg__noted_at(&now, i), old, &c);
             break;
         }
     }
@@ -299,7 +299,7 @@ bg_status bg__check_addresses(bg_graph *graph, bg_report *report)
     for (int i = 0; i < noted->owner_count; i++)
         same[i] |= noted->owners[i].own;
     for (int i = 0; i < noted->count; i++)
-        BG__TRY(go_on(check_note(graph, report, &noted->list[i], same), &failed));
+        BG__TRY(go_on(check_note(graph, report, bg__noted_at(noted, i), same), &failed));
     status = failed;
 done:
     free(same);

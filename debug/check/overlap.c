@@ -42,8 +42,8 @@ static void check_calls(const bg_graph *graph, bg_report *report)
 {
     const bg__noted *noted = bg__graph_noted(graph);
     for (int i = 0; i < noted->count; i++)
-        for (int k = i + 1; k < noted->count && noted->list[i].call != NULL; k++) {
-            const bg__note *a = &noted->list[i], *b = &noted->list[k];
+        for (int k = i + 1; k < noted->count && bg__noted_at(noted, i)->call != NULL; k++) {
+            const bg__note *a = bg__noted_at(noted, i), *b = bg__noted_at(noted, k);
             if (a->call != b->call)
                 break;
             if (a->offset != b->offset) /* else they are parts of one tensor */
@@ -91,8 +91,8 @@ static void check_blocks(const bg_graph *graph, bg_report *report, const held *l
 static const bg__owner *block_of(const bg__noted *noted, const held *h)
 {
     for (int i = 0; i < noted->count; i++)
-        if (noted->list[i].call == h->call && noted->list[i].address == (uintptr_t)h->block->ptr)
-            return bg__note_owner(noted, &noted->list[i], BG__POOLED);
+        if (bg__noted_at(noted, i)->call == h->call && bg__noted_at(noted, i)->address == (uintptr_t)h->block->ptr)
+            return bg__note_owner(noted, bg__noted_at(noted, i), BG__POOLED);
     return NULL;
 }
 
@@ -106,7 +106,7 @@ static void check_tensors(const bg_graph *graph, bg_report *report, const held *
     char where[160], is[200], was[200];
 
     for (int i = 0; mine != NULL && i < noted->count; i++) {
-        const bg__note *note = &noted->list[i];
+        const bg__note *note = bg__noted_at(noted, i);
         const bg__owner *other = bg__note_owner(noted, note, BG__POOLED);
         if (other == NULL || other->generation <= mine->generation || note->address >= end ||
             begin >= note->address + note->bytes)

@@ -64,7 +64,7 @@ static bg_status add_buffers(reading *r)
     const bg__noted *noted = bg__graph_noted(r->graph);
     bg_status status = BG_OK;
     for (int i = 0; i < noted->count; i++) {
-        const bg__note *note = &noted->list[i];
+        const bg__note *note = bg__noted_at(noted, i);
         int owner = note->owners[BG__REGISTERED];
         if (note->call != NULL)
             continue;

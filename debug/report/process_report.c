@@ -220,7 +220,7 @@ static bool has_runner(const bg_graph *graph)
 {
     const bg__noted *noted = bg__graph_noted(graph);
     for (int i = 0; i < noted->count; i++)
-        if (noted->list[i].call == NULL)
+        if (bg__noted_at(noted, i)->call == NULL)
             return true;
     return false;
 }

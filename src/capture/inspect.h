@@ -135,10 +135,13 @@ typedef struct bg__noted_order {
     int recent[BG__RECENT]; /* owners that were found before, by address; counted from 1, 0: none */
 } bg__noted_order;
 
+enum { BG__NOTE_CHUNK = 256 };
+
 typedef struct bg__noted {
-    bg__note *list;
-    int count;
-    size_t capacity;
+    bg__note **chunks; /* of BG__NOTE_CHUNK notes each: to grow one list would copy it again and again */
+    int chunk_count;
+    size_t chunk_capacity;
+    int count; /* of notes */
     bg__noted_owner *owners;
     int owner_count;
     size_t owner_capacity;
@@ -147,6 +150,10 @@ typedef struct bg__noted {
     uint64_t version;                  /* the ledger's, when all was last checked; 0: never */
 } bg__noted;
 
+static inline bg__note *bg__noted_at(const bg__noted *noted, int index)
+{
+    return &noted->chunks[index / BG__NOTE_CHUNK][index % BG__NOTE_CHUNK];
+}
 /* Notes a tensor with the members of as; fills in address, bytes and owners. */
 bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor *tensor);
 void bg__noted_clear(bg__noted *noted);

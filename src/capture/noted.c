@@ -8,8 +8,10 @@ void bg__noted_clear(bg__noted *noted)
 {
     for (int level = 0; level < BG__LEVELS; level++)
         free(noted->order[level].list);
+    for (int i = 0; i < noted->chunk_count; i++)
+        free(noted->chunks[i]);
+    free(noted->chunks);
     free(noted->owners);
-    free(noted->list);
     *noted = (bg__noted){0};
 }
 
@@ -132,15 +134,30 @@ static size_t room_in(const bg__noted *noted, int index, uintptr_t address)
     return owner->base + owner->bytes - address;
 }
 
+static bg_status add_chunk(bg__noted *noted)
+{
+    bg__note *chunk = NULL;
+    bg_status status;
+
+    BG__TRY(BG__GROW(noted->chunks, noted->chunk_count, noted->chunk_capacity, "addresses"));
+    chunk = malloc(BG__NOTE_CHUNK * sizeof *chunk);
+    if (chunk == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %d addresses", BG__NOTE_CHUNK);
+    noted->chunks[noted->chunk_count++] = chunk;
+done:
+    return status;
+}
+
 /* A note as that says, at the end of the list; to be counted once it is filled in. */
 static bg_status begin_note(bg__noted *noted, const bg__note *as, bg__note **note)
 {
-    bg_status status = BG__GROW(noted->list, noted->count, noted->capacity, "addresses");
-    if (status != BG_OK)
-        return status;
-    *note = &noted->list[noted->count];
+    bg_status status = BG_OK;
+    if (noted->count == noted->chunk_count * BG__NOTE_CHUNK)
+        BG__TRY(add_chunk(noted));
+    *note = bg__noted_at(noted, noted->count);
     **note = *as;
-    return BG_OK;
+done:
+    return status;
 }
 
 /* Whether mapped memory continues in the next mapping of the same address range. */
@@ -182,42 +199,14 @@ done:
     return status;
 }
 
-/* Whether an owner on one of the two inner levels is known, or may be found. */
-static inline bool has_inner_owners(const bg__noted *noted)
-{
-    return noted->order[BG__REGISTERED].count + noted->order[BG__POOLED].count > 0 || bg__ledger_has(BG__REGISTERED) ||
-           bg__ledger_has(BG__POOLED);
-}
-
-/* Notes a tensor in an allocation of the driver that was found before, as most are. */
-static bool note_again(bg__noted *noted, const bg__note *as, uintptr_t address, size_t bytes)
-{
-    int known = *recent_slot(&noted->order[BG__DRIVER], address) - 1;
-    const bg__owner *owner;
-    bg__note *note;
-
-    if (known < 0 || (size_t)noted->count >= noted->capacity || has_inner_owners(noted))
-        return false;
-    owner = &noted->owners[known].owner;
-    if (!bg__owner_has(owner, address) || bytes > owner->bytes - (address - owner->base))
-        return false;
-    note = &noted->list[noted->count++];
-    *note = *as;
-    note->address = address;
-    note->bytes = bytes;
-    note->owners[BG__REGISTERED] = note->owners[BG__POOLED] = -1;
-    note->owners[BG__DRIVER] = known;
-    return true;
-}
-
 bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor *tensor)
 {
     bg__note note;
-    size_t bytes = tensor->data != NULL ? bg_tensor_bytes(tensor) : 0;
+    size_t bytes = bg_tensor_bytes(tensor);
     bg__note *pooled;
     bg_status status = BG_OK;
 
-    if (bytes == 0 || note_again(noted, as, (uintptr_t)tensor->data, bytes))
+    if (tensor->data == NULL || bytes == 0)
         return BG_OK;
     note = *as;
     note.address = (uintptr_t)tensor->data;
@@ -245,17 +234,72 @@ done:
     return status;
 }
 
+/* ---- calls ---- */
+
+/* Whether an owner on one of the two inner levels is known, or may be found. */
+static bool has_inner_owners(const bg__noted *noted)
+{
+    return noted->order[BG__REGISTERED].count + noted->order[BG__POOLED].count > 0 || bg__ledger_has(BG__REGISTERED) ||
+           bg__ledger_has(BG__POOLED);
+}
+
+/* The index of an allocation of the driver that was found before, if all the bytes lie in it; else -1. */
+static inline int known_allocation(bg__noted *noted, uintptr_t address, size_t bytes)
+{
+    int index = *recent_slot(&noted->order[BG__DRIVER], address) - 1;
+    const bg__owner *owner;
+    if (index < 0)
+        return -1;
+    owner = &noted->owners[index].owner;
+    return bg__owner_has(owner, address) && bytes <= owner->bytes - (address - owner->base) ? index : -1;
+}
+
+/* One tensor of a call: which, and where it is. */
+typedef struct place {
+    const bg_field *field;
+    int element;
+    uint32_t offset;
+} place;
+
+/* Most tensors are in an allocation that was found before, and in nothing inside it: what bg__noted_tensor would note,
+ * at less cost. False: it is to do it. */
+static inline bool note_known_tensor(bg__noted *noted, const bg__call *call, const bg__eager *eager, place at,
+                                     const bg_tensor *tensor)
+{
+    uintptr_t address = (uintptr_t)tensor->data;
+    size_t bytes = address != 0 ? bg_tensor_bytes(tensor) : 0;
+    int index = bytes > 0 ? known_allocation(noted, address, bytes) : -1;
+
+    if (index < 0 || noted->count == noted->chunk_count * BG__NOTE_CHUNK)
+        return false;
+    *bg__noted_at(noted, noted->count++) = (bg__note){call,    eager, at.field, NULL, at.element,     at.offset,
+                                                      address, bytes, 0,        0,    {-1, -1, index}};
+    return true;
+}
+
 bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const bg__eager *eager, const void *args)
 {
-    bg__note note = {.call = call, .eager = eager};
+    bool plain = !has_inner_owners(&graph->noted);
     bg_status status = BG_OK;
+    place at;
+
     for (uint32_t f = 0; f < call->op->field_count; f++) {
         uint32_t count;
-        note.field = &call->op->fields[f];
-        note.offset = note.field->offset;
-        count = note.field->role == BG_ROLE_VALUE ? 0 : note.field->size / (uint32_t)sizeof(bg_tensor);
-        for (note.element = 0; note.element < (int)count; note.element++, note.offset += (uint32_t)sizeof(bg_tensor))
-            BG__TRY(bg__noted_tensor(&graph->noted, &note, (const void *)((const char *)args + note.offset)));
+        at.field = &call->op->fields[f];
+        at.offset = at.field->offset;
+        count = at.field->role == BG_ROLE_VALUE ? 0 : at.field->size / (uint32_t)sizeof(bg_tensor);
+        for (at.element = 0; at.element < (int)count; at.element++, at.offset += (uint32_t)sizeof(bg_tensor)) {
+            const bg_tensor *tensor = (const void *)((const char *)args + at.offset);
+            if (plain && note_known_tensor(&graph->noted, call, eager, at, tensor))
+                continue;
+            BG__TRY(bg__noted_tensor(&graph->noted,
+                                     &(bg__note){.call = call,
+                                                 .eager = eager,
+                                                 .field = at.field,
+                                                 .element = at.element,
+                                                 .offset = at.offset},
+                                     tensor));
+        }
     }
 done:
     return status;
