@@ -7,27 +7,33 @@
 
 typedef struct bg__step_call {
     const bg__call *call;
-    long first, end; /* its nodes in this segment */
-    bool last;       /* it ends in this segment; else it has a break inside, and continues in another */
-    size_t left;     /* nodes that have not run */
-    bool begun;      /* its inputs have been counted, in this segment or an earlier one */
-    bg__held inputs; /* before it began */
+    struct bg__step_call *outer; /* the nearest call around it that has nodes in this segment; NULL: none */
+    long first, end;             /* its nodes in this segment */
+    bool last;                   /* it ends in this segment; else it has a break inside, and continues in another */
+    size_t left;                 /* nodes that have not run */
+    bool begun;                  /* its inputs have been counted, in this segment or an earlier one */
+    bg__held inputs;             /* before it began */
 } bg__step_call;
 
-/* Captured calls of one segment that have nodes, a call before those inside it. */
+/* Captured calls of one segment that have nodes, in order of their first node, a call before those inside it. */
 typedef struct bg__step_calls {
     bg__step_call *calls;
-    size_t count;
+    size_t count, capacity;
 } bg__step_calls;
 
-bg_status bg__step_calls_create(bg__step_calls *calls, const bg_graph *graph, int segment);
-void bg__step_calls_free(bg__step_calls *calls);
+/* *calls: of each segment. */
+bg_status bg__step_calls_create(bg__step_calls **calls, const bg_graph *graph);
+/* Takes NULL. */
+void bg__step_calls_free(bg__step_calls *calls, const bg_graph *graph);
 
 static inline bool bg__step_call_has(const bg__step_call *c, long node)
 {
     return node >= c->first && node < c->end;
 }
-/* The innermost call of a node; NULL: none. */
-const bg__call *bg__step_calls_find(const bg__step_calls *calls, long node);
+
+/* The innermost call of a node; the others are those around it. NULL: none. */
+bg__step_call *bg__step_calls_find(const bg__step_calls *calls, long node);
+/* The part of a call in the segment whose calls these are; NULL: none. */
+bg__step_call *bg__step_calls_find_part(const bg__step_calls *calls, const bg__call *call, int segment);
 
 #endif

@@ -14,8 +14,8 @@
 /* A segment during the walk. */
 typedef struct part {
     bg__step_list list;
-    bg__step_calls calls;
-    bool refused; /* CUDA does not take one of its nodes alone: it runs as a whole */
+    bg__step_calls *calls; /* in walk.calls */
+    bool refused;          /* CUDA does not take one of its nodes alone: it runs as a whole */
 } part;
 
 typedef struct walk {
@@ -25,7 +25,8 @@ typedef struct walk {
     bg_report *report;
     bg__walk_end *end;
     bg__nodes nodes;
-    part *parts; /* of each segment */
+    part *parts;           /* of each segment */
+    bg__step_calls *calls; /* of each segment */
     bg__look look;
     int index, total;
 } walk;
@@ -151,11 +152,12 @@ static void announce_step(walk *w, const unit *u, cudaError_t error)
 
 /* ---- nodes ---- */
 
-static void name_node(const part *p, const bg__step_node *node, const bg__writeback *writer, unit *u)
+static void name_node(const bg__step_call *innermost, const bg__step_node *node, const bg__writeback *writer, unit *u)
 {
-    u->call = writer != NULL ? writer->call : bg__step_calls_find(&p->calls, node->outer);
-    if (u->call == NULL)
-        u->call = node->node->call; /* one without tensors */
+    if (writer != NULL)
+        u->call = writer->call;
+    else
+        u->call = innermost != NULL ? innermost->call : node->node->call; /* one without tensors */
     if (writer != NULL)
         snprintf(u->node, sizeof u->node, "segment %d, node %s (write-back)", u->segment, node->place);
     else if (u->kernel.name[0] != '\0')
@@ -166,21 +168,13 @@ static void name_node(const part *p, const bg__step_node *node, const bg__writeb
                  bg__node_kind(node->node));
 }
 
-static bg__step_call *find_part(const part *p, const bg__call *call)
-{
-    for (size_t i = 0; i < p->calls.count; i++)
-        if (p->calls.calls[i].call == call)
-            return &p->calls.calls[i];
-    return NULL;
-}
-
 /* Takes over what the inputs held when the call began, in an earlier segment. If no part of it was stepped there, the
  * inputs were not counted in time; then no NaN is reported to originate in the call. */
 static void begin_again(const walk *w, const part *p, bg__step_call *c)
 {
     c->inputs = (bg__held){1, 1};
     for (const part *q = &w->parts[c->call->segment]; q < p; q++) {
-        const bg__step_call *earlier = find_part(q, c->call);
+        const bg__step_call *earlier = bg__step_calls_find_part(q->calls, c->call, (int)(q - w->parts));
         if (earlier == NULL || !earlier->begun)
             continue;
         c->inputs = earlier->inputs;
@@ -198,19 +192,19 @@ done:
     return status;
 }
 
-static bg_status begin_calls(walk *w, part *p, long node)
+/* c and those around it, the outermost first. Recursion: as deep as the calls are nested. */
+static bg_status begin_calls(walk *w, part *p, bg__step_call *c)
 {
     bg_status status = BG_OK;
-    for (size_t i = 0; i < p->calls.count; i++) {
-        bg__step_call *c = &p->calls.calls[i];
-        if (c->begun || !bg__step_call_has(c, node))
-            continue;
-        c->begun = true;
-        if (p > &w->parts[c->call->segment])
-            begin_again(w, p, c);
-        else
-            BG__TRY(begin_call(w, c->call, c->call->kept, &c->inputs));
-    }
+
+    if (c == NULL || c->begun)
+        return BG_OK;
+    BG__TRY(begin_calls(w, p, c->outer));
+    c->begun = true;
+    if (p > &w->parts[c->call->segment])
+        begin_again(w, p, c);
+    else
+        BG__TRY(begin_call(w, c->call, c->call->kept, &c->inputs));
 done:
     return status;
 }
@@ -220,7 +214,8 @@ static bg_status begin_around(walk *w, const bg__call *eager)
 {
     bg_status status = BG_OK;
     for (const bg__call *call = eager->parent; call != NULL && call->op != NULL; call = call->parent) {
-        bg__step_call *c = call->segment < 0 ? NULL : find_part(&w->parts[call->segment], call);
+        bg__step_call *c =
+            call->segment < 0 ? NULL : bg__step_calls_find_part(w->parts[call->segment].calls, call, call->segment);
         if (c == NULL || c->begun)
             continue;
         c->begun = true;
@@ -230,15 +225,13 @@ done:
     return status;
 }
 
-/* Inner calls end first. */
-static bg_status end_calls(walk *w, part *p, long node, unit *u)
+/* c and those around it: inner calls end first. */
+static bg_status end_calls(walk *w, bg__step_call *c, unit *u)
 {
     bg_status status = BG_OK;
-    for (size_t i = p->calls.count; i-- > 0;) {
-        bg__step_call *c = &p->calls.calls[i];
-        if (c->last && bg__step_call_has(c, node) && --c->left == 0)
+    for (; c != NULL; c = c->outer)
+        if (c->last && --c->left == 0)
             BG__TRY(finish_call(w, c->call, c->call->kept, &c->inputs, u));
-    }
 done:
     return status;
 }
@@ -289,7 +282,9 @@ done:
 static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *node)
 {
     bg__writeback found;
-    const bg__writeback *writer = bg__graph_find_writeback(w->graph, node->node->handle, &found) ? &found : NULL;
+    bool writes_back = node->node->writeback && bg__graph_find_writeback(w->graph, node->node->handle, &found);
+    const bg__writeback *writer = writes_back ? &found : NULL;
+    bg__step_call *innermost = bg__step_calls_find(p->calls, node->outer);
     const bg__node_watcher *watcher = w->options->watcher;
     cudaError_t fault = cudaSuccess;
     unit u = {.segment = segment};
@@ -300,10 +295,10 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
     if (!enabled || (writer != NULL && !writer->enabled))
         goto done;
     bg__step_describe(node->node, &u.kernel);
-    name_node(p, node, writer, &u);
+    name_node(innermost, node, writer, &u);
     if (watcher != NULL && w->options->stop != NULL && u.call != NULL) /* each node is a call */
         u.stop = strcmp(u.call->name, w->options->stop) == 0;
-    BG__TRY(begin_calls(w, p, node->outer));
+    BG__TRY(begin_calls(w, p, innermost));
     if (watcher != NULL)
         watcher->before(watcher->user, node->node, w->report, w->options->dump != NULL, w->stream);
     BG__TRY(writer != NULL ? run_writeback(w, writer, &fault)
@@ -314,7 +309,7 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
     else
-        BG__TRY(end_calls(w, p, node->outer, &u));
+        BG__TRY(end_calls(w, innermost, &u));
     if (w->options->timed != NULL && fault == cudaSuccess)
         BG__TRY(w->options->timed(w->options->user, node, u.call));
     announce_step(w, &u, fault);
@@ -368,8 +363,9 @@ static bg_status walk_step(walk *w, int number)
         BG__TRY(wait_for_step(w, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
-    for (size_t i = 0; step.kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts[step.place].calls.count; i++)
-        u.stop |= strcmp(w->parts[step.place].calls.calls[i].call->name, w->options->stop) == 0;
+    for (size_t i = 0; step.kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts[step.place].calls->count;
+         i++)
+        u.stop |= strcmp(w->parts[step.place].calls->calls[i].call->name, w->options->stop) == 0;
     if (eager != NULL && !w->end->early)
         BG__TRY(finish_call(w, eager, step.left, &inputs, &u));
     announce_step(w, &u, failed != BG_OK ? bg__fail_cause() : fault);
@@ -392,10 +388,10 @@ static bg_status run_segment(walk *w, int number)
                 "capture",
                 "segment %d of %s ran as a whole: it has %s", segment, bg__graph_name(w->graph), p->list.whole);
         BG__TRY(walk_step(w, number));
-        for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls.count; i++)
-            if (p->calls.calls[i].last)
+        for (size_t i = 0; w->options->after != NULL && !w->end->early && i < p->calls->count; i++)
+            if (p->calls->calls[i].last)
                 BG__TRY(
-                    w->options->after(w->options->user, p->calls.calls[i].call, p->calls.calls[i].call->kept, true));
+                    w->options->after(w->options->user, p->calls->calls[i].call, p->calls->calls[i].call->kept, true));
         w->index++;
         goto done;
     }
@@ -438,16 +434,17 @@ static bg_status read_parts(walk *w)
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(w->parts, bg__graph_segment_count(graph), "segments"));
+    BG__TRY(bg__step_calls_create(&w->calls, graph));
     BG__TRY(bg__nodes_take(graph, &w->nodes));
     for (int i = 0; i < bg__graph_segment_count(graph); i++) {
         part *p = &w->parts[i];
         BG__TRY(bg__step_list_create(&p->list, bg__graph_segment(graph, i)->graph, &w->nodes));
-        BG__TRY(bg__step_calls_create(&p->calls, graph, i));
+        p->calls = &w->calls[i];
         if (p->list.whole == NULL)
             BG__TRY(find_refused(w, p, i));
         for (size_t n = 0; n < p->list.count; n++)
-            for (size_t c = 0; c < p->calls.count; c++)
-                p->calls.calls[c].left += bg__step_call_has(&p->calls.calls[c], p->list.nodes[n].outer);
+            for (bg__step_call *c = bg__step_calls_find(p->calls, p->list.nodes[n].outer); c != NULL; c = c->outer)
+                c->left++;
     }
     for (int i = 0; i < bg__graph_step_count(graph); i++) {
         bg__step_view step = bg__graph_step(graph, i);
@@ -510,11 +507,10 @@ done:
     if (options->watcher != NULL)
         options->watcher->rest(options->watcher->user);
     bg__device_free(w.look.room);
-    for (int i = 0; w.parts != NULL && i < bg__graph_segment_count(graph); i++) {
+    for (int i = 0; w.parts != NULL && i < bg__graph_segment_count(graph); i++)
         bg__step_list_free(&w.parts[i].list);
-        bg__step_calls_free(&w.parts[i].calls);
-    }
     free(w.parts);
+    bg__step_calls_free(w.calls, graph);
     bg__nodes_free(&w.nodes);
     return status;
 }

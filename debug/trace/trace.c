@@ -209,27 +209,26 @@ static bg_status trace_out_of_memory(const bg_graph *graph)
 static bg_status add_segments(cJSON *events, const bg_graph *graph, const bg__timing *timing)
 {
     double end = 0;
-    bg__step_calls calls = {0};
-    bg_status status = BG_OK;
+    bg__step_calls *calls = NULL; /* of each segment */
+    bg_status status;
 
+    BG__TRY(bg__step_calls_create(&calls, graph));
     for (int i = 0; i < bg__graph_step_count(graph); i++) {
         row r;
         if (bg__graph_step(graph, i).kind != BG__LAUNCH)
             continue;
         r = find_row(timing, bg__graph_step(graph, i).place);
         r.begin = rounded(end > timing->gpu[i].begin ? end : timing->gpu[i].begin);
-        BG__TRY(bg__step_calls_create(&calls, graph, bg__graph_step(graph, i).place));
-        if (!add_calls(events, &r, &calls) || !add_nodes(events, &r)) {
+        if (!add_calls(events, &r, &calls[bg__graph_step(graph, i).place]) || !add_nodes(events, &r)) {
             status = trace_out_of_memory(graph);
             goto done;
         }
-        bg__step_calls_free(&calls);
         end = r.begin;
         for (size_t n = 0; n < r.count; n++)
             end += rounded(r.nodes[n].us);
     }
 done:
-    bg__step_calls_free(&calls);
+    bg__step_calls_free(calls, graph);
     return status;
 }
 
