@@ -15,7 +15,7 @@ typedef struct watch {
     char name[96];
     const bg_tensor *tensor;
     unsigned char *before; /* what it held before the capture */
-    bool changed, reported;
+    bool changed;
 } watch;
 
 struct bg__leaks {
@@ -173,36 +173,48 @@ static bool is_called_inside(const bg__call *call, const bg__call *outer)
     return false;
 }
 
-static void report_leak(watch *w, bg_report *report)
+static void report_leak(const watch *w, bg_report *report)
 {
-    w->reported = true;
     bg__report_add(report, "leak", BG_FAULT, w->call, w->tensor->data, BG__LEAK_ADVICE,
                    "%s of %s was written while the pass was captured: work of the call ran on a stream that is not "
                    "captured, and replays do not run it",
                    w->name, w->call->name);
 }
 
+/* Whether a call inside that of w, which follow it in the list, left no node and has an output that changed. */
+static bool has_inner_leak(const search *s, const watch *w)
+{
+    for (const watch *inner = w + 1; inner < s->list + s->count; inner++) {
+        if (inner->call == w->call)
+            continue;
+        if (!is_called_inside(inner->call, w->call))
+            break;
+        if (inner->changed && bg__call_is_idle(inner->call))
+            return true;
+    }
+    return false;
+}
+
 /* Several calls may have an output in the same memory. Reported are calls that left no node in the graph, innermost
  * first; if all have nodes, the first one. */
-static void report_leaks(search *s, bg_report *report)
+static bg_status report_leaks(search *s, bg_report *report)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        bool inner = false;
-        if (!s->list[i].changed || !bg__call_is_idle(s->list[i].call))
-            continue;
-        for (size_t k = 0; k < s->count; k++)
-            inner |= s->list[k].changed && bg__call_is_idle(s->list[k].call) &&
-                     is_called_inside(s->list[k].call, s->list[i].call);
-        if (!inner)
-            report_leak(&s->list[i], report);
-    }
-    for (size_t i = 0; i < s->count; i++) {
-        bool told = false;
-        for (size_t k = 0; k < s->count; k++)
-            told |= s->list[k].reported && bg__tensor_overlaps(s->list[k].tensor, s->list[i].tensor);
-        if (s->list[i].changed && !told)
-            report_leak(&s->list[i], report);
-    }
+    bg__spans told = {0};
+    bg_status status = BG_OK;
+
+    for (watch *w = s->list; w < s->list + s->count; w++)
+        if (w->changed && bg__call_is_idle(w->call) && !has_inner_leak(s, w)) {
+            report_leak(w, report);
+            BG__TRY(bg__spans_add_tensor(&told, w->tensor));
+        }
+    for (watch *w = s->list; w < s->list + s->count; w++)
+        if (w->changed && !bg__spans_overlap(&told, (uintptr_t)w->tensor->data, end_of(w->tensor))) {
+            report_leak(w, report);
+            BG__TRY(bg__spans_add_tensor(&told, w->tensor));
+        }
+done:
+    bg__spans_free(&told);
+    return status;
 }
 
 /* ---- begin and end ---- */
@@ -285,7 +297,7 @@ bg_status bg__leaks_end(bg__leaks *s, bg_report *report)
     BG__TRY(find_gone(s));
     if (report != NULL) {
         BG__TRY(compare_all(s));
-        report_leaks(s, report);
+        BG__TRY(report_leaks(s, report));
     }
 done:
     snprintf(text, sizeof text, "%s", bg_last_error());

@@ -1,5 +1,5 @@
-/* Captures a pass twice: what differs between the captures is frozen in a graph. This file captures, and pairs the
- * calls of the two captures. */
+/* Captures a pass twice: what differs between the captures is frozen in a graph. This file captures, and lists what
+ * each capture has. */
 #include "recapture.h"
 
 #include "leaks.h"
@@ -67,14 +67,20 @@ done:
 
 /* ---- one side ---- */
 
-/* Calls come right before those in their bodies. */
+/* A call comes right after the call around it, or after the calls in the body of one before it there. */
 static size_t find_parent(const bg__side *side, const bg__call *call)
 {
-    size_t i = call->parent == bg__graph_root(side->graph) ? 0 : side->call_count;
-    while (i-- > 1)
-        if (side->calls[i].call == call->parent)
-            return i;
-    return 0;
+    size_t at = side->call_count - 1;
+    while (at > 0 && side->calls[at].call != call->parent)
+        at = side->calls[at].parent;
+    return at;
+}
+
+static int compare_call_places(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const struct bg__call_place *)a)->call,
+              y = (uintptr_t)((const struct bg__call_place *)b)->call;
+    return (x > y) - (x < y);
 }
 
 static bg_status list_calls(bg__side *side)
@@ -86,38 +92,39 @@ static bg_status list_calls(bg__side *side)
         count++;
     BG__TRY(BG__ALLOCATE(side->calls, count, "calls"));
     side->calls[side->call_count++].pair = 0;
-    for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call))
-        side->calls[side->call_count++] = (bg__side_call){.call = call,
-                                                          .args = bg__graph_call_args(side->graph, call),
-                                                          .parent = find_parent(side, call),
-                                                          .pair = -1};
+    BG__TRY(BG__ALLOCATE(side->by_call, count, "calls"));
+    for (const bg__call *call = bg__call_next(bg__graph_root(side->graph)); call != NULL; call = bg__call_next(call)) {
+        size_t at = side->call_count;
+        size_t parent = find_parent(side, call);
+        side->calls[at] =
+            (bg__side_call){.call = call, .args = bg__graph_call_args(side->graph, call), .parent = parent, .pair = -1};
+        side->by_call[at] = (struct bg__call_place){call, at};
+        side->call_count++;
+    }
+    qsort(side->by_call, side->call_count, sizeof *side->by_call, compare_call_places);
 done:
     return status;
 }
 
-/* Looks from near on: a node usually belongs to the call of the node before it, or to one soon after. */
-static size_t find_call(const bg__side *side, const bg__call *call, size_t near)
+/* 0: it is none of the side's. */
+static size_t find_side_call(const bg__side *side, const bg__call *call)
 {
-    for (size_t i = near; i < side->call_count; i++)
-        if (side->calls[i].call == call)
-            return i;
-    for (size_t i = 0; i < near; i++)
-        if (side->calls[i].call == call)
-            return i;
-    return 0;
+    const struct bg__call_place wanted = {call, 0};
+    const struct bg__call_place *found =
+        bsearch(&wanted, side->by_call, side->call_count, sizeof wanted, compare_call_places);
+    return found != NULL ? found->at : 0;
 }
 
 static bg_status list_nodes(bg__side *side)
 {
-    size_t *owner, *next, call = 0;
+    size_t *owner, *next;
     bg_status status;
 
     BG__TRY(BG__ALLOCATE(side->room, 2 * side->nodes.count, "nodes"));
     owner = side->room + side->nodes.count;
     for (size_t i = 0; i < side->nodes.count; i++) {
-        call = side->nodes.node[i].call != NULL ? find_call(side, side->nodes.node[i].call, call) : 0;
-        owner[i] = call;
-        side->calls[call].count += !side->nodes.node[i].writeback;
+        owner[i] = find_side_call(side, side->nodes.node[i].call);
+        side->calls[owner[i]].count += !side->nodes.node[i].writeback;
     }
     next = side->room;
     for (size_t i = 0; i < side->call_count; i++) {
@@ -167,6 +174,7 @@ static bg_status take_side(bg__side *side, bg_graph *graph)
     BG__TRY(list_calls(side));
     BG__TRY(list_nodes(side));
     BG__TRY(list_blocks(side));
+    BG__TRY(bg__side_place_blocks(side));
 done:
     return status;
 }
@@ -183,60 +191,15 @@ static bg_status capture_side(bg__side *side, bg_graph **graph, const char *name
 static void free_side(bg__side *side)
 {
     free(side->calls);
+    free(side->by_call);
     free(side->blocks);
+    free(side->places);
     free(side->room);
     bg__allocations_free(&side->own);
     bg__nodes_free(&side->nodes);
 }
 
-/* ---- pairs of calls ---- */
-
-/* Calls whose parents are not a pair are never the same call. */
-static bool is_same_call(const bg__recapture *recapture, size_t i, size_t j)
-{
-    const bg__side_call *a = &recapture->side[0].calls[i], *b = &recapture->side[1].calls[j];
-    const bg_site *x = &a->call->site, *y = &b->call->site;
-    if (a->call->op != b->call->op || x->line != y->line || recapture->side[0].calls[a->parent].pair != (long)b->parent)
-        return false;
-    return x->file == y->file || (x->file != NULL && y->file != NULL && strcmp(x->file, y->file) == 0);
-}
-
-/* Moves *i and *j to the nearest calls that are the same; to the ends if there are none. */
-static void find_meeting(const bg__recapture *recapture, size_t *i, size_t *j)
-{
-    const bg__side *a = &recapture->side[0], *b = &recapture->side[1];
-    size_t left = a->call_count - *i, right = b->call_count - *j;
-
-    for (size_t steps = 1; steps < left + right; steps++) {
-        for (size_t k = steps < left ? steps + 1 : left; k-- > 0;) {
-            size_t l = steps - k;
-            if (k < left && l < right && is_same_call(recapture, *i + k, *j + l)) {
-                *i += k;
-                *j += l;
-                return;
-            }
-        }
-    }
-    *i = a->call_count;
-    *j = b->call_count;
-}
-
-void bg__recapture_pair(bg__recapture *recapture)
-{
-    bg__side *a = &recapture->side[0], *b = &recapture->side[1];
-    size_t i = 1, j = 1;
-
-    while (i < a->call_count && j < b->call_count) {
-        if (is_same_call(recapture, i, j)) {
-            a->calls[i].pair = (long)j;
-            b->calls[j].pair = (long)i;
-            i++;
-            j++;
-        } else {
-            find_meeting(recapture, &i, &j);
-        }
-    }
-}
+/* ---- findings ---- */
 
 /* Whether the call at index i is in the body of the one at index outer. */
 static bool is_inside(const bg__side *side, size_t i, size_t outer)
@@ -288,7 +251,7 @@ bg_status bg__recapture_take(bg__recapture *recapture, bg_graph *first, bg_graph
 
     BG__TRY(take_side(&recapture->side[0], first));
     BG__TRY(take_side(&recapture->side[1], second));
-    bg__recapture_pair(recapture);
+    BG__TRY(bg__recapture_pair(recapture));
 done:
     return status;
 }
@@ -302,7 +265,7 @@ void bg__recapture_free(bg__recapture *recapture)
 void bg__recapture_explain(bg__recapture *recapture, const bg__call *call)
 {
     const bg__side *side = &recapture->side[0];
-    size_t at = find_call(side, call, 0);
+    size_t at = find_side_call(side, call);
 
     if (side->calls[at].call != call || side->calls[at].pair < 0)
         return;
@@ -341,7 +304,7 @@ bg_status bg__check_recapture(const bg__recapture_pass *pass, void (*change)(voi
         goto done;
     }
     BG__TRY(ended);
-    bg__recapture_pair(&recapture);
+    BG__TRY(bg__recapture_pair(&recapture));
     report_lone(&recapture, 0, 0);
     report_lone(&recapture, 1, 0);
     report_breaks(&recapture);

@@ -3,6 +3,7 @@
 #define BG_DEBUG_RECAPTURE_H
 
 #include "capture/tools.h"
+#include "debug/memory/spans.h"
 #include "node_pointers.h"
 #include "debug/report/report.h"
 
@@ -44,8 +45,17 @@ typedef struct bg__side {
     bg__allocations *notes; /* what was live when it was captured */
     bg__side_call *calls;   /* in order of the pass; the first one stands for code outside op calls */
     size_t call_count;
+    struct bg__call_place {
+        const bg__call *call;
+        size_t at; /* in calls */
+    } * by_call;
     bg__side_block *blocks;
     size_t block_count;
+    struct bg__block_place { /* memory of blocks, by address; where several have it, of the first one */
+        bg__span where;
+        size_t block;
+    } * places;
+    size_t place_count;
     size_t *room;
 } bg__side;
 
@@ -74,13 +84,15 @@ typedef struct bg__meaning {
     unsigned long long node;     /* the ordinal among those that allocate */
     uint64_t value;              /* the word; in memory of a call or a node, the offset */
 } bg__meaning;
+/* Makes places from blocks. */
+bg_status bg__side_place_blocks(bg__side *side);
 bg__meaning bg__mean(const bg__side *side, uint64_t word);
 /* Memory of calls and nodes has another address in each capture: it is the same if its call or node is. */
 bool bg__is_same_meaning(const bg__recapture *recapture, const bg__meaning *a, const bg__meaning *b);
 
 /* Pairs the calls of the two sides, of which only calls and call_count are used: those of the same op at the same place
- * in the program, in the same order. */
-void bg__recapture_pair(bg__recapture *recapture);
+ * in the program, in the same order (recapture_pairs.c). Errors: OUT_OF_MEMORY. */
+bg_status bg__recapture_pair(bg__recapture *recapture);
 
 /* Lists the nodes and calls of two graphs of one pass, and pairs the calls. The graphs must outlive the recapture,
  * which starts with report and words. Call bg__recapture_free also after a failure. */

@@ -74,7 +74,7 @@ bg_status bg__shadow_pair_calls(bg__shadow *s)
     BG__TRY(list_eager(&s->inputs, &pairs.side[1]));
     find_parents(&pairs.side[0]);
     find_parents(&pairs.side[1]);
-    bg__recapture_pair(&pairs);
+    BG__TRY(bg__recapture_pair(&pairs));
     for (size_t i = 0; i < s->inputs.count; i++) {
         long pair = pairs.side[1].calls[i + 1].pair;
         s->inputs.list[i].name = pair < 0 ? "" : pairs.side[0].calls[pair].call->name;
