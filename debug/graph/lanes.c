@@ -2,13 +2,23 @@
 
 #include "debug/memory/allocate.h"
 
+/* Rows are few where streams fork and join; where each node waits for nodes of hundreds of lanes they are not. */
+enum { ENTRIES_MAX = 1 << 23 /* 64 MiB */ };
+
 void bg__lanes_free(bg__lanes *s)
 {
     free(s->lane);
+    free(s->position);
     free(s->after);
     free(s->first_after);
+    free(s->row);
+    free(s->rows);
+    free(s->entries);
     free(s->tail);
     free(s->left);
+    free(s->joined);
+    free(s->met);
+    free(s->met_at);
     free(s->seen);
     free(s->stack);
     *s = (bg__lanes){0};
@@ -18,12 +28,17 @@ static bg_status grow_lanes(bg__lanes *s, const bg__layout *l)
 {
     bg_status status;
     BG__TRY(BG__ALLOCATE(s->lane, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->position, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->after, l->edges, "edges"));
     BG__TRY(BG__ALLOCATE(s->first_after, l->count + 1, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->row, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->tail, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->left, l->count, "nodes"));
-    BG__TRY(BG__ALLOCATE(s->seen, l->count, "nodes"));
-    BG__TRY(BG__ALLOCATE(s->stack, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->joined, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->met, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->met_at, l->count, "nodes"));
+    BG__TRY(BG__GROW(s->rows, s->row_count, s->row_capacity, "nodes"));
+    s->rows[s->row_count++] = (bg__lane_row){0, 0}; /* of nodes that wait for no other lane */
 done:
     return status;
 }
@@ -40,6 +55,90 @@ static void turn_edges(bg__lanes *s, const bg__layout *l)
             s->after[s->first_after[l->edge_to[e] + 1]++] = i;
 }
 
+/* ---- what one node waits for ---- */
+
+static void meet(bg__lanes *s, int lane, unsigned position)
+{
+    bg__lane_entry *entry;
+    if (s->met_at[lane] == 0) {
+        s->met_at[lane] = ++s->met_count;
+        s->met[s->met_count - 1] = (bg__lane_entry){lane, 0};
+    }
+    entry = &s->met[s->met_at[lane] - 1];
+    if (entry->position < position)
+        entry->position = position;
+}
+
+static void meet_all(bg__lanes *s, size_t node)
+{
+    size_t last = 0; /* the row that was met last: nodes after one fork share theirs */
+    for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++) {
+        size_t before = s->after[a];
+        const bg__lane_row *row = &s->rows[s->row[before]];
+        meet(s, s->lane[before], s->position[before]);
+        for (size_t i = 0; i < row->count && s->row[before] != last; i++)
+            meet(s, s->entries[row->first + i].lane, s->entries[row->first + i].position);
+        last = s->row[before];
+    }
+}
+
+static void forget_met(bg__lanes *s)
+{
+    for (size_t i = 0; i < s->met_count; i++)
+        s->met_at[s->met[i].lane] = 0;
+    s->met_count = 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    int x = ((const bg__lane_entry *)a)->lane, y = ((const bg__lane_entry *)b)->lane;
+    return (x > y) - (x < y);
+}
+
+/* The position in the row of that lane; 0: the row has none. */
+static unsigned find_position(const bg__lanes *s, size_t index, int lane)
+{
+    const bg__lane_row *row = &s->rows[index];
+    const bg__lane_entry wanted = {lane, 0}, *found = NULL;
+    if (row->count > 0)
+        found = bsearch(&wanted, s->entries + row->first, row->count, sizeof wanted, compare_entries);
+    return found != NULL ? found->position : 0;
+}
+
+/* Whether the row has all that was met, other than of the lane itself. */
+static bool has_met(const bg__lanes *s, size_t index, int lane)
+{
+    for (size_t i = 0; i < s->met_count; i++)
+        if (s->met[i].lane != lane && find_position(s, index, s->met[i].lane) != s->met[i].position)
+            return false;
+    return true;
+}
+
+/* Makes a row of what was met. */
+static bg_status add_row(bg__lanes *s, size_t *index)
+{
+    size_t need = s->entry_count + s->met_count;
+    bg_status status = BG_OK;
+
+    if (need > ENTRIES_MAX) {
+        s->searched = true;
+        goto done;
+    }
+    if (need > s->entry_capacity)
+        BG__TRY(bg__grow(&s->entries, &s->entry_capacity, need, sizeof *s->entries, "edges"));
+    BG__TRY(BG__GROW(s->rows, s->row_count, s->row_capacity, "nodes"));
+    qsort(s->met, s->met_count, sizeof *s->met, compare_entries);
+    for (size_t i = 0; i < s->met_count; i++) {
+        s->met_at[s->met[i].lane] = i + 1;
+        s->entries[s->entry_count + i] = s->met[i];
+    }
+    *index = s->row_count;
+    s->rows[s->row_count++] = (bg__lane_row){s->entry_count, s->met_count};
+    s->entry_count = need;
+done:
+    return status;
+}
+
 /* ---- one node ---- */
 
 static int find_continued(const bg__lanes *s, size_t node)
@@ -53,46 +152,73 @@ static int find_continued(const bg__lanes *s, size_t node)
     return found;
 }
 
-/* Marks all ancestors of node, with a number that no other node uses. */
-static size_t mark_before(bg__lanes *s, size_t node)
+/* The lane of a chain that has been joined by a node that was met; -1: none. */
+static int find_ended(const bg__lanes *s)
 {
-    size_t mark = node + 1, depth = 0;
-    s->stack[depth++] = node;
-    while (depth > 0) {
-        size_t at = s->stack[--depth];
-        for (size_t a = s->first_after[at]; a < s->first_after[at + 1]; a++) {
-            if (s->seen[s->after[a]] == mark)
-                continue;
-            s->seen[s->after[a]] = mark;
-            s->stack[depth++] = s->after[a];
-        }
+    int found = -1;
+    for (size_t i = 0; i < s->met_count; i++) {
+        int lane = s->met[i].lane;
+        size_t tail = s->tail[lane];
+        if (s->left[tail] == 0 && s->position[tail] == s->met[i].position && (found < 0 || lane < found))
+            found = lane;
     }
-    return mark;
+    return found;
 }
 
-/* The lane of a chain that has been joined by an ancestor of node; -1: none. */
-static int find_ended(bg__lanes *s, size_t node)
+/* The node waits for what the one before it in its lane waits for, for one other node, or for several. */
+static bg_status find_row(bg__lanes *s, size_t node, bool continues)
 {
-    size_t mark = mark_before(s, node);
-    for (int lane = 0; lane < s->count; lane++)
-        if (s->left[s->tail[lane]] == 0 && s->seen[s->tail[lane]] == mark)
-            return lane;
-    return -1;
+    size_t count = s->first_after[node + 1] - s->first_after[node], *joined = NULL;
+    bg_status status = BG_OK;
+
+    if (s->met_count == 0)
+        goto done;
+    if (continues && has_met(s, s->row[s->tail[s->lane[node]]], s->lane[node])) {
+        s->row[node] = s->row[s->tail[s->lane[node]]];
+        goto done;
+    }
+    if (count == 1)
+        joined = &s->joined[s->after[s->first_after[node]]];
+    if (joined != NULL && *joined == 0)
+        BG__TRY(add_row(s, joined));
+    if (joined != NULL)
+        s->row[node] = *joined;
+    else
+        BG__TRY(add_row(s, &s->row[node]));
+done:
+    return status;
+}
+
+/* A node that only continues a lane waits for what the one before it waits for: there is nothing to meet. */
+static bool is_alone(const bg__lanes *s, size_t node)
+{
+    return s->first_after[node + 1] - s->first_after[node] == 1;
 }
 
 static bg_status place_node(void *user, size_t node)
 {
     bg__lanes *s = user;
     int lane = find_continued(s, node);
+    bool continues = lane >= 0;
+    bg_status status = BG_OK;
+
+    if (!s->searched && !(continues && is_alone(s, node)))
+        meet_all(s, node);
     if (lane < 0)
-        lane = find_ended(s, node);
-    if (lane < 0)
-        lane = s->count++;
-    s->lane[node] = lane;
-    s->tail[lane] = node;
+        lane = find_ended(s);
+    s->lane[node] = lane < 0 ? s->count : lane;
+    if (continues && is_alone(s, node))
+        s->row[node] = s->row[s->tail[lane]];
+    else
+        BG__TRY(find_row(s, node, continues));
+    s->position[node] = lane < 0 ? 1 : s->position[s->tail[lane]] + 1;
+    s->count += lane < 0;
+    s->tail[s->lane[node]] = node;
     for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++)
         s->left[s->after[a]]--;
-    return BG_OK;
+done:
+    forget_met(s);
+    return status;
 }
 
 /* ---- all nodes, in the order of a step ---- */
@@ -104,6 +230,40 @@ bg_status bg__lanes_find(bg__lanes *s, bg__layout *l)
     BG__TRY(grow_lanes(s, l));
     turn_edges(s, l);
     BG__TRY(bg__layout_in_order(l, place_node, s));
+    if (s->searched) {
+        BG__TRY(BG__ALLOCATE(s->seen, l->count, "nodes"));
+        BG__TRY(BG__ALLOCATE(s->stack, l->count, "nodes"));
+    }
 done:
     return status;
+}
+
+/* ---- which node is before which ---- */
+
+/* Marks all nodes before node, with a number that no other node uses. */
+static void mark_before(bg__lanes *s, size_t node)
+{
+    size_t depth = 0;
+    s->mark = node + 1;
+    s->stack[depth++] = node;
+    while (depth > 0) {
+        size_t at = s->stack[--depth];
+        for (size_t a = s->first_after[at]; a < s->first_after[at + 1]; a++) {
+            if (s->seen[s->after[a]] == s->mark)
+                continue;
+            s->seen[s->after[a]] = s->mark;
+            s->stack[depth++] = s->after[a];
+        }
+    }
+}
+
+bool bg__lanes_is_before(bg__lanes *s, size_t a, size_t b)
+{
+    if (s->lane[a] == s->lane[b])
+        return s->position[a] < s->position[b];
+    if (!s->searched)
+        return find_position(s, s->row[b], s->lane[a]) >= s->position[a];
+    if (s->mark != b + 1)
+        mark_before(s, b);
+    return s->seen[a] == s->mark;
 }
