@@ -2,43 +2,61 @@
  * or a wait is missing. It uses the calls' tensors and the graph's edges, not the order in which a replay happened to
  * run.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "races.h"
+#include "accesses.h"
 #include "check.h"
-#include "debug/graph/layout.h"
+#include "debug/graph/lanes.h"
 #include "debug/memory/allocate.h"
 #include "debug/memory/tensors.h"
 
-typedef struct access {
-    bg__race_access of;
-    uintptr_t begin, end;
-} access;
+/* A call, and its nodes that access memory: of each lane the first one and the last one. */
+typedef struct racing_call {
+    const bg__call *call;
+    size_t *firsts, *lasts;
+    size_t lanes;
+} racing_call;
+
+/* A call of the graph, and its place in the pass. */
+typedef struct placed_call {
+    const bg__call *call;
+    size_t place;
+} placed_call;
 
 typedef struct search {
     const bg_graph *graph;
     void (*each)(void *user, const bg__race *race);
     void *user;
+    const bg__call **list; /* calls that are looked at, segment by segment */
+    size_t *first;         /* of each segment, in list; the last one ends them */
+    placed_call *placed;   /* all calls, by address; NULL: not needed yet */
+    size_t placed_count;
+
+    /* Of one segment. */
     bg__layout layout;
-    bool *works;              /* of each node: it accesses memory */
-    unsigned long *ancestors; /* a row of bits for each node */
-    size_t words;             /* of a row */
-    access *list;             /* accesses that later calls must be compared with */
-    size_t count, capacity;
+    bg__lanes lanes;
+    bool *works; /* of each node: it accesses memory */
+    racing_call *calls;
+    size_t *ends, *seen; /* what calls have in firsts and lasts; of each lane, the last call that was seen there */
+    bg__accesses accesses;
+    size_t *found;
 } search;
 
-enum { BITS = sizeof(unsigned long) * CHAR_BIT, NODES_MAX = 1 << 15 /* of a segment: 128 MiB of ancestors */ };
-
-static void free_races(search *s)
+static void free_segment(search *s)
 {
     bg__layout_free(&s->layout);
+    bg__lanes_free(&s->lanes);
+    bg__accesses_clear(&s->accesses);
     free(s->works);
-    free(s->ancestors);
+    free(s->calls);
+    free(s->ends);
+    free(s->seen);
+    free(s->found);
     s->works = NULL;
-    s->ancestors = NULL;
-    s->count = 0;
+    s->calls = NULL;
+    s->ends = s->seen = s->found = NULL;
 }
 
 /* ---- order ---- */
@@ -76,20 +94,6 @@ static bool touches_memory(enum cudaGraphNodeType type)
     }
 }
 
-static void find_ancestors(search *s)
-{
-    const bg__layout *l = &s->layout;
-    for (size_t i = 0; i < l->count; i++) {
-        const unsigned long *row = s->ancestors + i * s->words;
-        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++) {
-            unsigned long *to = s->ancestors + l->edge_to[e] * s->words;
-            for (size_t w = 0; w <= i / BITS; w++)
-                to[w] |= row[w];
-            to[i / BITS] |= 1ul << i % BITS;
-        }
-    }
-}
-
 /* *forks: calls of the segment may run at the same time. */
 static bg_status read_segment(search *s, int segment, bool *forks)
 {
@@ -97,123 +101,235 @@ static bg_status read_segment(search *s, int segment, bool *forks)
     bg_status status;
 
     BG__TRY(bg__layout_read(l, bg__graph_segment(s->graph, segment)->graph));
-    *forks = !is_chain(l) && l->count <= NODES_MAX && is_in_order(l);
+    *forks = !is_chain(l) && is_in_order(l);
     if (!*forks)
         goto done;
-    s->words = (l->count + BITS - 1) / BITS;
     BG__TRY(BG__ALLOCATE(s->works, l->count, "nodes"));
-    BG__TRY(BG__ALLOCATE(s->ancestors, l->count * s->words, "words of the order of nodes"));
     for (size_t i = 0; i < l->count; i++) {
         enum cudaGraphNodeType type;
         BG__TRY_CUDA(cudaGraphNodeGetType(l->nodes[i], &type));
         s->works[i] = touches_memory(type);
     }
-    find_ancestors(s);
+    BG__TRY(bg__lanes_find(&s->lanes, l));
 done:
     return status;
 }
 
-/* Whether all work of a comes before all of b. */
-static bool is_before(const search *s, const bg__call *a, const bg__call *b)
+/* A lane is in order: of the nodes of a call in one lane, the first and the last stand for all. number: of the call,
+ * from 1. ends: room for two of each node of the call. Returns how many it took. */
+static size_t find_ends(search *s, racing_call *c, size_t number, size_t *ends)
 {
-    for (long to = b->first_node; to < b->end_node; to++)
-        for (long from = a->first_node; s->works[to] && from < a->end_node; from++)
-            if (s->works[from] && (s->ancestors[(size_t)to * s->words + (size_t)from / BITS] >> from % BITS & 1) == 0)
+    size_t from = (size_t)c->call->first_node, end = (size_t)c->call->end_node;
+
+    c->firsts = ends;
+    for (size_t node = from; node < end; node++) {
+        size_t *seen = &s->seen[s->lanes.lane[node]];
+        if (s->works[node] && *seen != 2 * number) {
+            c->firsts[c->lanes++] = node;
+            *seen = 2 * number;
+        }
+    }
+    c->lasts = ends + c->lanes;
+    for (size_t node = end, found = 0; node-- > from && found < c->lanes;) {
+        size_t *seen = &s->seen[s->lanes.lane[node]];
+        if (s->works[node] && *seen != 2 * number + 1) {
+            c->lasts[found++] = node;
+            *seen = 2 * number + 1;
+        }
+    }
+    return 2 * c->lanes;
+}
+
+/* Whether all work of a comes before all of b. */
+static bool is_before(search *s, const racing_call *a, const racing_call *b)
+{
+    for (size_t to = 0; to < b->lanes; to++)
+        for (size_t from = 0; from < a->lanes; from++)
+            if (!bg__lanes_is_before(&s->lanes, a->lasts[from], b->firsts[to]))
                 return false;
     return true;
 }
 
-/* ---- accesses ---- */
+/* ---- which wait came too early ---- */
 
-/* Whether b is the same call as a, or begins after it. a may be the root. */
-static bool begins_after(const bg__call *a, const bg__call *b)
+static int compare_placed_calls(const void *a, const void *b)
 {
-    while (a != NULL && a != b)
-        a = bg__call_next(a);
-    return a == b;
+    uintptr_t x = (uintptr_t)((const placed_call *)a)->call, y = (uintptr_t)((const placed_call *)b)->call;
+    return (x > y) - (x < y);
+}
+
+/* The root has the first place. */
+static bg_status place_calls(search *s)
+{
+    size_t count = 0;
+    bg_status status = BG_OK;
+
+    if (s->placed != NULL)
+        return BG_OK;
+    for (const bg__call *call = bg__graph_root(s->graph); call != NULL; call = bg__call_next(call))
+        count++;
+    BG__TRY(BG__ALLOCATE(s->placed, count, "calls"));
+    for (const bg__call *call = bg__graph_root(s->graph); call != NULL; call = bg__call_next(call)) {
+        s->placed[s->placed_count] = (placed_call){call, s->placed_count};
+        s->placed_count++;
+    }
+    qsort(s->placed, count, sizeof *s->placed, compare_placed_calls);
+done:
+    return status;
+}
+
+static size_t place_of(const search *s, const bg__call *call)
+{
+    const placed_call wanted = {call, 0};
+    const placed_call *found = bsearch(&wanted, s->placed, s->placed_count, sizeof wanted, compare_placed_calls);
+    return found != NULL ? found->place : s->placed_count;
 }
 
 /* Of waits before `later` on its stream, for work on the stream of `earlier`, the last; the work ended before
  * `earlier`, or the calls would have an order. */
-static const bg__wait *find_wait(const bg_graph *graph, const bg__call *earlier, const bg__call *later)
+static const bg__wait *find_wait(const search *s, const bg__call *earlier, const bg__call *later)
 {
-    const bg__wait *found = NULL;
+    size_t first = place_of(s, earlier), second = place_of(s, later);
     int count;
-    const bg__wait *waits = bg__graph_waits(graph, &count);
+    const bg__wait *waits = bg__graph_waits(s->graph, &count);
 
-    for (int i = 0; i < count && earlier->stream != later->stream; i++)
-        if (waits[i].waiter == later->stream && waits[i].on == earlier->stream && waits[i].waited_after != later &&
-            begins_after(waits[i].waited_after, later) && waits[i].recorded_after != earlier &&
-            begins_after(waits[i].recorded_after, earlier))
-            found = &waits[i];
-    return found;
+    while (count-- > 0 && earlier->stream != later->stream)
+        if (waits[count].waiter == later->stream && waits[count].on == earlier->stream &&
+            place_of(s, waits[count].waited_after) < second && place_of(s, waits[count].recorded_after) < first)
+            return &waits[count];
+    return NULL;
 }
 
-static void tell_race(const search *s, const access *one, const access *other)
+/* ---- accesses ---- */
+
+static bg__race_access describe(const search *s, const bg__access *access)
+{
+    const bg__call *call = s->calls[access->call].call;
+    bg__race_access of = {.call = call, .write = access->write};
+    bg__field_tensor t = {0};
+
+    for (int i = 0; i <= access->tensor; i++)
+        (void)bg__field_tensor_next(call->op, call->kept, &t);
+    memcpy(of.name, t.name, sizeof of.name);
+    return of;
+}
+
+static bg_status tell_race(search *s, const bg__access *one, const bg__access *other)
 {
     uintptr_t begin = one->begin > other->begin ? one->begin : other->begin;
     uintptr_t end = one->end < other->end ? one->end : other->end;
-    const bg__race race = {one->of, other->of, begin, (size_t)(end - begin),
-                           find_wait(s->graph, one->of.call, other->of.call)};
+    bg__race race = {describe(s, one), describe(s, other), begin, (size_t)(end - begin), NULL};
+    bg_status status;
+
+    BG__TRY(place_calls(s));
+    race.wait = find_wait(s, race.earlier.call, race.later.call);
     s->each(s->user, &race);
+done:
+    return status;
 }
 
 /* Whether later calls need not be compared with the earlier access: a call that is ordered after this one is ordered
  * after the earlier one, too. */
-static bool replaces(const access *one, const access *earlier)
+static bool replaces(const bg__access *one, const bg__access *earlier)
 {
-    return one->begin <= earlier->begin && earlier->end <= one->end && (one->of.write || !earlier->of.write);
+    return one->begin <= earlier->begin && earlier->end <= one->end && (one->write || !earlier->write);
 }
 
-static void compare_with_others(search *s, const access *one)
+/* Those that are in are the ones that later calls must be compared with. */
+static bg_status compare_with_others(search *s, size_t index)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const access *earlier = &s->list[i];
-        bool share = earlier->of.call != one->of.call && earlier->begin < one->end && one->begin < earlier->end;
-        bool clash = share && (earlier->of.write || one->of.write), covers = share && replaces(one, earlier);
-        bool before = (clash || covers) && is_before(s, earlier->of.call, one->of.call);
+    const bg__access *one = &s->accesses.list[index];
+    size_t count = bg__accesses_find(&s->accesses, index, s->found);
+    bg_status status = BG_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        const bg__access *earlier = &s->accesses.list[s->found[i]];
+        bool share = earlier->call != one->call;
+        bool clash = share && (earlier->write || one->write), covers = share && replaces(one, earlier);
+        bool before = (clash || covers) && is_before(s, &s->calls[earlier->call], &s->calls[one->call]);
         if (clash && !before)
-            tell_race(s, earlier, one);
-        if (!before || !covers)
-            s->list[kept++] = *earlier;
+            BG__TRY(tell_race(s, earlier, one));
+        if (before && covers)
+            bg__accesses_take(&s->accesses, s->found[i]);
     }
-    s->count = kept;
-}
-
-static bg_status add_access(search *s, const access *one)
-{
-    bg_status status;
-    BG__TRY(BG__GROW(s->list, s->count, s->capacity, "tensors"));
-    s->list[s->count++] = *one;
+    bg__accesses_put(&s->accesses, index);
 done:
     return status;
 }
 
-static bg_status check_call_accesses(search *s, const bg__call *call)
+static bg_status list_accesses(search *s, size_t number)
 {
+    const bg__call *call = s->calls[number].call;
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
 
-    while (bg__field_tensor_next(call->op, call->kept, &t)) {
-        access one = {.of = {.call = call, .write = t.output}, .begin = (uintptr_t)t.tensor->data};
+    for (int i = 0; bg__field_tensor_next(call->op, call->kept, &t); i++) {
+        bg__access one = {.call = number, .tensor = i, .write = t.output, .begin = (uintptr_t)t.tensor->data};
         one.end = one.begin + bg_tensor_bytes(t.tensor);
-        if (one.begin == 0 || one.end == one.begin)
-            continue;
-        memcpy(one.of.name, t.name, sizeof one.of.name);
-        compare_with_others(s, &one);
-        BG__TRY(add_access(s, &one));
+        if (one.begin != 0 && one.end != one.begin)
+            BG__TRY(bg__accesses_add(&s->accesses, &one));
     }
 done:
     return status;
 }
 
+/* ---- segments ---- */
+
 /* Calls with inner calls are skipped: the inner calls access the tensors. */
-static bool is_looked_at(const search *s, const bg__call *call, int segment)
+static bool is_looked_at(const bg__call *call, int segments)
 {
-    return !call->eager && call->child == NULL && call->kept != NULL && call->segment == segment &&
-           call->end_segment == segment && call->first_node >= 0 && call->end_node > call->first_node &&
-           (size_t)call->end_node <= s->layout.count;
+    return !call->eager && call->child == NULL && call->kept != NULL && call->segment >= 0 &&
+           call->segment < segments && call->end_segment == call->segment && call->first_node >= 0 &&
+           call->end_node > call->first_node;
+}
+
+static bg_status list_calls(search *s)
+{
+    const bg__call *root = bg__graph_root(s->graph);
+    int segments = bg__graph_segment_count(s->graph);
+    bg_status status;
+
+    BG__TRY(BG__ALLOCATE(s->first, segments + 1, "segments"));
+    for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call))
+        if (is_looked_at(call, segments))
+            s->first[call->segment + 2]++;
+    for (int i = 2; i < segments + 2; i++)
+        s->first[i] += s->first[i - 1];
+    BG__TRY(BG__ALLOCATE(s->list, s->first[segments + 1], "calls"));
+    for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call))
+        if (is_looked_at(call, segments))
+            s->list[s->first[call->segment + 1]++] = call;
+done:
+    return status;
+}
+
+static size_t count_nodes(const bg__call *call)
+{
+    return (size_t)(call->end_node - call->first_node);
+}
+
+/* Leaves out calls with nodes that the graph no longer has. */
+static bg_status take_calls(search *s, int segment)
+{
+    size_t nodes = 0, count = 0, ends = 0;
+    bg_status status;
+
+    for (size_t i = s->first[segment]; i < s->first[segment + 1]; i++)
+        nodes += count_nodes(s->list[i]);
+    BG__TRY(BG__ALLOCATE(s->calls, s->first[segment + 1] - s->first[segment], "calls"));
+    BG__TRY(BG__ALLOCATE(s->ends, 2 * nodes, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->seen, s->lanes.count, "lanes"));
+    for (size_t i = s->first[segment]; i < s->first[segment + 1]; i++) {
+        if ((size_t)s->list[i]->end_node > s->layout.count)
+            continue;
+        s->calls[count].call = s->list[i];
+        ends += find_ends(s, &s->calls[count], count + 1, s->ends + ends);
+        BG__TRY(list_accesses(s, count++));
+    }
+    BG__TRY(bg__accesses_sort(&s->accesses));
+    BG__TRY(BG__ALLOCATE(s->found, s->accesses.count, "tensors"));
+done:
+    return status;
 }
 
 bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const bg__race *race), void *user)
@@ -221,18 +337,23 @@ bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const b
     search s = {.graph = graph, .each = each, .user = user};
     bg_status status = BG_OK;
 
-    for (int segment = 0; segment < bg__graph_segment_count(graph) && bg__graph_root(graph)->child != NULL; segment++) {
+    BG__TRY(list_calls(&s));
+    for (int segment = 0; segment < bg__graph_segment_count(graph); segment++) {
         bool forks;
+        if (s.first[segment] == s.first[segment + 1])
+            continue;
         BG__TRY(read_segment(&s, segment, &forks));
-        for (const bg__call *call = bg__call_next(bg__graph_root(graph)); call != NULL && forks;
-             call = bg__call_next(call))
-            if (is_looked_at(&s, call, segment))
-                BG__TRY(check_call_accesses(&s, call));
-        free_races(&s);
+        if (forks)
+            BG__TRY(take_calls(&s, segment));
+        for (size_t i = 0; i < s.accesses.count; i++)
+            BG__TRY(compare_with_others(&s, i));
+        free_segment(&s);
     }
 done:
-    free_races(&s);
+    free_segment(&s);
     free(s.list);
+    free(s.first);
+    free(s.placed);
     return status;
 }
 
