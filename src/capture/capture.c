@@ -128,13 +128,10 @@ bg_status bg_capture_begin(bg_capture **capture, cudaStream_t stream, const bg_c
 static void measure(bg_capture *capture)
 {
     bg_graph *graph = capture->graph;
-    size_t free_bytes, total, bridges = 0;
+    size_t free_bytes, total, bridges = graph->root.allocated + bg__capture_pool_growth(capture);
     cudaError_t error;
 
     graph->capture_ms = bg__now_ms() - capture->began_ms;
-    for (const bg__call *call = &graph->root; call != NULL; call = bg__call_next(call))
-        bridges += bg__memory_own_bytes(&call->own);
-    bridges += bg__capture_pool_growth(capture);
     error = cudaMemGetInfo(&free_bytes, &total);
     bg__ignore(error); /* the figure stays 0 */
     if (error == cudaSuccess && capture->free_bytes > free_bytes + bridges)

@@ -11,14 +11,6 @@ size_t bg__memory_bytes(const bg__memory *memory)
     return bytes;
 }
 
-size_t bg__memory_own_bytes(const bg__memory *memory)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < memory->count; i++)
-        bytes += memory->blocks[i].borrowed ? 0 : memory->blocks[i].bytes;
-    return bytes;
-}
-
 void bg__memory_forget_borrowed(bg__memory *memory)
 {
     size_t kept = 0;

@@ -8,19 +8,20 @@ static bg__block *find_slot(bg__memory *memory, bg__block_kind kind, int slot)
     return NULL;
 }
 
-/* NULL: the call's memory is its own. */
-static const bg__source *source_of(const bg__call *call)
+/* NULL: the call is in no graph. */
+static bg__call *root_of(bg__call *call)
 {
     if (!call->recorded)
         return NULL;
     while (call->parent != NULL)
         call = call->parent;
-    return call->source;
+    return call;
 }
 
 bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr)
 {
-    const bg__source *source = source_of(call);
+    bg__call *root = root_of(call);
+    const bg__source *source = root != NULL ? root->source : NULL; /* NULL: the call's memory is its own */
     bg__memory *memory;
     bg__block *block;
     bg_status status = BG_OK;
@@ -44,6 +45,8 @@ bg_status bg__memory_get(bg__call *call, bg__block_kind kind, int slot, size_t b
     if (block != NULL)
         block->slot = -1;
     memory->blocks[memory->count++] = (bg__block){kind, slot, *ptr, bytes, source != NULL};
+    if (root != NULL && source == NULL)
+        root->allocated += bytes;
 done:
     return status;
 }

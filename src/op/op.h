@@ -38,8 +38,6 @@ typedef struct bg__source {
 struct bg__call;
 bg_status bg__memory_get(struct bg__call *call, bg__block_kind kind, int slot, size_t bytes, void **ptr);
 size_t bg__memory_bytes(const bg__memory *memory);
-/* The bytes of blocks that are not borrowed. */
-size_t bg__memory_own_bytes(const bg__memory *memory);
 /* Forgets the borrowed blocks: their source has freed them. */
 void bg__memory_forget_borrowed(bg__memory *memory);
 void bg__memory_free(bg__memory *memory);
@@ -90,6 +88,7 @@ typedef struct bg__call {
                                * that replays allocate nothing */
     const bg__source *source; /* of a root: while it is captured with a pool, the pool; else NULL */
     struct bg__slab *slabs;   /* of a root: the memory of its calls */
+    size_t allocated;         /* of a root: the bytes of blocks of its calls that no source owns */
     /* Of the root of a runner's graph: the context of the run; outside of runs one of a batch that fills the bucket. */
     const struct bg_forward_context *context;
 } bg__call;
