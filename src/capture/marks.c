@@ -39,8 +39,9 @@ static bg_status note_frontier(bg__marks *marks, cudaStream_t stream, cudaGraphN
         BG__TRY_DRIVER("cuStreamGetCaptureInfo", result);
     if (!*active || count == 0 || (count == 1 && nodes[0] == *stood))
         goto done;
-    BG__TRY(
-        bg__grow(&marks->seen, &marks->seen_capacity, (size_t)marks->seen_count + count, sizeof *marks->seen, "nodes"));
+    if (count > marks->seen_capacity - (size_t)marks->seen_count)
+        BG__TRY(bg__grow(&marks->seen, &marks->seen_capacity, (size_t)marks->seen_count + count, sizeof *marks->seen,
+                         "nodes"));
     for (size_t i = 0; i < count; i++)
         marks->seen[marks->seen_count++] = nodes[i];
     *stood = count == 1 ? nodes[0] : NULL;
@@ -108,7 +109,10 @@ void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t 
         return;
     for (int i = 0; i < marks->count; i++) {
         for (; seen < marks->list[i].seen; seen++) {
-            long place = find_near(nodes, (long)count, marks->seen[seen], last);
+            long next = last + (end > 0), place;
+            place = next < (long)count && nodes[next] == marks->seen[seen]
+                        ? next /* what a stream adds node by node */
+                        : find_near(nodes, (long)count, marks->seen[seen], last);
             last = place >= 0 ? place : last;
             end = place + 1 > end ? place + 1 : end;
         }
