@@ -154,9 +154,14 @@ static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, 
 /* Calls the driver, not the runtime, so that CUDA's last error stays as the body left it. */
 static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, bool *sound)
 {
+    bg_status status;
+
     bg__call_rewind(call);
     bg__capture_note_call(capture, stream, call);
-    return bg__mark(capture, &call->first_node, sound);
+    BG__TRY(bg__call_keep(call));
+    BG__TRY(bg__mark(capture, &call->first_node, sound));
+done:
+    return status;
 }
 
 /* body: the status that the body returned; was_sound: whether the capture was valid before. */
@@ -176,7 +181,6 @@ static bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_
     BG__TRY(bg__mark(capture, &call->end_node, &sound));
     if (was_sound && !sound)
         return blame_inlined(capture, call, BG_OK);
-    BG__TRY(bg__call_keep(call, args));
     BG__TRY(bg__noted_call(capture->graph, call, NULL, args));
 done:
     return status;

@@ -140,7 +140,7 @@ done:
     return status;
 }
 
-bg_status bg__call_keep(bg__call *call, const void *args)
+bg_status bg__call_keep(bg__call *call)
 {
     bg__call *root = call;
     while (root->parent != NULL)
@@ -149,7 +149,6 @@ bg_status bg__call_keep(bg__call *call, const void *args)
         call->kept = take_from_slab(root, call->op->args_size);
     if (call->kept == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %u bytes of arguments", call->op->args_size);
-    memcpy(call->kept, args, call->op->args_size);
     return BG_OK;
 }
 

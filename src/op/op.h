@@ -95,8 +95,8 @@ typedef struct bg__call {
 
 /* Finds the next call of op in parent's body: the call of an earlier pass, or a new one. */
 bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **call);
-/* Keeps a copy of a captured call's arguments. */
-bg_status bg__call_keep(bg__call *call, const void *args);
+/* Makes room in which bg__call_run keeps a captured call's arguments. */
+bg_status bg__call_keep(bg__call *call);
 /* Before a body runs: begins again with its first child. */
 void bg__call_rewind(bg__call *call);
 /* Frees the calls of root and all that root holds, but not root itself. */

@@ -348,7 +348,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     char few[FEW_BYTES];
     bg__thread *self = bg__thread_self();
     bg__call *outer = self->call;
-    void *want = take_room(call, few, &call->want);
+    void *want = call->kept != NULL ? call->kept : take_room(call, few, &call->want);
     bg_status status;
     bool missing;
     char hidden;
@@ -364,16 +364,20 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     if (missing)
         memcpy(args, want, bytes);
     BG__TRY(bg__call_body(call, body, args, stream));
-    if (missing || memcmp(want, args, bytes) != 0) /* else each output is in its place */
-        BG__TRY(settle_all(call, want, args, stream));
+    if (!missing && memcmp(want, args, bytes) == 0) /* each output is in its place */
+        goto done;
+    BG__TRY(settle_all(call, want, args, stream));
+    memcpy(args, want, bytes);
 done:
     self->call = outer;
     if (call->ranges)
         bg__range_pop();
-    if (status != BG_OK)
+    if (status != BG_OK) {
         bg__outputs_forget(call, want);
-    memcpy(args, want, bytes);
-    leave_room(want, few, call->want);
+        memcpy(args, want, bytes);
+    }
+    if (want != call->kept)
+        leave_room(want, few, call->want);
     if (status != BG_OK)
         bg__call_blame(call, status);
     else
