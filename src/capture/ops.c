@@ -56,14 +56,16 @@ done:
 /* The next segment could not begin. */
 static bg_status end_left_capture(cudaStream_t stream)
 {
-    enum cudaStreamCaptureStatus capturing;
+    CUstreamCaptureStatus capturing;
     cudaGraph_t graph = NULL;
-    bg_status status = BG_OK;
+    bg__capture_info info;
+    bg_status status;
 
     if (stream == cudaStreamLegacy)
         return BG_OK;
-    BG__TRY_CUDA(cudaStreamIsCapturing(stream, &capturing));
-    if (capturing == cudaStreamCaptureStatusNone)
+    BG__TRY(bg__driver_capture_info(&info));
+    BG__TRY_DRIVER("cuStreamGetCaptureInfo", info(stream, &capturing, NULL, NULL, NULL, NULL, NULL));
+    if (capturing == CU_STREAM_CAPTURE_STATUS_NONE)
         goto done;
     bg__ignore(cudaStreamEndCapture(stream, &graph));
     if (graph != NULL)

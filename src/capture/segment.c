@@ -169,7 +169,7 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
 
     if (join)
         BG__TRY(bg__capture_join(capture));
-    BG__TRY(bg__find_unjoined(capture, &unjoined)); /* the graph is lost where CUDA refuses it */
+    BG__TRY(bg__find_unjoined(capture, &unjoined, &segment.nodes)); /* the graph is lost where CUDA refuses it */
     error = end_capture(capture->origin, &segment.graph);
     mark_closed(capture);
     if (error != cudaSuccess) {
@@ -181,7 +181,6 @@ bg_status bg__segment_close(bg_capture *capture, bool join)
         goto done;
     }
     BG__TRY(bg__events_before_launch(capture));
-    BG__TRY_CUDA(cudaGraphGetNodes(segment.graph, NULL, &segment.nodes));
     if (bg__writeback_alone(capture, segment.nodes))
         BG__TRY(bg__writeback_unfold(capture));
     else if (segment.nodes > 0)

@@ -111,16 +111,18 @@ static bool is_chain(const survey *s)
 
 static bg_status survey_capture(const bg_capture *capture, survey *s, bool *chain)
 {
-    enum cudaStreamCaptureStatus capturing;
-    const cudaGraphNode_t *frontier = NULL;
-    cudaGraph_t graph = NULL;
+    CUstreamCaptureStatus capturing;
+    const CUgraphNode *frontier = NULL;
+    bg__capture_info info;
+    CUgraph graph = NULL;
     size_t count = 0;
-    bg_status status = BG_OK;
+    bg_status status;
 
     *chain = true;
     s->node_count = 0;
-    BG__TRY_CUDA(cudaStreamGetCaptureInfo(capture->origin, &capturing, NULL, &graph, &frontier, NULL, &count));
-    if (capturing != cudaStreamCaptureStatusActive)
+    BG__TRY(bg__driver_capture_info(&info));
+    BG__TRY_DRIVER("cuStreamGetCaptureInfo", info(capture->origin, &capturing, NULL, &graph, &frontier, NULL, &count));
+    if (capturing != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         goto done; /* the end will say why */
     BG__TRY(copy_frontier(s, frontier, count));
     BG__TRY(list_nodes(s, graph));
@@ -289,12 +291,13 @@ static bool trails(const void *user, cudaGraphNode_t node)
     return is_leaf(s, node) && !has(s->frontier, s->frontier_count, node) && kind_of(node) == NULL;
 }
 
-bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
+bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined, size_t *nodes)
 {
     bg_status status = BG_OK;
     size_t count;
     bool chain;
 
+    *nodes = 0;
     unjoined->status = BG_OK;
     unjoined->text[0] = '\0';
     if (capture->survey == NULL)
@@ -302,6 +305,7 @@ bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined)
     if (capture->survey == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the nodes of a segment");
     BG__TRY(survey_capture(capture, capture->survey, &chain));
+    *nodes = capture->survey->node_count;
     /* A segment of write-backs alone is dropped: a call that began in it begins in the next one. */
     count = bg__writeback_alone(capture, capture->survey->node_count) ? 0 : capture->survey->node_count;
     bg__marks_settle(capture, capture->survey->nodes, count, chain ? NULL : trails, capture->survey);
