@@ -44,13 +44,11 @@ static bool is_written(const bg__shadow *s, const bg__call_inputs *inputs, const
 static void tell_place(bg__shadow *s, const bg__pass_call *writer, const bg__field_tensor *output,
                        const bg__call *reader, const char *input)
 {
-    const bg__call *call = bg__call_next(bg__graph_root(s->graph));
+    const bg__call *call = bg__shadow_call(s, writer->call->name);
     bg__field_tensor t = {0};
     const void *args;
     bool exposed;
 
-    while (call != NULL && strcmp(call->name, writer->call->name) != 0)
-        call = bg__call_next(call);
     args = call != NULL && call->op == writer->call->op ? bg__graph_call_args(s->graph, call) : NULL;
     exposed = call != NULL && bg__call_is_exposed(s->graph, call);
     while (args != NULL && bg__field_tensor_next(call->op, args, &t))

@@ -204,12 +204,12 @@ done:
  * nothing when `until` begins. */
 static bg_status compare_idle(walking *w, const bg__call *until)
 {
-    const bg__call *call = w->next;
+    const bg__call_index *calls = &w->shadow->graph_calls;
+    const bg__call_key *next = w->next != NULL ? bg__call_index_call(calls, w->next) : NULL;
+    const bg__call_key *end = until != NULL ? bg__call_index_call(calls, until) : calls->keys + calls->count;
     bg_status status = BG_OK;
 
-    while (call != NULL && call != until)
-        call = bg__call_next(call);
-    if (call != until) /* until comes before the calls that were compared already */
+    if (next == NULL || end < next) /* all until there have been looked at */
         return BG_OK;
     for (; w->next != until; w->next = bg__call_next(w->next))
         if (w->next->kept != NULL && bg__call_is_idle(w->next)) {

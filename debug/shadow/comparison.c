@@ -87,6 +87,7 @@ void bg__shadow_free(bg__shadow *s)
     bg__pass_calls_free(&s->calls);
     bg__pass_calls_free(&s->inner);
     bg__inputs_free(&s->inputs);
+    bg__call_index_free(&s->graph_calls);
     bg__snapshot_free(&s->image);
     bg__snapshot_free(&s->results);
     bg__suspects_free(&s->suspects);
@@ -143,6 +144,22 @@ static bool outer_call_has_outputs(const bg__call *call)
     return bg__output_count(call->op) > 0;
 }
 
+static bg_status list_calls(bg__shadow *s)
+{
+    bg_status status = BG_OK;
+    bg__call_index_clear(&s->graph_calls);
+    for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call))
+        BG__TRY(bg__call_index_add(&s->graph_calls, call->name, call));
+done:
+    return status;
+}
+
+const bg__call *bg__shadow_call(const bg__shadow *s, const char *name)
+{
+    const bg__call_key *key = bg__call_index_name(&s->graph_calls, name);
+    return key != NULL ? key->call : NULL;
+}
+
 static bg_status list_outputs(bg__shadow *s)
 {
     const bg_compare_options *o = &s->options;
@@ -176,13 +193,11 @@ static void find_outputs(bg__shadow *s)
 {
     for (size_t i = 0; i < s->output_count; i++) {
         bg__shadow_output *out = &s->outputs[i];
-        const bg__call *call = out->call != NULL ? bg__call_next(bg__graph_root(s->graph)) : NULL;
+        const bg__call *call = out->call != NULL ? bg__shadow_call(s, out->call->name) : NULL;
         bg__field_tensor t = {0};
         const void *args;
         if (out->call == NULL)
             continue;
-        while (call != NULL && strcmp(call->name, out->call->name) != 0)
-            call = bg__call_next(call);
         out->tensor = NULL;
         args = call != NULL ? bg__graph_call_args(s->graph, call) : NULL;
         while (args != NULL && bg__field_tensor_next(call->op, args, &t))
@@ -213,6 +228,7 @@ bg_status bg__shadow_set_graph(bg__shadow *s, bg_graph *graph)
     bg_status status;
 
     s->graph = graph;
+    BG__TRY(list_calls(s));
     BG__TRY(bg__footprint_take(&footprint, graph));
     BG__TRY(bg__snapshot_add_all(&s->image, &footprint.all, s->stream));
     if (s->outputs == NULL)
@@ -264,7 +280,7 @@ bg_status bg__shadow_join_break(bg__shadow *s, const bg__call *call, const void 
 {
     late_writes w = {.at = 0};
     const bg__pass_comparison c = {&s->tolerances, s->room, stream, see_output, &w};
-    const bg__call *same = s->joins ? bg__suspects_call(s->graph, call->name) : NULL;
+    const bg__call *same = s->joins ? bg__shadow_call(s, call->name) : NULL;
     bg__suspect *suspect;
     bg_status status = BG_OK;
 

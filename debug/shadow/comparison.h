@@ -63,6 +63,7 @@ typedef struct bg__shadow {
     bg__pass_calls inner; /* and the calls inside others */
     bg__inputs inputs;    /* and what all of them read */
     bg_graph *graph;      /* borrowed */
+    bg__call_index graph_calls;
     bg__results graph_results;
     bg__shadow_output *outputs;
     size_t output_count;
@@ -91,6 +92,9 @@ bg_status bg__shadow_capture(bg__shadow *shadow, const bg__shadow_pass *pass, co
 /* Sets the graph that is compared with the eager run: adds what it writes to the image, and lists the outputs, those of
  * the first graph, which must stay alive. Called after run_eager and keep. */
 bg_status bg__shadow_set_graph(bg__shadow *shadow, bg_graph *graph);
+
+/* The graph's call of that name; NULL: there is none. */
+const bg__call *bg__shadow_call(const bg__shadow *shadow, const char *name);
 
 /* Run the pass eagerly, or replay the graph, and wait. references: compare ops that have a reference with it. */
 bg_status bg__shadow_run_eager(bg__shadow *shadow, bool record, bool references);

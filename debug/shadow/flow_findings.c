@@ -49,20 +49,30 @@ static void find_parents(bg__side *side)
 
 /* ---- names ---- */
 
-static const char *find_name(const bg__recapture *pairs, const bg__call *eager)
+static const char *find_pair(void *user, size_t place)
 {
-    for (size_t i = 1; i < pairs->side[1].call_count; i++)
-        if (pairs->side[1].calls[i].call == eager)
-            return pairs->side[1].calls[i].pair < 0 ? ""
-                                                    : pairs->side[0].calls[pairs->side[1].calls[i].pair].call->name;
-    return "";
+    const bg__recapture *pairs = user;
+    long pair = pairs->side[1].calls[place + 1].pair;
+    return pair < 0 ? "" : pairs->side[0].calls[pair].call->name;
 }
 
-static void name_calls(const bg__recapture *pairs, bg__pass_calls *calls)
+typedef struct naming {
+    const bg__call_index *inputs; /* NULL: each call has its own name */
+    const bg__call_index *index;
+} naming;
+
+static const char *find_name(void *user, size_t place)
 {
-    for (size_t i = 0; i < calls->count; i++)
-        calls->list[i].name = find_name(pairs, calls->list[i].call);
-    calls->next = 0;
+    const naming *n = user;
+    const bg__call *call = n->index->keys[place].call;
+    const bg__call_key *began = n->inputs != NULL ? bg__call_index_call(n->inputs, call) : NULL;
+    return n->inputs == NULL ? call->name : began != NULL ? began->name : "";
+}
+
+static void name_calls(bg__call_index *index, const bg__call_index *inputs)
+{
+    naming n = {inputs, index};
+    bg__call_index_rename(index, find_name, &n);
 }
 
 bg_status bg__shadow_pair_calls(bg__shadow *s)
@@ -75,13 +85,9 @@ bg_status bg__shadow_pair_calls(bg__shadow *s)
     find_parents(&pairs.side[0]);
     find_parents(&pairs.side[1]);
     BG__TRY(bg__recapture_pair(&pairs));
-    for (size_t i = 0; i < s->inputs.count; i++) {
-        long pair = pairs.side[1].calls[i + 1].pair;
-        s->inputs.list[i].name = pair < 0 ? "" : pairs.side[0].calls[pair].call->name;
-    }
-    s->inputs.next = 0;
-    name_calls(&pairs, &s->calls);
-    name_calls(&pairs, &s->inner);
+    bg__call_index_rename(&s->inputs.index, find_pair, &pairs);
+    name_calls(&s->calls.index, &s->inputs.index);
+    name_calls(&s->inner.index, &s->inputs.index);
 done:
     free(pairs.side[0].calls);
     free(pairs.side[1].calls);
@@ -90,12 +96,10 @@ done:
 
 void bg__shadow_unpair_calls(bg__shadow *s)
 {
-    for (size_t i = 0; i < s->inputs.count; i++)
-        s->inputs.list[i].name = s->inputs.list[i].call->name;
-    for (size_t i = 0; i < s->calls.count; i++)
-        s->calls.list[i].name = s->calls.list[i].call->name;
-    for (size_t i = 0; i < s->inner.count; i++)
-        s->inner.list[i].name = s->inner.list[i].call->name;
+    name_calls(&s->inputs.index, NULL);
+    name_calls(&s->calls.index, NULL);
+    name_calls(&s->inner.index, NULL);
+    bg__call_index_clear(&s->graph_calls);
 }
 
 /* ---- findings ---- */
@@ -113,6 +117,6 @@ void bg__shadow_tell_flow(bg__shadow *s)
         if (bg__inputs_find(&s->inputs, call->name) == NULL)
             tell_lone(s, call, "capture");
     for (size_t i = 0; i < s->inputs.count; i++)
-        if (s->inputs.list[i].name[0] == '\0' && s->inputs.list[i].call->parent->op == NULL)
+        if (s->inputs.index.keys[i].name[0] == '\0' && s->inputs.list[i].call->parent->op == NULL)
             tell_lone(s, s->inputs.list[i].call, "eager pass");
 }

@@ -42,10 +42,15 @@ bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *a
 
     BG__TRY(BG__GROW(inputs->list, inputs->count, inputs->capacity, "calls of a pass"));
     c = &inputs->list[inputs->count];
-    *c = (bg__call_inputs){.call = call, .name = call->name, .ended = ended, .args = malloc(call->op->args_size)};
+    *c = (bg__call_inputs){.call = call, .ended = ended, .args = malloc(call->op->args_size)};
     if (c->args == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", call->op->name);
     memcpy(c->args, args, call->op->args_size);
+    status = bg__call_index_add(&inputs->index, call->name, call);
+    if (status != BG_OK) {
+        free(c->args);
+        return status;
+    }
     inputs->count++;
     if (!digests)
         return BG_OK;
@@ -65,16 +70,10 @@ done:
     return status;
 }
 
-bg__call_inputs *bg__inputs_find(bg__inputs *inputs, const char *name)
+bg__call_inputs *bg__inputs_find(const bg__inputs *inputs, const char *name)
 {
-    for (size_t i = 0; i < inputs->count; i++) {
-        size_t at = (inputs->next + i) % inputs->count;
-        if (strcmp(inputs->list[at].name, name) != 0)
-            continue;
-        inputs->next = at + 1;
-        return &inputs->list[at];
-    }
-    return NULL;
+    const bg__call_key *key = bg__call_index_name(&inputs->index, name);
+    return key != NULL ? &inputs->list[key - inputs->index.keys] : NULL;
 }
 
 bg_status bg__inputs_equal(const bg__call_inputs *inputs, int number, const bg_tensor *tensor, bgk_difference *room,
@@ -106,12 +105,14 @@ void bg__inputs_clear(bg__inputs *inputs)
         bg__device_free(inputs->list[i].digests);
         free(inputs->list[i].args);
     }
-    inputs->count = inputs->next = 0;
+    inputs->count = 0;
+    bg__call_index_clear(&inputs->index);
 }
 
 void bg__inputs_free(bg__inputs *inputs)
 {
     bg__inputs_clear(inputs);
+    bg__call_index_free(&inputs->index);
     free(inputs->list);
     *inputs = (bg__inputs){0};
 }

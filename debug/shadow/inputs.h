@@ -18,7 +18,6 @@ typedef enum bg__input_state {
 /* A call of the eager pass. */
 typedef struct bg__call_inputs {
     const bg__call *call;
-    const char *name;        /* as that of a bg__pass_call */
     void *args;              /* when it began */
     size_t ended;            /* the calls of the pass that had ended by then */
     bgk_difference *digests; /* of each of its inputs, in device memory */
@@ -31,14 +30,14 @@ typedef struct bg__call_inputs {
 typedef struct bg__inputs {
     bg__call_inputs *list;
     size_t count, capacity;
-    size_t next; /* where the next search begins */
+    bg__call_index index; /* as that of bg__pass_calls */
 } bg__inputs;
 
 /* Adds a call that begins; digests: queues those of its inputs on stream. */
 bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *args, size_t ended, bool digests,
                          cudaStream_t stream);
 /* NULL: no call has that name. */
-bg__call_inputs *bg__inputs_find(bg__inputs *inputs, const char *name);
+bg__call_inputs *bg__inputs_find(const bg__inputs *inputs, const char *name);
 /* Whether tensor holds now what the input of that number held. room: device memory. Waits for stream. */
 bg_status bg__inputs_equal(const bg__call_inputs *inputs, int number, const bg_tensor *tensor, bgk_difference *room,
                            cudaStream_t stream, bool *equal);

@@ -45,10 +45,8 @@ static bool has_same_in_all(const repetition *r, const bg__call *call)
  * inside the body of a break. */
 static const bg__call *find_compared(const bg__shadow *s, const bg__call *eager)
 {
-    const bg__call *call = NULL;
-    for (size_t i = 0; call == NULL && i < s->inputs.count; i++)
-        if (s->inputs.list[i].call == eager && s->inputs.list[i].name[0] != '\0')
-            call = bg__suspects_call(s->graph, s->inputs.list[i].name);
+    const bg__call_key *began = bg__call_index_call(&s->inputs.index, eager);
+    const bg__call *call = began != NULL ? bg__shadow_call(s, began->name) : NULL;
     for (const bg__call *outer = call != NULL ? call->parent : NULL; outer != NULL; outer = outer->parent)
         if (outer->op != NULL && outer->eager)
             return NULL;

@@ -36,13 +36,17 @@ bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const 
 
     BG__TRY(BG__GROW(calls->list, calls->count, calls->capacity, "calls of a pass"));
     c = &calls->list[calls->count];
-    *c = (bg__pass_call){.call = call, .name = call->name, .tensors = bg__field_tensor_count(call->op, args)};
+    *c = (bg__pass_call){.call = call, .tensors = bg__field_tensor_count(call->op, args)};
     c->args = malloc(call->op->args_size);
     c->held = calloc((size_t)c->tensors + 1, sizeof *c->held);
-    if (c->args == NULL || c->held == NULL) {
+    if (c->args == NULL || c->held == NULL)
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", call->op->name);
+    else
+        status = bg__call_index_add(&calls->index, call->name, call);
+    if (status != BG_OK) {
         free(c->args);
         free(c->held);
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", call->op->name);
+        return status;
     }
     memcpy(c->args, args, call->op->args_size);
     calls->count++;
@@ -60,28 +64,24 @@ void bg__pass_calls_clear(bg__pass_calls *calls)
         free(calls->list[i].held);
         free(calls->list[i].args);
     }
-    calls->count = calls->next = 0;
+    calls->count = 0;
+    bg__call_index_clear(&calls->index);
 }
 
 void bg__pass_calls_free(bg__pass_calls *calls)
 {
     bg__pass_calls_clear(calls);
+    bg__call_index_free(&calls->index);
     free(calls->list);
     *calls = (bg__pass_calls){0};
 }
 
 /* ---- finding and comparing ---- */
 
-const bg__pass_call *bg__pass_calls_find(bg__pass_calls *calls, const char *name)
+const bg__pass_call *bg__pass_calls_find(const bg__pass_calls *calls, const char *name)
 {
-    for (size_t i = 0; i < calls->count; i++) {
-        size_t at = (calls->next + i) % calls->count;
-        if (strcmp(calls->list[at].name, name) != 0)
-            continue;
-        calls->next = at + 1;
-        return &calls->list[at];
-    }
-    return NULL;
+    const bg__call_key *key = bg__call_index_name(&calls->index, name);
+    return key != NULL ? &calls->list[key - calls->index.keys] : NULL;
 }
 
 const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, int *place)
@@ -125,19 +125,13 @@ done:
 }
 
 /* The same call in another run of the same side, or by its name. */
-static const bg__pass_call *find_call(bg__pass_calls *calls, const bg__call *call)
+static const bg__pass_call *find_call(const bg__pass_calls *calls, const bg__call *call)
 {
-    for (size_t i = 0; i < calls->count; i++) {
-        size_t at = (calls->next + i) % calls->count;
-        if (calls->list[at].call != call)
-            continue;
-        calls->next = at + 1;
-        return &calls->list[at];
-    }
-    return bg__pass_calls_find(calls, call->name);
+    const bg__call_key *key = bg__call_index_call(&calls->index, call);
+    return key != NULL ? &calls->list[key - calls->index.keys] : bg__pass_calls_find(calls, call->name);
 }
 
-bg_status bg__pass_calls_compare(bg__pass_calls *calls, const bg__call *call, const void *args,
+bg_status bg__pass_calls_compare(const bg__pass_calls *calls, const bg__call *call, const void *args,
                                  bool (*skip)(const bg__call *call, const bg_tensor *tensor),
                                  const bg__pass_comparison *comparison)
 {

@@ -2,15 +2,15 @@
 #ifndef BG_DEBUG_PASS_CALLS_H
 #define BG_DEBUG_PASS_CALLS_H
 
+#include "call_index.h"
 #include "debug/compare/compare.h"
 #include "debug/memory/tensors.h"
 #include "debug/compare/tolerance.h"
 
 typedef struct bg__pass_call {
     const bg__call *call;
-    const char *name; /* by which it is found: call's, until bg__shadow_pair_calls sets it */
-    void *args;       /* after the call */
-    void **held;      /* for each tensor a copy in device memory; NULL: not kept, or not accessible */
+    void *args;  /* after the call */
+    void **held; /* for each tensor a copy in device memory; NULL: not kept, or not accessible */
     int tensors;
 } bg__pass_call;
 
@@ -19,14 +19,14 @@ typedef struct bg__pass_calls {
     bool begun; /* copies of inputs, when the calls began; else of outputs, when they ended */
     bg__pass_call *list;
     size_t count, capacity;
-    size_t next; /* where the next search begins */
+    bg__call_index index; /* by the names of their calls, until bg__shadow_pair_calls gives them others */
 } bg__pass_calls;
 
 /* hold: copies the tensors, on stream. */
 bg_status bg__pass_calls_add(bg__pass_calls *calls, const bg__call *call, const void *args, bool hold,
                              cudaStream_t stream);
 /* NULL: no call has that name. */
-const bg__pass_call *bg__pass_calls_find(bg__pass_calls *calls, const char *name);
+const bg__pass_call *bg__pass_calls_find(const bg__pass_calls *calls, const char *name);
 /* The tensor of that name; *place: its index in held. NULL: none. */
 const bg_tensor *bg__pass_tensor(const bg__pass_call *call, const char *field, int *place);
 void bg__pass_calls_clear(bg__pass_calls *calls);
@@ -50,7 +50,7 @@ typedef struct bg__pass_comparison {
 } bg__pass_comparison;
 /* Compares the tensors of call in args with the copies of the call of the same name, if there are any. skip (NULL:
  * none) returns true for tensors that are not compared. */
-bg_status bg__pass_calls_compare(bg__pass_calls *calls, const bg__call *call, const void *args,
+bg_status bg__pass_calls_compare(const bg__pass_calls *calls, const bg__call *call, const void *args,
                                  bool (*skip)(const bg__call *call, const bg_tensor *tensor),
                                  const bg__pass_comparison *comparison);
 

@@ -112,7 +112,7 @@ static void add_lacking_calls(bg__shadow *s)
     bg_finding f = BG_FINDING_INIT;
     for (int i = 0; i < bg_report_count(s->report) && bg_report_get(s->report, i, &f) == BG_OK; i++)
         for (size_t k = 0; k < s->output_count && strcmp(f.kind, "frozen-control-flow") == 0; k++)
-            if (is_untold(&s->outputs[k]) && bg__suspects_call(s->graph, f.call) == NULL)
+            if (is_untold(&s->outputs[k]) && bg__shadow_call(s, f.call) == NULL)
                 add_cause(&s->outputs[k], f.call);
 }
 

@@ -7,20 +7,10 @@
 #include "debug/graph/nodes.h"
 #include "debug/memory/tensors.h"
 
-const bg__call *bg__suspects_call(const bg_graph *graph, const char *name)
-{
-    const bg__call *call = bg__call_next(bg__graph_root(graph));
-    while (call != NULL && strcmp(call->name, name) != 0)
-        call = bg__call_next(call);
-    return call;
-}
-
 bg__suspect *bg__suspects_find(const bg__suspects *s, const char *name)
 {
-    for (size_t i = 0; i < s->count; i++)
-        if (strcmp(s->list[i].call->name, name) == 0)
-            return &s->list[i];
-    return NULL;
+    const bg__call_key *key = bg__call_index_name(&s->index, name);
+    return key != NULL ? &s->list[key - s->index.keys] : NULL;
 }
 
 bg_status bg__suspects_get(bg__suspects *s, const bg__call *call, bg__suspect **suspect)
@@ -31,6 +21,7 @@ bg_status bg__suspects_get(bg__suspects *s, const bg__call *call, bg__suspect **
     if (*suspect != NULL)
         return BG_OK;
     BG__TRY(BG__GROW(s->list, s->count, s->capacity, "calls that differ"));
+    BG__TRY(bg__call_index_add(&s->index, call->name, call));
     *suspect = &s->list[s->count++];
     **suspect = (bg__suspect){.call = call};
 done:
@@ -39,6 +30,7 @@ done:
 
 void bg__suspects_free(bg__suspects *s)
 {
+    bg__call_index_free(&s->index);
     free(s->list);
     free(s->races);
     *s = (bg__suspects){0};

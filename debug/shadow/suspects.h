@@ -2,6 +2,7 @@
 #ifndef BG_DEBUG_SUSPECTS_H
 #define BG_DEBUG_SUSPECTS_H
 
+#include "call_index.h"
 #include "debug/check/races.h"
 
 typedef struct bg__suspect {
@@ -21,6 +22,7 @@ typedef struct bg__suspect {
 typedef struct bg__suspects {
     bg__suspect *list;
     size_t count, capacity;
+    bg__call_index index;
     int walk;        /* the one whose digests are taken */
     bg__race *races; /* of the graph */
     size_t race_count, race_capacity;
@@ -29,8 +31,6 @@ typedef struct bg__suspects {
     bool order;            /* the replay differs, but call by call nothing does */
 } bg__suspects;
 
-/* The graph's call of that name; NULL: there is none. */
-const bg__call *bg__suspects_call(const bg_graph *graph, const char *name);
 /* NULL: no such call is suspected. */
 bg__suspect *bg__suspects_find(const bg__suspects *suspects, const char *name);
 /* The suspect of that name, added if there is none; *suspect is valid until the next one is added. */
