@@ -11,6 +11,7 @@ typedef struct pattern {
     const char *text; /* into override.text, ended by a comma or the end */
     size_t length;
     bool negate;
+    bool exact; /* the name of one call: "attention#0/rope#1" */
 } pattern;
 
 struct bg__override {
@@ -18,6 +19,9 @@ struct bg__override {
     char *text;
     pattern *patterns;
     int count, first_of_environment, first_forced;
+    /* Indices of patterns. A bisect gives names by the ten thousand, which must not be tried one after the other. */
+    int *exact, *others; /* by name, then by index; by index */
+    int exact_count, other_count;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -59,6 +63,22 @@ static bool pattern_is_valid(const pattern *p)
     }
 }
 
+/* Whether only one call has that name: without '*', and each part with its number. */
+static bool pattern_is_exact(const pattern *p)
+{
+    const char *part = p->text, *end = p->text + p->length;
+    if (memchr(p->text, '*', p->length) != NULL)
+        return false;
+    for (;;) {
+        const char *slash = memchr(part, '/', (size_t)(end - part));
+        if (memchr(part, '#', (size_t)((slash ? slash : end) - part)) == NULL)
+            return false;
+        if (slash == NULL)
+            return true;
+        part = slash + 1;
+    }
+}
+
 /* Nothing between two commas, or a line that is blank, is no pattern and no mistake. */
 static bg_status add_pattern(bg__override *override, const char *text, size_t length, const char *from)
 {
@@ -79,6 +99,7 @@ static bg_status add_pattern(bg__override *override, const char *text, size_t le
                         "%s: \"%.*s\" is not a pattern; write op names or paths like attention#0/rope#1 with commas "
                         "between, '*' for any characters, '!' before one to capture it",
                         from, (int)length, text);
+    p->exact = pattern_is_exact(p);
     override->count++;
     return BG_OK;
 }
@@ -101,6 +122,36 @@ static size_t count_commas(const char *text)
     for (; *text; text++)
         commas += *text == ',';
     return commas;
+}
+
+static int compare_names(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static int compare_patterns(const void *a, const void *b, void *patterns)
+{
+    int i = *(const int *)a, j = *(const int *)b;
+    const pattern *x = (pattern *)patterns + i, *y = (pattern *)patterns + j;
+    int order = compare_names(x->text, x->length, y->text, y->length);
+    return order != 0 ? order : i - j;
+}
+
+static bg_status sort_patterns(bg__override *override)
+{
+    override->exact = malloc(((size_t) override->count + 1) * sizeof *override->exact);
+    override->others = malloc(((size_t) override->count + 1) * sizeof *override->others);
+    if (override->exact == NULL || override->others == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for eager patterns");
+    for (int i = 0; i < override->count; i++)
+        if (override->patterns[i].exact)
+            override->exact[override->exact_count++] = i;
+        else
+            override->others[override->other_count++] = i;
+    qsort_r(override->exact, (size_t) override->exact_count, sizeof *override->exact, compare_patterns,
+            override->patterns);
+    return BG_OK;
 }
 
 typedef struct source {
@@ -141,6 +192,7 @@ static bg_status make_override(bg__override **result, const source sources[SOURC
             BG__TRY(add_list(override, text, sources[i].name));
         text += strlen(list) + 1;
     }
+    BG__TRY(sort_patterns(override));
     *result = override;
     override = NULL;
 done:
@@ -258,6 +310,8 @@ void bg__override_free(bg__override *override)
 {
     if (override == NULL)
         return;
+    free(override->exact);
+    free(override->others);
     free(override->patterns);
     free(override->text);
     free(override);
@@ -327,11 +381,43 @@ bool bg__call_matches(const bg__call *call, const char *pattern, size_t length)
     }
 }
 
+/* The last pattern that names the call; -1: none does. */
+static int find_exact(const bg__override *override, const bg__call *call)
+{
+    size_t length = override->exact_count > 0 ? strlen(call->name) : 0;
+    int low = 0, high = override->exact_count;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        const pattern *p = &override->patterns[override->exact[middle]];
+        if (compare_names(p->text, p->length, call->name, length) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > 0) {
+        const pattern *p = &override->patterns[override->exact[low - 1]];
+        if (compare_names(p->text, p->length, call->name, length) == 0)
+            return override->exact[low - 1];
+    }
+    return -1;
+}
+
+/* The last pattern after `above` that is not exact, and matches; `above` if there is none. */
+static int find_other(const bg__override *override, const bg__call *call, int above)
+{
+    for (int i = override->other_count; i-- > 0 && override->others[i] > above;) {
+        const pattern *p = &override->patterns[override->others[i]];
+        if (bg__call_matches(call, p->text, p->length))
+            return override->others[i];
+    }
+    return above;
+}
+
 bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback)
 {
-    bool eager = fallback && override->breakable;
-    for (int i = override->breakable ? 0 : override->first_forced; i < override->count; i++)
-        if (bg__call_matches(call, override->patterns[i].text, override->patterns[i].length))
-            eager = !override->patterns[i].negate;
-    return eager;
+    int last = find_other(override, call, find_exact(override, call));
+    if (last >= (override->breakable ? 0 : override->first_forced))
+        return !override->patterns[last].negate;
+    return fallback && override->breakable;
 }

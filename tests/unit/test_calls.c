@@ -226,6 +226,11 @@ static void test_overrides(void **state)
     expect_breaks(f, "!layer/*", 2, 2);
     expect_breaks(f, "!*, layer/attention", 1, 2);
     expect_breaks(f, "layer#0,!layer#0", 3, 2); /* the last one decides */
+    expect_breaks(f, "rope#1,!rope#1", 3, 2);
+    expect_breaks(f, "!rope#1,rope#1", 4, 1);
+    expect_breaks(f, "rope#1,!*", 0, 1); /* also between a name and a pattern */
+    expect_breaks(f, "rope#1,layer#0/rope#0,!rope", 3, 2);
+    expect_breaks(f, "!*,layer#0/attention#0,layer#0/rope#1", 1, 2);
     expect_breaks(f, "layer#7,nothing_of_that_name", 3, 2);
     expect_breaks(f, ",", 3, 2); /* a list of nothing */
     expect_breaks(f, " , ", 3, 2);
