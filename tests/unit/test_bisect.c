@@ -9,6 +9,7 @@ enum { CALLS = 37, FAULTS_MAX = 3 };
 
 typedef struct model {
     fixture *f;
+    int calls;              /* of turn */
     int faulty[FAULTS_MAX]; /* numbers of calls, from 0; -1: none */
     bool inner;             /* the fault is in the op inside */
     bool shy;               /* a fault hides while the next one is eager */
@@ -71,10 +72,10 @@ static bg_status forward(void *user, cudaStream_t stream)
     current = m;
     m->passes++;
     m->first_line = __LINE__ + 2;
-    for (int i = 0; i < CALLS && status == BG_OK; i++)
+    for (int i = 0; i < m->calls && status == BG_OK; i++)
         status = BG_CALL(turn, stream, .x = m->f->x, .factor = i % 2 ? 0.5f : 2, .number = i);
     if (status == BG_OK && m->frozen)
-        status = BG_CALL(inner, stream, .x = m->f->x, .factor = (float)m->passes, .number = CALLS);
+        status = BG_CALL(inner, stream, .x = m->f->x, .factor = (float)m->passes, .number = m->calls);
     if (status == BG_OK && m->outside)
         status = from_cuda(bgk_scale(m->f->x.data, m->f->x.data, (float)m->passes, N, stream));
     return status;
@@ -92,7 +93,7 @@ static bg_report *bisect(model *m, const bg_compare_options *options)
 
 static model no_fault(void **state)
 {
-    return (model){.f = *state, .faulty = {-1, -1, -1}, .varies = -1};
+    return (model){.f = *state, .calls = CALLS, .faulty = {-1, -1, -1}, .varies = -1};
 }
 
 static void expect_culprits(const model *m, bg_report *report, const char *const *names, int count)
@@ -126,6 +127,30 @@ static void test_single(void **state)
         expect_culprits(&m, bisect(&m, NULL), names, 1);
         if (m.passes > LOG2_CALLS + 8)
             fail_msg("turn#%d took %d passes", i, m.passes);
+    }
+}
+
+/* All passes count: the eager ones, those that are captured, and the confirmation. */
+static void test_many_calls(void **state)
+{
+    enum { MANY = 1000, LOG2_MANY = 11 }; /* each with one inside */
+    static const int sets[][FAULTS_MAX] = {{0, -1, -1}, {MANY / 2, -1, -1}, {MANY - 1, -1, -1}, {3, MANY - 2, -1}};
+
+    for (size_t k = 0; k < 2 * (sizeof sets / sizeof *sets); k++) {
+        model m = no_fault(state);
+        char text[FAULTS_MAX][32];
+        const char *names[FAULTS_MAX];
+        int count = 0;
+        m.calls = MANY;
+        m.inner = k % 2 == 1;
+        for (; sets[k / 2][count] >= 0; count++) {
+            m.faulty[count] = sets[k / 2][count];
+            snprintf(text[count], sizeof *text, m.inner ? "turn#%d/inner#0" : "turn#%d", m.faulty[count]);
+            names[count] = text[count];
+        }
+        expect_culprits(&m, bisect(&m, NULL), names, count);
+        if (m.passes > 2 * LOG2_MANY + 10)
+            fail_msg("set %zu took %d passes", k, m.passes);
     }
 }
 
@@ -325,9 +350,9 @@ static void test_errors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_single),           TEST(test_sets),      TEST(test_inner),
-                                       TEST(test_no_difference),    TEST(test_tolerance), TEST(test_overrides),
-                                       TEST(test_nondeterministic), TEST(test_outside),   TEST(test_between_ops),
-                                       TEST(test_fragile),          TEST(test_errors)};
+    const struct CMUnitTest tests[] = {TEST(test_single),      TEST(test_many_calls),       TEST(test_sets),
+                                       TEST(test_inner),       TEST(test_no_difference),    TEST(test_tolerance),
+                                       TEST(test_overrides),   TEST(test_nondeterministic), TEST(test_outside),
+                                       TEST(test_between_ops), TEST(test_fragile),          TEST(test_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
