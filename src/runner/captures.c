@@ -309,7 +309,7 @@ done:
 
 static bg_status capture_all(bg_runner *runner, bg_status *failed, char **why)
 {
-    bg__progress progress = bg__progress_begin(runner->plan.bucket_count);
+    bg__progress progress = bg__progress_begin("capture", 0, runner->plan.bucket_count);
     bg_status status = BG_OK;
     bool replanned;
 
@@ -324,10 +324,10 @@ static bg_status capture_all(bg_runner *runner, bg_status *failed, char **why)
             i = -1;
             continue;
         }
-        bg__progress_step(&progress, runner, runner->plan.order[i]);
+        bg__capture_progress_step(&progress, runner, runner->plan.order[i]);
     }
 done:
-    bg__progress_end(&progress, runner);
+    bg__capture_progress_end(&progress, runner);
     return status;
 }
 

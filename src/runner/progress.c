@@ -1,40 +1,25 @@
 /* What a terminal shows while buckets are captured, and the table of the results. */
 #include "runner/runner.h"
 
-#include <unistd.h>
-
-bg__progress bg__progress_begin(int total)
+void bg__capture_progress_step(bg__progress *progress, const bg_runner *runner, const bg__bucket *bucket)
 {
-    return (bg__progress){.shown = isatty(STDERR_FILENO) == 1, .total = total, .began_ms = bg__now_ms()};
-}
-
-void bg__progress_step(bg__progress *progress, const bg_runner *runner, const bg__bucket *bucket)
-{
-    enum { WIDTH = 24 };
-    static const char full[] = "########################", none[] = "                        ";
     bg_pool_stats stats = BG_POOL_STATS_INIT;
-    double left;
-    char name[80];
-    int filled;
+    char name[80], text[160];
 
     progress->done++;
     if (!progress->shown || bg_pool_get_stats(runner->pool, &stats) != BG_OK)
         return;
-    filled = WIDTH * progress->done / progress->total;
-    left = (bg__now_ms() - progress->began_ms) / progress->done * (progress->total - progress->done) / 1e3;
     bg__bucket_name(bucket, name, sizeof name);
-    fprintf(stderr, "\rcapture [%.*s%.*s] %d of %d, %s, %d segments, %.1f MiB, %.0f s left \033[K", filled, full,
-            WIDTH - filled, none, progress->done, progress->total, name,
-            bucket->graph ? bucket->graph->segment_count : 0, (double)stats.mapped / (1 << 20), left);
-    fflush(stderr);
+    snprintf(text, sizeof text, "%s, %d segments, %.1f MiB", name, bucket->graph ? bucket->graph->segment_count : 0,
+             (double)stats.mapped / (1 << 20));
+    bg__progress_draw(progress, text);
 }
 
-void bg__progress_end(const bg__progress *progress, const bg_runner *runner)
+void bg__capture_progress_end(bg__progress *progress, const bg_runner *runner)
 {
-    if (!progress->shown)
-        return;
-    fputs("\r\033[K", stderr);
-    bg_runner_print(runner, stderr);
+    bg__progress_clear(progress);
+    if (progress->shown)
+        bg_runner_print(runner, stderr);
 }
 
 int bg_runner_bucket_count(const bg_runner *runner)

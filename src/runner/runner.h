@@ -5,6 +5,7 @@
 
 #include <breakgraph/runner.h>
 
+#include "base/progress.h"
 #include "capture/capture.h"
 #include "memory/memory.h"
 #include "memory/pages.h"
@@ -176,14 +177,9 @@ bg_status bg__runner_run_eagerly(bg_runner *runner, const bg_forward_context *co
 
 /* ---- progress (progress.c) ----------------------------------------------------------------------------------- */
 
-typedef struct bg__progress {
-    bool shown;
-    int done, total;
-    double began_ms;
-} bg__progress;
-bg__progress bg__progress_begin(int total);
-void bg__progress_step(bg__progress *progress, const bg_runner *runner, const bg__bucket *bucket);
-void bg__progress_end(const bg__progress *progress, const bg_runner *runner);
+void bg__capture_progress_step(bg__progress *progress, const bg_runner *runner, const bg__bucket *bucket);
+/* Removes the line, and prints the table in its place. */
+void bg__capture_progress_end(bg__progress *progress, const bg_runner *runner);
 
 /* ---- counters (counters.c) ----------------------------------------------------------------------------------- */
 
