@@ -9,10 +9,12 @@
 #include "base/variables.h"
 #include "debug/report/process_report.h"
 #include "debug/step/step.h"
+#include "debug/step/stop_signals.h"
 #include "debug/graph/tools.h"
 
 struct bg__stepping {
     char *stop, *directory;   /* NULL: none */
+    char *from;               /* NULL: none */
     bool chosen;              /* by BG_STEP_GRAPHS */
     uint64_t first, last;     /* of the replays that are stepped */
     uint64_t next;            /* replay */
@@ -26,6 +28,9 @@ struct bg__stepping {
 /* The directory that the first replay that steps has dumped to; NULL: none has. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *dumped;
+
+/* BG_STEP_FROM and BG_STEP_DUMP are for the first replay that is stepped. */
+static atomic_bool began;
 
 /* Whether this process has dumped there. take: from now on it has. */
 static bool is_dumped(const char *directory, bool take)
@@ -141,6 +146,7 @@ bg_status bg__stepping_begin(bg_graph *graph)
     if (stepping == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for BG_DEBUG=step");
     BG__TRY(read_variable("BG_STEP_STOP", &stepping->stop));
+    BG__TRY(read_variable("BG_STEP_FROM", &stepping->from));
     BG__TRY(read_variable("BG_STEP_DUMP", &stepping->directory));
     BG__TRY(read_choice(stepping, bg__graph_name(graph)));
     if (stepping->directory != NULL && !is_dumped(stepping->directory, false)) {
@@ -166,6 +172,7 @@ void bg__stepping_end(struct bg__stepping *stepping)
         stepping->watcher.free(stepping->watcher.user);
     bg_report_destroy(stepping->report);
     free(stepping->stop);
+    free(stepping->from);
     free(stepping->directory);
     free(stepping);
 }
@@ -219,12 +226,30 @@ static void note_stop(bg__walk_end *end)
     end->what = BG_OK;
 }
 
+/* The flags that choose this replay; none for the first one that is stepped. */
+static void choose_replay(const bg_graph *graph, bool first, char *flags, size_t bytes)
+{
+    const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
+    snprintf(flags, bytes, "%s", "");
+    if (!first)
+        snprintf(flags, bytes, "--graphs='%.150s' --replays=%llu- ", bg__graph_name(graph),
+                 (unsigned long long)(stepping->next - 1));
+}
+
 static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
-    bg__walk_options options = {.stop = stepping->stop, .watcher = is_watched(stepping) ? &stepping->watcher : NULL};
+    bool first = !atomic_exchange(&began, true);
+    char flags[220];
+    bg__walk_options options = {.stop = stepping->stop,
+                                .from = first ? stepping->from : NULL,
+                                .progress = true,
+                                .signals = true,
+                                .command = flags,
+                                .watcher = is_watched(stepping) ? &stepping->watcher : NULL};
     bg_status status;
 
+    choose_replay(graph, first, flags, sizeof flags);
     if (stepping->report == NULL)
         BG__TRY(bg__report_create(&stepping->report, "step", bg__graph_name(graph)));
     else if (is_watched(stepping)) /* the program may have named it */
@@ -232,7 +257,7 @@ static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
     BG__TRY(forgive_dump(stepping, begin_dump(graph, &options.dump)));
     BG__TRY(bg__walk(graph, stream, &options, stepping->report, end));
     if (options.dump != NULL)
-        BG__TRY(forgive_dump(stepping, bg__dump_finish(options.dump, !end->early)));
+        BG__TRY(forgive_dump(stepping, bg__dump_finish(options.dump, !end->early, end->next)));
     if (is_watched(stepping) && stepping->stop != NULL)
         note_stop(end);
 done:
@@ -240,17 +265,21 @@ done:
     return status;
 }
 
-bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
+static void tell_looked(const bg__walk_looked *looked)
+{
+    const double counts[BG__STEP_COUNTS] = {(double)looked->nodes, (double)looked->calls, (double)looked->elements,
+                                            (double)looked->whole, (double)looked->skipped};
+    bg__process_report_stepped(counts);
+}
+
+static bg_status step_replay(bg_graph *graph, cudaStream_t stream)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bg__walk_end end = {.early = false};
-    bg_status status;
-    char hidden;
+    bg_status status = walk(graph, stream, &end);
 
-    if (!take_next(stepping))
-        return bg__replay_steps(graph, stream);
-    hidden = bg__fail_hide();
-    status = walk(graph, stream, &end);
+    if (end.ran)
+        tell_looked(&end.looked);
     if (bg_report_count(stepping->report) > stepping->told) {
         bg__report_print_new(stepping->report, stepping->told, stderr);
         stepping->told = bg_report_count(stepping->report);
@@ -262,6 +291,20 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
     }
     stepping->ran = status != BG_OK && status != BG_ERROR_STOPPED && end.ran;
     stepping->error = end.error;
+    return status;
+}
+
+bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
+{
+    bg_status status;
+    char hidden;
+
+    if (!take_next(bg__tools_find(graph)->stepping))
+        return bg__replay_steps(graph, stream);
+    hidden = bg__fail_hide();
+    bg__stop_signals_hold();
+    status = step_replay(graph, stream);
+    bg__stop_signals_release(); /* a signal may end the program now */
     bg__fail_unhide(hidden);
     return status;
 }

@@ -36,6 +36,15 @@ void bg__looked_add(const char *check, size_t calls, size_t nodes)
     add_number(member, "nodes", (double)nodes);
 }
 
+void bg__looked_add_step(const double counts[BG__STEP_COUNTS])
+{
+    static const char *const names[BG__STEP_COUNTS] = {"nodes", "calls", "elements", "whole", "skipped"};
+    cJSON *member = get_member(&checks, "step");
+    add_number(member, "replays", 1);
+    for (int i = 0; i < BG__STEP_COUNTS; i++)
+        add_number(member, names[i], counts[i]);
+}
+
 void bg__looked_not(const char *check, const char *graph, const char *why)
 {
     cJSON *row;

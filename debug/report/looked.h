@@ -6,8 +6,12 @@
 #include <stdio.h>
 
 /* The check has looked at one graph with so many op calls and nodes. The caller keeps other threads away, also in the
- * next two. Out of host memory it is not counted. */
+ * next three. Out of host memory it is not counted. */
 void bg__looked_add(const char *check, size_t calls, size_t nodes);
+/* A replay was stepped: so many nodes, calls, elements of type float, segments that ran as a whole, nodes that were
+ * skipped. */
+enum { BG__STEP_COUNTS = 5 };
+void bg__looked_add_step(const double counts[BG__STEP_COUNTS]);
 /* The check does not look at the graph. why: "its capture launches nothing". */
 void bg__looked_not(const char *check, const char *graph, const char *why);
 /* Prints the members "checks" and "not_checked" of a process's report, each with a comma before it; nothing where there

@@ -244,6 +244,21 @@ void bg__process_report_count_replay(const bg_graph *graph)
 
 /* ---- checks ---- */
 
+void bg__process_report_stepped(const double counts[BG__STEP_COUNTS])
+{
+    char hidden;
+
+    if (record.directory == NULL)
+        return;
+    hidden = bg__fail_hide();
+    pthread_mutex_lock(&record.lock);
+    bg__looked_add_step(counts);
+    if (!record.ended)
+        write_process();
+    pthread_mutex_unlock(&record.lock);
+    bg__fail_unhide(hidden);
+}
+
 static void tell_checked(const char *check, const char *graph, const char *why, size_t calls, size_t nodes)
 {
     char hidden;

@@ -11,6 +11,7 @@
 #define BG_DEBUG_PROCESS_REPORT_H
 
 #include "capture/inspect.h"
+#include "looked.h"
 #include "report.h"
 
 /* Counts a new graph and writes its file. These functions do nothing without BG_REPORT. */
@@ -23,6 +24,8 @@ void bg__process_report_count_replay(const bg_graph *graph);
  * graph, and why. */
 void bg__process_report_checked(const char *check, size_t calls, size_t nodes);
 void bg__process_report_not_checked(const char *check, const char *graph, const char *why);
+/* A replay was stepped (looked.h). */
+void bg__process_report_stepped(const double counts[BG__STEP_COUNTS]);
 /* A replay was compared with its capture. */
 void bg__process_report_compared(void);
 /* BG_SHADOW: a new graph, whose replays are compared, or cannot be: it has no forward function. */

@@ -1,11 +1,12 @@
 #include "dump.h"
 
+#include "dump_index.h"
+
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "debug/report/files.h"
 #include "debug/report/json.h"
@@ -13,7 +14,6 @@
 #include "npy.h"
 #include "debug/memory/tensors.h"
 
-enum { DUMP_VERSION = 1 }; /* of the index; a reader refuses others */
 enum { FILE_BYTES = 256 };
 
 struct bg__dump {
@@ -22,6 +22,9 @@ struct bg__dump {
     cJSON *ranges; /* of the last node */
     int calls;     /* so far; each file's name begins with its call's number */
     bool given_up;
+    bool goes_on; /* with what was dumped before */
+    int total;    /* of the walk, and the hash of what it runs */
+    uint64_t hash;
 };
 
 static bg_status dump_out_of_memory(void)
@@ -39,51 +42,106 @@ static char *path_in(const char *directory, const char *file)
 
 bg_status bg__dump_check(const char *directory)
 {
-    char *path = path_in(directory, "index.json");
-    struct stat what;
-    bool there;
-
-    if (path == NULL)
-        return dump_out_of_memory();
-    there = lstat(path, &what) == 0;
-    free(path);
-    if (there)
-        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
-                        "%s already has an index.json, and dumps are not overwritten; name another directory",
-                        directory);
-    return BG_OK;
+    cJSON *stopped;
+    bg_status status = bg__dump_index_read(directory, &stopped);
+    cJSON_Delete(stopped);
+    return status;
 }
 
 static bool fill_head(bg__dump *dump, const char *graph)
 {
     dump->index = cJSON_CreateObject();
     if (dump->index == NULL || !cJSON_AddStringToObject(dump->index, "breakgraph", bg_version()) ||
-        !cJSON_AddNumberToObject(dump->index, "dump_version", DUMP_VERSION) ||
+        !cJSON_AddNumberToObject(dump->index, "dump_version", BG__DUMP_VERSION) ||
         !cJSON_AddStringToObject(dump->index, "graph", graph))
         return false;
     dump->tensors = cJSON_AddArrayToObject(dump->index, "tensors");
     return dump->tensors != NULL;
 }
 
+/* What a dump that was stopped has written. */
+static bg_status take_index(bg__dump *dump, const char *graph)
+{
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(dump->index, "graph"));
+
+    dump->goes_on = true;
+    dump->tensors = cJSON_GetObjectItemCaseSensitive(dump->index, "tensors");
+    if (strcmp(name, graph) != 0)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "%s holds the first part of a dump of %s, and this is %s; name another directory",
+                        dump->directory, name, graph);
+    return BG_OK;
+}
+
 bg_status bg__dump_create(bg__dump **result, const char *directory, const char *graph)
 {
     bg__dump *dump = NULL;
+    cJSON *stopped = NULL;
     bg_status status;
 
-    BG__TRY(bg__dump_check(directory));
+    BG__TRY(bg__dump_index_read(directory, &stopped));
     BG__TRY(bg__directory_make(directory));
     dump = calloc(1, sizeof *dump);
     if (dump != NULL)
         dump->directory = strdup(directory);
-    if (dump == NULL || dump->directory == NULL || !fill_head(dump, graph)) {
+    if (dump == NULL || dump->directory == NULL || (stopped == NULL && !fill_head(dump, graph))) {
         status = dump_out_of_memory();
         goto done;
+    }
+    if (stopped != NULL) {
+        dump->index = stopped;
+        stopped = NULL;
+        BG__TRY(take_index(dump, graph));
     }
     *result = dump;
     dump = NULL;
 done:
+    cJSON_Delete(stopped);
     bg__dump_free(dump);
     return status;
+}
+
+static void hash_text(const bg__dump *dump, char text[17])
+{
+    snprintf(text, 17, "%016llx", (unsigned long long)dump->hash);
+}
+
+/* A number of "next"; -1: it has none. */
+static int get_next(const cJSON *next, const char *name)
+{
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(next, name);
+    return cJSON_IsNumber(number) && number->valueint >= 0 ? number->valueint : -1;
+}
+
+bg_status bg__dump_begin(bg__dump *dump, int total, uint64_t hash, bool given, int *from)
+{
+    const cJSON *next = cJSON_GetObjectItemCaseSensitive(dump->index, "next");
+    const char *other = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(next, "nodes"));
+    int index = get_next(next, "index"), calls = get_next(next, "file");
+    char text[17];
+
+    dump->total = total;
+    dump->hash = hash;
+    hash_text(dump, text);
+    if (!dump->goes_on && *from > 0 && cJSON_AddNumberToObject(dump->index, "from", *from) == NULL)
+        return dump_out_of_memory();
+    if (!dump->goes_on)
+        return BG_OK;
+    if (get_next(next, "of") != total || other == NULL || strcmp(other, text) != 0 || index < 0 || index >= total ||
+        calls < 0)
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "%s holds the first part of a dump of a graph with other nodes or calls; name another directory",
+            dump->directory);
+    if (given && *from != index)
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "%s holds the first part of a dump, which goes on with index %d, not with index %d",
+                        dump->directory, index, *from);
+    *from = index;
+    dump->calls = calls;
+    cJSON_DeleteItemFromObjectCaseSensitive(dump->index, "next");
+    cJSON_DeleteItemFromObjectCaseSensitive(dump->index, "complete");
+    return BG_OK;
 }
 
 void bg__dump_free(bg__dump *dump)
@@ -299,17 +357,32 @@ void bg__dump_note(bg_report *report, const bg__call *call, const char *why)
                    call != NULL ? "the dump ends at this node" : "there is no whole dump of this launch", why);
 }
 
-bg_status bg__dump_finish(bg__dump *dump, bool complete)
+static bool add_next(const bg__dump *dump, int next)
+{
+    cJSON *item = cJSON_AddObjectToObject(dump->index, "next");
+    char text[17];
+
+    hash_text(dump, text);
+    return item != NULL && cJSON_AddNumberToObject(item, "index", next) != NULL &&
+           cJSON_AddNumberToObject(item, "of", dump->total) != NULL &&
+           cJSON_AddNumberToObject(item, "file", dump->calls + (dump->ranges != NULL)) != NULL &&
+           cJSON_AddStringToObject(item, "nodes", text) != NULL;
+}
+
+bg_status bg__dump_finish(bg__dump *dump, bool complete, int next)
 {
     char *text = NULL, *path = path_in(dump->directory, "index.json");
+    bool all = complete && !dump->given_up && !cJSON_HasObjectItem(dump->index, "from");
     bg_status status = BG_OK;
 
-    if (cJSON_AddBoolToObject(dump->index, "complete", complete && !dump->given_up) != NULL)
+    if (cJSON_AddBoolToObject(dump->index, "complete", all) != NULL &&
+        (next == 0 || dump->given_up || add_next(dump, next)))
         text = bg__json_text(dump->index, true);
     if (text == NULL || path == NULL)
         status = dump_out_of_memory();
     else
-        status = bg__file_write_bytes(path, BG__FILE_FRESH, text, strlen(text), "\n", 1);
+        status =
+            bg__file_write_bytes(path, dump->goes_on ? BG__FILE_MADE : BG__FILE_FRESH, text, strlen(text), "\n", 1);
     cJSON_free(text);
     free(path);
     return status;

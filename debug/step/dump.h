@@ -8,8 +8,12 @@
 
 typedef struct bg__dump bg__dump;
 
-/* Creates the directory if needed. Errors: INVALID_ARGUMENT if it has an index; IO, OUT_OF_MEMORY. */
+/* Creates the directory if needed; goes on with the dump of the same graph that was stopped there. Errors:
+ * INVALID_ARGUMENT if it has another index; IO, OUT_OF_MEMORY. */
 bg_status bg__dump_create(bg__dump **dump, const char *directory, const char *graph);
+/* Before the first call. total, hash: of the walk; given: it begins with *from. *from becomes the index with which the
+ * dump begins. INVALID_ARGUMENT if what was dumped before is of other nodes, or does not end there. */
+bg_status bg__dump_begin(bg__dump *dump, int total, uint64_t hash, bool given, int *from);
 /* Writes all tensors of args. Waits for stream. */
 bg_status bg__dump_call(bg__dump *dump, const bg__call *call, const void *args, cudaStream_t stream);
 /* A node without tensors; the ranges that follow are this one's. kernel: as the source writes it, or its kind; place:
@@ -31,11 +35,11 @@ void bg__dump_give_up(bg__dump *dump);
 bool bg__dump_is_given_up(const bg__dump *dump);
 /* The note of what is missing: from call on, or all (NULL). */
 void bg__dump_note(bg_report *report, const bg__call *call, const char *why);
-/* Writes the index. complete: all calls of the pass are in it. */
-bg_status bg__dump_finish(bg__dump *dump, bool complete);
+/* Writes the index. complete: all calls of the pass are in it. next: with which index it can go on; 0: it cannot. */
+bg_status bg__dump_finish(bg__dump *dump, bool complete, int next);
 /* Takes NULL. */
 void bg__dump_free(bg__dump *dump);
-/* INVALID_ARGUMENT if directory has an index. */
+/* INVALID_ARGUMENT if directory has an index, unless it is of a dump that was stopped. */
 bg_status bg__dump_check(const char *directory);
 
 #endif

@@ -13,13 +13,15 @@ static bg_status count_tensor(bg__look *look, const bg__call *call, const bg__fi
         return BG_OK;
     BG__TRY(bg__relax_begin(&relaxed));
     BG__TRY(bg__tensor_reach(t->tensor, &reached));
-    if (reached)
+    if (reached) {
         BG__TRY(bg__tensor_count(&counted, look->room, look->stream, counts));
-    else
+        look->elements += bg_tensor_bytes(&counted) / bg_dtype_bytes(counted.dtype);
+    } else {
         bg__report_add(look->report, "not-counted", BG_NOTE, call, t->tensor->data,
                        "check the graph's addresses (bg_check), unless this is host memory on purpose",
                        "%s of %s is in memory that the device cannot access; its NaN and infinities are not counted",
                        t->name, call->name);
+    }
 done:
     bg__relax_end(relaxed);
     return status;

@@ -10,6 +10,7 @@ typedef struct bg__look {
     bg_report *report;
     bgk_specials *room; /* in device memory */
     bool nan_reported, inf_reported, mask_reported;
+    uint64_t elements; /* that were counted, of inputs and outputs */
 } bg__look;
 
 /* How many elements of all inputs, or of all outputs, of a call are NaN and infinite. */

@@ -1,5 +1,7 @@
 #include "step.h"
 
+#include "stop_signals.h"
+
 static bg_status step_with(bg_graph *graph, cudaStream_t stream, const bg__walk_options *options, bg_report *report)
 {
     bg__walk_end end = {.early = false};
@@ -8,7 +10,7 @@ static bg_status step_with(bg_graph *graph, cudaStream_t stream, const bg__walk_
     BG__TRY(bg__replay_enter(graph, stream));
     status = bg__walk(graph, stream, options, report, &end);
     if (status == BG_OK && options->dump != NULL)
-        status = bg__dump_finish(options->dump, !end.early);
+        status = bg__dump_finish(options->dump, !end.early, end.next);
     left = bg__replay_leave(graph, stream, status != BG_OK ? status : end.early ? BG_ERROR_STOPPED : BG_OK);
     if (!end.early)
         status = left;
@@ -36,20 +38,41 @@ done:
     return status;
 }
 
-bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info), void *user,
-                  bg_report **report)
+static bg_status step_with_callback(bg_graph *graph, cudaStream_t stream, const char *from,
+                                    bool (*each)(void *user, const bg_step_info *info), void *user, bg_report **report)
 {
     BG__NEED(report);
     *report = NULL;
     BG__NEED(graph);
-    return step(graph, stream, (bg__walk_options){.each = each, .user = user}, NULL, report);
+    return step(graph, stream, (bg__walk_options){.each = each, .user = user, .from = from, .progress = each == NULL},
+                NULL, report);
+}
+
+bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info), void *user,
+                  bg_report **report)
+{
+    return step_with_callback(graph, stream, NULL, each, user, report);
+}
+
+bg_status bg_step_from(bg_graph *graph, cudaStream_t stream, const char *from,
+                       bool (*each)(void *user, const bg_step_info *info), void *user, bg_report **report)
+{
+    BG__NEED(from);
+    return step_with_callback(graph, stream, from, each, user, report);
 }
 
 bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directory, bg_report **report)
 {
+    bg_status status;
+
     BG__NEED(report);
     *report = NULL;
     BG__NEED(graph);
     BG__NEED(directory);
-    return step(graph, stream, (bg__walk_options){.each = NULL}, directory, report);
+    bg__stop_signals_hold();
+    status = step(graph, stream, (bg__walk_options){.progress = true, .signals = true}, directory, report);
+    if (status == BG_OK && bg__stop_signals_noted() != NULL) /* the signal may end the program now */
+        bg__report_print_new(*report, 0, stderr);
+    bg__stop_signals_release();
+    return status;
 }

@@ -24,8 +24,12 @@ typedef struct bg__node_watcher {
 typedef struct bg__walk_options {
     bool (*each)(void *user, const bg_step_info *info); /* NULL: none */
     void *user;
-    const char *stop; /* stop after this call, or the entry with this index; NULL: do not stop */
-    bg__dump *dump;   /* NULL: none */
+    const char *stop;    /* stop after this call, or the entry with this index; NULL: do not stop */
+    const char *from;    /* what is before this call, or this index, runs as in a replay; NULL: step all */
+    bg__dump *dump;      /* NULL: none. One that goes on says itself from where */
+    bool progress;       /* on a terminal, a line shows it */
+    bool signals;        /* stop where bg__stop_signals_noted is not NULL */
+    const char *command; /* flags that, with --from, step what a stop leaves: "--graphs=graph#1 "; NULL: no command */
     /* Called before the first node of a captured call, or before the body of an eager call. NULL: none. */
     bg_status (*before)(void *user, const bg__call *call, const void *args);
     /* Called when a call has run; late: after its segment, which ran as a whole. NULL: none. */
@@ -36,14 +40,25 @@ typedef struct bg__walk_options {
     const bg__node_watcher *watcher; /* NULL: none */
 } bg__walk_options;
 
+/* How much of a replay was stepped. */
+typedef struct bg__walk_looked {
+    size_t nodes;      /* and eager calls, copies and events */
+    size_t calls;      /* whose tensors were counted */
+    uint64_t elements; /* of type float, of all of them, before and after the calls */
+    size_t whole;      /* segments that ran as a whole */
+    size_t skipped;    /* nodes before options.from */
+} bg__walk_looked;
+
 /* How the walk ended. */
 typedef struct bg__walk_end {
     bool early;        /* some nodes did not run */
     bool ran;          /* some did, or failed */
     cudaError_t error; /* of a fault */
-    bg_status what;    /* of a fault: the status that a replay would return; STOPPED at options.stop, NOT_FOUND where it
-                          never was; else OK */
+    bg_status what;    /* of a fault: the status that a replay would return; STOPPED at options.stop or by a signal,
+                          NOT_FOUND where it never stopped; else OK */
     char text[900];    /* the message for what */
+    int next;          /* the index to go on from, where it was stopped and nodes are left; else 0 */
+    bg__walk_looked looked;
 } bg__walk_end;
 
 /* Runs between bg__replay_enter and leave, and adds findings to report. Returns failures of the tool itself; those of

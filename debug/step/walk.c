@@ -4,19 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
 #include "specials.h"
-#include "node_list.h"
+#include "parts.h"
 #include "agreement.h"
-#include "refused.h"
-#include "debug/memory/allocate.h"
-
-/* A segment during the walk. */
-typedef struct part {
-    bg__step_list list;
-    bg__step_calls *calls; /* in walk.calls */
-    bool refused;          /* CUDA does not take one of its nodes alone: it runs as a whole */
-} part;
+#include "base/progress.h"
+#include "stop_signals.h"
 
 typedef struct walk {
     bg_graph *graph;
@@ -24,11 +16,11 @@ typedef struct walk {
     const bg__walk_options *options;
     bg_report *report;
     bg__walk_end *end;
-    bg__nodes nodes;
-    part *parts;           /* of each segment */
-    bg__step_calls *calls; /* of each segment */
+    bg__step_parts parts;
     bg__look look;
-    int index, total;
+    bg__progress progress;
+    int index;
+    int from; /* options.from */
 } walk;
 
 /* A node or step that has run, for its report. */
@@ -46,6 +38,7 @@ static bg_status finish_call(walk *w, const bg__call *call, const void *args, co
     bg__held outputs;
     bg_status status;
     BG__TRY(bg__look_at_outputs(&w->look, call, args, inputs, &outputs));
+    w->end->looked.calls++;
     if (call == u->call)
         u->held = outputs;
     if (w->options->dump != NULL)
@@ -113,14 +106,58 @@ static bool is_stop(const walk *w, const unit *u)
                        strtol(stop, NULL, 10) == w->index);
 }
 
+/* What steps the nodes that are left. */
+static void advise_rest(const walk *w, char *text, size_t bytes)
+{
+    const char *command = w->options->command;
+    int next = w->index + 1;
+
+    if (next >= w->parts.total)
+        snprintf(text, bytes, "%s", "");
+    else if (w->options->dump != NULL)
+        snprintf(text, bytes, "a dump into the same directory goes on with index %d", next);
+    else if (command != NULL)
+        snprintf(text, bytes, "to step the rest: breakgraph step %s--from=%d -- PROGRAM (BG_STEP_FROM=%d)", command,
+                 next, next);
+    else
+        snprintf(text, bytes, "to step the rest: bg_step_from, from \"%d\"", next);
+}
+
+/* what: why, "BG_STEP_STOP=rope#3: "; "": the callback's will. */
+static void stop_walk(walk *w, const unit *u, const char *why)
+{
+    bool left = w->index + 1 < w->parts.total;
+    const char *rest = left ? "the rest did not run" : "nothing was left to run";
+    char advice[300];
+
+    w->end->early = true;
+    if (*why != '\0') {
+        bg__fail(BG_ERROR_STOPPED, "%s: the replay of %s stopped after index %d, %s; %s", why, bg__graph_name(w->graph),
+                 w->index, u->node, rest);
+        end_with(w, BG_ERROR_STOPPED);
+    }
+    if (*why == '\0' && !left)
+        return;
+    w->end->next = left ? w->index + 1 : 0;
+    advise_rest(w, advice, sizeof advice);
+    bg__report_add(w->report, "stopped", BG_NOTE, u->call, NULL, advice, "stopped after index %d of 0 to %d, %s; %s",
+                   w->index, w->parts.total - 1, u->node, rest);
+}
+
+/* A signal after the last node has nothing to stop. */
+static bool is_signalled(const walk *w)
+{
+    return w->options->signals && bg__stop_signals_noted() != NULL && w->index + 1 < w->parts.total;
+}
+
 /* Called after each node or step, also after one that failed. */
 static void announce_step(walk *w, const unit *u, cudaError_t error)
 {
     bool has_site = u->call != NULL && u->call->site.file != NULL, go_on = true;
-    const char *rest;
+    char why[300];
     bg_step_info info = {.struct_size = sizeof info,
                          .index = w->index,
-                         .total = w->total,
+                         .total = w->parts.total,
                          .node = u->node,
                          .call = u->call != NULL ? u->call->name : "",
                          .error = error,
@@ -137,17 +174,24 @@ static void announce_step(walk *w, const unit *u, cudaError_t error)
         go_on = w->options->each(w->options->user, &info);
     if (w->end->early)
         return;
-    rest = w->index + 1 < w->total ? "the rest did not run" : "nothing was left to run";
     if (is_stop(w, u)) {
-        bg__fail(BG_ERROR_STOPPED, "BG_STEP_STOP=%s: the replay of %s stopped after index %d, %s; %s", w->options->stop,
-                 bg__graph_name(w->graph), w->index, u->node, rest);
-        end_with(w, BG_ERROR_STOPPED);
+        snprintf(why, sizeof why, "BG_STEP_STOP=%s", w->options->stop);
+        stop_walk(w, u, why);
+    } else if (is_signalled(w)) {
+        stop_walk(w, u, bg__stop_signals_noted());
     } else if (!go_on) {
-        w->end->early = true;
+        stop_walk(w, u, "");
     }
-    if (w->end->what == BG_ERROR_STOPPED || (w->end->early && w->index + 1 < w->total))
-        bg__report_add(w->report, "stopped", BG_NOTE, u->call, NULL, "", "stopped after index %d of 0 to %d, %s; %s",
-                       w->index, w->total - 1, u->node, rest);
+}
+
+static void show_step(walk *w, const unit *u)
+{
+    char text[120];
+    w->progress.done = w->index;
+    if (!bg__progress_is_due(&w->progress))
+        return;
+    snprintf(text, sizeof text, "%.80s", u->call != NULL ? u->call->name : u->node);
+    bg__progress_draw(&w->progress, text);
 }
 
 /* ---- nodes ---- */
@@ -170,11 +214,11 @@ static void name_node(const bg__step_call *innermost, const bg__step_node *node,
 
 /* Takes over what the inputs held when the call began, in an earlier segment. If no part of it was stepped there, the
  * inputs were not counted in time; then no NaN is reported to originate in the call. */
-static void begin_again(const walk *w, const part *p, bg__step_call *c)
+static void begin_again(const walk *w, const bg__step_part *p, bg__step_call *c)
 {
     c->inputs = (bg__held){1, 1};
-    for (const part *q = &w->parts[c->call->segment]; q < p; q++) {
-        const bg__step_call *earlier = bg__step_calls_find_part(q->calls, c->call, (int)(q - w->parts));
+    for (const bg__step_part *q = &w->parts.list[c->call->segment]; q < p; q++) {
+        const bg__step_call *earlier = bg__step_calls_find_part(q->calls, c->call, (int)(q - w->parts.list));
         if (earlier == NULL || !earlier->begun)
             continue;
         c->inputs = earlier->inputs;
@@ -193,7 +237,7 @@ done:
 }
 
 /* c and those around it, the outermost first. Recursion: as deep as the calls are nested. */
-static bg_status begin_calls(walk *w, part *p, bg__step_call *c)
+static bg_status begin_calls(walk *w, bg__step_part *p, bg__step_call *c)
 {
     bg_status status = BG_OK;
 
@@ -201,7 +245,7 @@ static bg_status begin_calls(walk *w, part *p, bg__step_call *c)
         return BG_OK;
     BG__TRY(begin_calls(w, p, c->outer));
     c->begun = true;
-    if (p > &w->parts[c->call->segment])
+    if (p > &w->parts.list[c->call->segment])
         begin_again(w, p, c);
     else
         BG__TRY(begin_call(w, c->call, c->call->kept, &c->inputs));
@@ -209,13 +253,20 @@ done:
     return status;
 }
 
+/* The part of a captured call in the segment in which it begins; NULL: none. */
+static bg__step_call *find_first_part(const walk *w, const bg__call *call)
+{
+    return call->op == NULL || call->segment < 0
+               ? NULL
+               : bg__step_calls_find_part(w->parts.list[call->segment].calls, call, call->segment);
+}
+
 /* Begins the captured calls around an eager call, which may run before their first node. */
 static bg_status begin_around(walk *w, const bg__call *eager)
 {
     bg_status status = BG_OK;
     for (const bg__call *call = eager->parent; call != NULL && call->op != NULL; call = call->parent) {
-        bg__step_call *c =
-            call->segment < 0 ? NULL : bg__step_calls_find_part(w->parts[call->segment].calls, call, call->segment);
+        bg__step_call *c = find_first_part(w, call);
         if (c == NULL || c->begun)
             continue;
         c->begun = true;
@@ -257,29 +308,7 @@ done:
     return status;
 }
 
-/* Only nodes of these kinds can be disabled. CUDA refuses to tell for nodes in child graphs, and for nodes that were
- * added to the source after the instantiation. */
-static bg_status is_enabled(const walk *w, int segment, const bg__node *node, bool *enabled)
-{
-    bool known = node->type == cudaGraphNodeTypeKernel || node->type == cudaGraphNodeTypeMemcpy ||
-                 node->type == cudaGraphNodeTypeMemset;
-    unsigned on = 1;
-    bg_status status = BG_OK;
-
-    if (known && bg__graph_get_facts(w->graph).foreign) {
-        cudaError_t error = cudaGraphNodeGetEnabled(bg__graph_segment(w->graph, segment)->exec, node->handle, &on);
-        if (error != cudaSuccess && error != cudaErrorInvalidValue && bg__step_insists())
-            error = cudaGraphNodeGetEnabled(bg__graph_segment(w->graph, segment)->exec, node->handle, &on);
-        if (error != cudaErrorInvalidValue)
-            BG__TRY_CUDA(error);
-        bg__ignore(error);
-    }
-    *enabled = on != 0;
-done:
-    return status;
-}
-
-static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *node)
+static bg_status run_node(walk *w, bg__step_part *p, int segment, const bg__step_node *node)
 {
     bg__writeback found;
     bool writes_back = node->node->writeback && bg__graph_find_writeback(w->graph, node->node->handle, &found);
@@ -291,11 +320,12 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
     bool enabled = true;
     bg_status status;
 
-    BG__TRY(is_enabled(w, segment, node->node, &enabled));
+    BG__TRY(bg__step_is_enabled(w->graph, segment, node->node, &enabled));
     if (!enabled || (writer != NULL && !writer->enabled))
         goto done;
     bg__step_describe(node->node, &u.kernel);
     name_node(innermost, node, writer, &u);
+    show_step(w, &u);
     if (watcher != NULL && w->options->stop != NULL && u.call != NULL) /* each node is a call */
         u.stop = strcmp(u.call->name, w->options->stop) == 0;
     BG__TRY(begin_calls(w, p, innermost));
@@ -304,6 +334,7 @@ static bg_status run_node(walk *w, part *p, int segment, const bg__step_node *no
     BG__TRY(writer != NULL ? run_writeback(w, writer, &fault)
                            : bg__step_run_alone(node->node, w->stream, w->options->timer, &fault));
     w->end->ran = true;
+    w->end->looked.nodes++;
     if (fault == cudaSuccess && watcher != NULL)
         watcher->after(watcher->user, node->node, u.node, w->report, w->options->dump, w->stream);
     if (fault != cudaSuccess)
@@ -337,6 +368,17 @@ done:
     return status;
 }
 
+static bg_status replay_step(walk *w, int number)
+{
+    bg_status failed = bg__replay_step(w->graph, number, w->stream);
+    if (failed != BG_OK && bg__graph_step(w->graph, number).kind == BG__LAUNCH &&
+        bg__step_insists()) /* it has queued nothing */
+        failed = bg__replay_step(w->graph, number, w->stream);
+    w->end->ran = true;
+    bg__pending_note(); /* a body may have left a CUDA error */
+    return failed;
+}
+
 /* Runs one step as a replay does: an eager call, a copy, an event, or a whole segment. */
 static bg_status walk_step(walk *w, int number)
 {
@@ -348,24 +390,23 @@ static bg_status walk_step(walk *w, int number)
     bg_status status, failed;
 
     bg__step_text(w->graph, number, u.node, sizeof u.node);
+    show_step(w, &u);
     if (eager != NULL)
         BG__TRY(begin_around(w, eager));
     if (eager != NULL)
         BG__TRY(begin_call(w, eager, step.args, &inputs));
-    failed = bg__replay_step(w->graph, number, w->stream);
-    if (failed != BG_OK && step.kind == BG__LAUNCH && bg__step_insists()) /* it has queued nothing */
-        failed = bg__replay_step(w->graph, number, w->stream);
-    w->end->ran = true;
-    bg__pending_note(); /* a body may have left a CUDA error */
+    failed = replay_step(w, number);
+    w->end->looked.nodes += step.kind != BG__LAUNCH;
+    w->end->looked.whole += step.kind == BG__LAUNCH;
     if (failed != BG_OK)
         report_failure(w, &u, failed);
     else
         BG__TRY(wait_for_step(w, &fault));
     if (fault != cudaSuccess)
         report_fault(w, &u, fault);
-    for (size_t i = 0; step.kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts[step.place].calls->count;
-         i++)
-        u.stop |= strcmp(w->parts[step.place].calls->calls[i].call->name, w->options->stop) == 0;
+    for (size_t i = 0;
+         step.kind == BG__LAUNCH && w->options->stop != NULL && i < w->parts.list[step.place].calls->count; i++)
+        u.stop |= strcmp(w->parts.list[step.place].calls->calls[i].call->name, w->options->stop) == 0;
     if (eager != NULL && !w->end->early)
         BG__TRY(finish_call(w, eager, step.left, &inputs, &u));
     announce_step(w, &u, failed != BG_OK ? bg__fail_cause() : fault);
@@ -374,13 +415,78 @@ done:
     return status;
 }
 
+/* ---- what is before options.from ---- */
+
+/* The inputs of c were not counted: no NaN is reported to originate in it. */
+static void begin_unknown(bg__step_call *c)
+{
+    c->begun = true;
+    c->inputs = (bg__held){1, 1};
+}
+
+static void skip_calls(const walk *w, bg__step_view step)
+{
+    const bg__step_calls *calls = step.kind == BG__LAUNCH ? w->parts.list[step.place].calls : NULL;
+
+    for (size_t i = 0; calls != NULL && i < calls->count; i++)
+        if (calls->calls[i].left > 0) /* else it begins with an eager call behind the segment */
+            begin_unknown(&calls->calls[i]);
+    for (const bg__call *call = step.kind == BG__CALL ? step.call->parent : NULL; call != NULL; call = call->parent) {
+        bg__step_call *c = find_first_part(w, call);
+        if (c != NULL)
+            begin_unknown(c);
+    }
+}
+
+/* Does not wait for it. */
+static void skip_step(walk *w, int number)
+{
+    const bg__step_view step = bg__graph_step(w->graph, number);
+    unit u = {.call = step.call, .segment = step.kind == BG__LAUNCH ? step.place : -1};
+    bg_status failed;
+
+    bg__step_text(w->graph, number, u.node, sizeof u.node);
+    skip_calls(w, step);
+    failed = replay_step(w, number);
+    if (failed != BG_OK)
+        report_failure(w, &u, failed);
+}
+
+/* A node of the segment in which stepping begins. */
+static bg_status skip_node(walk *w, const bg__step_part *p, int segment, const bg__step_node *node)
+{
+    bg__writeback found;
+    bool writes_back = node->node->writeback && bg__graph_find_writeback(w->graph, node->node->handle, &found);
+    bg__step_call *innermost = bg__step_calls_find(p->calls, node->outer);
+    cudaError_t fault = cudaSuccess;
+    unit u = {.segment = segment};
+    bool enabled;
+    bg_status status;
+
+    for (bg__step_call *c = innermost; c != NULL; c = c->outer) {
+        begin_unknown(c);
+        c->left--;
+    }
+    BG__TRY(bg__step_is_enabled(w->graph, segment, node->node, &enabled));
+    if (!enabled || (writes_back && !found.enabled))
+        goto done;
+    bg__step_describe(node->node, &u.kernel);
+    name_node(innermost, node, writes_back ? &found : NULL, &u);
+    BG__TRY(writes_back ? run_writeback(w, &found, &fault) : bg__step_run_alone(node->node, w->stream, NULL, &fault));
+    w->end->ran = true;
+    if (fault != cudaSuccess)
+        report_fault(w, &u, fault);
+done:
+    return status;
+}
+
 static bg_status run_segment(walk *w, int number)
 {
     int segment = bg__graph_step(w->graph, number).place;
-    part *p = &w->parts[segment];
+    bg__step_part *p = &w->parts.list[segment];
     bg_status status = BG_OK;
 
-    if (p->list.whole != NULL || p->refused) {
+    if (bg__step_part_is_whole(p)) {
         if (!p->refused)
             bg__report_add(
                 w->report, "not-stepped", BG_NOTE, NULL, NULL,
@@ -403,7 +509,8 @@ static bg_status run_segment(walk *w, int number)
                        "cudaGraphExecKernelNodeSetParams and similar calls set in the executable graph",
                        bg__graph_name(w->graph));
     for (size_t i = 0; i < p->list.count && !w->end->early; i++) {
-        BG__TRY(run_node(w, p, segment, &p->list.nodes[i]));
+        const bg__step_node *node = &p->list.nodes[i];
+        BG__TRY(w->index < w->from ? skip_node(w, p, segment, node) : run_node(w, p, segment, node));
         w->index++;
     }
 done:
@@ -412,49 +519,25 @@ done:
 
 /* ---- the walk ---- */
 
-/* Before any node has run: a graph that is launched as a whole afterwards must find its memory as it was. */
-static bg_status find_refused(walk *w, part *p, int segment)
+/* After the last skipped step: a fault in those is not one of the node that comes next. */
+static bg_status wait_for_skipped(walk *w)
 {
-    bg_status status = BG_OK;
-    for (size_t i = 0; i < p->list.count; i++) {
-        const bg__node *node = p->list.nodes[i].node;
-        bool enabled, refused = false;
-        BG__TRY(is_enabled(w, segment, node, &enabled));
-        if (enabled)
-            BG__TRY(bg__step_report_refused(node, &w->nodes, w->report, &refused));
-        p->refused |= refused;
-    }
+    cudaError_t fault = cudaSuccess;
+    unit u = {.segment = -1};
+    bg_status status;
+
+    BG__TRY(wait_for_step(w, &fault));
+    snprintf(u.node, sizeof u.node, "what is before index %d, which was launched as a whole,", w->index);
+    if (fault != cudaSuccess)
+        report_fault(w, &u, fault);
 done:
     return status;
 }
 
-static bg_status read_parts(walk *w)
+/* Launched whole, what comes before options.from takes as long as in a replay. */
+static bool is_skipped(const walk *w, bg__step_view step)
 {
-    bg_graph *graph = w->graph;
-    bg_status status;
-
-    BG__TRY(BG__ALLOCATE(w->parts, bg__graph_segment_count(graph), "segments"));
-    BG__TRY(bg__step_calls_create(&w->calls, graph));
-    BG__TRY(bg__nodes_take(graph, &w->nodes));
-    for (int i = 0; i < bg__graph_segment_count(graph); i++) {
-        part *p = &w->parts[i];
-        BG__TRY(bg__step_list_create(&p->list, bg__graph_segment(graph, i)->graph, &w->nodes));
-        p->calls = &w->calls[i];
-        if (p->list.whole == NULL)
-            BG__TRY(find_refused(w, p, i));
-        for (size_t n = 0; n < p->list.count; n++)
-            for (bg__step_call *c = bg__step_calls_find(p->calls, p->list.nodes[n].outer); c != NULL; c = c->outer)
-                c->left++;
-    }
-    for (int i = 0; i < bg__graph_step_count(graph); i++) {
-        bg__step_view step = bg__graph_step(graph, i);
-        if (step.kind == BG__LAUNCH && w->parts[step.place].list.whole == NULL && !w->parts[step.place].refused)
-            w->total += (int)w->parts[step.place].list.count;
-        else if (step.kind != BG__SYNC)
-            w->total++;
-    }
-done:
-    return status;
+    return step.kind != BG__SYNC && w->index + bg__step_parts_count(&w->parts, step) <= w->from;
 }
 
 static bg_status run_all(walk *w)
@@ -462,7 +545,11 @@ static bg_status run_all(walk *w)
     bg_status status = BG_OK;
     for (int i = 0; i < bg__graph_step_count(w->graph) && !w->end->early; i++) {
         bg__step_view step = bg__graph_step(w->graph, i);
-        if (step.kind == BG__LAUNCH) {
+        if (is_skipped(w, step)) {
+            skip_step(w, i);
+            w->index += bg__step_parts_count(&w->parts, step);
+            status = w->end->early || is_skipped(w, bg__graph_step(w->graph, i + 1)) ? BG_OK : wait_for_skipped(w);
+        } else if (step.kind == BG__LAUNCH) {
             status = run_segment(w, i);
         } else if (step.kind != BG__SYNC) { /* waited already */
             status = walk_step(w, i);
@@ -472,6 +559,38 @@ static bg_status run_all(walk *w)
     }
 done:
     return status;
+}
+
+static bg_status find_from(walk *w)
+{
+    const bg__walk_options *options = w->options;
+    bg_status status = BG_OK;
+
+    if (options->from != NULL) {
+        w->from = bg__step_parts_find(&w->parts, options->from);
+        if (w->from < 0)
+            BG__FAIL(BG_ERROR_NOT_FOUND,
+                     "%s%s: %s runs no call of that name, and nothing of that index (0 to %d); "
+                     "bg_graph_get_call lists the calls",
+                     options->command != NULL ? "BG_STEP_FROM=" : "bg_step_from, ", options->from,
+                     bg__graph_name(w->graph), w->parts.total - 1);
+    }
+    if (options->dump != NULL)
+        BG__TRY(bg__dump_begin(options->dump, w->parts.total, bg__step_parts_hash(&w->parts), options->from != NULL,
+                               &w->from));
+    w->end->looked.skipped = (size_t)w->from;
+done:
+    return status;
+}
+
+/* The stop that was asked for was never there. */
+static void end_unstopped(walk *w)
+{
+    w->end->what = BG_ERROR_NOT_FOUND;
+    snprintf(w->end->text, sizeof w->end->text,
+             "BG_STEP_STOP=%s: %s runs no call of that name, and nothing of that index (%d to %d); "
+             "bg_graph_get_call lists the calls",
+             w->options->stop, bg__graph_name(w->graph), w->from, w->parts.total - 1);
 }
 
 bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options *options, bg_report *report,
@@ -493,24 +612,20 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
         bg__fail_where("the work on the stream before the step");
         goto done;
     }
-    BG__TRY(read_parts(&w));
+    BG__TRY(bg__step_parts_read(&w.parts, graph, report));
     BG__TRY(bg__device_alloc(sizeof *w.look.room, (void **)&w.look.room));
+    BG__TRY(find_from(&w));
+    if (options->progress)
+        w.progress = bg__progress_begin("step", w.from, w.parts.total);
     BG__TRY(run_all(&w));
-    if (!end->early && options->stop != NULL) {
-        end->what = BG_ERROR_NOT_FOUND;
-        snprintf(end->text, sizeof end->text,
-                 "BG_STEP_STOP=%s: %s runs no call of that name, and nothing of that index (0 to %d); "
-                 "bg_graph_get_call lists the calls",
-                 options->stop, bg__graph_name(graph), w.total - 1);
-    }
+    if (!end->early && options->stop != NULL)
+        end_unstopped(&w);
 done:
+    bg__progress_clear(&w.progress);
+    end->looked.elements = w.look.elements;
     if (options->watcher != NULL)
         options->watcher->rest(options->watcher->user);
     bg__device_free(w.look.room);
-    for (int i = 0; w.parts != NULL && i < bg__graph_segment_count(graph); i++)
-        bg__step_list_free(&w.parts[i].list);
-    free(w.parts);
-    bg__step_calls_free(w.calls, graph);
-    bg__nodes_free(&w.nodes);
+    bg__step_parts_free(&w.parts);
     return status;
 }

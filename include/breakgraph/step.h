@@ -55,6 +55,14 @@ typedef struct bg_step_info {
 BG_API bg_status bg_step(bg_graph *graph, cudaStream_t stream, bool (*each)(void *user, const bg_step_info *info),
                          void *user, bg_report **report);
 
+/* As bg_step, but steps from the first node of the call `from` ("rope#3") on, or from the node, eager call, copy or
+ * event of this index ("17", a bg_step_info.index): what comes before runs as in a replay, segments as a whole, without
+ * checks. NaN in an op call that begins before is not reported to originate there. A stepped replay that was stopped
+ * is continued so; it is a replay of its own, which changes the program's state once more.
+ * Errors: those of bg_step, NOT_FOUND (the graph runs no such call, or has fewer nodes). */
+BG_API bg_status bg_step_from(bg_graph *graph, cudaStream_t stream, const char *from,
+                              bool (*each)(void *user, const bg_step_info *info), void *user, bg_report **report);
+
 /* Replays graph as bg_step does, without a callback, and after each op call writes all its tensors to directory, which
  * is created if needed. Files: NNNN_CALL.FIELD.npy, in NumPy's format 1.0 (long names are truncated, and equal names
  * end in _2, _3), and at the end index.json, which lists call, field, role, dtype, shape and file of each.

@@ -42,8 +42,13 @@ const bg__variable bg__variables[] = {
     {"BG_STEP_STOP", "check", BG__FORM_TEXT, "CALL", .fallback = "", .allowed = "an op call (rope#3) or a number",
      .text = "with BG_DEBUG=step: stop replays after this op call (rope#3), or after the node, eager call, copy or "
              "event of this index, from 0"},
+    {"BG_STEP_FROM", "check", BG__FORM_TEXT, "CALL", .fallback = "", .allowed = "an op call (rope#3) or a number",
+     .text = "with BG_DEBUG=step: step the first replay from this op call (rope#3), or this index, on; what is before "
+             "runs as in a replay"},
     {"BG_STEP_DUMP", "check", BG__FORM_DUMP, "DIR", .fallback = "",
-     .allowed = "a directory that can be made or written, without an index.json: dumps are not overwritten",
+     .allowed =
+         "a directory that can be made or written, without an index.json: dumps are not overwritten, but one that "
+         "was stopped goes on",
      .text = "with BG_DEBUG=step: write tensors of op calls (with --attach: what nodes wrote) at the first replay into "
              "this directory, as .npy"},
     {"BG_STEP_GRAPHS", "check", BG__FORM_PATTERNS, "PATTERNS", .fallback = "",
@@ -51,7 +56,7 @@ const bg__variable bg__variables[] = {
                 "between",
      .text = "with BG_DEBUG=step: step only these graphs: \"graph#0\", \"decode*\""},
     {"BG_STEP_REPLAYS", "check", BG__FORM_RANGE, "N-M", .fallback = "",
-     .allowed = "a number from 0 on, or two with '-' between, such as 0-3",
+     .allowed = "a number from 0 on, or two with '-' between, such as 0-3, or one with '-' behind, such as 3-",
      .text = "with BG_DEBUG=step: step only these replays of each graph, from 0: \"5\", \"0-3\""},
 
     {"BG_REPORT", "files", BG__FORM_DIRECTORY, "DIR", .fallback = "", .allowed = A_DIRECTORY,
@@ -239,7 +244,9 @@ bool bg__variable_range(const char *value, uint64_t *first, uint64_t *last)
     *first = 0;
     end = read_count(value, first);
     *last = *first;
-    if (end != NULL && *end == '-')
+    if (end != NULL && strcmp(end, "-") == 0)
+        end++, *last = UINT64_MAX;
+    else if (end != NULL && *end == '-')
         end = read_count(end + 1, last);
     return end != NULL && *end == '\0' && *first <= *last;
 }

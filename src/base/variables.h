@@ -19,7 +19,7 @@ typedef enum bg__form {
     BG__FORM_INTEGER, /* least to most */
     BG__FORM_SECONDS, /* above least, up to most, not 0 */
     BG__FORM_RATIO,   /* 0, or 1 and more */
-    BG__FORM_RANGE,   /* "2" or "2-5" */
+    BG__FORM_RANGE,   /* "2", "2-5" or "2-" */
     BG__FORM_BYTES,
     BG__FORM_SIZES,
     BG__FORM_PATTERNS,

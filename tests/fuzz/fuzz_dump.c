@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_EXPECT(bg__dump_create(&dump, directory, "fuzz") == BG_OK);
     for (int i = 0; i < 2; i++)
         FUZZ_EXPECT(bg__dump_call(dump, &d.call, d.tensors, NULL) == BG_OK);
-    FUZZ_EXPECT(bg__dump_finish(dump, true) == BG_OK);
+    FUZZ_EXPECT(bg__dump_finish(dump, true, 0) == BG_OK);
     bg__dump_free(dump);
     expect_dump(directory, 2 * d.count);
     FUZZ_EXPECT(bg__dump_check(directory) == BG_ERROR_INVALID_ARGUMENT);

@@ -4,6 +4,7 @@
 #include <breakgraph/cublas.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +176,31 @@ static void start(const fixture *f)
     write_memory(f, memory);
 }
 
+/* From each index on: the same results, and the same nodes as in a step of all, from there on. */
+static void expect_from_each(fixture *f, bg_graph *graph, const float replayed[3 * N])
+{
+    float stepped[3 * N];
+    const int total = seen.total, count = seen.count;
+    char nodes[40][200], from[16];
+    memcpy(nodes, seen.nodes, sizeof nodes);
+    for (int i = 0; i < total; i++) {
+        bg_report *report;
+        snprintf(from, sizeof from, "%d", i);
+        memset(&seen, 0, sizeof seen);
+        seen.last_index = i - 1;
+        seen.stop_after = -1;
+        start(f);
+        EXPECT_OK(bg_step_from(graph, f->stream, from, note, NULL, &report));
+        read_memory(f, stepped);
+        assert_memory_equal(replayed, stepped, sizeof stepped);
+        assert_int_equal(seen.last_index, total - 1);
+        assert_true(seen.count <= count && seen.count <= total - i && seen.count > 0);
+        for (int k = 1; k <= seen.count; k++)
+            assert_string_equal(seen.nodes[seen.count - k], nodes[count - k]);
+        bg_report_destroy(report);
+    }
+}
+
 static void expect_as_replay(fixture *f, bg_graph *graph)
 {
     float replayed[3 * N], stepped[3 * N];
@@ -189,6 +215,8 @@ static void expect_as_replay(fixture *f, bg_graph *graph)
     if (count_findings(report, "not-stepped") == 0)
         expect_clean_step(report);
     bg_report_destroy(report);
+    expect_from_each(f, graph, replayed);
+    bg_report_destroy(step(f, graph)); /* for the test to look at */
 }
 
 static bg_status broken(void *user, cudaStream_t stream)
@@ -210,7 +238,7 @@ static void test_breaks(void **state)
     bg_graph *graph = capture(f, broken);
     uint64_t replays = info_of(graph).replays;
     expect_as_replay(f, graph);
-    assert_int_equal(info_of(graph).replays, replays + 2);
+    assert_int_equal(info_of(graph).replays, replays + 3 + 5); /* one from each index */
     assert_int_equal(seen.count, 5);
     assert_int_equal(seen.total, 5);
     assert_int_equal(seen.kernels, 4);
@@ -349,7 +377,7 @@ static void test_kinds_of_nodes(void **state)
     EXPECT_CUDA(cudaDeviceSynchronize());
     host_calls = 0;
     expect_as_replay(f, graph);
-    assert_int_equal(host_calls, 2);
+    assert_int_equal(host_calls, 3 + seen.total); /* one from each index */
     EXPECT_CUDA(cudaEventQuery(external));
     for (int i = 0; i < 4; i++) {
         expect_in(seen.nodes[i], kinds[i]);
@@ -527,6 +555,36 @@ static void test_nan_behind_a_break(void **state)
     put(&f->z, 1);
 }
 
+static int count_nan_from(fixture *f, bg_graph *graph, const char *from)
+{
+    bg_report *report;
+    int count;
+    put(&f->x, 1);
+    put(&f->y, 1);
+    put(&f->z, 1);
+    EXPECT_OK(bg_step_from(graph, f->stream, from, NULL, NULL, &report));
+    count = count_findings(report, "nan-origin");
+    bg_report_destroy(report);
+    return count;
+}
+
+/* Of a call that began before, the inputs are unknown. */
+static void test_nan_from(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph;
+    poison = 1;
+    put(&f->x, 1);
+    graph = capture(f, spoiled_behind_a_break);
+    assert_int_equal(count_nan_from(f, graph, "0"), 1);
+    assert_int_equal(count_nan_from(f, graph, "spoil_behind_a_break#1/move#0"), 1); /* where it begins */
+    assert_int_equal(count_nan_from(f, graph, "3"), 0);                             /* the node behind its break */
+    assert_int_equal(count_nan_from(f, graph, "scale#0"), 0);                       /* which reads the NaN */
+    bg_graph_destroy(graph);
+    put(&f->y, 1);
+    put(&f->z, 1);
+}
+
 BG_EAGER_OP(spoil_eagerly, BG_IN(x), BG_OUT(y))
 {
     static const unsigned bits = 0x7fc00000;
@@ -618,6 +676,98 @@ static void test_stop(void **state)
     bg_report_destroy(report);
     assert_int_equal(info_of(graph).replays, replays); /* it was none */
     expect_as_replay(f, graph);
+    bg_graph_destroy(graph);
+}
+
+/* What is left after the stop is stepped from the index that the note names. */
+static void test_goes_on(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture(f, broken);
+    bg_report *report;
+    int count = 0;
+    EXPECT_OK(bg_step(graph, f->stream, stop_at_move, &count, &report));
+    expect_in(the_finding(report, "stopped").advice, "bg_step_from, from \"2\"");
+    bg_report_destroy(report);
+    memset(&seen, 0, sizeof seen);
+    seen.last_index = 1;
+    seen.stop_after = -1;
+    EXPECT_OK(bg_step_from(graph, f->stream, "2", note, NULL, &report));
+    assert_int_equal(seen.count, seen.total - 2);
+    expect_clean_step(report);
+    bg_report_destroy(report);
+    EXPECT_STATUS(bg_step_from(graph, f->stream, "5", note, NULL, &report), BG_ERROR_NOT_FOUND);
+    EXPECT_ERROR("bg_step_from, 5: graph runs no call of that name, and nothing of that index (0 to 4)");
+    EXPECT_STATUS(bg_step_from(graph, f->stream, "-1", note, NULL, &report), BG_ERROR_NOT_FOUND);
+    EXPECT_STATUS(bg_step_from(graph, f->stream, "", note, NULL, &report), BG_ERROR_NOT_FOUND);
+    EXPECT_STATUS(bg_step_from(graph, f->stream, NULL, note, NULL, &report), BG_ERROR_INVALID_ARGUMENT);
+    assert_null(report);
+    bg_graph_destroy(graph);
+}
+
+static bool sends;
+
+BG_EAGER_OP(send, BG_IN(x), BG_OUT(y))
+{
+    if (sends)
+        (void)raise(SIGTERM);
+    return from_cuda(bgk_scale(args->y.data, args->x.data, 2, N, stream));
+}
+
+static bg_status with_signal(void *user, cudaStream_t stream)
+{
+    fixture *f = user;
+    BG_CALL(scale, stream, .x = f->x, .y = f->y, .factor = 2);
+    BG_CALL(send, stream, .x = f->y, .y = f->z);
+    return BG_CALL(outer, stream, .x = f->z, .y = f->y);
+}
+
+static volatile sig_atomic_t handled;
+
+static void handle(int signal)
+{
+    handled += signal == SIGTERM;
+}
+
+static void dump_into(fixture *f, bg_graph *graph, const char *directory, int stops)
+{
+    bg_report *report;
+    sends = stops;
+    EXPECT_OK(bg_step_dump(graph, f->stream, directory, &report));
+    sends = false;
+    assert_int_equal(count_findings(report, "stopped"), stops);
+    if (stops)
+        expect_in(the_finding(report, "stopped").advice, "goes on with index 2");
+    bg_report_destroy(report);
+}
+
+/* A signal ends the dump after the eager call; the next one into its directory goes on. The program's handler is
+ * called, and is the program's again. */
+static void test_dump_goes_on(void **state)
+{
+    fixture *f = *state;
+    char directory[] = "/tmp/breakgraph-step-XXXXXX", whole[64], part[64], command[256];
+    struct sigaction action = {.sa_handler = handle}, found;
+    bg_graph *graph = capture(f, with_signal);
+    assert_non_null(mkdtemp(directory));
+    snprintf(whole, sizeof whole, "%s/whole", directory);
+    snprintf(part, sizeof part, "%s/part", directory);
+    assert_int_equal(sigaction(SIGTERM, &action, NULL), 0);
+    handled = 0;
+    start(f);
+    dump_into(f, graph, whole, 0);
+    start(f);
+    dump_into(f, graph, part, 1);
+    assert_int_equal(handled, 1);
+    snprintf(command, sizeof command, "grep -q '\"next\"' %s/index.json", part);
+    assert_int_equal(system(command), 0);
+    start(f);
+    dump_into(f, graph, part, 0);
+    snprintf(command, sizeof command, "diff -r %s %s && rm -r %s", whole, part, directory);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(sigaction(SIGTERM, NULL, &found), 0);
+    assert_true(found.sa_handler == handle);
+    (void)signal(SIGTERM, SIG_DFL);
     bg_graph_destroy(graph);
 }
 
@@ -730,7 +880,10 @@ int main(void)
         TEST(test_nan_behind_a_break),
         TEST(test_nan_of_an_eager_call),
         TEST(test_host_tensor),
+        TEST(test_nan_from),
         TEST(test_stop),
+        TEST(test_goes_on),
+        TEST(test_dump_goes_on),
         TEST(test_body_fails),
         TEST(test_bad_arguments),
         TEST(test_beside_a_capture),

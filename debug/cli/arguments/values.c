@@ -15,6 +15,7 @@
 
 #include "debug/cli/output/place.h"
 #include "debug/report/links.h"
+#include "debug/step/dump_index.h"
 
 static char told[BG__ALLOWED_BYTES];
 
@@ -127,12 +128,10 @@ static bool is_writable(const char *path)
 /* A directory that a dump may go to. The dump makes one that is not there: only an attempt tells whether it can. */
 static bool takes_dump(const char *path)
 {
-    char *index = cli_path(path, "index.json");
-    struct stat about;
-    bool dumped = index != NULL && lstat(index, &about) == 0;
-    free(index);
-    if (dumped)
+    cJSON *stopped;
+    if (bg__dump_index_read(path, &stopped) != BG_OK)
         return false;
+    cJSON_Delete(stopped);
     if (mkdir(path, 0777) == 0)
         return rmdir(path) == 0;
     return errno == EEXIST && is_place(path);

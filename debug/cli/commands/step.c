@@ -1,29 +1,53 @@
 /* breakgraph step: a program whose replays go node by node. */
 #include "commands.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
+#include "debug/cli/observe/looked.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
 #include "debug/cli/process/signals.h"
 #include "debug/cli/ranks/job.h"
 
-static cli_status get_step_status(const cli_observation *o, const cli_gathered *gathered, const cli_end *end, int found)
+/* Stepping delays these signals until its report is whole. */
+static bool is_stopped(const cli_gathered *gathered, const cli_end *end)
 {
-    cli_status status = cli_observed_end(o, end);
-    if (status == CLI_OK && found == 0)
+    int signal;
+    return cli_is_crash(end, &signal) && (signal == SIGINT || signal == SIGTERM) &&
+           cli_gathered_count(gathered, "stopped", 0) > 0;
+}
+
+static cli_status get_step_status(const cli_observation *o, const cli_gathered *gathered, const cli_end *end)
+{
+    int found = cli_gathered_count(gathered, NULL, 1), notes = cli_gathered_count(gathered, NULL, 0) - found;
+    cli_status status = is_stopped(gathered, end) ? CLI_INTERRUPTED : cli_observed_end(o, end);
+    if (status == CLI_OK && found + notes == 0)
         status = cli_observed_judge(o, gathered);
-    if (status == CLI_OK && cli_gathered_count(gathered, NULL, 1) > 0)
+    if (status == CLI_OK && found > 0)
         return CLI_FAILED;
-    if (status != CLI_OK || found > 0 || end->code == 0)
+    if (status != CLI_OK || notes > 0 || end->code == 0)
         return status;
     (void)cli_say(CLI_FAILED, "'%s'%s ended with status %d", o->argv[0], cli_observed_rank(o, end), end->code);
     cli_observed_show(o);
     return CLI_FAILED;
+}
+
+/* What was found, and in how much. */
+static void print_end(const cli_gathered *gathered)
+{
+    static const char *const kinds[] = {"step"};
+    int found = cli_gathered_count(gathered, NULL, 1), notes = cli_gathered_count(gathered, NULL, 0) - found;
+
+    printf("step: %d finding%s", found, found == 1 ? "" : "s");
+    if (notes > 0)
+        printf("; %d note%s", notes, notes == 1 ? "" : "s");
+    putchar('\n');
+    cli_looked_print(gathered, kinds, 1, false, stdout);
 }
 
 static cli_status step(const cli_observation *o, bool json)
@@ -31,16 +55,15 @@ static cli_status step(const cli_observation *o, bool json)
     cli_gathered gathered;
     cli_end end = {.how = CLI_UNSTARTED};
     cli_status status = cli_observe(o, &gathered, &end), seen = status;
-    int found = cli_gathered_count(&gathered, NULL, 0);
 
     if (seen == CLI_OK)
-        status = get_step_status(o, &gathered, &end, found);
+        status = get_step_status(o, &gathered, &end);
     if (json)
         cli_gathered_print_json(&gathered, "step", status, NULL);
     else if (seen == CLI_OK)
         cli_gathered_print(&gathered, stdout);
-    if (!json && (status == CLI_OK || status == CLI_FAILED) && seen == CLI_OK)
-        printf("step: %d finding%s\n", found, found == 1 ? "" : "s");
+    if (!json && (status == CLI_OK || status == CLI_FAILED || status == CLI_INTERRUPTED) && seen == CLI_OK)
+        print_end(&gathered);
     cli_gathered_clear(&gathered);
     return status;
 }
@@ -48,10 +71,13 @@ static cli_status step(const cli_observation *o, bool json)
 static int run_step_command(const cli_arguments *arguments)
 {
     const char *stop = cli_value(arguments, "--stop"), *dump = cli_value(arguments, "--dump");
+    const char *from = cli_value(arguments, "--from");
     const char *set[] = {"BG_DEBUG",
                          "step",
                          "BG_STEP_STOP",
                          stop != NULL ? stop : getenv("BG_STEP_STOP"),
+                         "BG_STEP_FROM",
+                         from != NULL ? from : getenv("BG_STEP_FROM"),
                          "BG_STEP_DUMP",
                          dump != NULL ? dump : getenv("BG_STEP_DUMP"),
                          NULL};
@@ -80,8 +106,11 @@ static int run_step_command(const cli_arguments *arguments)
 static const cli_flag flags[] = {
     {"--stop", "CALL", NULL, NULL,
      "stop replays after this op call (rope#3), or after the node, eager call, copy or event of this index, from 0"},
+    {"--from", "CALL", NULL, NULL,
+     "step the first replay from this op call (rope#3), or this index, on; what is before runs as in a replay"},
     {"--dump", "DIR", NULL, NULL,
-     "write tensors of op calls (with --attach: what nodes wrote) at the first replay into this directory, as .npy"},
+     "write tensors of op calls (with --attach: what nodes wrote) at the first replay into this directory, as .npy; "
+     "a dump that was stopped goes on"},
     {"--graphs", .variable = "BG_STEP_GRAPHS"},
     {"--replays", .variable = "BG_STEP_REPLAYS"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
@@ -90,7 +119,8 @@ static const cli_flag flags[] = {
 };
 
 static const char more[] =
-    "Replays run node by node: each node is launched, waited for and checked. Notes do not count as findings. With "
+    "Replays run node by node: each node is launched, waited for and checked. Notes do not count as findings. Ctrl-C, "
+    "SIGTERM and --stop end it between two nodes: reports and dumps are whole, and a note says how to go on. With "
     "--json the program has no standard input, and its output is shown only if it fails.";
 
 const cli_command cli_step = {

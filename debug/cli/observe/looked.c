@@ -70,10 +70,25 @@ static void print_count(const char *before, double count, const char *what, cons
     fprintf(out, "%s%.0f %s%s%s", before, count, what, count == 1 ? "" : "s", behind);
 }
 
+static void print_step(const cJSON *step, const char *before, FILE *out)
+{
+    print_count(before, cli_number(step, "replays"), "replay", "", out);
+    print_count(", ", cli_number(step, "nodes"), "node", " stepped", out);
+    if (cli_number(step, "calls") > 0) { /* nodes of programs without breakgraph are of none */
+        print_count(", ", cli_number(step, "elements"), "float", "", out);
+        print_count(" of ", cli_number(step, "calls"), "call", " counted", out);
+    }
+    if (cli_number(step, "whole") > 0)
+        print_count("; ", cli_number(step, "whole"), "segment", " ran as a whole", out);
+    if (cli_number(step, "skipped") > 0)
+        print_count("; ", cli_number(step, "skipped"), "node", " before them not looked at", out);
+}
+
 static void print_looked(const cli_gathered *gathered, FILE *out)
 {
     const cJSON *graph = find_check(gathered, "graph"), *replay = find_check(gathered, "replay");
     const cJSON *recapture = find_check(gathered, "recapture"), *poison = find_check(gathered, "poison");
+    const cJSON *step = find_check(gathered, "step");
     const char *before = "looked at: ";
 
     if (graph != NULL) {
@@ -91,8 +106,12 @@ static void print_looked(const cli_gathered *gathered, FILE *out)
         print_count(before, cli_number(recapture, "graphs"), "graph", " captured again", out);
         before = "; ";
     }
-    if (poison != NULL)
+    if (poison != NULL) {
         print_count(before, cli_number(poison, "graphs"), "graph", " replayed with poison", out);
+        before = "; ";
+    }
+    if (step != NULL)
+        print_step(step, before, out);
     fputs("\n", out);
 }
 
@@ -177,13 +196,13 @@ void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, in
         print_looked(gathered, out);
     print_not_looked(rows, out);
     for (int i = 0; i < count; i++) {
-        bool replay = strcmp(kinds[i], "replay") == 0;
+        bool replay = strcmp(kinds[i], "replay") == 0, step = strcmp(kinds[i], "step") == 0;
         if (find_check(gathered, kinds[i]) != NULL || is_in_rows(rows, kinds[i]))
             continue;
         if (replay && gathered->unended > 0) /* replays are counted at the end */
             fputs("not known: how many replays were compared: the program did not end by exit\n", out);
         else
             fprintf(out, "not looked at: %s: the program came to no %s that this check looks at\n", kinds[i],
-                    replay ? "replay" : "capture");
+                    replay || step ? "replay" : "capture");
     }
 }

@@ -25,7 +25,7 @@
     X(CLI_UNJUDGED, 14,                                                                                                \
       "nothing can be judged: no graph to check, replays not compared, status 125, or a crash where a culprit is "     \
       "confirmed")                                                                                                     \
-    X(CLI_INTERRUPTED, 130, "interrupted; the same bisect command continues where it stopped")
+    X(CLI_INTERRUPTED, 130, "interrupted; the same bisect, or step --dump, continues where it stopped")
 
 typedef enum cli_status {
 #define CLI_EXIT_ENUM_(name, number, text) name = (number),

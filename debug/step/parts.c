@@ -1,0 +1,178 @@
+#include "parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debug/memory/allocate.h"
+#include "refused.h"
+
+bool bg__step_part_is_whole(const bg__step_part *part)
+{
+    return part->list.whole != NULL || part->refused;
+}
+
+bg_status bg__step_is_enabled(const bg_graph *graph, int segment, const bg__node *node, bool *enabled)
+{
+    bool known = node->type == cudaGraphNodeTypeKernel || node->type == cudaGraphNodeTypeMemcpy ||
+                 node->type == cudaGraphNodeTypeMemset;
+    unsigned on = 1;
+    bg_status status = BG_OK;
+
+    if (known && bg__graph_get_facts(graph).foreign) {
+        cudaError_t error = cudaGraphNodeGetEnabled(bg__graph_segment(graph, segment)->exec, node->handle, &on);
+        if (error != cudaSuccess && error != cudaErrorInvalidValue && bg__step_insists())
+            error = cudaGraphNodeGetEnabled(bg__graph_segment(graph, segment)->exec, node->handle, &on);
+        if (error != cudaErrorInvalidValue)
+            BG__TRY_CUDA(error);
+        bg__ignore(error);
+    }
+    *enabled = on != 0;
+done:
+    return status;
+}
+
+/* Before any node has run: a graph that is launched as a whole afterwards must find its memory as it was. */
+static bg_status find_refused(bg__step_parts *parts, int segment, bg_report *report)
+{
+    bg__step_part *p = &parts->list[segment];
+    bg_status status = BG_OK;
+    for (size_t i = 0; i < p->list.count; i++) {
+        const bg__node *node = p->list.nodes[i].node;
+        bool enabled, refused = false;
+        BG__TRY(bg__step_is_enabled(parts->graph, segment, node, &enabled));
+        if (enabled)
+            BG__TRY(bg__step_report_refused(node, &parts->nodes, report, &refused));
+        p->refused |= refused;
+    }
+done:
+    return status;
+}
+
+static bg_status read_part(bg__step_parts *parts, int segment, bg_report *report)
+{
+    bg__step_part *p = &parts->list[segment];
+    bg_status status;
+
+    p->calls = &parts->calls[segment];
+    BG__TRY(bg__step_list_create(&p->list, bg__graph_segment(parts->graph, segment)->graph, &parts->nodes));
+    if (p->list.whole == NULL)
+        BG__TRY(find_refused(parts, segment, report));
+    for (size_t i = 0; i < p->list.count; i++)
+        for (bg__step_call *c = bg__step_calls_find(p->calls, p->list.nodes[i].outer); c != NULL; c = c->outer)
+            c->left++;
+done:
+    return status;
+}
+
+bg_status bg__step_parts_read(bg__step_parts *parts, bg_graph *graph, bg_report *report)
+{
+    bg_status status;
+
+    *parts = (bg__step_parts){.graph = graph};
+    BG__TRY(BG__ALLOCATE(parts->list, bg__graph_segment_count(graph), "segments"));
+    BG__TRY(bg__step_calls_create(&parts->calls, graph));
+    BG__TRY(bg__nodes_take(graph, &parts->nodes));
+    for (int i = 0; i < bg__graph_segment_count(graph); i++)
+        BG__TRY(read_part(parts, i, report));
+    for (int i = 0; i < bg__graph_step_count(graph); i++)
+        parts->total += bg__step_parts_count(parts, bg__graph_step(graph, i));
+done:
+    return status;
+}
+
+void bg__step_parts_free(bg__step_parts *parts)
+{
+    for (int i = 0; parts->list != NULL && i < bg__graph_segment_count(parts->graph); i++)
+        bg__step_list_free(&parts->list[i].list);
+    free(parts->list);
+    bg__step_calls_free(parts->calls, parts->graph);
+    bg__nodes_free(&parts->nodes);
+    *parts = (bg__step_parts){.graph = NULL};
+}
+
+/* ---- indices ---- */
+
+int bg__step_parts_count(const bg__step_parts *parts, bg__step_view step)
+{
+    if (step.kind == BG__LAUNCH && !bg__step_part_is_whole(&parts->list[step.place]))
+        return (int)parts->list[step.place].list.count;
+    return step.kind != BG__SYNC;
+}
+
+static bool is_named(const bg__call *call, const char *name)
+{
+    return call != NULL && call->name != NULL && strcmp(call->name, name) == 0;
+}
+
+static bool is_node_of(const bg__step_part *p, const bg__step_node *node, const char *name)
+{
+    for (const bg__step_call *c = bg__step_calls_find(p->calls, node->outer); c != NULL; c = c->outer)
+        if (is_named(c->call, name))
+            return true;
+    return is_named(node->node->call, name);
+}
+
+/* The index in the step of the call; -1: it is not there. */
+static int find_in_step(const bg__step_parts *parts, bg__step_view step, const char *name)
+{
+    const bg__step_part *p = step.kind == BG__LAUNCH ? &parts->list[step.place] : NULL;
+
+    if (p == NULL)
+        return is_named(step.call, name) ? 0 : -1;
+    for (size_t i = 0; !bg__step_part_is_whole(p) && i < p->list.count; i++)
+        if (is_node_of(p, &p->list.nodes[i], name))
+            return (int)i;
+    for (size_t i = 0; bg__step_part_is_whole(p) && i < p->calls->count; i++)
+        if (is_named(p->calls->calls[i].call, name))
+            return 0;
+    return -1;
+}
+
+int bg__step_parts_find(const bg__step_parts *parts, const char *text)
+{
+    int before = 0;
+
+    if (text[0] != '\0' && strspn(text, "0123456789") == strlen(text)) {
+        long index = strtol(text, NULL, 10);
+        return index < parts->total ? (int)index : -1;
+    }
+    for (int i = 0; i < bg__graph_step_count(parts->graph); i++) {
+        bg__step_view step = bg__graph_step(parts->graph, i);
+        int at = find_in_step(parts, step, text);
+        if (at >= 0)
+            return before + at;
+        before += bg__step_parts_count(parts, step);
+    }
+    return -1;
+}
+
+/* FNV-1a, with the zero at the end. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    do
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    while (*text++ != '\0');
+    return hash;
+}
+
+static uint64_t hash_call(uint64_t hash, const bg__call *call)
+{
+    return hash_text(hash, call != NULL && call->name != NULL ? call->name : "");
+}
+
+uint64_t bg__step_parts_hash(const bg__step_parts *parts)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (int i = 0; i < bg__graph_step_count(parts->graph); i++) {
+        bg__step_view step = bg__graph_step(parts->graph, i);
+        const bg__step_list *list = step.kind == BG__LAUNCH ? &parts->list[step.place].list : NULL;
+        hash = hash_call(hash_text(hash, list != NULL ? "segment" : "step"), step.call);
+        for (size_t k = 0; list != NULL && k < list->count; k++) {
+            const bg__node *node = list->nodes[k].node;
+            hash = hash_call(hash_text(hash, bg__node_kind(node)), node->call);
+            hash = hash_text(hash, node->kernel != NULL && node->kernel->name != NULL ? node->kernel->name : "");
+        }
+    }
+    return hash;
+}

@@ -1,0 +1,14 @@
+/* SIGINT and SIGTERM, which end a walk between two nodes, so that its report and its dump are whole. */
+#ifndef BG_DEBUG_STEP_STOP_SIGNALS_H
+#define BG_DEBUG_STEP_STOP_SIGNALS_H
+
+/* From here on these signals are noted. A handler of the program's own is called as well; a signal that the program
+ * ignores stays ignored. The fourth signal does what it did before: the node that runs may never end. Threads may hold
+ * them at the same time. */
+void bg__stop_signals_hold(void);
+/* Once for each hold. The last one sends a signal that was noted, and would have ended the program, to it again. */
+void bg__stop_signals_release(void);
+/* "SIGINT" where one was noted; NULL: none. */
+const char *bg__stop_signals_noted(void);
+
+#endif
