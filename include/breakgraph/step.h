@@ -1,8 +1,11 @@
 /* Stepping: a replay that runs node by node, and waits and checks after each, so that it names the node at fault.
  * BG_DEBUG=step in the environment (or options.debug) makes every replay of a graph such a replay. BG_STEP_STOP then
  * stops it after a call ("rope#3"), or after the node, eager call, copy or event of this index (bg_step_info.index).
- * BG_STEP_DUMP=DIR dumps the tensors of the process's first such replay. These are read when a capture begins.
- * Threads: as bg_replay. */
+ * BG_STEP_FROM=CALL steps the process's first such replay from that call or index on (bg_step_from), and
+ * BG_STEP_DUMP=DIR dumps its tensors. These are read when a capture begins. Stepping without a callback shows on a
+ * terminal (standard error) how many nodes are done. SIGINT and SIGTERM end such a replay, and bg_step_dump, between
+ * two nodes, with a note, unless they are ignored. Where the program has no handler for it, the signal ends the program
+ * after the report is written; a fourth one at once. Threads: as bg_replay. */
 #ifndef BREAKGRAPH_STEP_H
 #define BREAKGRAPH_STEP_H
 
@@ -68,8 +71,10 @@ BG_API bg_status bg_step_from(bg_graph *graph, cudaStream_t stream, const char *
  * end in _2, _3), and at the end index.json, which lists call, field, role, dtype, shape and file of each.
  * bf16, which NumPy does not support, is written as 16-bit unsigned integers of the same bits. A tensor in memory that
  * the device cannot access has no file (null). Every file is written whole or not at all; an existing index is never
- * overwritten. After a fault the index lists what was written before it.
- * Errors: those of bg_step, IO, INVALID_ARGUMENT (directory has an index). */
+ * overwritten. After a fault the index lists what was written before it. A dump that was stopped (by a signal, or
+ * BG_STEP_STOP) has an index with the member "next": the next dump of the same graph into its directory goes on there,
+ * as bg_step_from does, and writes the index that it would have had.
+ * Errors: those of bg_step, IO, INVALID_ARGUMENT (directory has an index of another kind or graph). */
 BG_API bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directory, bg_report **report);
 
 BG_END_C_
