@@ -68,6 +68,16 @@ says()
     fi
 }
 
+# step_attached ARG...: $breakgraph step --attach, without what it looked at, which differs from program to program.
+step_attached()
+{
+    local printed status
+    printed=$("$breakgraph" step --attach "$@" 2>&1)
+    status=$?
+    sed '/^looked at: /d' <<<"$printed"
+    return $status
+}
+
 # golden NAME STATUS COMMAND...: the command exits so, and prints what tests/cli/golden/NAME.txt holds, where paths of this
 # run are DIR and OUT, process ids PID, addresses ADDRESS, times S. GOLDEN=write writes that file.
 golden()

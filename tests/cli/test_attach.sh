@@ -162,7 +162,7 @@ else
         expect "attach-check-$innocent" 0 '^check replay: 0 findings$' "$breakgraph" check --attach -- "$work/graphs" "$innocent"
     done
     for way in none stack pageable updated set; do
-        says "attach-step-$way" "$breakgraph" step --attach -- "$work/graphs" "$way" <<<"$("$work/graphs" "$way")
+        says "attach-step-$way" step_attached -- "$work/graphs" "$way" <<<"$("$work/graphs" "$way")
 step: 0 findings"
     done
     # What cannot be followed is launched as it is, and said.

@@ -27,7 +27,7 @@ found()
         pass "$name"
     fi
     expect "$name-correct" 0 '^check replay: 0 findings$' "$breakgraph" check --attach -- "$work/$1" "$2" correct
-    says "$name-stepped" "$breakgraph" step --attach -- "$work/$1" "$2" correct <<<"done
+    says "$name-stepped" step_attached -- "$work/$1" "$2" correct <<<"done
 step: 0 findings"
 }
 for memory in device reused async host mapped; do
@@ -46,7 +46,7 @@ export HOSTCUDA_MEMORY=fence
 expect attach-indices 1 '^fault \[fault\] gather#0 at look_up\+.*node 6 \(kernel gather.*cudaErrorIllegalAddress' \
     "$breakgraph" step --attach -- "$work/indices"
 grep -q '^cudaErrorIllegalAddress$' "$work/log" || fail attach-indices "the program gets another error than without the tools"
-says attach-indices-correct "$breakgraph" step --attach -- "$work/indices" correct <<<"cudaSuccess
+says attach-indices-correct step_attached -- "$work/indices" correct <<<"cudaSuccess
 step: 0 findings"
 unset HOSTCUDA_MEMORY
 

@@ -22,14 +22,14 @@ if ! "$CXX" "${flags[@]}" "${shim[@]}" -rdynamic tests/cli/attach/nodes.cu "${li
     exit $bad
 fi
 
-# steps NAME STATUS FINDINGS PATTERN WHAT [FLAG...]: step of nodes WHAT ends so, with that many findings, one of which is
-# PATTERN; the program's output is what it is without the tools.
+# steps NAME STATUS FINDINGS PATTERN WHAT [FLAG...]: step of nodes WHAT ends so, with that many findings ("0 findings; 1 note"),
+# one of which is PATTERN; the program's output is what it is without the tools.
 steps()
 {
     local name=$1 findings=$3 what=$5
     set -- "$name" "$2" "$4" "$breakgraph" step --attach "${@:6}" -- "$nodes" "$what"
     expect "$@"
-    grep -q "^step: $findings finding" "$work/log" || fail "$name" "it has not $findings findings"
+    grep -q "^step: $findings" "$work/log" || fail "$name" "it has not $findings findings"
     [ "$(grep '^launch' "$work/log")" = "$("$nodes" "$what")" ] || fail "$name" "the program computes something else"
 }
 
@@ -44,10 +44,10 @@ steps attach-step-nan-half 1 1 '\[nan-origin\] convert#0 .* wrote 1 NaN of type 
 steps attach-step-nan-bfloat16 1 1 '\[nan-origin\] convert#0 .* wrote 1 NaN of type bf16' bfloat16
 steps attach-step-half-clean 0 0 '^launch 2' half-clean
 # It came with the input: nobody is to blame, and the input is named.
-steps attach-step-nan-input 0 1 '^note \[nan-input\] scale#0 .*held NaN before it ran: at 0x[0-9a-f]+ \(kernel parameter 1 is' input
+steps attach-step-nan-input 0 '0 findings; 1 note' '^note \[nan-input\] scale#0 .*held NaN before it ran: at 0x[0-9a-f]+ \(kernel parameter 1 is' input
 # Integers with the bits of NaN, and masks of -inf.
 steps attach-step-integers 0 0 '^launch 2' integers
-steps attach-step-mask 0 1 '^note \[inf-origin\] mask#0 .* wrote 2016 infinities of type f32' mask
+steps attach-step-mask 0 '0 findings; 1 note' '^note \[inf-origin\] mask#0 .* wrote 2016 infinities of type f32' mask
 
 if ! python3 -c 'import ctypes' 2>/dev/null; then
     skip attach-step-python "it needs python3 with ctypes"
@@ -117,9 +117,18 @@ r, = nodes[0]["ranges"]
 assert nodes[0]["node"] == "memcpy#0" and r["dtype"] == "u8" and raw(r) == b"\x05" * 65536, nodes
 ' 2>"$work/log"; then pass attach-step-dump-bytes; else fail attach-step-dump-bytes "not what the copy wrote"; fi
 
+# One that was stopped goes on.
+expect attach-step-dump-stop 0 'a dump into the same directory goes on with index 5' "$breakgraph" step --attach --stop=4 --dump="$work/stopped" -- "$nodes" half-clean
+steps attach-step-dump-on 0 0 '; 5 nodes before them not looked at$' half-clean --dump="$work/stopped"
+if dumped "$work/stopped" 'assert index["complete"] and [len(n["ranges"]) for n in nodes] == [1] * 11, nodes' 2>"$work/log"; then
+    pass attach-step-dump-on-index
+else
+    fail attach-step-dump-on-index "not what the nodes wrote"
+fi
+
 # Where the dump fails, the graph is stepped to its end all the same, and what is missing is said.
 export BG_STEP_DUMP=$work/none/dump
-steps attach-step-dump-not-begun 1 2 '^note \[not-dumped\]: there is no whole dump of this launch: .*none/dump cannot be created' nan
+steps attach-step-dump-not-begun 1 '1 finding; 1 note' '^note \[not-dumped\]: there is no whole dump of this launch: .*none/dump cannot be created' nan
 unset BG_STEP_DUMP
 nan='sum 2, NaN'
 stepped() # NAME STATUS PATTERN WHAT [FLAG...]
