@@ -2,8 +2,9 @@
  *   stepped CALLS EVERY [CALL SIGNAL [group]]
  * copies a row of numbers from call to call; each EVERY-th call is eager. The eager call of that number, from 0, sends
  * SIGNAL (a number) in a replay: to the program, or to its process group. STEPPED_HANDLER=print: the program has a
- * handler for it, which prints "handled"; ignore: it ignores the signal. STEPPED_TIMES=N: it is sent N times. Prints
- * "row right" where the last row is what it must be. */
+ * handler for it, which prints "handled"; ignore: it ignores the signal. STEPPED_TIMES=N: it is sent N times.
+ * STEPPED_REPLAYS=N: there are so many, and it is sent in the last. Prints "row right" where the last row is what it
+ * must be. */
 #include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { NUMBERS = 16, BYTES = NUMBERS * 4 };
 
 static struct {
     int calls, every, at, signal, times;
-    bool group, replays;
+    bool group, last; /* it is the last replay */
     char *rows;
 } plan;
 
@@ -31,7 +32,7 @@ BG_OP(copy, BG_IN(x), BG_OUT(y))
 
 BG_EAGER_OP(send, BG_IN(x), BG_OUT(y), BG_VALUE(int, number))
 {
-    for (int i = 0; plan.replays && args->number == plan.at && i < plan.times; i++)
+    for (int i = 0; plan.last && args->number == plan.at && i < plan.times; i++)
         (void)kill(plan.group ? 0 : getpid(), plan.signal);
     return checked(cudaMemcpyAsync(args->y.data, args->x.data, BYTES, cudaMemcpyDeviceToDevice, stream));
 }
@@ -75,7 +76,8 @@ static void (*choose_handler(void))(int)
 
 int main(int count, char **arguments)
 {
-    const char *times = getenv("STEPPED_TIMES");
+    const char *times = getenv("STEPPED_TIMES"), *more = getenv("STEPPED_REPLAYS");
+    const int replays = more != NULL ? atoi(more) : 1;
     float row[NUMBERS] = {0, 1, 2};
     bg_graph *graph = NULL;
     cudaStream_t stream = NULL;
@@ -95,9 +97,10 @@ int main(int count, char **arguments)
         cudaMemcpy(plan.rows, row, BYTES, cudaMemcpyDefault) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess)
         return 2;
     status = bg_capture_forward(&graph, pass, NULL, stream, NULL);
-    plan.replays = true;
-    if (status == BG_OK)
+    for (int i = 0; i < replays && status == BG_OK; i++) {
+        plan.last = i + 1 == replays;
         status = bg_replay(graph, stream);
+    }
     if (status == BG_OK)
         status = checked(cudaStreamSynchronize(stream));
     if (status != BG_OK)

@@ -64,6 +64,7 @@ nothing='^breakgraph: BG_STEP_GRAPHS and BG_STEP_REPLAYS leave out all replays o
 steps attach-step-late 1 1 '\[nan-origin\] divide#0' late
 steps attach-step-replay 1 1 '\[nan-origin\] divide#0' late --replays=1
 steps attach-step-replays 1 1 '\[nan-origin\] divide#0' late --replays=1-2 '--graphs=graph#0'
+steps attach-step-replays-on 1 1 '\[nan-origin\] divide#0' late --replays=1-
 steps attach-step-other-replay 0 0 '^launch 2' late --replays=0
 steps attach-step-other-graph 0 0 '^launch 2' nan '--graphs=graph,!graph#0' --replays=0-1
 steps attach-step-no-replay 0 0 "$nothing" nan --replays=9

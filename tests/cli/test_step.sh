@@ -69,6 +69,10 @@ expect signal-ignored 0 '^looked at: 1 replay, 20 nodes' env STEPPED_HANDLER=ign
 expect signal-fourth 7 'signal SIGTERM' env STEPPED_TIMES=4 timeout 60 "$command" step -- "$program" 20 5 9 15
 not_said signal-fourth-at-once 'stopped after'
 expect signal-alone 143 'stopped after index 9' bash -c 'BG_DEBUG=step "$@"; exit $?' bash "$program" 20 5 9 15
+export STEPPED_REPLAYS=3
+expect signal-third 130 "breakgraph step --graphs='graph' --replays=2- --from=10 -- PROGRAM" stepped -- "$program" 20 5 9 15
+expect signal-third-on 0 '^looked at: 1 replay, 10 nodes stepped, .*; 10 nodes before them' stepped --graphs=graph --replays=2- --from=10 -- "$program" 20 5
+unset STEPPED_REPLAYS
 expect signal-group 130 'stopped after index 9' setsid -w "$command" step -- "$program" 20 5 9 2 group
 said signal-group-looked '^looked at: 1 replay, 10 nodes stepped'
 
