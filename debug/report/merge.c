@@ -1,31 +1,192 @@
-/* One report of two. */
+/* One report of two. What is of another graph than the report's own has a member "graph", that graph's name. */
 #include "report_data.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Moves a part, or the items of a list, from parts into the report. */
-static bg_status move_part(bg_report *report, cJSON *part)
-{
-    cJSON *list, *item;
+/* The names of the graphs of one report, and those in the report that it goes into. */
+typedef struct renamed {
+    char *from, *to;
+} renamed;
 
-    if (strcmp(part->string, "outline") == 0) {
-        if (cJSON_GetObjectItemCaseSensitive(report->parts, "outline") != NULL) {
-            cJSON_Delete(part);
-            return BG_OK;
-        }
-        return bg__report_set_outline(report, part);
+typedef struct names {
+    renamed *list;
+    size_t count, capacity;
+} names;
+
+static bg_status merge_out_of_memory(void)
+{
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_merge: out of host memory for a copy");
+}
+
+static bg_status add_name(names *n, const char *from, const char *to)
+{
+    renamed *one;
+    bg_status status;
+
+    BG__TRY(BG__GROW(n->list, n->count, n->capacity, "names of graphs"));
+    one = &n->list[n->count++];
+    *one = (renamed){strdup(from), strdup(to)};
+    if (one->from == NULL || one->to == NULL)
+        status = merge_out_of_memory();
+done:
+    return status;
+}
+
+static void free_names(names *n)
+{
+    for (size_t i = 0; i < n->count; i++) {
+        free(n->list[i].from);
+        free(n->list[i].to);
     }
-    list = bg__report_part(report, part->string);
-    while (list != NULL && (item = cJSON_DetachItemFromArray(part, 0)) != NULL)
-        cJSON_AddItemToArray(list, item);
+    free(n->list);
+}
+
+static const char *new_name(const names *n, const char *from)
+{
+    for (size_t i = 0; i < n->count; i++)
+        if (strcmp(n->list[i].from, from) == 0)
+            return n->list[i].to;
+    return from;
+}
+
+/* ---- outlines ---- */
+
+/* The report's outline of the graph of that name; NULL: it has none. */
+static const cJSON *find_outline(const bg_report *report, const char *graph)
+{
+    const cJSON *outline;
+    if (strcmp(graph, report->graph) == 0)
+        return cJSON_GetObjectItemCaseSensitive(report->parts, "outline");
+    cJSON_ArrayForEach(outline, cJSON_GetObjectItemCaseSensitive(report->parts, "outlines"))
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outline, "name"));
+        if (name != NULL && strcmp(name, graph) == 0)
+            return outline;
+    }
+    return NULL;
+}
+
+/* Whether they are of the same pass: the times of its capture may differ. */
+static bool outlines_agree(const cJSON *one, const cJSON *other)
+{
+    static const char *const members[] = {"steps", "calls", "segments", "nodes"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const cJSON *a = cJSON_GetObjectItemCaseSensitive(one, members[i]);
+        const cJSON *b = cJSON_GetObjectItemCaseSensitive(other, members[i]);
+        if ((a == NULL) != (b == NULL) || (a != NULL && !cJSON_Compare(a, b, true)))
+            return false;
+    }
+    return true;
+}
+
+static bool set_name(cJSON *outline, const char *name)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(outline, "name");
+    return cJSON_AddStringToObject(outline, "name", name) != NULL;
+}
+
+/* Takes ownership of outline. */
+static bg_status add_outline(bg_report *report, cJSON *outline, const char *name)
+{
+    cJSON *list;
+
+    if (strcmp(name, report->graph) == 0)
+        return bg__report_set_outline(report, outline);
+    list = bg__report_part(report, "outlines");
+    if (list != NULL && set_name(outline, name) && cJSON_AddItemToArray(list, outline))
+        return BG_OK;
+    cJSON_Delete(outline);
+    return merge_out_of_memory();
+}
+
+/* Takes ownership of outline, that of graph, and notes the name that the graph gets. */
+static bg_status merge_outline(bg_report *report, cJSON *outline, const char *graph, names *n)
+{
+    const cJSON *own = find_outline(report, graph);
+    char *name = strdup(graph);
+    bg_status status = BG_OK;
+
+    for (int i = 2; name != NULL && own != NULL && !outlines_agree(own, outline); i++) {
+        free(name);
+        if (asprintf(&name, "%s (%d)", graph, i) < 0)
+            name = NULL;
+        own = name != NULL ? find_outline(report, name) : NULL;
+    }
+    status = name != NULL ? add_name(n, graph, name) : merge_out_of_memory();
+    if (status != BG_OK || own != NULL)
+        cJSON_Delete(outline);
+    else
+        status = add_outline(report, outline, name);
+    free(name);
+    return status;
+}
+
+static bg_status merge_outlines(bg_report *report, const bg_report *from, cJSON *parts, names *n)
+{
+    cJSON *own = cJSON_DetachItemFromObjectCaseSensitive(parts, "outline"), *outline;
+    cJSON *others = cJSON_DetachItemFromObjectCaseSensitive(parts, "outlines");
+    bg_status status = BG_OK;
+
+    if (own != NULL)
+        BG__TRY(merge_outline(report, own, from->graph, n));
+    while ((outline = cJSON_DetachItemFromArray(others, 0)) != NULL) {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outline, "name"));
+        char *graph = strdup(name != NULL ? name : "");
+        status = graph != NULL ? merge_outline(report, outline, graph, n) : merge_out_of_memory();
+        if (graph == NULL)
+            cJSON_Delete(outline);
+        free(graph);
+        if (status != BG_OK)
+            break;
+    }
+done:
+    cJSON_Delete(others);
+    return status;
+}
+
+/* ---- rows and findings ---- */
+
+/* A row of a graph's: no member means the report's own graph. */
+static bool name_row(const bg_report *report, const bg_report *from, cJSON *row, const names *n)
+{
+    cJSON *named = cJSON_DetachItemFromObjectCaseSensitive(row, "graph");
+    const char *graph = cJSON_IsString(named) ? named->valuestring : from->graph;
+    const char *name = new_name(n, graph);
+    bool good = strcmp(name, report->graph) == 0 || cJSON_AddStringToObject(row, "graph", name) != NULL;
+    cJSON_Delete(named);
+    return good;
+}
+
+/* Moves the rows of a list into the report. */
+static bg_status move_rows(bg_report *report, const bg_report *from, cJSON *part, const names *n)
+{
+    bool of_graphs = strcmp(part->string, "graphs") != 0;
+    cJSON *list = bg__report_part(report, part->string), *row;
+    bool good = list != NULL;
+
+    while (good && (row = cJSON_DetachItemFromArray(part, 0)) != NULL) {
+        good = !of_graphs || name_row(report, from, row, n);
+        cJSON_AddItemToArray(list, row);
+    }
     cJSON_Delete(part);
-    return list != NULL ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a part of a report");
+    return good ? BG_OK : merge_out_of_memory();
+}
+
+static void put_findings(bg_report *report, const bg_report *from, const names *n)
+{
+    for (int i = 0; i < from->count; i++) {
+        bg_finding finding = *bg__report_find(from, i);
+        finding.graph = new_name(n, finding.graph != NULL ? finding.graph : from->graph);
+        bg__report_put(report, &finding);
+    }
 }
 
 bg_status bg_report_merge(bg_report *report, const bg_report *from)
 {
     cJSON *parts = NULL;
+    names n = {.count = 0};
     bg_status status = BG_OK;
 
     BG__NEED(report);
@@ -35,14 +196,15 @@ bg_status bg_report_merge(bg_report *report, const bg_report *from)
     if (from->parts != NULL) {
         parts = cJSON_Duplicate(from->parts, true);
         if (parts == NULL)
-            return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_merge: out of host memory for a copy");
+            return merge_out_of_memory();
     }
+    BG__TRY(merge_outlines(report, from, parts, &n));
     while (parts != NULL && parts->child != NULL)
-        BG__TRY(move_part(report, cJSON_DetachItemViaPointer(parts, parts->child)));
-    for (int i = 0; i < from->count; i++)
-        bg__report_put(report, bg__report_find(from, i));
+        BG__TRY(move_rows(report, from, cJSON_DetachItemViaPointer(parts, parts->child), &n));
+    put_findings(report, from, &n);
     report->lost = from->lost > INT_MAX - report->lost ? INT_MAX : report->lost + from->lost;
 done:
     cJSON_Delete(parts);
+    free_names(&n);
     return status;
 }

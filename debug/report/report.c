@@ -61,6 +61,11 @@ static int compare_findings(const void *one, const void *other)
         order = strcmp(a->call, b->call);
     if (order != 0 || a->message == NULL || b->message == NULL)
         return order;
+    if ((a->graph == NULL) != (b->graph == NULL))
+        return a->graph == NULL ? -1 : 1;
+    order = a->graph != NULL ? strcmp(a->graph, b->graph) : 0;
+    if (order != 0)
+        return order;
     if (a->line != b->line)
         return a->line < b->line ? -1 : 1;
     if (a->address != b->address)
@@ -84,7 +89,7 @@ static const char *copy_behind(char **room, const char *text)
 static bg_finding *copy_finding(const bg_finding *f)
 {
     size_t bytes = strlen(f->kind) + strlen(f->call) + strlen(f->file) + strlen(f->message) + strlen(f->advice) +
-                   strlen(f->others) + 6;
+                   strlen(f->others) + (f->graph != NULL ? strlen(f->graph) : 0) + 7;
     bg_finding *copy = malloc(sizeof *copy + bytes);
     char *room;
     if (copy == NULL)
@@ -97,17 +102,20 @@ static bg_finding *copy_finding(const bg_finding *f)
     copy->message = copy_behind(&room, f->message);
     copy->advice = copy_behind(&room, f->advice);
     copy->others = copy_behind(&room, f->others);
+    copy->graph = f->graph != NULL ? copy_behind(&room, f->graph) : NULL;
     return copy;
 }
 
 void bg__report_put(bg_report *report, const bg_finding *finding)
 {
     bg__report_findings *of = &report->of[finding->severity];
-    bg_finding *copy;
+    bg_finding own = *finding, *copy;
 
-    if (tfind(finding, &report->known, compare_findings) != NULL)
+    if (own.graph != NULL && strcmp(own.graph, report->graph) == 0)
+        own.graph = NULL;
+    if (tfind(&own, &report->known, compare_findings) != NULL)
         return;
-    copy = copy_finding(finding);
+    copy = copy_finding(&own);
     if (copy == NULL || BG__GROW(of->list, of->count, of->capacity, "findings") != BG_OK ||
         tsearch(copy, &report->known, compare_findings) == NULL) {
         free(copy);
@@ -259,6 +267,7 @@ const bg_finding *bg__report_find(const bg_report *report, int index)
 bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding)
 {
     const bg_finding *found;
+    bg_finding copy;
 
     BG__NEED(report);
     BG__NEED(finding);
@@ -266,7 +275,9 @@ bg_status bg_report_get(const bg_report *report, int index, bg_finding *finding)
     if (found == NULL)
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_report_get: there is no finding %d; the report has %d", index,
                         report->count);
-    return bg__sized_give(finding, found, sizeof *found, "finding", "BG_FINDING_INIT");
+    copy = *found;
+    copy.graph = found->graph != NULL ? found->graph : report->graph;
+    return bg__sized_give(finding, &copy, sizeof copy, "finding", "BG_FINDING_INIT");
 }
 
 /* ---- text ---- */
@@ -360,6 +371,10 @@ static void print_unwrapped(const bg_finding *f, FILE *out)
         if (f->line > 0) /* of a stack of C, only the function is known */
             fprintf(out, ":%d", f->line);
     }
+    if (f->graph != NULL && f->graph[0] != '\0') {
+        fputs(", graph ", out);
+        bg__print_text(out, f->graph);
+    }
     fputs(": ", out);
     bg__print_text(out, f->message);
     if (f->advice[0] != '\0') {
@@ -442,21 +457,34 @@ static void print_graphs(const bg_report *report, FILE *out)
     }
 }
 
-void bg__report_print_new(const bg_report *report, int told, FILE *out)
+/* The findings from told to end. */
+static void print_range(const bg_report *report, int told, int end, FILE *out)
 {
     int width = text_width(out);
 
     print_head(report, told, out);
-    for (int i = told; i < report->count; i++)
+    for (int i = told; i < end; i++)
         print_finding(bg__report_find(report, i), width, out);
+    if (end < report->count)
+        fprintf(out, "%d more findings are not shown here\n", report->count - end);
     if (report->lost > 0)
         fprintf(out, "%d more findings were lost: out of host memory\n", report->lost);
     print_graphs(report, out);
 }
 
+void bg__report_print_new(const bg_report *report, int told, FILE *out)
+{
+    print_range(report, told, report->count, out);
+}
+
+void bg__report_print_first(const bg_report *report, int most, FILE *out)
+{
+    print_range(report, 0, report->count < most ? report->count : most, out);
+}
+
 void bg__report_print(const bg_report *report, FILE *out)
 {
-    bg__report_print_new(report, 0, out);
+    print_range(report, 0, report->count, out);
 }
 
 /* ---- JSON ---- */
@@ -492,7 +520,7 @@ static bool add_finding(cJSON *list, const bg_finding *f)
            (f->address != NULL ? cJSON_AddStringToObject(item, "address", address)
                                : cJSON_AddNullToObject(item, "address")) &&
            cJSON_AddStringToObject(item, "message", f->message) && cJSON_AddStringToObject(item, "advice", f->advice) &&
-           add_others(item, f);
+           (f->graph == NULL || cJSON_AddStringToObject(item, "graph", f->graph)) && add_others(item, f);
 }
 
 /* Adds references: the report still owns the parts. */
@@ -522,14 +550,27 @@ static bool add_all(const bg_report *report, cJSON *root)
     return list != NULL && add_parts(report, root);
 }
 
+bg_status bg__report_root(const bg_report *report, cJSON **root)
+{
+    *root = cJSON_CreateObject();
+    if (*root != NULL && add_all(report, *root))
+        return BG_OK;
+    cJSON_Delete(*root);
+    *root = NULL;
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the report's JSON");
+}
+
 bg_status bg__report_json(const bg_report *report, bool indented, char **text)
 {
-    cJSON *root = cJSON_CreateObject();
+    cJSON *root = NULL;
+    bg_status status;
 
     *text = NULL;
-    if (root != NULL && add_all(report, root))
-        *text = bg__json_text(root, indented);
+    BG__TRY(bg__report_root(report, &root));
+    *text = bg__json_text(root, indented);
+    if (*text == NULL)
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the JSON text");
+done:
     cJSON_Delete(root);
-    return *text != NULL ? BG_OK
-                         : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the JSON text");
+    return status;
 }

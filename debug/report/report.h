@@ -51,6 +51,8 @@ bg_status bg__report_set_outline(bg_report *report, cJSON *outline);
 
 /* Prints all findings, wrapped at the terminal's width, or at 120 columns if out is not a terminal. */
 void bg__report_print(const bg_report *report, FILE *out);
+/* The first `most` findings, and how many more there are. */
+void bg__report_print_first(const bg_report *report, int most, FILE *out);
 /* Without the first `told` findings, which were printed before. */
 void bg__report_print_new(const bg_report *report, int told, FILE *out);
 

@@ -2,10 +2,13 @@
 #ifndef BG_DEBUG_REPORT_DATA_H
 #define BG_DEBUG_REPORT_DATA_H
 
+#include <cjson/cJSON.h>
+
 #include "files.h"
 #include "report.h"
 
-/* The findings of one severity, in the order in which they were added. Each is one allocation with its strings. */
+/* The findings of one severity, in the order in which they were added. Each is one allocation with its strings. Their
+ * graph is NULL where it is the report's own. */
 typedef struct bg__report_findings {
     bg_finding **list;
     size_t count, capacity;
@@ -27,11 +30,14 @@ extern const char *const bg__severity_names[];
 /* The finding of that index, faults first; NULL: there is none. */
 const bg_finding *bg__report_find(const bg_report *report, int index);
 
-/* Adds a copy of finding, of which no string is NULL, unless the report has it. */
+/* Adds a copy of finding, of which no string but graph is NULL, unless the report has it. */
 void bg__report_put(bg_report *report, const bg_finding *finding);
 
 /* The JSON text, indented or not, to be freed by cJSON_free. */
 bg_status bg__report_json(const bg_report *report, bool indented, char **text);
+/* The report as JSON, to be deleted before the report, whose parts it refers to. Errors, with *root NULL:
+ * OUT_OF_MEMORY. */
+bg_status bg__report_root(const bg_report *report, cJSON **root);
 
 /* As bg_report_write, with the origin of the file's name. */
 bg_status bg__report_write(const bg_report *report, bg_format format, const char *path, bg__file_name name);

@@ -163,6 +163,8 @@ static bg_status read_finding(bg_report *report, const cJSON *item, int index)
     BG__TRY(read_address(item, place, &finding.address));
     BG__TRY(read_string(item, place, "message", &finding.message));
     BG__TRY(read_string(item, place, "advice", &finding.advice));
+    if (cJSON_GetObjectItemCaseSensitive(item, "graph") != NULL)
+        BG__TRY(read_string(item, place, "graph", &finding.graph));
     BG__TRY(read_others(item, place, &others));
     finding.others = others != NULL ? others : "";
     bg__report_put(report, &finding);
@@ -190,7 +192,7 @@ done:
 
 static bool is_part(const cJSON *root, const cJSON *item)
 {
-    static const char *const names[] = {"outline", "comparisons", "trials", "timings", "graphs"};
+    static const char *const names[] = {"outline", "outlines", "comparisons", "trials", "timings", "graphs"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(item->string, names[i]) == 0)
             return cJSON_GetObjectItemCaseSensitive(root, names[i]) == item; /* the first of a name counts */

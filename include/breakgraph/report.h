@@ -30,15 +30,16 @@ typedef struct bg_finding {
     const char *message; /* one sentence: what, where */
     const char *advice;  /* one sentence: what to do */
     const char *others;  /* the other calls of a finding about several, with ", " between; "": it is about one */
+    const char *graph;   /* the graph that it is about: a merged report has several; "": it is about none */
 } bg_finding;
 
 #define BG_FINDING_INIT                                                                                                \
     {                                                                                                                  \
-        sizeof(bg_finding), NULL, BG_NOTE, NULL, NULL, 0, NULL, NULL, NULL, NULL                                       \
+        sizeof(bg_finding), NULL, BG_NOTE, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL                                 \
     }
 
-/* The forms in which a report is written. BG_HTML is one page that needs no other file: the pass as segments, breaks
- * and streams, the findings on it, a table of the compared calls, a bisect's trials. */
+/* The forms in which a report is written. BG_HTML is one page that needs no other file. For each graph it has the
+ * pass as segments, breaks and streams, its findings, a list of its calls, the compared calls and the times. */
 typedef enum bg_format { BG_TEXT, BG_JSON, BG_HTML } bg_format;
 
 /* Returns the number of findings; 0 for NULL. */
@@ -58,9 +59,9 @@ BG_API bg_status bg_report_write(const bg_report *report, bg_format format, cons
  * version), OUT_OF_MEMORY. */
 BG_API bg_status bg_report_read(bg_report **report, const char *path);
 
-/* Copies from `from` into `report` every finding that `report` lacks, and the other data of its page. report keeps its
- * own outline of the pass, where it has one.
- * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
+/* Copies from `from` into `report` every finding that `report` lacks, and the other data of its page. What is of
+ * another graph stays apart, by the graph's name. Two graphs of one name whose outlines differ are two graphs: the
+ * second is renamed, "decode (2)". Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
 BG_API bg_status bg_report_merge(bg_report *report, const bg_report *from);
 
 /* Destroys the report. NULL does nothing. */

@@ -1,0 +1,164 @@
+/* Reports of several graphs: what is of each of them stays apart when reports become one. */
+#include "tests/support/support.h"
+
+#include "debug/report/report.h"
+#include "debug/report/report_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const bg__call call = {.name = (char *)"rope#3", .site = {"model.c", 42}};
+
+static cJSON *parsed(const char *text)
+{
+    cJSON *root = cJSON_Parse(text);
+    assert_non_null(root);
+    return root;
+}
+
+/* A report with a finding, an outline of that many breaks, a comparison and a timing. */
+static bg_report *make(const char *graph, int breaks)
+{
+    char outline[160];
+    bg_report *report;
+    snprintf(
+        outline, sizeof outline,
+        "{\"name\": \"%s\", \"capture_ms\": 1, \"steps\": [{\"kind\": \"launch\", \"segment\": %d}], \"calls\": []}",
+        graph, breaks);
+    EXPECT_OK(bg__report_create(&report, "shadow", graph));
+    bg__report_add(report, "race", BG_WARNING, &call, NULL, "join it", "a race");
+    EXPECT_OK(bg__report_set_outline(report, parsed(outline)));
+    assert_true(cJSON_AddItemToArray(bg__report_part(report, "comparisons"), parsed("{\"call\": \"rope#3\"}")));
+    assert_true(cJSON_AddItemToArray(bg__report_part(report, "timings"), parsed("{\"what\": \"segment 0\"}")));
+    return report;
+}
+
+static void merge(bg_report *report, bg_report *from)
+{
+    EXPECT_OK(bg_report_merge(report, from));
+    bg_report_destroy(from);
+}
+
+/* The graphs of the items of a list, "" for the report's own: "decode 8, decode 16". */
+static void expect_graphs(const bg_report *report, const char *part, const char *member, const char *expected)
+{
+    cJSON *root = NULL, *item;
+    char text[200] = "";
+    const char *between = "";
+    EXPECT_OK(bg__report_root(report, &root));
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, part))
+    {
+        const char *graph = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, member));
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%s", between, graph != NULL ? graph : "own");
+        between = ", ";
+    }
+    assert_string_equal(text, expected);
+    cJSON_Delete(root);
+}
+
+static void expect_parts(const bg_report *report, const char *expected)
+{
+    expect_graphs(report, "findings", "graph", expected);
+    expect_graphs(report, "comparisons", "graph", expected);
+    expect_graphs(report, "timings", "graph", expected);
+}
+
+/* The same finding on the same call of another graph is another finding. */
+static void test_apart(void **state)
+{
+    bg_report *report = make("decode 1", 1), *two = make("decode 8", 1);
+    bg_finding finding = BG_FINDING_INIT;
+    (void)state;
+    merge(two, make("decode 16", 1));
+    merge(report, two);
+    expect_parts(report, "own, decode 8, decode 16");
+    expect_graphs(report, "outlines", "name", "decode 8, decode 16");
+    EXPECT_OK(bg_report_get(report, 0, &finding));
+    assert_string_equal(finding.graph, "decode 1");
+    EXPECT_OK(bg_report_get(report, 2, &finding));
+    assert_string_equal(finding.graph, "decode 16");
+    bg_report_destroy(report);
+}
+
+/* A row of the report's own graph, from a report of another one, is the report's own again. */
+static void test_back(void **state)
+{
+    bg_report *report = make("decode 1", 1), *two = make("decode 8", 1);
+    (void)state;
+    merge(two, make("decode 1", 1));
+    merge(report, two);
+    expect_graphs(report, "comparisons", "graph", "own, decode 8, own");
+    expect_graphs(report, "findings", "graph", "own, decode 8");
+    expect_graphs(report, "outlines", "name", "decode 8");
+    bg_report_destroy(report);
+}
+
+/* Graphs that the program gave no names. */
+static void test_same_name(void **state)
+{
+    bg_report *report = make("graph", 1);
+    (void)state;
+    merge(report, make("graph", 2));
+    merge(report, make("graph", 1));
+    merge(report, make("graph", 3));
+    merge(report, make("graph", 2));
+    expect_graphs(report, "outlines", "name", "graph (2), graph (3)");
+    expect_graphs(report, "comparisons", "graph", "own, graph (2), own, graph (3), graph (2)");
+    expect_graphs(report, "findings", "graph", "own, graph (2), graph (3)");
+    bg_report_destroy(report);
+}
+
+static void test_no_graph(void **state)
+{
+    bg_report *report = make("decode 1", 1), *broken;
+    bg_finding finding = BG_FINDING_INIT;
+    (void)state;
+    EXPECT_OK(bg__report_create(&broken, "capture", ""));
+    bg__report_add(broken, "capture-broken", BG_WARNING, NULL, NULL, "", "a capture broke");
+    merge(report, broken);
+    expect_graphs(report, "findings", "graph", "own, ");
+    EXPECT_OK(bg_report_get(report, 1, &finding));
+    assert_string_equal(finding.graph, "");
+    bg_report_destroy(report);
+}
+
+static void test_files(void **state)
+{
+    char path[] = "/tmp/breakgraph-graphs.XXXXXX", *first = NULL, *second = NULL, *text = NULL;
+    int descriptor = mkstemp(path);
+    bg_report *report = make("decode 1", 1), *again = NULL;
+    size_t bytes;
+    FILE *out;
+    (void)state;
+    assert_true(descriptor >= 0 && close(descriptor) == 0);
+    merge(report, make("decode 8", 2));
+    EXPECT_OK(bg_report_write(report, BG_JSON, path));
+    EXPECT_OK(bg_report_read(&again, path));
+    EXPECT_OK(bg__report_json(report, false, &first));
+    EXPECT_OK(bg__report_json(again, false, &second));
+    assert_string_equal(first, second);
+    out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    bg__report_print(again, out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "rope#3 at model.c:42: a race"));
+    assert_non_null(strstr(text, "rope#3 at model.c:42, graph decode 8: a race"));
+    assert_int_equal(remove(path), 0);
+    cJSON_free(first);
+    cJSON_free(second);
+    free(text);
+    bg_report_destroy(report);
+    bg_report_destroy(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_apart),    cmocka_unit_test(test_back),  cmocka_unit_test(test_same_name),
+        cmocka_unit_test(test_no_graph), cmocka_unit_test(test_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
