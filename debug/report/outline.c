@@ -91,15 +91,16 @@ static bool add_node_to_outline(cJSON *list, const bg__node *node, const bg__lan
            cJSON_AddNumberToObject(item, "lane", lanes->lane[node->place]) && add_after(item, lanes, node->place);
 }
 
-static bool add_segment(cJSON *outline, const bg__nodes *nodes, int segment, const bg__lanes *lanes)
+/* The nodes are in the order of segments: *next is the first that is left, and then that of the next segment. */
+static bool add_segment(cJSON *outline, const bg__nodes *nodes, size_t *next, int segment, const bg__lanes *lanes)
 {
     cJSON *list = cJSON_GetObjectItemCaseSensitive(outline, "nodes");
     cJSON *item = bg__json_add_object(cJSON_GetObjectItemCaseSensitive(outline, "segments"));
     size_t count = 0, kernels = 0;
 
-    for (size_t i = 0; i < nodes->count; i++) {
-        const bg__node *node = &nodes->node[i];
-        if (node->segment != segment || node->parent >= 0)
+    for (; *next < nodes->count && nodes->node[*next].segment == segment; ++*next) {
+        const bg__node *node = &nodes->node[*next];
+        if (node->parent >= 0)
             continue;
         count++;
         kernels += node->type == cudaGraphNodeTypeKernel;
@@ -117,7 +118,7 @@ static bg_status outline_out_of_memory(const bg_graph *graph)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the outline of %s", bg__graph_name(graph));
 }
 
-static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__nodes *nodes, int segment)
+static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__nodes *nodes, size_t *next, int segment)
 {
     bg__layout layout = {0};
     bg__lanes lanes = {0};
@@ -125,7 +126,7 @@ static bg_status read_segment(cJSON *outline, const bg_graph *graph, const bg__n
 
     BG__TRY(bg__layout_read(&layout, bg__graph_segment(graph, segment)->graph));
     BG__TRY(bg__lanes_find(&lanes, &layout));
-    if (!add_segment(outline, nodes, segment, &lanes))
+    if (!add_segment(outline, nodes, next, segment, &lanes))
         status = outline_out_of_memory(graph);
 done:
     bg__lanes_free(&lanes);
@@ -137,6 +138,7 @@ bg_status bg__outline(const bg_graph *graph, cJSON **outline)
 {
     bg__nodes nodes = {0};
     cJSON *made = cJSON_CreateObject();
+    size_t next = 0;
     bg_status status;
 
     *outline = NULL;
@@ -151,7 +153,7 @@ bg_status bg__outline(const bg_graph *graph, cJSON **outline)
         goto done;
     }
     for (int i = 0; i < bg__graph_segment_count(graph); i++)
-        BG__TRY(read_segment(made, graph, &nodes, i));
+        BG__TRY(read_segment(made, graph, &nodes, &next, i));
     *outline = made;
     made = NULL;
 done:
