@@ -1,48 +1,52 @@
-/* The kinds of findings. Names do not change between versions; docs/findings.md describes each. */
+/* The kinds of findings: X(name, rank). Names do not change between versions; docs/findings.md describes each. */
 #ifndef BG_DEBUG_KINDS_H
 #define BG_DEBUG_KINDS_H
 
+/* What a finding of the kind says: what is wrong; where the harm of it begins; what came of that; something about the
+ * search itself. A page shows them in this order. */
+enum { BG__CAUSE, BG__ORIGIN, BG__SYMPTOM, BG__ASIDE };
+
 #define BG__FINDING_KINDS(X)                                                                                           \
-    X("freed")                                                                                                         \
-    X("reused")                                                                                                        \
-    X("moved")                                                                                                         \
-    X("shrunk")                                                                                                        \
-    X("out-of-range")                                                                                                  \
-    X("overlap")                                                                                                       \
-    X("dangling")                                                                                                      \
-    X("pageable-copy")                                                                                                 \
-    X("stack-copy")                                                                                                    \
-    X("frozen-value")                                                                                                  \
-    X("unstable-pointer")                                                                                              \
-    X("frozen-control-flow")                                                                                           \
-    X("fault")                                                                                                         \
-    X("nan-origin")                                                                                                    \
-    X("nan-input")                                                                                                     \
-    X("inf-origin")                                                                                                    \
-    X("not-stepped")                                                                                                   \
-    X("from-source")                                                                                                   \
-    X("not-counted")                                                                                                   \
-    X("not-dumped")                                                                                                    \
-    X("stopped")                                                                                                       \
-    X("unwritten-output")                                                                                              \
-    X("reads-unwritten")                                                                                               \
-    X("not-repeatable")                                                                                                \
-    X("leak")                                                                                                          \
-    X("race")                                                                                                          \
-    X("mismatch")                                                                                                      \
-    X("mismatch-origin")                                                                                               \
-    X("differs-from-reference")                                                                                        \
-    X("culprit")                                                                                                       \
-    X("nondeterministic")                                                                                              \
-    X("not-searched")                                                                                                  \
-    X("outside-of-ops")                                                                                                \
-    X("frozen-argument")                                                                                               \
-    X("capture-broken")                                                                                                \
-    X("unloaded")                                                                                                      \
-    X("pool-alias")                                                                                                    \
-    X("host-function")                                                                                                 \
-    X("other-graph")                                                                                                   \
-    X("never-freed")                                                                                                   \
-    X("capture-not-ended")
+    X("freed", CAUSE)                                                                                                  \
+    X("reused", CAUSE)                                                                                                 \
+    X("moved", CAUSE)                                                                                                  \
+    X("shrunk", CAUSE)                                                                                                 \
+    X("out-of-range", CAUSE)                                                                                           \
+    X("overlap", CAUSE)                                                                                                \
+    X("dangling", CAUSE)                                                                                               \
+    X("pageable-copy", CAUSE)                                                                                          \
+    X("stack-copy", CAUSE)                                                                                             \
+    X("frozen-value", CAUSE)                                                                                           \
+    X("unstable-pointer", CAUSE)                                                                                       \
+    X("frozen-control-flow", CAUSE)                                                                                    \
+    X("fault", SYMPTOM)                                                                                                \
+    X("nan-origin", ORIGIN)                                                                                            \
+    X("nan-input", SYMPTOM)                                                                                            \
+    X("inf-origin", ORIGIN)                                                                                            \
+    X("not-stepped", ASIDE)                                                                                            \
+    X("from-source", ASIDE)                                                                                            \
+    X("not-counted", ASIDE)                                                                                            \
+    X("not-dumped", ASIDE)                                                                                             \
+    X("stopped", ASIDE)                                                                                                \
+    X("unwritten-output", CAUSE)                                                                                       \
+    X("reads-unwritten", SYMPTOM)                                                                                      \
+    X("not-repeatable", ASIDE)                                                                                         \
+    X("leak", CAUSE)                                                                                                   \
+    X("race", CAUSE)                                                                                                   \
+    X("mismatch", SYMPTOM)                                                                                             \
+    X("mismatch-origin", ORIGIN)                                                                                       \
+    X("differs-from-reference", CAUSE)                                                                                 \
+    X("culprit", CAUSE)                                                                                                \
+    X("nondeterministic", CAUSE)                                                                                       \
+    X("not-searched", ASIDE)                                                                                           \
+    X("outside-of-ops", ORIGIN)                                                                                        \
+    X("frozen-argument", CAUSE)                                                                                        \
+    X("capture-broken", CAUSE)                                                                                         \
+    X("unloaded", CAUSE)                                                                                               \
+    X("pool-alias", CAUSE)                                                                                             \
+    X("host-function", CAUSE)                                                                                          \
+    X("other-graph", CAUSE)                                                                                            \
+    X("never-freed", CAUSE)                                                                                            \
+    X("capture-not-ended", CAUSE)
 
 #endif

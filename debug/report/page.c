@@ -4,27 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns.h"
+#include "kinds.h"
+
+enum { FINDINGS_IN_TEXT = 1000 };
+
 /* The lines of page.html, each with its newline. */
 static const char *const lines[] = {
 #include "debug/report/page_lines.inc"
 };
-
-/* In a script element '<' could end the element or begin a comment, and some parsers take U+2028 and U+2029 for
- * newlines. */
-static void put_json(const char *json, FILE *out)
-{
-    for (const char *at = json; *at != '\0'; at++) {
-        if (*at == '<') {
-            fputs("\\u003c", out);
-        } else if (strncmp(at, "\xe2\x80\xa8", 3) == 0 || strncmp(at, "\xe2\x80\xa9", 3) == 0) {
-            fputs(at[2] == '\xa8' ? "\\u2028" : "\\u2029", out);
-            at += 2;
-        } else {
-            fputc(*at, out);
-        }
-    }
-    fputc('\n', out);
-}
 
 static void put_text(const char *text, FILE *out)
 {
@@ -38,6 +26,7 @@ static void put_text(const char *text, FILE *out)
     }
 }
 
+/* What is shown where no script runs. */
 static bg_status make_text(const bg_report *report, char **text)
 {
     size_t size;
@@ -45,10 +34,27 @@ static bg_status make_text(const bg_report *report, char **text)
     bool good = memory != NULL;
 
     if (good)
-        bg__report_print(report, memory);
+        bg__report_print_first(report, FINDINGS_IN_TEXT, memory);
     good = good && ferror(memory) == 0;
     good = memory != NULL && fclose(memory) == 0 && good;
     return good ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the page's text");
+}
+
+/* "kinds": the rank of each kind of finding, by which the page puts causes first. */
+static bg_status add_ranks(cJSON *root)
+{
+#define RANK(kind, rank) {kind, BG__##rank},
+    static const struct {
+        const char *kind;
+        int rank;
+    } ranks[] = {BG__FINDING_KINDS(RANK)};
+#undef RANK
+    cJSON *kinds = cJSON_AddObjectToObject(root, "kinds");
+    bool good = kinds != NULL;
+
+    for (size_t i = 0; good && i < sizeof ranks / sizeof *ranks; i++)
+        good = cJSON_AddNumberToObject(kinds, ranks[i].kind, ranks[i].rank) != NULL;
+    return good ? BG_OK : bg__fail(BG_ERROR_OUT_OF_MEMORY, "bg_report_write: out of host memory for the page");
 }
 
 static void put_title(const bg_report *report, FILE *out)
@@ -61,10 +67,12 @@ static void put_title(const bg_report *report, FILE *out)
 
 bg_status bg__report_page(const bg_report *report, FILE *out)
 {
-    char *json = NULL, *text = NULL;
+    cJSON *root = NULL;
+    char *text = NULL;
     bg_status status;
 
-    BG__TRY(bg__report_json(report, false, &json));
+    BG__TRY(bg__report_root(report, &root));
+    BG__TRY(add_ranks(root));
     BG__TRY(make_text(report, &text));
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (strcmp(lines[i], "@TITLE@\n") == 0)
@@ -72,12 +80,12 @@ bg_status bg__report_page(const bg_report *report, FILE *out)
         else if (strcmp(lines[i], "@TEXT@\n") == 0)
             put_text(text, out);
         else if (strcmp(lines[i], "@REPORT@\n") == 0)
-            put_json(json, out);
+            BG__TRY(bg__columns_write(root, out));
         else
             fputs(lines[i], out);
     }
 done:
-    cJSON_free(json);
+    cJSON_Delete(root);
     free(text);
     return status;
 }

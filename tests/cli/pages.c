@@ -1,24 +1,28 @@
 /* What test_page.sh looks at: pages of reports.
- *   pages page JSON HTML   reads the one and writes the other
- *   pages large JSON       the report of a large pass: 60 segments, 500 op calls, 30 findings, 20 trials */
+ *   pages page JSON HTML             reads the one and writes the other
+ *   pages large JSON CALLS SEGMENTS  the report of a large pass: that many op calls in segments, 30 findings, 20 trials
+ */
 #include <breakgraph/breakgraph.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SEGMENTS = 60, CALLS = 500, FINDINGS = 30, TRIALS = 20, NODES_OF_A_CALL = 3, CULPRIT = 317 };
+enum { FINDINGS = 30, TRIALS = 20, NODES_OF_A_CALL = 3, CULPRIT = 317 };
+
+static int calls, segments;
 
 static const char *const ops[] = {"rms_norm", "qkv", "rope", "project", "gate", "up", "down"};
 enum { OPS = sizeof ops / sizeof ops[0] };
 
 static int segment_of(int call)
 {
-    return call * SEGMENTS / CALLS;
+    return (int)((long)call * segments / calls);
 }
 
 /* The last call before each further segment. */
 static bool is_eager(int call)
 {
-    return call + 1 < CALLS && segment_of(call) != segment_of(call + 1);
+    return call + 1 < calls && segment_of(call) != segment_of(call + 1);
 }
 
 static bool is_first(int call)
@@ -46,7 +50,7 @@ static void write_findings(FILE *out)
 {
     static const char *const severities[] = {"note", "warning", "fault"};
     for (int i = 0; i < FINDINGS; i++) {
-        int call = i == 0 ? CULPRIT : (i * 89) % CALLS;
+        int call = i == 0 ? CULPRIT : (i * 89) % calls;
         fprintf(out,
                 "{\"kind\": \"%s\", \"severity\": \"%s\", \"call\": \"%s\", \"file\": \"engine/layers/model.c\", "
                 "\"line\": %d, \"message\": \"finding %d: what is wrong with this call, in a sentence that is long "
@@ -58,10 +62,10 @@ static void write_findings(FILE *out)
 
 static void write_steps(FILE *out)
 {
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls; i++) {
         if (is_first(i))
             fprintf(out, "{\"kind\": \"launch\", \"segment\": %d}%s\n", segment_of(i),
-                    comma(segment_of(i) + 1 < SEGMENTS));
+                    comma(segment_of(i) + 1 < segments));
         if (is_eager(i))
             fprintf(out, "{\"kind\": \"call\", \"call\": \"%s\"},\n", name_of(i));
     }
@@ -69,12 +73,12 @@ static void write_steps(FILE *out)
 
 static void write_calls(FILE *out)
 {
-    for (int i = 0; i < CALLS; i++)
+    for (int i = 0; i < calls; i++)
         fprintf(out,
                 "{\"name\": \"%s\", \"op\": \"%s\", \"file\": \"engine/layers/model.c\", \"line\": %d, \"eager\": %s, "
                 "\"segment\": %d}%s\n",
                 name_of(i), is_eager(i) ? "attention" : ops[i % OPS], 10 + i, is_eager(i) ? "true" : "false",
-                is_eager(i) ? -1 : segment_of(i), comma(i + 1 < CALLS));
+                is_eager(i) ? -1 : segment_of(i), comma(i + 1 < calls));
 }
 
 /* Each segment forks at its fourth call and joins at its fifth. */
@@ -82,7 +86,7 @@ static void write_nodes(FILE *out)
 {
     const char *between = "";
     int first = 0;
-    for (int i = 0; i < CALLS; i++) {
+    for (int i = 0; i < calls; i++) {
         if (is_first(i))
             first = i;
         if (is_eager(i))
@@ -113,7 +117,7 @@ static void write_trial(FILE *out, int first, int count, const char *verdict, bo
 /* A search for the culprit by halves, and then that one again and again. */
 static void write_trials(FILE *out)
 {
-    int low = 0, high = CALLS;
+    int low = 0, high = calls;
     for (int i = 0; i < TRIALS; i++) {
         int middle = (low + high) / 2;
         if (high - low > 1)
@@ -129,13 +133,13 @@ static void write_trials(FILE *out)
 
 static void write_comparisons(FILE *out)
 {
-    for (int i = 0; i < CALLS; i++)
+    for (int i = 0; i < calls; i++)
         fprintf(out,
                 "{\"call\": \"%s\", \"field\": \"y\", \"file\": \"engine/layers/model.c\", \"line\": %d, \"against\": "
                 "\"eager\", \"dtype\": \"bf16\", \"elements\": 4194304, \"differing\": %d, \"beyond\": %d, \"first\": "
                 "7, \"absolute\": %g, \"relative\": %g, \"ulp\": %d, \"nan\": [0, 0], \"infinite\": [0, 0]}%s\n",
                 name_of(i), 10 + i, i * 7, i >= CULPRIT ? (i - CULPRIT) * 3 : 0, i * 1e-5, i * 1e-4, i,
-                comma(i + 1 < CALLS));
+                comma(i + 1 < calls));
 }
 
 static int write_large(const char *path)
@@ -149,9 +153,10 @@ static int write_large(const char *path)
                  "\"lost\": 0,\n\"findings\": [\n");
     write_findings(out);
     fprintf(out, "],\n\"outline\": {\"name\": \"large\", \"breaks\": %d, \"capture_ms\": 41.5, \"segments\": [\n",
-            SEGMENTS - 1);
-    for (int i = 0; i < SEGMENTS; i++)
-        fprintf(out, "{\"nodes\": 21, \"kernel_nodes\": 21}%s\n", comma(i + 1 < SEGMENTS));
+            segments - 1);
+    for (int i = 0; i < segments; i++)
+        fprintf(out, "{\"nodes\": %d, \"kernel_nodes\": %d}%s\n", NODES_OF_A_CALL * calls / segments,
+                NODES_OF_A_CALL * calls / segments, comma(i + 1 < segments));
     fprintf(out, "],\n\"steps\": [\n");
     write_steps(out);
     fprintf(out, "],\n\"calls\": [\n");
@@ -184,8 +189,11 @@ int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "page") == 0)
         return write_page(argv[2], argv[3]);
-    if (argc == 3 && strcmp(argv[1], "large") == 0)
+    if (argc == 5 && strcmp(argv[1], "large") == 0) {
+        calls = atoi(argv[3]);
+        segments = atoi(argv[4]);
         return write_large(argv[2]);
-    fprintf(stderr, "usage: pages page JSON HTML | pages large JSON\n");
+    }
+    fprintf(stderr, "usage: pages page JSON HTML | pages large JSON CALLS SEGMENTS\n");
     return 2;
 }

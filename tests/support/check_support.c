@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COMMA(kind) kind,
+#define COMMA(kind, rank) kind,
 static const char *const kinds[] = {BG__FINDING_KINDS(COMMA)};
 
 static bool is_kind(const char *name)

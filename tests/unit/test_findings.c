@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COMMA(kind) kind,
+#define COMMA(kind, rank) kind,
 static const char *const kinds[] = {BG__FINDING_KINDS(COMMA)};
 
 enum { COUNT = sizeof kinds / sizeof *kinds };

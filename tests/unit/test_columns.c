@@ -1,0 +1,114 @@
+/* JSON as columns, as a page holds it. */
+#include "tests/support/support.h"
+
+#include "debug/report/columns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *written(const char *json)
+{
+    cJSON *root = cJSON_Parse(json), *again;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_non_null(root);
+    assert_non_null(out);
+    EXPECT_OK(bg__columns_write(root, out));
+    assert_int_equal(fclose(out), 0);
+    cJSON_Delete(root);
+    again = cJSON_Parse(text);
+    assert_non_null(again);
+    cJSON_Delete(again);
+    return text;
+}
+
+static void expect(const char *json, const char *expected)
+{
+    char *text = written(json);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    expect(
+        "{\"a\": 1.5, \"calls\": [{\"name\": \"x\", \"line\": 5}, {\"line\": null}, {\"line\": true, \"name\": \"y\"}, "
+        "{\"name\": \"x\"}]}",
+        "{\"a\":1.5,\"calls\":{\"texts\":{\"name\":[0,-1,1,0]},\"values\":{\"line\":[5,null,true,{}]}},\n"
+        "\"strings\":[\"x\",\"y\"]}\n");
+    expect("{\"trials\": [{\"eager\": [\"x\", \"x\"], \"nan\": [0, 1]}]}",
+           "{\"trials\":{\"texts\":{},\"values\":{\"eager\":[{\"places\":[0,0]}],\"nan\":[[0,1]]}},\n\"strings\":["
+           "\"x\"]}\n");
+}
+
+/* What is no list of objects with members stays as it is. */
+static void test_other_forms(void **state)
+{
+    (void)state;
+    expect("{}", "{\"strings\":[]}\n");
+    expect("{\"a\": [], \"b\": [{}], \"c\": [{\"x\": 1}, 7], \"d\": {\"e\": \"f\"}}",
+           "{\"a\":[],\"b\":[{}],\"c\":[{\"x\":1},7],\"d\":{\"e\":\"f\"},\n\"strings\":[]}\n");
+}
+
+static void test_escapes(void **state)
+{
+    char *text = written("{\"</script>\": [{\"<!--\": \"</script>\"}], \"b\": \"<\xe2\x80\xa8\"}");
+    (void)state;
+    assert_null(strchr(text, '<'));
+    assert_null(strstr(text, "\xe2\x80\xa8"));
+    free(text);
+}
+
+/* Rows of very many different members are no table. */
+static void test_many_members(void **state)
+{
+    enum { ROWS = 3000 };
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "list");
+    char *json, *text, name[16];
+    (void)state;
+    for (int i = 0; i < ROWS; i++) {
+        cJSON *row = cJSON_CreateObject();
+        snprintf(name, sizeof name, "m%d", i);
+        assert_non_null(cJSON_AddNumberToObject(row, name, i));
+        assert_true(cJSON_AddItemToArray(list, row));
+    }
+    json = cJSON_PrintUnformatted(root);
+    text = written(json);
+    assert_non_null(strstr(text, "[{\"m0\":0},{\"m1\":1},"));
+    cJSON_free(json);
+    cJSON_Delete(root);
+    free(text);
+}
+
+/* A text that occurs often is written once. */
+static void test_size(void **state)
+{
+    enum { ROWS = 1000 };
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "nodes");
+    char *json, *text;
+    (void)state;
+    for (int i = 0; i < ROWS; i++) {
+        cJSON *row = cJSON_CreateObject();
+        assert_non_null(cJSON_AddStringToObject(row, "kernel", "void gemm<float, 128, 128>(float const*, float*)"));
+        assert_non_null(cJSON_AddNumberToObject(row, "node", i));
+        assert_true(cJSON_AddItemToArray(list, row));
+    }
+    json = cJSON_PrintUnformatted(root);
+    text = written(json);
+    assert_true(strlen(text) * 8 < strlen(json));
+    cJSON_free(json);
+    cJSON_Delete(root);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists),        cmocka_unit_test(test_other_forms), cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_many_members), cmocka_unit_test(test_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
