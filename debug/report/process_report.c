@@ -1,13 +1,12 @@
 #include "process_report.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher.h"
 #include "looked.h"
 #include "outline.h"
 #include "report_data.h"
@@ -59,32 +58,6 @@ static uint64_t count_replays(void)
     return record.replayed && replays == 0 ? 1 : replays;
 }
 
-/* Reads a variable that is a number from 0 on; false: it is not. */
-static bool read_number(const char *variable, long *number)
-{
-    const char *text = getenv(variable);
-    char *end;
-
-    if (text == NULL || !isdigit((unsigned char)text[0]))
-        return false;
-    errno = 0;
-    *number = strtol(text, &end, 10);
-    return *end == '\0' && errno == 0;
-}
-
-/* Reads the variables that launchers of ranks set. */
-static bool find_rank(long *rank, long *ranks)
-{
-    static const char *const pairs[][2] = {
-        {"RANK", "WORLD_SIZE"}, {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"SLURM_PROCID", "SLURM_NTASKS"}};
-    bool script = getenv("SLURM_JOB_ID") != NULL && getenv("SLURM_STEP_ID") == NULL;
-    size_t count = sizeof pairs / sizeof *pairs - (script ? 1 : 0); /* a batch script is not a task of Slurm */
-    for (size_t i = 0; i < count; i++)
-        if (read_number(pairs[i][0], rank) && read_number(pairs[i][1], ranks) && *rank < *ranks)
-            return true;
-    return false;
-}
-
 static bg_status print_process(void *user, FILE *out)
 {
     const char *format = "{\n  \"breakgraph\": \"%s\",\n  \"report_version\": %d,\n  \"process\": {\"pid\": %ld, "
@@ -94,7 +67,7 @@ static bg_status print_process(void *user, FILE *out)
     (void)user;
     fprintf(out, format, bg_version(), BG__REPORT_VERSION, (long)getpid(), bg_device_kind(), record.graphs,
             (unsigned long long)count_replays(), record.ended ? "true" : "false");
-    if (find_rank(&rank, &ranks))
+    if (bg__launcher_rank(&rank, &ranks))
         fprintf(out, ", \"rank\": %ld, \"ranks\": %ld", rank, ranks);
     if (record.runner)
         fputs(", \"runner\": true", out);
