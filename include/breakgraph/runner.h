@@ -183,6 +183,18 @@ BG_API bg_status bg_runner_get_graph(bg_runner *runner, int index, bg_graph **gr
 /* Prints a table of all buckets. */
 BG_API void bg_runner_print(const bg_runner *runner, FILE *out);
 
+/* ---- batches --------------------------------------------------------------------------------------------------- */
+
+/* Returns how many batches of that size the runner has run, by a graph or eagerly.
+ * query_len: 0 for mixed batches; else for decode batches of so many tokens a request, one of the configuration's query
+ * lengths, in every mode. tokens: 1 to config.max_tokens, with config.pad_across_ranks its result; 0: all larger
+ * batches. Returns 0 for any other query_len or tokens, and for NULL. It may be called while the runner runs. */
+BG_API uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens);
+
+/* Prints the batches by size and by the reason of eager runs, their padding rows, and the buckets with their replays
+ * and memory, as one JSON object: a row of "runners" in docs/report-format.md. */
+BG_API void bg_runner_print_json(const bg_runner *runner, FILE *out);
+
 /* ---- counters ------------------------------------------------------------------------------------------------ */
 
 /* Counts over all runners of the process. */

@@ -16,6 +16,11 @@ static const char *const reason_names[] = {
 };
 enum { REASONS = sizeof reason_names / sizeof *reason_names };
 
+const char *bg__reason_name(bg_reason reason)
+{
+    return reason_names[reason];
+}
+
 static struct {
     _Atomic uint64_t graphs, segments, captures, replays[5], eager[REASONS], padded_tokens, recaptures;
 } counted;

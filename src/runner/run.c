@@ -284,6 +284,19 @@ static bg_status check_bound(const bg_runner *runner, const bg__bucket *bucket)
     return BG_OK;
 }
 
+static void count_batch(bg_runner *runner, const bg_batch *batch, const choice *made, int padded)
+{
+    const bg__bucket *bucket = made->bucket;
+    const bg__mix_run run = {
+        .reason = bucket != NULL ? BG_REASON_NONE : made->reason, .tokens = made->tokens, .padded_tokens = padded};
+
+    if (bucket != NULL)
+        bg__count_replay(bucket->mode, padded - batch->tokens);
+    else
+        bg__count_eager(made->reason);
+    (void)bg__mix_count(runner, batch, &run);
+}
+
 /* All that may keep a batch from running before anything has been copied. */
 static bg_status prepare_batch(bg_runner *runner, const bg_batch *batch, const bg_tensor *outputs, choice *made)
 {
@@ -331,12 +344,9 @@ static bg_status run_checked_batch(bg_runner *runner, const bg_batch *batch, con
     if (status != BG_OK)
         goto done;
     BG__TRY(bg__outputs_store(runner, outputs, batch->tokens));
-    if (bucket != NULL) {
+    if (bucket != NULL)
         bucket->replays++;
-        bg__count_replay(bucket->mode, context.padded_tokens - batch->tokens);
-    } else {
-        bg__count_eager(made.reason);
-    }
+    count_batch(runner, batch, &made, context.padded_tokens);
 done:
     return status;
 }

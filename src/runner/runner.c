@@ -35,6 +35,7 @@ static bg_status load_config(bg_runner *runner, const bg_runner_config *config)
     BG__TRY(bg__config_load(&runner->config, &checked));
     runner->config.variants = checked.variants; /* the environment's 0 means 1, too */
     BG__TRY(bg__query_lens_make(&checked, &runner->query_lens, &runner->query_len_count));
+    BG__TRY(bg__mix_create(&runner->mix, runner->query_len_count, checked.max_tokens));
     BG__TRY(copy_state(runner));
     BG__TRY(bg__ranks_take(&runner->ranks, runner->config.ranks, "config.ranks"));
     runner->compares = bg__runner_compares(runner);
@@ -115,6 +116,7 @@ void bg_runner_destroy(bg_runner *runner)
     bg__buffers_free(&runner->inputs);
     bg__buffers_free(&runner->outputs);
     bg__buffers_free(&runner->extra);
+    bg__mix_free(&runner->mix);
     bg_runner_config_clear(&runner->config);
     free(runner->state);
     free(runner->query_lens);
@@ -125,6 +127,11 @@ void bg_runner_destroy(bg_runner *runner)
 bg_pool *bg_runner_pool(bg_runner *runner)
 {
     return runner != NULL ? runner->pool : NULL;
+}
+
+bool bg__runner_is_running(const bg_runner *runner)
+{
+    return runner->running;
 }
 
 bg_mode bg_runner_mode(const bg_runner *runner)

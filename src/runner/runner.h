@@ -10,6 +10,7 @@
 #include "memory/memory.h"
 #include "memory/pages.h"
 #include "runner/config.h"
+#include "runner/mix.h"
 
 #include <cuda.h>
 #include "kernels/library/rows.h"
@@ -143,6 +144,7 @@ struct bg_runner {
     bool agreed;   /* all ranks have the same settings */
     bool compares; /* each choice is compared */
     uint64_t eager_runs;
+    bg__mix mix;
 
     bool frozen; /* graphs may hold the static buffers */
     bool running;
@@ -186,5 +188,7 @@ void bg__capture_progress_end(bg__progress *progress, const bg_runner *runner);
 void bg__count_capture(const bg_graph *graph, bool again); /* graph NULL: it failed */
 void bg__count_replay(bg_mode mode, int padded_tokens);
 void bg__count_eager(bg_reason reason);
+/* "too_large". Static storage. */
+const char *bg__reason_name(bg_reason reason);
 
 #endif

@@ -1,0 +1,100 @@
+/* The mix of batches that a runner has run: how many of each size. Only the runner's own thread counts, and counting
+ * takes no lock; other threads may read meanwhile. */
+#include "runner/runner.h"
+
+#include <stdlib.h>
+
+typedef _Atomic uint64_t counter;
+
+static void add(counter *to, uint64_t count)
+{
+    uint64_t before = atomic_load_explicit(to, memory_order_relaxed);
+    atomic_store_explicit(to, before + count, memory_order_relaxed);
+}
+
+static uint64_t get(const counter *from)
+{
+    return atomic_load_explicit(from, memory_order_relaxed);
+}
+
+bg_status bg__mix_create(bg__mix *mix, int query_len_count, int max_tokens)
+{
+    size_t sizes = (size_t)max_tokens + 1, families = (size_t)query_len_count + 1;
+
+    mix->max_tokens = max_tokens;
+    /* The kernel gives pages of zeros where they are first written: sizes that do not come take no memory. */
+    mix->batches = calloc(2 * families * sizes, sizeof *mix->batches);
+    if (mix->batches == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory to count batches of up to %d tokens", max_tokens);
+    mix->unsized = mix->batches + families * sizes;
+    return BG_OK;
+}
+
+void bg__mix_free(bg__mix *mix)
+{
+    free(mix->batches);
+    *mix = (bg__mix){.batches = NULL};
+}
+
+/* Batches above max_tokens are at 0, where there are none. */
+static size_t place_of(const bg__mix *mix, int family, int tokens)
+{
+    return (size_t)family * ((size_t)mix->max_tokens + 1) + (size_t)(tokens <= mix->max_tokens ? tokens : 0);
+}
+
+/* 0: mixed; else 1 + the index of a query length, also where the mode has no graphs for decode batches alone. */
+static int find_family(const bg_runner *runner, const bg_batch *batch)
+{
+    for (int i = 0; i < runner->query_len_count && batch->uniform_decode; i++)
+        if (runner->query_lens[i] == batch->max_query_len)
+            return i + 1;
+    return 0;
+}
+
+static bool is_about_size(bg_reason reason)
+{
+    return reason == BG_REASON_NONE || reason == BG_REASON_TOO_LARGE || reason == BG_REASON_PADDING;
+}
+
+bool bg__mix_count(bg_runner *runner, const bg_batch *batch, const bg__mix_run *run)
+{
+    bg__mix *mix = &runner->mix;
+    size_t place = place_of(mix, find_family(runner, batch), run->tokens);
+    uint64_t count;
+
+    add(&mix->batches[place], 1);
+    if (!is_about_size(run->reason))
+        add(&mix->unsized[place], 1);
+    if (run->tokens > mix->max_tokens && run->tokens > atomic_load_explicit(&mix->largest, memory_order_relaxed))
+        atomic_store_explicit(&mix->largest, run->tokens, memory_order_relaxed);
+    if (run->reason == BG_REASON_NONE) {
+        add(&mix->rows, (uint64_t)batch->tokens);
+        add(&mix->padding_rows, (uint64_t)(run->padded_tokens - batch->tokens));
+        add(&mix->rank_rows,
+            (uint64_t)((run->tokens < run->padded_tokens ? run->tokens : run->padded_tokens) - batch->tokens));
+    } else {
+        add(&mix->eager[run->reason], 1);
+    }
+    count = get(&mix->count) + 1;
+    atomic_store_explicit(&mix->count, count, memory_order_relaxed);
+    return (count & (count - 1)) == 0 || count % BG__MIX_MANY == 0;
+}
+
+bg__mix_size bg__mix_get(const bg__mix *mix, int family, int tokens)
+{
+    size_t place = place_of(mix, family, tokens);
+    return (bg__mix_size){.batches = get(&mix->batches[place]), .unsized = get(&mix->unsized[place])};
+}
+
+uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens)
+{
+    int family = 0;
+
+    if (runner == NULL || tokens < 0 || tokens > runner->mix.max_tokens)
+        return 0;
+    while (query_len > 0 && family < runner->query_len_count && runner->query_lens[family] != query_len)
+        family++;
+    if (query_len < 0 || (query_len > 0 && family++ == runner->query_len_count))
+        return 0;
+    return bg__mix_get(&runner->mix, family, tokens).batches;
+}
