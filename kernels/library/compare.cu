@@ -131,13 +131,17 @@ __global__ void compare(bgk_difference *result, const typename Format::Bits *a, 
 
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
         typename Format::Bits x[2] = {a[i], b[i]};
+        u64 place = mix((u64)i), share = mix(place ^ (u64)x[0]);
         for (int k = 0; k < 2; k++) {
             nan[k] += Format::is_nan(x[k]);
             inf[k] += Format::is_infinite(x[k]);
-            digest[k] += mix(mix((u64)i) ^ (u64)x[k]);
         }
-        if (x[0] != x[1])
+        digest[0] += share;
+        if (x[0] != x[1]) {
             add_pair<Format>(result, x[0], x[1], i, tolerance);
+            share = mix(place ^ (u64)x[1]);
+        }
+        digest[1] += share;
     }
     for (int k = 0; k < 2; k++) {
         if (nan[k] > 0)
@@ -153,10 +157,12 @@ cudaError_t launch_compare(bgk_difference *result, const void *a, const void *b,
                            const bgk_tolerance *tolerance, cudaStream_t stream)
 {
     using Bits = typename Format::Bits;
-    const unsigned threads = 256, blocks_max = 1024;
-    unsigned blocks = bgk::blocks_for(n, threads);
-    return bgk::launch(compare<Format>, dim3(blocks < blocks_max ? blocks : blocks_max), dim3(threads), 0, stream,
-                       result, static_cast<const Bits *>(a), static_cast<const Bits *>(b), n, *tolerance);
+    /* Each thread ends in atomics on the same words: it looks at several elements first. */
+    const unsigned threads = 256, blocks_max = 1024, elements = 8;
+    size_t blocks = (n + (size_t)threads * elements - 1) / (threads * elements);
+    dim3 grid(blocks < blocks_max ? (unsigned)blocks : blocks_max);
+    return bgk::launch(compare<Format>, grid, dim3(threads), 0, stream, result, static_cast<const Bits *>(a),
+                       static_cast<const Bits *>(b), n, *tolerance);
 }
 } // namespace
 

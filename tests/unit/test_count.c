@@ -82,7 +82,7 @@ static void test_masks(void **state)
 /* More elements than one sweep of the grid takes. */
 static void test_many(void **state)
 {
-    enum { MANY = 1024 * 256 * 2 + 77 };
+    enum { MANY = 1024 * 256 * 8 + 77 };
     const fixture *f = *state;
     float *host = calloc(MANY, sizeof *host);
     uint32_t nan = 0x7fc00000, inf = 0xff800000;
