@@ -433,8 +433,8 @@ typedef struct bg__unjoined {
     bg_status status; /* BG_OK: there is no such work */
     char text[400];
 } bg__unjoined;
-/* Checks the open segment, and passes its nodes to bg__marks_settle. *nodes: how many it has, since CUDA counts them by a
- * walk over the graph; 0 if the capture is invalid. */
+/* Checks the open segment, and passes its nodes to bg__marks_settle. *nodes: how many it has, since CUDA counts them by
+ * a walk over the graph; 0 if the capture is invalid. */
 bg_status bg__find_unjoined(bg_capture *capture, bg__unjoined *unjoined, size_t *nodes);
 void bg__survey_free(struct bg__survey *survey);
 

@@ -272,8 +272,8 @@ static inline bool note_known_tensor(bg__noted *noted, const bg__call *call, con
 
     if (index < 0 || noted->count == noted->chunk_count * BG__NOTE_CHUNK)
         return false;
-    *bg__noted_at(noted, noted->count++) = (bg__note){call,    eager, at.field, NULL, at.element,     at.offset,
-                                                      address, bytes, 0,        0,    {-1, -1, index}};
+    *bg__noted_at(noted, noted->count++) =
+        (bg__note){call, eager, at.field, NULL, at.element, at.offset, address, bytes, 0, 0, {-1, -1, index}};
     return true;
 }
 
@@ -292,13 +292,11 @@ bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const bg__eager 
             const bg_tensor *tensor = (const void *)((const char *)args + at.offset);
             if (plain && note_known_tensor(&graph->noted, call, eager, at, tensor))
                 continue;
-            BG__TRY(bg__noted_tensor(&graph->noted,
-                                     &(bg__note){.call = call,
-                                                 .eager = eager,
-                                                 .field = at.field,
-                                                 .element = at.element,
-                                                 .offset = at.offset},
-                                     tensor));
+            BG__TRY(bg__noted_tensor(
+                &graph->noted,
+                &(bg__note){
+                    .call = call, .eager = eager, .field = at.field, .element = at.element, .offset = at.offset},
+                tensor));
         }
     }
 done:
