@@ -3,6 +3,7 @@
 #include "capture_checks.h"
 #include "replay_tools.h"
 #include "debug/check/node_pointers.h"
+#include "debug/report/runner_report.h"
 
 const bg__debug_table bg__debug_hooks = {
     .check_replay = bg__env_check_replay,
@@ -16,4 +17,6 @@ const bg__debug_table bg__debug_hooks = {
     .captured = bg__replay_tools_attach,
     .replay = bg__replay_tools_replay,
     .destroyed = bg__replay_tools_detach,
+    .runner_ran = bg__runner_report_write,
+    .runner_destroyed = bg__runner_report_end,
 };

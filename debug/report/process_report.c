@@ -27,7 +27,7 @@ static struct {
     atomic_ulong shadowed, without_pass, compared, uncompared;
 } record = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void warn_once(void)
+void bg__process_report_warn(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&told))
@@ -43,8 +43,21 @@ static char *path_of(const char *kind, unsigned long number)
     if (length >= 0)
         return path;
     bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a path");
-    warn_once();
+    bg__process_report_warn();
     return NULL;
+}
+
+bool bg__process_report_is_wanted(void)
+{
+    return record.directory != NULL;
+}
+
+void bg__process_report_write(const bg_report *report, const char *kind, unsigned long number)
+{
+    char *path = path_of(kind, number);
+    if (path != NULL && bg__report_write(report, BG_JSON, path, BG__FILE_MADE) != BG_OK)
+        bg__process_report_warn();
+    free(path);
 }
 
 /* ---- the process ---- */
@@ -85,7 +98,7 @@ static void write_process(void)
     char *path = path_of("process", 0);
     record.process = getpid();
     if (path != NULL && bg__file_write(path, BG__FILE_MADE, print_process, NULL) != BG_OK)
-        warn_once();
+        bg__process_report_warn();
     free(path);
 }
 
@@ -134,20 +147,16 @@ static bool add_alive(const bg_graph *graph)
 
 static void write_graph(const bg_graph *graph, unsigned long number)
 {
-    char *path = path_of("graph", number);
     bg_report *report = NULL;
     bg_status status;
 
-    if (path == NULL)
-        return;
     BG__TRY(bg__report_create(&report, "capture", bg__graph_name(graph)));
     BG__TRY(bg__outline_note(report, graph));
-    BG__TRY(bg__report_write(report, BG_JSON, path, BG__FILE_MADE));
+    bg__process_report_write(report, "graph", number);
 done:
     if (status != BG_OK)
-        warn_once();
+        bg__process_report_warn();
     bg_report_destroy(report);
-    free(path);
 }
 
 void bg__process_report_add_graph(bg_graph *graph)
@@ -166,7 +175,7 @@ void bg__process_report_add_graph(bg_graph *graph)
     if (reported)
         tools->reported = true;
     else if (number > 0)
-        warn_once();
+        bg__process_report_warn();
     if (number == 1)
         write_process();
     pthread_mutex_unlock(&record.lock);
@@ -281,16 +290,13 @@ void bg__process_report_shadow_replay(bool compared)
 
 void bg__process_report_add(bg_report *report)
 {
-    char hidden, *path;
+    char hidden;
 
     if (record.directory == NULL)
         return;
     hidden = bg__fail_hide();
     if (report->number == 0)
         report->number = atomic_fetch_add(&record.reports, 1) + 1;
-    path = path_of("report", report->number);
-    if (path != NULL && bg__report_write(report, BG_JSON, path, BG__FILE_MADE) != BG_OK)
-        warn_once();
-    free(path);
+    bg__process_report_write(report, "report", report->number);
     bg__fail_unhide(hidden);
 }

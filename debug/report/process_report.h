@@ -5,6 +5,7 @@
  * when the library is loaded, at the first graph, the first replay, each check of a graph, a normal end
  *   graph-PID-N.json    each captured graph: a report of the tool "capture" with an outline
  *   report-PID-N.json   each report of a tool that an environment variable turned on
+ *   runner-PID-N.json   each runner (runner_report.h)
  *
  * The first file that cannot be written leaves a line on standard error. */
 #ifndef BG_DEBUG_PROCESS_REPORT_H
@@ -34,5 +35,12 @@ void bg__process_report_shadow_graph(bool comparable);
 void bg__process_report_shadow_replay(bool compared);
 /* Writes a report; the same report again replaces its file. */
 void bg__process_report_add(bg_report *report);
+
+/* For the other files of BG_REPORT (runner_report.h). Whether it is set. */
+bool bg__process_report_is_wanted(void);
+/* Writes the report as "KIND-PID-NUMBER.json". */
+void bg__process_report_write(const bg_report *report, const char *kind, unsigned long number);
+/* A file could not be written, as bg_last_error() has it: a line on standard error, once. */
+void bg__process_report_warn(void);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <breakgraph/capture.h>
 
+struct bg_runner;
+
 /* The values of BG_CHECK, as bits, in the order of its row in base/variables.c. */
 enum { BG__CHECK_GRAPH = 2, BG__CHECK_REPLAY = 4, BG__CHECK_RECAPTURE = 8, BG__CHECK_POISON = 16 };
 
@@ -46,6 +48,10 @@ typedef struct bg__debug_table {
     bg_status (*replay)(bg_graph *graph, cudaStream_t stream);
     /* When a graph with data of the tools is destroyed. */
     void (*destroyed)(bg_graph *graph);
+    /* BG_REPORT, in the runner's thread: a new runner, or one that has run some more batches; one that is about to be
+     * destroyed. */
+    void (*runner_ran)(const struct bg_runner *runner);
+    void (*runner_destroyed)(const struct bg_runner *runner);
 } bg__debug_table;
 extern const bg__debug_table bg__debug_hooks;
 

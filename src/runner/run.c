@@ -294,7 +294,8 @@ static void count_batch(bg_runner *runner, const bg_batch *batch, const choice *
         bg__count_replay(bucket->mode, padded - batch->tokens);
     else
         bg__count_eager(made->reason);
-    (void)bg__mix_count(runner, batch, &run);
+    if (bg__mix_count(runner, batch, &run))
+        bg__debug_hooks.runner_ran(runner);
 }
 
 /* All that may keep a batch from running before anything has been copied. */

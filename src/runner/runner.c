@@ -92,6 +92,7 @@ bg_status bg_runner_create(bg_runner **result, const bg_runner_config *config, b
     BG__TRY(make_pool(runner));
     BG__TRY(bg__pass_create(runner));
     BG__TRY(make_plan(runner));
+    bg__debug_hooks.runner_ran(runner);
     *result = runner;
     runner = NULL;
 done:
@@ -109,6 +110,7 @@ void bg_runner_destroy(bg_runner *runner)
                  "returned");
         return;
     }
+    bg__debug_hooks.runner_destroyed(runner);
     bg__plan_free(&runner->plan);
     bg_graph_destroy(runner->eager);
     /* The last hold on it: it waits for all work, which may use the buffers, too. Without one, cudaFree waits. */
