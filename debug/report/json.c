@@ -57,3 +57,15 @@ char *bg__json_text(const cJSON *root, bool indented)
     cJSON_free(text);
     return fixed;
 }
+
+double bg__json_number(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+const char *bg__json_string(const cJSON *object, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+    return text != NULL ? text : "";
+}

@@ -21,4 +21,8 @@ static inline cJSON *bg__json_add_object(cJSON *list)
  * memory. */
 char *bg__json_text(const cJSON *root, bool indented);
 
+/* A member that is a number, or text; 0 and "" where there is none. */
+double bg__json_number(const cJSON *object, const char *name);
+const char *bg__json_string(const cJSON *object, const char *name);
+
 #endif

@@ -162,7 +162,7 @@ static bool name_row(const bg_report *report, const bg_report *from, cJSON *row,
 /* Moves the rows of a list into the report. */
 static bg_status move_rows(bg_report *report, const bg_report *from, cJSON *part, const names *n)
 {
-    bool of_graphs = strcmp(part->string, "graphs") != 0;
+    bool of_graphs = strcmp(part->string, "graphs") != 0 && strcmp(part->string, "runners") != 0;
     cJSON *list = bg__report_part(report, part->string), *row;
     bool good = list != NULL;
 

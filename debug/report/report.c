@@ -1,6 +1,7 @@
 #include "report_data.h"
 
 #include "json.h"
+#include "runners_text.h"
 
 #include <cjson/cJSON.h>
 #include <search.h>
@@ -403,32 +404,20 @@ static void print_finding(const bg_finding *f, int width, FILE *out)
     free(text);
 }
 
-/* Of a row of "graphs": a text, a number. Rows come from files, too, and may lack anything. */
-static const char *row_text(const cJSON *row, const char *name)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(row, name));
-    return text != NULL ? text : "";
-}
-
-static double row_number(const cJSON *row, const char *name)
-{
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(row, name);
-    return cJSON_IsNumber(number) ? number->valuedouble : 0;
-}
-
+/* Rows come from files, too, and may lack anything. */
 static void print_row(const cJSON *row, FILE *out)
 {
     enum { OPS_SHOWN = 4 };
     const cJSON *op, *ops = cJSON_GetObjectItemCaseSensitive(row, "ops");
     const cJSON *line = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(row, "stack"), 0);
-    double memory = row_number(row, "memory_bytes"), nodes = row_number(row, "nodes");
+    double memory = bg__json_number(row, "memory_bytes"), nodes = bg__json_number(row, "nodes");
     int shown = 0;
 
-    bg__print_text(out, row_text(row, "name"));
-    if (row_number(row, "alike") > 0)
-        fprintf(out, " and %.0f like it, which are gone", row_number(row, "alike"));
+    bg__print_text(out, bg__json_string(row, "name"));
+    if (bg__json_number(row, "alike") > 0)
+        fprintf(out, " and %.0f like it, which are gone", bg__json_number(row, "alike"));
     fprintf(out, ": %.0f node%s, launched %.0f times, updated %.0f times", nodes, nodes == 1 ? "" : "s",
-            row_number(row, "launches"), row_number(row, "updates"));
+            bg__json_number(row, "launches"), bg__json_number(row, "updates"));
     if (memory > 0)
         fprintf(out, ", %.1f MiB", memory / (1 << 20));
     fputs("\n    ", out);
@@ -436,8 +425,8 @@ static void print_row(const cJSON *row, FILE *out)
     {
         if (shown++ == OPS_SHOWN)
             break;
-        fprintf(out, "%s%.0f ", shown > 1 ? ", " : "", row_number(op, "count"));
-        bg__print_text(out, row_text(op, "name"));
+        fprintf(out, "%s%.0f ", shown > 1 ? ", " : "", bg__json_number(op, "count"));
+        bg__print_text(out, bg__json_string(op, "name"));
     }
     if (shown > OPS_SHOWN)
         fprintf(out, ", and %d other kinds", cJSON_GetArraySize(ops) - OPS_SHOWN);
@@ -470,6 +459,7 @@ static void print_range(const bg_report *report, int told, int end, FILE *out)
     if (report->lost > 0)
         fprintf(out, "%d more findings were lost: out of host memory\n", report->lost);
     print_graphs(report, out);
+    bg__runners_print(cJSON_GetObjectItemCaseSensitive(report->parts, "runners"), out);
 }
 
 void bg__report_print_new(const bg_report *report, int told, FILE *out)

@@ -64,6 +64,13 @@ BG_API bg_status bg_report_read(bg_report **report, const char *path);
  * second is renamed, "decode (2)". Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. */
 BG_API bg_status bg_report_merge(bg_report *report, const bg_report *from);
 
+/* Adds schedules to each runner of the report, chosen for the batches that it has run: for several numbers of sizes,
+ * the sizes with the fewest padding rows, what they pad and need, and which one is recommended. The text and the JSON
+ * have them from then on. cover: percent of the batches that are to run by a graph, above 0, up to 100; the largest
+ * batches are left to run eagerly. A runner without such batches gets none. Errors: INVALID_ARGUMENT, NOT_FOUND (the
+ * report has no runner), IO (a runner's data is malformed), OUT_OF_MEMORY. */
+BG_API bg_status bg_report_propose_schedules(bg_report *report, double cover);
+
 /* Destroys the report. NULL does nothing. */
 BG_API void bg_report_destroy(bg_report *report);
 

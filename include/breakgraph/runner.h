@@ -192,7 +192,8 @@ BG_API void bg_runner_print(const bg_runner *runner, FILE *out);
 BG_API uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens);
 
 /* Prints the batches by size and by the reason of eager runs, their padding rows, and the buckets with their replays
- * and memory, as one JSON object: a row of "runners" in docs/report-format.md. */
+ * and memory, as one JSON object: a row of "runners" in docs/report-format.md. `breakgraph report` proposes a schedule
+ * from it. */
 BG_API void bg_runner_print_json(const bg_runner *runner, FILE *out);
 
 /* ---- counters ------------------------------------------------------------------------------------------------ */

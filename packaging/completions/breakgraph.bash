@@ -46,7 +46,7 @@ _breakgraph()
     check) words=" --attach= -e --ranks= --oversubscribe --what= --fatal --timeout= --json --help --" ;;
     step) words=" --attach= -e --ranks= --oversubscribe --stop= --from= --dump= --graphs= --replays= --timeout= --json --help --" ;;
     bisect) words=" -e --ranks= --oversubscribe --check= --shadow --tolerance= --only= --count= --timeout= --state= --fresh --json --html= --help --" ;;
-    report) words=" --attach= -e --ranks= --oversubscribe --text= --json= --html= --trace= --dot= --timeout= --help --" ;;
+    report) words=" --attach= -e --ranks= --oversubscribe --text= --json= --html= --trace= --dot= --cover= --timeout= --help --" ;;
     esac
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")

@@ -57,6 +57,7 @@ complete -c breakgraph -n '__fish_seen_subcommand_from report' -l json -r -d 'wr
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l html -r -d 'write everything as one HTML page that needs no other file'
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l trace -r -d 'write a timeline of a replay, for Perfetto (BG_TRACE); -  standard output'
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l dot -r -d 'write each segment of each graph into this directory, as DOT (BG_DOT)'
+complete -c breakgraph -n '__fish_seen_subcommand_from report' -l cover -r -d 'percent of the batches of a runner that the proposed schedules cover; default  100'
 complete -c breakgraph -n '__fish_seen_subcommand_from report' -l timeout -r -d 'runs longer than SECONDS are killed'
 # variables: fish
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a BG_DEBUG= -d 'forward: the pass is one eager call; ops: all ops are eager; sync: checks after each segment and eager call; step: after each node'

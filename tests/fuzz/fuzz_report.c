@@ -69,6 +69,20 @@ static void expect_same_again(const bg_report *report)
     bg_report_destroy(again);
 }
 
+/* Again is the same; a row that cannot be read is refused. */
+static void expect_schedules(bg_report *report)
+{
+    char *first = NULL, *second = NULL;
+    if (bg_report_propose_schedules(report, 100) != BG_OK)
+        return;
+    FUZZ_EXPECT(bg__report_json(report, true, &first) == BG_OK);
+    FUZZ_EXPECT(bg_report_propose_schedules(report, 100) == BG_OK && bg__report_json(report, true, &second) == BG_OK);
+    FUZZ_EXPECT(strcmp(first, second) == 0);
+    free(first);
+    free(second);
+    expect_page(report);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bg_report *report = NULL;
@@ -85,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     expect_page(report);
     expect_same_again(report);
     expect_merged(report);
+    expect_schedules(report);
     bg_report_destroy(report);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
 #include "debug/cli/observe/observe.h"
@@ -48,10 +49,26 @@ static int is_graph_report(const struct dirent *entry)
     return cli_is_report_file(entry, "graph-");
 }
 
+static int is_runner_report(const struct dirent *entry)
+{
+    return cli_is_report_file(entry, "runner-");
+}
+
 static int is_dot_file(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);
     return length > 4 && strcmp(entry->d_name + length - 4, ".dot") == 0;
+}
+
+static int count_files(const char *directory, int (*is_counted)(const struct dirent *entry))
+{
+    struct dirent **files = NULL;
+    int count = scandir(directory, &files, is_counted, NULL);
+
+    for (int i = 0; i < count; i++)
+        free(files[i]);
+    free(files);
+    return count > 0 ? count : 0;
 }
 
 /* Reports that are in no file as they are: those of ranks, merged. */
@@ -95,6 +112,8 @@ static cli_status add_directory(bg_report **all, const char *directory)
         if (status == CLI_OK)
             status = cli_each_file(directory, is_graph_report, add_report_file, all);
     }
+    if (status == CLI_OK) /* each rank has its own: they are not merged */
+        status = cli_each_file(directory, is_runner_report, add_report_file, all);
     cli_gathered_clear(&gathered);
     return status;
 }
@@ -209,7 +228,8 @@ static cli_status add_shadow_findings(const cli_observation *o, const char *repo
         status = cli_say(CLI_FAILED, "no findings, but '%s' ended with status %d", o->argv[0], end.code);
         cli_observed_show(o);
     }
-    if (status != CLI_OK && found == NOTHING)
+    /* A runner without graphs has run batches, too. */
+    if (status != CLI_OK && found == NOTHING && count_files(reports, is_runner_report) == 0)
         return status;
     added = add_directory(all, reports);
     return status == CLI_OK ? added : status;
@@ -272,14 +292,10 @@ static cli_status write_one(const bg_report *all, bg_format format, const char *
 /* BG_DOT: the program writes them. */
 static void say_drawn(const char *directory)
 {
-    struct dirent **files = NULL;
     char what[64];
-    int count = scandir(directory, &files, is_dot_file, NULL);
+    int count = count_files(directory, is_dot_file);
 
-    for (int i = 0; i < count; i++)
-        free(files[i]);
-    free(files);
-    snprintf(what, sizeof what, "it holds %d segment%s as DOT", count > 0 ? count : 0, count == 1 ? "" : "s");
+    snprintf(what, sizeof what, "it holds %d segment%s as DOT", count, count == 1 ? "" : "s");
     say_written(directory, what);
 }
 
@@ -289,15 +305,40 @@ static bool has_fault(const bg_report *all)
     return bg_report_count(all) > 0 && bg_report_get(all, 0, &finding) == BG_OK && finding.severity > BG_NOTE;
 }
 
-static cli_status write_all(const bg_report *all, const cli_arguments *arguments)
+/* How many percent of the batches of runners the schedules are to cover. */
+static cli_status read_cover(const cli_arguments *arguments, double *cover)
+{
+    const char *text = cli_value(arguments, "--cover");
+
+    *cover = 100;
+    if (text == NULL || (bg__number_read(text, cover) && *cover > 0 && *cover <= 100))
+        return CLI_OK;
+    return cli_say(CLI_USAGE, "--cover: '%s' is not allowed; write a number above 0, up to 100", text);
+}
+
+static cli_status propose_schedules(bg_report *all, const cli_arguments *arguments)
+{
+    double cover;
+    cli_status status = read_cover(arguments, &cover);
+    bg_status proposed = status == CLI_OK ? bg_report_propose_schedules(all, cover) : BG_OK;
+
+    if (proposed == BG_OK || (proposed == BG_ERROR_NOT_FOUND && cli_value(arguments, "--cover") == NULL))
+        return status;
+    if (proposed == BG_ERROR_NOT_FOUND)
+        return cli_say(CLI_OK, "--cover: the report has no runner, and so no schedule");
+    return fail_report(proposed);
+}
+
+static cli_status write_all(bg_report *all, const cli_arguments *arguments)
 {
     const char *text = cli_value(arguments, "--text"), *json = cli_value(arguments, "--json");
     const char *html = cli_value(arguments, "--html");
-    cli_status status;
+    cli_status status = propose_schedules(all, arguments);
 
     if (text == NULL && json == NULL && html == NULL)
         text = "-";
-    status = write_one(all, BG_TEXT, text);
+    if (status == CLI_OK)
+        status = write_one(all, BG_TEXT, text);
     if (status == CLI_OK)
         status = write_one(all, BG_JSON, json);
     if (status == CLI_OK)
@@ -311,8 +352,11 @@ static int run_report(const cli_arguments *arguments)
 {
     bg_report *all = NULL;
     char *place = NULL;
-    cli_status status, written;
+    double cover;
+    cli_status status = read_cover(arguments, &cover), written;
 
+    if (status != CLI_OK)
+        return status;
     if (arguments->rest_count == 0)
         return cli_say(CLI_USAGE, "nothing given; write: -- PROGRAM ARG..., or directories and files of reports");
     if (!arguments->program && (cli_value(arguments, "--trace") != NULL || cli_value(arguments, "--dot") != NULL))
@@ -346,6 +390,8 @@ static const cli_flag flags[] = {
     {"--html", "FILE", "-", NULL, "write everything as one HTML page that needs no other file"},
     {"--trace", "FILE", NULL, NULL, "write a timeline of a replay, for Perfetto (BG_TRACE); -: standard output"},
     {"--dot", "DIR", NULL, NULL, "write each segment of each graph into this directory, as DOT (BG_DOT)"},
+    {"--cover", "PERCENT", NULL, NULL,
+     "percent of the batches of a runner that the proposed schedules cover; default: 100"},
     {"--timeout", "SECONDS", NULL, NULL, "runs longer than SECONDS are killed"},
     {0},
 };
@@ -354,6 +400,7 @@ static const char more[] =
     "The program is started without standard input and without BG_DEBUG, and with BG_SHADOW=calls: each replay is "
     "compared with the eager pass, op call by op call. With --attach it lists the program's graphs instead. With "
     "--trace it is started once before that, for the timeline. "
+    "Of each runner the report has the counters and batch sizes, and schedules that pad these batches less. "
     "Directories and files hold reports of earlier runs (BG_REPORT, --json).";
 
 const cli_command cli_report = {

@@ -1,0 +1,208 @@
+#include "runner_mix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "json.h"
+
+/* Batches of a report that adds up without overflow, of up to TOKENS_MOST tokens. */
+enum { TOKENS_MOST = 1 << 24 };
+static const double BATCHES_MOST = 1LL << 36;
+
+bool bg__rows_are_of_ranks(const cJSON *row, const cJSON *other)
+{
+    return row == other ||
+           (bg__json_number(row, "ranks") > 1 && bg__json_number(row, "ranks") == bg__json_number(other, "ranks") &&
+            strcmp(bg__json_string(row, "name"), bg__json_string(other, "name")) == 0);
+}
+
+/* ---- the mix ---- */
+
+static bg_status refuse_row(const cJSON *row, const char *what)
+{
+    return bg__fail(BG_ERROR_IO, "the report's %.40s has %s that breakgraph does not write",
+                    bg__json_string(row, "name"), what);
+}
+
+static int int_of(const cJSON *row, const char *name, int least)
+{
+    double number = bg__json_number(row, name);
+    return number >= least && number <= TOKENS_MOST ? (int)number : least;
+}
+
+static bg_status find_family(bg__size_mix *mix, int query_len, bg__size_family **family)
+{
+    bg_status status = BG_OK;
+    for (size_t f = 0; f < mix->count; f++)
+        if (mix->families[f].query_len == query_len) {
+            *family = &mix->families[f];
+            return BG_OK;
+        }
+    BG__TRY(BG__GROW(mix->families, mix->count, mix->capacity, "families of batches"));
+    *family = &mix->families[mix->count++];
+    **family = (bg__size_family){.query_len = query_len};
+done:
+    return status;
+}
+
+/* One of [tokens, batches, batches that run eagerly for another reason than their size]. */
+static bg_status add_size(bg__size_family *family, const cJSON *row, const cJSON *item, int max_tokens)
+{
+    const cJSON *of[3] = {cJSON_GetArrayItem(item, 0), cJSON_GetArrayItem(item, 1), cJSON_GetArrayItem(item, 2)};
+    bg_status status = BG_OK;
+    double tokens, batches;
+
+    if (!cJSON_IsNumber(of[0]) || !cJSON_IsNumber(of[1]) || !cJSON_IsNumber(of[2]))
+        return refuse_row(row, "sizes of batches");
+    tokens = of[0]->valuedouble;
+    batches = of[1]->valuedouble - of[2]->valuedouble;
+    if (!(tokens >= 0 && tokens <= max_tokens && batches >= 0 && batches <= BATCHES_MOST) ||
+        (int)tokens % family->query_len != 0)
+        return refuse_row(row, "sizes of batches");
+    if (tokens < 1 || batches < 1)
+        return BG_OK; /* 0: those above max_tokens */
+    BG__TRY(BG__GROW(family->list, family->count, family->capacity, "sizes of batches"));
+    family->list[family->count++] = (bg__size_count){(int)tokens, (uint64_t)batches};
+done:
+    return status;
+}
+
+static bg_status add_row(bg__size_mix *mix, const cJSON *row)
+{
+    const cJSON *family, *item;
+    bg_status status = BG_OK;
+
+    cJSON_ArrayForEach(family, cJSON_GetObjectItemCaseSensitive(row, "families"))
+    {
+        bg__size_family *of;
+        int query_len = int_of(family, "query_len", 0);
+        if (strcmp(bg__json_string(family, "mode"), "none") == 0)
+            continue;
+        if (query_len > mix->max_tokens)
+            return refuse_row(row, "a query length");
+        BG__TRY(find_family(mix, query_len > 0 ? query_len : 1, &of));
+        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(family, "batches"))
+        {
+            BG__TRY(add_size(of, row, item, mix->max_tokens));
+        }
+    }
+done:
+    return status;
+}
+
+static int compare_counts(const void *a, const void *b)
+{
+    const bg__size_count *one = a, *other = b;
+    return (one->tokens > other->tokens) - (one->tokens < other->tokens);
+}
+
+/* Makes one of several counts of a size, and puts them in order. */
+static bool join_counts(bg__size_family *family)
+{
+    size_t count = 0;
+    uint64_t all = 0;
+
+    if (family->count > 0)
+        qsort(family->list, family->count, sizeof *family->list, compare_counts);
+    for (size_t i = 0; i < family->count; i++) {
+        if (count > 0 && family->list[count - 1].tokens == family->list[i].tokens)
+            family->list[count - 1].batches += family->list[i].batches;
+        else
+            family->list[count++] = family->list[i];
+        all += family->list[i].batches;
+        if (all > (uint64_t)BATCHES_MOST)
+            return false;
+    }
+    family->count = count;
+    return true;
+}
+
+bg_status bg__runner_mix_read(const cJSON *row, bg__size_mix *mix)
+{
+    bg_status status = BG_OK;
+
+    *mix =
+        (bg__size_mix){.max_tokens = int_of(row, "max_tokens", 1), .max_padding = bg__json_number(row, "max_padding")};
+    for (const cJSON *other = row; other != NULL; other = other->next)
+        if (bg__rows_are_of_ranks(row, other))
+            BG__TRY(add_row(mix, other));
+    for (size_t f = 0; f < mix->count; f++)
+        if (!join_counts(&mix->families[f]))
+            BG__TRY(refuse_row(row, "a number of batches"));
+done:
+    if (status != BG_OK)
+        bg__runner_mix_free(mix);
+    return status;
+}
+
+void bg__runner_mix_free(bg__size_mix *mix)
+{
+    for (size_t f = 0; f < mix->count; f++)
+        free(mix->families[f].list);
+    free(mix->families);
+    *mix = (bg__size_mix){.families = NULL};
+}
+
+/* ---- what a schedule takes ---- */
+
+/* A number of the bucket of that query length that was captured and is nearest below or above tokens; NULL: none. */
+static const cJSON *find_near(const cJSON *row, int query_len, int tokens, bool above)
+{
+    const cJSON *bucket, *near = NULL;
+    cJSON_ArrayForEach(bucket, cJSON_GetObjectItemCaseSensitive(row, "buckets"))
+    {
+        double size = bg__json_number(bucket, "tokens"), best = bg__json_number(near, "tokens");
+        if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(bucket, "captured")) ||
+            int_of(bucket, "query_len", 0) != query_len || (above ? size < tokens : size > tokens))
+            continue;
+        if (near == NULL || (above ? size < best : size > best))
+            near = bucket;
+    }
+    return near;
+}
+
+/* Between the two nearest; beyond the largest bucket, more in proportion where it grows with the rows. */
+static double estimate(const cJSON *below, const cJSON *above, const char *name, int tokens, bool grows)
+{
+    double from = bg__json_number(below, "tokens"), to = bg__json_number(above, "tokens");
+    double low = bg__json_number(below, name), high = bg__json_number(above, name);
+
+    if (below == NULL)
+        return high;
+    if (above == NULL)
+        return grows && from >= 1 ? low * tokens / from : low;
+    return to > from ? low + (high - low) * (tokens - from) / (to - from) : low;
+}
+
+static void add_bucket(const cJSON *row, int query_len, int tokens, int variants, bg__size_need *need)
+{
+    const cJSON *below = find_near(row, query_len, tokens, false), *above = find_near(row, query_len, tokens, true);
+    double pool = estimate(below, above, "pool_bytes", tokens, true);
+
+    need->buckets += (size_t)variants;
+    need->graph_bytes += variants * estimate(below, above, "graph_bytes", tokens, false);
+    need->capture_ms += variants * estimate(below, above, "capture_ms", tokens, false);
+    if (pool > need->pool_bytes)
+        need->pool_bytes = pool;
+}
+
+bg__size_need bg__runner_need(const cJSON *row, const bg__size_mix *mix, const int *sizes, size_t count)
+{
+    const cJSON *family;
+    bg__size_need need = {0};
+
+    cJSON_ArrayForEach(family, cJSON_GetObjectItemCaseSensitive(row, "families"))
+    {
+        int query_len = int_of(family, "query_len", 0), last = 0;
+        if (strcmp(bg__json_string(family, "mode"), "none") == 0)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            int size = bg__size_round(sizes[i], query_len > 0 ? query_len : 1, mix->max_tokens);
+            if (size > last)
+                add_bucket(row, query_len, size, int_of(row, "variants", 1), &need);
+            last = size > last ? size : last;
+        }
+    }
+    return need;
+}

@@ -1,0 +1,293 @@
+#include "runners_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "json.h"
+#include "runner_mix.h"
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+static const char *plural(double count)
+{
+    return count == 1 ? "" : "es";
+}
+
+/* ---- counters ---- */
+
+static void print_reasons(const cJSON *eager, FILE *out)
+{
+    const cJSON *reason;
+    const char *before = ": ";
+    cJSON_ArrayForEach(reason, eager)
+    {
+        fprintf(out, "%s%.0f ", before, bg__json_number(eager, reason->string));
+        bg__print_text(out, reason->string);
+        before = ", ";
+    }
+}
+
+/* A list may be very long. */
+static void print_schedule_in_use(const cJSON *row, FILE *out)
+{
+    enum { SHOWN = 60 };
+    const char *schedule = bg__json_string(row, "schedule");
+
+    fputs(", schedule ", out);
+    if (strlen(schedule) <= SHOWN)
+        bg__print_text(out, schedule);
+    else
+        fprintf(out, "of %d sizes", cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(row, "sizes")));
+}
+
+static void print_counts(const cJSON *row, FILE *out)
+{
+    double batches = bg__json_number(row, "batches"), replayed = bg__json_number(row, "replayed");
+
+    bg__print_text(out, bg__json_string(row, "name"));
+    if (bg__json_number(row, "ranks") > 1)
+        fprintf(out, " of rank %.0f", bg__json_number(row, "rank"));
+    fprintf(out, ": %.0f batch%s", batches, plural(batches));
+    if (batches > 0) {
+        fprintf(out, ", %.0f by a graph, %.0f eagerly", replayed, batches - replayed);
+        print_reasons(cJSON_GetObjectItemCaseSensitive(row, "eager"), out);
+    }
+    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "ended")))
+        fputs("; it may have run more: the process did not end, or not by exit", out);
+    fputs("\n    mode ", out);
+    bg__print_text(out, bg__json_string(row, "mode"));
+    print_schedule_in_use(row, out);
+    fprintf(out, ", max_tokens %.0f\n", bg__json_number(row, "max_tokens"));
+}
+
+static void print_padding(const cJSON *row, FILE *out)
+{
+    double padding = bg__json_number(row, "padding_rows"), ranks = bg__json_number(row, "rank_rows");
+    double rows = bg__json_number(row, "rows") + padding;
+
+    fprintf(out, "    padding: %.0f of the %.0f rows that graphs computed, %.1f %%", padding, rows,
+            percent(padding, rows));
+    if (ranks > 0)
+        fprintf(out, "; %.0f of them up to the batches of other ranks, which no schedule saves", ranks);
+    fputs("\n", out);
+}
+
+/* ---- the histogram ---- */
+
+/* Sizes from 2^(i-1) + 1 to 2^i are one line, i; the last one is that of all above max_tokens. */
+enum { LINES = 26, ABOVE = LINES - 1, BAR = 40 };
+
+typedef struct histogram {
+    double batches[LINES], most;
+} histogram;
+
+static int line_of(double tokens)
+{
+    int line = 0;
+    if (!(tokens >= 1))
+        return ABOVE;
+    while (line < ABOVE - 1 && tokens > 1 << line)
+        line++;
+    return line;
+}
+
+static void fill(histogram *h, const cJSON *list)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        const cJSON *tokens = cJSON_GetArrayItem(item, 0), *batches = cJSON_GetArrayItem(item, 1);
+        int line = cJSON_IsNumber(tokens) ? line_of(tokens->valuedouble) : ABOVE;
+        if (!cJSON_IsNumber(batches))
+            continue;
+        h->batches[line] += batches->valuedouble;
+        if (h->batches[line] > h->most)
+            h->most = h->batches[line];
+    }
+}
+
+static void print_lines(const histogram *h, const cJSON *row, FILE *out)
+{
+    static const char bar[BAR + 1] = "########################################";
+    for (int i = 0; i < LINES; i++) {
+        char range[48];
+        int wide = h->most > 0 ? (int)(BAR * h->batches[i] / h->most + 0.999) : 0;
+        if (!(h->batches[i] > 0))
+            continue;
+        if (i == ABOVE)
+            snprintf(range, sizeof range, "%.0f-%.0f", bg__json_number(row, "max_tokens") + 1,
+                     bg__json_number(row, "largest"));
+        else if (i < 2)
+            snprintf(range, sizeof range, "%d", i + 1);
+        else
+            snprintf(range, sizeof range, "%d-%d", (1 << (i - 1)) + 1, 1 << i);
+        fprintf(out, "    %17s %10.0f  %.*s\n", range, h->batches[i], wide < 0 ? 0 : wide > BAR ? BAR : wide, bar);
+    }
+}
+
+static void print_families(const cJSON *row, FILE *out)
+{
+    const cJSON *families = cJSON_GetObjectItemCaseSensitive(row, "families"), *family;
+    cJSON_ArrayForEach(family, families)
+    {
+        histogram h = {.most = 0};
+        double query_len = bg__json_number(family, "query_len");
+        fill(&h, cJSON_GetObjectItemCaseSensitive(family, "batches"));
+        if (!(h.most > 0))
+            continue;
+        if (query_len > 0)
+            fprintf(out, "    decode batches of %.0f token%s a request, by tokens:\n", query_len,
+                    query_len == 1 ? "" : "s");
+        else
+            fprintf(out, "    %sbatches by tokens:\n", families->child->next != NULL ? "mixed " : "");
+        print_lines(&h, row, out);
+    }
+}
+
+/* ---- buckets ---- */
+
+static void print_unused(const cJSON *row, FILE *out)
+{
+    enum { SHOWN = 12 };
+    const cJSON *bucket;
+    int unused = 0;
+
+    cJSON_ArrayForEach(bucket, cJSON_GetObjectItemCaseSensitive(row, "buckets"))
+    {
+        double query_len = bg__json_number(bucket, "query_len"), variant = bg__json_number(bucket, "variant");
+        if (bg__json_number(bucket, "replays") > 0 || unused++ >= SHOWN)
+            continue;
+        fprintf(out, "%s%.0f", unused == 1 ? "    never used: the buckets of " : ", ",
+                bg__json_number(bucket, "tokens"));
+        if (query_len > 0)
+            fprintf(out, " (decode %.0f)", query_len);
+        if (variant > 0)
+            fprintf(out, " (variant %.0f)", variant);
+    }
+    if (unused > SHOWN)
+        fprintf(out, " and %d more", unused - SHOWN);
+    if (unused > 0)
+        fputs(" tokens\n", out);
+}
+
+/* ---- schedules ---- */
+
+static void print_sizes(const cJSON *schedule, FILE *out)
+{
+    const cJSON *size, *sizes = cJSON_GetObjectItemCaseSensitive(schedule, "sizes");
+    cJSON_ArrayForEach(size, sizes)
+    {
+        fprintf(out, "%s%.0f", size != sizes->child ? "," : "", cJSON_IsNumber(size) ? size->valuedouble : 0);
+    }
+}
+
+static void print_schedule(const cJSON *schedule, double all, FILE *out)
+{
+    double padding = bg__json_number(schedule, "padding_rows"), batches = bg__json_number(schedule, "batches");
+    double rows = bg__json_number(schedule, "rows") + padding;
+    bool now = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(schedule, "now"));
+    bool recommended = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(schedule, "recommended"));
+
+    fprintf(out, "    %s%-4s %5d %7.0f %12.0f %6.1f %10.0f %6.1f %9.1f %9.1f %9.2f\n", recommended ? "*" : " ",
+            now ? "now" : "", cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(schedule, "sizes")),
+            bg__json_number(schedule, "buckets"), padding, percent(padding, rows), batches, percent(batches, all),
+            bg__json_number(schedule, "pool_bytes") / (1 << 20), bg__json_number(schedule, "graph_bytes") / (1 << 20),
+            bg__json_number(schedule, "capture_ms") / 1e3);
+}
+
+static const cJSON *find_marked(const cJSON *list, const char *mark)
+{
+    const cJSON *schedule;
+    cJSON_ArrayForEach(schedule, list)
+    {
+        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(schedule, mark)))
+            return schedule;
+    }
+    return NULL;
+}
+
+/* Whether BG_RUNNER_SCHEDULE would change another runner of the process, too. */
+static bool has_others(const cJSON *rows, const cJSON *row)
+{
+    const cJSON *other;
+    cJSON_ArrayForEach(other, rows)
+    {
+        if (other != row && bg__json_number(other, "pid") == bg__json_number(row, "pid"))
+            return true;
+    }
+    return false;
+}
+
+static void print_use(const cJSON *rows, const cJSON *row, const cJSON *list, FILE *out)
+{
+    const cJSON *recommended = find_marked(list, "recommended"), *now = find_marked(list, "now");
+    double batches = bg__json_number(recommended, "batches"), batches_now = bg__json_number(now, "batches");
+
+    if (recommended == NULL || recommended == now) {
+        fputs("    the schedule in use is the recommended one\n", out);
+        return;
+    }
+    fprintf(out, "    the recommended one pads %.0f rows instead of %.0f", bg__json_number(recommended, "padding_rows"),
+            bg__json_number(now, "padding_rows"));
+    if (batches != batches_now)
+        fprintf(out, ", with %.0f batches by a graph instead of %.0f", batches, batches_now);
+    fputs("; --json has the sizes of the others\n", out);
+    fputs(has_others(rows, row) ? "config.schedule = \"" : "export BG_RUNNER_SCHEDULE=", out);
+    print_sizes(recommended, out);
+    fputs(has_others(rows, row) ? "\";   in the program, since BG_RUNNER_SCHEDULE would set all its runners\n" : "\n",
+          out);
+}
+
+static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
+{
+    const cJSON *object = cJSON_GetObjectItemCaseSensitive(row, "schedules"), *schedule;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "list");
+    double batches = bg__json_number(object, "batches");
+
+    if (object != NULL && list == NULL) {
+        fputs("    no schedule is proposed: ", out);
+        bg__print_text(out, bg__json_string(object, "why"));
+        fputs("\n", out);
+    }
+    if (list == NULL)
+        return;
+    fprintf(out, "    schedules for %.0f batch%s%s whose size decides how they run; sizes that cover %g %% of them:\n",
+            batches, plural(batches), bg__json_number(row, "ranks") > 1 ? " of all ranks" : "",
+            bg__json_number(object, "cover"));
+    fprintf(out, "    %5s %5s %7s %12s %6s %10s %6s %9s %9s %9s\n", "", "sizes", "buckets", "padding rows", "%",
+            "by a graph", "%", "pool MiB", "graph MiB", "capture s");
+    cJSON_ArrayForEach(schedule, list)
+    {
+        print_schedule(schedule, batches, out);
+    }
+    fprintf(
+        out,
+        "    *: recommended, the fewest sizes that compute at most %.0f %% more rows than the best %.0f, and no more "
+        "padding than now\n",
+        bg__json_number(object, "percent"), bg__json_number(object, "longest"));
+    print_use(rows, row, list, out);
+}
+
+static void print_runner(const cJSON *rows, const cJSON *row, FILE *out)
+{
+    print_counts(row, out);
+    if (bg__json_number(row, "replayed") > 0)
+        print_padding(row, out);
+    print_families(row, out);
+    if (bg__json_number(row, "batches") > 0)
+        print_unused(row, out);
+    print_schedules(rows, row, out);
+}
+
+void bg__runners_print(const cJSON *rows, FILE *out)
+{
+    const cJSON *row;
+    cJSON_ArrayForEach(row, rows)
+    {
+        print_runner(rows, row, out);
+    }
+}

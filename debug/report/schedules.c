@@ -1,0 +1,214 @@
+/* Schedules for the runners of a report, from the batches that they have run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "report_data.h"
+#include "runner_mix.h"
+
+/* PERCENT: the recommended schedule computes at most so many percent more rows than the best one. LENGTHS: sizes of
+ * the longest schedule that is looked for, unless the one in use is longer, up to LENGTHS_MOST. */
+enum { PERCENT = 5, LENGTHS = 64, LENGTHS_MOST = 512 };
+
+/* All that the schedules of one runner are chosen by. */
+typedef struct proposal {
+    const cJSON *row;
+    bg__size_mix mix;
+    bg__size_choices choices;
+    int *now; /* the sizes in use */
+    size_t now_count;
+    bg__size_cost now_cost;
+    int *sizes;         /* room for the longest */
+    size_t recommended; /* length; 0: the schedule in use */
+    cJSON *list;
+} proposal;
+
+static uint64_t rows_of(const bg__size_cost *cost)
+{
+    return cost->rows + cost->padding_rows;
+}
+
+static bg__size_cost judge_length(const proposal *p, size_t length)
+{
+    bg__sizes_get(&p->choices, length, p->sizes);
+    return bg__sizes_judge(&p->mix, p->sizes, length);
+}
+
+/* ---- the schedule in use ---- */
+
+static bg_status read_now(proposal *p)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(p->row, "sizes"), *item;
+
+    p->now = malloc(((size_t)cJSON_GetArraySize(list) + 1) * sizeof *p->now);
+    if (p->now == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a schedule");
+    cJSON_ArrayForEach(item, list)
+    {
+        int last = p->now_count > 0 ? p->now[p->now_count - 1] : 0;
+        if (cJSON_IsNumber(item) && item->valuedouble > last && item->valuedouble <= p->mix.max_tokens)
+            p->now[p->now_count++] = (int)item->valuedouble;
+    }
+    p->now_cost = bg__sizes_judge(&p->mix, p->now, p->now_count);
+    return BG_OK;
+}
+
+/* ---- the recommended one ---- */
+
+static bool is_good(const proposal *p, const bg__size_cost *cost, const bg__size_cost *best)
+{
+    return cost->batches >= best->batches && (double)rows_of(cost) <= (double)rows_of(best) * (100 + PERCENT) / 100 &&
+           (cost->padding_rows <= p->now_cost.padding_rows || p->now_cost.batches < cost->batches);
+}
+
+/* The shortest within PERCENT of the longest, and without more padding than now where that holds as many batches. With
+ * max_padding a shorter one may run fewer batches by a graph: it pads less, and is no better. */
+static void recommend(proposal *p)
+{
+    const bg__size_cost best = judge_length(p, p->choices.most);
+    bg__size_cost cost = judge_length(p, 1);
+
+    p->recommended = 1;
+    while (p->recommended < p->choices.most && !is_good(p, &cost, &best))
+        cost = judge_length(p, ++p->recommended);
+    if (p->now_count <= p->recommended && p->now_cost.batches >= cost.batches &&
+        p->now_cost.padding_rows <= cost.padding_rows)
+        p->recommended = 0;
+}
+
+/* ---- the list ---- */
+
+static bool add_schedule(proposal *p, const int *sizes, size_t count, bool now, bool recommended)
+{
+    const bg__size_cost cost = bg__sizes_judge(&p->mix, sizes, count);
+    const bg__size_need need = bg__runner_need(p->row, &p->mix, sizes, count);
+    cJSON *item = bg__json_add_object(p->list), *list = item != NULL ? cJSON_CreateIntArray(sizes, (int)count) : NULL;
+    bool good = list != NULL && cJSON_AddItemToObject(item, "sizes", list);
+
+    good = good && (!now || cJSON_AddTrueToObject(item, "now") != NULL);
+    good = good && (!recommended || cJSON_AddTrueToObject(item, "recommended") != NULL);
+    good = good && cJSON_AddNumberToObject(item, "buckets", (double)need.buckets) &&
+           cJSON_AddNumberToObject(item, "batches", (double)cost.batches) &&
+           cJSON_AddNumberToObject(item, "rows", (double)cost.rows) &&
+           cJSON_AddNumberToObject(item, "padding_rows", (double)cost.padding_rows);
+    return good && cJSON_AddNumberToObject(item, "pool_bytes", need.pool_bytes) &&
+           cJSON_AddNumberToObject(item, "graph_bytes", need.graph_bytes) &&
+           cJSON_AddNumberToObject(item, "capture_ms", need.capture_ms);
+}
+
+/* Which lengths the list shows: powers of two, that of the schedule in use, the recommended one, the longest. */
+static bool is_shown(const proposal *p, size_t length)
+{
+    return (length & (length - 1)) == 0 || length == p->now_count || length == p->recommended ||
+           length == p->choices.most;
+}
+
+static bool add_schedules(proposal *p)
+{
+    bool good = add_schedule(p, p->now, p->now_count, true, p->recommended == 0);
+    for (size_t length = 1; length <= p->choices.most && good; length++) {
+        if (!is_shown(p, length))
+            continue;
+        bg__sizes_get(&p->choices, length, p->sizes);
+        bg__sizes_raise(&p->mix, p->sizes, length);
+        good = add_schedule(p, p->sizes, length, false, length == p->recommended);
+    }
+    return good;
+}
+
+static bg_status choose(proposal *p, double cover)
+{
+    bg_status status;
+    size_t most = LENGTHS;
+
+    BG__TRY(bg__runner_mix_read(p->row, &p->mix));
+    BG__TRY(read_now(p));
+    if (p->now_count > most)
+        most = p->now_count < LENGTHS_MOST ? p->now_count : LENGTHS_MOST;
+    BG__TRY(bg__sizes_choose(&p->mix, cover, most, &p->choices));
+    p->sizes = malloc(p->choices.most * sizeof *p->sizes);
+    if (p->sizes == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a schedule");
+    recommend(p);
+done:
+    return status;
+}
+
+static uint64_t count_batches(const bg__size_mix *mix)
+{
+    uint64_t batches = 0;
+    for (size_t f = 0; f < mix->count; f++)
+        for (size_t i = 0; i < mix->families[f].count; i++)
+            batches += mix->families[f].list[i].batches;
+    return batches;
+}
+
+static const char *explain_none(const cJSON *row)
+{
+    if (strcmp(bg__json_string(row, "mode"), "none") == 0)
+        return "in mode none there are no buckets";
+    if (bg__json_number(row, "batches") < 1)
+        return "no batch has run yet";
+    return "other reasons than their size kept all batches from graphs";
+}
+
+static bg_status write_proposal(proposal *p, double cover, cJSON *object)
+{
+    p->list = cJSON_AddArrayToObject(object, "list");
+    if (p->list != NULL && cJSON_AddNumberToObject(object, "cover", cover) &&
+        cJSON_AddNumberToObject(object, "percent", PERCENT) &&
+        cJSON_AddNumberToObject(object, "longest", (double)p->choices.most) &&
+        cJSON_AddNumberToObject(object, "batches", (double)count_batches(&p->mix)) && add_schedules(p))
+        return BG_OK;
+    return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for schedules");
+}
+
+static bg_status propose(cJSON *row, double cover)
+{
+    proposal p = {.row = row};
+    cJSON *object = cJSON_AddObjectToObject(row, "schedules");
+    bg_status status = choose(&p, cover);
+
+    if (status == BG_OK)
+        status = write_proposal(&p, cover, object);
+    else if (status == BG_ERROR_NOT_FOUND)
+        status = cJSON_AddStringToObject(object, "why", explain_none(row))
+                     ? BG_OK
+                     : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for schedules");
+    bg__sizes_free(&p.choices);
+    bg__runner_mix_free(&p.mix);
+    free(p.now);
+    free(p.sizes);
+    return status;
+}
+
+/* Whether an earlier row has the schedule for this rank, too. */
+static bool is_proposed(const cJSON *rows, const cJSON *row)
+{
+    for (const cJSON *other = rows->child; other != row; other = other->next)
+        if (bg__rows_are_of_ranks(other, row))
+            return true;
+    return false;
+}
+
+bg_status bg_report_propose_schedules(bg_report *report, double cover)
+{
+    cJSON *rows, *row;
+    bg_status status = BG_OK;
+
+    BG__NEED(report);
+    if (!(cover > 0 && cover <= 100))
+        return bg__fail(BG_ERROR_INVALID_ARGUMENT,
+                        "bg_report_propose_schedules: cover is %g; allowed are numbers above 0, up to 100", cover);
+    rows = cJSON_GetObjectItemCaseSensitive(report->parts, "runners");
+    if (cJSON_GetArraySize(rows) == 0)
+        return bg__fail(BG_ERROR_NOT_FOUND, "bg_report_propose_schedules: the report has no runner");
+    cJSON_ArrayForEach(row, rows)
+    {
+        cJSON_DeleteItemFromObjectCaseSensitive(row, "schedules");
+        if (!is_proposed(rows, row))
+            BG__TRY(propose(row, cover));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,208 @@
+/* The runners of a report: which schedules are proposed for them, what these need, and rows that are malformed. */
+#include "tests/support/support.h"
+
+#include "debug/report/report_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A row with the members that matter here. */
+#define ROW(name, more)                                                                                                \
+    "{\"name\": \"" name "\", \"pid\": 1, \"mode\": \"piecewise\", \"schedule\": \"8,16\", \"sizes\": [8, 16], "       \
+    "\"max_tokens\": 16, \"batches\": 30, \"replayed\": 30, \"variants\": 2" more "}"
+#define FAMILY(query_len, batches) "{\"query_len\": " query_len ", \"mode\": \"full\", \"batches\": [" batches "]}"
+#define FAMILIES(list)             ", \"families\": [" list "]"
+#define BUCKET(tokens, captured, pool, graph)                                                                          \
+    "{\"query_len\": 0, \"tokens\": " tokens ", \"captured\": " captured ", \"pool_bytes\": " pool                     \
+    ", \"graph_bytes\": " graph ", \"capture_ms\": 1}"
+#define SIZES "[3, 10, 0], [9, 20, 0]"
+
+static bg_report *report_of(const char *rows)
+{
+    bg_report *report = NULL;
+    EXPECT_OK(bg__report_create(&report, "runner", "runner#0"));
+    report->parts = cJSON_CreateObject();
+    assert_true(cJSON_AddItemToObject(report->parts, "runners", cJSON_Parse(rows)));
+    return report;
+}
+
+static const cJSON *row_of(const bg_report *report, int index)
+{
+    return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(report->parts, "runners"), index);
+}
+
+static const cJSON *schedules_of(const bg_report *report, int row)
+{
+    return cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(row_of(report, row), "schedules"), "list");
+}
+
+static double number_in(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (!cJSON_IsNumber(item))
+        fail_msg("there is no number \"%s\"", name);
+    return item->valuedouble;
+}
+
+static void expect_sizes(const cJSON *schedule, const char *expected)
+{
+    char *text = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(schedule, "sizes"));
+    assert_string_equal(text, expected);
+    cJSON_free(text);
+}
+
+static void test_list(void **state)
+{
+    bg_report *report = report_of("[" ROW("runner#0", FAMILIES(FAMILY("0", SIZES))) "]");
+    const cJSON *list;
+
+    (void)state;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    list = schedules_of(report, 0);
+    assert_int_equal(cJSON_GetArraySize(list), 3); /* in use, one size, two */
+    expect_sizes(cJSON_GetArrayItem(list, 0), "[8,16]");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetArrayItem(list, 0), "now")));
+    assert_true(number_in(cJSON_GetArrayItem(list, 0), "padding_rows") == 10 * 5 + 20 * 7);
+    expect_sizes(cJSON_GetArrayItem(list, 1), "[9]");
+    assert_true(number_in(cJSON_GetArrayItem(list, 1), "padding_rows") == 10 * 6);
+    assert_true(number_in(cJSON_GetArrayItem(list, 1), "buckets") == 2); /* of two variants */
+    expect_sizes(cJSON_GetArrayItem(list, 2), "[3,9]");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetArrayItem(list, 2), "recommended")));
+    EXPECT_OK(bg_report_propose_schedules(report, 30)); /* again: only the small ones */
+    list = schedules_of(report, 0);
+    assert_int_equal(cJSON_GetArraySize(list), 2);
+    expect_sizes(cJSON_GetArrayItem(list, 1), "[3]");
+    assert_true(number_in(cJSON_GetArrayItem(list, 1), "batches") == 10);
+    bg_report_destroy(report);
+}
+
+/* One size of 9 tokens pads fewer rows, since it leaves the batches of 3 to run eagerly. */
+static void test_max_padding(void **state)
+{
+    bg_report *report = report_of(
+        "[" ROW("runner#0", ", \"max_padding\": 1.5" FAMILIES(FAMILY("0", "[3, 10, 0], [8, 1, 0], [9, 20, 0]"))) "]");
+    const cJSON *list;
+
+    (void)state;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    list = schedules_of(report, 0);
+    expect_sizes(cJSON_GetArrayItem(list, 1), "[9]");
+    assert_true(number_in(cJSON_GetArrayItem(list, 1), "batches") == 21);
+    assert_true(number_in(cJSON_GetArrayItem(list, 1), "padding_rows") == 1);
+    expect_sizes(cJSON_GetArrayItem(list, 2), "[3,9]");
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetArrayItem(list, 2), "recommended")));
+    bg_report_destroy(report);
+}
+
+/* Sizes that were not captured are taken to need what lies between two that were; the pool is that of the largest. */
+static void test_memory(void **state)
+{
+    bg_report *report = report_of("[" ROW(
+        "runner#0", FAMILIES(FAMILY("0", "[4, 1, 0], [12, 1, 0], [16, 1, 0]")) ", \"buckets\": [" BUCKET(
+                        "16", "true", "1600",
+                        "10") ", " BUCKET("8", "true", "800", "6") ", " BUCKET("12", "false", "9999", "9999") "]") "]");
+    const cJSON *list;
+
+    (void)state;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    list = schedules_of(report, 0);
+    assert_true(number_in(cJSON_GetArrayItem(list, 0), "pool_bytes") == 1600);
+    assert_true(number_in(cJSON_GetArrayItem(list, 0), "graph_bytes") == 2 * (10 + 6));
+    expect_sizes(cJSON_GetArrayItem(list, 3), "[4,12,16]");
+    assert_true(number_in(cJSON_GetArrayItem(list, 3), "pool_bytes") == 1600);
+    assert_true(number_in(cJSON_GetArrayItem(list, 3), "graph_bytes") == 2 * (6 + 8 + 10));
+    assert_true(number_in(cJSON_GetArrayItem(list, 3), "capture_ms") == 2 * 3);
+    EXPECT_OK(bg_report_propose_schedules(report, 60));
+    list = schedules_of(report, 0);
+    expect_sizes(cJSON_GetArrayItem(list, 1), "[12]");
+    assert_true(number_in(cJSON_GetArrayItem(list, 1), "pool_bytes") == 1200);
+    bg_report_destroy(report);
+}
+
+/* All ranks must have the same schedule; runners of other names have their own. */
+static void test_ranks(void **state)
+{
+    bg_report *report =
+        report_of("[" ROW("runner#0", ", \"rank\": 0, \"ranks\": 2" FAMILIES(FAMILY("0", "[3, 10, 0]"))) ", " ROW(
+            "runner#1",
+            ", \"rank\": 0, \"ranks\": 2" FAMILIES(
+                FAMILY("0", "[5, 1, 0]"))) ", " ROW("runner#0",
+                                                    ", \"rank\": 1, \"ranks\": 2" FAMILIES(FAMILY("0", SIZES))) "]");
+
+    (void)state;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    expect_sizes(cJSON_GetArrayItem(schedules_of(report, 0), 2), "[3,9]");
+    assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 2), "batches") == 40);
+    expect_sizes(cJSON_GetArrayItem(schedules_of(report, 1), 1), "[5]");
+    assert_null(schedules_of(report, 2));
+    bg_report_destroy(report);
+}
+
+static void expect_why(const char *rows, const char *why)
+{
+    bg_report *report = report_of(rows);
+    const cJSON *object;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    object = cJSON_GetObjectItemCaseSensitive(row_of(report, 0), "schedules");
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, "why")), why);
+    bg_report_destroy(report);
+}
+
+static void test_none(void **state)
+{
+    (void)state;
+    expect_why("[{\"mode\": \"none\", \"batches\": 5, \"max_tokens\": 8}]", "in mode none there are no buckets");
+    expect_why("[{}]", "no batch has run yet");
+    expect_why("[" ROW("runner#0", FAMILIES(FAMILY("0", "[3, 10, 10]"))) "]",
+               "other reasons than their size kept all batches from graphs");
+}
+
+static void test_arguments(void **state)
+{
+    static const double covers[] = {0, -1, 100.1};
+    bg_report *report = report_of("[]");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof covers / sizeof *covers; i++) {
+        EXPECT_STATUS(bg_report_propose_schedules(report, covers[i]), BG_ERROR_INVALID_ARGUMENT);
+        EXPECT_ERROR("allowed are numbers above 0, up to 100");
+    }
+    EXPECT_STATUS(bg_report_propose_schedules(NULL, 100), BG_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(bg_report_propose_schedules(report, 100), BG_ERROR_NOT_FOUND);
+    bg_report_destroy(report);
+    EXPECT_OK(bg__report_create(&report, "check", ""));
+    EXPECT_STATUS(bg_report_propose_schedules(report, 100), BG_ERROR_NOT_FOUND);
+    bg_report_destroy(report);
+}
+
+static void test_malformed(void **state)
+{
+    static const char *const rows[] = {
+        "[" ROW("runner#0", FAMILIES(FAMILY("0", "[17, 1, 0]"))) "]",   /* above max_tokens */
+        "[" ROW("runner#0", FAMILIES(FAMILY("0", "[1, 1, 2]"))) "]",    /* more of them than there are */
+        "[" ROW("runner#0", FAMILIES(FAMILY("0", "[1, 1e18, 0]"))) "]", /* too many to add up */
+        "[" ROW("runner#0", FAMILIES(FAMILY("0", "[1, \"2\", 0]"))) "]",
+        "[" ROW("runner#0", FAMILIES(FAMILY("0", "7"))) "]",
+        "[" ROW("runner#0", FAMILIES(FAMILY("4", "[3, 1, 0]"))) "]", /* no whole requests */
+        "[" ROW("runner#0", FAMILIES(FAMILY("17", "[3, 1, 0]"))) "]",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bg_report *report = report_of(rows[i]);
+        if (bg_report_propose_schedules(report, 100) != BG_ERROR_IO)
+            fail_msg("row %zu is taken", i);
+        EXPECT_ERROR("the report's runner#0 has");
+        bg_report_destroy(report);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_list),      cmocka_unit_test(test_max_padding), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ranks),     cmocka_unit_test(test_none),        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_malformed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
