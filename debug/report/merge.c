@@ -159,15 +159,20 @@ static bool name_row(const bg_report *report, const bg_report *from, cJSON *row,
     return good;
 }
 
+/* Whether each row of the part is about one graph. */
+static bool is_of_graph(const char *part)
+{
+    return strcmp(part, "comparisons") == 0 || strcmp(part, "trials") == 0 || strcmp(part, "timings") == 0;
+}
+
 /* Moves the rows of a list into the report. */
 static bg_status move_rows(bg_report *report, const bg_report *from, cJSON *part, const names *n)
 {
-    bool of_graphs = strcmp(part->string, "graphs") != 0 && strcmp(part->string, "runners") != 0;
     cJSON *list = bg__report_part(report, part->string), *row;
-    bool good = list != NULL;
+    bool of_graph = is_of_graph(part->string), good = list != NULL;
 
     while (good && (row = cJSON_DetachItemFromArray(part, 0)) != NULL) {
-        good = !of_graphs || name_row(report, from, row, n);
+        good = !of_graph || name_row(report, from, row, n);
         cJSON_AddItemToArray(list, row);
     }
     cJSON_Delete(part);

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 program=$OUT/tests/cli/pages
 fixtures=$PWD/tests/cli/pages
-pages='shadow buckets bisect graphs clean quiet hostile large huge'
+pages='shadow buckets bisect graphs runner clean quiet hostile large huge'
 painted='shadow buckets large huge'
 
 chromium=
@@ -87,7 +87,7 @@ function faint() {
 /* Beyond the screen, or cut, and not in a box that scrolls. */
 function cut() {
     return [...document.body.querySelectorAll("*")].filter(element => {
-        if (element.closest("script, noscript, .map, thead") || element.parentElement.closest(".pass, .box, .list")) return false;
+        if (element.closest("script, noscript, thead") || element.parentElement.closest(".pass, .box, .list")) return false;
         const hides = ["hidden", "clip"].includes(getComputedStyle(element).overflowX) && element.scrollWidth > element.clientWidth + 1;
         return hides || element.getBoundingClientRect().right > innerWidth + 1;
     }).map(element => element.tagName + "." + element.className).slice(0, 3).join();
@@ -210,6 +210,15 @@ drawn graphs <<'TEXT'
 3 class="strip"
 1 3 of 4 eager
 1 beta#1 ▲
+TEXT
+drawn runner <<'TEXT'
+1 <section
+1 above 16
+1 700</td>
+1 eager: 12 too large, 8 veto
+1 24.4 % of the rows are padding
+1 <tr class="best"><td class="mono">5, 16<small>recommended
+1 data-name="padding">4.26 %
 TEXT
 drawn clean <<'TEXT'
 1 Nothing found.
