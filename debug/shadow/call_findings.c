@@ -6,6 +6,7 @@
 
 #include "argument_findings.h"
 #include "debug/step/step.h"
+#include "debug/trace/timing.h"
 
 typedef struct walking {
     bg__shadow *shadow;
@@ -18,6 +19,7 @@ typedef struct walking {
     const bg__call *next; /* from where calls without work have not been looked at */
     const bg__call *varying;
     char name[200];
+    bg__timer timer;
 } walking;
 
 /* ---- a walk over the graph ---- */
@@ -234,6 +236,12 @@ done:
     return status;
 }
 
+static bg_status note_time(void *user, const bg__step_node *node, const bg__call *call)
+{
+    const walking *w = user;
+    return bg__timing_note_node(w->shadow->times, node, call, w->timer.us);
+}
+
 static bg_status compare_calls(bg__shadow *s, bool quiet)
 {
     walking w = {.shadow = s,
@@ -241,16 +249,24 @@ static bg_status compare_calls(bg__shadow *s, bool quiet)
                  .inner = &s->inner,
                  .quiet = quiet,
                  .next = bg__call_next(bg__graph_root(s->graph))};
-    const bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
+    bg__walk_options options = {.before = compare_inputs, .after = compare_call, .user = &w};
     bg_status status;
 
     bg__faults_begin(s);
+    if (s->times != NULL && bg__timer_create(&w.timer) == BG_OK) {
+        options.timed = note_time;
+        options.timer = &w.timer;
+    } else if (s->times != NULL) {
+        bg__warn("BG_SHADOW: there are no times of the nodes of %s: %s", bg__graph_name(s->graph), bg_last_error());
+    }
     BG__TRY(walk_graph(s, &options));
+    s->times = NULL;
     BG__TRY(compare_idle(&w, NULL));
     s->noted = true;
     if (!quiet)
         BG__TRY(bg__faults_tell(s));
 done:
+    bg__timer_destroy(&w.timer);
     bg__spans_free(&w.spread);
     return status;
 }

@@ -73,9 +73,10 @@ typedef struct bg__shadow {
     bg__shadow_pass pass;
     bg__call_fault *faults;
     size_t fault_count, fault_capacity;
-    char earlier[160];   /* the first input that differs where no call has made it: "x of scale#0"; "": none */
-    bool captured_again; /* to explain faults */
-    bool recaptured;     /* with success, for the current faults */
+    char earlier[160];        /* the first input that differs where no call has made it: "x of scale#0"; "": none */
+    bool captured_again;      /* to explain faults */
+    bool recaptured;          /* with success, for the current faults */
+    struct bg__timing *times; /* where the next walk notes the times of nodes; NULL: it takes none */
 } bg__shadow;
 
 /* Call bg__shadow_free or bg__shadow_finish also after a failure. options: the program's, or NULL. */

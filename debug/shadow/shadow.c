@@ -340,6 +340,7 @@ struct bg__replay_shadow {
     bool begun;         /* a replay has been shadowed */
     bool known;         /* the image holds memory as it was before the replay */
     bool timed, varied; /* times were taken; what varies between eager passes was told */
+    bg__timing nodes;   /* the times of nodes, of the first walk */
     int told;           /* findings that have been printed */
 };
 
@@ -399,6 +400,7 @@ void bg__shadow_detach(struct bg__replay_shadow *shadowing)
         return;
     bg__shadow_free(&shadowing->shadow);
     bg__spans_free(&shadowing->state);
+    bg__timing_free(&shadowing->nodes);
     free(shadowing);
 }
 
@@ -461,7 +463,10 @@ static bg_status run_last_replay(struct bg__replay_shadow *g, bg_graph *graph)
 
     g->timed = true;
     if (timings != NULL) {
-        if (share(s, "a replay with times", bg__timings_take(graph, s->stream, timings)) == BG_OK)
+        bg__timing_sort_nodes(&g->nodes);
+        status = share(s, "a replay with times", bg__timings_take(graph, s->stream, &g->nodes, timings));
+        bg__timing_free(&g->nodes);
+        if (status == BG_OK)
             return BG_OK;
         bg__warn("BG_SHADOW: there are no times of a replay of %s: %s", bg__graph_name(graph), bg_last_error());
         BG__TRY(bg__wait_for_stream(s->stream)); /* queued work writes tensors that are restored next */
@@ -515,7 +520,10 @@ static bg_status explain(struct bg__replay_shadow *g, bool differs)
     bool found = false;
     bg_status status;
 
-    BG__TRY(share(s, "the walk", judge_calls(s, g->every_call, differs, &found)));
+    s->times = g->timed ? NULL : &g->nodes;
+    status = judge_calls(s, g->every_call, differs, &found);
+    s->times = NULL;
+    BG__TRY(share(s, "the walk", status));
     if (found) {
         if (!g->varied && s->earlier[0] == '\0' && !bg__faults_explained(s->report)) /* else that is the cause */
             BG__TRY(bg__suspects_tell_varying(&s->suspects, s->graph, s->report));

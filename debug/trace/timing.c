@@ -138,10 +138,8 @@ typedef struct taking {
     bg__timer timer;
 } taking;
 
-static bg_status note_node(void *user, const bg__step_node *ran, const bg__call *call)
+bg_status bg__timing_note_node(bg__timing *timing, const bg__step_node *ran, const bg__call *call, double us)
 {
-    const taking *t = user;
-    bg__timing *timing = t->timing;
     bg__step_kernel kernel;
     bg__node_time *node;
     bg_status status;
@@ -154,13 +152,19 @@ static bg_status note_node(void *user, const bg__step_node *ran, const bg__call 
                             .order = timing->count++,
                             .kind = ran->node->writeback ? "write-back" : bg__node_kind(ran->node),
                             .call = call,
-                            .us = t->timer.us};
+                            .us = us};
     memcpy(node->place, ran->place, sizeof node->place);
     snprintf(node->kernel, sizeof node->kernel, "%s", kernel.name);
     memcpy(node->grid, kernel.grid, sizeof node->grid);
     memcpy(node->block, kernel.block, sizeof node->block);
 done:
     return status;
+}
+
+static bg_status note_node(void *user, const bg__step_node *ran, const bg__call *call)
+{
+    const taking *t = user;
+    return bg__timing_note_node(t->timing, ran, call, t->timer.us);
 }
 
 static int by_making(const void *a, const void *b)
@@ -173,24 +177,43 @@ static int by_making(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
+void bg__timing_sort_nodes(bg__timing *timing)
+{
+    if (timing->count > 0)
+        qsort(timing->nodes, timing->count, sizeof *timing->nodes, by_making);
+}
+
+bg_status bg__timer_create(bg__timer *timer)
+{
+    bg_status status = BG_OK;
+    BG__TRY_CUDA(cudaEventCreate(&timer->begin));
+    BG__TRY_CUDA(cudaEventCreate(&timer->end));
+done:
+    return status;
+}
+
+void bg__timer_destroy(bg__timer *timer)
+{
+    if (timer->begin != NULL)
+        BG__RELEASE(cudaEventDestroy(timer->begin));
+    if (timer->end != NULL)
+        BG__RELEASE(cudaEventDestroy(timer->end));
+}
+
 static bg_status walk(bg_graph *graph, cudaStream_t stream, taking *t, bg_report *report)
 {
     const bg__walk_options options = {.timed = note_node, .timer = &t->timer, .user = t};
     bg__walk_end end = {.early = false};
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaEventCreate(&t->timer.begin));
-    BG__TRY_CUDA(cudaEventCreate(&t->timer.end));
+    BG__TRY(bg__timer_create(&t->timer));
     BG__TRY(bg__walk(graph, stream, &options, report, &end));
     if (end.what != BG_OK) {
         status = bg__fail(end.what, "%s", end.text);
         bg__fail_set_placed();
     }
 done:
-    if (t->timer.begin != NULL)
-        BG__RELEASE(cudaEventDestroy(t->timer.begin));
-    if (t->timer.end != NULL)
-        BG__RELEASE(cudaEventDestroy(t->timer.end));
+    bg__timer_destroy(&t->timer);
     return status;
 }
 
@@ -202,8 +225,7 @@ bg_status bg__timing_nodes(bg_graph *graph, cudaStream_t stream, bg__timing *tim
     BG__TRY(bg__replay_enter(graph, stream));
     status = walk(graph, stream, &t, report);
     BG__TRY(bg__replay_leave(graph, stream, status));
-    if (timing->count > 0)
-        qsort(timing->nodes, timing->count, sizeof *timing->nodes, by_making);
+    bg__timing_sort_nodes(timing);
 done:
     return status;
 }
@@ -224,18 +246,48 @@ const char *bg__timing_what(bg__step_view step, char *text, size_t bytes)
     return text;
 }
 
-static bool add_timing(cJSON *list, const char *what, const bg__interval *cpu, const bg__interval *gpu)
+/* The times of a segment's nodes, which begin at *next, to a tenth of a nanosecond; those of a child graph's nodes as
+ * one. null: the node was not timed. */
+static cJSON *node_times(const bg__timing *nodes, size_t *next, int segment)
 {
-    cJSON *item = bg__json_add_object(list);
-    return item != NULL && cJSON_AddStringToObject(item, "what", what) &&
-           cJSON_AddNumberToObject(item, "cpu_us", cpu->end - cpu->begin) &&
-           cJSON_AddNumberToObject(item, "gpu_us", gpu->end - gpu->begin);
+    cJSON *list = cJSON_CreateArray();
+    long place = 0;
+    double us;
+
+    while (*next < nodes->count && nodes->nodes[*next].segment < segment)
+        ++*next;
+    while (list != NULL && *next < nodes->count && nodes->nodes[*next].segment == segment) {
+        long outer = nodes->nodes[*next].outer;
+        for (; place < outer; place++)
+            cJSON_AddItemToArray(list, cJSON_CreateNull());
+        for (us = 0;
+             *next < nodes->count && nodes->nodes[*next].segment == segment && nodes->nodes[*next].outer == outer;
+             ++*next)
+            us += nodes->nodes[*next].us;
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)(int64_t)(us * 1e4 + 0.5) / 1e4));
+        place++;
+    }
+    return list;
 }
 
-bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list)
+static bool add_timing(cJSON *list, const char *what, const bg__interval *cpu, const bg__interval *gpu, cJSON *nodes)
+{
+    cJSON *item = bg__json_add_object(list);
+    bool good = item != NULL && cJSON_AddStringToObject(item, "what", what) &&
+                cJSON_AddNumberToObject(item, "cpu_us", cpu->end - cpu->begin) &&
+                cJSON_AddNumberToObject(item, "gpu_us", gpu->end - gpu->begin);
+
+    if (good && nodes != NULL && nodes->child != NULL)
+        return cJSON_AddItemToObject(item, "node_us", nodes);
+    cJSON_Delete(nodes);
+    return good;
+}
+
+bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, const bg__timing *nodes, cJSON *list)
 {
     bg__timing timing = {0};
     char what[512];
+    size_t next = 0;
     bg_status status;
 
     if (bg__graph_get_facts(graph).replaying) /* inside a replay of it */
@@ -246,7 +298,8 @@ bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list)
         bg__step_view step = bg__graph_step(graph, i);
         if (step.kind == BG__WAIT || step.kind == BG__RECORD || step.kind == BG__SYNC)
             continue;
-        if (!add_timing(list, bg__timing_what(step, what, sizeof what), &timing.cpu[i], &timing.gpu[i])) {
+        cJSON *of_nodes = nodes != NULL && step.kind == BG__LAUNCH ? node_times(nodes, &next, step.place) : NULL;
+        if (!add_timing(list, bg__timing_what(step, what, sizeof what), &timing.cpu[i], &timing.gpu[i], of_nodes)) {
             status =
                 bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the timings of %s", bg__graph_name(graph));
             goto done;

@@ -6,6 +6,7 @@
 
 #include "capture/inspect.h"
 #include "debug/report/report.h"
+#include "debug/step/node_list.h"
 
 /* Microseconds since the begin of the replay, by the host's clock. Times of the device are relative to an event that is
  * recorded while the device is idle, and so are late by the time that recording takes. */
@@ -41,11 +42,19 @@ bg_status bg__timing_steps(bg_graph *graph, cudaStream_t stream, bg__timing *tim
 bg_status bg__timing_nodes(bg_graph *graph, cudaStream_t stream, bg__timing *timing, bg_report *report);
 void bg__timing_free(bg__timing *timing);
 
+/* For a walk of one's own. The timer's events; destroy it also after a failure. Errors: CUDA. */
+bg_status bg__timer_create(bg__timer *timer);
+void bg__timer_destroy(bg__timer *timer);
+/* Adds a node that ran alone, and then sorts all. Errors: OUT_OF_MEMORY. */
+bg_status bg__timing_note_node(bg__timing *timing, const bg__step_node *ran, const bg__call *call, double us);
+void bg__timing_sort_nodes(bg__timing *timing);
+
 /* The name of a step: "segment 0", "call attention#0", "copy attention#0", "forward", "wait", "record", "sync". */
 const char *bg__timing_what(bg__step_view step, char *text, size_t bytes);
 
 /* Replays graph once, or runs the steps if a replay of it was entered, and adds the times of segments, eager calls and
- * copies to list, a report's "timings" (docs/report-format.md). Errors: those of bg_replay, OUT_OF_MEMORY. */
-bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, cJSON *list);
+ * copies to list, a report's "timings" (docs/report-format.md). nodes: the sorted times of nodes that ran alone, or
+ * NULL. Errors: those of bg_replay, OUT_OF_MEMORY. */
+bg_status bg__timings_take(bg_graph *graph, cudaStream_t stream, const bg__timing *nodes, cJSON *list);
 
 #endif

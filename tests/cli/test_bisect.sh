@@ -123,6 +123,7 @@ else
 fi
 expect report 1 'fault \[mismatch-origin\] step#1 at .*faulty.c' in_work "$command" report -- ./faulty wrong 8 2
 expect report-read-again 1 'mismatch-origin' in_work sh -c "'$command' report --json=all.json -- ./faulty wrong 8 2; exec '$command' report all.json"
+expect report-node-times 0 'node_us' cat "$work/all.json"
 expect step-finds-nothing 1 'ended with status 1' in_work "$command" step -- ./faulty wrong 8 2
 expect check-finds-nothing 1 'no findings of replay, but' in_work "$command" check --what=replay -- ./faulty wrong 8 2
 if command -v script >/dev/null; then

@@ -380,7 +380,7 @@ static void test_timings(void **state)
     graph = capture_picture(f, ending_pass);
     replays = info_of(graph).replays;
     assert_non_null(list);
-    EXPECT_OK(bg__timings_take(graph, f->stream, list));
+    EXPECT_OK(bg__timings_take(graph, f->stream, NULL, list));
     assert_int_equal(info_of(graph).replays, replays + 1);
     assert_int_equal(cJSON_GetArraySize(list), COUNT(what));
     for (int i = 0; i < COUNT(what); i++)
@@ -388,6 +388,38 @@ static void test_timings(void **state)
     cJSON_Delete(list);
     bg_graph_destroy(graph);
     EXPECT_CUDA(cudaFree(picture_elsewhere));
+}
+
+/* Times of nodes that ran alone come to their segments. */
+static void test_node_timings(void **state)
+{
+    fixture *f = *state;
+    bg_graph *graph = capture_picture(f, broken_pass);
+    cJSON *list = cJSON_CreateArray();
+    bg__timing nodes = {0};
+    bg_report *report;
+    assert_non_null(list);
+    EXPECT_OK(bg__report_create(&report, "trace", "g"));
+    EXPECT_OK(bg__timing_nodes(graph, f->stream, &nodes, report));
+    EXPECT_OK(bg__timings_take(graph, f->stream, &nodes, list));
+    for (int i = 0, segment = 0; i < cJSON_GetArraySize(list); i++) {
+        static const int counts[] = {1, 2, 1};
+        const cJSON *item = cJSON_GetArrayItem(list, i), *us,
+                    *times = cJSON_GetObjectItemCaseSensitive(item, "node_us");
+        if (strncmp(string_of(item, "what"), "segment", 7) != 0) {
+            assert_null(times);
+            continue;
+        }
+        assert_int_equal(cJSON_GetArraySize(times), counts[segment++]);
+        cJSON_ArrayForEach(us, times)
+        {
+            assert_true(cJSON_IsNumber(us) && us->valuedouble >= 0 && us->valuedouble < 60e6);
+        }
+    }
+    bg__timing_free(&nodes);
+    bg_report_destroy(report);
+    cJSON_Delete(list);
+    bg_graph_destroy(graph);
 }
 
 static void burn(void *user)
@@ -486,10 +518,10 @@ static void test_slow_when_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TRACE_TEST(test_breaks),         TRACE_TEST(test_write_backs),     TRACE_TEST(test_forks),
-        TRACE_TEST(test_kinds_of_nodes), TRACE_TEST(test_memory_nodes),    TRACE_TEST(test_debug_modes),
-        TRACE_TEST(test_wrapped),        TRACE_TEST(test_in_a_replay),     TRACE_TEST(test_timings),
-        TRACE_TEST(test_times),          TRACE_TEST(test_slow_when_alone),
+        TRACE_TEST(test_breaks),         TRACE_TEST(test_write_backs),  TRACE_TEST(test_forks),
+        TRACE_TEST(test_kinds_of_nodes), TRACE_TEST(test_memory_nodes), TRACE_TEST(test_debug_modes),
+        TRACE_TEST(test_wrapped),        TRACE_TEST(test_in_a_replay),  TRACE_TEST(test_timings),
+        TRACE_TEST(test_node_timings),   TRACE_TEST(test_times),        TRACE_TEST(test_slow_when_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
