@@ -1,0 +1,114 @@
+/* The op calls of a walk, before and after their nodes run. */
+#include "walk.h"
+
+#include <string.h>
+
+bg_status bg__walk_begin_call(bg__walking *w, const bg__call *call, const void *args, bg__held *inputs)
+{
+    bg_status status;
+    BG__TRY(bg__look_at_inputs(&w->look, call, args, inputs));
+    if (w->options->before != NULL)
+        BG__TRY(w->options->before(w->options->user, call, args));
+done:
+    return status;
+}
+
+bg_status bg__walk_finish_call(bg__walking *w, const bg__call *call, const void *args, const bg__held *inputs,
+                               bg__walk_unit *u)
+{
+    bg__held outputs;
+    bg_status status;
+    BG__TRY(bg__look_at_outputs(&w->look, call, args, inputs, &outputs));
+    w->end->looked.calls++;
+    if (call == u->call)
+        u->held = outputs;
+    if (w->options->dump != NULL)
+        BG__TRY(bg__dump_call(w->options->dump, call, args, w->stream));
+    if (w->options->after != NULL)
+        BG__TRY(w->options->after(w->options->user, call, args, false));
+    u->stop |= w->options->stop != NULL && strcmp(w->options->stop, call->name) == 0;
+done:
+    return status;
+}
+
+/* Takes over what the inputs held when the call began, in an earlier segment. If no part of it was stepped there, the
+ * inputs were not counted in time; then no NaN is reported to originate in the call. */
+static void begin_again(const bg__walking *w, const bg__step_part *p, bg__step_call *c)
+{
+    c->inputs = (bg__held){1, 1};
+    for (const bg__step_part *q = &w->parts.list[c->call->segment]; q < p; q++) {
+        const bg__step_call *earlier = bg__step_calls_find_part(q->calls, c->call, (int)(q - w->parts.list));
+        if (earlier == NULL || !earlier->begun)
+            continue;
+        c->inputs = earlier->inputs;
+        return;
+    }
+}
+
+bg_status bg__walk_begin_calls(bg__walking *w, bg__step_part *p, bg__step_call *c)
+{
+    bg_status status = BG_OK;
+
+    if (c == NULL || c->begun)
+        return BG_OK;
+    BG__TRY(bg__walk_begin_calls(w, p, c->outer));
+    c->begun = true;
+    if (p > &w->parts.list[c->call->segment])
+        begin_again(w, p, c);
+    else
+        BG__TRY(bg__walk_begin_call(w, c->call, c->call->kept, &c->inputs));
+done:
+    return status;
+}
+
+bg_status bg__walk_end_calls(bg__walking *w, bg__step_call *c, bg__walk_unit *u)
+{
+    bg_status status = BG_OK;
+    for (; c != NULL; c = c->outer)
+        if (c->last && --c->left == 0)
+            BG__TRY(bg__walk_finish_call(w, c->call, c->call->kept, &c->inputs, u));
+done:
+    return status;
+}
+
+/* The part of a captured call in the segment in which it begins; NULL: none. */
+static bg__step_call *find_first_part(const bg__walking *w, const bg__call *call)
+{
+    return call->op == NULL || call->segment < 0
+               ? NULL
+               : bg__step_calls_find_part(w->parts.list[call->segment].calls, call, call->segment);
+}
+
+bg_status bg__walk_begin_around(bg__walking *w, const bg__call *eager)
+{
+    bg_status status = BG_OK;
+    for (const bg__call *call = eager->parent; call != NULL && call->op != NULL; call = call->parent) {
+        bg__step_call *c = find_first_part(w, call);
+        if (c == NULL || c->begun)
+            continue;
+        c->begun = true;
+        BG__TRY(bg__walk_begin_call(w, call, call->kept, &c->inputs));
+    }
+done:
+    return status;
+}
+
+void bg__walk_begin_unknown(bg__step_call *c)
+{
+    c->begun = true;
+    c->inputs = (bg__held){1, 1};
+}
+
+void bg__walk_skip_calls(const bg__walking *w, bg__step_view step)
+{
+    const bg__step_calls *calls = step.kind == BG__LAUNCH ? w->parts.list[step.place].calls : NULL;
+
+    for (size_t i = 0; calls != NULL && i < calls->count; i++)
+        if (calls->calls[i].left > 0) /* else it begins with an eager call behind the segment */
+            bg__walk_begin_unknown(&calls->calls[i]);
+    for (const bg__call *call = step.kind == BG__CALL ? step.call->parent : NULL; call != NULL; call = call->parent) {
+        bg__step_call *c = find_first_part(w, call);
+        if (c != NULL)
+            bg__walk_begin_unknown(c);
+    }
+}
