@@ -19,10 +19,13 @@ ALONE := test_build.sh
 # What takes longest begins first, so that the end is not one program on one core; what waits is beside what computes.
 LONGEST := test_comm_faults test_llama_faults.sh test_ranks.sh test_page.sh test_attach_failures.sh test_install.sh test_comm_join test_fault_sweep test_nccl_failures \
            test_llama_bisect test_nccl test_llama_faults test_ranks_llama.sh planted.sh test_planted.sh test_bisect.sh
+# What is asleep for most of its time, until a rank gives up on another one: beside what computes, not in its place.
+WAITING := test_comm_faults test_comm_handshake test_comm_join test_comm_meeting test_comm_runner test_comm_missing test_nccl_failures \
+           test_attach_step.sh test_soak.sh test_check.sh
 longest_first = $(foreach name,$(LONGEST),$(filter %/$(name),$(1))) $(filter-out $(addprefix %/,$(LONGEST)),$(1))
 # A name without a test would be one that does nothing.
 unknown = $(filter-out planted.sh $(notdir $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(LAYERS) $(CLI_TESTS) $(RANDOM_PLANTED) $(ZOO_TESTS)),$($(1)))
-$(foreach list,ORDERED ALONE LONGEST,$(if $(call unknown,$(list)),$(error mk/check.mk: $(list) names no test: $(call unknown,$(list)))))
+$(foreach list,ORDERED ALONE LONGEST WAITING,$(if $(call unknown,$(list)),$(error mk/check.mk: $(list) names no test: $(call unknown,$(list)))))
 # Programs that share a GPU would disturb each other in memory and time.
 run = tests/run $(if $(filter cuda,$(DEVICE)),--jobs 1)
 SEEDS := 10
@@ -40,7 +43,7 @@ test: run-tests
 run-tests: tests all $(if $(VARIANT),,benches soaks zoos)
 	@tools/gpu-record stale
 	@CC='$(CC)' CXX='$(CXX)' NVCC='$(NVCC)' OUT='$(OUT)' DEVICE='$(DEVICE)' BUILD='$(BUILD)' MAKE='$(AGAIN)' $(plant) \
-	  $(run) --results $(OUT)/test-results.tsv --alone '$(ALONE)' $(seeds) $(RUN_FLAGS) \
+	  $(run) --results $(OUT)/test-results.tsv --alone '$(ALONE)' --waiting '$(WAITING)' $(seeds) $(RUN_FLAGS) \
 	  $(call longest_first,$(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(if $(VARIANT),,$(LAYERS) $(CLI_TESTS) $(PLANTED) $(RANDOM_PLANTED) $(ZOO_TESTS)))
 
 # Reported bugs as programs, and what the commands find in them.

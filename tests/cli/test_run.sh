@@ -101,6 +101,25 @@ list=("$work/one.sh" "$work/two.sh" "$work/three.sh")
 expect run-one-job 0 '^3 passed, 0 failed$' tests/run --jobs 1 "${list[@]}"
 rm "$work"/came.*
 expect run-alone 0 '^5 passed, 0 failed$' tests/run --jobs 5 --alone 'three.sh one.sh two.sh' "$work/a.sh" "${list[@]}" "$work/b.sh"
+# Those that wait run beside two others, and not beside each other; with one job, nothing runs beside anything.
+for name in wait_one wait_two; do
+    program $name.sh <<'SH_'
+cd "${0%/*}" && touch "came.${0##*/}"
+[ ! -e waits ] || echo "not ok apart: another one waits"
+touch waits
+for ((tries = 0; tries < 200; tries++)); do [ ! -e came.a.sh ] || [ ! -e came.b.sh ] || break; sleep 0.05; done
+[ $tries -lt 200 ] && echo ok beside || echo "not ok beside: the others have not come"
+rm waits
+SH_
+done
+program c.sh <<'SH_'
+cd "${0%/*}"
+for ((tries = 0; tries < 200; tries++)); do [ ! -e came.wait_one.sh ] || break; sleep 0.05; done
+[ $tries -lt 200 ] && echo ok beside || echo "not ok beside: what waits has not come"
+SH_
+rm -f "$work"/came.*
+expect run-waiting 0 '^5 passed, 0 failed$' tests/run --jobs 2 --waiting 'wait_one.sh wait_two.sh' "$work/c.sh" "$work/a.sh" "$work/wait_one.sh" "$work/b.sh" "$work/wait_two.sh"
+expect run-waiting-one-job 0 '^3 passed, 0 failed$' tests/run --jobs 1 --waiting 'three.sh one.sh two.sh' "${list[@]}"
 expect run-bad-jobs 2 "jobs '0' is no number above 0" tests/run --jobs 0 "${list[@]}"
 
 # What is first on the command line comes first, though it ends last, and a failure's output is in one piece.
