@@ -61,19 +61,19 @@ void bg__accesses_take(bg__accesses *a, size_t index)
 }
 
 /* Those below node at whose leaves begin with number first. Recursion: as deep as the tree. */
-static size_t find_below(const bg__accesses *a, const bg__access *access, size_t at, size_t first, size_t width,
+static size_t find_below(const bg__accesses *a, uintptr_t begin, uintptr_t end, size_t at, size_t first, size_t width,
                          size_t *found)
 {
     size_t count;
 
-    if (a->latest[at] <= access->begin || first >= a->count || a->list[a->by_begin[first]].begin >= access->end)
+    if (a->latest[at] <= begin || first >= a->count || a->list[a->by_begin[first]].begin >= end)
         return 0;
     if (width == 1) {
         *found = a->by_begin[first];
         return 1;
     }
-    count = find_below(a, access, 2 * at, first, width / 2, found);
-    return count + find_below(a, access, 2 * at + 1, first + width / 2, width / 2, found + count);
+    count = find_below(a, begin, end, 2 * at, first, width / 2, found);
+    return count + find_below(a, begin, end, 2 * at + 1, first + width / 2, width / 2, found + count);
 }
 
 static int compare_indices(const void *a, const void *b)
@@ -82,9 +82,9 @@ static int compare_indices(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-size_t bg__accesses_find(const bg__accesses *a, size_t index, size_t *found)
+size_t bg__accesses_find(const bg__accesses *a, uintptr_t begin, uintptr_t end, size_t *found)
 {
-    size_t count = find_below(a, &a->list[index], 1, 0, a->leaves, found);
+    size_t count = find_below(a, begin, end, 1, 0, a->leaves, found);
     if (count > 1)
         qsort(found, count, sizeof *found, compare_indices);
     return count;

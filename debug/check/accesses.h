@@ -26,9 +26,9 @@ bg_status bg__accesses_add(bg__accesses *accesses, const bg__access *access);
 bg_status bg__accesses_sort(bg__accesses *accesses);
 void bg__accesses_put(bg__accesses *accesses, size_t index);
 void bg__accesses_take(bg__accesses *accesses, size_t index);
-/* Writes the indices of those that are in and share bytes with access number index to found, in order of the list, and
- * returns how many. found has room for count. */
-size_t bg__accesses_find(const bg__accesses *accesses, size_t index, size_t *found);
+/* Writes the indices of those that are in and have some of the bytes to found, in order of the list, and returns how
+ * many. found has room for count. */
+size_t bg__accesses_find(const bg__accesses *accesses, uintptr_t begin, uintptr_t end, size_t *found);
 void bg__accesses_clear(bg__accesses *accesses);
 
 #endif

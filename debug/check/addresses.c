@@ -11,10 +11,13 @@ static const char advice[] = "keep the memory at its address as long as the grap
 
 /* ---- allocations ---- */
 
-/* Memory of a graph's allocation nodes: the driver may report it as allocated only after a launch. */
-static bg_status mark_own(bg_graph *graph, cudaGraphNode_t node)
+typedef struct own_memory {
+    uintptr_t *list; /* what allocation nodes allocate */
+    size_t count, capacity;
+} own_memory;
+
+static bg_status add_own(own_memory *own, cudaGraphNode_t node)
 {
-    const bg__noted *noted = bg__graph_noted(graph);
     struct cudaMemAllocNodeParams params;
     enum cudaGraphNodeType type;
     bg_status status = BG_OK;
@@ -23,15 +26,13 @@ static bg_status mark_own(bg_graph *graph, cudaGraphNode_t node)
     if (type != cudaGraphNodeTypeMemAlloc)
         goto done;
     BG__TRY_CUDA(cudaGraphMemAllocNodeGetParams(node, &params));
-    for (int i = 0; i < noted->owner_count; i++) {
-        bg__noted_owner *owner = &noted->owners[i];
-        owner->own |= owner->level == BG__DRIVER && (uintptr_t)params.dptr - owner->owner.base < owner->owner.bytes;
-    }
+    BG__TRY(BG__GROW(own->list, own->count, own->capacity, "allocations"));
+    own->list[own->count++] = (uintptr_t)params.dptr;
 done:
     return status;
 }
 
-bg_status bg__addresses_find_own(bg_graph *graph)
+static bg_status read_own(const bg_graph *graph, own_memory *own)
 {
     cudaGraphNode_t *nodes = NULL;
     bg_status status = BG_OK;
@@ -44,10 +45,47 @@ bg_status bg__addresses_find_own(bg_graph *graph)
         count = bg__graph_segment(graph, s)->nodes;
         BG__TRY_CUDA(cudaGraphGetNodes(bg__graph_segment(graph, s)->graph, nodes, &count));
         for (size_t i = 0; i < count; i++)
-            BG__TRY(mark_own(graph, nodes[i]));
+            BG__TRY(add_own(own, nodes[i]));
     }
 done:
     free(nodes);
+    return status;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool has_own(const own_memory *own, const bg__owner *owner)
+{
+    size_t low = 0, high = own->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (own->list[middle] < owner->base)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < own->count && own->list[low] - owner->base < owner->bytes;
+}
+
+/* Memory of a graph's allocation nodes: the driver may report it as allocated only after a launch. */
+bg_status bg__addresses_find_own(bg_graph *graph)
+{
+    bg__noted *noted = bg__graph_noted(graph);
+    own_memory own = {0};
+    bg_status status;
+
+    BG__TRY(read_own(graph, &own));
+    if (own.count == 0)
+        goto done;
+    qsort(own.list, own.count, sizeof *own.list, compare_addresses);
+    for (int i = 0; i < noted->owner_count; i++)
+        noted->owners[i].own |= noted->owners[i].level == BG__DRIVER && has_own(&own, &noted->owners[i].owner);
+done:
+    free(own.list);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* Finds tensors of one call that overlap where the call writes, and bridge buffers that overlap anything. */
 #include "check.h"
 
+#include "accesses.h"
 #include "debug/memory/allocate.h"
 
 static bool overlaps(const bg__note *a, const bg__note *b)
@@ -56,6 +57,7 @@ static void check_calls(const bg_graph *graph, bg_report *report)
 typedef struct held {
     const bg__call *call;
     const bg__block *block;
+    size_t next_bridge; /* in the list, after this one; the count: there is none */
 } held;
 
 static int compare_held_blocks(const void *a, const void *b)
@@ -69,13 +71,18 @@ static const char *block_name(const held *h)
     return h->block->kind == BG__BRIDGE ? "bridge buffer" : "scratch";
 }
 
+static bool is_bridge(const held *h)
+{
+    return h->block->kind == BG__BRIDGE;
+}
+
+/* Blocks of scratch share their memory with others: only pairs with a bridge buffer are looked at. */
 static void check_blocks(const bg_graph *graph, bg_report *report, const held *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uintptr_t end = (uintptr_t)list[i].block->ptr + list[i].block->bytes;
-        for (size_t k = i + 1; k < count && (uintptr_t)list[k].block->ptr < end; k++) {
-            if (list[i].block->kind != BG__BRIDGE && list[k].block->kind != BG__BRIDGE)
-                continue;
+        for (size_t k = is_bridge(&list[i]) ? i + 1 : list[i].next_bridge;
+             k < count && (uintptr_t)list[k].block->ptr < end; k = is_bridge(&list[i]) ? k + 1 : list[k].next_bridge)
             bg__report_add(report, "overlap", BG_FAULT, list[i].call, list[k].block->ptr,
                            "the pool gave the same memory out twice, a bug in breakgraph: please report it",
                            "the %s of op %s, %zu bytes at %p, overlaps the %s of call %s, %zu bytes at %p (replays "
@@ -83,33 +90,67 @@ static void check_blocks(const bg_graph *graph, bg_report *report, const held *l
                            block_name(&list[i]), list[i].call->op->name, list[i].block->bytes, list[i].block->ptr,
                            block_name(&list[k]), list[k].call->name, list[k].block->bytes, list[k].block->ptr,
                            (unsigned long long)bg__graph_replays(graph));
-        }
     }
 }
 
-/* The pool block of the bridge buffer, found by the call's tensor that lies in it. */
-static const bg__owner *block_of(const bg__noted *noted, const held *h)
+/* The tensors of all calls, by address. */
+typedef struct tensors {
+    const bg_graph *graph;
+    bg__accesses notes; /* in the order of the graph's notes */
+    size_t *found;
+} tensors;
+
+static bg_status list_tensors(tensors *t)
 {
-    for (int i = 0; i < noted->count; i++)
-        if (bg__noted_at(noted, i)->call == h->call && bg__noted_at(noted, i)->address == (uintptr_t)h->block->ptr)
-            return bg__note_owner(noted, bg__noted_at(noted, i), BG__POOLED);
+    const bg__noted *noted = bg__graph_noted(t->graph);
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < noted->count; i++) {
+        const bg__note *note = bg__noted_at(noted, i);
+        BG__TRY(bg__accesses_add(&t->notes,
+                                 &(const bg__access){.begin = note->address, .end = note->address + note->bytes}));
+    }
+    BG__TRY(bg__accesses_sort(&t->notes));
+    for (size_t i = 0; i < t->notes.count; i++)
+        bg__accesses_put(&t->notes, i);
+    BG__TRY(BG__ALLOCATE(t->found, t->notes.count, "tensors"));
+done:
+    return status;
+}
+
+static void free_tensors(tensors *t)
+{
+    bg__accesses_clear(&t->notes);
+    free(t->found);
+}
+
+static const bg__note *found_note(const tensors *t, size_t number)
+{
+    return bg__noted_at(bg__graph_noted(t->graph), (int)t->found[number]);
+}
+
+/* The pool block of the bridge buffer, found by the call's tensor that lies in it. */
+static const bg__owner *block_of(const tensors *t, size_t count, const held *h)
+{
+    for (size_t i = 0; i < count; i++)
+        if (found_note(t, i)->call == h->call && found_note(t, i)->address == (uintptr_t)h->block->ptr)
+            return bg__note_owner(bg__graph_noted(t->graph), found_note(t, i), BG__POOLED);
     return NULL;
 }
 
 /* Reports tensors of other calls in the memory of a bridge buffer whose block is newer: the pool has given the memory
  * out twice. An older block was released before the bridge buffer got the memory. */
-static void check_tensors(const bg_graph *graph, bg_report *report, const held *bridge)
+static void check_tensors(const tensors *t, bg_report *report, const held *bridge)
 {
-    const bg__noted *noted = bg__graph_noted(graph);
-    const bg__owner *mine = block_of(noted, bridge);
     uintptr_t begin = (uintptr_t)bridge->block->ptr, end = begin + bridge->block->bytes;
+    size_t count = bg__accesses_find(&t->notes, begin, end, t->found);
+    const bg__owner *mine = block_of(t, count, bridge);
     char where[160], is[200], was[200];
 
-    for (int i = 0; mine != NULL && i < noted->count; i++) {
-        const bg__note *note = bg__noted_at(noted, i);
-        const bg__owner *other = bg__note_owner(noted, note, BG__POOLED);
-        if (other == NULL || other->generation <= mine->generation || note->address >= end ||
-            begin >= note->address + note->bytes)
+    for (size_t i = 0; mine != NULL && i < count; i++) {
+        const bg__note *note = found_note(t, i);
+        const bg__owner *other = bg__note_owner(bg__graph_noted(t->graph), note, BG__POOLED);
+        if (other == NULL || other->generation <= mine->generation)
             continue;
         bg__report_add(report, "reused", BG_FAULT, note->call, (const void *)note->address,
                        "the pool gave the same memory out twice, a bug in breakgraph: please report it",
@@ -117,29 +158,49 @@ static void check_tensors(const bg_graph *graph, bg_report *report, const held *
                        "is in %s (replays since the capture: %llu)",
                        bg__note_text(note, where, sizeof where), bridge->call->name, note->bytes, (void *)note->address,
                        bg__owner_text(other, is, sizeof is), bg__owner_text(mine, was, sizeof was),
-                       (unsigned long long)bg__graph_replays(graph));
+                       (unsigned long long)bg__graph_replays(t->graph));
     }
+}
+
+static bg_status list_blocks(const bg_graph *graph, held **list, size_t *count)
+{
+    size_t at = 0, next;
+    bg_status status;
+
+    *count = 0;
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
+        *count += call->own.count;
+    BG__TRY(BG__ALLOCATE(*list, *count, "buffers"));
+    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
+        for (size_t i = 0; i < call->own.count; i++)
+            (*list)[at++] = (held){call, &call->own.blocks[i], 0};
+    qsort(*list, *count, sizeof **list, compare_held_blocks);
+    next = *count;
+    for (size_t i = *count; i-- > 0; next = is_bridge(&(*list)[i]) ? i : next)
+        (*list)[i].next_bridge = next;
+done:
+    return status;
 }
 
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
 {
-    size_t count = 0, at = 0;
-    held *list;
+    tensors t = {.graph = graph};
+    size_t count;
+    held *list = NULL;
     bg_status status;
 
     check_calls(graph, report);
-    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
-        count += call->own.count;
-    BG__TRY(BG__ALLOCATE(list, count, "buffers"));
-    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
-        for (size_t i = 0; i < call->own.count; i++)
-            list[at++] = (held){call, &call->own.blocks[i]};
-    qsort(list, count, sizeof *list, compare_held_blocks);
+    BG__TRY(list_blocks(graph, &list, &count));
     check_blocks(graph, report, list, count);
-    for (size_t i = 0; i < count; i++)
-        if (list[i].block->kind == BG__BRIDGE && list[i].block->borrowed)
-            check_tensors(graph, report, &list[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_bridge(&list[i]) || !list[i].block->borrowed)
+            continue;
+        if (t.found == NULL)
+            BG__TRY(list_tensors(&t));
+        check_tensors(&t, report, &list[i]);
+    }
 done:
+    free_tensors(&t);
     free(list);
     return status;
 }

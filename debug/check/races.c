@@ -239,7 +239,7 @@ static bool replaces(const bg__access *one, const bg__access *earlier)
 static bg_status compare_with_others(search *s, size_t index)
 {
     const bg__access *one = &s->accesses.list[index];
-    size_t count = bg__accesses_find(&s->accesses, index, s->found);
+    size_t count = bg__accesses_find(&s->accesses, one->begin, one->end, s->found);
     bg_status status = BG_OK;
 
     for (size_t i = 0; i < count; i++) {
