@@ -35,6 +35,10 @@ found()
 
 step=$(line_of step) twist=$(line_of twist) block=$(line_of block) inner=$(line_of inner)
 for n in 1 2 8 20 100; do found "one-of-$n" $n $((2 * $(log2 $n) + 14)) "step#0 $step" 0; done
+most=$((2 * $(log2 1000) + 10)) # of starts; so many names go through a file
+found first-of-1000 1000 $most "step#0 $step" 0
+found middle-of-1000 1000 $most "step#250 $step" 500
+found last-of-1000 1000 $most "block#249 $block" 999
 found one-last 98 28 "twist#24 $twist" 97
 found two 20 $((2 * 5 + 14)) "twist#1 $twist step#6 $step" 5 12
 found three 64 42 "step#0 $step twist#8 $twist step#30 $step" 0 33 60
