@@ -39,14 +39,12 @@ static bg_status add_piece(bg__snapshot *s, const bg__span *span, cudaStream_t s
 
     BG__TRY(BG__GROW(s->list, s->count, s->capacity, "copies of memory"));
     BG__TRY(bg__driver_generation((const void *)span->begin, &piece.generation));
-    BG__TRY(bg__device_alloc(span->end - span->begin, &piece.copy));
+    BG__TRY(bg__chunks_take(&s->copies, span->end - span->begin, &piece.copy));
     BG__TRY(copy_piece(&piece, false, stream));
     BG__TRY(bg__spans_add(&s->all, span->begin, span->end));
     memmove(&s->list[at + 1], &s->list[at], (s->count++ - at) * sizeof piece);
     s->list[at] = piece;
-    piece.copy = NULL;
 done:
-    bg__device_free(piece.copy);
     return status;
 }
 
@@ -92,25 +90,52 @@ done:
     return status;
 }
 
-bg_status bg__snapshot_refresh(bg__snapshot *s, cudaStream_t stream)
+/* Drops pieces whose memory has been freed. *dropped: there were some. */
+static bg_status drop_freed(bg__snapshot *s, bool *dropped)
 {
-    size_t kept = 0, i;
+    size_t kept = 0;
     bg_status status = BG_OK;
 
-    for (i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         bool there;
         BG__TRY(is_there(&s->list[i], &there));
-        if (!there) {
-            bg__device_free(s->list[i].copy);
-            continue;
-        }
-        s->list[kept++] = s->list[i];
-        BG__TRY(copy_piece(&s->list[kept - 1], false, stream));
+        if (there)
+            s->list[kept++] = s->list[i];
     }
+    *dropped = kept < s->count;
     s->count = kept;
+done:
+    return status;
+}
+
+/* Gives back the memory of pieces that were dropped. What the copies held is lost. */
+static bg_status move_copies(bg__snapshot *s)
+{
+    bg_status status = BG_OK;
+
+    bg__chunks_free(&s->copies);
     bg__spans_free(&s->all);
-    for (i = 0; i < kept; i++)
-        BG__TRY(bg__spans_add(&s->all, s->list[i].begin, s->list[i].end));
+    for (size_t i = 0; i < s->count; i++) {
+        bg__snapshot_piece *piece = &s->list[i];
+        BG__TRY(bg__chunks_take(&s->copies, piece->end - piece->begin, &piece->copy));
+        BG__TRY(bg__spans_add(&s->all, piece->begin, piece->end));
+    }
+done:
+    if (status != BG_OK)
+        bg__snapshot_free(s);
+    return status;
+}
+
+bg_status bg__snapshot_refresh(bg__snapshot *s, cudaStream_t stream)
+{
+    bool dropped;
+    bg_status status;
+
+    BG__TRY(drop_freed(s, &dropped));
+    if (dropped)
+        BG__TRY(move_copies(s));
+    for (size_t i = 0; i < s->count; i++)
+        BG__TRY(copy_piece(&s->list[i], false, stream));
 done:
     return status;
 }
@@ -164,8 +189,7 @@ const void *bg__snapshot_find(const bg__snapshot *s, uintptr_t begin, uintptr_t 
 
 void bg__snapshot_free(bg__snapshot *s)
 {
-    for (size_t i = 0; i < s->count; i++)
-        bg__device_free(s->list[i].copy);
+    bg__chunks_free(&s->copies);
     free(s->list);
     bg__spans_free(&s->all);
     *s = (bg__snapshot){0};

@@ -2,6 +2,7 @@
 #ifndef BG_DEBUG_SNAPSHOT_H
 #define BG_DEBUG_SNAPSHOT_H
 
+#include "chunks.h"
 #include "spans.h"
 
 typedef struct bg__snapshot_piece {
@@ -15,6 +16,7 @@ typedef struct bg__snapshot {
     bg__snapshot_piece *list;
     size_t count, capacity;
     bg__spans all;
+    bg__chunks copies;
 } bg__snapshot;
 
 /* Queues on stream copies of the parts of [begin, end) that the snapshot does not have yet. */

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS_MAX = 32 }; /* of an op (op.h) */
-
 /* Elements of the dtype's size, whatever they mean. */
 static bgk_element element_of(const bg_tensor *tensor)
 {
@@ -32,6 +30,23 @@ static bg_status queue_digest(const bg_tensor *tensor, bgk_difference *room, cud
     return status;
 }
 
+/* Room for a digest of each input. */
+static bg_status take_digests(bg__inputs *inputs, bg__call_inputs *c, cudaStream_t stream)
+{
+    bg__field_tensor t = {0};
+    size_t bytes = 0;
+    bg_status status = BG_OK;
+
+    while (bg__field_tensor_next(c->call->op, c->args, &t))
+        bytes += t.input ? sizeof *c->digests : 0;
+    if (bytes == 0)
+        return BG_OK;
+    BG__TRY(bg__chunks_take(&inputs->digests, bytes, (void **)&c->digests));
+    BG__TRY_CUDA(cudaMemsetAsync(c->digests, 0, bytes, stream));
+done:
+    return status;
+}
+
 bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *args, size_t ended, bool digests,
                          cudaStream_t stream)
 {
@@ -54,8 +69,7 @@ bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *a
     inputs->count++;
     if (!digests)
         return BG_OK;
-    BG__TRY(bg__device_alloc(INPUTS_MAX * sizeof *c->digests, (void **)&c->digests));
-    BG__TRY_CUDA(cudaMemsetAsync(c->digests, 0, INPUTS_MAX * sizeof *c->digests, stream));
+    BG__TRY(take_digests(inputs, c, stream));
     while (bg__field_tensor_next(call->op, args, &t)) {
         bool reached;
         if (!t.input)
@@ -101,11 +115,10 @@ void bg__inputs_reset(bg__inputs *inputs)
 
 void bg__inputs_clear(bg__inputs *inputs)
 {
-    for (size_t i = 0; i < inputs->count; i++) {
-        bg__device_free(inputs->list[i].digests);
+    for (size_t i = 0; i < inputs->count; i++)
         free(inputs->list[i].args);
-    }
     inputs->count = 0;
+    bg__chunks_free(&inputs->digests);
     bg__call_index_clear(&inputs->index);
 }
 

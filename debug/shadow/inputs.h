@@ -3,6 +3,7 @@
 #ifndef BG_DEBUG_INPUTS_H
 #define BG_DEBUG_INPUTS_H
 
+#include "debug/memory/chunks.h"
 #include "debug/memory/tensors.h"
 #include "kernels/library/compare.h"
 #include "pass_calls.h"
@@ -30,6 +31,7 @@ typedef struct bg__call_inputs {
 typedef struct bg__inputs {
     bg__call_inputs *list;
     size_t count, capacity;
+    bg__chunks digests;
     bg__call_index index; /* as that of bg__pass_calls */
 } bg__inputs;
 

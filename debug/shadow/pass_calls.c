@@ -10,7 +10,7 @@ static bool is_kept(const bg__pass_calls *calls, const bg__field_tensor *t)
     return calls->begun ? t->input : t->output;
 }
 
-static bg_status hold_tensors(const bg__pass_calls *calls, const bg__pass_call *c, cudaStream_t stream)
+static bg_status hold_tensors(bg__pass_calls *calls, const bg__pass_call *c, cudaStream_t stream)
 {
     bg__field_tensor t = {0};
     bg_status status = BG_OK;
@@ -21,7 +21,7 @@ static bg_status hold_tensors(const bg__pass_calls *calls, const bg__pass_call *
             BG__TRY(bg__tensor_reach(t.tensor, &reached));
         if (!reached)
             continue;
-        BG__TRY(bg__device_alloc(bg_tensor_bytes(t.tensor), &c->held[i]));
+        BG__TRY(bg__chunks_take(&calls->copies, bg_tensor_bytes(t.tensor), &c->held[i]));
         BG__TRY_CUDA(cudaMemcpyAsync(c->held[i], t.tensor->data, bg_tensor_bytes(t.tensor), cudaMemcpyDefault, stream));
     }
 done:
@@ -59,12 +59,11 @@ done:
 void bg__pass_calls_clear(bg__pass_calls *calls)
 {
     for (size_t i = 0; i < calls->count; i++) {
-        for (int k = 0; k < calls->list[i].tensors; k++)
-            bg__device_free(calls->list[i].held[k]);
         free(calls->list[i].held);
         free(calls->list[i].args);
     }
     calls->count = 0;
+    bg__chunks_free(&calls->copies);
     bg__call_index_clear(&calls->index);
 }
 

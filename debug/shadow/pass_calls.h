@@ -4,6 +4,7 @@
 
 #include "call_index.h"
 #include "debug/compare/compare.h"
+#include "debug/memory/chunks.h"
 #include "debug/memory/tensors.h"
 #include "debug/compare/tolerance.h"
 
@@ -19,6 +20,7 @@ typedef struct bg__pass_calls {
     bool begun; /* copies of inputs, when the calls began; else of outputs, when they ended */
     bg__pass_call *list;
     size_t count, capacity;
+    bg__chunks copies;
     bg__call_index index; /* by the names of their calls, until bg__shadow_pair_calls gives them others */
 } bg__pass_calls;
 
