@@ -22,23 +22,45 @@ static bgk_element element_of(bg_dtype dtype)
     return BGK_ELEMENT_U8;
 }
 
-bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
-                      bgk_difference *room, cudaStream_t stream, bgk_difference *found)
+bg_status bg__compare_begin(bgk_difference *room, size_t count, cudaStream_t stream)
 {
-    const bgk_tolerance allowed = {tolerance->absolute, tolerance->relative, tolerance->ulp};
-    const bgk_difference none = BGK_DIFFERENCE_NONE;
-    cudaError_t error;
+    bgk_difference none[BG__COMPARED_TOGETHER];
     bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaMemcpyAsync(room, &none, sizeof none, cudaMemcpyHostToDevice, stream));
-    error = bgk_compare(room, expected, got, bg_tensor_bytes(shape) / bg_dtype_bytes(shape->dtype),
-                        element_of(shape->dtype), &allowed, stream);
+    for (size_t i = 0; i < count; i++)
+        none[i] = (bgk_difference)BGK_DIFFERENCE_NONE;
+    BG__TRY_CUDA(cudaMemcpyAsync(room, none, count * sizeof *none, cudaMemcpyHostToDevice, stream));
+done:
+    return status;
+}
+
+bg_status bg__compare_queue(const bg_tensor *shape, const void *expected, const void *got,
+                            const bg_tolerance *tolerance, bgk_difference *place, cudaStream_t stream)
+{
+    const bgk_tolerance allowed = {tolerance->absolute, tolerance->relative, tolerance->ulp};
+    cudaError_t error = bgk_compare(place, expected, got, bg_tensor_bytes(shape) / bg_dtype_bytes(shape->dtype),
+                                    element_of(shape->dtype), &allowed, stream);
+    bg_status status = BG_OK;
+
     if (error != cudaSuccess) {
         status = bg__fail_cuda(error, "cudaLaunchKernelExC");
         bg__fail_where("the kernel that compares tensors");
-        goto done;
     }
-    BG__TRY(bg__copy_and_wait(found, room, sizeof *found, stream));
+    return status;
+}
+
+bg_status bg__compare_read(const bgk_difference *room, size_t count, cudaStream_t stream, bgk_difference *found)
+{
+    return bg__copy_and_wait(found, room, count * sizeof *found, stream);
+}
+
+bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
+                      bgk_difference *room, cudaStream_t stream, bgk_difference *found)
+{
+    bg_status status;
+    BG__TRY(bg__compare_begin(room, 1, stream));
+    BG__TRY(bg__compare_queue(shape, expected, got, tolerance, room, stream));
+    BG__TRY(bg__compare_read(room, 1, stream, found));
 done:
     return status;
 }

@@ -12,6 +12,14 @@
 bg_status bg__compare(const bg_tensor *shape, const void *expected, const void *got, const bg_tolerance *tolerance,
                       bgk_difference *room, cudaStream_t stream, bgk_difference *found);
 
+/* Several comparisons with one wait. begin: sets `count` places of room, at most BG__COMPARED_TOGETHER; queue: a
+ * comparison as above, at one of them; read: waits for stream, and gets what was found at all of them. */
+enum { BG__COMPARED_TOGETHER = 64 };
+bg_status bg__compare_begin(bgk_difference *room, size_t count, cudaStream_t stream);
+bg_status bg__compare_queue(const bg_tensor *shape, const void *expected, const void *got,
+                            const bg_tolerance *tolerance, bgk_difference *place, cudaStream_t stream);
+bg_status bg__compare_read(const bgk_difference *room, size_t count, cudaStream_t stream, bgk_difference *found);
+
 /* "3 of 64 elements (f32) differ ...", with the largest errors. Counts of NaN, ULP and digests are in the report's
  * comparisons alone. Returns text. */
 const char *bg__compare_text(const bg_tensor *shape, const bgk_difference *difference, char *text, size_t bytes);

@@ -70,25 +70,59 @@ static const bg_tensor *find_input(const bg__call_inputs *inputs, const char *fi
     return NULL;
 }
 
-static bg_status check_input(bg__shadow *s, const bg__call_inputs *inputs, int number, const bg__field_tensor *t,
-                             const bg_tensor *eager, const bg__call *call, bool *equal)
+/* The call that wrote the input left it elsewhere in the graph: sets it to what it was in the eager pass. */
+static bg_status heal_input(bg__shadow *s, const bg__call_inputs *inputs, const bg__field_tensor *t,
+                            const bg__call *call)
 {
+    const bg_tensor *eager = find_input(inputs, t->name);
     const bg__pass_call *writer = NULL;
     const void *held = NULL;
     bg__field_tensor output;
     bg_status status = BG_OK;
 
-    *equal = false;
-    if (!bg__tensor_has_shape(t->tensor, eager))
-        return BG_OK;
-    BG__TRY(bg__inputs_equal(inputs, number, t->tensor, s->room, s->stream, equal));
-    if (!*equal && t->tensor->data == eager->data)
+    if (t->tensor->data == eager->data)
         writer = find_writer(s, inputs, eager, &output, &held);
     if (writer == NULL || held == NULL)
-        goto done;
+        return BG_OK;
     tell_place(s, writer, &output, call, t->name);
     BG__TRY(bg__copy_and_wait(t->tensor->data, held, bg_tensor_bytes(t->tensor), s->stream));
-    BG__TRY(bg__inputs_equal(inputs, number, t->tensor, s->room, s->stream, equal));
+done:
+    return status;
+}
+
+/* *known: a bit for each input that can be compared; *readable: for each that the device can read. */
+static bg_status find_known(const bg__call_inputs *inputs, const void *args, uint32_t *known, uint32_t *readable)
+{
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
+
+    *known = *readable = 0;
+    for (int number = 0; bg__field_tensor_next(inputs->call->op, args, &t); number += t.input) {
+        bool reached = false;
+        if (t.input && (inputs->held >> number & 1) != 0)
+            BG__TRY(bg__tensor_reach(t.tensor, &reached));
+        *readable |= (uint32_t)reached << number;
+        if (reached && bg__tensor_has_shape(t.tensor, find_input(inputs, t.name)))
+            *known |= 1u << number;
+    }
+done:
+    return status;
+}
+
+/* Heals what differs, of the inputs that are known; *equal: a bit for each that then is as it was. */
+static bg_status compare_known(bg__shadow *s, const bg__call_inputs *inputs, const bg__call *call, const void *args,
+                               uint32_t known, uint32_t *equal)
+{
+    bg__field_tensor t = {0};
+    bg_status status;
+
+    BG__TRY(bg__inputs_equal(inputs, args, known, s->room, s->stream, equal));
+    if (*equal == known)
+        goto done;
+    for (int number = 0; bg__field_tensor_next(call->op, args, &t); number += t.input)
+        if (t.input && (known >> number & 1) != 0 && (*equal >> number & 1) == 0)
+            BG__TRY(heal_input(s, inputs, &t, call));
+    BG__TRY(bg__inputs_equal(inputs, args, known, s->room, s->stream, equal));
 done:
     return status;
 }
@@ -96,30 +130,16 @@ done:
 bg_status bg__inputs_check(bg__shadow *s, const bg__call *call, const void *args)
 {
     bg__call_inputs *inputs = bg__inputs_find(&s->inputs, call->name);
-    bg__field_tensor t = {0};
+    uint32_t known, readable, equal, all;
     bg_status status = BG_OK;
 
     if (inputs == NULL || inputs->call->op != call->op)
         return BG_OK;
-    inputs->state = BG__INPUTS_EQUAL;
-    inputs->differ = 0;
-    for (int number = 0; bg__field_tensor_next(call->op, args, &t);) {
-        const bg_tensor *eager = find_input(inputs, t.name);
-        bool reached = false, equal;
-        if (!t.input)
-            continue;
-        if ((inputs->held >> number & 1) != 0)
-            BG__TRY(bg__tensor_reach(t.tensor, &reached));
-        if (!reached && inputs->state == BG__INPUTS_EQUAL)
-            inputs->state = BG__INPUTS_PARTLY;
-        if (reached) {
-            BG__TRY(check_input(s, inputs, number, &t, eager, call, &equal));
-            inputs->differ |= (uint32_t)!equal << number;
-        }
-        number++;
-    }
-    if (inputs->differ != 0)
-        inputs->state = BG__INPUTS_DIFFER;
+    BG__TRY(find_known(inputs, args, &known, &readable));
+    BG__TRY(compare_known(s, inputs, call, args, known, &equal));
+    all = (uint32_t)((1ull << bg__inputs_count(inputs)) - 1);
+    inputs->differ = readable & ~equal;
+    inputs->state = inputs->differ != 0 ? BG__INPUTS_DIFFER : readable != all ? BG__INPUTS_PARTLY : BG__INPUTS_EQUAL;
 done:
     return status;
 }

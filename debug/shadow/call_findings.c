@@ -33,6 +33,8 @@ static bool is_overwritten(const bg__call *call, const bg_tensor *tensor)
     for (next = next != NULL ? next->next : NULL; next != NULL; next = bg__call_next(next)) {
         bg__field_tensor t = {0};
         bool has_run = !next->eager && next->kept != NULL && next->segment <= call->end_segment;
+        if (!next->eager && next->segment > call->end_segment) /* nor have those after it */
+            break;
         while (has_run && bg__field_tensor_next(next->op, next->kept, &t))
             if (t.output && bg__tensor_overlaps(t.tensor, tensor))
                 return true;

@@ -70,7 +70,7 @@ bg_status bg__shadow_create(bg__shadow *s, const char *tool, const char *functio
     BG__TRY(bg__tolerances_add(&s->tolerances, s->options.tolerances, "options.tolerances"));
     BG__TRY(bg__tolerances_add(&s->tolerances, getenv("BG_TOLERANCE"), "BG_TOLERANCE"));
     BG__TRY(bg__report_create(&s->report, tool, pass->name));
-    BG__TRY(bg__device_alloc(sizeof *s->room, (void **)&s->room));
+    BG__TRY(bg__device_alloc(BG__COMPARED_TOGETHER * sizeof *s->room, (void **)&s->room));
     BG__TRY(take_tensors(s, s->options.outputs, s->options.outputs_count, "outputs"));
     BG__TRY(take_tensors(s, s->options.state, s->options.state_count, "state"));
     BG__TRY(bg__eager_pass_create(&s->eager, pass->name, pass->forward, pass->user, &pass->captured, &s->image));
@@ -423,37 +423,79 @@ static const bg_tensor *find_eager(bg__shadow *s, const bg__shadow_output *out)
     return call != NULL ? bg__pass_tensor(call, out->field.name, &place) : NULL;
 }
 
+/* Outputs that are compared together. */
+typedef struct batch {
+    bg__shadow_output *outputs[BG__COMPARED_TOGETHER];
+    const bg_tensor *got[BG__COMPARED_TOGETHER];
+    bool same_shape[BG__COMPARED_TOGETHER];
+    bgk_difference found[BG__COMPARED_TOGETHER];
+    size_t count;
+    bool eager;
+    bg_status (*each)(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found);
+    size_t beyond;
+} batch;
+
+static bg_status add_to_batch(bg__shadow *s, batch *b, bg__shadow_output *out)
+{
+    const bg_tensor *got = b->eager ? find_eager(s, out) : out->tensor;
+    bool same_shape, reached = false;
+    bg_status status = BG_OK;
+
+    if (out->expected == NULL || got == NULL)
+        return BG_OK;
+    same_shape = bg__tensor_has_shape(out->eager, got);
+    if (same_shape)
+        BG__TRY(bg__tensor_reach(got, &reached));
+    if (same_shape && !reached)
+        goto done;
+    if (b->count == 0)
+        BG__TRY(bg__compare_begin(s->room, BG__COMPARED_TOGETHER, s->stream));
+    if (same_shape)
+        BG__TRY(bg__compare_queue(got, out->expected, got->data,
+                                  bg__tolerances_find(&s->tolerances, out->call, got->dtype), &s->room[b->count],
+                                  s->stream));
+    b->outputs[b->count] = out;
+    b->got[b->count] = got;
+    b->same_shape[b->count++] = same_shape;
+done:
+    return status;
+}
+
+static bg_status judge_batch(bg__shadow *s, batch *b)
+{
+    bg_status status = BG_OK;
+
+    if (b->count > 0)
+        BG__TRY(bg__compare_read(s->room, b->count, s->stream, b->found));
+    for (size_t i = 0; i < b->count; i++) {
+        const bgk_difference *found = b->same_shape[i] ? &b->found[i] : NULL;
+        if (found != NULL && !b->eager && !s->noted && b->outputs[i]->call == NULL)
+            BG__TRY(bg__compare_note(s->report, NULL, b->outputs[i]->name, b->got[i], "eager", found));
+        if (found != NULL && found->beyond == 0)
+            continue;
+        b->beyond++;
+        if (b->each != NULL)
+            BG__TRY(b->each(s, b->outputs[i], found));
+    }
+    b->count = 0;
+done:
+    return status;
+}
+
 bg_status bg__shadow_compare(bg__shadow *s, bool eager,
                              bg_status (*each)(bg__shadow *s, bg__shadow_output *out, const bgk_difference *found),
                              size_t *beyond)
 {
+    batch b = {.eager = eager, .each = each};
     bg_status status = BG_OK;
 
-    *beyond = 0;
     for (size_t i = 0; i < s->output_count; i++) {
-        bg__shadow_output *out = &s->outputs[i];
-        const bg_tensor *got = eager ? find_eager(s, out) : out->tensor;
-        bgk_difference found;
-        bool same_shape, reached = false;
-        if (out->expected == NULL || got == NULL)
-            continue;
-        same_shape = bg__tensor_has_shape(out->eager, got);
-        if (same_shape) {
-            BG__TRY(bg__tensor_reach(got, &reached));
-            if (!reached)
-                continue;
-            BG__TRY(bg__compare(got, out->expected, got->data,
-                                bg__tolerances_find(&s->tolerances, out->call, got->dtype), s->room, s->stream,
-                                &found));
-            if (!eager && !s->noted && out->call == NULL)
-                BG__TRY(bg__compare_note(s->report, NULL, out->name, got, "eager", &found));
-        }
-        if (same_shape && found.beyond == 0)
-            continue;
-        ++*beyond;
-        if (each != NULL)
-            BG__TRY(each(s, out, same_shape ? &found : NULL));
+        BG__TRY(add_to_batch(s, &b, &s->outputs[i]));
+        if (b.count == BG__COMPARED_TOGETHER)
+            BG__TRY(judge_batch(s, &b));
     }
+    BG__TRY(judge_batch(s, &b));
 done:
+    *beyond = b.beyond;
     return status;
 }

@@ -54,7 +54,7 @@ typedef struct bg__shadow {
     bg__ranks ranks; /* all ranks make the same runs */
     bg__tolerances tolerances;
     bg__references references;
-    bgk_difference *room; /* device */
+    bgk_difference *room; /* device: BG__COMPARED_TOGETHER */
     bg_report *report;
     bg__eager_pass eager;
     bg__snapshot image;   /* memory that the runs write, as it was before */

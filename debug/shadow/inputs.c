@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { INPUTS_MAX = 32 }; /* of an op (op.h) */
+
 /* Elements of the dtype's size, whatever they mean. */
 static bgk_element element_of(const bg_tensor *tensor)
 {
@@ -30,15 +32,21 @@ static bg_status queue_digest(const bg_tensor *tensor, bgk_difference *room, cud
     return status;
 }
 
+int bg__inputs_count(const bg__call_inputs *c)
+{
+    bg__field_tensor t = {0};
+    int count = 0;
+    while (bg__field_tensor_next(c->call->op, c->args, &t))
+        count += t.input;
+    return count;
+}
+
 /* Room for a digest of each input. */
 static bg_status take_digests(bg__inputs *inputs, bg__call_inputs *c, cudaStream_t stream)
 {
-    bg__field_tensor t = {0};
-    size_t bytes = 0;
+    size_t bytes = (size_t)bg__inputs_count(c) * sizeof *c->digests;
     bg_status status = BG_OK;
 
-    while (bg__field_tensor_next(c->call->op, c->args, &t))
-        bytes += t.input ? sizeof *c->digests : 0;
     if (bytes == 0)
         return BG_OK;
     BG__TRY(bg__chunks_take(&inputs->digests, bytes, (void **)&c->digests));
@@ -90,17 +98,42 @@ bg__call_inputs *bg__inputs_find(const bg__inputs *inputs, const char *name)
     return key != NULL ? &inputs->list[key - inputs->index.keys] : NULL;
 }
 
-bg_status bg__inputs_equal(const bg__call_inputs *inputs, int number, const bg_tensor *tensor, bgk_difference *room,
-                           cudaStream_t stream, bool *equal)
+/* Digests of now at room, and behind them those that were kept: one read gets both. */
+static bg_status queue_digests(const bg__call_inputs *inputs, const void *args, uint32_t which, bgk_difference *room,
+                               cudaStream_t stream, int *count)
 {
-    bgk_difference was, now;
-    bg_status status;
+    size_t bytes = (size_t)bg__inputs_count(inputs) * sizeof *room;
+    bg__field_tensor t = {0};
+    bg_status status = BG_OK;
 
-    BG__TRY_CUDA(cudaMemsetAsync(room, 0, sizeof *room, stream));
-    BG__TRY(queue_digest(tensor, room, stream));
-    BG__TRY(bg__copy_and_wait(&now, room, sizeof now, stream));
-    BG__TRY(bg__copy_and_wait(&was, &inputs->digests[number], sizeof was, stream));
-    *equal = was.digest[0] == now.digest[0];
+    *count = 0;
+    BG__TRY_CUDA(cudaMemsetAsync(room, 0, bytes, stream));
+    while (bg__field_tensor_next(inputs->call->op, args, &t))
+        if (t.input) {
+            if ((which >> *count & 1) != 0)
+                BG__TRY(queue_digest(t.tensor, &room[*count], stream));
+            ++*count;
+        }
+    BG__TRY_CUDA(cudaMemcpyAsync(room + *count, inputs->digests, bytes, cudaMemcpyDeviceToDevice, stream));
+done:
+    return status;
+}
+
+bg_status bg__inputs_equal(const bg__call_inputs *inputs, const void *args, uint32_t which, bgk_difference *room,
+                           cudaStream_t stream, uint32_t *equal)
+{
+    bgk_difference digests[2 * INPUTS_MAX];
+    int count;
+    bg_status status = BG_OK;
+
+    *equal = 0;
+    if (which == 0)
+        return BG_OK;
+    BG__TRY(queue_digests(inputs, args, which, room, stream, &count));
+    BG__TRY(bg__copy_and_wait(digests, room, 2 * (size_t)count * sizeof *digests, stream));
+    for (int i = 0; i < count; i++)
+        *equal |= (uint32_t)(digests[i].digest[0] == digests[count + i].digest[0]) << i;
+    *equal &= which;
 done:
     return status;
 }

@@ -40,9 +40,11 @@ bg_status bg__inputs_add(bg__inputs *inputs, const bg__call *call, const void *a
                          cudaStream_t stream);
 /* NULL: no call has that name. */
 bg__call_inputs *bg__inputs_find(const bg__inputs *inputs, const char *name);
-/* Whether tensor holds now what the input of that number held. room: device memory. Waits for stream. */
-bg_status bg__inputs_equal(const bg__call_inputs *inputs, int number, const bg_tensor *tensor, bgk_difference *room,
-                           cudaStream_t stream, bool *equal);
+int bg__inputs_count(const bg__call_inputs *inputs);
+/* Which of the inputs in args (a bit for each) hold now what they held; *equal: a bit for each that does. room: twice
+ * as many in device memory as an op has inputs. Waits for stream. */
+bg_status bg__inputs_equal(const bg__call_inputs *inputs, const void *args, uint32_t which, bgk_difference *room,
+                           cudaStream_t stream, uint32_t *equal);
 /* Before a walk over the graph. */
 void bg__inputs_reset(bg__inputs *inputs);
 void bg__inputs_clear(bg__inputs *inputs);
