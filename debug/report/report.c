@@ -135,7 +135,7 @@ void bg__report_set_editor(void (*edit)(char *message, size_t bytes))
 }
 
 /* The rest of the finding is given. */
-static void add_message(bg_report *report, bg_finding *finding, const bg__call *call, const char *format,
+static void add_message(bg_report *report, bg_finding finding, const bg__call *call, const char *format,
                         va_list arguments)
 {
     char message[1024];
@@ -143,12 +143,12 @@ static void add_message(bg_report *report, bg_finding *finding, const bg__call *
     vsnprintf(message, sizeof message, format, arguments);
     if (edit_message != NULL)
         edit_message(message, sizeof message);
-    finding->struct_size = sizeof *finding;
-    finding->call = call != NULL && call->name != NULL ? call->name : "";
-    finding->file = call != NULL && call->site.file != NULL ? call->site.file : "";
-    finding->line = call != NULL ? call->site.line : 0;
-    finding->message = message;
-    bg__report_put(report, finding);
+    finding.struct_size = sizeof finding;
+    finding.call = call != NULL && call->name != NULL ? call->name : "";
+    finding.file = call != NULL && call->site.file != NULL ? call->site.file : "";
+    finding.line = call != NULL ? call->site.line : 0;
+    finding.message = message;
+    bg__report_put(report, &finding);
 }
 
 void bg__report_add(bg_report *report, const char *kind, bg_severity severity, const bg__call *call,
@@ -158,7 +158,7 @@ void bg__report_add(bg_report *report, const char *kind, bg_severity severity, c
     va_list arguments;
 
     va_start(arguments, format);
-    add_message(report, &finding, call, format, arguments);
+    add_message(report, finding, call, format, arguments);
     va_end(arguments);
 }
 
@@ -208,7 +208,7 @@ void bg__report_add_about(bg_report *report, const char *kind, bg_severity sever
 
     finding.others = others != NULL ? others : "";
     va_start(arguments, format);
-    add_message(report, &finding, about->count > 0 ? about->calls[0] : NULL, format, arguments);
+    add_message(report, finding, about->count > 0 ? about->calls[0] : NULL, format, arguments);
     va_end(arguments);
     free(others);
 }
