@@ -312,13 +312,13 @@ for (let i = 0; i < 500; i++) {
 document.documentElement.dataset.seen = [...list.querySelectorAll(".row .mono")].pop().textContent + "; " + [...pass.querySelectorAll(".segment b")].pop().textContent;
 HTML
 
-# It opens within two seconds, by the browser's clock, and has at most 20 MB; the best of three, as others use the machine.
+# It opens within two seconds, by the browser's clock, and has at most 20 MB; the best of five, as others use the machine.
 opens()
 {
     local best=99999 now bytes i
     bytes=$(stat -c %s "$work/huge.html")
     { cat "$work/huge.html"; echo '<script>document.documentElement.dataset.opened = Math.round(performance.now());</script>'; } >"$work/opened.html"
-    for i in 1 2 3; do
+    for i in 1 2 3 4 5; do
         now=$(browse --dump-dom "file://$work/opened.html" | sed -n 's/.*<html[^>]* data-opened="\([0-9]*\)".*/\1/p')
         [ "${now:-99999}" -ge "$best" ] || best=$now
     done
