@@ -164,17 +164,16 @@ static void check_tensors(const tensors *t, bg_report *report, const held *bridg
 
 static bg_status list_blocks(const bg_graph *graph, held **list, size_t *count)
 {
-    size_t at = 0, next;
-    bg_status status;
+    size_t capacity = 0, next;
+    bg_status status = BG_OK;
 
-    *count = 0;
     for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
-        *count += call->own.count;
-    BG__TRY(BG__ALLOCATE(*list, *count, "buffers"));
-    for (const bg__call *call = bg__graph_root(graph); call != NULL; call = bg__call_next(call))
-        for (size_t i = 0; i < call->own.count; i++)
-            (*list)[at++] = (held){call, &call->own.blocks[i], 0};
-    qsort(*list, *count, sizeof **list, compare_held_blocks);
+        for (size_t i = 0; i < call->own.count; i++) {
+            BG__TRY(BG__GROW(*list, *count, capacity, "buffers"));
+            (*list)[(*count)++] = (held){call, &call->own.blocks[i], 0};
+        }
+    if (*count > 0)
+        qsort(*list, *count, sizeof **list, compare_held_blocks);
     next = *count;
     for (size_t i = *count; i-- > 0; next = is_bridge(&(*list)[i]) ? i : next)
         (*list)[i].next_bridge = next;
@@ -185,7 +184,7 @@ done:
 bg_status bg__check_overlap(bg_graph *graph, bg_report *report)
 {
     tensors t = {.graph = graph};
-    size_t count;
+    size_t count = 0;
     held *list = NULL;
     bg_status status;
 

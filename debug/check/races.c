@@ -25,13 +25,20 @@ typedef struct placed_call {
     size_t place;
 } placed_call;
 
+/* A call that is looked at; place: among these. */
+typedef struct listed_call {
+    const bg__call *call;
+    int segment;
+    size_t place;
+} listed_call;
+
 typedef struct search {
     const bg_graph *graph;
     void (*each)(void *user, const bg__race *race);
     void *user;
-    const bg__call **list; /* calls that are looked at, segment by segment */
-    size_t *first;         /* of each segment, in list; the last one ends them */
-    placed_call *placed;   /* all calls, by address; NULL: not needed yet */
+    listed_call *list; /* calls that are looked at, segment by segment */
+    size_t count;
+    placed_call *placed; /* all calls, by address; NULL: not needed yet */
     size_t placed_count;
 
     /* Of one segment. */
@@ -283,46 +290,46 @@ static bool is_looked_at(const bg__call *call, int segments)
            call->end_node > call->first_node;
 }
 
-static bg_status list_calls(search *s)
+static int compare_listed_calls(const void *a, const void *b)
 {
-    const bg__call *root = bg__graph_root(s->graph);
-    int segments = bg__graph_segment_count(s->graph);
-    bg_status status;
+    const listed_call *x = a, *y = b;
+    return x->segment != y->segment ? (x->segment > y->segment) - (x->segment < y->segment)
+                                    : (x->place > y->place) - (x->place < y->place);
+}
 
-    BG__TRY(BG__ALLOCATE(s->first, segments + 1, "segments"));
-    for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call))
-        if (is_looked_at(call, segments))
-            s->first[call->segment + 2]++;
-    for (int i = 2; i < segments + 2; i++)
-        s->first[i] += s->first[i - 1];
-    BG__TRY(BG__ALLOCATE(s->list, s->first[segments + 1], "calls"));
-    for (const bg__call *call = bg__call_next(root); call != NULL; call = bg__call_next(call))
-        if (is_looked_at(call, segments))
-            s->list[s->first[call->segment + 1]++] = call;
+static bg_status collect_calls(search *s)
+{
+    int segments = bg__graph_segment_count(s->graph);
+    size_t capacity = 0;
+    bg_status status = BG_OK;
+
+    for (const bg__call *call = bg__call_next(bg__graph_root(s->graph)); call != NULL; call = bg__call_next(call))
+        if (is_looked_at(call, segments)) {
+            BG__TRY(BG__GROW(s->list, s->count, capacity, "calls"));
+            s->list[s->count] = (listed_call){call, call->segment, s->count};
+            s->count++;
+        }
+    if (s->count > 0)
+        qsort(s->list, s->count, sizeof *s->list, compare_listed_calls);
 done:
     return status;
 }
 
-static size_t count_nodes(const bg__call *call)
-{
-    return (size_t)(call->end_node - call->first_node);
-}
-
 /* Leaves out calls with nodes that the graph no longer has. */
-static bg_status take_calls(search *s, int segment)
+static bg_status take_calls(search *s, const listed_call *list, const listed_call *end)
 {
     size_t nodes = 0, count = 0, ends = 0;
     bg_status status;
 
-    for (size_t i = s->first[segment]; i < s->first[segment + 1]; i++)
-        nodes += count_nodes(s->list[i]);
-    BG__TRY(BG__ALLOCATE(s->calls, s->first[segment + 1] - s->first[segment], "calls"));
+    for (const listed_call *at = list; at < end; at++)
+        nodes += (size_t)(at->call->end_node - at->call->first_node);
+    BG__TRY(BG__ALLOCATE(s->calls, end - list, "calls"));
     BG__TRY(BG__ALLOCATE(s->ends, 2 * nodes, "nodes"));
     BG__TRY(BG__ALLOCATE(s->seen, s->lanes.count, "lanes"));
-    for (size_t i = s->first[segment]; i < s->first[segment + 1]; i++) {
-        if ((size_t)s->list[i]->end_node > s->layout.count)
+    for (const listed_call *at = list; at < end; at++) {
+        if ((size_t)at->call->end_node > s->layout.count)
             continue;
-        s->calls[count].call = s->list[i];
+        s->calls[count].call = at->call;
         ends += find_ends(s, &s->calls[count], count + 1, s->ends + ends);
         BG__TRY(list_accesses(s, count++));
     }
@@ -337,14 +344,14 @@ bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const b
     search s = {.graph = graph, .each = each, .user = user};
     bg_status status = BG_OK;
 
-    BG__TRY(list_calls(&s));
-    for (int segment = 0; segment < bg__graph_segment_count(graph); segment++) {
+    BG__TRY(collect_calls(&s));
+    for (size_t from = 0, end; from < s.count; from = end) {
         bool forks;
-        if (s.first[segment] == s.first[segment + 1])
-            continue;
-        BG__TRY(read_segment(&s, segment, &forks));
+        for (end = from; end < s.count && s.list[end].segment == s.list[from].segment;)
+            end++;
+        BG__TRY(read_segment(&s, s.list[from].segment, &forks));
         if (forks)
-            BG__TRY(take_calls(&s, segment));
+            BG__TRY(take_calls(&s, s.list + from, s.list + end));
         for (size_t i = 0; i < s.accesses.count; i++)
             BG__TRY(compare_with_others(&s, i));
         free_segment(&s);
@@ -352,7 +359,6 @@ bg_status bg__find_races(const bg_graph *graph, void (*each)(void *user, const b
 done:
     free_segment(&s);
     free(s.list);
-    free(s.first);
     free(s.placed);
     return status;
 }
