@@ -52,6 +52,8 @@ typedef struct pass {
     cudaStream_t side[STREAMS]; /* the first one is stream */
     cudaEvent_t forked, joined[STREAMS];
     bg_graph *graph;
+    cudaGraphExec_t *by_hand; /* the same pass, captured by hand: a graph for each SEGMENT calls */
+    int by_hand_count;
 } pass;
 
 static bg_tensor block_of(const pass *p, int call)
@@ -116,8 +118,78 @@ done:
     return status;
 }
 
+/* ---- the same by hand, of the pass with breaks: its eager calls are launched between the graphs ------------------ */
+
+static bg_status issue_by_hand(const pass *p, int call)
+{
+    char *y = p->blocks + (size_t)call * BYTES;
+    bg_status status = BG_OK;
+
+    if (call % 2 == 0 && call % SEGMENT != SEGMENT - 1)
+        BG__TRY_CUDA(cudaMemsetAsync(y, call % 200, BYTES, p->stream));
+    else
+        BG__TRY_CUDA(cudaMemcpyAsync(y, y - BYTES, BYTES, cudaMemcpyDeviceToDevice, p->stream));
+done:
+    return status;
+}
+
+static bg_status capture_segment_by_hand(pass *p, int first)
+{
+    cudaGraph_t graph = NULL;
+    bg_status status = BG_OK;
+
+    BG__TRY_CUDA(cudaStreamBeginCapture(p->stream, cudaStreamCaptureModeThreadLocal));
+    for (int call = first; call < p->calls && call % SEGMENT != SEGMENT - 1; call++)
+        BG__TRY(issue_by_hand(p, call));
+    BG__TRY_CUDA(cudaStreamEndCapture(p->stream, &graph));
+    BG__TRY_CUDA(cudaGraphInstantiate(&p->by_hand[p->by_hand_count], graph, 0));
+    BG__TRY_CUDA(cudaGraphLaunch(p->by_hand[p->by_hand_count++], p->stream));
+done:
+    if (graph != NULL)
+        BG__RELEASE(cudaGraphDestroy(graph));
+    return status;
+}
+
+static void drop_by_hand(pass *p)
+{
+    for (int i = 0; i < p->by_hand_count; i++)
+        BG__RELEASE(cudaGraphExecDestroy(p->by_hand[i]));
+    p->by_hand_count = 0;
+}
+
+static bg_status capture_by_hand(void *state)
+{
+    pass *p = state;
+    bg_status status = BG_OK;
+
+    drop_by_hand(p);
+    for (int first = 0; first < p->calls; first += SEGMENT) {
+        BG__TRY(capture_segment_by_hand(p, first));
+        if (first + SEGMENT <= p->calls)
+            BG__TRY(issue_by_hand(p, first + SEGMENT - 1));
+    }
+done:
+    return status;
+}
+
+static bg_status replay_by_hand(void *state)
+{
+    pass *p = state;
+    bg_status status = BG_OK;
+
+    for (int i = 0; i < p->by_hand_count; i++) {
+        BG__TRY_CUDA(cudaGraphLaunch(p->by_hand[i], p->stream));
+        if ((i + 1) * SEGMENT <= p->calls)
+            BG__TRY(issue_by_hand(p, (i + 1) * SEGMENT - 1));
+    }
+done:
+    return status;
+}
+
 static void pass_close(pass *p)
 {
+    drop_by_hand(p);
+    free(p->by_hand);
     bg_graph_destroy(p->graph);
     for (int i = 1; i < STREAMS; i++) {
         if (p->side[i] != NULL)
@@ -136,6 +208,11 @@ static bg_status pass_open(pass *p, int calls, bool breaks, cudaStream_t stream)
     bg_status status = BG_OK;
 
     *p = (pass){.calls = calls, .breaks = breaks, .stream = stream};
+    p->by_hand = calloc((size_t)calls / SEGMENT + 1, sizeof *p->by_hand);
+    if (p->by_hand == NULL) {
+        status = bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a pass of %d calls", calls);
+        goto done;
+    }
     BG__TRY_CUDA(cudaMalloc((void **)&p->blocks, (size_t)calls * BYTES));
     BG__TRY_CUDA(cudaEventCreateWithFlags(&p->forked, cudaEventDisableTiming));
     for (int i = 1; i < STREAMS; i++) {
@@ -143,6 +220,7 @@ static bg_status pass_open(pass *p, int calls, bool breaks, cudaStream_t stream)
         BG__TRY_CUDA(cudaEventCreateWithFlags(&p->joined[i], cudaEventDisableTiming));
     }
     BG__TRY(bg_capture_forward(&p->graph, forward, p, stream, NULL));
+    BG__TRY(capture_by_hand(p));
 done:
     return status;
 }
@@ -247,6 +325,8 @@ static const struct measured {
     bool breaks;
     double growth; /* from the smallest pass to the largest, of the time per call; 0: no target */
 } measured[] = {
+    {"capture by hand", capture_by_hand, true, 0},
+    {"replay by hand", replay_by_hand, true, 0},
     {"capture", capture, true, 1.5},
     {"replay", replay, true, 1.5},
     {"bg_check", check, true, 2},
