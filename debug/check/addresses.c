@@ -1,6 +1,7 @@
 /* Compares the allocations that hold tensors of calls and runners with those at capture. Each allocation is queried
  * once; tensors are checked one by one only in allocations that have changed. */
 #include "check.h"
+#include "node_pointers.h"
 
 #include <stdio.h>
 
@@ -11,81 +12,32 @@ static const char advice[] = "keep the memory at its address as long as the grap
 
 /* ---- allocations ---- */
 
-typedef struct own_memory {
-    uintptr_t *list; /* what allocation nodes allocate */
-    size_t count, capacity;
-} own_memory;
-
-static bg_status add_own(own_memory *own, cudaGraphNode_t node)
-{
-    struct cudaMemAllocNodeParams params;
-    enum cudaGraphNodeType type;
-    bg_status status = BG_OK;
-
-    BG__TRY_CUDA(cudaGraphNodeGetType(node, &type));
-    if (type != cudaGraphNodeTypeMemAlloc)
-        goto done;
-    BG__TRY_CUDA(cudaGraphMemAllocNodeGetParams(node, &params));
-    BG__TRY(BG__GROW(own->list, own->count, own->capacity, "allocations"));
-    own->list[own->count++] = (uintptr_t)params.dptr;
-done:
-    return status;
-}
-
-static bg_status read_own(const bg_graph *graph, own_memory *own)
-{
-    cudaGraphNode_t *nodes = NULL;
-    bg_status status = BG_OK;
-    size_t count, most = 0;
-
-    for (int s = 0; s < bg__graph_segment_count(graph); s++)
-        most = bg__graph_segment(graph, s)->nodes > most ? bg__graph_segment(graph, s)->nodes : most;
-    BG__TRY(BG__ALLOCATE(nodes, most, "nodes"));
-    for (int s = 0; s < bg__graph_segment_count(graph); s++) {
-        count = bg__graph_segment(graph, s)->nodes;
-        BG__TRY_CUDA(cudaGraphGetNodes(bg__graph_segment(graph, s)->graph, nodes, &count));
-        for (size_t i = 0; i < count; i++)
-            BG__TRY(add_own(own, nodes[i]));
-    }
-done:
-    free(nodes);
-    return status;
-}
-
-static int compare_addresses(const void *a, const void *b)
-{
-    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
-    return (x > y) - (x < y);
-}
-
-static bool has_own(const own_memory *own, const bg__owner *owner)
-{
-    size_t low = 0, high = own->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (own->list[middle] < owner->base)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < own->count && own->list[low] - owner->base < owner->bytes;
-}
-
-/* Memory of a graph's allocation nodes: the driver may report it as allocated only after a launch. */
-bg_status bg__addresses_find_own(bg_graph *graph)
+bg_status bg__addresses_find_own(bg_graph *graph, const bg__nodes *nodes)
 {
     bg__noted *noted = bg__graph_noted(graph);
-    own_memory own = {0};
+    bg__allocations own = {0};
     bg_status status;
 
-    BG__TRY(read_own(graph, &own));
-    if (own.count == 0)
-        goto done;
-    qsort(own.list, own.count, sizeof *own.list, compare_addresses);
-    for (int i = 0; i < noted->owner_count; i++)
-        noted->owners[i].own |= noted->owners[i].level == BG__DRIVER && has_own(&own, &noted->owners[i].owner);
+    BG__TRY(bg__nodes_own_memory(nodes, &own));
+    for (int i = 0; own.count > 0 && i < noted->owner_count; i++) {
+        const bg__owner *owner = &noted->owners[i].owner;
+        noted->owners[i].own |=
+            noted->owners[i].level == BG__DRIVER && bg__allocations_meet(&own, owner->base, owner->bytes);
+    }
 done:
-    free(own.list);
+    bg__allocations_free(&own);
+    return status;
+}
+
+static bg_status read_own(bg_graph *graph)
+{
+    bg__nodes nodes = {0};
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    status = bg__addresses_find_own(graph, &nodes);
+done:
+    bg__nodes_free(&nodes);
     return status;
 }
 
@@ -333,7 +285,7 @@ bg_status bg__check_addresses(bg_graph *graph, bg_report *report)
         all = all && same[i];
     }
     if (!all)
-        BG__TRY(go_on(bg__addresses_find_own(graph), &failed));
+        BG__TRY(go_on(read_own(graph), &failed));
     for (int i = 0; i < noted->owner_count; i++)
         same[i] |= noted->owners[i].own;
     for (int i = 0; i < noted->count; i++)

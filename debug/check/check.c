@@ -6,64 +6,113 @@
 #include <breakgraph/check.h>
 #include <stdio.h>
 
-/* Gives the node check the allocations that held the calls' tensors at capture. */
-static bg_status check_nodes(bg_graph *graph, bg_report *report)
+/* A graph while it is checked. Its nodes are read once, by the first check that needs them. */
+typedef struct checked {
+    bg_graph *graph;
+    const void *frame;
+    bg__nodes nodes;
+    bool has_nodes;
+} checked;
+
+static bg_status read_nodes(checked *c)
 {
-    const bg__noted *all = bg__graph_noted(graph);
+    bg_status status = BG_OK;
+    if (!c->has_nodes)
+        BG__TRY(bg__nodes_take(c->graph, &c->nodes));
+    c->has_nodes = true;
+done:
+    return status;
+}
+
+/* Gives the node check the allocations that held the calls' tensors at capture. */
+static bg_status check_nodes(checked *c, bg_report *report)
+{
+    const bg__noted *all = bg__graph_noted(c->graph);
     bg__allocations *notes;
     bg_status status;
 
-    BG__TRY(bg__nodes_notes(graph, &notes));
-    BG__TRY(bg__addresses_find_own(graph));
+    BG__TRY(bg__nodes_notes(c->graph, &notes));
+    BG__TRY(read_nodes(c));
+    BG__TRY(bg__addresses_find_own(c->graph, &c->nodes));
     for (int i = 0; i < all->owner_count; i++) {
         const bg__noted_owner *noted = &all->owners[i];
         bg__allocation allocation = {noted->owner.base, noted->owner.bytes, noted->owner.generation};
         if (noted->level == BG__DRIVER && !noted->own)
             BG__TRY(bg__allocations_add(notes, &allocation));
     }
-    BG__TRY(bg__check_nodes(graph, report));
+    BG__TRY(bg__check_nodes(c->graph, &c->nodes, report));
 done:
     return status;
 }
 
+static bg_status check_host_memory(checked *c, bg_report *report)
+{
+    bg_status status;
+    BG__TRY(read_nodes(c));
+    BG__TRY(bg__check_host_memory(c->graph, &c->nodes, c->frame, report));
+done:
+    return status;
+}
+
+static bg_status check_addresses(checked *c, bg_report *report)
+{
+    return bg__check_addresses(c->graph, report);
+}
+
+static bg_status check_overlap(checked *c, bg_report *report)
+{
+    return bg__check_overlap(c->graph, report);
+}
+
+static bg_status check_races(checked *c, bg_report *report)
+{
+    return bg__check_races(c->graph, report);
+}
+
+static bg_status check_absent(checked *c, bg_report *report)
+{
+    return bg__check_absent(c->graph, report);
+}
+
 static const struct {
     unsigned bit;
-    bg_status (*run)(bg_graph *graph, bg_report *report);
+    bg_status (*run)(checked *c, bg_report *report);
 } checks[] = {
-    {BG_CHECK_ADDRESSES, bg__check_addresses}, {BG_CHECK_NODES, check_nodes},
-    {BG_CHECK_OVERLAP, bg__check_overlap},     {BG_CHECK_OVERLAP, bg__check_races},
-    {BG_CHECK_LEAKS, bg__check_absent},
+    {BG_CHECK_ADDRESSES, check_addresses}, {BG_CHECK_NODES, check_nodes},  {BG_CHECK_OVERLAP, check_overlap},
+    {BG_CHECK_OVERLAP, check_races},       {BG_CHECK_LEAKS, check_absent},
 };
 
 /* After the device has failed every call of CUDA does. What needs none is looked at all the same: the failure may be a
  * symptom of what that finds. */
-static bg_status run_checks(bg_graph *graph, unsigned what, const void *frame, bg_report *report)
+static bg_status run_checks(checked *c, unsigned what, bg_report *report)
 {
     bg_status status = BG_OK, failed = BG_OK;
 
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         if ((what & checks[i].bit) != 0)
-            status = checks[i].run(graph, report);
+            status = checks[i].run(c, report);
         failed = status == BG_ERROR_CUDA ? status : failed;
         if (status != BG_OK && status != BG_ERROR_CUDA)
             return status;
         status = BG_OK;
     }
     if ((what & BG_CHECK_HOST_MEMORY) != 0 && failed == BG_OK)
-        failed = bg__check_host_memory(graph, frame, report);
+        failed = check_host_memory(c, report);
     return failed == BG_ERROR_CUDA && bg_report_count(report) > 0 ? BG_OK : failed;
 }
 
 bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **result)
 {
+    checked c = {.graph = graph, .frame = frame};
     bg_report *report = NULL;
     bg_status status;
 
     BG__TRY(bg__report_create(&report, "check", bg__graph_name(graph)));
-    BG__TRY(run_checks(graph, what, frame, report));
+    BG__TRY(run_checks(&c, what, report));
     *result = report;
     report = NULL;
 done:
+    bg__nodes_free(&c.nodes);
     bg_report_destroy(report);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef BG_DEBUG_CHECK_H
 #define BG_DEBUG_CHECK_H
 
+#include "debug/graph/nodes.h"
 #include "debug/report/report.h"
 
 /* BG_CHECK_ADDRESSES (addresses.c). */
@@ -19,8 +20,9 @@ const char *bg__note_text(const bg__note *note, char *text, size_t bytes);
 /* What owned the tensor's memory at capture, on that level; NULL: nothing known. */
 const bg__owner *bg__note_owner(const bg__noted *noted, const bg__note *note, int level);
 
-/* Marks the noted owners whose memory the graph's allocation nodes allocate. */
-bg_status bg__addresses_find_own(bg_graph *graph);
+/* Marks the noted owners whose memory the graph's allocation nodes allocate: the driver may report it as allocated only
+ * after a launch. */
+bg_status bg__addresses_find_own(bg_graph *graph, const bg__nodes *nodes);
 /* bg_check, for frame, that of the public function which the program has called. */
 bg_status bg__check(bg_graph *graph, unsigned what, const void *frame, bg_report **report);
 /* Whether anything that the tensors or nodes of the graph use has been freed or moved since it was captured, or last

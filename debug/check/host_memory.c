@@ -108,23 +108,20 @@ done:
     return status;
 }
 
-bg_status bg__check_host_memory(bg_graph *graph, const void *frame, bg_report *report)
+bg_status bg__check_host_memory(bg_graph *graph, const bg__nodes *nodes, const void *frame, bg_report *report)
 {
-    bg__nodes nodes = {0};
-    scan s = {.nodes = &nodes, .report = report};
+    scan s = {.nodes = nodes, .report = report};
     bg_status status;
 
     BG__TRY(bg__nodes_notes(graph, &s.notes));
     BG__TRY(bg__maps_take(&s.maps, frame));
-    BG__TRY(bg__nodes_take(graph, &nodes));
-    BG__TRY(bg__nodes_own_memory(&nodes, &s.own));
-    for (size_t i = 0; i < nodes.count; i++) {
-        BG__TRY(check_copy_end(&s, &nodes.node[i], BG__SOURCE));
-        BG__TRY(check_copy_end(&s, &nodes.node[i], BG__DESTINATION));
+    BG__TRY(bg__nodes_own_memory(nodes, &s.own));
+    for (size_t i = 0; i < nodes->count; i++) {
+        BG__TRY(check_copy_end(&s, &nodes->node[i], BG__SOURCE));
+        BG__TRY(check_copy_end(&s, &nodes->node[i], BG__DESTINATION));
     }
 done:
     bg__allocations_free(&s.own);
     bg__maps_free(&s.maps);
-    bg__nodes_free(&nodes);
     return status;
 }

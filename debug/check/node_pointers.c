@@ -257,18 +257,16 @@ static bg_status keep_freed(bg_graph *graph, const scan *s)
     return s->report == NULL || s->faults ? BG_OK : count_freed(graph, s->notes, &tools->freed);
 }
 
-bg_status bg__check_nodes(bg_graph *graph, bg_report *report)
+bg_status bg__check_nodes(bg_graph *graph, const bg__nodes *nodes, bg_report *report)
 {
-    bg__nodes nodes = {0};
-    scan s = {.nodes = &nodes, .report = report};
+    scan s = {.nodes = nodes, .report = report};
     bg_status status;
 
     BG__TRY(bg__nodes_notes(graph, &s.notes));
-    BG__TRY(bg__nodes_take(graph, &nodes));
-    BG__TRY(bg__nodes_own_memory(&nodes, &s.own));
-    for (size_t i = 0; i < nodes.count; i++)
-        if (!nodes.node[i].writeback) /* replays change it */
-            BG__TRY(bg__node_addresses(&nodes.node[i], check_held_pointer, &s));
+    BG__TRY(bg__nodes_own_memory(nodes, &s.own));
+    for (size_t i = 0; i < nodes->count; i++)
+        if (!nodes->node[i].writeback) /* replays change it */
+            BG__TRY(bg__node_addresses(&nodes->node[i], check_held_pointer, &s));
     for (size_t i = 0; i < s.loss_count; i++)
         report_loss(&s, &s.losses[i]);
     BG__TRY(keep_freed(graph, &s));
@@ -278,7 +276,6 @@ done:
     free(s.losses);
     bg__allocations_free(&s.now);
     bg__allocations_free(&s.own);
-    bg__nodes_free(&nodes);
     return status;
 }
 
@@ -299,5 +296,12 @@ done:
 
 bg_status bg__nodes_note(bg_graph *graph)
 {
-    return bg__check_nodes(graph, NULL);
+    bg__nodes nodes = {0};
+    bg_status status;
+
+    BG__TRY(bg__nodes_take(graph, &nodes));
+    status = bg__check_nodes(graph, &nodes, NULL);
+done:
+    bg__nodes_free(&nodes);
+    return status;
 }

@@ -41,10 +41,10 @@ void bg__nodes_forget(bg_graph *graph);
  * use, live or not. Errors: OUT_OF_MEMORY, UNSUPPORTED. */
 bg_status bg__nodes_notes(bg_graph *graph, bg__allocations **notes);
 
-/* Adds a finding for each noted allocation that nodes point into and that has been freed ("dangling"), or whose memory
- * another allocation has now ("reused"): on the first node's call, with those of the others. Calls on which the report
- * has a finding about that memory are left out. report NULL: only notes. */
-bg_status bg__check_nodes(bg_graph *graph, bg_report *report);
+/* nodes: all of the graph. Adds a finding for each noted allocation that nodes point into and that has been freed
+ * ("dangling"), or whose memory another allocation has now ("reused"): on the first node's call, with those of the
+ * others. Calls on which the report has a finding about that memory are left out. report NULL: only notes. */
+bg_status bg__check_nodes(bg_graph *graph, const bg__nodes *nodes, bg_report *report);
 
 /* *same: none of the allocations that are remembered for the graph has been freed since the last bg__check_nodes with a
  * report, or since they were noted. Those that hold tensors are left out: bg__addresses_are_same looks at them. One
@@ -53,6 +53,6 @@ bg_status bg__nodes_are_same(bg_graph *graph, bool *same);
 
 /* Adds a finding "pageable-copy" or "stack-copy" for each memcpy node with an end in host memory that CUDA does not
  * know. frame: __builtin_frame_address(0) of the public function; frames below it have returned. */
-bg_status bg__check_host_memory(bg_graph *graph, const void *frame, bg_report *report);
+bg_status bg__check_host_memory(bg_graph *graph, const bg__nodes *nodes, const void *frame, bg_report *report);
 
 #endif

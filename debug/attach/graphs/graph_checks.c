@@ -45,11 +45,15 @@ static void tell(bg__attached *a)
 
 static bg_status run_checks(bg__attached *a, bg_report *report)
 {
+    bg__nodes nodes = {0};
     bg_status status;
+
     bg__blocks_check(a->blocks, report); /* first: it knows the tensors, and bg__check_nodes does not repeat it */
-    BG__TRY(bg__check_nodes(a->graph, report));
-    BG__TRY(bg__check_host_memory(a->graph, __builtin_frame_address(0), report));
+    BG__TRY(bg__nodes_take(a->graph, &nodes));
+    BG__TRY(bg__check_nodes(a->graph, &nodes, report));
+    BG__TRY(bg__check_host_memory(a->graph, &nodes, __builtin_frame_address(0), report));
 done:
+    bg__nodes_free(&nodes);
     return status;
 }
 
