@@ -103,5 +103,6 @@ complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect rep
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_MEMORY= -d 'makes memory errors visible: poison, fence, and reuse or never, with commas'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_FAIL= -d 'the N-th call of the function NAME returns CODE; NAME@N~CODE: the device fails with it'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_THROUGH_DRIVER= -d '1: runtime calls go through libcuda.so.1, which must lead to the same libhostcuda.so'
+complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_PROGRESS= -d 'milliseconds without a call of the program after which queued work goes on; 0: only calls run work'
 complete -c breakgraph -n '__fish_seen_subcommand_from run check step bisect report' -s e -x -a HOSTCUDA_NCCL_TIMEOUT= -d 'seconds that a rank on the host device waits without progress'
 # end of variables

@@ -136,6 +136,9 @@ const bg__variable bg__variables[] = {
      .text = "the N-th call of the function NAME returns CODE; NAME@N~CODE: the device fails with it"},
     {"HOSTCUDA_THROUGH_DRIVER", "host", BG__FORM_CHOICE, "0|1", .fallback = "0",
      .text = "1: runtime calls go through libcuda.so.1, which must lead to the same libhostcuda.so"},
+    {"HOSTCUDA_PROGRESS", "host", BG__FORM_HOST, "MS", .fallback = "200, with a seed 1000",
+     .allowed = "0 (off) to 60000",
+     .text = "milliseconds without a call of the program after which queued work goes on; 0: only calls run work"},
     {"HOSTCUDA_NCCL_TIMEOUT", "host", BG__FORM_INTEGER, "SECONDS", 1, 1000000, .fallback = "120",
      .text = "seconds that a rank on the host device waits without progress"},
 };

@@ -7,6 +7,7 @@
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/graph/user_object.h"
 #include "hostcuda/memory/blocks.h"
+#include "hostcuda/stream/progress.h"
 #include "hostcuda/stream/queue.h"
 #include "hostcuda/stream/submit.h"
 
@@ -43,6 +44,7 @@ cudaError_t hc_begin_unnamed(void)
     pthread_once(&once, start_host_device);
     struct hc_thread *thread = hc_thread();
     hc_lock();
+    hc_calls++;
     if (start_error)
         return start_error;
     return thread->inside.host_function ? cudaErrorNotPermitted : cudaSuccess;
@@ -112,6 +114,7 @@ cudaError_t hc_end(cudaError_t error)
     bool driver = HC_DRIVER_USED && leave_driver(error);
     if (!driver && !hc_thread()->tools)
         hc_run_early(); /* tools do not change the program's order */
+    hc_progress_begin();
     cudaUserObject_t due = hc_objects_take_due();
     hc_unlock();
     hc_objects_run_due(due);

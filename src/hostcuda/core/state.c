@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -83,6 +84,27 @@ void hc_sleep(void)
 void hc_wake(void)
 {
     pthread_cond_broadcast(&changed);
+}
+
+static struct timespec time_in(unsigned milliseconds)
+{
+    struct timespec time;
+    (void)clock_gettime(CLOCK_MONOTONIC, &time); /* cannot fail for this clock */
+    time.tv_sec += milliseconds / 1000;
+    time.tv_nsec += (long)(milliseconds % 1000) * 1000000;
+    if (time.tv_nsec >= 1000000000) {
+        time.tv_sec++;
+        time.tv_nsec -= 1000000000;
+    }
+    return time;
+}
+
+bool hc_sleep_on(pthread_cond_t *condition, unsigned milliseconds)
+{
+    const struct timespec end = time_in(milliseconds);
+    if (!milliseconds)
+        return pthread_cond_wait(condition, &lock) == 0;
+    return pthread_cond_clockwait(condition, &lock, CLOCK_MONOTONIC, &end) == 0;
 }
 
 cudaError_t hc_device_outcome(int index)

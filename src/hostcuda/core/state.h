@@ -24,6 +24,7 @@
 #include <cuda_runtime_api.h>
 #pragma GCC visibility pop
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,6 +71,9 @@ void hc_unlock(void);
 /* Waits, without the lock, until hc_wake. */
 void hc_sleep(void);
 void hc_wake(void);
+/* The same for who waits for one thing alone: until it is signalled, or for so long (0: without end). False: the time
+ * is over. */
+bool hc_sleep_on(pthread_cond_t *condition, unsigned milliseconds);
 
 /* Call once, before the other functions. ended is called when a thread ends that has called the API; its struct is
  * freed afterwards. False: no memory. */

@@ -25,7 +25,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
     return hc_end(error);
 }
 
-static cudaError_t clone(cudaGraph_t *copy, cudaGraph_t graph)
+static cudaError_t clone_graph(cudaGraph_t *copy, cudaGraph_t graph)
 {
     if (!copy || !hc_graph_is(graph))
         return cudaErrorInvalidValue;
@@ -45,7 +45,7 @@ static cudaError_t clone(cudaGraph_t *copy, cudaGraph_t graph)
 cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph)
 {
     HC_THROUGH(cuGraphClone, pGraphClone, originalGraph);
-    HC_CALL(clone(pGraphClone, originalGraph));
+    HC_CALL(clone_graph(pGraphClone, originalGraph));
 }
 
 cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode, cudaGraph_t clonedGraph)

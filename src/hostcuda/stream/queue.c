@@ -2,6 +2,7 @@
 
 #include "hostcuda/core/schedule.h"
 #include "hostcuda/graph/order.h"
+#include "hostcuda/stream/host_function.h"
 #include "hostcuda/stream/stream.h"
 
 #include <sched.h>
@@ -10,9 +11,10 @@
 #include <time.h>
 
 static uint64_t sequences;
-static size_t queued;   /* items */
-static bool busy;       /* some thread runs an item: one at a time, so that runs are repeatable */
-static unsigned pauses; /* since an item ran */
+static size_t queued;    /* items */
+static bool busy;        /* some thread runs an item: one at a time, so that runs are repeatable */
+static unsigned pauses;  /* since an item ran */
+static unsigned waiting; /* threads that wait for work, and run it */
 
 /* ---- queueing ------------------------------------------------------------------------------------------------ */
 
@@ -130,8 +132,11 @@ static const struct hc_op *op_at(const struct hc_item *item, size_t place)
 /* May this op of a runnable stream run, or does it wait for other threads or processes? */
 static bool place_ready(const struct CUstream_st *stream, size_t place)
 {
-    const struct hc_op *op = op_at(stream->head, place);
-    return !op || hc_device(stream->device)->sticky || hc_op_ready(op, stream->head->sequence);
+    const struct hc_item *item = stream->head;
+    const struct hc_op *op = op_at(item, place);
+    if (!op || hc_device(stream->device)->sticky)
+        return true;
+    return op->kind == HC_OP_HOST ? hc_host_function_ready(item, op) : hc_op_ready(op, item->sequence);
 }
 
 static bool runnable(const struct CUstream_st *stream)
@@ -222,15 +227,22 @@ static struct choice pick(void)
 
 /* ---- running ------------------------------------------------------------------------------------------------- */
 
+static cudaError_t run_unlocked(const struct hc_op *op)
+{
+    hc_unlock();
+    cudaError_t error = hc_op_run(op);
+    hc_lock();
+    return error;
+}
+
 /* False: it waits for others, and goes on later. */
-static bool run_op(struct hc_device *device, const struct hc_op *op)
+static bool run_op(struct hc_device *device, const struct hc_item *item, struct hc_op *op)
 {
     if (device->sticky) {
         hc_op_skip(op);
+        hc_host_function_forget(item, op);
     } else {
-        hc_unlock();
-        cudaError_t error = hc_op_run(op);
-        hc_lock();
+        cudaError_t error = op->kind == HC_OP_HOST ? hc_host_function_run(item, op) : run_unlocked(op);
         if (error == cudaErrorNotReady)
             return false;
         if (error && !device->sticky)
@@ -247,8 +259,8 @@ static bool step_graph(struct hc_device *device, struct hc_item *item, size_t pl
 {
     size_t size = item->program->count;
     if (item->cursor < size) {
-        const struct hc_op *op = item->program->ops[place];
-        if (!run_op(device, op))
+        struct hc_op *op = item->program->ops[place];
+        if (!run_op(device, item, op))
             return false;
         if (op->kind == HC_OP_RECORD)
             hc_token_reach(item->event_tokens[place]);
@@ -262,7 +274,7 @@ static bool step_graph(struct hc_device *device, struct hc_item *item, size_t pl
 static bool step_item(struct hc_device *device, struct hc_item *item, size_t place)
 {
     switch (item->kind) {
-    case HC_ITEM_OP: return run_op(device, item->op);
+    case HC_ITEM_OP: return run_op(device, item, item->op);
     case HC_ITEM_RECORD: hc_token_reach(item->token); return true;
     case HC_ITEM_WAIT: return true;
     case HC_ITEM_GRAPH:
@@ -352,11 +364,16 @@ static void pause_for_others(void)
     hc_lock();
 }
 
+static bool waits_for_others(const struct hc_item *item, const struct hc_op *op)
+{
+    return hc_op_waits(op) || (op->kind == HC_OP_HOST && !hc_host_function_ready(item, op));
+}
+
 static bool awaits_others(const struct hc_item *item)
 {
     size_t size = item->kind == HC_ITEM_GRAPH ? item->program->count : item->kind == HC_ITEM_OP;
     for (size_t place = item->ran ? 0 : item->cursor; place < size; place++)
-        if (hc_op_waits(op_at(item, place)) && !(item->ran && item->ran[place]))
+        if (waits_for_others(item, op_at(item, place)) && !(item->ran && item->ran[place]))
             return true;
     return false;
 }
@@ -390,24 +407,36 @@ static bool advance(void)
     return true;
 }
 
-cudaError_t hc_run_stream(cudaStream_t stream)
-{
-    uint64_t limit = sequences;
-    int device = stream->device;
-    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
-    while (!stream_reached(stream, limit))
-        if (!advance())
-            return cudaErrorUnknown;
-    hc_stream_release(stream);
-    return hc_device_outcome(device);
-}
-
 cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
 {
-    while (!reached(data))
-        if (!advance())
-            return cudaErrorUnknown;
-    return cudaSuccess;
+    bool can = true;
+    waiting++;
+    while (can && !reached(data))
+        can = advance();
+    waiting--;
+    return can ? cudaSuccess : cudaErrorUnknown;
+}
+
+struct limit {
+    cudaStream_t stream;
+    struct hc_token *token;
+    int device;
+    uint64_t sequence; /* of the last item before the call */
+};
+
+static bool stream_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return stream_reached(limit->stream, limit->sequence);
+}
+
+cudaError_t hc_run_stream(cudaStream_t stream)
+{
+    const struct limit limit = {.stream = stream, .device = stream->device, .sequence = sequences};
+    hc_stream_retain(stream); /* another thread may destroy it meanwhile */
+    cudaError_t error = hc_run_until(stream_limit_reached, &limit);
+    hc_stream_release(stream);
+    return error ? error : hc_device_outcome(limit.device);
 }
 
 void hc_run_meanwhile(void)
@@ -427,21 +456,50 @@ void hc_run_settle(void)
         hc_sleep();
 }
 
+static bool token_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return limit->token->done;
+}
+
 cudaError_t hc_run_token(struct hc_token *token, int device)
 {
-    hc_token_retain(token);
-    while (!token->done)
-        if (!advance())
-            return cudaErrorUnknown;
+    const struct limit limit = {.token = hc_token_retain(token)};
+    cudaError_t error = hc_run_until(token_limit_reached, &limit);
     hc_token_release(token);
-    return hc_device_outcome(device);
+    return error ? error : hc_device_outcome(device);
+}
+
+static bool device_limit_reached(const void *data)
+{
+    const struct limit *limit = data;
+    return device_reached(limit->device, limit->sequence);
 }
 
 cudaError_t hc_run_device(int device)
 {
-    uint64_t limit = sequences;
-    while (!device_reached(device, limit))
-        if (!advance())
-            return cudaErrorUnknown;
-    return hc_device_outcome(device);
+    const struct limit limit = {.device = device, .sequence = sequences};
+    cudaError_t error = hc_run_until(device_limit_reached, &limit);
+    return error ? error : hc_device_outcome(device);
+}
+
+/* ---- without calls -------------------------------------------------------------------------------------------- */
+
+bool hc_run_queued(void)
+{
+    return queued > 0;
+}
+
+bool hc_run_uncalled(void)
+{
+    struct choice choice = busy || waiting ? (struct choice){NULL, 0} : pick();
+    if (choice.stream)
+        run_one(choice);
+    return choice.stream != NULL;
+}
+
+void hc_run_forked(void)
+{
+    busy = false;
+    waiting = 0;
 }

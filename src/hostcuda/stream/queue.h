@@ -42,6 +42,11 @@ void hc_run_meanwhile(void);
 void hc_run_settle(void);
 /* One step of any work, or as many as the seed says, for programs that poll. */
 void hc_run_step(void);
+/* One step of any work, unless a call runs work. False: there is none. */
+bool hc_run_uncalled(void);
+bool hc_run_queued(void); /* is anything? */
+/* In a child of fork: whoever ran something is not there. */
+void hc_run_forked(void);
 /* What runs before anyone waits for it: in a seeded order, and where very much is queued; the program's own functions
  * do not, since they may wait for the thread that makes this call. */
 void hc_run_early(void);
