@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
-/* A member of a call's record to set, and how many nodes had been seen at the mark. */
+/* A node that was seen, or a member of a call's record to set once the nodes before it are found; or both. */
 typedef struct mark {
-    long *place;
-    int seen;
+    long *place;          /* NULL: none */
+    cudaGraphNode_t seen; /* the last node of a stream; NULL: none */
 } mark;
 
 struct bg__marks {
@@ -19,32 +19,69 @@ struct bg__marks {
     mark *list;
     int count;
     size_t capacity;
-    cudaGraphNode_t *seen; /* the last nodes of streams at marks, in order of marks */
-    int seen_count;
-    size_t seen_capacity;
 };
 
-/* *stood: the last node of the stream at the previous mark, if it was one node. A member that the program has destroyed
- * makes no more nodes. */
-static bg_status note_frontier(bg__marks *marks, cudaStream_t stream, cudaGraphNode_t *stood, bool *active)
+/* The last nodes of a stream. */
+typedef struct frontier {
+    const CUgraphNode *nodes;
+    size_t count;
+    bool active;
+} frontier;
+
+/* A member that the program has destroyed makes no more nodes. */
+static inline bg_status ask_frontier(const bg__marks *marks, cudaStream_t stream, frontier *last)
 {
     CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUgraphNode *nodes = NULL;
-    size_t count = 0;
-    CUresult result = marks->info(stream, &capturing, NULL, NULL, &nodes, NULL, &count);
+    CUresult result;
     bg_status status = BG_OK;
 
-    *active = result == CUDA_SUCCESS && capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    last->nodes = NULL;
+    last->count = 0;
+    result = marks->info(stream, &capturing, NULL, NULL, &last->nodes, NULL, &last->count);
+    last->active = result == CUDA_SUCCESS && capturing == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     if (result != CUDA_ERROR_INVALID_HANDLE)
         BG__TRY_DRIVER("cuStreamGetCaptureInfo", result);
-    if (!*active || count == 0 || (count == 1 && nodes[0] == *stood))
-        goto done;
-    if (count > marks->seen_capacity - (size_t)marks->seen_count)
-        BG__TRY(bg__grow(&marks->seen, &marks->seen_capacity, (size_t)marks->seen_count + count, sizeof *marks->seen,
-                         "nodes"));
-    for (size_t i = 0; i < count; i++)
-        marks->seen[marks->seen_count++] = nodes[i];
-    *stood = count == 1 ? nodes[0] : NULL;
+done:
+    return status;
+}
+
+static bg_status add_mark(bg__marks *marks, long *place, cudaGraphNode_t seen)
+{
+    bg_status status;
+    BG__TRY(BG__GROW(marks->list, marks->count, marks->capacity, "marks"));
+    marks->list[marks->count++] = (mark){place, seen};
+done:
+    return status;
+}
+
+/* *stood: the last node of the stream at the previous mark, if it was one node. */
+static bg_status note_frontier(bg__marks *marks, const frontier *last, cudaGraphNode_t *stood)
+{
+    bg_status status = BG_OK;
+
+    if (!last->active || last->count == 0 || (last->count == 1 && last->nodes[0] == *stood))
+        return BG_OK;
+    for (size_t i = 0; i < last->count; i++)
+        BG__TRY(add_mark(marks, NULL, last->nodes[i]));
+    *stood = last->count == 1 ? last->nodes[0] : NULL;
+done:
+    return status;
+}
+
+/* A mark in a capture of several streams, or whose origin has joined others. Apart, so that the other marks, of which
+ * each call makes two, save no registers for it. */
+static __attribute__((noinline)) bg_status mark_streams(bg_capture *capture, long *place, const frontier *origin)
+{
+    bg__marks *marks = capture->marks;
+    frontier last;
+    bg_status status;
+
+    BG__TRY(note_frontier(marks, origin, &capture->stood));
+    for (int i = 0; i < capture->member_count; i++) {
+        BG__TRY(ask_frontier(marks, capture->members[i].stream, &last));
+        BG__TRY(note_frontier(marks, &last, &capture->members[i].stood));
+    }
+    BG__TRY(add_mark(marks, place, NULL));
 done:
     return status;
 }
@@ -63,27 +100,52 @@ done:
     return status;
 }
 
+/* Makes room for one mark. */
+static __attribute__((noinline)) bg_status make_room(bg__marks **marks)
+{
+    bg_status status = BG_OK;
+    if (*marks == NULL)
+        BG__TRY(make_marks(marks));
+    BG__TRY(BG__GROW((*marks)->list, (*marks)->count, (*marks)->capacity, "marks"));
+done:
+    return status;
+}
+
+static __attribute__((noinline)) bg_status blame_segment(const bg_capture *capture, bg_status status)
+{
+    bg__fail_where("the nodes of segment %d", capture->graph->segment_count);
+    return status;
+}
+
+/* What most captures need: a mark on one stream, whose last node is one. */
+static inline void mark_origin(bg_capture *capture, long *place, const frontier *last)
+{
+    bg__marks *marks = capture->marks;
+    cudaGraphNode_t seen = last->count > 0 && last->nodes[0] != capture->stood ? last->nodes[0] : NULL;
+    if (seen != NULL)
+        capture->stood = seen;
+    marks->list[marks->count++] = (mark){place, seen};
+}
+
 bg_status bg__mark(bg_capture *capture, long *place, bool *active)
 {
-    bg__marks *marks;
-    bool member_active;
-    bg_status status;
+    frontier last;
+    bg_status status = BG_OK;
 
     *place = -1;
     *active = false;
-    if (capture->marks == NULL)
-        BG__TRY(make_marks(&capture->marks));
-    marks = capture->marks;
-    BG__TRY(note_frontier(marks, capture->origin, &capture->stood, active));
-    for (int i = 0; i < capture->member_count && *active; i++)
-        BG__TRY(note_frontier(marks, capture->members[i].stream, &capture->members[i].stood, &member_active));
-    BG__TRY(BG__GROW(marks->list, marks->count, marks->capacity, "marks"));
-    if (*active)
-        marks->list[marks->count++] = (mark){place, marks->seen_count};
+    if (capture->marks == NULL || (size_t)capture->marks->count == capture->marks->capacity)
+        BG__TRY(make_room(&capture->marks));
+    BG__TRY(ask_frontier(capture->marks, capture->origin, &last));
+    *active = last.active;
+    if (!last.active)
+        goto done;
+    if (last.count > 1 || capture->member_count > 0)
+        BG__TRY(mark_streams(capture, place, &last));
+    else
+        mark_origin(capture, place, &last);
 done:
-    if (status != BG_OK)
-        bg__fail_where("the nodes of segment %d", capture->graph->segment_count);
-    return status;
+    return status == BG_OK ? BG_OK : blame_segment(capture, status);
 }
 
 /* The index of node in the list, searched from `last` on in both directions; -1: it has been removed. */
@@ -101,24 +163,24 @@ static long find_near(const cudaGraphNode_t *nodes, long count, cudaGraphNode_t 
 void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t count, bg__trails trails,
                       const void *user)
 {
-    bg__marks *marks = capture->marks;
+    const bg__marks *marks = capture->marks;
     long last = 0, end = 0;
-    int seen = 0;
 
     if (marks == NULL)
         return;
-    for (int i = 0; i < marks->count; i++) {
-        for (; seen < marks->list[i].seen; seen++) {
+    for (const mark *m = marks->list, *behind = m + marks->count; m < behind; m++) {
+        if (m->seen != NULL) {
             long next = last + (end > 0), place;
-            place = next < (long)count && nodes[next] == marks->seen[seen]
-                        ? next /* what a stream adds node by node */
-                        : find_near(nodes, (long)count, marks->seen[seen], last);
+            place = next < (long)count && nodes[next] == m->seen ? next /* what a stream adds node by node */
+                                                                 : find_near(nodes, (long)count, m->seen, last);
             last = place >= 0 ? place : last;
             end = place + 1 > end ? place + 1 : end;
         }
+        if (m->place == NULL)
+            continue;
         while (trails != NULL && end > 0 && end < (long)count && trails(user, nodes[end]))
             end++;
-        *marks->list[i].place = end;
+        *m->place = end;
     }
     bg__marks_forget(capture);
 }
@@ -126,7 +188,7 @@ void bg__marks_settle(bg_capture *capture, const cudaGraphNode_t *nodes, size_t 
 void bg__marks_forget(bg_capture *capture)
 {
     if (capture->marks != NULL)
-        capture->marks->count = capture->marks->seen_count = 0;
+        capture->marks->count = 0;
     capture->stood = NULL;
     for (int i = 0; i < capture->member_count; i++)
         capture->members[i].stood = NULL;
@@ -137,6 +199,5 @@ void bg__marks_free(bg__marks *marks)
     if (marks == NULL)
         return;
     free(marks->list);
-    free(marks->seen);
     free(marks);
 }
