@@ -414,10 +414,17 @@ static int find_other(const bg__override *override, const bg__call *call, int ab
     return above;
 }
 
-bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback)
+static __attribute__((noinline)) bool apply_patterns(const bg__override *override, const bg__call *call, bool fallback)
 {
     int last = find_other(override, call, find_exact(override, call));
     if (last >= (override->breakable ? 0 : override->first_forced))
         return !override->patterns[last].negate;
+    return fallback && override->breakable;
+}
+
+bool bg__override_apply(const bg__override *override, const bg__call *call, bool fallback)
+{
+    if (override->count > 0)
+        return apply_patterns(override, call, fallback);
     return fallback && override->breakable;
 }
