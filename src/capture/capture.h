@@ -252,12 +252,25 @@ void bg__capture_note_failure(bg_capture *capture, bg_status status);
 bg_status bg__capture_fail(bg_capture *capture, bg_status status);
 
 /* Returns the status that every call gets in a capture that has failed or ended, or is between segments; else BG_OK. */
-bg_status bg__capture_check(const bg_capture *capture);
+bg_status bg__capture_refuse(const bg_capture *capture);
+static inline bg_status bg__capture_check(const bg_capture *capture)
+{
+    bool takes_calls = capture->status == BG_OK && !capture->aborted && (capture->open || capture->eager);
+    return takes_calls ? BG_OK : bg__capture_refuse(capture);
+}
 
 /* Called at the begin and end of each public function that works on a capture. leave frees the capture if it was
  * aborted meanwhile, and then returns NOT_CAPTURING. */
-void bg__capture_enter(bg_capture *capture);
-bg_status bg__capture_leave(bg_capture *capture, bg_status status);
+static inline void bg__capture_enter(bg_capture *capture)
+{
+    capture->depth++;
+}
+bg_status bg__capture_leave_aborted(bg_capture *capture);
+static inline bg_status bg__capture_leave(bg_capture *capture, bg_status status)
+{
+    capture->depth--;
+    return capture->aborted ? bg__capture_leave_aborted(capture) : status;
+}
 
 /* Releases all that a capture holds, except a graph that the caller has received. NULL: nothing happens. */
 void bg__capture_dispose(bg_capture *capture);

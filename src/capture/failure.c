@@ -73,23 +73,15 @@ void bg__capture_throw_away(bg_capture *capture)
     bg__capture_dispose(capture);
 }
 
-void bg__capture_enter(bg_capture *capture)
+bg_status bg__capture_leave_aborted(bg_capture *capture)
 {
-    capture->depth++;
-}
-
-bg_status bg__capture_leave(bg_capture *capture, bg_status status)
-{
-    capture->depth--;
-    if (!capture->aborted)
-        return status;
     if (capture->depth == 0)
         bg__capture_throw_away(capture);
     return bg__fail(BG_ERROR_NOT_CAPTURING,
                     "the capture was ended inside one of its own calls; end it after they have returned");
 }
 
-bg_status bg__capture_check(const bg_capture *capture)
+bg_status bg__capture_refuse(const bg_capture *capture)
 {
     if (capture->aborted)
         return bg__fail(BG_ERROR_NOT_CAPTURING, "the capture has ended; return to the code that began it");
@@ -97,7 +89,5 @@ bg_status bg__capture_check(const bg_capture *capture)
         bg__fail_restore(capture->message);
         return capture->status;
     }
-    if (!capture->open && !capture->eager)
-        return bg__fail(BG_ERROR_BUSY, "options.barrier must not call ops, break or wait on streams of the capture");
-    return BG_OK;
+    return bg__fail(BG_ERROR_BUSY, "options.barrier must not call ops, break or wait on streams of the capture");
 }

@@ -39,18 +39,15 @@ void bg__live_remove(bg_capture *capture)
     pthread_mutex_unlock(&mutex);
 }
 
-bg_capture *bg__live_captured(void)
+/* What the calling thread found in the list, and after how many changes. */
+static _Thread_local struct {
+    uint64_t changes;
+    bg_capture *capture;
+} found;
+
+static bg_capture *search_captures(void)
 {
-    static _Thread_local struct {
-        uint64_t changes;
-        bg_capture *capture;
-    } found;
-    uint64_t thread;
-    if (atomic_load_explicit(&live_count, memory_order_acquire) == 0)
-        return NULL;
-    if (atomic_load_explicit(&changes, memory_order_acquire) == found.changes)
-        return found.capture;
-    thread = bg__thread_id();
+    uint64_t thread = bg__thread_id();
     pthread_mutex_lock(&mutex);
     found.changes = atomic_load(&changes);
     found.capture = first;
@@ -60,10 +57,22 @@ bg_capture *bg__live_captured(void)
     return found.capture;
 }
 
+static inline bg_capture *captured_here(void)
+{
+    if (atomic_load_explicit(&live_count, memory_order_acquire) == 0)
+        return NULL;
+    return atomic_load_explicit(&changes, memory_order_acquire) == found.changes ? found.capture : search_captures();
+}
+
+bg_capture *bg__live_captured(void)
+{
+    return captured_here();
+}
+
 bg_capture *bg__live_here(void)
 {
     const bg__thread *self = bg__thread_self();
-    bg_capture *capture = self->pass != NULL ? self->pass : bg__live_captured();
+    bg_capture *capture = self->pass != NULL ? self->pass : captured_here();
     bool beside = capture != NULL && !capture->eager && !capture->in_body && self->phase != BG_PHASE_CAPTURE;
     return beside ? NULL : capture;
 }

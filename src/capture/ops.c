@@ -167,19 +167,26 @@ done:
 }
 
 /* body: the status that the body returned; was_sound: whether the capture was valid before. */
-static bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_status body, bool was_sound)
+static bg_status end_failed_inline(bg_capture *capture, bg__call *call, bg_status body, bool was_sound)
+{
+    char text[1024];
+    bg_status status;
+    bool sound;
+
+    snprintf(text, sizeof text, "%s", bg_last_error());
+    status = bg__mark(capture, &call->end_node, &sound);
+    bg__fail_restore(text);
+    return status == BG_OK && was_sound && !sound ? blame_inlined(capture, call, body) : body;
+}
+
+static inline bg_status end_inline(bg_capture *capture, bg__call *call, void *args, bg_status body, bool was_sound)
 {
     bg_status status;
     bool sound;
 
     call->end_segment = capture->graph->segment_count;
-    if (body != BG_OK) {
-        char text[1024];
-        snprintf(text, sizeof text, "%s", bg_last_error());
-        status = bg__mark(capture, &call->end_node, &sound);
-        bg__fail_restore(text);
-        return status == BG_OK && was_sound && !sound ? blame_inlined(capture, call, body) : body;
-    }
+    if (body != BG_OK)
+        return end_failed_inline(capture, call, body, was_sound);
     BG__TRY(bg__mark(capture, &call->end_node, &sound));
     if (was_sound && !sound)
         return blame_inlined(capture, call, BG_OK);
@@ -291,7 +298,7 @@ static bool capture_op(const bg_op *op, cudaStream_t stream, void *args, const b
     if (capture == NULL || capture->in_body)
         return refuse_other_threads(stream, op->name, status);
     *status = bg__capture_check(capture);
-    if (*status == BG_OK)
+    if (*status == BG_OK && stream != capture->origin)
         *status = bg__capture_claim(capture, stream, site, &kind);
     if (*status != BG_OK)
         return true;

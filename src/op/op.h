@@ -188,7 +188,11 @@ typedef struct bg__thread {
     const bg__watcher *watcher; /* NULL: none */
     bool in_tool;               /* a debugging tool captures and replays: other tools ignore it */
 } bg__thread;
-bg__thread *bg__thread_self(void);
+extern _Thread_local bg__thread bg__thread_state;
+static inline bg__thread *bg__thread_self(void)
+{
+    return &bg__thread_state;
+}
 
 /* ---- the entry of calls (entry.c) ---------------------------------------------------------------------------- */
 
