@@ -1,30 +1,8 @@
-#include <breakgraph/tensor.h>
-
-#define DTYPES(X)                                                                                                      \
-    X(BG_F32, "f32", 4)                                                                                                \
-    X(BG_F16, "f16", 2)                                                                                                \
-    X(BG_BF16, "bf16", 2)                                                                                              \
-    X(BG_F64, "f64", 8)                                                                                                \
-    X(BG_I8, "i8", 1)                                                                                                  \
-    X(BG_U8, "u8", 1)                                                                                                  \
-    X(BG_I32, "i32", 4)                                                                                                \
-    X(BG_I64, "i64", 8)                                                                                                \
-    X(BG_BOOL, "bool", 1)
-
-static inline size_t bytes_of(bg_dtype dtype)
-{
-    switch (dtype) {
-#define BYTES(value, name, bytes)                                                                                      \
-    case value: return bytes;
-        DTYPES(BYTES)
-#undef BYTES
-    }
-    return 0;
-}
+#include "base/tensor.h"
 
 size_t bg_dtype_bytes(bg_dtype dtype)
 {
-    return bytes_of(dtype);
+    return bg__dtype_bytes(dtype);
 }
 
 const char *bg_dtype_name(bg_dtype dtype)
@@ -32,7 +10,7 @@ const char *bg_dtype_name(bg_dtype dtype)
     switch (dtype) {
 #define NAME(value, name, bytes)                                                                                       \
     case value: return name;
-        DTYPES(NAME)
+        BG__DTYPES(NAME)
 #undef NAME
     }
     return "unknown dtype";
@@ -51,11 +29,5 @@ bg_tensor bg_tensor_2d(void *data, bg_dtype dtype, int64_t d0, int64_t d1)
 size_t bg_tensor_bytes(const bg_tensor *tensor)
 {
     size_t bytes;
-    if (tensor == NULL || tensor->rank < 0 || tensor->rank > BG_MAX_RANK)
-        return 0;
-    bytes = bytes_of(tensor->dtype);
-    for (int i = 0; i < tensor->rank; i++)
-        if (tensor->dim[i] < 0 || __builtin_mul_overflow(bytes, (size_t)tensor->dim[i], &bytes))
-            return 0;
-    return bytes;
+    return tensor != NULL && bg__tensor_measure(tensor, &bytes) ? bytes : 0;
 }

@@ -126,13 +126,20 @@ typedef struct bg__note {
     int owners[BG__LEVELS]; /* -1: none is known on that level */
 } bg__note;
 
+/* An owner that was found before, and where it is. bytes 0: none. */
+typedef struct bg__noted_recent {
+    uintptr_t base;
+    size_t bytes;
+    int owner;
+} bg__noted_recent;
+
 enum { BG__RECENT = 32 };
 
 typedef struct bg__noted_order {
     int *list;
     int count;
     size_t capacity;
-    int recent[BG__RECENT]; /* owners that were found before, by address; counted from 1, 0: none */
+    bg__noted_recent recent[BG__RECENT]; /* by address */
 } bg__noted_order;
 
 enum { BG__NOTE_CHUNK = 256 };
@@ -152,7 +159,7 @@ typedef struct bg__noted {
 
 static inline bg__note *bg__noted_at(const bg__noted *noted, int index)
 {
-    return &noted->chunks[index / BG__NOTE_CHUNK][index % BG__NOTE_CHUNK];
+    return &noted->chunks[(unsigned)index / BG__NOTE_CHUNK][(unsigned)index % BG__NOTE_CHUNK];
 }
 /* Notes a tensor with the members of as; fills in address, bytes and owners. */
 bg_status bg__noted_tensor(bg__noted *noted, const bg__note *as, const bg_tensor *tensor);

@@ -66,9 +66,8 @@ done:
     return status;
 }
 
-/* Where the number of the owner is kept that such an address was last found in, counted from 1; 0: none. A pass names
- * the same few tensors again and again. */
-static int *recent_slot(bg__noted_order *order, uintptr_t address)
+/* Where the owner is kept that such an address was last found in. A pass names the same few tensors again and again. */
+static inline bg__noted_recent *recent_slot(bg__noted_order *order, uintptr_t address)
 {
     return &order->recent[(address >> 8) % BG__RECENT];
 }
@@ -79,19 +78,20 @@ static bool is_known(bg__noted *noted, bg__level level, uintptr_t address, uint6
 {
     bg__noted_order *order = &noted->order[level];
     const bg__noted_owner *known;
-    int *recent;
+    bg__noted_recent *recent;
     if (order->count == 0)
         return false;
     recent = recent_slot(order, address);
-    *index = *recent - 1;
-    if (*index < 0 || !bg__owner_has(&noted->owners[*index].owner, address)) {
+    *index = recent->owner;
+    known = &noted->owners[*index];
+    if (address - recent->base >= recent->bytes) {
         int count = count_until(noted, level, address);
         if (count == 0)
             return false;
         *index = order->list[count - 1];
-        *recent = *index + 1;
+        known = &noted->owners[*index];
+        *recent = (bg__noted_recent){known->owner.base, known->owner.bytes, *index};
     }
-    known = &noted->owners[*index];
     return bg__owner_has(&known->owner, address) && (level == BG__DRIVER || known->version == version);
 }
 
@@ -239,64 +239,60 @@ done:
 /* Whether an owner on one of the two inner levels is known, or may be found. */
 static bool has_inner_owners(const bg__noted *noted)
 {
-    return noted->order[BG__REGISTERED].count + noted->order[BG__POOLED].count > 0 || bg__ledger_has(BG__REGISTERED) ||
-           bg__ledger_has(BG__POOLED);
+    return noted->order[BG__REGISTERED].count + noted->order[BG__POOLED].count > 0 || bg__ledger_has_inner();
 }
 
-/* The index of an allocation of the driver that was found before, if all the bytes lie in it; else -1. */
-static inline int known_allocation(bg__noted *noted, uintptr_t address, size_t bytes)
-{
-    int index = *recent_slot(&noted->order[BG__DRIVER], address) - 1;
-    const bg__owner *owner;
-    if (index < 0)
-        return -1;
-    owner = &noted->owners[index].owner;
-    return bg__owner_has(owner, address) && bytes <= owner->bytes - (address - owner->base) ? index : -1;
-}
-
-/* One tensor of a call: which, and where it is. */
+/* One tensor of a call: whose, and which. */
 typedef struct place {
+    const bg__call *call;
+    const bg__eager *eager;
     const bg_field *field;
     int element;
-    uint32_t offset;
 } place;
+
+static inline uint32_t offset_of(place at)
+{
+    return at.field->offset + (uint32_t)at.element * (uint32_t)sizeof(bg_tensor);
+}
 
 /* Most tensors are in an allocation that was found before, and in nothing inside it: what bg__noted_tensor would note,
  * at less cost. False: it is to do it. */
-static inline bool note_known_tensor(bg__noted *noted, const bg__call *call, const bg__eager *eager, place at,
-                                     const bg_tensor *tensor)
+static inline bool note_known_tensor(bg__noted *noted, place at, const bg_tensor *tensor)
 {
     uintptr_t address = (uintptr_t)tensor->data;
-    size_t bytes = address != 0 ? bg_tensor_bytes(tensor) : 0;
-    int index = bytes > 0 ? known_allocation(noted, address, bytes) : -1;
+    const bg__noted_recent *recent = recent_slot(&noted->order[BG__DRIVER], address);
+    uintptr_t inside = address - recent->base;
+    size_t bytes;
 
-    if (index < 0 || noted->count == noted->chunk_count * BG__NOTE_CHUNK)
+    if (address == 0 || !bg__tensor_measure(tensor, &bytes) || bytes == 0)
+        return true; /* no memory */
+    if (inside >= recent->bytes || bytes > recent->bytes - inside || (unsigned)noted->count % BG__NOTE_CHUNK == 0)
         return false;
-    *bg__noted_at(noted, noted->count++) =
-        (bg__note){call, eager, at.field, NULL, at.element, at.offset, address, bytes, 0, 0, {-1, -1, index}};
+    *bg__noted_at(noted, noted->count++) = (bg__note){
+        at.call, at.eager, at.field, NULL, at.element, offset_of(at), address, bytes, 0, 0, {-1, -1, recent->owner}};
     return true;
+}
+
+static __attribute__((noinline)) bg_status note_tensor(bg__noted *noted, place at, const bg_tensor *tensor)
+{
+    const bg__note as = {
+        .call = at.call, .eager = at.eager, .field = at.field, .element = at.element, .offset = offset_of(at)};
+    return bg__noted_tensor(noted, &as, tensor);
 }
 
 bg_status bg__noted_call(bg_graph *graph, const bg__call *call, const bg__eager *eager, const void *args)
 {
     bool plain = !has_inner_owners(&graph->noted);
+    const bg_field *end = call->op->fields + call->op->field_count;
     bg_status status = BG_OK;
-    place at;
 
-    for (uint32_t f = 0; f < call->op->field_count; f++) {
-        uint32_t count;
-        at.field = &call->op->fields[f];
-        at.offset = at.field->offset;
-        count = at.field->role == BG_ROLE_VALUE ? 0 : at.field->size / (uint32_t)sizeof(bg_tensor);
-        for (at.element = 0; at.element < (int)count; at.element++, at.offset += (uint32_t)sizeof(bg_tensor)) {
-            const bg_tensor *tensor = (const void *)((const char *)args + at.offset);
-            if (plain && note_known_tensor(&graph->noted, call, eager, at, tensor))
-                continue;
-            BG__TRY(bg__noted_tensor(
-                &graph->noted,
-                &(bg__note){
-                    .call = call, .eager = eager, .field = at.field, .element = at.element, .offset = at.offset},
-                tensor));
+    for (const bg_field *field = call->op->fields; field < end; field++) {
+        const bg_tensor *tensors = bg__tensors_of(field, args);
+        int count = bg__tensors_in(field);
+        for (int i = 0; i < count; i++) {
+            place at = {call, eager, field, i};
+            if (!plain || !note_known_tensor(&graph->noted, at, &tensors[i]))
+                BG__TRY(note_tensor(&graph->noted, at, &tensors[i]));
         }
     }
 done:

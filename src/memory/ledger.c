@@ -47,6 +47,11 @@ bool bg__ledger_has(bg__level level)
     return level == BG__DRIVER || atomic_load(&owners[level]) > 0;
 }
 
+bool bg__ledger_has_inner(void)
+{
+    return bg__ledger_has(BG__REGISTERED) || bg__ledger_has(BG__POOLED);
+}
+
 uint64_t bg__ledger_generation(void)
 {
     return ++generations;

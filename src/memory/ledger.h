@@ -51,6 +51,8 @@ bg_status bg__driver_generation(const void *ptr, uint64_t *generation);
 
 /* Whether there is any owner on that level. */
 bool bg__ledger_has(bg__level level);
+/* The same for either of the two inner levels. */
+bool bg__ledger_has_inner(void);
 /* A number that changes with each change of the two inner levels. */
 uint64_t bg__ledger_version(void);
 

@@ -9,6 +9,7 @@
 #include <breakgraph/phase.h>
 
 #include "base/base.h"
+#include "base/tensor.h"
 
 /* ---- memory of a call (memory.c, blocks.c) ------------------------------------------------------------------- */
 
@@ -120,6 +121,17 @@ typedef struct bg__output {
 } bg__output;
 bool bg__output_next(const bg_op *op, bg__output *output);
 bool bg__tensor_is_valid(const bg_tensor *tensor);
+/* The tensors of a field in args, and their number: one, those of BG_OUTS, or none. */
+static inline const bg_tensor *bg__tensors_of(const bg_field *field, const void *args)
+{
+    return (const bg_tensor *)((const char *)args + field->offset);
+}
+static inline int bg__tensors_in(const bg_field *field)
+{
+    if (field->role == BG_ROLE_VALUE)
+        return 0;
+    return field->size == sizeof(bg_tensor) ? 1 : (int)(field->size / sizeof(bg_tensor));
+}
 static inline bool bg__tensor_has_shape(const bg_tensor *a, const bg_tensor *b)
 {
     if (a->dtype != b->dtype || a->rank != b->rank)

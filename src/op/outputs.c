@@ -58,42 +58,31 @@ static const char *shape_text(const bg_tensor *tensor, char *text, size_t bytes)
     return text;
 }
 
-/* False: no valid tensor. */
-static bool measure(const bg_tensor *tensor, size_t *bytes)
-{
-    *bytes = bg_dtype_bytes(tensor->dtype);
-    if (tensor->rank < 0 || tensor->rank > BG_MAX_RANK || *bytes == 0)
-        return false;
-    for (int i = 0; i < tensor->rank; i++)
-        if (tensor->dim[i] < 0 || __builtin_mul_overflow(*bytes, (size_t)tensor->dim[i], bytes))
-            return false;
-    return true;
-}
-
 bool bg__tensor_is_valid(const bg_tensor *tensor)
 {
     size_t bytes;
-    return measure(tensor, &bytes);
+    return bg__tensor_measure(tensor, &bytes);
 }
 
 /* *missing: some output has no memory. */
 static bg_status check_tensors(const bg_op *op, const void *args, bool *missing)
 {
+    const bg_field *end = op->fields + op->field_count;
+    size_t bytes;
+
     *missing = false;
-    for (uint32_t f = 0; f < op->field_count; f++) {
-        const bg_field *field = &op->fields[f];
-        const bg_tensor *tensors = (const bg_tensor *)((const char *)args + field->offset);
-        size_t count = field->role == BG_ROLE_VALUE ? 0 : field->size / sizeof(bg_tensor);
-        for (size_t i = 0; i < count; i++) {
-            if (!bg__tensor_is_valid(&tensors[i]))
+    for (const bg_field *field = op->fields; field < end; field++) {
+        const bg_tensor *tensor = bg__tensors_of(field, args);
+        for (int rest = bg__tensors_in(field); rest > 0; rest--, tensor++) {
+            if (!bg__tensor_measure(tensor, &bytes))
                 return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                                 "%s is not a valid tensor: dtype %d, rank %d (allowed are 0 to %d); dimensions must "
                                 "not be negative",
-                                field->name, (int)tensors[i].dtype, tensors[i].rank, BG_MAX_RANK);
-            if (tensors[i].data != NULL)
+                                field->name, (int)tensor->dtype, tensor->rank, BG_MAX_RANK);
+            if (tensor->data != NULL)
                 continue;
             *missing |= is_output(field);
-            if (field->role == BG_ROLE_INOUT && bg_tensor_bytes(&tensors[i]) > 0)
+            if (field->role == BG_ROLE_INOUT && bytes > 0)
                 return bg__fail(BG_ERROR_INVALID_ARGUMENT, "%s has no memory, but the op reads it; set its data",
                                 field->name);
         }
@@ -173,15 +162,11 @@ done:
     return status;
 }
 
-/* *missing: some output had no memory, and args may have changed. */
-static bg_status prepare_outputs(bg__call *call, void *args, bool *missing)
+static bg_status fill_in_outputs(bg__call *call, void *args)
 {
     bg__output output = {0};
     bg_status status;
 
-    BG__TRY(check_tensors(call->op, args, missing));
-    if (!*missing)
-        goto done;
     bg__pending_note();
     BG__TRY(ask_for_shapes(call, args));
     while (bg__output_next(call->op, &output)) {
@@ -191,6 +176,13 @@ static bg_status prepare_outputs(bg__call *call, void *args, bool *missing)
     }
 done:
     return status;
+}
+
+/* *missing: some output had no memory, and args may have changed. */
+static inline bg_status prepare_outputs(bg__call *call, void *args, bool *missing)
+{
+    bg_status status = check_tensors(call->op, args, missing);
+    return status == BG_OK && *missing ? fill_in_outputs(call, args) : status;
 }
 
 bg_status bg__outputs_prepare(bg__call *call, void *args)
@@ -272,7 +264,7 @@ bg_status bg__output_settle(bg__call *call, const bg__output *output, void *want
     char name[80];
 
     *move = (bg__move){0};
-    if (!measure(got, &move->bytes) || !measure(want, &whole))
+    if (!bg__tensor_measure(got, &move->bytes) || !bg__tensor_measure(want, &whole))
         return bg__fail(BG_ERROR_SHAPE,
                         "output %s has dtype %d and rank %d (allowed are 0 to %d); dimensions must not be negative",
                         output_name(output, name, sizeof name), (int)got->dtype, got->rank, BG_MAX_RANK);
