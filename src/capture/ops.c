@@ -156,14 +156,11 @@ static bg_status blame_inlined(const bg_capture *capture, const bg__call *call, 
 /* Calls the driver, not the runtime, so that CUDA's last error stays as the body left it. */
 static bg_status begin_inline(bg_capture *capture, bg__call *call, cudaStream_t stream, bool *sound)
 {
-    bg_status status;
-
     bg__call_rewind(call);
-    bg__capture_note_call(capture, stream, call);
-    BG__TRY(bg__call_keep(call));
-    BG__TRY(bg__mark(capture, &call->first_node, sound));
-done:
-    return status;
+    if (stream != capture->origin)
+        bg__capture_note_call(capture, stream, call);
+    call->kept = call->want;
+    return bg__mark(capture, &call->first_node, sound);
 }
 
 /* body: the status that the body returned; was_sound: whether the capture was valid before. */

@@ -5,19 +5,19 @@
 #include <string.h>
 
 /* How often op was called in this pass of parent's body, before now. */
-static bg_status count(bg__call *parent, const bg_op *op, unsigned *index)
+static bg_status count_of(bg__call *parent, const bg_op *op, bg__op_count **count)
 {
     bg_status status;
 
     for (size_t i = 0; i < parent->count_used; i++) {
         if (parent->counts[i].op == op) {
-            *index = parent->counts[i].count++;
+            *count = &parent->counts[i];
             return BG_OK;
         }
     }
     BG__TRY(BG__GROW(parent->counts, parent->count_used, parent->count_capacity, "calls"));
-    parent->counts[parent->count_used++] = (bg__op_count){op, 1};
-    *index = 0;
+    *count = &parent->counts[parent->count_used++];
+    **count = (bg__op_count){.op = op};
 done:
     return status;
 }
@@ -43,69 +43,102 @@ struct bg__slab {
     max_align_t room[];
 };
 
-static void *take_from_slab(bg__call *root, size_t bytes)
+static size_t aligned(size_t bytes)
+{
+    return (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+}
+
+static __attribute__((noinline)) struct bg__slab *add_slab(bg__call *root, size_t bytes)
 {
     enum { SLAB_BYTES = 1 << 14 };
+    size_t capacity = bytes > SLAB_BYTES ? bytes : SLAB_BYTES;
+    struct bg__slab *slab = malloc(sizeof *slab + capacity);
+
+    if (slab == NULL)
+        return NULL;
+    slab->used = 0;
+    slab->bytes = capacity;
+    slab->next = root->slabs;
+    root->slabs = slab;
+    return slab;
+}
+
+/* bytes: as aligned() returns. */
+static inline void *take_from_slab(bg__call *root, size_t bytes)
+{
     struct bg__slab *slab = root->slabs;
     void *taken;
 
-    bytes = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
-    if (slab == NULL || bytes > slab->bytes - slab->used) {
-        size_t capacity = bytes > SLAB_BYTES ? bytes : SLAB_BYTES;
-        slab = malloc(sizeof *slab + capacity);
-        if (slab == NULL)
-            return NULL;
-        slab->used = 0;
-        slab->bytes = capacity;
-        slab->next = root->slabs;
-        root->slabs = slab;
-    }
+    if (slab == NULL || bytes > slab->bytes - slab->used)
+        slab = add_slab(root, bytes);
+    if (slab == NULL)
+        return NULL;
     taken = (char *)slab->room + slab->used;
     slab->used += bytes;
     return taken;
 }
 
-/* A call with its name behind it, "rope#3" or "attention#0/rope#1"; by hand, since snprintf would double what the
- * library costs a call at capture. */
-static bg__call *make_call(bg__call *parent, const bg_op *op, unsigned index)
+/* "rope#3" or "attention#0/rope#1"; by hand, since a capture names thousands of calls. Returns its length. */
+static __attribute__((noinline)) unsigned write_name(char *name, const char *path, const bg_op *op, unsigned index)
 {
+    char digits[16], *digit = digits + sizeof digits, *end = stpcpy(name, path);
+
+    if (end > name)
+        *end++ = '/';
+    end = stpcpy(end, op->name);
+    *end++ = '#';
+    do
+        *--digit = (char)('0' + index % 10);
+    while ((index /= 10) > 0);
+    end = mempcpy(end, digit, (size_t)(digits + sizeof digits - digit));
+    *end = '\0';
+    return (unsigned)(end - name);
+}
+
+/* "rope#4" from "rope#3"; false: the number has a digit more. */
+static bool write_next_name(char *name, const char *last, unsigned bytes)
+{
+    char *digit = name + bytes;
+    memcpy(name, last, bytes + 1);
+    while (*--digit == '9')
+        *digit = '0';
+    if (*digit == '#')
+        return false;
+    ++*digit;
+    return true;
+}
+
+/* The next call that count counts; behind it its name, and room for its arguments. */
+static bg__call *make_call(bg__call *parent, bg__op_count *count)
+{
+    enum { NUMBER_BYTES = 16 };
     const char *path = parent->name ? parent->name : "";
-    size_t path_bytes = strlen(path), op_bytes = strlen(op->name), digit_bytes;
-    char digits[16], *digit = digits + sizeof digits, *end;
+    const bg__call *last = count->last;
+    size_t name_bytes =
+        last != NULL ? count->name_bytes + 2 : strlen(path) + 1 + strlen(count->op->name) + NUMBER_BYTES;
+    size_t bytes = aligned(sizeof(bg__call) + name_bytes);
     bg__call *root = parent, *call;
-    unsigned rest = index;
-    size_t bytes;
 
     while (root->parent != NULL)
         root = root->parent;
-    *--digit = '\0';
-    do
-        *--digit = (char)('0' + rest % 10);
-    while ((rest /= 10) > 0);
-    digit_bytes = (size_t)(digits + sizeof digits - digit);
-    bytes = sizeof *call + path_bytes + 1 + op_bytes + 1 + digit_bytes;
-    call = take_from_slab(root, bytes);
+    call = take_from_slab(root, bytes + aligned(count->op->args_size));
     if (call == NULL)
         return NULL;
     memset(call, 0, bytes); /* an assignment would clear it word by word */
-    call->index = index;
+    call->index = count->count;
     call->name = (char *)(call + 1);
-    end = mempcpy(call->name, path, path_bytes);
-    if (path_bytes > 0)
-        *end++ = '/';
-    end = mempcpy(end, op->name, op_bytes);
-    *end++ = '#';
-    memcpy(end, digit, digit_bytes);
+    call->want = (char *)call + bytes;
+    if (last == NULL || !write_next_name(call->name, last->name, count->name_bytes))
+        count->name_bytes = write_name(call->name, path, count->op, call->index);
     return call;
 }
 
-static bg_status add_child_call(bg__call *parent, const bg_op *op, unsigned index, const bg_site *site,
-                                bg__call **result)
+static bg_status add_child_call(bg__call *parent, bg__op_count *count, const bg_site *site, bg__call **result)
 {
-    bg__call *call = make_call(parent, op, index);
+    bg__call *call = make_call(parent, count);
     if (call == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", op->name);
-    call->op = op;
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a call of %s", count->op->name);
+    call->op = count->op;
     call->parent = parent;
     call->memory = &call->own;
     call->recorded = true;
@@ -126,38 +159,23 @@ static bg_status add_child_call(bg__call *parent, const bg_op *op, unsigned inde
 
 bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **result)
 {
+    bg__op_count *count = NULL;
     bg_status status;
-    unsigned index = 0;
 
-    BG__TRY(count(parent, op, &index));
-    *result = find_child_call(parent, op, index);
-    if (*result == NULL)
-        BG__TRY(add_child_call(parent, op, index, site, result));
-    else if (site != NULL) /* this pass may reach it at another place */
-        (*result)->here = *site;
+    BG__TRY(count_of(parent, op, &count));
+    *result = find_child_call(parent, op, count->count);
+    if (*result == NULL) {
+        BG__TRY(add_child_call(parent, count, site, result));
+        count->last = *result;
+    } else {
+        count->last = NULL; /* name_bytes is not its name's */
+        if (site != NULL)   /* this pass may reach it at another place */
+            (*result)->here = *site;
+    }
+    count->count++;
     parent->cursor = (*result)->next;
 done:
     return status;
-}
-
-bg_status bg__call_keep(bg__call *call)
-{
-    bg__call *root = call;
-    while (root->parent != NULL)
-        root = root->parent;
-    if (call->kept == NULL)
-        call->kept = take_from_slab(root, call->op->args_size);
-    if (call->kept == NULL)
-        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for %u bytes of arguments", call->op->args_size);
-    return BG_OK;
-}
-
-void bg__call_rewind(bg__call *call)
-{
-    call->repeated = call->child != NULL;
-    call->count_used = 0;
-    call->cursor = NULL;
-    call->scratch_used = 0;
 }
 
 static void free_call_tree(bg__call *call)
@@ -166,7 +184,6 @@ static void free_call_tree(bg__call *call)
         free_call_tree(child);
     bg__memory_free(&call->own);
     free(call->counts);
-    free(call->want);
     free(call->shaped);
 }
 

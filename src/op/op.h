@@ -51,6 +51,8 @@ bg_status bg__plain_memory(struct bg__call *call);
 typedef struct bg__op_count {
     const bg_op *op;
     unsigned count;
+    unsigned name_bytes;         /* of last's name */
+    const struct bg__call *last; /* NULL: none yet */
 } bg__op_count;
 
 /* One use of an op. The calls of a graph form a tree: a call's children are the calls that its body makes. */
@@ -81,12 +83,12 @@ typedef struct bg__call {
     struct bg__call *child, *last_child, *next; /* in order of first use */
     struct bg__call *cursor;                    /* the child that comes next if this pass is like the last one */
     void *kept;                                 /* of a captured call: its arguments when it returned, for the tools */
+    void *want;                                 /* room for a copy of its arguments: as expected; kept, once captured */
     const struct bg__eager *broke; /* of an eager call: what its step runs; NULL: the graph has no step for it */
     bg__op_count *counts;          /* the number of children so far in this pass, by op */
     size_t count_used, count_capacity;
     bg__memory own;
-    void *want, *shaped;      /* copies of a nested call's arguments, as expected and for the shape function; reused, so
-                               * that replays allocate nothing */
+    void *shaped;             /* a copy for the shape function; reused, so that replays allocate nothing */
     const bg__source *source; /* of a root: while it is captured with a pool, the pool; else NULL */
     struct bg__slab *slabs;   /* of a root: the memory of its calls */
     size_t allocated;         /* of a root: the bytes of blocks of its calls that no source owns */
@@ -96,10 +98,14 @@ typedef struct bg__call {
 
 /* Finds the next call of op in parent's body: the call of an earlier pass, or a new one. */
 bg_status bg__call_enter(bg__call *parent, const bg_op *op, const bg_site *site, bg__call **call);
-/* Makes room in which bg__call_run keeps a captured call's arguments. */
-bg_status bg__call_keep(bg__call *call);
 /* Before a body runs: begins again with its first child. */
-void bg__call_rewind(bg__call *call);
+static inline void bg__call_rewind(bg__call *call)
+{
+    call->repeated = call->child != NULL;
+    call->count_used = 0;
+    call->cursor = NULL;
+    call->scratch_used = 0;
+}
 /* Frees the calls of root and all that root holds, but not root itself. */
 void bg__call_clear(bg__call *root);
 /* The call after `call` in order of the pass; a call comes before its children. NULL after the last one. */

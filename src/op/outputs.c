@@ -340,7 +340,7 @@ bg_status bg__call_run(bg__call *call, bg_op_body body, void *args, cudaStream_t
     char few[FEW_BYTES];
     bg__thread *self = bg__thread_self();
     bg__call *outer = self->call;
-    void *want = call->kept != NULL ? call->kept : take_room(call, few, &call->want);
+    void *want = call->want != NULL ? call->want : take_room(call, few, &call->shaped);
     bg_status status;
     bool missing;
     char hidden;
@@ -368,8 +368,8 @@ done:
         bg__outputs_forget(call, want);
         memcpy(args, want, bytes);
     }
-    if (want != call->kept)
-        leave_room(want, few, call->want);
+    if (want != call->want)
+        leave_room(want, few, call->shaped);
     if (status != BG_OK)
         bg__call_blame(call, status);
     else
