@@ -69,12 +69,12 @@ static cudaError_t query(cudaStream_t handle)
     cudaError_t error = hc_stream_from(handle, &stream);
     if (!error)
         error = hc_capture_check_wait(stream);
-    if (error || !stream->head)
+    if (error || hc_run_is_done(stream))
         return error ? error : hc_device_outcome(stream->device);
     int device = stream->device;
     hc_stream_retain(stream); /* another thread may destroy it meanwhile */
     hc_run_step();
-    bool over = hc_schedule_seeded() && !stream->head;
+    bool over = hc_schedule_seeded() && hc_run_is_done(stream);
     hc_stream_release(stream);
     error = hc_device_outcome(device);
     if (error)

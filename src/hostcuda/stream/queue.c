@@ -417,6 +417,27 @@ cudaError_t hc_run_until(bool (*reached)(const void *data), const void *data)
     return can ? cudaSuccess : cudaErrorUnknown;
 }
 
+/* The legacy stream waits for the blocking streams of its device, too. */
+static bool legacy_reached(int device, uint64_t limit)
+{
+    for (size_t i = 0; i < hc_busy_count; i++) {
+        const struct CUstream_st *stream = hc_busy_streams[i];
+        if (stream->device == device && !(stream->flags & cudaStreamNonBlocking) && !stream_reached(stream, limit))
+            return false;
+    }
+    return true;
+}
+
+static bool is_legacy(const struct CUstream_st *stream)
+{
+    return stream == hc_device(stream->device)->legacy;
+}
+
+bool hc_run_is_done(const struct CUstream_st *stream)
+{
+    return is_legacy(stream) ? legacy_reached(stream->device, sequences) : !stream->head;
+}
+
 struct limit {
     cudaStream_t stream;
     struct hc_token *token;
@@ -427,7 +448,8 @@ struct limit {
 static bool stream_limit_reached(const void *data)
 {
     const struct limit *limit = data;
-    return stream_reached(limit->stream, limit->sequence);
+    return is_legacy(limit->stream) ? legacy_reached(limit->device, limit->sequence)
+                                    : stream_reached(limit->stream, limit->sequence);
 }
 
 cudaError_t hc_run_stream(cudaStream_t stream)

@@ -29,8 +29,11 @@ cudaError_t hc_queue_graph(cudaStream_t stream, struct hc_program *program, stru
                            struct hc_token *token, struct hc_token **event_tokens);
 void hc_item_free(struct hc_item *item);
 
-/* Run queued work until everything issued before this call is done, on a stream, before a token, on a device. They
- * return the device's sticky error. The lock is released while work runs. */
+/* Nothing is queued that a wait for the stream would wait for. */
+bool hc_run_is_done(const struct CUstream_st *stream);
+/* Run queued work until everything issued before this call is done, on a stream (the legacy one: on all
+ * blocking streams of its device), before a token, on a device. They return the device's sticky error. The lock is
+ * released while work runs. */
 cudaError_t hc_run_stream(cudaStream_t stream);
 cudaError_t hc_run_token(struct hc_token *token, int device);
 cudaError_t hc_run_device(int device);
