@@ -17,6 +17,7 @@ typedef struct racing_call {
     const bg__call *call;
     size_t *firsts, *lasts;
     size_t lanes;
+    size_t rank; /* of the first of all: a call that comes before another has the lower rank */
 } racing_call;
 
 /* A call of the graph, and its place in the pass. */
@@ -44,9 +45,10 @@ typedef struct search {
     /* Of one segment. */
     bg__layout layout;
     bg__lanes lanes;
-    bool *works; /* of each node: it accesses memory */
-    racing_call *calls;
-    size_t *ends, *seen; /* what calls have in firsts and lasts; of each lane, the last call that was seen there */
+    bool *works;         /* of each node: it accesses memory */
+    racing_call *calls;  /* by rank */
+    size_t *ends, *seen; /* what calls have in firsts and lasts; of each lane, its place in those of the call that was
+                            seen there last */
     bg__accesses accesses;
     size_t *found;
 } search;
@@ -78,16 +80,6 @@ static bool is_chain(const bg__layout *l)
     return true;
 }
 
-/* Captures make only edges from earlier to later nodes; a program may add others. */
-static bool is_in_order(const bg__layout *l)
-{
-    for (size_t i = 0; i < l->count; i++)
-        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++)
-            if (l->edge_to[e] <= i)
-                return false;
-    return true;
-}
-
 static bool touches_memory(enum cudaGraphNodeType type)
 {
     switch (type) {
@@ -108,7 +100,7 @@ static bg_status read_segment(search *s, int segment, bool *forks)
     bg_status status;
 
     BG__TRY(bg__layout_read(l, bg__graph_segment(s->graph, segment)->graph));
-    *forks = !is_chain(l) && is_in_order(l);
+    *forks = !is_chain(l);
     if (!*forks)
         goto done;
     BG__TRY(BG__ALLOCATE(s->works, l->count, "nodes"));
@@ -122,29 +114,39 @@ done:
     return status;
 }
 
-/* A lane is in order: of the nodes of a call in one lane, the first and the last stand for all. number: of the call,
- * from 1. ends: room for two of each node of the call. Returns how many it took. */
-static size_t find_ends(search *s, racing_call *c, size_t number, size_t *ends)
+/* A lane is in order: of the nodes of a call in one lane, the first and the last stand for all. ends: room for two of
+ * each node of the call. Returns how many it took. */
+static size_t find_ends(search *s, racing_call *c, size_t *ends)
 {
     size_t from = (size_t)c->call->first_node, end = (size_t)c->call->end_node;
+    const unsigned *position = s->lanes.position;
 
     c->firsts = ends;
+    c->lasts = ends + (end - from);
     for (size_t node = from; node < end; node++) {
-        size_t *seen = &s->seen[s->lanes.lane[node]];
-        if (s->works[node] && *seen != 2 * number) {
-            c->firsts[c->lanes++] = node;
-            *seen = 2 * number;
+        int lane = s->lanes.lane[node];
+        size_t at = s->seen[lane];
+        if (!s->works[node])
+            continue;
+        if (at >= c->lanes || s->lanes.lane[c->firsts[at]] != lane) {
+            at = s->seen[lane] = c->lanes++;
+            c->firsts[at] = c->lasts[at] = node;
         }
+        if (position[node] < position[c->firsts[at]])
+            c->firsts[at] = node;
+        if (position[node] > position[c->lasts[at]])
+            c->lasts[at] = node;
     }
-    c->lasts = ends + c->lanes;
-    for (size_t node = end, found = 0; node-- > from && found < c->lanes;) {
-        size_t *seen = &s->seen[s->lanes.lane[node]];
-        if (s->works[node] && *seen != 2 * number + 1) {
-            c->lasts[found++] = node;
-            *seen = 2 * number + 1;
-        }
-    }
-    return 2 * c->lanes;
+    return 2 * (end - from);
+}
+
+static size_t first_rank(const search *s, const racing_call *c)
+{
+    size_t first = SIZE_MAX;
+    for (size_t at = 0; at < c->lanes; at++)
+        if (s->lanes.rank[c->firsts[at]] < first)
+            first = s->lanes.rank[c->firsts[at]];
+    return first;
 }
 
 /* Whether all work of a comes before all of b. */
@@ -221,6 +223,13 @@ static bg__race_access describe(const search *s, const bg__access *access)
     return of;
 }
 
+static void swap_accesses(bg__race *race)
+{
+    bg__race_access earlier = race->earlier;
+    race->earlier = race->later;
+    race->later = earlier;
+}
+
 static bg_status tell_race(search *s, const bg__access *one, const bg__access *other)
 {
     uintptr_t begin = one->begin > other->begin ? one->begin : other->begin;
@@ -229,6 +238,9 @@ static bg_status tell_race(search *s, const bg__access *one, const bg__access *o
     bg_status status;
 
     BG__TRY(place_calls(s));
+    /* Edges that the program has added may have turned them. */
+    if (place_of(s, race.earlier.call) > place_of(s, race.later.call))
+        swap_accesses(&race);
     race.wait = find_wait(s, race.earlier.call, race.later.call);
     s->each(s->user, &race);
 done:
@@ -315,7 +327,14 @@ done:
     return status;
 }
 
-/* Leaves out calls with nodes that the graph no longer has. */
+static int compare_ranks(const void *a, const void *b)
+{
+    size_t x = ((const racing_call *)a)->rank, y = ((const racing_call *)b)->rank;
+    return (x > y) - (x < y);
+}
+
+/* Leaves out calls with nodes that the graph no longer has, and calls without work: each of these would count as before
+ * all others and after all others. */
 static bg_status take_calls(search *s, const listed_call *list, const listed_call *end)
 {
     size_t nodes = 0, count = 0, ends = 0;
@@ -330,9 +349,13 @@ static bg_status take_calls(search *s, const listed_call *list, const listed_cal
         if ((size_t)at->call->end_node > s->layout.count)
             continue;
         s->calls[count].call = at->call;
-        ends += find_ends(s, &s->calls[count], count + 1, s->ends + ends);
-        BG__TRY(list_accesses(s, count++));
+        ends += find_ends(s, &s->calls[count], s->ends + ends);
+        s->calls[count].rank = first_rank(s, &s->calls[count]);
+        count += s->calls[count].lanes > 0;
     }
+    qsort(s->calls, count, sizeof *s->calls, compare_ranks);
+    for (size_t i = 0; i < count; i++)
+        BG__TRY(list_accesses(s, i));
     BG__TRY(bg__accesses_sort(&s->accesses));
     BG__TRY(BG__ALLOCATE(s->found, s->accesses.count, "tensors"));
 done:

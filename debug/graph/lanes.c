@@ -9,6 +9,7 @@ void bg__lanes_free(bg__lanes *s)
 {
     free(s->lane);
     free(s->position);
+    free(s->rank);
     free(s->after);
     free(s->first_after);
     free(s->row);
@@ -29,6 +30,7 @@ static bg_status grow_lanes(bg__lanes *s, const bg__layout *l)
     bg_status status;
     BG__TRY(BG__ALLOCATE(s->lane, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->position, l->count, "nodes"));
+    BG__TRY(BG__ALLOCATE(s->rank, l->count, "nodes"));
     BG__TRY(BG__ALLOCATE(s->after, l->edges, "edges"));
     BG__TRY(BG__ALLOCATE(s->first_after, l->count + 1, "nodes"));
     BG__TRY(BG__ALLOCATE(s->row, l->count, "nodes"));
@@ -214,6 +216,7 @@ static bg_status place_node(void *user, size_t node)
     s->position[node] = lane < 0 ? 1 : s->position[s->tail[lane]] + 1;
     s->count += lane < 0;
     s->tail[s->lane[node]] = node;
+    s->rank[node] = s->placed++;
     for (size_t a = s->first_after[node]; a < s->first_after[node + 1]; a++)
         s->left[s->after[a]]--;
 done:

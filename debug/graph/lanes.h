@@ -18,6 +18,8 @@ typedef struct bg__lane_entry {
 typedef struct bg__lanes {
     int *lane;                   /* of each node of the layout, from 0 */
     unsigned *position;          /* of each node in its lane, from 1 */
+    size_t *rank;                /* of each node in the order in which nodes took lanes: one before another is lower */
+    size_t placed;               /* how many have */
     size_t *after, *first_after; /* places; those that one node waits for are adjacent and in order, from
                                     first_after[node] on; a place may occur twice */
     size_t *row;                 /* of each node, the index of what it waits for in other lanes; a row may have its own
