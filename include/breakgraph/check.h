@@ -27,8 +27,8 @@ BG_BEGIN_C_
  *                calls: "race"
  *   LEAKS:       captured calls that have outputs but left no work in the graph: "leak". For example, they launched
  *                it on the default stream, on a stream that was not forked, or through a library handle that is set to
- *                another stream. Of a call that left some of its work in the graph and lost the rest nothing is said
- * here: bg_check_recapture finds it */
+ *                another stream. Nothing is said here of a call that left some of its work in the graph and lost the
+ *                rest: bg_check_recapture finds it */
 enum {
     BG_CHECK_ADDRESSES = 1,
     BG_CHECK_NODES = 2,
