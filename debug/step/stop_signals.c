@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 /* The command and the terminal may send one each, and timeout(1) a third. */
 enum { PATIENCE = 3 };
@@ -13,9 +15,12 @@ static const char *const names[] = {"SIGINT", "SIGTERM"};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int held;
-static struct sigaction before[SIGNALS];
-static atomic_int noted; /* 1 + the place in signals of the first; 0: none */
+static atomic_int held;
+static pid_t process;                    /* that holds; its children do not */
+static struct sigaction before[SIGNALS]; /* of the program */
+static atomic_bool spent[SIGNALS];       /* its handler was for one signal (SA_RESETHAND), which came */
+static atomic_int noted;                 /* 1 + the place in signals of the first; 0: none */
+static atomic_int ending;                /* the same of the first that would have ended the program */
 static atomic_int count;
 
 static int place_of(int signal)
@@ -23,36 +28,97 @@ static int place_of(int signal)
     return signal == signals[0] ? 0 : 1;
 }
 
+static void note(atomic_int *first, int place)
+{
+    int none = 0;
+    (void)atomic_compare_exchange_strong(first, &none, place + 1);
+}
+
+/* What the signal does without a walk. Installed again by the program, or in a child, note_signal is this alone. */
+static bool is_default(int place)
+{
+    return before[place].sa_handler == SIG_DFL ||
+           ((before[place].sa_flags & (int)SA_RESETHAND) != 0 && atomic_exchange(&spent[place], true));
+}
+
+static void end_program(int signal)
+{
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    sigemptyset(&action.sa_mask);
+    (void)sigaction(signal, &action, NULL);
+    (void)raise(signal); /* blocked until the handler returns */
+}
+
 static void note_signal(int signal, siginfo_t *info, void *context)
 {
-    int place = place_of(signal), none = 0;
+    const int place = place_of(signal);
     const struct sigaction *old = &before[place];
+    const bool walks = atomic_load(&held) > 0 && process == getpid(), ends = is_default(place);
 
-    (void)atomic_compare_exchange_strong(&noted, &none, place + 1);
-    if (atomic_fetch_add(&count, 1) >= PATIENCE && old->sa_handler == SIG_DFL) {
-        (void)sigaction(signal, old, NULL);
-        (void)raise(signal); /* blocked until this handler returns */
-    } else if ((old->sa_flags & SA_SIGINFO) != 0) {
+    if (walks)
+        note(&noted, place);
+    if (walks && ends)
+        note(&ending, place);
+    if (ends && (!walks || atomic_fetch_add(&count, 1) >= PATIENCE))
+        end_program(signal);
+    else if (ends || old->sa_handler == SIG_IGN)
+        return;
+    else if ((old->sa_flags & SA_SIGINFO) != 0)
         old->sa_sigaction(signal, info, context);
-    } else if (old->sa_handler != SIG_DFL) {
+    else
         old->sa_handler(signal);
+}
+
+/* With signal(), a program restores it without SA_SIGINFO. */
+static bool is_noting(int signal, struct sigaction *now)
+{
+    return sigaction(signal, NULL, now) == 0 && now->sa_sigaction == note_signal;
+}
+
+/* The program's handler runs as the program asked for: with its mask, on its stack, with or without EINTR. */
+static void install(int place)
+{
+    struct sigaction action = {.sa_flags = 0}, *old = &before[place];
+
+    if (is_noting(signals[place], &action)) /* the program has saved it in an earlier walk, and restored it */
+        return;
+    *old = action; /* note_signal reads it */
+    atomic_store(&spent[place], false);
+    if (old->sa_handler == SIG_IGN)
+        return;
+    if (old->sa_handler == SIG_DFL) {
+        sigemptyset(&action.sa_mask);
+        action.sa_flags = SA_RESTART;
     }
+    action.sa_sigaction = note_signal;
+    action.sa_flags = (action.sa_flags & ~(int)SA_RESETHAND) | SA_SIGINFO;
+    (void)sigaction(signals[place], &action, NULL);
+}
+
+/* What the program has installed during the walk stays. */
+static void restore(int place)
+{
+    struct sigaction now = {.sa_flags = 0};
+
+    if (!is_noting(signals[place], &now))
+        return;
+    if (atomic_load(&spent[place]))
+        before[place].sa_handler = SIG_DFL;
+    (void)sigaction(signals[place], &before[place], NULL);
 }
 
 void bg__stop_signals_hold(void)
 {
     pthread_mutex_lock(&lock);
-    if (held++ == 0) {
+    if (atomic_load(&held) == 0) {
         atomic_store(&noted, 0);
+        atomic_store(&ending, 0);
         atomic_store(&count, 0);
-        for (int i = 0; i < SIGNALS; i++) {
-            struct sigaction action = {.sa_sigaction = note_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
-            sigemptyset(&action.sa_mask);
-            (void)sigaction(signals[i], NULL, &before[i]); /* the handler reads it */
-            if (before[i].sa_handler != SIG_IGN)
-                (void)sigaction(signals[i], &action, NULL);
-        }
+        process = getpid();
+        for (int i = 0; i < SIGNALS; i++)
+            install(i);
     }
+    atomic_fetch_add(&held, 1);
     pthread_mutex_unlock(&lock);
 }
 
@@ -61,18 +127,15 @@ void bg__stop_signals_release(void)
     int again = 0;
 
     pthread_mutex_lock(&lock);
-    if (--held == 0) {
-        int place = atomic_load(&noted) - 1;
+    if (atomic_fetch_sub(&held, 1) == 1) {
         for (int i = 0; i < SIGNALS; i++)
-            if (before[i].sa_handler != SIG_IGN)
-                (void)sigaction(signals[i], &before[i], NULL);
-        if (place >= 0 && before[place].sa_handler == SIG_DFL)
-            again = signals[place];
+            restore(i);
+        again = process == getpid() ? atomic_load(&ending) : 0;
         atomic_store(&noted, 0);
     }
     pthread_mutex_unlock(&lock);
     if (again != 0)
-        (void)raise(again);
+        (void)kill(getpid(), signals[again - 1]); /* not raise: this thread may block it */
 }
 
 const char *bg__stop_signals_noted(void)

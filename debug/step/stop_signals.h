@@ -2,9 +2,10 @@
 #ifndef BG_DEBUG_STEP_STOP_SIGNALS_H
 #define BG_DEBUG_STEP_STOP_SIGNALS_H
 
-/* From here on these signals are noted. A handler of the program's own is called as well; a signal that the program
- * ignores stays ignored. The fourth signal does what it did before: the node that runs may never end. Threads may hold
- * them at the same time. */
+/* From here on these signals are noted. A handler of the program's own is called as well, by the rules that it was
+ * installed with; one that the program installs meanwhile stays. A signal that the program ignores stays ignored, and
+ * a child is ended by one. The fourth signal does what it did before: the node that runs may never end. Threads may
+ * hold them at the same time. */
 void bg__stop_signals_hold(void);
 /* Once for each hold. The last one sends a signal that was noted, and would have ended the program, to it again. */
 void bg__stop_signals_release(void);

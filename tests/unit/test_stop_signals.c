@@ -1,0 +1,189 @@
+/* What a walk that notes SIGINT and SIGTERM leaves of the program's own handlers. Each case is a process of its own. */
+#include "debug/step/stop_signals.h"
+#include "tests/support/support.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The status of a child that runs it: 0, or 128 + the signal that ended it. */
+static int status_of(void (*run)(void))
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)signal(SIGINT, SIG_DFL);
+        (void)signal(SIGTERM, SIG_DFL);
+        (void)signal(SIGSEGV, SIG_DFL);
+        run();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static volatile sig_atomic_t handled, on_stack, masked;
+static char *stack;
+
+static void count(int signal)
+{
+    char here;
+    sigset_t mask;
+    (void)signal;
+    handled++;
+    on_stack = &here >= stack && &here < stack + SIGSTKSZ;
+    masked = sigprocmask(SIG_BLOCK, NULL, &mask) == 0 && sigismember(&mask, SIGTERM) == 1;
+}
+
+static void set_action(void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGTERM);
+    (void)sigaction(SIGINT, &action, NULL);
+}
+
+static void demand(bool condition)
+{
+    if (!condition)
+        _exit(1);
+}
+
+static void default_with_info(void)
+{
+    set_action(SIG_DFL, SA_SIGINFO);
+    bg__stop_signals_hold();
+    (void)raise(SIGINT);
+    demand(bg__stop_signals_noted() != NULL);
+    bg__stop_signals_release();
+}
+
+static void install_meanwhile(void)
+{
+    bg__stop_signals_hold();
+    (void)signal(SIGINT, count);
+    bg__stop_signals_release();
+    (void)raise(SIGINT);
+    demand(handled == 1);
+}
+
+static void install_default_meanwhile(void)
+{
+    set_action(count, 0);
+    bg__stop_signals_hold();
+    (void)signal(SIGINT, SIG_DFL);
+    bg__stop_signals_release();
+    (void)raise(SIGINT);
+}
+
+static void handle_once(void)
+{
+    set_action(count, (int)SA_RESETHAND);
+    bg__stop_signals_hold();
+    (void)raise(SIGINT);
+    bg__stop_signals_release();
+    demand(handled == 1);
+    (void)raise(SIGINT);
+}
+
+static void handle_once_of_two(void)
+{
+    set_action(count, (int)SA_RESETHAND);
+    bg__stop_signals_hold();
+    (void)raise(SIGINT);
+    (void)raise(SIGINT);
+    demand(handled == 1);
+    bg__stop_signals_release();
+}
+
+/* A program that has saved the handler of a walk, and sets it again behind the walk. */
+static void restore_late(void)
+{
+    void (*saved)(int);
+    set_action(count, 0);
+    bg__stop_signals_hold();
+    saved = signal(SIGINT, SIG_IGN);
+    bg__stop_signals_release();
+    (void)signal(SIGINT, saved);
+    (void)raise(SIGINT);
+    demand(handled == 1);
+    bg__stop_signals_hold();
+    (void)raise(SIGINT);
+    demand(handled == 2 && bg__stop_signals_noted() != NULL);
+    bg__stop_signals_release();
+}
+
+static void keep_rules(void)
+{
+    struct sigaction now;
+    stack = malloc(SIGSTKSZ);
+    demand(stack != NULL && sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = SIGSTKSZ}, NULL) == 0);
+    set_action(count, SA_ONSTACK | SA_NODEFER);
+    bg__stop_signals_hold();
+    demand(sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_RESTART) == 0); /* reads end with EINTR */
+    demand((now.sa_flags & SA_NODEFER) != 0);
+    (void)raise(SIGINT);
+    bg__stop_signals_release();
+    demand(handled == 1 && on_stack && masked);
+}
+
+static void signal_child(void)
+{
+    int status;
+    pid_t child;
+    bg__stop_signals_hold();
+    child = fork();
+    if (child == 0) {
+        (void)raise(SIGTERM);
+        _exit(0);
+    }
+    demand(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    bg__stop_signals_release();
+}
+
+static void test_default_with_info(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(default_with_info), 128 + SIGINT);
+}
+
+static void test_handlers_of_the_program_stay(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(install_meanwhile), 0);
+    assert_int_equal(status_of(install_default_meanwhile), 128 + SIGINT);
+    assert_int_equal(status_of(restore_late), 0);
+}
+
+static void test_handlers_for_one_signal(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(handle_once), 128 + SIGINT);
+    assert_int_equal(status_of(handle_once_of_two), 128 + SIGINT);
+}
+
+static void test_rules_of_a_handler(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(keep_rules), 0);
+}
+
+static void test_child(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(signal_child), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_default_with_info),
+        cmocka_unit_test(test_handlers_of_the_program_stay),
+        cmocka_unit_test(test_handlers_for_one_signal),
+        cmocka_unit_test(test_rules_of_a_handler),
+        cmocka_unit_test(test_child),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
