@@ -298,13 +298,14 @@ bg_status bg__stepping_replay(bg_graph *graph, cudaStream_t stream)
 {
     bg_status status;
     char hidden;
+    int hold;
 
     if (!take_next(bg__tools_find(graph)->stepping))
         return bg__replay_steps(graph, stream);
     hidden = bg__fail_hide();
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     status = step_replay(graph, stream);
-    bg__stop_signals_release(); /* a signal may end the program now */
+    bg__stop_signals_release(hold); /* a signal may end the program now */
     bg__fail_unhide(hidden);
     return status;
 }

@@ -64,15 +64,16 @@ bg_status bg_step_from(bg_graph *graph, cudaStream_t stream, const char *from,
 bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directory, bg_report **report)
 {
     bg_status status;
+    int hold;
 
     BG__NEED(report);
     *report = NULL;
     BG__NEED(graph);
     BG__NEED(directory);
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     status = step(graph, stream, (bg__walk_options){.progress = true, .signals = true}, directory, report);
     if (status == BG_OK && bg__stop_signals_noted() != NULL) /* the signal may end the program now */
         bg__report_print_new(*report, 0, stderr);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
     return status;
 }

@@ -15,7 +15,11 @@ static const char *const names[] = {"SIGINT", "SIGTERM"};
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int held;
+static atomic_int held; /* both generations */
+static int holds[2];    /* those of each generation: a new one begins at the first hold after a signal, so that walks of
+                           several threads that overlap do not keep it for ever */
+static int generation;
+static bool turned;                      /* the other generation was there when the signal came */
 static pid_t process;                    /* that holds; its children do not */
 static struct sigaction before[SIGNALS]; /* of the program */
 static atomic_bool spent[SIGNALS];       /* its handler was for one signal (SA_RESETHAND), which came */
@@ -107,31 +111,49 @@ static void restore(int place)
     (void)sigaction(signals[place], &before[place], NULL);
 }
 
-void bg__stop_signals_hold(void)
+static void forget_signals(void)
 {
+    atomic_store(&noted, 0);
+    atomic_store(&ending, 0);
+    atomic_store(&count, 0);
+    turned = false;
+}
+
+int bg__stop_signals_hold(void)
+{
+    int hold;
+
     pthread_mutex_lock(&lock);
     if (atomic_load(&held) == 0) {
-        atomic_store(&noted, 0);
-        atomic_store(&ending, 0);
-        atomic_store(&count, 0);
+        forget_signals();
         process = getpid();
         for (int i = 0; i < SIGNALS; i++)
             install(i);
+    } else if (atomic_load(&noted) != 0 && !turned) {
+        turned = true;
+        generation = 1 - generation;
     }
+    hold = generation;
+    holds[hold]++;
     atomic_fetch_add(&held, 1);
     pthread_mutex_unlock(&lock);
+    return hold;
 }
 
-void bg__stop_signals_release(void)
+void bg__stop_signals_release(int hold)
 {
     int again = 0;
+    bool last;
 
     pthread_mutex_lock(&lock);
-    if (atomic_fetch_sub(&held, 1) == 1) {
-        for (int i = 0; i < SIGNALS; i++)
-            restore(i);
+    holds[hold]--;
+    last = atomic_fetch_sub(&held, 1) == 1;
+    if (last || (turned && hold != generation && holds[hold] == 0)) {
         again = process == getpid() ? atomic_load(&ending) : 0;
-        atomic_store(&noted, 0);
+        for (int i = 0; i < SIGNALS; i++)
+            if (last || i == again - 1)
+                restore(i);
+        forget_signals();
     }
     pthread_mutex_unlock(&lock);
     if (again != 0)

@@ -53,94 +53,131 @@ static void demand(bool condition)
 
 static void default_with_info(void)
 {
+    int hold;
     set_action(SIG_DFL, SA_SIGINFO);
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     demand(bg__stop_signals_noted() != NULL);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
 }
 
 static void install_meanwhile(void)
 {
-    bg__stop_signals_hold();
+    int hold;
+    hold = bg__stop_signals_hold();
     (void)signal(SIGINT, count);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
     (void)raise(SIGINT);
     demand(handled == 1);
 }
 
 static void install_default_meanwhile(void)
 {
+    int hold;
     set_action(count, 0);
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     (void)signal(SIGINT, SIG_DFL);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
     (void)raise(SIGINT);
 }
 
 static void handle_once(void)
 {
+    int hold;
     set_action(count, (int)SA_RESETHAND);
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
     demand(handled == 1);
     (void)raise(SIGINT);
 }
 
 static void handle_once_of_two(void)
 {
+    int hold;
     set_action(count, (int)SA_RESETHAND);
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     (void)raise(SIGINT);
     demand(handled == 1);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
 }
 
 /* A program that has saved the handler of a walk, and sets it again behind the walk. */
 static void restore_late(void)
 {
+    int hold;
     void (*saved)(int);
     set_action(count, 0);
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     saved = signal(SIGINT, SIG_IGN);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
     (void)signal(SIGINT, saved);
     (void)raise(SIGINT);
     demand(handled == 1);
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     (void)raise(SIGINT);
     demand(handled == 2 && bg__stop_signals_noted() != NULL);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
 }
 
 static void keep_rules(void)
 {
+    int hold;
     struct sigaction now;
     stack = malloc(SIGSTKSZ);
     demand(stack != NULL && sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = SIGSTKSZ}, NULL) == 0);
     set_action(count, SA_ONSTACK | SA_NODEFER);
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     demand(sigaction(SIGINT, NULL, &now) == 0 && (now.sa_flags & SA_RESTART) == 0); /* reads end with EINTR */
     demand((now.sa_flags & SA_NODEFER) != 0);
     (void)raise(SIGINT);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
     demand(handled == 1 && on_stack && masked);
 }
 
 static void signal_child(void)
 {
+    int hold;
     int status;
     pid_t child;
-    bg__stop_signals_hold();
+    hold = bg__stop_signals_hold();
     child = fork();
     if (child == 0) {
         (void)raise(SIGTERM);
         _exit(0);
     }
     demand(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-    bg__stop_signals_release();
+    bg__stop_signals_release(hold);
+}
+
+/* Another walk begins before the one that the signal stops has ended. */
+static void overlap(void)
+{
+    int first = bg__stop_signals_hold(), second;
+    (void)raise(SIGTERM);
+    second = bg__stop_signals_hold();
+    bg__stop_signals_release(first);
+    demand(false);
+    bg__stop_signals_release(second);
+}
+
+/* The same with a handler: the second walk is not stopped by what came before it. */
+static void overlap_handled(void)
+{
+    int first, second;
+    set_action(count, 0);
+    first = bg__stop_signals_hold();
+    (void)raise(SIGINT);
+    second = bg__stop_signals_hold();
+    demand(bg__stop_signals_noted() != NULL);
+    bg__stop_signals_release(first);
+    demand(bg__stop_signals_noted() == NULL);
+    (void)raise(SIGINT);
+    demand(handled == 2 && bg__stop_signals_noted() != NULL);
+    bg__stop_signals_release(second);
+    (void)raise(SIGINT);
+    demand(handled == 3);
 }
 
 static void test_default_with_info(void **state)
@@ -176,6 +213,13 @@ static void test_child(void **state)
     assert_int_equal(status_of(signal_child), 0);
 }
 
+static void test_walks_that_overlap(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of(overlap), 128 + SIGTERM);
+    assert_int_equal(status_of(overlap_handled), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_handlers_for_one_signal),
         cmocka_unit_test(test_rules_of_a_handler),
         cmocka_unit_test(test_child),
+        cmocka_unit_test(test_walks_that_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
