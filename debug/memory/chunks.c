@@ -2,33 +2,44 @@
 
 #include <stdlib.h>
 
-static bg_status add_chunk(bg__chunks *chunks, size_t least)
+static bg_status allocate_chunk(bg__chunks *chunks, size_t bytes, void **memory)
 {
-    enum { SMALLEST = 1 << 14, DOUBLINGS = 10 };
-    size_t bytes = (size_t)SMALLEST << (chunks->count < DOUBLINGS ? chunks->count : DOUBLINGS);
-    bg__chunk chunk = {.bytes = bytes > least ? bytes : least};
     bg_status status;
 
     BG__TRY(BG__GROW(chunks->list, chunks->count, chunks->capacity, "device memory"));
-    BG__TRY(bg__device_alloc(chunk.bytes, (void **)&chunk.memory));
-    chunks->list[chunks->count++] = chunk;
+    BG__TRY(bg__device_alloc(bytes, memory));
+    chunks->list[chunks->count++] = *memory;
+    chunks->bytes += bytes;
 done:
     return status;
 }
 
+/* As much as there is already, so that few requests do not take much more than they need. */
+static size_t next_chunk_bytes(const bg__chunks *chunks)
+{
+    enum { LEAST = 1 << 14, MOST = 1 << 24 };
+    if (chunks->bytes < LEAST)
+        return LEAST;
+    return chunks->bytes < MOST ? chunks->bytes : MOST;
+}
+
 bg_status bg__chunks_take(bg__chunks *chunks, size_t bytes, void **memory)
 {
-    enum { ALIGNMENT = 16 };
-    size_t needed = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    bg__chunk *last = chunks->count > 0 ? &chunks->list[chunks->count - 1] : NULL;
+    enum { ALIGNMENT = 16, LARGE = 8 }; /* from this part of a chunk on, what is left of the last one is not given up */
+    size_t needed = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, next = next_chunk_bytes(chunks);
+    bool opens = chunks->open == NULL || chunks->left < needed;
     bg_status status = BG_OK;
 
-    if (last == NULL || last->bytes - last->used < needed) {
-        BG__TRY(add_chunk(chunks, needed));
-        last = &chunks->list[chunks->count - 1];
+    if (opens && needed > next / LARGE)
+        return allocate_chunk(chunks, needed, memory);
+    if (opens) {
+        BG__TRY(allocate_chunk(chunks, next, memory));
+        chunks->open = *memory;
+        chunks->left = next;
     }
-    *memory = last->memory + last->used;
-    last->used += needed;
+    *memory = chunks->open;
+    chunks->open += needed;
+    chunks->left -= needed;
 done:
     return status;
 }
@@ -36,7 +47,7 @@ done:
 void bg__chunks_free(bg__chunks *chunks)
 {
     for (size_t i = 0; i < chunks->count; i++)
-        bg__device_free(chunks->list[i].memory);
+        bg__device_free(chunks->list[i]);
     free(chunks->list);
     *chunks = (bg__chunks){0};
 }

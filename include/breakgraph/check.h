@@ -79,11 +79,11 @@ BG_API bg_status bg_check_recapture(bg_forward forward, void *user, void (*chang
  * outputs: count tensors in memory that the device can access. The caller owns *report.
  * There are 3 replays, up to 7 where something is found, and eager bodies run in each. Each replay begins with the
  * current contents of the tensors of all op calls, which are restored at the end; other state is not restored. Takes
- * as much additional device memory as those tensors, and waits for the device. An index that is read from unwritten
- * memory may be out of range, so a replay may fault. Where an address is no longer what it was at capture, nothing is
- * replayed, and the report has the findings of BG_CHECK_ADDRESSES.
- * Errors: INVALID_ARGUMENT (a NULL, a bad tensor), BUSY (another thread captures), OUT_OF_MEMORY, those of bg_replay
- * and bg_step. */
+ * as much additional device memory as those tensors, at most an eighth and 16 MiB more, and waits for the device. An
+ * index that is read from unwritten memory may be out of range, so a replay may fault. Where an address is no longer
+ * what it was at capture, nothing is replayed, and the report has the findings of BG_CHECK_ADDRESSES. Errors:
+ * INVALID_ARGUMENT (a NULL, a bad tensor), BUSY (another thread captures), OUT_OF_MEMORY, those of bg_replay and
+ * bg_step. */
 BG_API bg_status bg_check_poison(bg_graph *graph, const bg_tensor *outputs, size_t count, cudaStream_t stream,
                                  bg_report **report);
 
