@@ -200,7 +200,7 @@ static bg_status begin_dump(const bg_graph *graph, bg__dump **dump)
     bg_status status = BG_OK;
     if (stepping->directory == NULL || is_dumped(stepping->directory, true))
         return BG_OK;
-    status = bg__dump_create(dump, stepping->directory, bg__graph_name(graph));
+    status = bg__dump_create(dump, stepping->directory, bg__graph_name(graph), (int64_t)stepping->next - 1);
     if (status != BG_OK)
         bg__fail_where("BG_STEP_DUMP");
     return status;

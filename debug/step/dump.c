@@ -22,8 +22,9 @@ struct bg__dump {
     cJSON *ranges; /* of the last node */
     int calls;     /* so far; each file's name begins with its call's number */
     bool given_up;
-    bool goes_on; /* with what was dumped before */
-    int total;    /* of the walk, and the hash of what it runs */
+    bool goes_on;   /* with what was dumped before */
+    int64_t replay; /* -1: not known */
+    int total;      /* of the walk, and the hash of what it runs */
     uint64_t hash;
 };
 
@@ -59,10 +60,17 @@ static bool fill_head(bg__dump *dump, const char *graph)
     return dump->tensors != NULL;
 }
 
+static bool is_of_other_replay(const bg__dump *dump, double *replay)
+{
+    *replay = bg__json_number(cJSON_GetObjectItemCaseSensitive(dump->index, "next"), "replay");
+    return *replay != (double)dump->replay;
+}
+
 /* What a dump that was stopped has written. */
 static bg_status take_index(bg__dump *dump, const char *graph)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(dump->index, "graph"));
+    double replay;
 
     dump->goes_on = true;
     dump->tensors = cJSON_GetObjectItemCaseSensitive(dump->index, "tensors");
@@ -70,10 +78,15 @@ static bg_status take_index(bg__dump *dump, const char *graph)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
                         "%s holds the first part of a dump of %s, and this is %s; name another directory",
                         dump->directory, name, graph);
-    return BG_OK;
+    if (is_of_other_replay(dump, &replay))
+        return bg__fail(
+            BG_ERROR_INVALID_ARGUMENT,
+            "%s holds the first part of a dump of replay %.0f of %s, and this is %lld; name another directory",
+            dump->directory, replay, name, (long long)dump->replay);
+    return bg__dump_index_verify(dump->directory, dump->index);
 }
 
-bg_status bg__dump_create(bg__dump **result, const char *directory, const char *graph)
+bg_status bg__dump_create(bg__dump **result, const char *directory, const char *graph, int64_t replay)
 {
     bg__dump *dump = NULL;
     cJSON *stopped = NULL;
@@ -88,6 +101,7 @@ bg_status bg__dump_create(bg__dump **result, const char *directory, const char *
         status = dump_out_of_memory();
         goto done;
     }
+    dump->replay = replay;
     if (stopped != NULL) {
         dump->index = stopped;
         stopped = NULL;
@@ -131,7 +145,7 @@ bg_status bg__dump_begin(bg__dump *dump, int total, uint64_t hash, bool given, i
         calls < 0)
         return bg__fail(
             BG_ERROR_INVALID_ARGUMENT,
-            "%s holds the first part of a dump of a graph with other nodes or calls; name another directory",
+            "%s holds the first part of a dump of a graph with other nodes, calls or shapes; name another directory",
             dump->directory);
     if (given && *from != index)
         return bg__fail(BG_ERROR_INVALID_ARGUMENT,
@@ -365,6 +379,7 @@ static bool add_next(const bg__dump *dump, int next)
     hash_text(dump, text);
     return item != NULL && cJSON_AddNumberToObject(item, "index", next) != NULL &&
            cJSON_AddNumberToObject(item, "of", dump->total) != NULL &&
+           cJSON_AddNumberToObject(item, "replay", (double)dump->replay) != NULL &&
            cJSON_AddNumberToObject(item, "file", dump->calls + (dump->ranges != NULL)) != NULL &&
            cJSON_AddStringToObject(item, "nodes", text) != NULL;
 }
@@ -373,16 +388,19 @@ bg_status bg__dump_finish(bg__dump *dump, bool complete, int next)
 {
     char *text = NULL, *path = path_in(dump->directory, "index.json");
     bool all = complete && !dump->given_up && !cJSON_HasObjectItem(dump->index, "from");
+    bool stopped = next > 0 && !dump->given_up;
     bg_status status = BG_OK;
 
-    if (cJSON_AddBoolToObject(dump->index, "complete", all) != NULL &&
-        (next == 0 || dump->given_up || add_next(dump, next)))
-        text = bg__json_text(dump->index, true);
-    if (text == NULL || path == NULL)
-        status = dump_out_of_memory();
-    else
-        status =
-            bg__file_write_bytes(path, dump->goes_on ? BG__FILE_MADE : BG__FILE_FRESH, text, strlen(text), "\n", 1);
+    if (path == NULL || cJSON_AddBoolToObject(dump->index, "complete", all) == NULL ||
+        (stopped && !add_next(dump, next)))
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a dump");
+    if (stopped)
+        BG__TRY(bg__dump_index_seal(dump->index));
+    text = bg__json_text(dump->index, true);
+    if (text == NULL)
+        BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a dump");
+    status = bg__file_write_bytes(path, dump->goes_on ? BG__FILE_MADE : BG__FILE_FRESH, text, strlen(text), "\n", 1);
+done:
     cJSON_free(text);
     free(path);
     return status;

@@ -8,9 +8,10 @@
 
 typedef struct bg__dump bg__dump;
 
-/* Creates the directory if needed; goes on with the dump of the same graph that was stopped there. Errors:
- * INVALID_ARGUMENT if it has another index; IO, OUT_OF_MEMORY. */
-bg_status bg__dump_create(bg__dump **dump, const char *directory, const char *graph);
+/* Creates the directory if needed; goes on with the dump of the same replay of the same graph that was stopped there.
+ * replay: of the graph, from 0; -1: not known. Errors: INVALID_ARGUMENT if it has another index, or lacks files that it
+ * lists; IO, OUT_OF_MEMORY. */
+bg_status bg__dump_create(bg__dump **dump, const char *directory, const char *graph, int64_t replay);
 /* Before the first call. total, hash: of the walk; given: it begins with *from. *from becomes the index with which the
  * dump begins. INVALID_ARGUMENT if what was dumped before is of other nodes, or does not end there. */
 bg_status bg__dump_begin(bg__dump *dump, int total, uint64_t hash, bool given, int *from);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "debug/memory/allocate.h"
+#include "debug/memory/tensors.h"
 #include "refused.h"
 
 bool bg__step_part_is_whole(const bg__step_part *part)
@@ -155,9 +156,58 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
+static uint64_t hash_number(uint64_t hash, uint64_t number)
+{
+    for (int i = 0; i < 64; i += 8)
+        hash = (hash ^ (number >> i & 0xff)) * 0x100000001b3u;
+    return hash;
+}
+
+static uint64_t hash_tensors(uint64_t hash, const bg__call *call, const void *args)
+{
+    bg__field_tensor t = {0};
+    while (args != NULL && bg__field_tensor_next(call->op, args, &t)) {
+        hash = hash_number(hash_number(hash, t.tensor->dtype), (uint64_t)t.tensor->rank);
+        for (int i = 0; i < t.tensor->rank; i++)
+            hash = hash_number(hash, (uint64_t)t.tensor->dim[i]);
+    }
+    return hash;
+}
+
 static uint64_t hash_call(uint64_t hash, const bg__call *call)
 {
     return hash_text(hash, call != NULL && call->name != NULL ? call->name : "");
+}
+
+/* How much a node does; where its memory is differs from process to process. A write-back's parameters change. */
+static uint64_t hash_sizes(uint64_t hash, const bg__node *node)
+{
+    const CUDA_KERNEL_NODE_PARAMS *launch = &node->of.launch;
+    const struct cudaExtent *extent = &node->of.copy.extent;
+
+    if (!node->known || node->writeback)
+        return hash;
+    if (node->type == cudaGraphNodeTypeKernel) {
+        hash = hash_number(hash_number(hash_number(hash, launch->gridDimX), launch->gridDimY), launch->gridDimZ);
+        hash = hash_number(hash_number(hash_number(hash, launch->blockDimX), launch->blockDimY), launch->blockDimZ);
+    } else if (node->type == cudaGraphNodeTypeMemcpy) {
+        hash = hash_number(hash_number(hash_number(hash, extent->width), extent->height), extent->depth);
+    } else if (node->type == cudaGraphNodeTypeMemset) {
+        hash = hash_number(hash_number(hash, node->of.fill.elementSize * node->of.fill.width), node->of.fill.height);
+    }
+    return hash;
+}
+
+static uint64_t hash_segment(uint64_t hash, const bg__step_part *part)
+{
+    for (size_t i = 0; i < part->list.count; i++) {
+        const bg__node *node = part->list.nodes[i].node;
+        hash = hash_sizes(hash_call(hash_text(hash, bg__node_kind(node)), node->call), node);
+        hash = hash_text(hash, node->kernel != NULL && node->kernel->name != NULL ? node->kernel->name : "");
+    }
+    for (size_t i = 0; i < part->calls->count; i++)
+        hash = hash_tensors(hash, part->calls->calls[i].call, part->calls->calls[i].call->kept);
+    return hash;
 }
 
 uint64_t bg__step_parts_hash(const bg__step_parts *parts)
@@ -166,13 +216,11 @@ uint64_t bg__step_parts_hash(const bg__step_parts *parts)
 
     for (int i = 0; i < bg__graph_step_count(parts->graph); i++) {
         bg__step_view step = bg__graph_step(parts->graph, i);
-        const bg__step_list *list = step.kind == BG__LAUNCH ? &parts->list[step.place].list : NULL;
-        hash = hash_call(hash_text(hash, list != NULL ? "segment" : "step"), step.call);
-        for (size_t k = 0; list != NULL && k < list->count; k++) {
-            const bg__node *node = list->nodes[k].node;
-            hash = hash_call(hash_text(hash, bg__node_kind(node)), node->call);
-            hash = hash_text(hash, node->kernel != NULL && node->kernel->name != NULL ? node->kernel->name : "");
-        }
+        hash = hash_call(hash_text(hash, step.kind == BG__LAUNCH ? "segment" : "step"), step.call);
+        if (step.kind == BG__LAUNCH)
+            hash = hash_segment(hash, &parts->list[step.place]);
+        else if (step.kind == BG__CALL)
+            hash = hash_tensors(hash, step.call, step.args);
     }
     return hash;
 }

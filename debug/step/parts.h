@@ -32,7 +32,7 @@ bool bg__step_part_is_whole(const bg__step_part *part);
 int bg__step_parts_count(const bg__step_parts *parts, bg__step_view step);
 /* The first index of a call ("rope#3"), or of a number that is an index; -1: there is none. */
 int bg__step_parts_find(const bg__step_parts *parts, const char *text);
-/* A number that differs where another graph has other nodes, kernels or calls. */
+/* A number that differs where another graph has other nodes, kernels, calls, shapes or dtypes. */
 uint64_t bg__step_parts_hash(const bg__step_parts *parts);
 
 /* Only nodes of some kinds can be disabled. CUDA refuses to tell for nodes in child graphs, and for nodes that were

@@ -28,7 +28,7 @@ static bg_status step(bg_graph *graph, cudaStream_t stream, bg__walk_options opt
     bg__pending_note();
     BG__TRY(bg__report_create(&made, "step", bg__graph_name(graph)));
     if (directory != NULL)
-        BG__TRY(bg__dump_create(&options.dump, directory, bg__graph_name(graph)));
+        BG__TRY(bg__dump_create(&options.dump, directory, bg__graph_name(graph), -1));
     BG__TRY(step_with(graph, stream, &options, made));
     *report = made;
     made = NULL;

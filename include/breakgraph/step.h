@@ -74,7 +74,8 @@ BG_API bg_status bg_step_from(bg_graph *graph, cudaStream_t stream, const char *
  * overwritten. After a fault the index lists what was written before it. A dump that was stopped (by a signal, or
  * BG_STEP_STOP) has an index with the member "next": the next dump of the same graph into its directory goes on there,
  * as bg_step_from does, and writes the index that it would have had.
- * Errors: those of bg_step, IO, INVALID_ARGUMENT (directory has an index of another kind or graph). */
+ * Errors: those of bg_step, IO, INVALID_ARGUMENT (directory has an index of another kind, graph or replay, or of other
+ * shapes; its index was changed, or a file that it lists is gone). */
 BG_API bg_status bg_step_dump(bg_graph *graph, cudaStream_t stream, const char *directory, bg_report **report);
 
 BG_END_C_

@@ -3,8 +3,8 @@
  * copies a row of numbers from call to call; each EVERY-th call is eager. The eager call of that number, from 0, sends
  * SIGNAL (a number) in a replay: to the program, or to its process group. STEPPED_HANDLER=print: the program has a
  * handler for it, which prints "handled"; ignore: it ignores the signal. STEPPED_TIMES=N: it is sent N times.
- * STEPPED_REPLAYS=N: there are so many, and it is sent in the last. Prints "row right" where the last row is what it
- * must be. */
+ * STEPPED_NUMBERS=N: tensors have the first N of a row's. STEPPED_REPLAYS=N: there are so many, and it is sent in the
+ * last. Prints "row right" where the last row is what it must be. */
 #include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NUMBERS = 16, BYTES = NUMBERS * 4 };
+enum { NUMBERS = 16, BYTES = NUMBERS * 4 }; /* of a row */
 
 static struct {
-    int calls, every, at, signal, times;
+    int calls, numbers, every, at, signal, times;
     bool group, last; /* it is the last replay */
     char *rows;
 } plan;
@@ -42,8 +42,8 @@ static bg_status pass(void *user, cudaStream_t stream)
     bg_status status = BG_OK;
     (void)user;
     for (int i = 0; i < plan.calls && status == BG_OK; i++) {
-        bg_tensor x = bg_tensor_1d(plan.rows + (size_t)i * BYTES, BG_F32, NUMBERS);
-        bg_tensor y = bg_tensor_1d(plan.rows + (size_t)(i + 1) * BYTES, BG_F32, NUMBERS);
+        bg_tensor x = bg_tensor_1d(plan.rows + (size_t)i * BYTES, BG_F32, plan.numbers);
+        bg_tensor y = bg_tensor_1d(plan.rows + (size_t)(i + 1) * BYTES, BG_F32, plan.numbers);
         if (i % plan.every == plan.every - 1)
             status = BG_CALL(send, stream, .x = x, .y = y, .number = i);
         else
@@ -76,7 +76,8 @@ static void (*choose_handler(void))(int)
 
 int main(int count, char **arguments)
 {
-    const char *times = getenv("STEPPED_TIMES"), *more = getenv("STEPPED_REPLAYS");
+    const char *times = getenv("STEPPED_TIMES"), *more = getenv("STEPPED_REPLAYS"),
+               *numbers = getenv("STEPPED_NUMBERS");
     const int replays = more != NULL ? atoi(more) : 1;
     float row[NUMBERS] = {0, 1, 2};
     bg_graph *graph = NULL;
@@ -86,6 +87,7 @@ int main(int count, char **arguments)
     if (count < 3)
         return 2;
     plan.calls = atoi(arguments[1]);
+    plan.numbers = numbers != NULL ? atoi(numbers) : NUMBERS;
     plan.every = atoi(arguments[2]);
     plan.at = count > 4 ? atoi(arguments[3]) : -1;
     plan.signal = count > 4 ? atoi(arguments[4]) : 0;

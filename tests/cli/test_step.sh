@@ -41,7 +41,16 @@ expect from-before-stop 6 'BG_STEP_STOP=3: .* nothing of that index \(12 to 19\)
 # ---- a dump that goes on ----
 
 expect dump-stop 0 'a dump into the same directory goes on with index 8' stepped --stop=7 --dump="$work/part" -- "$program" 20 5
-expect dump-other-graph 6 'first part of a dump of a graph with other nodes or calls' stepped --dump="$work/part" -- "$program" 21 5
+expect dump-other-graph 6 'first part of a dump of a graph with other nodes, calls or shapes' stepped --dump="$work/part" -- "$program" 21 5
+expect dump-other-shape 6 'of a graph with other nodes, calls or shapes' stepped --dump="$work/part" -- env STEPPED_NUMBERS=8 "$program" 20 5
+expect dump-other-replay 1 'dump of replay 0 of graph, and this is 1' env STEPPED_REPLAYS=2 timeout 60 "$command" step --replays=1 --dump="$work/part" -- "$program" 20 5
+mv "$work/part/0002_copy_2.y.npy" "$work/away"
+expect dump-file-gone 6 'its file 0002_copy_2.y.npy is gone; name another directory' stepped --dump="$work/part" -- "$program" 20 5
+mv "$work/away" "$work/part/0002_copy_2.y.npy"
+cp "$work/part/index.json" "$work/away"
+sed -i 's/\("file":[[:space:]]*\)8,/\19,/' "$work/part/index.json"
+expect dump-changed 6 'index.json was changed since the dump stopped' stepped --dump="$work/part" -- "$program" 20 5
+mv "$work/away" "$work/part/index.json"
 expect dump-other-from 6 'goes on with index 8, not with index 9' stepped --from=9 --dump="$work/part" -- "$program" 20 5
 expect dump-stop-again 0 'goes on with index 17' stepped --stop=copy#13 --dump="$work/part" -- "$program" 20 5
 expect dump-on 0 '; 17 nodes before them not looked at$' stepped --dump="$work/part" -- "$program" 20 5

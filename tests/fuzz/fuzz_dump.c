@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     make(&d, data, text);
     expect_header(&d.tensors[0]);
     cli_place_remove(directory);
-    FUZZ_EXPECT(bg__dump_create(&dump, directory, "fuzz") == BG_OK);
+    FUZZ_EXPECT(bg__dump_create(&dump, directory, "fuzz", -1) == BG_OK);
     for (int i = 0; i < 2; i++)
         FUZZ_EXPECT(bg__dump_call(dump, &d.call, d.tensors, NULL) == BG_OK);
     FUZZ_EXPECT(bg__dump_finish(dump, true, 0) == BG_OK);
