@@ -257,7 +257,7 @@ static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
     BG__TRY(forgive_dump(stepping, begin_dump(graph, &options.dump)));
     BG__TRY(bg__walk(graph, stream, &options, stepping->report, end));
     if (options.dump != NULL)
-        BG__TRY(forgive_dump(stepping, bg__dump_finish(options.dump, !end->early, end->next)));
+        BG__TRY(forgive_dump(stepping, bg__dump_finish(options.dump, end->whole, end->next)));
     if (is_watched(stepping) && stepping->stop != NULL)
         note_stop(end);
 done:

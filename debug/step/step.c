@@ -10,7 +10,7 @@ static bg_status step_with(bg_graph *graph, cudaStream_t stream, const bg__walk_
     BG__TRY(bg__replay_enter(graph, stream));
     status = bg__walk(graph, stream, options, report, &end);
     if (status == BG_OK && options->dump != NULL)
-        status = bg__dump_finish(options->dump, !end.early, end.next);
+        status = bg__dump_finish(options->dump, end.whole, end.next);
     left = bg__replay_leave(graph, stream, status != BG_OK ? status : end.early ? BG_ERROR_STOPPED : BG_OK);
     if (!end.early)
         status = left;

@@ -58,6 +58,7 @@ typedef struct bg__walk_end {
                           NOT_FOUND where it never stopped; else OK */
     char text[900];    /* the message for what */
     int next;          /* the index to go on from, where it was stopped and nodes are left; else 0 */
+    bool whole;        /* all nodes have run, without a fault */
     bg__walk_looked looked;
 } bg__walk_end;
 

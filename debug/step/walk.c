@@ -334,6 +334,7 @@ bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options 
     if (options->progress)
         w.progress = bg__progress_begin("step", w.from, w.parts.total);
     BG__TRY(run_all(&w));
+    end->whole |= !end->early;
     if (!end->early && options->stop != NULL)
         end_unstopped(&w);
 done:

@@ -84,6 +84,7 @@ static void stop_walk(bg__walking *w, const bg__walk_unit *u, const char *why)
     char advice[300];
 
     w->end->early = true;
+    w->end->whole = !left;
     if (*why != '\0') {
         bg__fail(BG_ERROR_STOPPED, "%s: the replay of %s stopped after index %d, %s; %s", why, bg__graph_name(w->graph),
                  w->index, u->node, rest);

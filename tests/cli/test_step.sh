@@ -57,6 +57,9 @@ expect dump-on 0 '; 17 nodes before them not looked at$' stepped --dump="$work/p
 same dump-same
 expect dump-complete 2 'one that was stopped goes on' stepped --dump="$work/part" -- "$program" 20 5
 rm -r "$work/part"
+expect dump-stop-last 0 'nothing was left to run' stepped --stop=19 --dump="$work/part" -- "$program" 20 5
+same dump-stop-last-same
+rm -r "$work/part"
 expect dump-from 0 '^row right$' stepped --from=12 --dump="$work/part" -- "$program" 20 5
 grep -q '"complete":.*false' "$work/part/index.json" && pass dump-from-incomplete || fail dump-from-incomplete "it misses what is before 12"
 rm -r "$work/part"
