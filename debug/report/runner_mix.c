@@ -17,6 +17,21 @@ bool bg__rows_are_of_ranks(const cJSON *row, const cJSON *other)
             strcmp(bg__json_string(row, "name"), bg__json_string(other, "name")) == 0);
 }
 
+bool bg__runner_row_fits(const cJSON *row)
+{
+    const double most = 1LL << 53;
+    const cJSON *item;
+
+    if (cJSON_IsNumber(row))
+        return row->valuedouble >= 0 && row->valuedouble <= most;
+    cJSON_ArrayForEach(item, row)
+    {
+        if (!bg__runner_row_fits(item))
+            return false;
+    }
+    return true;
+}
+
 /* ---- the mix ---- */
 
 static bg_status refuse_row(const cJSON *row, const char *what)

@@ -9,6 +9,9 @@
 /* Whether the rows are of one runner's ranks, which must all have the same schedule. A row is that of itself. */
 bool bg__rows_are_of_ranks(const cJSON *row, const cJSON *other);
 
+/* Whether all numbers of the row can be those of a runner: not negative, and up to 2^53. */
+bool bg__runner_row_fits(const cJSON *row);
+
 /* Reads the batches whose size decides how they run, of a row and the other ranks' in its list. Families without graphs
  * are left out. Errors: OUT_OF_MEMORY, IO (the rows are not as breakgraph writes them). The caller frees it. */
 bg_status bg__runner_mix_read(const cJSON *row, bg__size_mix *mix);

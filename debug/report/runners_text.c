@@ -272,8 +272,19 @@ static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
     print_use(rows, row, list, out);
 }
 
+/* In a file that was written by hand. */
+static void print_unfit(const cJSON *row, FILE *out)
+{
+    bg__print_text(out, bg__json_string(row, "name"));
+    fputs(": not shown, since it has numbers that breakgraph does not write: below 0, or above 2^53\n", out);
+}
+
 static void print_runner(const cJSON *rows, const cJSON *row, FILE *out)
 {
+    if (!bg__runner_row_fits(row)) {
+        print_unfit(row, out);
+        return;
+    }
     print_counts(row, out);
     if (bg__json_number(row, "replayed") > 0)
         print_padding(row, out);

@@ -121,6 +121,9 @@ static bg_status choose(proposal *p, double cover)
     bg_status status;
     size_t most = LENGTHS;
 
+    if (!bg__runner_row_fits(p->row))
+        BG__FAIL(BG_ERROR_IO, "the report's %.40s has numbers that breakgraph does not write",
+                 bg__json_string(p->row, "name"));
     BG__TRY(bg__runner_mix_read(p->row, &p->mix));
     BG__TRY(read_now(p));
     if (p->now_count > most)
@@ -163,6 +166,7 @@ static bg_status write_proposal(proposal *p, double cover, cJSON *object)
     return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for schedules");
 }
 
+/* What is wrong with one row is said there, and keeps nothing from the others. */
 static bg_status propose(cJSON *row, double cover)
 {
     proposal p = {.row = row};
@@ -171,10 +175,8 @@ static bg_status propose(cJSON *row, double cover)
 
     if (status == BG_OK)
         status = write_proposal(&p, cover, object);
-    else if (status == BG_ERROR_NOT_FOUND)
-        status = cJSON_AddStringToObject(object, "why", explain_none(row))
-                     ? BG_OK
-                     : bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for schedules");
+    else if (cJSON_AddStringToObject(object, "why", status == BG_ERROR_NOT_FOUND ? explain_none(row) : bg_last_error()))
+        status = BG_OK;
     bg__sizes_free(&p.choices);
     bg__runner_mix_free(&p.mix);
     free(p.now);

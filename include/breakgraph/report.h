@@ -67,8 +67,8 @@ BG_API bg_status bg_report_merge(bg_report *report, const bg_report *from);
 /* Adds schedules to each runner of the report, chosen for the batches that it has run: for several numbers of sizes,
  * the sizes with the fewest padding rows, what they pad and need, and which one is recommended. The text and the JSON
  * have them from then on. cover: percent of the batches that are to run by a graph, above 0, up to 100; the largest
- * batches are left to run eagerly. A runner without such batches gets none. Errors: INVALID_ARGUMENT, NOT_FOUND (the
- * report has no runner), IO (a runner's data is malformed), OUT_OF_MEMORY. */
+ * batches are left to run eagerly. A runner without such batches, or whose data is malformed, gets none; "why" in
+ * the JSON says so. Errors: INVALID_ARGUMENT, NOT_FOUND (the report has no runner), OUT_OF_MEMORY. */
 BG_API bg_status bg_report_propose_schedules(bg_report *report, double cover);
 
 /* Destroys the report. NULL does nothing. */

@@ -1,6 +1,7 @@
 /* The runners of a report: which schedules are proposed for them, what these need, and rows that are malformed. */
 #include "tests/support/support.h"
 
+#include "debug/report/json.h"
 #include "debug/report/report_data.h"
 
 #include <stdio.h>
@@ -176,23 +177,33 @@ static void test_arguments(void **state)
     bg_report_destroy(report);
 }
 
+/* A row that cannot be judged says so; the others have their schedules. */
 static void test_malformed(void **state)
 {
     static const char *const rows[] = {
-        "[" ROW("runner#0", FAMILIES(FAMILY("0", "[17, 1, 0]"))) "]",   /* above max_tokens */
-        "[" ROW("runner#0", FAMILIES(FAMILY("0", "[1, 1, 2]"))) "]",    /* more of them than there are */
-        "[" ROW("runner#0", FAMILIES(FAMILY("0", "[1, 1e18, 0]"))) "]", /* too many to add up */
-        "[" ROW("runner#0", FAMILIES(FAMILY("0", "[1, \"2\", 0]"))) "]",
-        "[" ROW("runner#0", FAMILIES(FAMILY("0", "7"))) "]",
-        "[" ROW("runner#0", FAMILIES(FAMILY("4", "[3, 1, 0]"))) "]", /* no whole requests */
-        "[" ROW("runner#0", FAMILIES(FAMILY("17", "[3, 1, 0]"))) "]",
+        ROW("runner#0", FAMILIES(FAMILY("0", "[17, 1, 0]"))),   /* above max_tokens */
+        ROW("runner#0", FAMILIES(FAMILY("0", "[1, 1, 2]"))),    /* more of them than there are */
+        ROW("runner#0", FAMILIES(FAMILY("0", "[1, 1e18, 0]"))), /* too many to add up */
+        ROW("runner#0", FAMILIES(FAMILY("0", "[1, \"2\", 0]"))),
+        ROW("runner#0", FAMILIES(FAMILY("0", "7"))),
+        ROW("runner#0", FAMILIES(FAMILY("17", "[3, 1, 0]"))),
+        ROW("runner#0", ", \"padding_rows\": 1e999" FAMILIES(FAMILY("0", SIZES))),
+        ROW("runner#0", ", \"largest\": 1e300" FAMILIES(FAMILY("0", SIZES))),
+        ROW("runner#0", FAMILIES(FAMILY("0", SIZES)) ", \"buckets\": [" BUCKET("8", "true", "-1", "0") "]"),
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bg_report *report = report_of(rows[i]);
-        if (bg_report_propose_schedules(report, 100) != BG_ERROR_IO)
-            fail_msg("row %zu is taken", i);
-        EXPECT_ERROR("the report's runner#0 has");
+        char text[1024];
+        bg_report *report;
+        const cJSON *object;
+        snprintf(text, sizeof text, "[%s, %s]", rows[i], ROW("runner#1", FAMILIES(FAMILY("0", SIZES))));
+        report = report_of(text);
+        EXPECT_OK(bg_report_propose_schedules(report, 100));
+        object = cJSON_GetObjectItemCaseSensitive(row_of(report, 0), "schedules");
+        assert_null(schedules_of(report, 0));
+        if (strstr(bg__json_string(object, "why"), "the report's runner#0 has") == NULL)
+            fail_msg("row %zu: '%s'", i, bg__json_string(object, "why"));
+        assert_int_equal(cJSON_GetArraySize(schedules_of(report, 1)), 3);
         bg_report_destroy(report);
     }
 }

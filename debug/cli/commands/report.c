@@ -333,7 +333,7 @@ static cli_status write_all(bg_report *all, const cli_arguments *arguments)
 {
     const char *text = cli_value(arguments, "--text"), *json = cli_value(arguments, "--json");
     const char *html = cli_value(arguments, "--html");
-    cli_status status = propose_schedules(all, arguments);
+    cli_status proposed = propose_schedules(all, arguments), status = CLI_OK;
 
     if (text == NULL && json == NULL && html == NULL)
         text = "-";
@@ -345,6 +345,8 @@ static cli_status write_all(bg_report *all, const cli_arguments *arguments)
         status = write_one(all, BG_HTML, html);
     if (status == CLI_OK && cli_value(arguments, "--dot") != NULL)
         say_drawn(cli_value(arguments, "--dot"));
+    if (status == CLI_OK)
+        status = proposed;
     return status == CLI_OK && has_fault(all) ? CLI_FAILED : status;
 }
 
