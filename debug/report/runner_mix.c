@@ -61,10 +61,12 @@ done:
     return status;
 }
 
-/* One of [tokens, batches, batches that run eagerly for another reason than their size]. */
-static bg_status add_size(bg__size_family *family, const cJSON *row, const cJSON *item, int max_tokens)
+/* One of [tokens, batches, batches that run eagerly for another reason than their size]. With pad_across_ranks the
+ * tokens of decode batches are no whole requests: where no bucket of their own can hold them, a mixed one may. */
+static bg_status add_size(bg__size_mix *mix, int query_len, const cJSON *row, const cJSON *item)
 {
     const cJSON *of[3] = {cJSON_GetArrayItem(item, 0), cJSON_GetArrayItem(item, 1), cJSON_GetArrayItem(item, 2)};
+    bg__size_family *family;
     bg_status status = BG_OK;
     double tokens, batches;
 
@@ -72,11 +74,16 @@ static bg_status add_size(bg__size_family *family, const cJSON *row, const cJSON
         return refuse_row(row, "sizes of batches");
     tokens = of[0]->valuedouble;
     batches = of[1]->valuedouble - of[2]->valuedouble;
-    if (!(tokens >= 0 && tokens <= max_tokens && batches >= 0 && batches <= BATCHES_MOST) ||
-        (int)tokens % family->query_len != 0)
+    if (!(tokens >= 0 && tokens <= mix->max_tokens && batches >= 0 && batches <= BATCHES_MOST))
         return refuse_row(row, "sizes of batches");
     if (tokens < 1 || batches < 1)
         return BG_OK; /* 0: those above max_tokens */
+    if (tokens > bg__size_round(mix->max_tokens, query_len, mix->max_tokens)) {
+        if (!mix->has_mixed)
+            return BG_OK;
+        query_len = 1;
+    }
+    BG__TRY(find_family(mix, query_len, &family));
     BG__TRY(BG__GROW(family->list, family->count, family->capacity, "sizes of batches"));
     family->list[family->count++] = (bg__size_count){(int)tokens, (uint64_t)batches};
 done:
@@ -90,16 +97,15 @@ static bg_status add_row(bg__size_mix *mix, const cJSON *row)
 
     cJSON_ArrayForEach(family, cJSON_GetObjectItemCaseSensitive(row, "families"))
     {
-        bg__size_family *of;
         int query_len = int_of(family, "query_len", 0);
         if (strcmp(bg__json_string(family, "mode"), "none") == 0)
             continue;
         if (query_len > mix->max_tokens)
             return refuse_row(row, "a query length");
-        BG__TRY(find_family(mix, query_len > 0 ? query_len : 1, &of));
+        mix->has_mixed = mix->has_mixed || query_len == 0;
         cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(family, "batches"))
         {
-            BG__TRY(add_size(of, row, item, mix->max_tokens));
+            BG__TRY(add_size(mix, query_len > 0 ? query_len : 1, row, item));
         }
     }
 done:

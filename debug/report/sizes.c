@@ -14,21 +14,34 @@ int bg__size_round(int size, int query_len, int max_tokens)
 
 /* ---- what a schedule costs ---- */
 
+/* A schedule in which buckets are looked up from small to large. */
+typedef struct schedule {
+    const int *sizes;
+    size_t count;
+} schedule;
+
+/* The bucket that holds the tokens; 0: none does, or it pads them too much. Drops the sizes that are too small. */
+static int find_bucket(const bg__size_mix *mix, int query_len, schedule *s, int tokens)
+{
+    for (; s->count > 0; s->sizes++, s->count--) {
+        int bucket = bg__size_round(s->sizes[0], query_len, mix->max_tokens);
+        if (bucket >= tokens)
+            return mix->max_padding > 0 && bucket > mix->max_padding * tokens ? 0 : bucket;
+    }
+    return 0;
+}
+
+/* As the runner does (bg__dispatch in src/runner/buckets.c). */
 static void judge_family(const bg__size_mix *mix, const bg__size_family *family, const int *sizes, size_t count,
                          bg__size_cost *cost)
 {
-    size_t at = 0;
+    schedule own = {sizes, count}, mixed = own;
     for (size_t i = 0; i < family->count; i++) {
         const bg__size_count *one = &family->list[i];
-        int bucket = 0;
-        for (; at < count; at++) {
-            bucket = bg__size_round(sizes[at], family->query_len, mix->max_tokens);
-            if (bucket >= one->tokens)
-                break;
-        }
-        if (at == count)
-            return; /* it is too large, and so are those behind it */
-        if (mix->max_padding > 0 && bucket > mix->max_padding * one->tokens)
+        int bucket = find_bucket(mix, family->query_len, &own, one->tokens);
+        if (bucket == 0 && mix->has_mixed)
+            bucket = find_bucket(mix, 1, &mixed, one->tokens);
+        if (bucket == 0)
             continue;
         cost->batches += one->batches;
         cost->rows += one->batches * (uint64_t)one->tokens;
@@ -52,6 +65,12 @@ static int compare_sizes(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
+/* The smallest size whose bucket holds the tokens. */
+static int smallest_for(int tokens, int query_len)
+{
+    return (tokens - 1) / query_len * query_len + 1;
+}
+
 /* All sizes that can be in a best schedule: for each batch the smallest that becomes its bucket. A size between two of
  * them holds no more batches than the lower one, and pads them more. */
 static bg_status list_candidates(const bg__size_mix *mix, bg__size_choices *choices)
@@ -69,7 +88,7 @@ static bg_status list_candidates(const bg__size_mix *mix, bg__size_choices *choi
     count = 0;
     for (size_t f = 0; f < mix->count; f++)
         for (size_t i = 0; i < mix->families[f].count; i++)
-            list[count++] = mix->families[f].list[i].tokens - mix->families[f].query_len + 1;
+            list[count++] = smallest_for(mix->families[f].list[i].tokens, mix->families[f].query_len);
     qsort(list, count, sizeof *list, compare_sizes);
     for (size_t i = 0; i < count; i++)
         if (distinct == 0 || list[i] != list[distinct - 1])

@@ -15,7 +15,7 @@ typedef struct bg__size_count {
 /* Batches that share buckets. */
 typedef struct bg__size_family {
     int query_len;        /* a bucket holds whole requests of so many tokens; 1 for mixed batches */
-    bg__size_count *list; /* by tokens, ascending; up to max_tokens, and multiples of query_len */
+    bg__size_count *list; /* by tokens, ascending; those that its largest bucket can hold */
     size_t count, capacity;
 } bg__size_family;
 
@@ -25,6 +25,7 @@ typedef struct bg__size_mix {
     size_t count, capacity;
     int max_tokens;
     double max_padding; /* as in the runner's configuration */
+    bool has_mixed;     /* mixed batches have buckets: a decode batch that its own pads too much gets one of them */
 } bg__size_mix;
 
 /* The bucket that a size of the schedule makes for query_len, as the runner rounds it. */

@@ -208,12 +208,44 @@ static void test_malformed(void **state)
     }
 }
 
+/* Padded up to the batches of other ranks, decode batches are no whole requests; above 12 tokens no bucket for
+ * 4 tokens a request holds them, but a mixed one. */
+static void test_across_ranks(void **state)
+{
+    bg_report *report = report_of("[{\"name\": \"runner#0\", \"mode\": \"full_and_piecewise\", \"sizes\": [5, 14], "
+                                  "\"max_tokens\": 14, \"batches\": 18" FAMILIES(
+                                      FAMILY("0", "[2, 5, 0]") ", " FAMILY("4", "[5, 10, 0], [13, 3, 0]")) "}]");
+    const cJSON *list;
+
+    (void)state;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    list = schedules_of(report, 0);
+    assert_true(number_in(cJSON_GetArrayItem(list, 0), "batches") == 18);
+    assert_true(number_in(cJSON_GetArrayItem(list, 0), "padding_rows") == 5 * 3 + 10 * 3 + 3 * 1);
+    expect_sizes(cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1), "[2,8,13]");
+    assert_true(number_in(cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1), "padding_rows") == 10 * 3);
+    bg_report_destroy(report);
+}
+
+/* A decode batch whose own bucket pads too much goes to a mixed one: 4 tokens to 5, not to 8. */
+static void test_decode_in_mixed(void **state)
+{
+    bg_report *report =
+        report_of("[{\"name\": \"runner#0\", \"mode\": \"full_and_piecewise\", \"sizes\": [5, 12], \"max_tokens\": 12, "
+                  "\"batches\": 4, \"max_padding\": 1.3" FAMILIES(FAMILY("0", "") ", " FAMILY("4", "[4, 4, 0]")) "}]");
+
+    (void)state;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 0), "batches") == 4);
+    bg_report_destroy(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),      cmocka_unit_test(test_max_padding), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_ranks),     cmocka_unit_test(test_none),        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_list),      cmocka_unit_test(test_max_padding),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ranks),     cmocka_unit_test(test_none),         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_malformed), cmocka_unit_test(test_across_ranks), cmocka_unit_test(test_decode_in_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
