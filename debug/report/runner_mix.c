@@ -10,11 +10,63 @@
 enum { TOKENS_MOST = 1 << 24 };
 static const double BATCHES_MOST = 1LL << 36;
 
-bool bg__rows_are_of_ranks(const cJSON *row, const cJSON *other)
+/* ---- ranks ---- */
+
+/* Whether the rows can be of one runner's ranks: two jobs may have written into one directory. */
+static bool rows_agree(const cJSON *row, const cJSON *other)
 {
-    return row == other ||
-           (bg__json_number(row, "ranks") > 1 && bg__json_number(row, "ranks") == bg__json_number(other, "ranks") &&
-            strcmp(bg__json_string(row, "name"), bg__json_string(other, "name")) == 0);
+    static const char *const texts[] = {"name", "mode"};
+    static const char *const numbers[] = {"ranks", "max_tokens", "max_padding", "variants"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(bg__json_string(row, texts[i]), bg__json_string(other, texts[i])) != 0)
+            return false;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (bg__json_number(row, numbers[i]) != bg__json_number(other, numbers[i]))
+            return false;
+    return cJSON_Compare(cJSON_GetObjectItemCaseSensitive(row, "sizes"),
+                         cJSON_GetObjectItemCaseSensitive(other, "sizes"), true);
+}
+
+static bool has_rank(const bg__runner_group *group, double rank)
+{
+    for (size_t i = 0; i < group->count; i++)
+        if (bg__json_number(group->rows[i], "rank") == rank)
+            return true;
+    return false;
+}
+
+/* Moves the rows that belong to the first one behind it; returns how many these are, with it. */
+static size_t gather_ranks(const cJSON **rows, size_t count)
+{
+    bg__runner_group group = {rows, 1};
+
+    for (size_t i = 1; i < count && bg__json_number(rows[0], "ranks") > 1; i++)
+        if (rows_agree(rows[0], rows[i]) && !has_rank(&group, bg__json_number(rows[i], "rank"))) {
+            const cJSON *row = rows[i];
+            memmove(&rows[group.count + 1], &rows[group.count], (i - group.count) * sizeof *rows);
+            rows[group.count++] = row;
+        }
+    return group.count;
+}
+
+bg_status bg__runner_groups_make(const cJSON *rows, bg__runner_group **groups, size_t *count)
+{
+    size_t all = (size_t)cJSON_GetArraySize(rows), at = 0;
+    const cJSON **list, *row;
+
+    *groups = malloc((all + 1) * (sizeof **groups + sizeof *list));
+    if (*groups == NULL)
+        return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory for the rows of %zu runners", all);
+    list = (const cJSON **)(*groups + all + 1);
+    cJSON_ArrayForEach(row, rows)
+    {
+        list[at++] = row;
+    }
+    *count = 0;
+    for (at = 0; at < all; at += (*groups)[(*count)++].count)
+        (*groups)[*count] = (bg__runner_group){list + at, gather_ranks(list + at, all - at)};
+    return BG_OK;
 }
 
 bool bg__runner_row_fits(const cJSON *row)
@@ -139,15 +191,15 @@ static bool join_counts(bg__size_family *family)
     return true;
 }
 
-bg_status bg__runner_mix_read(const cJSON *row, bg__size_mix *mix)
+bg_status bg__runner_mix_read(const bg__runner_group *group, bg__size_mix *mix)
 {
+    const cJSON *row = group->rows[0];
     bg_status status = BG_OK;
 
     *mix =
         (bg__size_mix){.max_tokens = int_of(row, "max_tokens", 1), .max_padding = bg__json_number(row, "max_padding")};
-    for (const cJSON *other = row; other != NULL; other = other->next)
-        if (bg__rows_are_of_ranks(row, other))
-            BG__TRY(add_row(mix, other));
+    for (size_t i = 0; i < group->count; i++)
+        BG__TRY(add_row(mix, group->rows[i]));
     for (size_t f = 0; f < mix->count; f++)
         if (!join_counts(&mix->families[f]))
             BG__TRY(refuse_row(row, "a number of batches"));

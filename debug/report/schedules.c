@@ -12,7 +12,8 @@ enum { PERCENT = 5, LENGTHS = 64, LENGTHS_MOST = 512 };
 
 /* All that the schedules of one runner are chosen by. */
 typedef struct proposal {
-    const cJSON *row;
+    const bg__runner_group *group;
+    const cJSON *row; /* the group's first */
     bg__size_mix mix;
     bg__size_choices choices;
     int *now; /* the sizes in use */
@@ -121,10 +122,11 @@ static bg_status choose(proposal *p, double cover)
     bg_status status;
     size_t most = LENGTHS;
 
-    if (!bg__runner_row_fits(p->row))
-        BG__FAIL(BG_ERROR_IO, "the report's %.40s has numbers that breakgraph does not write",
-                 bg__json_string(p->row, "name"));
-    BG__TRY(bg__runner_mix_read(p->row, &p->mix));
+    for (size_t i = 0; i < p->group->count; i++)
+        if (!bg__runner_row_fits(p->group->rows[i]))
+            BG__FAIL(BG_ERROR_IO, "the report's %.40s has numbers that breakgraph does not write",
+                     bg__json_string(p->row, "name"));
+    BG__TRY(bg__runner_mix_read(p->group, &p->mix));
     BG__TRY(read_now(p));
     if (p->now_count > most)
         most = p->now_count < LENGTHS_MOST ? p->now_count : LENGTHS_MOST;
@@ -167,9 +169,9 @@ static bg_status write_proposal(proposal *p, double cover, cJSON *object)
 }
 
 /* What is wrong with one row is said there, and keeps nothing from the others. */
-static bg_status propose(cJSON *row, double cover)
+static bg_status propose(cJSON *row, const bg__runner_group *group, double cover)
 {
-    proposal p = {.row = row};
+    proposal p = {.group = group, .row = row};
     cJSON *object = cJSON_AddObjectToObject(row, "schedules");
     bg_status status = choose(&p, cover);
 
@@ -184,19 +186,12 @@ static bg_status propose(cJSON *row, double cover)
     return status;
 }
 
-/* Whether an earlier row has the schedule for this rank, too. */
-static bool is_proposed(const cJSON *rows, const cJSON *row)
-{
-    for (const cJSON *other = rows->child; other != row; other = other->next)
-        if (bg__rows_are_of_ranks(other, row))
-            return true;
-    return false;
-}
-
 bg_status bg_report_propose_schedules(bg_report *report, double cover)
 {
     cJSON *rows, *row;
-    bg_status status = BG_OK;
+    bg__runner_group *groups = NULL;
+    size_t count = 0, g = 0;
+    bg_status status;
 
     BG__NEED(report);
     if (!(cover > 0 && cover <= 100))
@@ -205,12 +200,14 @@ bg_status bg_report_propose_schedules(bg_report *report, double cover)
     rows = cJSON_GetObjectItemCaseSensitive(report->parts, "runners");
     if (cJSON_GetArraySize(rows) == 0)
         return bg__fail(BG_ERROR_NOT_FOUND, "bg_report_propose_schedules: the report has no runner");
+    BG__TRY(bg__runner_groups_make(rows, &groups, &count));
     cJSON_ArrayForEach(row, rows)
     {
         cJSON_DeleteItemFromObjectCaseSensitive(row, "schedules");
-        if (!is_proposed(rows, row))
-            BG__TRY(propose(row, cover));
+        if (g < count && row == groups[g].rows[0])
+            BG__TRY(propose(row, &groups[g++], cover));
     }
 done:
+    free(groups);
     return status;
 }

@@ -227,6 +227,32 @@ static void test_across_ranks(void **state)
     bg_report_destroy(report);
 }
 
+/* Two jobs in one directory: each has its own schedules, whether their configurations differ or not. */
+static void test_jobs(void **state)
+{
+#define RANK(rank, more) ROW("runner#0", ", \"rank\": " rank ", \"ranks\": 2" FAMILIES(FAMILY("0", "[3, 1, 0]")) more)
+    static const char *const others[] = {"", ", \"max_padding\": 3"};
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char text[2048];
+        bg_report *report;
+        snprintf(text, sizeof text, "[%s, %s, %s%s}, %s%s}]", RANK("0", ""), RANK("1", ""),
+                 "{\"name\": \"runner#0\", \"rank\": 1, \"ranks\": 2, \"mode\": \"piecewise\", \"sizes\": [8, 16], "
+                 "\"max_tokens\": 16, \"batches\": 7, \"variants\": 2" FAMILIES(FAMILY("0", "[3, 7, 0]")),
+                 others[i],
+                 "{\"name\": \"runner#0\", \"rank\": 0, \"ranks\": 2, \"mode\": \"piecewise\", \"sizes\": [8, 16], "
+                 "\"max_tokens\": 16, \"batches\": 9, \"variants\": 2" FAMILIES(FAMILY("0", "[3, 9, 0]")),
+                 others[i]);
+        report = report_of(text);
+        EXPECT_OK(bg_report_propose_schedules(report, 100));
+        assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 0), "batches") == 2);
+        assert_null(schedules_of(report, 1));
+        assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 2), 0), "batches") == 16);
+        assert_null(schedules_of(report, 3));
+        bg_report_destroy(report);
+    }
+}
+
 /* A decode batch whose own bucket pads too much goes to a mixed one: 4 tokens to 5, not to 8. */
 static void test_decode_in_mixed(void **state)
 {
@@ -243,9 +269,11 @@ static void test_decode_in_mixed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),      cmocka_unit_test(test_max_padding),  cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_ranks),     cmocka_unit_test(test_none),         cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_malformed), cmocka_unit_test(test_across_ranks), cmocka_unit_test(test_decode_in_mixed),
+        cmocka_unit_test(test_list),      cmocka_unit_test(test_max_padding),
+        cmocka_unit_test(test_memory),    cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_none),      cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_malformed), cmocka_unit_test(test_across_ranks),
+        cmocka_unit_test(test_jobs),      cmocka_unit_test(test_decode_in_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
