@@ -19,18 +19,11 @@ HC_ENTRY(cuMemHostRegister, (void *p, size_t bytesize, unsigned int Flags), cuda
 HC_ENTRY(cuMemHostUnregister, (void *p), cudaHostUnregister(p))
 HC_ENTRY(cuMemGetInfo, (size_t * free, size_t *total), cudaMemGetInfo(free, total))
 
-/* A row begins where every element does that a GPU reads at once. */
 static cudaError_t allocate_rows(CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned element)
 {
-    enum { PITCH = 512 };
-    if (!address || !pitch || !width || !height || (element != 4 && element != 8 && element != 16) ||
-        width > SIZE_MAX / height - PITCH)
+    if (!width || !height || (element != 4 && element != 8 && element != 16))
         return cudaErrorInvalidValue;
-    size_t rounded = (width + PITCH - 1) / PITCH * PITCH;
-    cudaError_t error = cudaMalloc(PLACE(address), rounded * height);
-    if (!error)
-        *pitch = rounded;
-    return error;
+    return cudaMallocPitch(PLACE(address), pitch, width, height);
 }
 HC_ENTRY(cuMemAllocPitch,
          (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes),

@@ -49,7 +49,7 @@ cudaError_t hc_fill_check_shape(const struct cudaMemsetParams *fill)
         return cudaErrorInvalidValue;
     if (fill->width > SIZE_MAX / size || (fill->height > 1 && fill->pitch < fill->width * size))
         return cudaErrorInvalidValue;
-    return cudaSuccess;
+    return fill->pitch > SIZE_MAX / fill->height ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 cudaError_t hc_fill_check(const struct cudaMemsetParams *fill)

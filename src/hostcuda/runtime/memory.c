@@ -21,7 +21,7 @@ cudaError_t hc_block_settle(const struct hc_block *block)
 
 /* ---- allocation ---------------------------------------------------------------------------------------------- */
 
-static cudaError_t allocate(void **address, size_t bytes, enum hc_memory kind)
+cudaError_t hc_allocate(void **address, size_t bytes, enum hc_memory kind)
 {
     if (!address)
         return cudaErrorInvalidValue;
@@ -42,7 +42,7 @@ static cudaError_t allocate_entry(const char *name, void **address, size_t bytes
 {
     cudaError_t error = hc_begin_as(name);
     if (!error)
-        error = allocate(address, bytes, kind);
+        error = hc_allocate(address, bytes, kind);
     return hc_end(error);
 }
 

@@ -1,0 +1,257 @@
+/* cudaMallocPitch, cudaMalloc3D and cudaMemset3D: shapes, errors, and what a capture makes of them. */
+#include "tests/support/cuda_support.h"
+
+#include <cudaTypedefs.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 100, HEIGHT = 5, DEPTH = 3 };
+
+static const struct cudaExtent EXTENT = {WIDTH, HEIGHT, DEPTH};
+static cudaStream_t stream;
+static PFN_cuMemAllocPitch_v3020 alloc_pitch;
+
+static int setup(void **state)
+{
+    (void)state;
+    driver_entry("cuMemAllocPitch", 3020, &alloc_pitch);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    OK(cudaStreamDestroy(stream));
+    return 0;
+}
+
+static struct cudaPitchedPtr make_box(int value)
+{
+    struct cudaPitchedPtr box = {NULL, 0, 0, 0};
+    OK(cudaMalloc3D(&box, EXTENT));
+    OK(cudaMemset(box.ptr, value, box.pitch * HEIGHT * DEPTH));
+    return box;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static void test_rows(void **state)
+{
+    (void)state;
+    char *memory = NULL, host[HEIGHT][WIDTH], back[HEIGHT][WIDTH];
+    size_t pitch = 0;
+    OK(cudaMallocPitch((void **)&memory, &pitch, WIDTH, HEIGHT));
+    assert_true(pitch >= WIDTH && pitch % 256 == 0);
+    for (int i = 0; i < HEIGHT * WIDTH; i++)
+        host[i / WIDTH][i % WIDTH] = (char)i;
+    memset(back, 0, sizeof back);
+    OK(cudaMemcpy2D(memory, pitch, host, WIDTH, WIDTH, HEIGHT, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2D(back, WIDTH, memory, pitch, WIDTH, HEIGHT, cudaMemcpyDeviceToHost));
+    assert_memory_equal(back, host, sizeof host);
+    OK(cudaMemset2D(memory, pitch, 7, pitch, HEIGHT)); /* the whole pitch is the program's */
+    EXPECT_CODE(cudaMemset2D(memory, pitch, 7, pitch, HEIGHT + 1), cudaErrorInvalidValue);
+    OK(cudaFree(memory));
+}
+
+static void test_rows_refused(void **state)
+{
+    (void)state;
+    void *memory = &memory;
+    size_t pitch = 0;
+    EXPECT_CODE(cudaMallocPitch(NULL, &pitch, 1, 1), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMallocPitch(&memory, NULL, 1, 1), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMallocPitch(&memory, &pitch, SIZE_MAX, 1), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMallocPitch(&memory, &pitch, 1, SIZE_MAX), cudaErrorMemoryAllocation);
+    OK(cudaMallocPitch(&memory, &pitch, 0, 1));
+    assert_null(memory);
+    memory = &memory;
+    OK(cudaMallocPitch(&memory, &pitch, 1, 0));
+    assert_null(memory);
+}
+
+/* The driver wants rows, and an element that a thread reads at once. */
+static void test_rows_of_the_driver(void **state)
+{
+    (void)state;
+    static const unsigned wrong[] = {0, 7, 12, 17};
+    CUdeviceptr memory = 0;
+    size_t pitch = 0;
+    CU_OK(alloc_pitch(&memory, &pitch, WIDTH, HEIGHT, 16));
+    assert_true(pitch >= WIDTH && pitch % 256 == 0);
+    OK(cudaFree((void *)(uintptr_t)memory));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CU_EXPECT(alloc_pitch(&memory, &pitch, 1, 1, wrong[i]), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(alloc_pitch(&memory, &pitch, 0, 1, 4), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(alloc_pitch(&memory, &pitch, 1, 0, 4), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(alloc_pitch(NULL, &pitch, 1, 1, 4), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(alloc_pitch(&memory, NULL, 1, 1, 4), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(alloc_pitch(&memory, &pitch, SIZE_MAX, 1, 4), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(alloc_pitch(&memory, &pitch, 1, SIZE_MAX, 4), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
+
+static void test_boxes(void **state)
+{
+    (void)state;
+    struct cudaPitchedPtr box = make_box(0);
+    assert_true(box.pitch >= WIDTH && box.pitch % 256 == 0);
+    assert_int_equal(box.xsize, WIDTH);
+    assert_int_equal(box.ysize, HEIGHT);
+    OK(cudaFree(box.ptr));
+}
+
+static void test_boxes_refused(void **state)
+{
+    (void)state;
+    struct cudaPitchedPtr box = {&box, 0, 0, 0};
+    EXPECT_CODE(cudaMalloc3D(NULL, EXTENT), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){SIZE_MAX, 1, 1})), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){1, SIZE_MAX, 1})), cudaErrorMemoryAllocation);
+    EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){1, 1, SIZE_MAX})), cudaErrorMemoryAllocation);
+    EXPECT_CODE(cudaMalloc3D(&box, ((struct cudaExtent){SIZE_MAX, SIZE_MAX, SIZE_MAX})), cudaErrorInvalidValue);
+    OK(cudaMalloc3D(&box, ((struct cudaExtent){0, 1, 1})));
+    assert_null(box.ptr);
+    OK(cudaFree(box.ptr));
+}
+
+/* ---- fills ------------------------------------------------------------------------------------------------------- */
+
+/* The bytes of the box that are `inside` within the extent and `outside` elsewhere. */
+static bool has_box(const struct cudaPitchedPtr *box, struct cudaExtent extent, char inside, char outside)
+{
+    size_t bytes = box->pitch * HEIGHT * DEPTH;
+    char *host = malloc(bytes);
+    assert_non_null(host);
+    OK(cudaMemcpy(host, box->ptr, bytes, cudaMemcpyDeviceToHost));
+    bool good = true;
+    for (size_t i = 0; i < bytes; i++) {
+        size_t x = i % box->pitch, y = i / box->pitch % HEIGHT, z = i / box->pitch / HEIGHT;
+        good &= host[i] == (x < extent.width && y < extent.height && z < extent.depth ? inside : outside);
+    }
+    free(host);
+    return good;
+}
+
+static void test_fills(void **state)
+{
+    (void)state;
+    static const struct cudaExtent extents[] = {
+        {WIDTH, HEIGHT, DEPTH}, {WIDTH, HEIGHT, 2}, {33, 2, DEPTH}, {1, 1, 1}, {WIDTH, HEIGHT, 1},
+    };
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+        struct cudaPitchedPtr box = make_box(1);
+        OK(cudaMemset3D(box, 0x102, extents[i]));
+        assert_true(has_box(&box, extents[i], 2, 1));
+        OK(cudaMemset3DAsync(box, 3, extents[i], stream));
+        OK(cudaStreamSynchronize(stream));
+        assert_true(has_box(&box, extents[i], 3, 1));
+        OK(cudaFree(box.ptr));
+    }
+}
+
+static void expect_fill(struct cudaPitchedPtr box, struct cudaExtent extent, cudaError_t code)
+{
+    EXPECT_CODE(cudaMemset3D(box, 2, extent), code);
+    EXPECT_CODE(cudaMemset3DAsync(box, 2, extent, stream), code);
+}
+
+static void test_fills_refused(void **state)
+{
+    (void)state;
+    struct cudaPitchedPtr box = make_box(1), other = box;
+    char *host = malloc(box.pitch * HEIGHT * DEPTH);
+    expect_fill(box, (struct cudaExtent){SIZE_MAX, HEIGHT, DEPTH}, cudaErrorInvalidValue);
+    expect_fill(box, (struct cudaExtent){WIDTH, SIZE_MAX, DEPTH}, cudaErrorInvalidValue);
+    expect_fill(box, (struct cudaExtent){box.pitch + 1, HEIGHT, DEPTH}, cudaErrorInvalidValue);
+    expect_fill(box, (struct cudaExtent){WIDTH, HEIGHT + 1, DEPTH}, cudaErrorInvalidValue);
+    expect_fill(box, (struct cudaExtent){WIDTH, HEIGHT, DEPTH + 1}, cudaErrorInvalidValue);
+    other.ptr = NULL;
+    expect_fill(other, EXTENT, cudaErrorInvalidValue);
+    other.ptr = host;
+    expect_fill(other, EXTENT, cudaErrorInvalidValue);
+    other.ptr = (char *)box.ptr + box.pitch * HEIGHT * DEPTH + 1;
+    expect_fill(other, EXTENT, cudaErrorInvalidValue);
+    expect_fill(other, (struct cudaExtent){0, 0, 0}, cudaSuccess);
+    other = box;
+    other.pitch = 1;
+    expect_fill(other, EXTENT, cudaErrorInvalidValue);
+    expect_fill(box, (struct cudaExtent){WIDTH, 0, DEPTH}, cudaSuccess);
+    free(host);
+    OK(cudaFree(box.ptr));
+}
+
+/* ---- captures ---------------------------------------------------------------------------------------------------- */
+
+static void expect_no_graph(void)
+{
+    cudaGraph_t graph = NULL;
+    EXPECT_CODE(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+    assert_null(graph);
+}
+
+static void test_allocations_in_a_capture(void **state)
+{
+    (void)state;
+    void *memory = NULL;
+    size_t pitch = 0;
+    struct cudaPitchedPtr box;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_CODE(cudaMallocPitch(&memory, &pitch, WIDTH, HEIGHT), cudaErrorStreamCaptureUnsupported);
+    expect_no_graph();
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT_CODE(cudaMalloc3D(&box, EXTENT), cudaErrorStreamCaptureUnsupported);
+    expect_no_graph();
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    OK(cudaMallocPitch(&memory, &pitch, WIDTH, HEIGHT));
+    cudaGraph_t graph = NULL;
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(memory));
+}
+
+static void test_fills_in_a_capture(void **state)
+{
+    (void)state;
+    struct cudaPitchedPtr box = make_box(1);
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t nodes[8];
+    size_t count = 8;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(cudaMemset3DAsync(box, 5, EXTENT, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, nodes, &count));
+    assert_true(count >= 1);
+    for (size_t i = 0; i < count; i++) {
+        enum cudaGraphNodeType type;
+        OK(cudaGraphNodeGetType(nodes[i], &type));
+        assert_int_equal(type, cudaGraphNodeTypeMemset);
+    }
+    assert_true(has_box(&box, EXTENT, 1, 1)); /* not yet */
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    assert_true(has_box(&box, EXTENT, 5, 1));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(box.ptr));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_rows_refused),
+        cmocka_unit_test(test_rows_of_the_driver),
+        cmocka_unit_test(test_boxes),
+        cmocka_unit_test(test_boxes_refused),
+        cmocka_unit_test(test_fills),
+        cmocka_unit_test(test_fills_refused),
+        cmocka_unit_test(test_allocations_in_a_capture),
+        cmocka_unit_test(test_fills_in_a_capture),
+    };
+    return cmocka_run_group_tests_name("pitched memory", tests, setup, teardown);
+}
