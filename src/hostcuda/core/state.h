@@ -89,7 +89,7 @@ struct hc_device *hc_device(int index);
 cudaError_t hc_device_outcome(int index);
 
 /* Handles given to the program, so that a wrong one is an error instead of a crash. */
-enum hc_handle { HC_STREAM = 1, HC_EVENT, HC_GRAPH, HC_NODE, HC_EXEC, HC_USER_OBJECT, HC_MEMORY, HC_COMM };
+enum hc_handle { HC_STREAM = 1, HC_EVENT, HC_GRAPH, HC_NODE, HC_EXEC, HC_USER_OBJECT, HC_MEMORY, HC_COMM, HC_POOL };
 bool hc_handle_add(enum hc_handle kind, const void *handle);
 void hc_handle_remove(const void *handle);
 bool hc_handle_is(enum hc_handle kind, const void *handle);

@@ -44,33 +44,7 @@ HC_PER_THREAD(cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hS
 HC_ENTRY(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), cudaFreeAsync(POINTER(dptr), hStream))
 HC_PER_THREAD(cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), dptr, hStream)
 
-/* Each device has one pool, the default one; its handle is that of the device's context. */
-static CUmemoryPool pool_of(CUdevice device)
-{
-    return (CUmemoryPool)(void *)hc_driver_context_of(device);
-}
-
-static cudaError_t find_pool(CUmemoryPool *pool, CUdevice device)
-{
-    if (!pool)
-        return cudaErrorInvalidValue;
-    if (device < 0 || device >= hc_device_count())
-        return cudaErrorInvalidDevice;
-    *pool = pool_of(device);
-    return cudaSuccess;
-}
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
-{
-    HC_DRIVER_CALL(find_pool(pool_out, dev));
-}
-
-CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
-{
-    HC_DRIVER_CALL(find_pool(pool, dev));
-}
-
 HC_ENTRY(cuMemAllocFromPoolAsync, (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream),
-         SOME(bytesize &&pool == pool_of(hc_thread()->device), cudaMallocAsync(PLACE(dptr), bytesize, hStream)))
+         SOME(bytesize, cudaMallocFromPoolAsync(PLACE(dptr), bytesize, pool, hStream)))
 HC_PER_THREAD(cuMemAllocFromPoolAsync, (CUdeviceptr * dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream), dptr,
               bytesize, pool, hStream)

@@ -37,6 +37,8 @@ static void issue_memory(cudaGraphExec_t exec)
     for (size_t i = 0; i < exec->program->count; i++) {
         const struct hc_op *op = exec->program->ops[i];
         if (op->kind == HC_OP_ALLOC && !op->block->live) {
+            if (!op->block->pool)
+                hc_block_count_in(op->block, hc_pool_of_graphs(op->block->device));
             op->block->live = true;
             hc_block_retain(op->block);
         }

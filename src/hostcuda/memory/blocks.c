@@ -141,6 +141,28 @@ struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device)
     return NULL;
 }
 
+void hc_block_count_in(struct hc_block *block, struct hc_pool *pool)
+{
+    hc_pool_take(pool, block->bytes);
+    block->pool = pool;
+}
+
+void hc_block_uncount(struct hc_block *block)
+{
+    if (block->pool)
+        hc_pool_give(block->pool, block->bytes);
+    block->pool = NULL;
+}
+
+struct hc_block *hc_block_make_in(struct hc_pool *pool, size_t bytes)
+{
+    struct hc_block *block =
+        hc_pool_has_room(pool, bytes) ? hc_block_make(HC_MEMORY_DEVICE, bytes, pool->device) : NULL;
+    if (block)
+        hc_block_count_in(block, pool);
+    return block;
+}
+
 void hc_block_retain(struct hc_block *block)
 {
     block->references++;
@@ -151,12 +173,20 @@ void hc_block_release(struct hc_block *block)
     if (--block->references)
         return;
     take_out(block);
+    hc_block_uncount(block);
     if (!block->borrowed) {
         if (block->kind == HC_MEMORY_DEVICE)
             hc_device_unclaim(block->device, block->bytes);
         hc_backing_give(block->base);
     }
     free(block);
+}
+
+void hc_block_each(void (*visit)(struct hc_block *block, const void *data), const void *data)
+{
+    for (size_t in = 0; in < chunk_count; in++)
+        for (size_t at = 0; at < chunks[in]->count; at++)
+            visit(chunks[in]->blocks[at], data);
 }
 
 size_t hc_block_count(void)

@@ -3,6 +3,7 @@
 #define HOSTCUDA_BLOCKS_H
 
 #include "hostcuda/core/state.h"
+#include "hostcuda/memory/pool.h"
 
 enum hc_memory { HC_MEMORY_DEVICE, HC_MEMORY_PINNED };
 
@@ -18,10 +19,16 @@ struct hc_block {
     bool walked;   /* as live, for a walk over a graph's nodes */
     bool borrowed; /* the memory is another's: registered host memory, or a mapping; freed by that other alone */
     uint64_t id;
+    struct hc_pool *pool; /* which counts its bytes; NULL: none */
 };
 
 /* Live, with one reference. NULL: no memory. */
 struct hc_block *hc_block_make(enum hc_memory kind, size_t bytes, int device);
+/* The same of device memory, which the pool counts from now on. */
+struct hc_block *hc_block_make_in(struct hc_pool *pool, size_t bytes);
+/* The pool counts the block until it ends, or is uncounted. */
+void hc_block_count_in(struct hc_block *block, struct hc_pool *pool);
+void hc_block_uncount(struct hc_block *block);
 /* The same, of memory that somebody else owns. */
 struct hc_block *hc_block_borrow(enum hc_memory kind, void *base, size_t bytes, int device);
 void hc_block_retain(struct hc_block *block);
@@ -33,6 +40,8 @@ struct hc_block *hc_block_find(const void *address);
 const struct hc_block *hc_block_ask(const void *address);
 /* The first live block that shares a byte with [address, address + bytes); NULL: none. */
 struct hc_block *hc_block_overlapping(const void *address, size_t bytes);
+/* Each of them, graphs' included; `visit` makes and ends none. */
+void hc_block_each(void (*visit)(struct hc_block *block, const void *data), const void *data);
 /* All of them, graphs' included. */
 size_t hc_block_count(void);
 /* Whether [address, address + bytes) leaves the block that address lies in. */

@@ -119,7 +119,20 @@ cudaError_t cudaFreeHost(void *ptr)
 
 /* ---- stream-ordered allocation ------------------------------------------------------------------------------- */
 
-static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t handle)
+/* The node refers to the block from now on; it is live once a launch of the graph has been issued. */
+static cudaError_t capture_allocation(cudaStream_t stream, struct hc_block *block)
+{
+    block->live = false;
+    block->graphs = true;
+    hc_backing_set_live(block->base, false);
+    struct hc_op *op = hc_op_memory(HC_OP_ALLOC, block);
+    hc_block_release(block);
+    return op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
+}
+
+/* From the pool, or where it is NULL, from the one that is current on the stream's device. Graphs' memory is in none.
+ */
+static cudaError_t allocate_ordered(void **address, size_t bytes, struct hc_pool *pool, cudaStream_t handle)
 {
     cudaStream_t stream = NULL;
     cudaError_t error = address ? hc_stream_for_work(handle, &stream) : cudaErrorInvalidValue;
@@ -130,19 +143,13 @@ static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t h
     *address = NULL;
     if (!bytes)
         return cudaSuccess;
-    struct hc_block *block = hc_block_make(HC_MEMORY_DEVICE, bytes, stream->device);
+    pool = pool ? pool : hc_pool_current(stream->device);
+    struct hc_block *block =
+        stream->capture ? hc_block_make(HC_MEMORY_DEVICE, bytes, pool->device) : hc_block_make_in(pool, bytes);
     if (!block)
         return cudaErrorMemoryAllocation;
     void *base = block->base;
-    if (stream->capture) {
-        /* the node refers to the block from now on; it is live once a launch of the graph has been issued */
-        block->live = false;
-        block->graphs = true;
-        hc_backing_set_live(block->base, false);
-        struct hc_op *op = hc_op_memory(HC_OP_ALLOC, block);
-        hc_block_release(block);
-        error = op ? hc_stream_submit(stream, op) : cudaErrorMemoryAllocation;
-    }
+    error = stream->capture ? capture_allocation(stream, block) : cudaSuccess;
     if (!error)
         *address = base;
     return error;
@@ -151,7 +158,14 @@ static cudaError_t allocate_ordered(void **address, size_t bytes, cudaStream_t h
 cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
     HC_THROUGH_IF(size, cuMemAllocAsync, HC_SAME_AS(CUdeviceptr *, devPtr), size, hStream);
-    HC_CALL(allocate_ordered(devPtr, size, hStream));
+    HC_CALL(allocate_ordered(devPtr, size, NULL, hStream));
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream)
+{
+    HC_THROUGH_IF(size, cuMemAllocFromPoolAsync, HC_SAME_AS(CUdeviceptr *, ptr), size, memPool, stream);
+    struct hc_pool *pool = NULL;
+    HC_CHECKED_CALL(hc_pool_from(memPool, &pool), allocate_ordered(ptr, size, pool, stream));
 }
 
 static cudaError_t free_ordered(void *address, cudaStream_t handle)

@@ -1,0 +1,309 @@
+/* Memory pools and the memory of graphs: what is counted, what is refused, and what a capture makes of a pool. */
+#include "tests/support/cuda_support.h"
+
+#include <string.h>
+
+enum { BYTES = 1 << 20, MANY = 4096 };
+
+static cudaStream_t stream;
+static cudaMemPool_t pool;
+
+static struct cudaMemPoolProps props_of(int device)
+{
+    struct cudaMemPoolProps props;
+    memset(&props, 0, sizeof props);
+    props.allocType = cudaMemAllocationTypePinned;
+    props.location.type = cudaMemLocationTypeDevice;
+    props.location.id = device;
+    return props;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    const struct cudaMemPoolProps props = props_of(0);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaMemPoolCreate(&pool, &props));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    OK(cudaMemPoolDestroy(pool));
+    OK(cudaStreamDestroy(stream));
+    return 0;
+}
+
+static uint64_t pool_number(enum cudaMemPoolAttr attr)
+{
+    uint64_t value = MANY;
+    OK(cudaMemPoolGetAttribute(pool, attr, &value));
+    return value;
+}
+
+static void expect_used(uint64_t now, uint64_t high)
+{
+    assert_int_equal(pool_number(cudaMemPoolAttrUsedMemCurrent), now);
+    assert_int_equal(pool_number(cudaMemPoolAttrUsedMemHigh), high);
+    assert_true(pool_number(cudaMemPoolAttrReservedMemCurrent) >= now);
+    assert_true(pool_number(cudaMemPoolAttrReservedMemHigh) >= high);
+}
+
+static void *allocate(size_t bytes)
+{
+    void *memory = NULL;
+    OK(cudaMallocFromPoolAsync(&memory, bytes, pool, stream));
+    return memory;
+}
+
+static void free_and_wait(void *memory)
+{
+    OK(cudaFreeAsync(memory, stream));
+    OK(cudaStreamSynchronize(stream));
+}
+
+/* ---- pools ------------------------------------------------------------------------------------------------------- */
+
+static void test_counts(void **state)
+{
+    (void)state;
+    uint64_t zero = 0, keep = UINT64_MAX;
+    expect_used(0, 0);
+    int *a = allocate(BYTES), *b = allocate(2 * BYTES);
+    OK(cudaMemsetAsync(a, 1, BYTES, stream));
+    assert_int_equal(read_int(a, stream), 0x01010101);
+    expect_used(3 * BYTES, 3 * BYTES);
+    free_and_wait(a);
+    expect_used(2 * BYTES, 3 * BYTES);
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+    free_and_wait(b);
+    expect_used(0, 3 * BYTES);
+    assert_true(pool_number(cudaMemPoolAttrReservedMemCurrent) >= 3 * BYTES);
+    OK(cudaMemPoolTrimTo(pool, 0));
+    assert_int_equal(pool_number(cudaMemPoolAttrReservedMemCurrent), 0);
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &zero));
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero));
+    expect_used(0, 0);
+    assert_int_equal(pool_number(cudaMemPoolAttrReservedMemHigh), 0);
+    OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &zero));
+    free_and_wait(allocate(BYTES));
+    assert_int_equal(pool_number(cudaMemPoolAttrReservedMemCurrent), 0);
+}
+
+static void test_attributes(void **state)
+{
+    (void)state;
+    static const enum cudaMemPoolAttr reuses[] = {cudaMemPoolReuseFollowEventDependencies,
+                                                  cudaMemPoolReuseAllowOpportunistic,
+                                                  cudaMemPoolReuseAllowInternalDependencies};
+    uint64_t number = 1;
+    for (size_t i = 0; i < sizeof reuses / sizeof *reuses; i++) {
+        int on = -1, off = 0;
+        OK(cudaMemPoolGetAttribute(pool, reuses[i], &on));
+        assert_int_equal(on, 1);
+        OK(cudaMemPoolSetAttribute(pool, reuses[i], &off));
+        OK(cudaMemPoolGetAttribute(pool, reuses[i], &on));
+        assert_int_equal(on, 0);
+    }
+    assert_int_equal(pool_number(cudaMemPoolAttrReleaseThreshold), 0);
+    EXPECT_CODE(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolSetAttribute(pool, (enum cudaMemPoolAttr)99, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolSetAttribute(NULL, cudaMemPoolAttrReleaseThreshold, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolGetAttribute(pool, (enum cudaMemPoolAttr)99, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, NULL), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolGetAttribute(NULL, cudaMemPoolAttrUsedMemHigh, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolTrimTo(NULL, 0), cudaErrorInvalidValue);
+}
+
+static void test_pools_refused(void **state)
+{
+    (void)state;
+    int devices = 0;
+    cudaMemPool_t other = NULL;
+    struct cudaMemPoolProps props = props_of(0);
+    OK(cudaGetDeviceCount(&devices));
+    EXPECT_CODE(cudaMemPoolCreate(NULL, &props), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolCreate(&other, NULL), cudaErrorInvalidValue);
+    props.allocType = cudaMemAllocationTypeInvalid;
+    EXPECT_CODE(cudaMemPoolCreate(&other, &props), cudaErrorInvalidValue);
+    props = props_of(0);
+    props.location.type = cudaMemLocationTypeInvalid;
+    EXPECT_CODE(cudaMemPoolCreate(&other, &props), cudaErrorInvalidValue);
+    props = props_of(devices);
+    EXPECT_CODE(cudaMemPoolCreate(&other, &props), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolDestroy(NULL), cudaErrorInvalidValue);
+    OK(cudaDeviceGetDefaultMemPool(&other, 0));
+    EXPECT_CODE(cudaMemPoolDestroy(other), cudaErrorInvalidValue);
+}
+
+static void test_allocations_refused(void **state)
+{
+    (void)state;
+    void *memory = NULL;
+    EXPECT_CODE(cudaMallocFromPoolAsync(NULL, BYTES, pool, stream), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMallocFromPoolAsync(&memory, BYTES, NULL, stream), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMallocFromPoolAsync(&memory, SIZE_MAX, pool, stream), cudaErrorMemoryAllocation);
+    expect_used(0, 0);
+}
+
+/* ---- the current pool -------------------------------------------------------------------------------------------- */
+
+static void test_current_pool(void **state)
+{
+    (void)state;
+    cudaMemPool_t usual = NULL, current = NULL;
+    void *memory = NULL;
+    OK(cudaDeviceGetDefaultMemPool(&usual, 0));
+    OK(cudaDeviceGetMemPool(&current, 0));
+    assert_ptr_equal(current, usual);
+    OK(cudaDeviceSetMemPool(0, pool));
+    OK(cudaDeviceGetMemPool(&current, 0));
+    assert_ptr_equal(current, pool);
+    OK(cudaMallocAsync(&memory, BYTES, stream));
+    expect_used(BYTES, BYTES);
+    free_and_wait(memory);
+    OK(cudaDeviceSetMemPool(0, usual));
+    OK(cudaMallocAsync(&memory, BYTES, stream));
+    expect_used(0, BYTES);
+    free_and_wait(memory);
+    EXPECT_CODE(cudaDeviceSetMemPool(0, NULL), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaDeviceGetMemPool(NULL, 0), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaDeviceGetMemPool(&current, 1000), cudaErrorInvalidDevice);
+    EXPECT_CODE(cudaDeviceGetDefaultMemPool(NULL, 0), cudaErrorInvalidValue);
+}
+
+/* Its memory stays until it is freed, and the default pool is current again. */
+static void test_destroyed_pool(void **state)
+{
+    (void)state;
+    cudaMemPool_t made = NULL, usual = NULL, current = NULL;
+    const struct cudaMemPoolProps props = props_of(0);
+    int *memory = NULL;
+    OK(cudaMemPoolCreate(&made, &props));
+    OK(cudaDeviceSetMemPool(0, made));
+    OK(cudaMallocAsync((void **)&memory, BYTES, stream));
+    OK(cudaMemPoolDestroy(made));
+    OK(cudaDeviceGetDefaultMemPool(&usual, 0));
+    OK(cudaDeviceGetMemPool(&current, 0));
+    assert_ptr_equal(current, usual);
+    OK(cudaMemsetAsync(memory, 2, BYTES, stream));
+    assert_int_equal(read_int(memory, stream), 0x02020202);
+    free_and_wait(memory);
+}
+
+/* ---- access ------------------------------------------------------------------------------------------------------ */
+
+static void test_access(void **state)
+{
+    (void)state;
+    int devices = 0;
+    enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, 0}, cudaMemAccessFlagsProtReadWrite};
+    OK(cudaGetDeviceCount(&devices));
+    OK(cudaMemPoolGetAccess(&flags, pool, &access.location));
+    assert_int_equal(flags, cudaMemAccessFlagsProtReadWrite);
+    OK(cudaMemPoolSetAccess(pool, &access, 1));
+    EXPECT_CODE(cudaMemPoolSetAccess(NULL, &access, 1), cudaErrorInvalidValue);
+    access.flags = cudaMemAccessFlagsProtNone;
+    EXPECT_CODE(cudaMemPoolSetAccess(pool, &access, 1), cudaErrorInvalidDevice);
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    access.location.id = devices;
+    EXPECT_CODE(cudaMemPoolSetAccess(pool, &access, 1), cudaErrorInvalidDevice);
+    EXPECT_CODE(cudaMemPoolGetAccess(&flags, pool, &access.location), cudaErrorInvalidValue);
+    access.location.id = 0;
+    EXPECT_CODE(cudaMemPoolGetAccess(NULL, pool, &access.location), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolGetAccess(&flags, NULL, &access.location), cudaErrorInvalidValue);
+    access.location.type = cudaMemLocationTypeInvalid;
+    EXPECT_CODE(cudaMemPoolSetAccess(pool, &access, 1), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemPoolGetAccess(&flags, pool, &access.location), cudaErrorInvalidValue);
+}
+
+/* ---- captures and graphs ----------------------------------------------------------------------------------------- */
+
+static uint64_t graph_number(enum cudaGraphMemAttributeType attr)
+{
+    uint64_t value = MANY;
+    OK(cudaDeviceGetGraphMemAttribute(0, attr, &value));
+    return value;
+}
+
+static cudaGraphExec_t capture_allocation(int **memory)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t nodes[2];
+    size_t count = 2;
+    enum cudaGraphNodeType type;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(cudaMallocFromPoolAsync((void **)memory, BYTES, pool, stream));
+    OK(cudaMemsetAsync(*memory, 3, BYTES, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 2);
+    OK(cudaGraphNodeGetType(nodes[0], &type));
+    assert_int_equal(type, cudaGraphNodeTypeMemAlloc);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroy(graph));
+    return exec;
+}
+
+/* An allocation node; its memory is the graph's, not the pool's. */
+static void test_capture(void **state)
+{
+    (void)state;
+    uint64_t zero = 0;
+    int *memory = NULL;
+    OK(cudaDeviceGraphMemTrim(0));
+    OK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &zero));
+    OK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &zero));
+    cudaGraphExec_t exec = capture_allocation(&memory);
+    OK(cudaGraphLaunch(exec, stream));
+    assert_int_equal(read_int(memory, stream), 0x03030303);
+    expect_used(0, 0);
+    assert_true(graph_number(cudaGraphMemAttrUsedMemCurrent) >= BYTES);
+    assert_true(graph_number(cudaGraphMemAttrReservedMemCurrent) >= BYTES);
+    OK(cudaFree(memory));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaDeviceGraphMemTrim(0));
+    assert_int_equal(graph_number(cudaGraphMemAttrUsedMemCurrent), 0);
+    assert_int_equal(graph_number(cudaGraphMemAttrReservedMemCurrent), 0);
+    assert_true(graph_number(cudaGraphMemAttrUsedMemHigh) >= BYTES);
+    OK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &zero));
+    assert_int_equal(graph_number(cudaGraphMemAttrUsedMemHigh), 0);
+}
+
+static void test_graph_attributes_refused(void **state)
+{
+    (void)state;
+    uint64_t number = 0;
+    const enum cudaGraphMemAttributeType high = cudaGraphMemAttrUsedMemHigh, wrong = (enum cudaGraphMemAttributeType)7;
+    EXPECT_CODE(cudaDeviceGraphMemTrim(1000), cudaErrorInvalidDevice);
+    EXPECT_CODE(cudaDeviceGetGraphMemAttribute(1000, high, &number), cudaErrorInvalidDevice);
+    EXPECT_CODE(cudaDeviceGetGraphMemAttribute(0, wrong, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaDeviceGetGraphMemAttribute(0, high, NULL), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(1000, high, &number), cudaErrorInvalidDevice);
+    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, wrong, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &number), cudaErrorInvalidValue);
+    number = 1;
+    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, high, &number), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrReservedMemHigh, &number), cudaErrorInvalidValue);
+}
+
+#define POOL_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        POOL_TEST(test_counts),
+        POOL_TEST(test_attributes),
+        POOL_TEST(test_pools_refused),
+        POOL_TEST(test_allocations_refused),
+        POOL_TEST(test_current_pool),
+        POOL_TEST(test_destroyed_pool),
+        POOL_TEST(test_access),
+        POOL_TEST(test_capture),
+        POOL_TEST(test_graph_attributes_refused),
+    };
+    return cmocka_run_group_tests_name("memory pools", tests, NULL, NULL);
+}
