@@ -36,6 +36,7 @@ constexpr int warpSize = 32;
 #include <hostcuda/shim_math.h>
 #include <hostcuda/shim_atomics.h>
 #include <hostcuda/shim_bf16.h>
+#include <hostcuda/shim_symbols.h>
 
 /* ---- barriers and fences ------------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* dladdr knows exported functions only, and kernels rarely are: their names stand in .symtab, which is not loaded. */
+/* dladdr knows exported symbols only, and kernels rarely are: their names stand in .symtab, which is not loaded. */
 #include "hostcuda/kernel/symbols.h"
 
 #include <dlfcn.h>
@@ -52,32 +52,49 @@ static const ElfW(Shdr) * sections_of(const struct file *file, size_t *count)
                                                                       : NULL;
 }
 
-static char *find_in_table(const struct file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * names, uint64_t value)
+struct symbol {
+    const ElfW(Sym) * entry;
+    const char *names;
+    size_t names_bytes;
+};
+
+static bool find_in_table(const struct file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * names, uint64_t value,
+                          unsigned type, struct symbol *found)
 {
     if (!inside(file, table->sh_offset, table->sh_size) || table->sh_offset % sizeof(void *))
-        return NULL;
+        return false;
     if (!inside(file, names->sh_offset, names->sh_size))
-        return NULL;
+        return false;
     const ElfW(Sym) *symbols = (const void *)(file->bytes + table->sh_offset);
-    const char *text = (const char *)file->bytes + names->sh_offset;
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
-        if ((symbols[i].st_info & 15) != STT_FUNC || symbols[i].st_value != value ||
-            symbols[i].st_name >= names->sh_size)
+        if ((symbols[i].st_info & 15) != type || symbols[i].st_value != value || symbols[i].st_name >= names->sh_size)
             continue;
-        return strndup(text + symbols[i].st_name, names->sh_size - symbols[i].st_name);
+        *found = (struct symbol){&symbols[i], (const char *)file->bytes + names->sh_offset, names->sh_size};
+        return true;
     }
-    return NULL;
+    return false;
 }
 
-static char *find_symbol(const struct file *file, uint64_t value)
+static bool find_symbol(const struct file *file, uint64_t value, unsigned type, struct symbol *found)
 {
     size_t count = 0;
     const ElfW(Shdr) *sections = sections_of(file, &count);
-    char *name = NULL;
-    for (size_t i = 0; sections && !name && i < count; i++)
-        if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < count)
-            name = find_in_table(file, &sections[i], &sections[sections[i].sh_link], value);
-    return name;
+    for (size_t i = 0; sections && i < count; i++)
+        if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < count &&
+            find_in_table(file, &sections[i], &sections[sections[i].sh_link], value, type, found))
+            return true;
+    return false;
+}
+
+/* The program itself has no name in the list of what is loaded. */
+static bool open_file_of(struct file *file, const struct link_map *map)
+{
+    return open_file(file, map->l_name && *map->l_name ? map->l_name : "/proc/self/exe");
+}
+
+static void close_file(const struct file *file)
+{
+    munmap((void *)(uintptr_t)file->bytes, file->size);
 }
 
 char *hc_symbol_name(const void *function)
@@ -89,11 +106,33 @@ char *hc_symbol_name(const void *function)
         return NULL;
     if (info.dli_sname && info.dli_saddr == function)
         return strdup(info.dli_sname);
-    /* the program itself has no name in the list of what is loaded */
-    const char *path = map->l_name && *map->l_name ? map->l_name : "/proc/self/exe";
-    if (!open_file(&file, path))
+    struct symbol found;
+    if (!open_file_of(&file, map))
         return NULL;
-    char *name = find_symbol(&file, (uintptr_t)function - map->l_addr);
-    munmap((void *)(uintptr_t)file.bytes, file.size);
+    char *name = NULL;
+    if (find_symbol(&file, (uintptr_t)function - map->l_addr, STT_FUNC, &found))
+        name = strndup(found.names + found.entry->st_name, found.names_bytes - found.entry->st_name);
+    close_file(&file);
     return name;
+}
+
+size_t hc_symbol_bytes(const void *variable)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+    const ElfW(Sym) *exported = NULL;
+    struct file file;
+    struct symbol found;
+    if (!dladdr1(variable, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return 0;
+    if (dladdr1(variable, &info, (void **)(uintptr_t)&exported, RTLD_DL_SYMENT) && exported &&
+        info.dli_saddr == variable)
+        return exported->st_size;
+    if (!open_file_of(&file, map))
+        return 0;
+    size_t bytes = 0;
+    if (find_symbol(&file, (uintptr_t)variable - map->l_addr, STT_OBJECT, &found))
+        bytes = found.entry->st_size;
+    close_file(&file);
+    return bytes;
 }

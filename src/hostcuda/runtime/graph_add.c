@@ -4,6 +4,7 @@
 #include "hostcuda/graph/copy.h"
 #include "hostcuda/graph/edges.h"
 #include "hostcuda/op/params.h"
+#include "hostcuda/runtime/symbols.h"
 #include "hostcuda/stream/event.h"
 
 /* ---- adding nodes -------------------------------------------------------------------------------------------- */
@@ -39,6 +40,18 @@ NODE_ADDER(cudaGraphAddMemcpyNode1D, MORE(void *dst, const void *src, size_t cou
            HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphAddMemcpyNode, PLACE, &driver,
                          hc_driver_context()),
            count != 0, hc_op_from_1d(dst, src, count, kind, &op))
+NODE_ADDER(cudaGraphAddMemcpyNodeToSymbol,
+           MORE(const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind),
+           CUDA_MEMCPY3D driver;
+           HC_THROUGH_IF(hc_driver_copy_to_symbol(symbol, src, count, offset, kind, &driver), cuGraphAddMemcpyNode,
+                         PLACE, &driver, hc_driver_context()),
+           true, hc_op_to_symbol(symbol, src, count, offset, kind, &op))
+NODE_ADDER(cudaGraphAddMemcpyNodeFromSymbol,
+           MORE(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind),
+           CUDA_MEMCPY3D driver;
+           HC_THROUGH_IF(hc_driver_copy_from_symbol(dst, symbol, count, offset, kind, &driver), cuGraphAddMemcpyNode,
+                         PLACE, &driver, hc_driver_context()),
+           true, hc_op_from_symbol(dst, symbol, count, offset, kind, &op))
 NODE_ADDER(cudaGraphAddMemsetNode, MORE(const struct cudaMemsetParams *pMemsetParams), CUDA_MEMSET_NODE_PARAMS driver;
            HC_THROUGH_IF(hc_driver_fill(pMemsetParams, &driver), cuGraphAddMemsetNode, PLACE, &driver,
                          hc_driver_context()),

@@ -6,6 +6,7 @@
 #include "hostcuda/graph/graph.h"
 #include "hostcuda/memory/copy.h"
 #include "hostcuda/op/params.h"
+#include "hostcuda/runtime/symbols.h"
 #include "hostcuda/runtime/node_params.h"
 #include "hostcuda/stream/event.h"
 
@@ -142,6 +143,22 @@ SETTERS(cudaGraphMemcpyNodeSetParams1D, cudaGraphExecMemcpyNodeSetParams1D,
         HC_THROUGH_IF(hc_driver_copy_1d(dst, src, count, kind, &driver), cuGraphExecMemcpyNodeSetParams, hGraphExec,
                       node, &driver, hc_driver_context()),
         hc_op_from_1d(dst, src, count, kind, &op))
+SETTERS(cudaGraphMemcpyNodeSetParamsToSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol,
+        MORE(const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind),
+        CUDA_MEMCPY3D driver,
+        HC_THROUGH_IF(hc_driver_copy_to_symbol(symbol, src, count, offset, kind, &driver), cuGraphMemcpyNodeSetParams,
+                      node, &driver),
+        HC_THROUGH_IF(hc_driver_copy_to_symbol(symbol, src, count, offset, kind, &driver),
+                      cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver, hc_driver_context()),
+        hc_op_to_symbol(symbol, src, count, offset, kind, &op))
+SETTERS(cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphExecMemcpyNodeSetParamsFromSymbol,
+        MORE(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind),
+        CUDA_MEMCPY3D driver,
+        HC_THROUGH_IF(hc_driver_copy_from_symbol(dst, symbol, count, offset, kind, &driver), cuGraphMemcpyNodeSetParams,
+                      node, &driver),
+        HC_THROUGH_IF(hc_driver_copy_from_symbol(dst, symbol, count, offset, kind, &driver),
+                      cuGraphExecMemcpyNodeSetParams, hGraphExec, node, &driver, hc_driver_context()),
+        hc_op_from_symbol(dst, symbol, count, offset, kind, &op))
 SETTERS(cudaGraphMemsetNodeSetParams, cudaGraphExecMemsetNodeSetParams,
         MORE(const struct cudaMemsetParams *pNodeParams), CUDA_MEMSET_NODE_PARAMS driver,
         HC_THROUGH_IF(hc_driver_fill(pNodeParams, &driver), cuGraphMemsetNodeSetParams, node, &driver),
