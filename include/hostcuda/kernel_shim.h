@@ -200,15 +200,23 @@ cudaError_t launch(const cudaLaunchConfig_t *config, void (*kernel)(Parameters..
     return ::cudaLaunchKernelEx(config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-template <class T>
-cudaError_t set_attribute(T *kernel, cudaFuncAttribute attribute, int value)
+template <class... Parameters>
+cudaError_t set_attribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value)
 {
     return ::cudaFuncSetAttribute(known(kernel), attribute, value);
 }
-template <class T>
-cudaError_t get_attributes(cudaFuncAttributes *attributes, T *kernel)
+inline cudaError_t set_attribute(const void *kernel, cudaFuncAttribute attribute, int value)
+{
+    return ::cudaFuncSetAttribute(kernel, attribute, value);
+}
+template <class... Parameters>
+cudaError_t get_attributes(cudaFuncAttributes *attributes, void (*kernel)(Parameters...))
 {
     return ::cudaFuncGetAttributes(attributes, known(kernel));
+}
+inline cudaError_t get_attributes(cudaFuncAttributes *attributes, const void *kernel)
+{
+    return ::cudaFuncGetAttributes(attributes, kernel);
 }
 } // namespace hostcuda
 

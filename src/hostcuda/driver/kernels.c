@@ -60,6 +60,48 @@ CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
     return hc_driver_end(error);
 }
 
+/* The kernel that the program gave to the runtime, and the runtime's numbers. NULL: none. */
+static const void *function_behind(CUfunction handle)
+{
+    hc_lock();
+    const struct hc_kernel *kernel = hc_kernel_of_function(handle);
+    hc_unlock();
+    return kernel ? kernel->function : NULL;
+}
+
+static cudaError_t get_function_attribute(int *value, CUfunction_attribute attribute, CUfunction handle)
+{
+    struct cudaFuncAttributes all;
+    const void *function = function_behind(handle);
+    if (!value || (unsigned)attribute >= CU_FUNC_ATTRIBUTE_MAX)
+        return cudaErrorInvalidValue;
+    if (!function)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t error = cudaFuncGetAttributes(&all, function);
+    if (error)
+        return error;
+    switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = all.maxThreadsPerBlock; break;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = all.ptxVersion; break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = all.binaryVersion; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = all.maxDynamicSharedSizeBytes; break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = all.preferredShmemCarveout; break;
+    default: *value = 0; /* what a CPU's kernels do not have: registers, constants, clusters */
+    }
+    return cudaSuccess;
+}
+HC_ENTRY(cuFuncGetAttribute, (int *pi, CUfunction_attribute attrib, CUfunction hfunc),
+         get_function_attribute(pi, attrib, hfunc))
+
+static cudaError_t set_function_attribute(CUfunction handle, CUfunction_attribute attribute, int value)
+{
+    const void *function = function_behind(handle);
+    return function ? cudaFuncSetAttribute(function, (enum cudaFuncAttribute)attribute, value)
+                    : cudaErrorInvalidResourceHandle;
+}
+HC_ENTRY(cuFuncSetAttribute, (CUfunction hfunc, CUfunction_attribute attrib, int value),
+         set_function_attribute(hfunc, attrib, value))
+
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
 /* A launch takes a CUkernel for a CUfunction, too; a node does not (measured). */
@@ -221,16 +263,15 @@ CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CU
     return hc_driver_end(error);
 }
 
-/* Nothing but parameters is kept with a kernel's node. */
-CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
-{
-    cudaError_t error = hc_driver_begin();
-    const CUgraphNode nodes[] = {dst, src};
-    for (size_t i = 0; !error && i < 2; i++)
-        if (!hc_handle_is(HC_NODE, nodes[i]) || nodes[i]->op->kind != HC_OP_KERNEL)
-            error = cudaErrorInvalidValue;
-    return hc_driver_end(error);
-}
+HC_ENTRY(cuGraphKernelNodeCopyAttributes, (CUgraphNode dst, CUgraphNode src),
+         cudaGraphKernelNodeCopyAttributes(dst, src))
+HC_ENTRY(cuGraphKernelNodeSetAttribute,
+         (CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue *value),
+         cudaGraphKernelNodeSetAttribute(hNode, (cudaLaunchAttributeID)attr,
+                                         HC_SAME_AS(const cudaLaunchAttributeValue *, value)))
+HC_ENTRY(cuGraphKernelNodeGetAttribute, (CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue *value_out),
+         cudaGraphKernelNodeGetAttribute(hNode, (cudaLaunchAttributeID)attr,
+                                         HC_SAME_AS(cudaLaunchAttributeValue *, value_out)))
 
 CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
 {

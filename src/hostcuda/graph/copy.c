@@ -37,6 +37,8 @@ cudaError_t hc_graph_copy(cudaGraph_t from, cudaGraph_t to)
         if (!node)
             return cudaErrorMemoryAllocation;
         node->original_id = from->nodes[i]->id;
+        if (!hc_node_attributes_copy(from->nodes[i]->attributes, &node->attributes))
+            return cudaErrorMemoryAllocation;
     }
     for (size_t i = 0; i < from->count; i++) {
         const struct hc_nodes *before = &from->nodes[i]->before;

@@ -23,6 +23,7 @@ static void free_node(cudaGraphNode_t node)
     hc_handle_remove(node);
     hc_op_release(node->op);
     hc_nodes_free(&node->before);
+    free(node->attributes);
     free(node);
 }
 

@@ -3,6 +3,7 @@
 #define HOSTCUDA_GRAPH_H
 
 #include "hostcuda/core/state.h"
+#include "hostcuda/graph/node_attributes.h"
 #include "hostcuda/graph/nodes.h"
 #include "hostcuda/graph/user_object.h"
 #include "hostcuda/op/ops.h"
@@ -16,6 +17,7 @@ struct CUgraphNode_st {
     struct hc_nodes before; /* its dependencies */
     size_t inner;           /* a child's place in a flat graph: where the nodes of the child begin; else 0 */
     bool marked;            /* for walks */
+    struct hc_node_attributes *attributes; /* of a kernel; NULL: none was set */
 };
 
 struct CUgraph_st {

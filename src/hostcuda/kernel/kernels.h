@@ -26,6 +26,8 @@ struct hc_kernel {
     bool native;                         /* a library's: called once for the whole grid, on the OS thread's stack */
     const struct hc_kernel_hooks *hooks; /* NULL: none */
     int shared_limit;
+    int shared_asked;     /* the limit that the program has set, which may be lower than what launches may have */
+    int carveout;         /* per cent of the cache; -1: no wish */
     char function_handle; /* its address is the driver's CUfunction; the kernel's own is its CUkernel */
 };
 

@@ -1,4 +1,5 @@
 #include "hostcuda/call/call.h"
+#include "hostcuda/graph/node_attributes.h"
 #include "hostcuda/kernel/block.h"
 #include "hostcuda/memory/capacity.h"
 #include "hostcuda/stream/capture.h"
@@ -109,6 +110,12 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
     prop->multiProcessorCount = processors();
     prop->maxThreadsPerMultiProcessor = 2048;
     prop->maxBlocksPerMultiProcessor = 32;
+    prop->memoryBusWidth = 64;
+    prop->textureAlignment = prop->surfaceAlignment = 512;
+    prop->texturePitchAlignment = 32;
+    prop->accessPolicyMaxWindowSize = HC_WINDOW_BYTES_MAX;
+    prop->globalL1CacheSupported = prop->localL1CacheSupported = 1;
+    prop->hostRegisterSupported = prop->canUseHostPointerForRegisteredMem = 1;
     prop->canMapHostMemory = 1;
     prop->concurrentKernels = 1;
     prop->asyncEngineCount = 1;
@@ -128,6 +135,68 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     if (!error)
         fill_properties(prop, device);
     return hc_end(error);
+}
+
+/* What programs ask, and no property says. A clock counts nanoseconds here (clock64), so it has a billion ticks a
+ * second. No textures, no other processes, no displays. */
+static const struct {
+    enum cudaDeviceAttr attr;
+    int value;
+} fixed_attributes[] = {
+    {cudaDevAttrClockRate, 1000000},       /* kHz */
+    {cudaDevAttrMemoryClockRate, 1000000}, /* kHz */
+    {cudaDevAttrGlobalMemoryBusWidth, 64},
+    {cudaDevAttrMaxPitch, 0x7fffffff},
+    {cudaDevAttrTextureAlignment, 512},
+    {cudaDevAttrTexturePitchAlignment, 32},
+    {cudaDevAttrSurfaceAlignment, 512},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+    {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
+    {cudaDevAttrMaxAccessPolicyWindowSize, HC_WINDOW_BYTES_MAX},
+    {cudaDevAttrGpuOverlap, 1},
+    {cudaDevAttrComputePreemptionSupported, 1},
+    {cudaDevAttrGlobalL1CacheSupported, 1},
+    {cudaDevAttrLocalL1CacheSupported, 1},
+    {cudaDevAttrHostRegisterSupported, 1},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
+    {cudaDevAttrL2CacheSize, 0},
+    {cudaDevAttrMaxPersistingL2CacheSize, 0},
+    {cudaDevAttrComputeMode, cudaComputeModeDefault},
+    {cudaDevAttrKernelExecTimeout, 0},
+    {cudaDevAttrEccEnabled, 0},
+    {cudaDevAttrTccDriver, 0},
+    {cudaDevAttrPciDomainId, 0},
+    {cudaDevAttrPciBusId, 0},
+    {cudaDevAttrPciDeviceId, 0},
+    {cudaDevAttrIsMultiGpuBoard, 0},
+    {cudaDevAttrMultiGpuBoardGroupID, 0},
+    {cudaDevAttrHostNativeAtomicSupported, 0},
+    {cudaDevAttrHostRegisterReadOnlySupported, 0},
+    {cudaDevAttrConcurrentManagedAccess, 0},
+    {cudaDevAttrDirectManagedMemAccessFromHost, 0},
+    {cudaDevAttrPageableMemoryAccessUsesHostPageTables, 0},
+    {cudaDevAttrGPUDirectRDMASupported, 0},
+    {cudaDevAttrMemoryPoolSupportedHandleTypes, 0},
+    {cudaDevAttrIpcEventSupport, 0},
+    {cudaDevAttrIntegrated, 0},
+    {cudaDevAttrManagedMemory, 0},
+    {cudaDevAttrCooperativeLaunch, 0},
+    {cudaDevAttrClusterLaunch, 0},
+    {cudaDevAttrPageableMemoryAccess, 0},
+};
+
+static cudaError_t fixed_attribute(int *value, enum cudaDeviceAttr attr)
+{
+    for (size_t i = 0; i < sizeof fixed_attributes / sizeof *fixed_attributes; i++) {
+        if (fixed_attributes[i].attr != attr)
+            continue;
+        *value = fixed_attributes[i].value;
+        return cudaSuccess;
+    }
+    fprintf(stderr, "hostcuda: device attribute %d is not implemented\n", (int)attr);
+    return cudaErrorInvalidValue;
 }
 
 static cudaError_t attribute(int *value, enum cudaDeviceAttr attr, int device)
@@ -158,14 +227,7 @@ static cudaError_t attribute(int *value, enum cudaDeviceAttr attr, int device)
     case cudaDevAttrCanMapHostMemory: *value = prop.canMapHostMemory; break;
     case cudaDevAttrStreamPrioritiesSupported: *value = prop.streamPrioritiesSupported; break;
     case cudaDevAttrMemoryPoolsSupported: *value = prop.memoryPoolsSupported; break;
-    case cudaDevAttrIntegrated:
-    case cudaDevAttrManagedMemory:
-    case cudaDevAttrCooperativeLaunch:
-    case cudaDevAttrClusterLaunch:
-    case cudaDevAttrPageableMemoryAccess: *value = 0; break;
-    default:
-        fprintf(stderr, "hostcuda: device attribute %d is not implemented\n", (int)attr);
-        return cudaErrorInvalidValue;
+    default: return fixed_attribute(value, attr);
     }
     return cudaSuccess;
 }

@@ -97,11 +97,35 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out)
     return hc_end(error);
 }
 
-/* Nothing but parameters is kept with a kernel's node. */
+static cudaError_t copy_attributes(cudaGraphNode_t to, cudaGraphNode_t from)
+{
+    cudaError_t error = check_kind(from, HC_OP_KERNEL, true);
+    if (!error && to != from && !hc_node_attributes_copy(from->attributes, &to->attributes))
+        error = cudaErrorMemoryAllocation;
+    return error;
+}
+
 cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc)
 {
     HC_THROUGH(cuGraphKernelNodeCopyAttributes, hDst, hSrc);
-    HC_CHECKED_CALL(check_kind(hDst, HC_OP_KERNEL, true), check_kind(hSrc, HC_OP_KERNEL, true));
+    HC_CHECKED_CALL(check_kind(hDst, HC_OP_KERNEL, true), copy_attributes(hDst, hSrc));
+}
+
+/* Numbers and values are the driver's, too. */
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
+                                            const cudaLaunchAttributeValue *value)
+{
+    HC_THROUGH(cuGraphKernelNodeSetAttribute, hNode, (CUkernelNodeAttrID)attr,
+               HC_SAME_AS(const CUkernelNodeAttrValue *, value));
+    HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true), hc_node_attribute_set(&hNode->attributes, attr, value));
+}
+
+cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, cudaLaunchAttributeID attr,
+                                            cudaLaunchAttributeValue *value)
+{
+    HC_THROUGH(cuGraphKernelNodeGetAttribute, hNode, (CUkernelNodeAttrID)attr,
+               HC_SAME_AS(CUkernelNodeAttrValue *, value));
+    HC_CHECKED_CALL(check_kind(hNode, HC_OP_KERNEL, true), hc_node_attribute_get(hNode->attributes, attr, value));
 }
 
 /* ---- set ------------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,6 @@
 /* What a program asks of its kernels. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/call/translate.h"
 #include "hostcuda/kernel/block.h"
 #include "hostcuda/kernel/kernels.h"
 
@@ -7,44 +8,65 @@
 
 enum { SHARED_STATIC_LIMIT = 48 << 10 };
 
+/* NULL is no handle of any kind. */
+static cudaError_t check_kernel(const struct hc_kernel *kernel, const void *function)
+{
+    return kernel ? cudaSuccess : function ? HC_NO_KERNEL : cudaErrorInvalidDeviceFunction;
+}
+
 static cudaError_t set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribute attribute, int value)
 {
-    if (!kernel)
-        return HC_NO_KERNEL;
     switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize:
         if (value < 0 || value > HC_SHARED_BYTES_MAX)
             return cudaErrorInvalidValue;
         kernel->shared_limit = value > SHARED_STATIC_LIMIT ? value : SHARED_STATIC_LIMIT;
+        kernel->shared_asked = value;
         return cudaSuccess;
     case cudaFuncAttributePreferredSharedMemoryCarveout:
-        return value < -1 || value > 100 ? cudaErrorInvalidValue : cudaSuccess; /* a hint */
+        if (value < -1 || value > 100)
+            return cudaErrorInvalidValue;
+        kernel->carveout = value; /* a hint */
+        return cudaSuccess;
     default: return cudaErrorInvalidValue;
     }
 }
 
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
-    HC_CALL(set_attribute(hc_kernel_find(func), attr, value));
+    CUfunction function;
+    HC_THROUGH_IF(HC_GOES_THROUGH && (function = hc_driver_function(func)), cuFuncSetAttribute, function,
+                  (CUfunction_attribute)attr, value);
+    cudaError_t error = hc_begin();
+    struct hc_kernel *kernel = hc_kernel_find(func);
+    if (!error)
+        error = check_kernel(kernel, func);
+    if (!error)
+        error = set_attribute(kernel, attr, value);
+    return hc_end(error);
 }
 
 static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const struct hc_kernel *kernel)
 {
     if (!attributes)
         return cudaErrorInvalidValue;
-    if (!kernel)
-        return HC_NO_KERNEL;
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;
-    attributes->maxDynamicSharedSizeBytes = kernel->shared_limit;
+    attributes->maxDynamicSharedSizeBytes = kernel->shared_asked;
     attributes->ptxVersion = attributes->binaryVersion = 90;
-    attributes->preferredShmemCarveout = -1;
+    attributes->preferredShmemCarveout = kernel->carveout;
     return cudaSuccess;
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {
-    HC_CALL(get_attributes(attr, hc_kernel_find(func)));
+    cudaError_t error = hc_begin();
+    const struct hc_kernel *kernel = hc_kernel_find(func);
+    if (!error)
+        error = check_kernel(kernel, func);
+    if (!error)
+        error = get_attributes(attr, kernel);
+    return hc_end(error);
 }
 
 cudaError_t cudaFuncGetName(const char **name, const void *func)
