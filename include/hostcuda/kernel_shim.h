@@ -200,30 +200,49 @@ cudaError_t launch(const cudaLaunchConfig_t *config, void (*kernel)(Parameters..
     return ::cudaLaunchKernelEx(config, kernel, std::forward<Arguments>(arguments)...);
 }
 
-template <class... Parameters>
-cudaError_t set_attribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value)
+/* A pointer of no type: it is known already, or the call fails. */
+inline const void *known(const void *kernel)
 {
-    return ::cudaFuncSetAttribute(known(kernel), attribute, value);
+    return kernel;
 }
-inline cudaError_t set_attribute(const void *kernel, cudaFuncAttribute attribute, int value)
+
+template <class T, class... More>
+cudaError_t occupancy_of_blocks(int *blocks, T kernel, More... more)
 {
-    return ::cudaFuncSetAttribute(kernel, attribute, value);
+    known(kernel);
+    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, more...);
 }
-template <class... Parameters>
-cudaError_t get_attributes(cudaFuncAttributes *attributes, void (*kernel)(Parameters...))
+template <class T, class... More>
+cudaError_t occupancy_of_blocks_with_flags(int *blocks, T kernel, More... more)
 {
-    return ::cudaFuncGetAttributes(attributes, known(kernel));
+    known(kernel);
+    return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, more...);
 }
-inline cudaError_t get_attributes(cudaFuncAttributes *attributes, const void *kernel)
+template <class T>
+cudaError_t occupancy_of_memory(std::size_t *bytes, T kernel, int blocks, int threads)
 {
-    return ::cudaFuncGetAttributes(attributes, kernel);
+    known(kernel);
+    return ::cudaOccupancyAvailableDynamicSMemPerBlock(bytes, kernel, blocks, threads);
 }
 } // namespace hostcuda
 
-/* With nvcc, kernels are registered when the program starts. Here these macros register the kernel that they are called
- * with, since its type is known there. */
-#define cudaLaunchKernelEx    ::hostcuda::launch
-#define cudaFuncSetAttribute  ::hostcuda::set_attribute
-#define cudaFuncGetAttributes ::hostcuda::get_attributes
+/* With nvcc, kernels are registered when the program starts. Here these functions and macros register the kernel that
+ * they are called with, since its type is known there. */
+template <class... Parameters>
+cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribute attribute, int value)
+{
+    return ::cudaFuncSetAttribute(::hostcuda::known(kernel), attribute, value);
+}
+template <class... Parameters>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, void (*kernel)(Parameters...))
+{
+    return ::cudaFuncGetAttributes(attributes, ::hostcuda::known(kernel));
+}
+
+/* cudaOccupancyMaxPotentialBlockSize and the like call the function above. */
+#define cudaLaunchKernelEx                                     ::hostcuda::launch
+#define cudaOccupancyMaxActiveBlocksPerMultiprocessor          ::hostcuda::occupancy_of_blocks
+#define cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags ::hostcuda::occupancy_of_blocks_with_flags
+#define cudaOccupancyAvailableDynamicSMemPerBlock              ::hostcuda::occupancy_of_memory
 
 #endif

@@ -120,6 +120,9 @@ compare pitched 'cuMemAllocPitch_v2 cuMemsetD2D8_v2 cuMemsetD2D8Async' "$shared/
 compare pools 'cuMemPoolCreate cuMemAllocFromPoolAsync cuDeviceGetGraphMemAttribute' "$shared/tests/unit/test_memory_pools"
 compare symbols 'cuMemcpy2D_v2 cuMemcpy2DAsync_v2 cuGraphExecMemcpyNodeSetParams' "$shared/tests/unit/test_symbols"
 compare attributes 'cuFuncSetAttribute cuGraphKernelNodeSetAttribute' "$shared/tests/unit/test_attributes"
+compare occupancy 'cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags' "$shared/tests/unit/test_occupancy"
+compare peers 'cuCtxEnablePeerAccess cuMemcpyPeerAsync' "$shared/tests/unit/test_peers"
+compare reset 'cuDevicePrimaryCtxReset_v2' "$shared/tests/unit/test_device_reset"
 compare quickstart 'cuMemAlloc_v2 cuGraphInstantiateWithFlags cuGraphLaunch cuLaunchKernelEx' "$shared/examples/quickstart"
 compare missing-join 'cuMemAlloc_v2 cuLaunchKernelEx' "$shared/examples/hostcuda/missing_join"
 

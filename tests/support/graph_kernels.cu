@@ -27,3 +27,8 @@ const void *gk_multiply_function(void)
 {
     return bgk::function(gk_multiply_kernel);
 }
+
+cudaError_t gk_add_shape(int *grid, int *block)
+{
+    return cudaOccupancyMaxPotentialBlockSize(grid, block, gk_add_kernel);
+}

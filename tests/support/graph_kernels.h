@@ -14,6 +14,9 @@ cudaError_t gk_add(int *x, int value, cudaStream_t stream);
 const void *gk_add_function(void);
 const void *gk_multiply_function(void); /* *x *= value */
 
+/* The grid and block that fill the device with the first. */
+cudaError_t gk_add_shape(int *grid, int *block);
+
 /* The parameters of either, as one buffer. */
 struct gk_parameters {
     int *x;

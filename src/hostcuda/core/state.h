@@ -35,6 +35,8 @@ struct hc_device {
     cudaError_t sticky; /* a failed kernel's error: every later call on this device returns it */
     cudaError_t coming; /* an injected one, which the next wait finds */
     cudaStream_t legacy;
+    unsigned flags;             /* what the program has asked of its scheduling: kept, and no more */
+    bool peers[HC_DEVICES_MAX]; /* those whose memory it may use */
 };
 
 struct hc_forward;

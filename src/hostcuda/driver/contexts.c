@@ -1,6 +1,7 @@
 /* Devices and contexts. A device has one context, its primary one, which is current where the device is. */
 #include "hostcuda/call/translate.h"
 #include "hostcuda/driver/driver.h"
+#include "hostcuda/runtime/reset.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static cudaError_t get_state(CUdevice device, unsigned *flags, int *active)
 {
     cudaError_t error = flags && active ? check_device(device) : cudaErrorInvalidValue;
     if (!error) {
-        *flags = 0;
+        *flags = hc_device(device)->flags;
         *active = 1;
     }
     return error;
@@ -79,6 +80,29 @@ static cudaError_t get_state(CUdevice device, unsigned *flags, int *active)
 CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
     HC_DRIVER_CALL(get_state(dev, flags, active));
+}
+
+static cudaError_t set_flags(CUdevice device, unsigned flags)
+{
+    cudaError_t error = flags & ~(unsigned)CU_CTX_FLAGS_MASK ? cudaErrorInvalidValue : check_device(device);
+    if (!error)
+        hc_device(device)->flags = flags;
+    return error;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
+{
+    HC_DRIVER_CALL(set_flags(dev, flags));
+}
+
+CUresult cuDevicePrimaryCtxReset(CUdevice dev)
+{
+    cudaError_t error = hc_driver_begin_quiet();
+    if (!error)
+        error = check_device(dev);
+    if (!error)
+        error = hc_device_reset(dev);
+    return hc_driver_end(error);
 }
 
 /* It cannot be taken from the calling thread: NULL changes nothing. */
@@ -106,3 +130,15 @@ HC_ENTRY(cuCtxGetDevice, (CUdevice * device), cudaGetDevice(device))
 HC_ENTRY(cuCtxSynchronize, (void), cudaDeviceSynchronize())
 HC_ENTRY(cuCtxGetStreamPriorityRange, (int *leastPriority, int *greatestPriority),
          cudaDeviceGetStreamPriorityRange(leastPriority, greatestPriority))
+
+/* ---- peers --------------------------------------------------------------------------------------------------------
+ */
+
+HC_ENTRY(cuDeviceCanAccessPeer, (int *canAccessPeer, CUdevice dev, CUdevice peerDev),
+         cudaDeviceCanAccessPeer(canAccessPeer, dev, peerDev))
+HC_ENTRY(cuDeviceGetP2PAttribute, (int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice, CUdevice dstDevice),
+         cudaDeviceGetP2PAttribute(value, (enum cudaDeviceP2PAttr)attrib, srcDevice, dstDevice))
+
+HC_ENTRY(cuCtxEnablePeerAccess, (CUcontext peerContext, unsigned int Flags),
+         cudaDeviceEnablePeerAccess(hc_runtime_device(peerContext), Flags))
+HC_ENTRY(cuCtxDisablePeerAccess, (CUcontext peerContext), cudaDeviceDisablePeerAccess(hc_runtime_device(peerContext)))

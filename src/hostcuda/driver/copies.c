@@ -44,6 +44,16 @@ PAIR(cuMemcpyDtoD, cuMemcpyDtoDAsync, (CUdeviceptr dstDevice, CUdeviceptr srcDev
      cudaMemcpy(POINTER(dstDevice), POINTER(srcDevice), ByteCount, cudaMemcpyDeviceToDevice),
      cudaMemcpyAsync(POINTER(dstDevice), POINTER(srcDevice), ByteCount, cudaMemcpyDeviceToDevice, hStream))
 
+PAIR(cuMemcpyPeer, cuMemcpyPeerAsync,
+     (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount),
+     (CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
+      CUstream hStream),
+     (dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream),
+     cudaMemcpyPeer(POINTER(dstDevice), hc_runtime_device(dstContext), POINTER(srcDevice),
+                    hc_runtime_device(srcContext), ByteCount),
+     cudaMemcpyPeerAsync(POINTER(dstDevice), hc_runtime_device(dstContext), POINTER(srcDevice),
+                         hc_runtime_device(srcContext), ByteCount, hStream))
+
 /* ---- boxes --------------------------------------------------------------------------------------------------------
  */
 

@@ -102,6 +102,32 @@ static cudaError_t set_function_attribute(CUfunction handle, CUfunction_attribut
 HC_ENTRY(cuFuncSetAttribute, (CUfunction hfunc, CUfunction_attribute attrib, int value),
          set_function_attribute(hfunc, attrib, value))
 
+/* ---- occupancy -------------------------------------------------------------------------------------------------- */
+
+static cudaError_t count_blocks(int *blocks, CUfunction handle, int threads, size_t bytes, unsigned flags)
+{
+    const void *function = function_behind(handle);
+    if (!function)
+        return cudaErrorInvalidResourceHandle;
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, bytes, flags);
+}
+HC_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+         (int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize),
+         count_blocks(numBlocks, func, blockSize, dynamicSMemSize, CU_OCCUPANCY_DEFAULT))
+HC_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+         (int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags),
+         count_blocks(numBlocks, func, blockSize, dynamicSMemSize, flags))
+
+static cudaError_t count_memory(size_t *bytes, CUfunction handle, int blocks, int threads)
+{
+    const void *function = function_behind(handle);
+    return function ? cudaOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, threads)
+                    : cudaErrorInvalidResourceHandle;
+}
+HC_ENTRY(cuOccupancyAvailableDynamicSMemPerBlock,
+         (size_t * dynamicSmemSize, CUfunction func, int numBlocks, int blockSize),
+         count_memory(dynamicSmemSize, func, numBlocks, blockSize))
+
 /* ---- launches -------------------------------------------------------------------------------------------------- */
 
 /* A launch takes a CUkernel for a CUfunction, too; a node does not (measured). */

@@ -50,6 +50,18 @@ void hc_pool_make_current(struct hc_pool *pool)
     current[pool->device] = pool;
 }
 
+void hc_pool_reset(int device)
+{
+    struct hc_pool *pool = hc_pool_default(device);
+    pool->threshold = 0;
+    for (int i = 0; i < HC_POOL_REUSES; i++)
+        pool->strict[i] = false;
+    for (int i = 0; i < HC_DEVICES_MAX; i++)
+        pool->shown[i] = false;
+    hc_pool_trim(pool, 0);
+    current[device] = NULL;
+}
+
 struct hc_pool *hc_pool_of_graphs(int device)
 {
     of_graphs[device].device = device;

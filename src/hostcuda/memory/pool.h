@@ -26,6 +26,8 @@ struct hc_pool *hc_pool_default(int device);
 /* What cudaMallocAsync takes from. */
 struct hc_pool *hc_pool_current(int device);
 void hc_pool_make_current(struct hc_pool *pool);
+/* The device's default pool is as at first, and current. */
+void hc_pool_reset(int device);
 /* The memory of a device's graphs, which stays reserved until it is trimmed. Programs have no handle of it. */
 struct hc_pool *hc_pool_of_graphs(int device);
 /* The pool behind a handle. */

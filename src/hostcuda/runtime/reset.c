@@ -1,0 +1,87 @@
+#include "hostcuda/runtime/reset.h"
+
+#include "hostcuda/call/call.h"
+#include "hostcuda/core/grow.h"
+#include "hostcuda/memory/blocks.h"
+#include "hostcuda/stream/capture.h"
+#include "hostcuda/stream/queue.h"
+
+#include <stdlib.h>
+
+struct found {
+    int device;
+    struct hc_block **blocks;
+    size_t count, capacity;
+};
+
+/* Mappings and variables have owners of their own. */
+static void find_owned(struct hc_block *block, const void *data)
+{
+    struct found *found = (struct found *)(uintptr_t)data;
+    bool owned = !block->borrowed || block->kind == HC_MEMORY_PINNED;
+    if (block->device == found->device && block->live && owned &&
+        hc_grow(&found->blocks, &found->capacity, found->count + 1, sizeof(*found->blocks)))
+        found->blocks[found->count++] = block;
+}
+
+static void free_memory(int device)
+{
+    struct found found = {.device = device};
+    hc_block_each(find_owned, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        found.blocks[i]->live = false;
+        hc_block_release(found.blocks[i]);
+    }
+    free(found.blocks);
+}
+
+cudaError_t hc_device_reset(int device)
+{
+    struct hc_device *state = hc_device(device);
+    cudaError_t error = hc_capture_check_device_wait(device);
+    if (error)
+        return error;
+    error = hc_run_device(device);
+    free_memory(device);
+    hc_pool_reset(device);
+    state->flags = 0;
+    for (int i = 0; i < HC_DEVICES_MAX; i++)
+        state->peers[i] = false;
+    return error;
+}
+
+cudaError_t cudaDeviceReset(void)
+{
+    HC_THROUGH(cuDevicePrimaryCtxReset, hc_thread()->device);
+    cudaError_t error = hc_begin_quiet();
+    if (!error)
+        error = hc_device_reset(hc_thread()->device);
+    return hc_end(error);
+}
+
+/* ---- flags ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Host memory can always be mapped. */
+cudaError_t cudaGetDeviceFlags(unsigned int *flags)
+{
+    cudaError_t error = hc_begin_quiet();
+    if (!error && !flags)
+        error = cudaErrorInvalidValue;
+    if (!error)
+        *flags = hc_device(hc_thread()->device)->flags | cudaDeviceMapHost;
+    return hc_end(error);
+}
+
+cudaError_t cudaSetDeviceFlags(unsigned int flags)
+{
+    const unsigned known =
+        cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops;
+    const unsigned ways = flags & cudaDeviceScheduleMask;
+    cudaError_t error = hc_begin_quiet();
+    if (!error && (flags & ~known || ways & (ways - 1)))
+        error = cudaErrorInvalidValue;
+    if (!error)
+        hc_device(hc_thread()->device)->flags = flags;
+    return hc_end(error);
+}

@@ -1,0 +1,94 @@
+/* cudaDeviceReset and the flags of a device, by the runtime and by the driver's primary context. */
+#include "tests/support/cuda_support.h"
+
+#include <cudaTypedefs.h>
+
+static PFN_cuDevicePrimaryCtxGetState_v7000 get_state;
+static PFN_cuDevicePrimaryCtxSetFlags_v11000 set_flags;
+static PFN_cuDevicePrimaryCtxReset_v11000 reset_context;
+
+static int setup(void **state)
+{
+    (void)state;
+    driver_entry("cuDevicePrimaryCtxGetState", 7000, &get_state);
+    driver_entry("cuDevicePrimaryCtxSetFlags", 11000, &set_flags);
+    driver_entry("cuDevicePrimaryCtxReset", 11000, &reset_context);
+    return 0;
+}
+
+static void test_reset(void **state)
+{
+    (void)state;
+    int *before = device_memory(64), *after = NULL;
+    OK(cudaDeviceReset());
+    EXPECT_CODE(cudaFree(before), cudaErrorInvalidValue);
+    after = device_memory(64);
+    OK(cudaMemset(after, 1, 64));
+    assert_int_equal(read_int(after, NULL), 0x01010101);
+    OK(cudaFree(after));
+}
+
+static void test_reset_frees_what_streams_allocated(void **state)
+{
+    (void)state;
+    void *memory = NULL;
+    size_t free_before = 0, free_after = 0, total = 0;
+    OK(cudaDeviceReset());
+    OK(cudaMemGetInfo(&free_before, &total));
+    OK(cudaMalloc(&memory, 64 << 20));
+    OK(cudaMallocAsync(&memory, 64 << 20, NULL));
+    OK(cudaDeviceReset());
+    OK(cudaMemGetInfo(&free_after, &total));
+    assert_true(free_after + (8 << 20) >= free_before);
+}
+
+static void test_flags(void **state)
+{
+    (void)state;
+    static const unsigned good[] = {cudaDeviceScheduleAuto, cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
+                                    cudaDeviceScheduleBlockingSync, cudaDeviceScheduleSpin | cudaDeviceMapHost};
+    static const unsigned bad[] = {3, 5, 6, 7, 0xffff};
+    unsigned flags = 0, first = 0;
+    OK(cudaGetDeviceFlags(&first));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        OK(cudaSetDeviceFlags(good[i]));
+        OK(cudaGetDeviceFlags(&flags));
+        assert_int_equal(flags & cudaDeviceScheduleMask, good[i] & cudaDeviceScheduleMask);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        EXPECT_CODE(cudaSetDeviceFlags(bad[i]), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaGetDeviceFlags(NULL), cudaErrorInvalidValue);
+    OK(cudaDeviceReset());
+    OK(cudaGetDeviceFlags(&flags));
+    assert_int_equal(flags, first);
+}
+
+static void test_primary_context(void **state)
+{
+    (void)state;
+    unsigned flags = 0;
+    int active = 0;
+    int *memory = device_memory(64);
+    CU_OK(get_state(0, &flags, &active));
+    assert_int_equal(active, 1);
+    CU_OK(set_flags(0, CU_CTX_SCHED_YIELD));
+    CU_OK(get_state(0, &flags, &active));
+    assert_int_equal(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_YIELD);
+    CU_EXPECT(set_flags(0, 0xffff), CUDA_ERROR_INVALID_VALUE);
+    CU_EXPECT(set_flags(1000, 0), CUDA_ERROR_INVALID_DEVICE);
+    CU_OK(reset_context(0));
+    EXPECT_CODE(cudaFree(memory), cudaErrorInvalidValue);
+    CU_EXPECT(reset_context(1000), CUDA_ERROR_INVALID_DEVICE);
+    CU_EXPECT(get_state(1000, &flags, &active), CUDA_ERROR_INVALID_DEVICE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_reset_frees_what_streams_allocated),
+        cmocka_unit_test(test_primary_context),
+    };
+    return cmocka_run_group_tests_name("device reset", tests, setup, NULL);
+}
