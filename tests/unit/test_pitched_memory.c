@@ -16,7 +16,7 @@ static int setup(void **state)
 {
     (void)state;
     driver_entry("cuMemAllocPitch", 3020, &alloc_pitch);
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamCreate(&stream));
     return 0;
 }
 
@@ -183,6 +183,61 @@ static void test_fills_refused(void **state)
     OK(cudaFree(box.ptr));
 }
 
+/* ---- copies ------------------------------------------------------------------------------------------------------ */
+
+static void expect_copy(const struct cudaMemcpy3DParms *copy, cudaError_t code)
+{
+    EXPECT_CODE(cudaMemcpy3D(copy), code);
+    EXPECT_CODE(cudaMemcpy3DAsync(copy, stream), code);
+}
+
+static void test_copies_refused(void **state)
+{
+    (void)state;
+    const size_t too_much = (size_t)0x7fffffff + 1;
+    struct cudaPitchedPtr from = make_box(1), to = make_box(2);
+    const struct cudaMemcpy3DParms good = {
+        .srcPtr = from, .dstPtr = to, .extent = EXTENT, .kind = cudaMemcpyDeviceToDevice};
+    struct cudaMemcpy3DParms copy = good;
+    expect_copy(&copy, cudaSuccess);
+    copy.srcPos.x = from.pitch - WIDTH + 1; /* the row would reach into the next */
+    expect_copy(&copy, cudaErrorInvalidValue);
+    copy = good;
+    copy.dstPos.x = to.pitch - WIDTH + 1;
+    expect_copy(&copy, cudaErrorInvalidValue);
+    copy = good;
+    copy.dstPos.y = 1;
+    expect_copy(&copy, cudaErrorInvalidValue);
+    copy = good;
+    copy.srcPtr.pitch = WIDTH - 1;
+    expect_copy(&copy, cudaErrorInvalidPitchValue);
+    OK(cudaStreamSynchronize(stream));
+    assert_true(has_box(&to, EXTENT, 1, 2));
+    EXPECT_CODE(cudaMemcpy2D(to.ptr, to.pitch, from.ptr, too_much, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice),
+                cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMemcpy2D(to.ptr, too_much, from.ptr, from.pitch, WIDTH, HEIGHT, cudaMemcpyDeviceToDevice),
+                cudaErrorInvalidValue);
+    OK(cudaFree(from.ptr));
+    OK(cudaFree(to.ptr));
+}
+
+/* ---- managed memory ---------------------------------------------------------------------------------------------- */
+
+/* A device says whether it has any. */
+static void test_managed_memory(void **state)
+{
+    (void)state;
+    int *memory = NULL, managed = 0;
+    OK(cudaDeviceGetAttribute(&managed, cudaDevAttrManagedMemory, 0));
+    EXPECT_CODE(cudaMallocManaged((void **)&memory, sizeof *memory, cudaMemAttachGlobal),
+                managed ? cudaSuccess : cudaErrorNotSupported);
+    EXPECT_CODE(cudaMallocManaged(NULL, sizeof *memory, cudaMemAttachGlobal), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMallocManaged((void **)&memory, 0, cudaMemAttachGlobal), cudaErrorInvalidValue);
+    EXPECT_CODE(cudaMallocManaged((void **)&memory, sizeof *memory, 0), cudaErrorInvalidValue);
+    if (managed)
+        OK(cudaFree(memory));
+}
+
 /* ---- captures ---------------------------------------------------------------------------------------------------- */
 
 static void expect_no_graph(void)
@@ -250,6 +305,8 @@ int main(void)
         cmocka_unit_test(test_boxes_refused),
         cmocka_unit_test(test_fills),
         cmocka_unit_test(test_fills_refused),
+        cmocka_unit_test(test_copies_refused),
+        cmocka_unit_test(test_managed_memory),
         cmocka_unit_test(test_allocations_in_a_capture),
         cmocka_unit_test(test_fills_in_a_capture),
     };

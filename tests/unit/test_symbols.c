@@ -15,7 +15,7 @@ static int setup(void **state)
 {
     (void)state;
     out = device_memory(TABLE_BYTES);
-    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamCreate(&stream));
     return 0;
 }
 

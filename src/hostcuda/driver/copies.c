@@ -68,6 +68,9 @@ static cudaError_t copy_rows(const CUDA_MEMCPY2D *c, cudaStream_t stream, bool w
     enum cudaMemcpyKind kind;
     if (!c || !hc_runtime_kind(c->srcMemoryType, c->dstMemoryType, &kind))
         return cudaErrorInvalidValue;
+    if (c->Height > 1 && (!hc_row_fits(c->srcPitch, c->srcXInBytes, c->WidthInBytes) ||
+                          !hc_row_fits(c->dstPitch, c->dstXInBytes, c->WidthInBytes)))
+        return cudaErrorInvalidValue;
     char *to = corner(c->dstMemoryType, c->dstHost, c->dstDevice, c->dstXInBytes, c->dstY, c->dstPitch);
     const char *from = corner(c->srcMemoryType, c->srcHost, c->srcDevice, c->srcXInBytes, c->srcY, c->srcPitch);
     return wait ? cudaMemcpy2D(to, c->dstPitch, from, c->srcPitch, c->WidthInBytes, c->Height, kind)

@@ -29,11 +29,8 @@ HC_ENTRY(cuMemAllocPitch,
          (CUdeviceptr * dptr, size_t *pPitch, size_t WidthInBytes, size_t Height, unsigned int ElementSizeBytes),
          allocate_rows(dptr, pPitch, WidthInBytes, Height, ElementSizeBytes))
 
-/* The device has none, as its attribute says. */
-CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
-{
-    HC_DRIVER_CALL(dptr && bytesize && flags ? cudaErrorNotSupported : cudaErrorInvalidValue);
-}
+HC_ENTRY(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flags),
+         cudaMallocManaged(PLACE(dptr), bytesize, flags))
 
 /* ---- in a stream's order ------------------------------------------------------------------------------------------
  */

@@ -23,6 +23,11 @@ static cudaError_t check_side(const void *address, size_t bytes, enum side side)
     return hc_block_overrun(address, bytes) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+bool hc_row_fits(size_t pitch, size_t into, size_t width)
+{
+    return pitch < width || into <= pitch - width; /* a pitch that is too small is another error */
+}
+
 cudaError_t hc_copy_check(const struct hc_copy *copy)
 {
     static const struct {
@@ -36,6 +41,8 @@ cudaError_t hc_copy_check(const struct hc_copy *copy)
         return cudaErrorInvalidMemcpyDirection;
     if ((copy->height > 1 || copy->depth > 1) && (copy->width > copy->to_pitch || copy->width > copy->from_pitch))
         return cudaErrorInvalidPitchValue;
+    if ((copy->height > 1 || copy->depth > 1) && (copy->to_pitch > HC_PITCH_MAX || copy->from_pitch > HC_PITCH_MAX))
+        return cudaErrorInvalidValue;
     cudaError_t error = check_side(copy->to, span_3d(copy, copy->to_pitch, copy->to_slice), sides[copy->kind].to);
     if (!error)
         error = check_side(copy->from, span_3d(copy, copy->from_pitch, copy->from_slice), sides[copy->kind].from);
@@ -46,6 +53,8 @@ cudaError_t hc_fill_check_shape(const struct cudaMemsetParams *fill)
 {
     unsigned size = fill->elementSize;
     if ((size != 1 && size != 2 && size != 4) || !fill->width || !fill->height)
+        return cudaErrorInvalidValue;
+    if ((uintptr_t)fill->dst % size || (fill->height > 1 && fill->pitch % size))
         return cudaErrorInvalidValue;
     if (fill->width > SIZE_MAX / size || (fill->height > 1 && fill->pitch < fill->width * size))
         return cudaErrorInvalidValue;

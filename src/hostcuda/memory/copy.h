@@ -13,6 +13,10 @@ struct hc_copy {
     size_t depth, to_slice, from_slice; /* of a three-dimensional copy: its slices, and how far apart; 0: none */
 };
 
+enum { HC_PITCH_MAX = 0x7fffffff }; /* bytes, as the properties have it */
+
+/* A row of a box begins so far into the pitch: there is room for it. */
+bool hc_row_fits(size_t pitch, size_t into, size_t width);
 cudaError_t hc_copy_check(const struct hc_copy *copy);
 cudaError_t hc_fill_check(const struct cudaMemsetParams *fill);
 /* The same, without a look at the memory. */

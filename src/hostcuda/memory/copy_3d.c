@@ -16,6 +16,9 @@ cudaError_t hc_copy_from_3d(const struct cudaMemcpy3DParms *params, struct hc_co
         return cudaErrorInvalidValue;
     bool plain = params->extent.height <= 1 && params->extent.depth <= 1; /* the pitches mean nothing */
     size_t width = params->extent.width;
+    if (!plain && (!hc_row_fits(params->srcPtr.pitch, params->srcPos.x, width) ||
+                   !hc_row_fits(params->dstPtr.pitch, params->dstPos.x, width)))
+        return cudaErrorInvalidValue;
     *copy = (struct hc_copy){
         .to = corner(&params->dstPtr, &params->dstPos),
         .from = corner(&params->srcPtr, &params->srcPos),

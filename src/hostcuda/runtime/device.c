@@ -2,6 +2,7 @@
 #include "hostcuda/graph/node_attributes.h"
 #include "hostcuda/kernel/block.h"
 #include "hostcuda/memory/capacity.h"
+#include "hostcuda/memory/copy.h"
 #include "hostcuda/stream/capture.h"
 #include "hostcuda/stream/queue.h"
 
@@ -98,7 +99,7 @@ static void fill_properties(struct cudaDeviceProp *prop, int device)
     prop->reservedSharedMemPerBlock = 1024;
     prop->regsPerBlock = prop->regsPerMultiprocessor = 65536;
     prop->warpSize = 32;
-    prop->memPitch = 0x7fffffff;
+    prop->memPitch = HC_PITCH_MAX;
     prop->maxThreadsPerBlock = HC_BLOCK_THREADS_MAX;
     prop->maxThreadsDim[0] = prop->maxThreadsDim[1] = HC_BLOCK_THREADS_MAX;
     prop->maxThreadsDim[2] = 64;
@@ -146,7 +147,7 @@ static const struct {
     {cudaDevAttrClockRate, 1000000},       /* kHz */
     {cudaDevAttrMemoryClockRate, 1000000}, /* kHz */
     {cudaDevAttrGlobalMemoryBusWidth, 64},
-    {cudaDevAttrMaxPitch, 0x7fffffff},
+    {cudaDevAttrMaxPitch, HC_PITCH_MAX},
     {cudaDevAttrTextureAlignment, 512},
     {cudaDevAttrTexturePitchAlignment, 32},
     {cudaDevAttrSurfaceAlignment, 512},

@@ -35,8 +35,8 @@ static cudaError_t set_attribute(struct hc_kernel *kernel, enum cudaFuncAttribut
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
     CUfunction function;
-    HC_THROUGH_IF(HC_GOES_THROUGH && (function = hc_driver_function(func)), cuFuncSetAttribute, function,
-                  (CUfunction_attribute)attr, value);
+    HC_THROUGH_IF((function = hc_driver_function(func)), cuFuncSetAttribute, function, (CUfunction_attribute)attr,
+                  value);
     cudaError_t error = hc_begin();
     struct hc_kernel *kernel = hc_kernel_find(func);
     if (!error)

@@ -52,6 +52,19 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
     return allocate_entry(__func__, devPtr, size, HC_MEMORY_DEVICE);
 }
 
+/* The device has none, as its attribute says. */
+static cudaError_t refuse_managed(void **address, size_t bytes, unsigned flags)
+{
+    bool attached = flags == cudaMemAttachGlobal || flags == cudaMemAttachHost;
+    return address && bytes && attached ? cudaErrorNotSupported : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
+{
+    HC_THROUGH(cuMemAllocManaged, HC_SAME_AS(CUdeviceptr *, devPtr), size, flags);
+    HC_CALL(refuse_managed(devPtr, size, flags));
+}
+
 cudaError_t cudaMallocHost(void **ptr, size_t size)
 {
     HC_THROUGH_IF(size, cuMemAllocHost, ptr, size);

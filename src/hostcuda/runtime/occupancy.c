@@ -45,8 +45,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const 
                                                           size_t dynamicSMemSize)
 {
     CUfunction function;
-    HC_THROUGH_IF(HC_GOES_THROUGH && (function = hc_driver_function(func)), cuOccupancyMaxActiveBlocksPerMultiprocessor,
-                  numBlocks, function, blockSize, dynamicSMemSize);
+    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyMaxActiveBlocksPerMultiprocessor, numBlocks,
+                  function, blockSize, dynamicSMemSize);
     HC_CALL(count_blocks(numBlocks, func, blockSize, dynamicSMemSize, cudaOccupancyDefault));
 }
 
@@ -54,9 +54,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlock
                                                                    size_t dynamicSMemSize, unsigned int flags)
 {
     CUfunction function;
-    HC_THROUGH_IF(HC_GOES_THROUGH && (function = hc_driver_function(func)),
-                  cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, numBlocks, function, blockSize, dynamicSMemSize,
-                  flags);
+    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+                  numBlocks, function, blockSize, dynamicSMemSize, flags);
     HC_CALL(count_blocks(numBlocks, func, blockSize, dynamicSMemSize, flags));
 }
 
@@ -76,7 +75,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, c
                                                       int blockSize)
 {
     CUfunction function;
-    HC_THROUGH_IF(HC_GOES_THROUGH && (function = hc_driver_function(func)), cuOccupancyAvailableDynamicSMemPerBlock,
-                  dynamicSmemSize, function, numBlocks, blockSize);
+    HC_THROUGH_IF((function = hc_driver_function(func)), cuOccupancyAvailableDynamicSMemPerBlock, dynamicSmemSize,
+                  function, numBlocks, blockSize);
     HC_CALL(count_memory(dynamicSmemSize, func, numBlocks, blockSize));
 }

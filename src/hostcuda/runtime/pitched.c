@@ -1,14 +1,14 @@
 /* Memory in rows, each of which begins where a GPU reads well. */
 #include "hostcuda/call/call.h"
+#include "hostcuda/memory/copy.h"
 #include "hostcuda/runtime/memory.h"
 
 enum { PITCH = 512 };
-static const size_t PITCH_MAX = 0x7fffffff; /* as the properties have it */
 
 /* *address is NULL where there is nothing to allocate. */
 static cudaError_t allocate_rows(void **address, size_t *pitch, size_t width, size_t height)
 {
-    if (!address || !pitch || width > PITCH_MAX)
+    if (!address || !pitch || width > HC_PITCH_MAX)
         return cudaErrorInvalidValue;
     size_t rounded = (width + PITCH - 1) / PITCH * PITCH;
     if (rounded && height > SIZE_MAX / rounded)
@@ -29,7 +29,7 @@ static cudaError_t allocate_box(struct cudaPitchedPtr *box, struct cudaExtent ex
 {
     void *address = NULL;
     size_t pitch = 0;
-    if (!box || extent.width > PITCH_MAX)
+    if (!box || extent.width > HC_PITCH_MAX)
         return cudaErrorInvalidValue;
     if (extent.depth && extent.height > SIZE_MAX / extent.depth)
         return cudaErrorMemoryAllocation;

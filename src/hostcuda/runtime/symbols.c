@@ -63,7 +63,7 @@ static bool driver_rows(const struct symbol_copy *asked, CUDA_MEMCPY2D *driver)
     cudaError_t name params                                                                                            \
     {                                                                                                                  \
         CUDA_MEMCPY2D driver;                                                                                          \
-        HC_THROUGH_IF(HC_GOES_THROUGH &&driver_rows(asked, &driver), cuMemcpy2D, &driver);                             \
+        HC_THROUGH_IF(driver_rows(asked, &driver), cuMemcpy2D, &driver);                                               \
         struct hc_copy copy;                                                                                           \
         HC_CHECKED_CALL(read_copy(asked, &copy), hc_copy_sync(&copy));                                                 \
     }
@@ -76,7 +76,7 @@ SYMBOL_COPY(cudaMemcpyFromSymbol,
     cudaError_t name params                                                                                            \
     {                                                                                                                  \
         CUDA_MEMCPY2D driver;                                                                                          \
-        HC_THROUGH_IF(HC_GOES_THROUGH &&driver_rows(asked, &driver), cuMemcpy2DAsync, &driver, stream);                \
+        HC_THROUGH_IF(driver_rows(asked, &driver), cuMemcpy2DAsync, &driver, stream);                                  \
         struct hc_copy copy;                                                                                           \
         HC_CHECKED_CALL(read_copy(asked, &copy), hc_copy_async(&copy, stream));                                        \
     }
@@ -144,11 +144,11 @@ static bool driver_box(const struct symbol_copy *asked, CUDA_MEMCPY3D *driver)
 bool hc_driver_copy_to_symbol(const void *symbol, const void *src, size_t count, size_t offset,
                               enum cudaMemcpyKind kind, CUDA_MEMCPY3D *copy)
 {
-    return HC_GOES_THROUGH && driver_box(TO_SYMBOL, copy);
+    return driver_box(TO_SYMBOL, copy);
 }
 
 bool hc_driver_copy_from_symbol(void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
                                 CUDA_MEMCPY3D *copy)
 {
-    return HC_GOES_THROUGH && driver_box(FROM_SYMBOL, copy);
+    return driver_box(FROM_SYMBOL, copy);
 }
