@@ -2,9 +2,15 @@
 #include "tests/support/cuda_support.h"
 
 #include <cudaTypedefs.h>
+#include <hostcuda/hostcuda.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#pragma weak hostcuda_fail
+#pragma weak hostcuda_faults
+#pragma weak hostcuda_record
+#pragma weak hostcuda_calls
 
 enum { WIDTH = 100, HEIGHT = 5, DEPTH = 3 };
 
@@ -221,6 +227,36 @@ static void test_copies_refused(void **state)
     OK(cudaFree(to.ptr));
 }
 
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+/* Each is one call by its own name, whatever it is made of. */
+static void test_faults(void **state)
+{
+    (void)state;
+    struct cudaPitchedPtr box = {NULL, 0, 0, 0};
+    void *memory = NULL;
+    size_t pitch = 0;
+    if (!hostcuda_fail)
+        skip();
+    assert_int_equal(hostcuda_fail("cudaMallocPitch@1=2,cudaMalloc3D@1=2,cudaMemset3D@1=1,cudaMemset3DAsync@2=1"), 0);
+    hostcuda_record(1);
+    EXPECT_CODE(cudaMallocPitch(&memory, &pitch, WIDTH, HEIGHT), cudaErrorMemoryAllocation);
+    EXPECT_CODE(cudaMalloc3D(&box, EXTENT), cudaErrorMemoryAllocation);
+    OK(cudaMalloc3D(&box, EXTENT));
+    EXPECT_CODE(cudaMemset3D(box, 1, EXTENT), cudaErrorInvalidValue);
+    OK(cudaMemset3DAsync(box, 1, EXTENT, stream));
+    EXPECT_CODE(cudaMemset3DAsync(box, 1, EXTENT, stream), cudaErrorInvalidValue);
+    OK(cudaMemset3D(box, 1, EXTENT));
+    assert_int_equal(hostcuda_calls("cudaMemset3D"), 2);
+    assert_int_equal(hostcuda_calls("cudaMemset3DAsync"), 2);
+    assert_int_equal(hostcuda_calls("cudaMalloc3D"), 2);
+    assert_int_equal(hostcuda_calls(NULL), 7);
+    assert_int_equal(hostcuda_faults(), 4);
+    hostcuda_record(0);
+    assert_int_equal(hostcuda_fail(""), 0);
+    OK(cudaFree(box.ptr));
+}
+
 /* ---- managed memory ---------------------------------------------------------------------------------------------- */
 
 /* A device says whether it has any. */
@@ -307,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_fills_refused),
         cmocka_unit_test(test_copies_refused),
         cmocka_unit_test(test_managed_memory),
+        cmocka_unit_test(test_faults),
         cmocka_unit_test(test_allocations_in_a_capture),
         cmocka_unit_test(test_fills_in_a_capture),
     };
