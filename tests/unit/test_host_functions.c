@@ -20,6 +20,7 @@
 
 #define STEP(call) assert_int_equal(call, cudaSuccess)
 #pragma weak hostcuda_seed
+#pragma weak hostcuda_fail
 
 enum { BYTES = 64, SEEDS = 3 };
 
