@@ -26,6 +26,12 @@ typedef struct placed_call {
     size_t place;
 } placed_call;
 
+/* A wait of the graph, and the places of its calls. */
+typedef struct placed_wait {
+    const bg__wait *wait;
+    size_t waited_after, recorded_after;
+} placed_wait;
+
 /* A call that is looked at; place: among these. */
 typedef struct listed_call {
     const bg__call *call;
@@ -41,6 +47,8 @@ typedef struct search {
     size_t count;
     placed_call *placed; /* all calls, by address; NULL: not needed yet */
     size_t placed_count;
+    placed_wait *waits; /* by waiter, the stream that it waits for, and place; NULL: not needed yet */
+    size_t wait_count;
 
     /* Of one segment. */
     bg__layout layout;
@@ -194,18 +202,75 @@ static size_t place_of(const search *s, const bg__call *call)
     return found != NULL ? found->place : s->placed_count;
 }
 
+static int compare_numbers(uintptr_t x, uintptr_t y)
+{
+    return (x > y) - (x < y);
+}
+
+static int compare_waits(const placed_wait *x, const placed_wait *y)
+{
+    int order = compare_numbers((uintptr_t)x->wait->waiter, (uintptr_t)y->wait->waiter);
+    if (order == 0)
+        order = compare_numbers((uintptr_t)x->wait->on, (uintptr_t)y->wait->on);
+    return order != 0 ? order : compare_numbers(x->waited_after, y->waited_after);
+}
+
+/* Of equal ones, in the order in which they were made. */
+static int compare_placed_waits(const void *a, const void *b)
+{
+    const placed_wait *x = a, *y = b;
+    int order = compare_waits(x, y);
+    return order != 0 ? order : compare_numbers((uintptr_t)x->wait, (uintptr_t)y->wait);
+}
+
+static bg_status place_waits(search *s)
+{
+    int count;
+    const bg__wait *waits = bg__graph_waits(s->graph, &count);
+    bg_status status = BG_OK;
+
+    if (s->waits != NULL)
+        return BG_OK;
+    BG__TRY(BG__ALLOCATE(s->waits, count, "waits"));
+    for (int i = 0; i < count; i++)
+        s->waits[i] =
+            (placed_wait){&waits[i], place_of(s, waits[i].waited_after), place_of(s, waits[i].recorded_after)};
+    s->wait_count = (size_t)count;
+    qsort(s->waits, s->wait_count, sizeof *s->waits, compare_placed_waits);
+done:
+    return status;
+}
+
+/* How many of the sorted waits are before that one. */
+static size_t count_waits_before(const search *s, const placed_wait *wait)
+{
+    size_t low = 0, high = s->wait_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_waits(&s->waits[middle], wait) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Of waits before `later` on its stream, for work on the stream of `earlier`, the last; the work ended before
  * `earlier`, or the calls would have an order. */
 static const bg__wait *find_wait(const search *s, const bg__call *earlier, const bg__call *later)
 {
-    size_t first = place_of(s, earlier), second = place_of(s, later);
-    int count;
-    const bg__wait *waits = bg__graph_waits(s->graph, &count);
+    const bg__wait wanted = {.waiter = later->stream, .on = earlier->stream};
+    size_t first = place_of(s, earlier);
+    size_t end = count_waits_before(s, &(placed_wait){&wanted, place_of(s, later), 0});
 
-    while (count-- > 0 && earlier->stream != later->stream)
-        if (waits[count].waiter == later->stream && waits[count].on == earlier->stream &&
-            place_of(s, waits[count].waited_after) < second && place_of(s, waits[count].recorded_after) < first)
-            return &waits[count];
+    while (end-- > 0 && earlier->stream != later->stream) {
+        const placed_wait *at = &s->waits[end];
+        if (at->wait->waiter != wanted.waiter || at->wait->on != wanted.on)
+            return NULL;
+        if (at->recorded_after < first)
+            return at->wait;
+    }
     return NULL;
 }
 
@@ -238,6 +303,7 @@ static bg_status tell_race(search *s, const bg__access *one, const bg__access *o
     bg_status status;
 
     BG__TRY(place_calls(s));
+    BG__TRY(place_waits(s));
     /* Edges that the program has added may have turned them. */
     if (place_of(s, race.earlier.call) > place_of(s, race.later.call))
         swap_accesses(&race);
@@ -383,6 +449,7 @@ done:
     free_segment(&s);
     free(s.list);
     free(s.placed);
+    free(s.waits);
     return status;
 }
 
