@@ -226,21 +226,49 @@ static void note_stop(bg__walk_end *end)
     end->what = BG_OK;
 }
 
-/* The flags that choose this replay; none for the first one that is stepped. */
+/* "#12" at the end of a name. */
+static bool is_number_part(const char *text)
+{
+    size_t digits = strspn(text + 1, "0123456789");
+    return text[0] == '#' && digits > 0 && text[1 + digits] == '\0' && (text[1] != '0' || digits == 1);
+}
+
+/* The pattern for a name, which may match others, too: it has '*' for what BG_STEP_GRAPHS does not take, and for what
+ * is behind the room. */
+static void write_pattern(const char *name, char *pattern, size_t bytes)
+{
+    static const char taken[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const char *at = name;
+    size_t used = 0;
+
+    for (; *at != '\0' && used + 2 < bytes; at++) {
+        if (strchr(taken, *at) != NULL || is_number_part(at)) {
+            pattern[used++] = *at;
+        } else if (used == 0 || pattern[used - 1] != '*') {
+            pattern[used++] = '*';
+        }
+    }
+    snprintf(pattern + used, bytes - used, "%s", *at != '\0' || used == 0 ? "*" : "");
+}
+
+/* The flags that choose this replay; none for the first one that is stepped where no variables choose. */
 static void choose_replay(const bg_graph *graph, bool first, char *flags, size_t bytes)
 {
     const struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
+    char pattern[160];
+
     snprintf(flags, bytes, "%s", "");
-    if (!first)
-        snprintf(flags, bytes, "--graphs='%.150s' --replays=%llu- ", bg__graph_name(graph),
-                 (unsigned long long)(stepping->next - 1));
+    if (first && !atomic_load(&choice.limited))
+        return;
+    write_pattern(bg__graph_name(graph), pattern, sizeof pattern);
+    snprintf(flags, bytes, "--graphs='%s' --replays=%llu- ", pattern, (unsigned long long)(stepping->next - 1));
 }
 
 static bg_status walk(bg_graph *graph, cudaStream_t stream, bg__walk_end *end)
 {
     struct bg__stepping *stepping = bg__tools_find(graph)->stepping;
     bool first = !atomic_exchange(&began, true);
-    char flags[220];
+    char flags[230];
     bg__walk_options options = {.stop = stepping->stop,
                                 .from = first ? stepping->from : NULL,
                                 .progress = true,

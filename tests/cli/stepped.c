@@ -4,7 +4,7 @@
  * SIGNAL (a number) in a replay: to the program, or to its process group. STEPPED_HANDLER=print: the program has a
  * handler for it, which prints "handled"; ignore: it ignores the signal. STEPPED_TIMES=N: it is sent N times.
  * STEPPED_NUMBERS=N: tensors have the first N of a row's. STEPPED_REPLAYS=N: there are so many, and it is sent in the
- * last. Prints "row right" where the last row is what it must be. */
+ * last. STEPPED_NAME: the graph's. Prints "row right" where the last row is what it must be. */
 #include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
@@ -80,6 +80,7 @@ int main(int count, char **arguments)
                *numbers = getenv("STEPPED_NUMBERS");
     const int replays = more != NULL ? atoi(more) : 1;
     float row[NUMBERS] = {0, 1, 2};
+    bg_capture_options options = BG_CAPTURE_OPTIONS_INIT;
     bg_graph *graph = NULL;
     cudaStream_t stream = NULL;
     bg_status status;
@@ -98,7 +99,8 @@ int main(int count, char **arguments)
     if (cudaMalloc((void **)&plan.rows, (size_t)(plan.calls + 1) * BYTES) != cudaSuccess ||
         cudaMemcpy(plan.rows, row, BYTES, cudaMemcpyDefault) != cudaSuccess || cudaStreamCreate(&stream) != cudaSuccess)
         return 2;
-    status = bg_capture_forward(&graph, pass, NULL, stream, NULL);
+    options.name = getenv("STEPPED_NAME");
+    status = bg_capture_forward(&graph, pass, NULL, stream, &options);
     for (int i = 0; i < replays && status == BG_OK; i++) {
         plan.last = i + 1 == replays;
         status = bg_replay(graph, stream);

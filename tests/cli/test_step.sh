@@ -84,7 +84,14 @@ expect signal-alone 143 'stopped after index 9' bash -c 'BG_DEBUG=step "$@"; exi
 export STEPPED_REPLAYS=3
 expect signal-third 130 "breakgraph step --graphs='graph' --replays=2- --from=10 -- PROGRAM" stepped -- "$program" 20 5 9 15
 expect signal-third-on 0 '^looked at: 1 replay, 10 nodes stepped, .*; 10 nodes before them' stepped --graphs=graph --replays=2- --from=10 -- "$program" 20 5
+# The flags that chose the first stepped replay choose it again.
+expect stop-chosen 0 "breakgraph step --graphs='graph' --replays=1- --from=8 -- PROGRAM" stepped --replays=1 --stop=7 -- "$program" 20 5
 unset STEPPED_REPLAYS
+# Each name is matched by the pattern that is printed for it.
+for name in "it's" 'a,b' 'a#01' 'a#1' '!a' ' a ' $'a\nb' "$(printf 'ä%.0s' {1..99})"; do
+    pattern=$(STEPPED_NAME=$name stepped --graphs='*' --stop=7 -- "$program" 20 5 2>&1 | sed -n "s/.*breakgraph step \(--graphs='.*\) --replays=0- --from=8.*/\1/p" | head -n 1)
+    expect stop-named 0 '^looked at: 1 replay, 12 nodes' env STEPPED_NAME="$name" bash -c "timeout 60 $command step $pattern --from=8 -- $program 20 5"
+done
 expect signal-group 130 'stopped after index 9' setsid -w "$command" step -- "$program" 20 5 9 2 group
 said signal-group-looked '^looked at: 1 replay, 10 nodes stepped'
 
