@@ -6,6 +6,8 @@
 
 typedef _Atomic uint64_t counter;
 
+enum { PAGE = 512 }; /* sizes, whose counts are a page of memory */
+
 static void add(counter *to, uint64_t count)
 {
     uint64_t before = atomic_load_explicit(to, memory_order_relaxed);
@@ -24,7 +26,8 @@ bg_status bg__mix_create(bg__mix *mix, int query_len_count, int max_tokens)
     mix->max_tokens = max_tokens;
     /* The kernel gives pages of zeros where they are first written: sizes that do not come take no memory. */
     mix->batches = calloc(2 * families * sizes, sizeof *mix->batches);
-    if (mix->batches == NULL)
+    mix->seen = calloc(sizes / PAGE + 1, sizeof *mix->seen);
+    if (mix->batches == NULL || mix->seen == NULL)
         return bg__fail(BG_ERROR_OUT_OF_MEMORY, "out of host memory to count batches of up to %d tokens", max_tokens);
     mix->unsized = mix->batches + families * sizes;
     return BG_OK;
@@ -33,13 +36,19 @@ bg_status bg__mix_create(bg__mix *mix, int query_len_count, int max_tokens)
 void bg__mix_free(bg__mix *mix)
 {
     free(mix->batches);
+    free(mix->seen);
     *mix = (bg__mix){.batches = NULL};
 }
 
 /* Batches above max_tokens are at 0, where there are none. */
+static int size_of(const bg__mix *mix, int tokens)
+{
+    return tokens <= mix->max_tokens ? tokens : 0;
+}
+
 static size_t place_of(const bg__mix *mix, int family, int tokens)
 {
-    return (size_t)family * ((size_t)mix->max_tokens + 1) + (size_t)(tokens <= mix->max_tokens ? tokens : 0);
+    return (size_t)family * ((size_t)mix->max_tokens + 1) + (size_t)size_of(mix, tokens);
 }
 
 /* 0: mixed; else 1 + the index of a query length, also where the mode has no graphs for decode batches alone. */
@@ -63,6 +72,7 @@ bool bg__mix_count(bg_runner *runner, const bg_batch *batch, const bg__mix_run *
     uint64_t count;
 
     add(&mix->batches[place], 1);
+    atomic_store_explicit(&mix->seen[size_of(mix, run->tokens) / PAGE], true, memory_order_relaxed);
     if (!is_about_size(run->reason))
         add(&mix->unsized[place], 1);
     if (run->tokens > mix->max_tokens && run->tokens > atomic_load_explicit(&mix->largest, memory_order_relaxed))
@@ -84,6 +94,13 @@ bg__mix_size bg__mix_get(const bg__mix *mix, int family, int tokens)
 {
     size_t place = place_of(mix, family, tokens);
     return (bg__mix_size){.batches = get(&mix->batches[place]), .unsized = get(&mix->unsized[place])};
+}
+
+int bg__mix_next(const bg__mix *mix, int tokens)
+{
+    while (tokens <= mix->max_tokens && !atomic_load_explicit(&mix->seen[tokens / PAGE], memory_order_relaxed))
+        tokens = (tokens / PAGE + 1) * PAGE;
+    return tokens <= mix->max_tokens ? tokens : mix->max_tokens + 1;
 }
 
 uint64_t bg_runner_batches(const bg_runner *runner, int query_len, int tokens)

@@ -13,6 +13,7 @@ typedef struct bg__mix {
     /* By family, of max_tokens + 1 sizes each: all batches; and those that ran eagerly for another reason than their
      * size, which no schedule changes. Family 0 is that of mixed batches, then come those of the query lengths. */
     _Atomic uint64_t *batches, *unsized;
+    _Atomic bool *seen; /* for each page of sizes, whether there was a batch of one: so few pages are read */
     int max_tokens;
     _Atomic int largest; /* of the batches above max_tokens */
     _Atomic uint64_t count, eager[BG_REASON_UNSUPPORTED + 1];
@@ -41,6 +42,8 @@ typedef struct bg__mix_size {
 } bg__mix_size;
 /* tokens 0: of the batches above max_tokens. */
 bg__mix_size bg__mix_get(const bg__mix *mix, int family, int tokens);
+/* The first of these sizes, from tokens on, of which there may be batches; max_tokens + 1: there is none. */
+int bg__mix_next(const bg__mix *mix, int tokens);
 
 /* A row of "runners" (docs/report-format.md), without its name and process; NULL: out of host memory. In the thread
  * that uses the runner. */

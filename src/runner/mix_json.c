@@ -53,12 +53,13 @@ static bool add_to_list(cJSON *list, cJSON *item)
 /* The families that run as one: those whose batches have the buckets of that query length, 0 for mixed. */
 static bool add_sizes(const bg_runner *runner, const bool *runs, cJSON *list)
 {
+    const bg__mix *mix = &runner->mix;
     bool good = true;
-    for (int tokens = 0; tokens <= runner->mix.max_tokens && good; tokens++) {
+    for (int tokens = bg__mix_next(mix, 0); tokens <= mix->max_tokens && good; tokens = bg__mix_next(mix, tokens + 1)) {
         bg__mix_size sum = {0};
         for (int f = 0; f <= runner->query_len_count; f++)
             if (runs[f]) {
-                bg__mix_size size = bg__mix_get(&runner->mix, f, tokens);
+                bg__mix_size size = bg__mix_get(mix, f, tokens);
                 sum.batches += size.batches;
                 sum.unsized += size.unsized;
             }

@@ -1,7 +1,7 @@
 /* The mix of batches that a runner has run: what is counted, where, and what its JSON says. */
 #include "tests/support/runner_model.h"
 
-#include "runner/mix.h"
+#include "runner/runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +42,26 @@ static void test_sizes(void **state)
     assert_int_equal(bg_runner_batches(m.runner, 0, 0), 2); /* above max_tokens */
     assert_int_equal(bg_runner_batches(m.runner, 4, 4), 0);
     bg_runner_destroy(m.runner);
+}
+
+/* Reports are written while the runner runs: what they take grows with the sizes that came, not with max_tokens. */
+static void test_few_sizes(void **unused)
+{
+    enum { MOST = 1 << 24 };
+    static const int sizes[] = {7, 8, 3000, MOST, MOST + 5};
+    bg_runner runner = {.query_len_count = 0};
+    bg_batch batch = mixed_batch(7);
+    int looked = 0, found = 0;
+
+    (void)unused;
+    EXPECT_OK(bg__mix_create(&runner.mix, 0, MOST));
+    for (int i = 0; i < 5; i++)
+        (void)bg__mix_count(&runner, &batch, &(bg__mix_run){.tokens = sizes[i], .padded_tokens = sizes[i]});
+    for (int t = bg__mix_next(&runner.mix, 0); t <= MOST; t = bg__mix_next(&runner.mix, t + 1), looked++)
+        found += (int)bg__mix_get(&runner.mix, 0, t).batches;
+    assert_int_equal(found, 5);
+    assert_in_range(looked, 4, 4 * 512);
+    bg__mix_free(&runner.mix);
 }
 
 static void test_no_such_size(void **state)
@@ -229,7 +249,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_sizes),    TEST(test_no_such_size), TEST(test_failed), TEST(test_json),
-        TEST(test_families), TEST(test_across_ranks), TEST(test_times),
+        TEST(test_families), TEST(test_across_ranks), TEST(test_times),  cmocka_unit_test(test_few_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
