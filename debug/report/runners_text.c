@@ -222,12 +222,24 @@ static bool has_others(const cJSON *rows, const cJSON *row)
     return false;
 }
 
-static void print_use(const cJSON *rows, const cJSON *row, const cJSON *list, FILE *out)
+static void print_use(const cJSON *rows, const cJSON *row, const cJSON *object, FILE *out)
 {
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "list");
     const cJSON *recommended = find_marked(list, "recommended"), *now = find_marked(list, "now");
     double batches = bg__json_number(recommended, "batches"), batches_now = bg__json_number(now, "batches");
 
-    if (recommended == NULL || recommended == now) {
+    if (recommended == NULL) {
+        fputs("    none is recommended: the one in use runs more batches by a graph than the longest, or pads them "
+              "less\n",
+              out);
+        return;
+    }
+    fprintf(
+        out,
+        "    *: recommended, the fewest sizes that compute at most %.0f %% more rows than the best %.0f, and no more "
+        "padding than now\n",
+        bg__json_number(object, "percent"), bg__json_number(object, "longest"));
+    if (recommended == now) {
         fputs("    the schedule in use is the recommended one\n", out);
         return;
     }
@@ -264,12 +276,7 @@ static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
     {
         print_schedule(schedule, batches, out);
     }
-    fprintf(
-        out,
-        "    *: recommended, the fewest sizes that compute at most %.0f %% more rows than the best %.0f, and no more "
-        "padding than now\n",
-        bg__json_number(object, "percent"), bg__json_number(object, "longest"));
-    print_use(rows, row, list, out);
+    print_use(rows, row, object, out);
 }
 
 /* In a file that was written by hand. */

@@ -19,8 +19,10 @@ typedef struct proposal {
     int *now; /* the sizes in use */
     size_t now_count;
     bg__size_cost now_cost;
+    uint64_t wanted;    /* batches that the recommended one runs by a graph, at least */
     int *sizes;         /* room for the longest */
     size_t recommended; /* length; 0: the schedule in use */
+    bool none_is_good;  /* then none is recommended */
     cJSON *list;
 } proposal;
 
@@ -56,13 +58,31 @@ static bg_status read_now(proposal *p)
 
 /* ---- the recommended one ---- */
 
+static uint64_t count_batches(const bg__size_mix *mix)
+{
+    uint64_t batches = 0;
+    for (size_t f = 0; f < mix->count; f++)
+        for (size_t i = 0; i < mix->families[f].count; i++)
+            batches += mix->families[f].list[i].batches;
+    return batches;
+}
+
+/* As many as now, unless that is more than are to be covered. */
+static uint64_t batches_wanted(const proposal *p, double cover)
+{
+    uint64_t asked = (uint64_t)((double)count_batches(&p->mix) * cover / 100);
+    return p->now_cost.batches < asked ? p->now_cost.batches : asked;
+}
+
 static bool is_good(const proposal *p, const bg__size_cost *cost, const bg__size_cost *best)
 {
-    return cost->batches >= best->batches && (double)rows_of(cost) <= (double)rows_of(best) * (100 + PERCENT) / 100 &&
+    return cost->batches >= best->batches && cost->batches >= p->wanted &&
+           (double)rows_of(cost) <= (double)rows_of(best) * (100 + PERCENT) / 100 &&
            (cost->padding_rows <= p->now_cost.padding_rows || p->now_cost.batches < cost->batches);
 }
 
-/* The shortest within PERCENT of the longest, and without more padding than now where that holds as many batches. With
+/* The shortest within PERCENT of the longest, that runs as many batches as now, and without more padding than now where
+ * that holds as many. A schedule in use may be longer than the longest, or be better chosen for max_padding. With
  * max_padding a shorter one may run fewer batches by a graph: it pads less, and is no better. */
 static void recommend(proposal *p)
 {
@@ -72,8 +92,9 @@ static void recommend(proposal *p)
     p->recommended = 1;
     while (p->recommended < p->choices.most && !is_good(p, &cost, &best))
         cost = judge_length(p, ++p->recommended);
-    if (p->now_count <= p->recommended && p->now_cost.batches >= cost.batches &&
-        p->now_cost.padding_rows <= cost.padding_rows)
+    p->none_is_good = !is_good(p, &cost, &best);
+    if (p->none_is_good || (p->now_count <= p->recommended && p->now_cost.batches >= cost.batches &&
+                            p->now_cost.padding_rows <= cost.padding_rows))
         p->recommended = 0;
 }
 
@@ -106,7 +127,7 @@ static bool is_shown(const proposal *p, size_t length)
 
 static bool add_schedules(proposal *p)
 {
-    bool good = add_schedule(p, p->now, p->now_count, true, p->recommended == 0);
+    bool good = add_schedule(p, p->now, p->now_count, true, p->recommended == 0 && !p->none_is_good);
     for (size_t length = 1; length <= p->choices.most && good; length++) {
         if (!is_shown(p, length))
             continue;
@@ -134,18 +155,10 @@ static bg_status choose(proposal *p, double cover)
     p->sizes = malloc(p->choices.most * sizeof *p->sizes);
     if (p->sizes == NULL)
         BG__FAIL(BG_ERROR_OUT_OF_MEMORY, "out of host memory for a schedule");
+    p->wanted = batches_wanted(p, cover);
     recommend(p);
 done:
     return status;
-}
-
-static uint64_t count_batches(const bg__size_mix *mix)
-{
-    uint64_t batches = 0;
-    for (size_t f = 0; f < mix->count; f++)
-        for (size_t i = 0; i < mix->families[f].count; i++)
-            batches += mix->families[f].list[i].batches;
-    return batches;
 }
 
 static const char *explain_none(const cJSON *row)

@@ -4,7 +4,7 @@
 command=$OUT/breakgraph mix=$OUT/tests/cli/mix
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for name in used cover arguments no-runner no-batches none two ranks killed formats; do skip $name "there is no GPU"; done
+    for name in used cover arguments no-runner no-batches none two ranks killed long formats; do skip $name "there is no GPU"; done
     exit 0
 fi
 
@@ -81,6 +81,15 @@ expect ranks 0 'schedules for 100 batches of all ranks' "$command" report --rank
     fail ranks-one "not one schedule for both"
 record killed 3000 1 1 abort
 expect killed 0 '^runner#0: 2048 batches, .* it may have run more' "$command" report "$work/killed"
+
+# a schedule that is longer than any that is looked for, and pads nothing
+sizes=$(seq -s, 1 600)
+printf '{"breakgraph": "0", "report_version": 2, "tool": "runner", "graph": "g", "findings": [], "runners": [{"name": "runner#0", "sizes": [%s],
+"mode": "piecewise", "max_tokens": 600, "batches": 600, "families": [{"query_len": 0, "mode": "piecewise", "batches": [%s]}]}]}' \
+    "$sizes" "$(seq -s, 1 600 | sed -E 's/[0-9]+/[&,1,0]/g')" >"$work/long.json"
+expect long 0 'none is recommended: the one in use runs more batches by a graph than the longest, or pads them less$' \
+    "$command" report "$work/long.json"
+grep -q '^export\|\*' "$work/log" && fail long-none "one is recommended" || pass long-none
 
 # the other formats
 expect json 0 '"recommended":[[:space:]]*true' "$command" report --json "$work/used-decode"

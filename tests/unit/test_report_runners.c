@@ -253,6 +253,61 @@ static void test_jobs(void **state)
     }
 }
 
+static bool has_recommended(const bg_report *report)
+{
+    const cJSON *schedule;
+    cJSON_ArrayForEach(schedule, schedules_of(report, 0))
+    {
+        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(schedule, "recommended")))
+            return true;
+    }
+    return false;
+}
+
+/* A row of the sizes 1 to `now`, with batches of the sizes 1 to `small`, `each` times, and of 100, 200 to large * 100.
+ */
+static bg_report *make_row(int now, int small, int each, int large, double max_padding)
+{
+    bg_report *report =
+        report_of("[{\"name\": \"runner#0\", \"mode\": \"piecewise\", \"max_tokens\": 10000, \"batches\": 9, "
+                  "\"families\": [{\"query_len\": 0, \"mode\": \"piecewise\", \"batches\": []}]}]");
+    cJSON *row = cJSON_GetObjectItem(report->parts, "runners")->child, *sizes = cJSON_AddArrayToObject(row, "sizes");
+    cJSON *batches = cJSON_GetObjectItem(cJSON_GetObjectItem(row, "families")->child, "batches");
+
+    cJSON_AddNumberToObject(row, "max_padding", max_padding);
+    for (int i = 1; i <= now; i++)
+        cJSON_AddItemToArray(sizes, cJSON_CreateNumber(i));
+    for (int i = 1; i <= small; i++)
+        cJSON_AddItemToArray(batches, cJSON_CreateIntArray((int[]){i, each, 0}, 3));
+    for (int i = 1; i <= large; i++)
+        cJSON_AddItemToArray(batches, cJSON_CreateIntArray((int[]){100 * i, 1, 0}, 3));
+    return report;
+}
+
+/* Longer than any that is looked for, and without padding: none is better. */
+static void test_long_now(void **state)
+{
+    bg_report *report = make_row(600, 600, 1, 0, 0);
+    (void)state;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 0), "padding_rows") == 0);
+    assert_false(has_recommended(report));
+    bg_report_destroy(report);
+}
+
+/* The sizes that pad least leave many small batches to run eagerly, which the schedule in use does not. */
+static void test_fewer_batches(void **state)
+{
+    bg_report *report = make_row(20, 20, 10, 70, 1.01);
+    (void)state;
+    EXPECT_OK(bg_report_propose_schedules(report, 100));
+    assert_true(number_in(cJSON_GetArrayItem(schedules_of(report, 0), 0), "batches") == 200);
+    assert_false(has_recommended(report));
+    EXPECT_OK(bg_report_propose_schedules(report, 10)); /* so much is all that is asked for */
+    assert_true(has_recommended(report));
+    bg_report_destroy(report);
+}
+
 /* A decode batch whose own bucket pads too much goes to a mixed one: 4 tokens to 5, not to 8. */
 static void test_decode_in_mixed(void **state)
 {
@@ -269,11 +324,10 @@ static void test_decode_in_mixed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),      cmocka_unit_test(test_max_padding),
-        cmocka_unit_test(test_memory),    cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_none),      cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_malformed), cmocka_unit_test(test_across_ranks),
-        cmocka_unit_test(test_jobs),      cmocka_unit_test(test_decode_in_mixed),
+        cmocka_unit_test(test_list),      cmocka_unit_test(test_max_padding),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ranks),     cmocka_unit_test(test_none),          cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_malformed), cmocka_unit_test(test_across_ranks),  cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_long_now),  cmocka_unit_test(test_fewer_batches), cmocka_unit_test(test_decode_in_mixed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
