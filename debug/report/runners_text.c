@@ -57,7 +57,7 @@ static void print_counts(const cJSON *row, FILE *out)
         print_reasons(cJSON_GetObjectItemCaseSensitive(row, "eager"), out);
     }
     if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(row, "ended")))
-        fputs("; it may have run more: the process did not end, or not by exit", out);
+        fputs("; it may have run more: another thread still used it, or the process did not end by exit", out);
     fputs("\n    mode ", out);
     bg__print_text(out, bg__json_string(row, "mode"));
     print_schedule_in_use(row, out);
@@ -192,11 +192,11 @@ static void print_schedule(const cJSON *schedule, double all, FILE *out)
     bool now = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(schedule, "now"));
     bool recommended = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(schedule, "recommended"));
 
-    fprintf(out, "    %s%-4s %5d %7.0f %12.0f %6.1f %10.0f %6.1f %9.1f %9.1f %9.2f\n", recommended ? "*" : " ",
+    fprintf(out, "    %s%-4s %5d %7.0f %12.0f %6.1f %10.0f %6.1f %9.1f %9.1f %10.1f\n", recommended ? "*" : " ",
             now ? "now" : "", cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(schedule, "sizes")),
             bg__json_number(schedule, "buckets"), padding, percent(padding, rows), batches, percent(batches, all),
             bg__json_number(schedule, "pool_bytes") / (1 << 20), bg__json_number(schedule, "graph_bytes") / (1 << 20),
-            bg__json_number(schedule, "capture_ms") / 1e3);
+            bg__json_number(schedule, "capture_ms"));
 }
 
 static const cJSON *find_marked(const cJSON *list, const char *mark)
@@ -210,23 +210,59 @@ static const cJSON *find_marked(const cJSON *list, const char *mark)
     return NULL;
 }
 
-/* Whether BG_RUNNER_SCHEDULE would change another runner of the process, too. */
+/* Whether BG_RUNNER_SCHEDULE, which sets all runners, would change one that has schedules of its own. */
 static bool has_others(const cJSON *rows, const cJSON *row)
 {
     const cJSON *other;
     cJSON_ArrayForEach(other, rows)
     {
-        if (other != row && bg__json_number(other, "pid") == bg__json_number(row, "pid"))
+        if (other != row && cJSON_HasObjectItem(other, "schedules"))
             return true;
     }
     return false;
+}
+
+static void print_setting(const cJSON *rows, const cJSON *row, const cJSON *recommended, FILE *out)
+{
+    bool others = has_others(rows, row);
+
+    fputs(others ? "config.schedule = \"" : "export BG_RUNNER_SCHEDULE=", out);
+    print_sizes(recommended, out);
+    if (others) {
+        fputs("\";   for ", out);
+        bg__print_text(out, bg__json_string(row, "name"));
+        fprintf(out, " of process %.0f: BG_RUNNER_SCHEDULE would set the other runners, too",
+                bg__json_number(row, "pid"));
+    }
+    fputs("\n", out);
+}
+
+/* What improves comes first. */
+static void print_gain(const cJSON *now, const cJSON *recommended, FILE *out)
+{
+    double batches = bg__json_number(recommended, "batches"), batches_now = bg__json_number(now, "batches");
+    double padding = bg__json_number(recommended, "padding_rows"), padding_now = bg__json_number(now, "padding_rows");
+    int count = cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(recommended, "sizes"));
+
+    fputs("    the recommended one", out);
+    if (batches > batches_now)
+        fprintf(out, " runs %.0f batches by a graph instead of %.0f, and", batches, batches_now);
+    else if (padding >= padding_now)
+        fprintf(out, " has %d size%s instead of %d, and", count, count == 1 ? "" : "s",
+                cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(now, "sizes")));
+    if (padding != padding_now)
+        fprintf(out, " pads %.0f rows instead of %.0f", padding, padding_now);
+    else
+        fprintf(out, " pads %.0f rows as now", padding);
+    if (batches < batches_now)
+        fprintf(out, ", with %.0f batches by a graph instead of %.0f", batches, batches_now);
+    fputs("; --json has the sizes of the others\n", out);
 }
 
 static void print_use(const cJSON *rows, const cJSON *row, const cJSON *object, FILE *out)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "list");
     const cJSON *recommended = find_marked(list, "recommended"), *now = find_marked(list, "now");
-    double batches = bg__json_number(recommended, "batches"), batches_now = bg__json_number(now, "batches");
 
     if (recommended == NULL) {
         fputs("    none is recommended: the one in use runs more batches by a graph than the longest, or pads them "
@@ -243,15 +279,8 @@ static void print_use(const cJSON *rows, const cJSON *row, const cJSON *object, 
         fputs("    the schedule in use is the recommended one\n", out);
         return;
     }
-    fprintf(out, "    the recommended one pads %.0f rows instead of %.0f", bg__json_number(recommended, "padding_rows"),
-            bg__json_number(now, "padding_rows"));
-    if (batches != batches_now)
-        fprintf(out, ", with %.0f batches by a graph instead of %.0f", batches, batches_now);
-    fputs("; --json has the sizes of the others\n", out);
-    fputs(has_others(rows, row) ? "config.schedule = \"" : "export BG_RUNNER_SCHEDULE=", out);
-    print_sizes(recommended, out);
-    fputs(has_others(rows, row) ? "\";   in the program, since BG_RUNNER_SCHEDULE would set all its runners\n" : "\n",
-          out);
+    print_gain(now, recommended, out);
+    print_setting(rows, row, recommended, out);
 }
 
 static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
@@ -270,8 +299,8 @@ static void print_schedules(const cJSON *rows, const cJSON *row, FILE *out)
     fprintf(out, "    schedules for %.0f batch%s%s whose size decides how they run; sizes that cover %g %% of them:\n",
             batches, plural(batches), bg__json_number(row, "ranks") > 1 ? " of all ranks" : "",
             bg__json_number(object, "cover"));
-    fprintf(out, "    %5s %5s %7s %12s %6s %10s %6s %9s %9s %9s\n", "", "sizes", "buckets", "padding rows", "%",
-            "by a graph", "%", "pool MiB", "graph MiB", "capture s");
+    fprintf(out, "    %5s %5s %7s %12s %6s %10s %6s %9s %9s %10s\n", "", "sizes", "buckets", "padding rows", "%",
+            "by a graph", "%", "pool MiB", "graph MiB", "capture ms");
     cJSON_ArrayForEach(schedule, list)
     {
         print_schedule(schedule, batches, out);

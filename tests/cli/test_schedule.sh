@@ -4,7 +4,7 @@
 command=$OUT/breakgraph mix=$OUT/tests/cli/mix
 
 if [ "$DEVICE" = cuda ] && ! "$BUILD/find_gpu" >/dev/null 2>&1; then
-    for name in used cover arguments no-runner no-batches none two ranks killed long formats; do skip $name "there is no GPU"; done
+    for name in used cover arguments no-runner no-batches none two ranks processes killed long gain formats; do skip $name "there is no GPU"; done
     exit 0
 fi
 
@@ -39,7 +39,7 @@ used()
         record "$name-again" 3000 7
         if [ "$counted" != "runner 0: $graphs by a graph, $((3000 - graphs)) eagerly, $predicted padding rows" ]; then
             fail "$name" "'$counted', predicted $graphs by a graph and $predicted padding rows with '$line'"
-        elif [ "$predicted" -ge "$(number 'instead of [0-9]+')" ]; then
+        elif [ "$predicted" -ge "$(number 'pads [0-9]+ rows instead of [0-9]+' 2)" ]; then
             fail "$name" "no padding is saved: $predicted"
         elif ! "$command" report --cover="$cover" "$work/$name-again" | grep -q 'the schedule in use is the recommended one$'; then
             fail "$name" "another schedule is proposed for the same batches once '$line' is used"
@@ -74,13 +74,17 @@ expect none-reason 5 '^runner#0: 20 batches, 0 by a graph, 20 eagerly: 20 mode_n
 
 # several runners, several ranks, a program that is killed
 expect program 0 '^export BG_RUNNER_SCHEDULE=' "$command" report -- "$mix" 50 1
-expect two 0 '^config.schedule = "[0-9,]*"; ' "$command" report -- "$mix" 50 1 2
+expect two 0 '^config.schedule = "[0-9,]*";   for runner#1 of process [0-9]*: ' "$command" report -- "$mix" 50 1 2
 [ "$(grep -c '^runner#[01]: 50 batches' "$work/log")" = 2 ] && pass two-runners || fail two-runners "not each has its own"
 expect ranks 0 'schedules for 100 batches of all ranks' "$command" report --ranks=2 --oversubscribe -- "$mix" 50 1
 [ "$(grep -c '^runner#0 of rank [01]: 50 batches' "$work/log")" = 2 ] && [ "$(grep -c '^export' "$work/log")" = 1 ] && pass ranks-one ||
     fail ranks-one "not one schedule for both"
+record processes 50 1
+BG_REPORT=$work/processes "$mix" 50 1 >/dev/null 2>&1
+expect processes 0 '^config.schedule = "[0-9,]*";   for runner#0 of process [0-9]*: ' "$command" report "$work/processes"
+[ "$(grep -c '^config' "$work/log")" = 2 ] && ! grep -q '^export' "$work/log" && pass processes-each || fail processes-each "a line would set both"
 record killed 3000 1 1 abort
-expect killed 0 '^runner#0: 2048 batches, .* it may have run more' "$command" report "$work/killed"
+expect killed 0 '^runner#0: 2048 batches, .* it may have run more: another thread still used it, or the process did not end by exit$' "$command" report "$work/killed"
 
 # a schedule that is longer than any that is looked for, and pads nothing
 sizes=$(seq -s, 1 600)
@@ -90,6 +94,12 @@ printf '{"breakgraph": "0", "report_version": 2, "tool": "runner", "graph": "g",
 expect long 0 'none is recommended: the one in use runs more batches by a graph than the longest, or pads them less$' \
     "$command" report "$work/long.json"
 grep -q '^export\|\*' "$work/log" && fail long-none "one is recommended" || pass long-none
+
+# what improves comes first
+printf '{"breakgraph": "0", "report_version": 2, "tool": "runner", "graph": "g", "findings": [], "runners": [{"name": "runner#0",
+"sizes": [4], "mode": "piecewise", "max_tokens": 8, "batches": 9, "families": [{"query_len": 0, "mode": "piecewise",
+"batches": [[%s]]}]}]}' '3, 4, 0], [8, 5, 0' >"$work/gain.json"
+expect gain 0 'the recommended one runs 9 batches by a graph instead of 4, and pads 0 rows instead of 4; ' "$command" report "$work/gain.json"
 
 # the other formats
 expect json 0 '"recommended":[[:space:]]*true' "$command" report --json "$work/used-decode"
