@@ -192,7 +192,8 @@ done:
 
 static bool is_part(const cJSON *root, const cJSON *item)
 {
-    static const char *const names[] = {"outline", "outlines", "comparisons", "trials", "timings", "graphs", "runners"};
+    static const char *const names[] = {"outline", "outlines", "comparisons", "trials",
+                                        "timings", "graphs",   "runners",     "looked"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(item->string, names[i]) == 0)
             return cJSON_GetObjectItemCaseSensitive(root, names[i]) == item; /* the first of a name counts */

@@ -423,9 +423,10 @@ if [ "$DEVICE" = host ] || "$BUILD/find_gpu" >/dev/null 2>&1; then
     golden report 0 "$command" report -- "$quickstart"
     expect report-files 0 '^$' sh -c "'$command' report --json='$work/all.json' --html='$work/page.html' --trace='$work/trace.json' -- '$quickstart' && echo"
     grep -q '<html' "$work/page.html" && grep -q traceEvents "$work/trace.json" && pass report-pages || fail report-pages "no page or timeline"
+    expect report-looked 0 '"replays":' grep -A3 '"check":.*"shadow"' "$work/all.json"
     expect report-merge 0 'of graph: 0 findings' "$command" report "$work/all.json" "$work/all.json"
 else
-    for name in check step step-dump step-dump-index report report-files report-pages report-merge; do skip $name "there is no GPU"; done
+    for name in check step step-dump step-dump-index report report-files report-pages report-looked report-merge; do skip $name "there is no GPU"; done
 fi
 
 # What a shell had started before it became the command is not the command's to end.

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 program=$OUT/tests/cli/pages
 fixtures=$PWD/tests/cli/pages
-pages='shadow buckets bisect graphs runner clean quiet hostile large huge'
+pages='shadow buckets bisect graphs runner clean unlooked looked quiet hostile large huge'
 painted='shadow buckets large huge'
 
 chromium=
@@ -224,6 +224,20 @@ drawn clean <<'TEXT'
 1 Nothing found.
 0 <section
 0 undefined
+TEXT
+# Green is for what was looked at.
+drawn unlooked <<'TEXT'
+0 Nothing found.
+1 class="verdict skip"
+1 Nothing was compared or checked.
+2 class="severity skip"
+2 not compared
+TEXT
+drawn looked <<'TEXT'
+1 class="verdict good"
+1 Nothing found.
+1 Looked at: graph 2 graphs; shadow 100 replays.
+2 class="severity good"
 TEXT
 drawn quiet <<'TEXT'
 0 Nothing found.

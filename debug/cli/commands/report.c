@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "debug/cli/arguments/flags.h"
 #include "debug/cli/observe/attach.h"
+#include "debug/cli/observe/looked.h"
 #include "debug/cli/observe/observe.h"
 #include "debug/cli/output/exits.h"
 #include "debug/cli/output/place.h"
@@ -100,6 +101,21 @@ static cli_status add_merged(bg_report **all, const cli_gathered *gathered)
     return status;
 }
 
+/* What was looked at without a finding is in no report. */
+static cli_status add_looked(bg_report **all, const cli_gathered *gathered)
+{
+    cJSON *list = cli_looked_report(gathered);
+    char *place = list != NULL ? cli_place_make() : NULL, *path = place != NULL ? cli_path(place, "looked.json") : NULL;
+    cli_status status = list == NULL || path != NULL ? CLI_OK : CLI_FAILED;
+    if (status == CLI_OK)
+        status = add_list(all, list, path);
+    cli_place_remove(place);
+    cJSON_Delete(list);
+    free(path);
+    free(place);
+    return status;
+}
+
 /* The first one gives the report its name: a tool's, where one has found something. */
 static cli_status add_directory(bg_report **all, const char *directory)
 {
@@ -114,6 +130,8 @@ static cli_status add_directory(bg_report **all, const char *directory)
     }
     if (status == CLI_OK) /* each rank has its own: they are not merged */
         status = cli_each_file(directory, is_runner_report, add_report_file, all);
+    if (status == CLI_OK && *all != NULL)
+        status = add_looked(all, &gathered);
     cli_gathered_clear(&gathered);
     return status;
 }

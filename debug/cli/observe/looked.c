@@ -62,6 +62,40 @@ bool cli_looked_by(const cli_gathered *gathered, const char *check)
     return find_check(gathered, check) != NULL;
 }
 
+/* ---- for a report ---- */
+
+static cJSON *add_looked_row(cJSON *rows, const char *check)
+{
+    cJSON *row = cJSON_CreateObject();
+    cJSON_AddStringToObject(row, "check", check);
+    cJSON_AddItemToArray(rows, row);
+    return row;
+}
+
+cJSON *cli_looked_report(const cli_gathered *gathered)
+{
+    const cJSON *checks = cJSON_GetObjectItemCaseSensitive(gathered->looked, checks_key), *check;
+    cJSON *list, *report, *rows;
+
+    if (!cli_looked_any(gathered) && gathered->compared == 0)
+        return NULL;
+    list = cJSON_CreateArray();
+    report = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, report);
+    cJSON_AddNumberToObject(report, "report_version", CLI_REPORT_VERSION);
+    cJSON_AddStringToObject(report, "tool", "");
+    cJSON_AddStringToObject(report, "graph", "");
+    cJSON_AddArrayToObject(report, "findings");
+    rows = cJSON_AddArrayToObject(report, "looked");
+    cJSON_ArrayForEach(check, checks)
+    {
+        add_numbers(add_looked_row(rows, check->string), check);
+    }
+    if (gathered->compared > 0)
+        cJSON_AddNumberToObject(add_looked_row(rows, "shadow"), "replays", (double)gathered->compared);
+    return list;
+}
+
 /* ---- text ---- */
 
 /* "12 replays", and what stands before and behind it. */

@@ -13,6 +13,9 @@ void cli_looked_add(cli_gathered *gathered, const cJSON *looked);
 bool cli_looked_any(const cli_gathered *gathered);
 /* Whether that check has. */
 bool cli_looked_by(const cli_gathered *gathered, const char *check);
+/* A list of one report whose "looked" says how much was looked at, to be merged into those of the tools; NULL: nothing
+ * was. The caller deletes it. */
+cJSON *cli_looked_report(const cli_gathered *gathered);
 /* The lines "looked at: ..." and "not looked at: ...". kinds: the checks that ran. attached: what --attach lists. */
 void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, int count, bool attached, FILE *out);
 
