@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 program=$OUT/tests/cli/pages
 fixtures=$PWD/tests/cli/pages
-pages='shadow buckets bisect graphs runner clean unlooked looked quiet hostile large huge'
+pages='shadow buckets bisect graphs names runner clean unlooked looked quiet hostile large huge'
 painted='shadow buckets large huge'
 
 chromium=
@@ -210,6 +210,10 @@ drawn graphs <<'TEXT'
 3 class="strip"
 1 3 of 4 eager
 1 beta#1 ▲
+TEXT
+# A cause is found by a name that holds what ends names in messages.
+drawn names <<'TEXT'
+2 class="fault below"
 TEXT
 drawn runner <<'TEXT'
 1 <section
