@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 program=$OUT/tests/cli/pages
 fixtures=$PWD/tests/cli/pages
-pages='shadow buckets bisect graphs names runner clean unlooked looked quiet hostile large huge'
+pages='shadow buckets bisect graphs names runner runners clean unlooked looked quiet hostile large huge'
 painted='shadow buckets large huge'
 
 chromium=
@@ -225,8 +225,20 @@ drawn runner <<'TEXT'
 1 700</td>
 1 eager: 12 too large, 8 veto
 1 24.4 % of the rows are padding
-1 <tr class="best"><td class="mono">5, 16<small>recommended
+1 <tr class="best"><td class="mono" data-name="sizes">5,16<small>recommended
 1 data-name="padding">4.26 %
+1 >export BG_RUNNER_SCHEDULE=5,16</code>
+9 data-name="tokens">
+TEXT
+# Runners of several ranks and processes, none of which has replayed.
+drawn runners <<'TEXT'
+1 <h2>Runner runner#0 of rank 0</h2>
+1 <h2>Runner runner#0 of rank 1</h2>
+1 <h2>Runner draft of rank 0, process 11</h2>
+0 rows are padding
+1 Schedules for 6 batches of all ranks
+1 schedule of 214 sizes
+1 >config.schedule = "16,1024";</code>
 TEXT
 drawn clean <<'TEXT'
 1 Nothing found.
