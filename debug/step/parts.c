@@ -113,33 +113,33 @@ static bool is_node_of(const bg__step_part *p, const bg__step_node *node, const 
     return is_named(node->node->call, name);
 }
 
-/* The index in the step of the call; -1: it is not there. */
-static int find_in_step(const bg__step_parts *parts, bg__step_view step, const char *name)
+/* The index in the step of the call, first or behind it; -1: it is not there. */
+static int find_in_step(const bg__step_parts *parts, bg__step_view step, const char *name, int first)
 {
     const bg__step_part *p = step.kind == BG__LAUNCH ? &parts->list[step.place] : NULL;
 
     if (p == NULL)
-        return is_named(step.call, name) ? 0 : -1;
-    for (size_t i = 0; !bg__step_part_is_whole(p) && i < p->list.count; i++)
+        return is_named(step.call, name) && first <= 0 ? 0 : -1;
+    for (size_t i = first > 0 ? (size_t)first : 0; !bg__step_part_is_whole(p) && i < p->list.count; i++)
         if (is_node_of(p, &p->list.nodes[i], name))
             return (int)i;
-    for (size_t i = 0; bg__step_part_is_whole(p) && i < p->calls->count; i++)
+    for (size_t i = 0; bg__step_part_is_whole(p) && first <= 0 && i < p->calls->count; i++)
         if (is_named(p->calls->calls[i].call, name))
             return 0;
     return -1;
 }
 
-int bg__step_parts_find(const bg__step_parts *parts, const char *text)
+int bg__step_parts_find(const bg__step_parts *parts, const char *text, int first)
 {
     int before = 0;
 
     if (text[0] != '\0' && strspn(text, "0123456789") == strlen(text)) {
         long index = strtol(text, NULL, 10);
-        return index < parts->total ? (int)index : -1;
+        return index >= first && index < parts->total ? (int)index : -1;
     }
     for (int i = 0; i < bg__graph_step_count(parts->graph); i++) {
         bg__step_view step = bg__graph_step(parts->graph, i);
-        int at = find_in_step(parts, step, text);
+        int at = find_in_step(parts, step, text, first - before);
         if (at >= 0)
             return before + at;
         before += bg__step_parts_count(parts, step);

@@ -30,8 +30,8 @@ bool bg__step_part_is_whole(const bg__step_part *part);
 
 /* How many indices a step of the graph has. */
 int bg__step_parts_count(const bg__step_parts *parts, bg__step_view step);
-/* The first index of a call ("rope#3"), or of a number that is an index; -1: there is none. */
-int bg__step_parts_find(const bg__step_parts *parts, const char *text);
+/* The first index, first or behind it, of a call ("rope#3"), or of a number that is an index; -1: there is none. */
+int bg__step_parts_find(const bg__step_parts *parts, const char *text, int first);
 /* A number that differs where another graph has other nodes, kernels, calls, shapes or dtypes. */
 uint64_t bg__step_parts_hash(const bg__step_parts *parts);
 

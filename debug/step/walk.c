@@ -277,13 +277,31 @@ done:
     return status;
 }
 
+static bg_status fail_unstopped(const bg__walking *w)
+{
+    return bg__fail(BG_ERROR_NOT_FOUND,
+                    "BG_STEP_STOP=%s: %s runs no call of that name, and nothing of that index (%d to %d); "
+                    "bg_graph_get_call lists the calls",
+                    w->options->stop, bg__graph_name(w->graph), w->from, w->parts.total - 1);
+}
+
+/* Before anything runs: a dump that goes on must not become complete. Any of the program's graphs may have the call
+ * where a watcher is: its graphs run all the same. */
+static bg_status check_stop(const bg__walking *w)
+{
+    const char *stop = w->options->stop;
+    return stop == NULL || w->options->watcher != NULL || bg__step_parts_find(&w->parts, stop, w->from) >= 0
+               ? BG_OK
+               : fail_unstopped(w);
+}
+
 static bg_status find_from(bg__walking *w)
 {
     const bg__walk_options *options = w->options;
     bg_status status = BG_OK;
 
     if (options->from != NULL) {
-        w->from = bg__step_parts_find(&w->parts, options->from);
+        w->from = bg__step_parts_find(&w->parts, options->from, 0);
         if (w->from < 0)
             BG__FAIL(BG_ERROR_NOT_FOUND,
                      "%s%s: %s runs no call of that name, and nothing of that index (0 to %d); "
@@ -294,19 +312,17 @@ static bg_status find_from(bg__walking *w)
     if (options->dump != NULL)
         BG__TRY(bg__dump_begin(options->dump, w->parts.total, bg__step_parts_hash(&w->parts), options->from != NULL,
                                &w->from));
+    BG__TRY(check_stop(w));
     w->end->looked.skipped = (size_t)w->from;
 done:
     return status;
 }
 
-/* The stop that was asked for was never there. */
+/* The stop was never there: in a graph with a watcher, or at a node that is disabled. */
 static void end_unstopped(bg__walking *w)
 {
-    w->end->what = BG_ERROR_NOT_FOUND;
-    snprintf(w->end->text, sizeof w->end->text,
-             "BG_STEP_STOP=%s: %s runs no call of that name, and nothing of that index (%d to %d); "
-             "bg_graph_get_call lists the calls",
-             w->options->stop, bg__graph_name(w->graph), w->from, w->parts.total - 1);
+    w->end->what = fail_unstopped(w);
+    snprintf(w->end->text, sizeof w->end->text, "%s", bg_last_error());
 }
 
 bg_status bg__walk(bg_graph *graph, cudaStream_t stream, const bg__walk_options *options, bg_report *report,

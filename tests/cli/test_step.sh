@@ -41,6 +41,9 @@ expect from-before-stop 6 'BG_STEP_STOP=3: .* nothing of that index \(12 to 19\)
 # ---- a dump that goes on ----
 
 expect dump-stop 0 'a dump into the same directory goes on with index 8' stepped --stop=7 --dump="$work/part" -- "$program" 20 5
+expect dump-stop-unknown 6 'BG_STEP_STOP=rope#1: graph runs no call of that name' stepped --stop=rope#1 --dump="$work/part" -- "$program" 20 5
+not_said dump-stop-unknown-ran '^row '
+expect dump-stop-past 6 'nothing of that index \(8 to 19\)' stepped --stop=7 --dump="$work/part" -- "$program" 20 5
 expect dump-other-graph 6 'first part of a dump of a graph with other nodes, calls or shapes' stepped --dump="$work/part" -- "$program" 21 5
 expect dump-other-shape 6 'of a graph with other nodes, calls or shapes' stepped --dump="$work/part" -- env STEPPED_NUMBERS=8 "$program" 20 5
 expect dump-other-replay 1 'dump of replay 0 of graph, and this is 1' env STEPPED_REPLAYS=2 timeout 60 "$command" step --replays=1 --dump="$work/part" -- "$program" 20 5
