@@ -308,6 +308,10 @@ static bg_status step_replay(bg_graph *graph, cudaStream_t stream)
 
     if (end.ran)
         tell_looked(&end.looked);
+    if (status != BG_OK) /* the report hides bg_last_error() */
+        snprintf(end.text, sizeof end.text, "%s", bg_last_error());
+    if (status != BG_OK || end.what == BG_ERROR_NOT_FOUND) /* no finding says so, and the program may not */
+        bg__process_report_not_checked("step", bg__graph_name(graph), end.text);
     if (bg_report_count(stepping->report) > stepping->told) {
         bg__report_print_new(stepping->report, stepping->told, stderr);
         stepping->told = bg_report_count(stepping->report);

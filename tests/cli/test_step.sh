@@ -34,6 +34,10 @@ said from-call-right '^row right$'
 expect from-index 0 ', 8 nodes stepped, .*; 12 nodes before them not looked at$' stepped --from=12 -- "$program" 20 5
 said from-index-right '^row right$'
 expect from-unknown 6 'BG_STEP_FROM=rope#1: graph runs no call of that name, and nothing of that index \(0 to 19\)' stepped --from=rope#1 -- "$program" 20 5
+said from-unknown-why "captures, but no replay succeeds: BG_STEP_FROM=rope#1: graph runs no call of that name"
+# The program goes on without the replay that it names nothing in.
+expect from-other-graph 1 '^not looked at: step of graph: BG_STEP_FROM=rope#1: graph runs no call of that name' \
+    env STEPPED_REPLAYS=2 STEPPED_PATIENT=1 timeout 60 "$command" step --from=rope#1 -- "$program" 20 5
 expect from-past 6 'BG_STEP_FROM=20: ' stepped --from=20 -- "$program" 20 5
 expect from-stop 0 'stopped after index 13' stepped --from=12 --stop=13 -- "$program" 20 5
 expect from-before-stop 6 'BG_STEP_STOP=3: .* nothing of that index \(12 to 19\)' stepped --from=12 --stop=3 -- "$program" 20 5

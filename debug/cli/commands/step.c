@@ -28,7 +28,7 @@ static cli_status get_step_status(const cli_observation *o, const cli_gathered *
     cli_status status = is_stopped(gathered, end) ? CLI_INTERRUPTED : cli_observed_end(o, end);
     if (status == CLI_OK && found + notes == 0)
         status = cli_observed_judge(o, gathered);
-    if (status == CLI_OK && found > 0)
+    if (status == CLI_OK && (found > 0 || cli_looked_why_not(gathered, "step") != NULL))
         return CLI_FAILED;
     if (status != CLI_OK || notes > 0 || end->code == 0)
         return status;

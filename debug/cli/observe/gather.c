@@ -182,6 +182,8 @@ void cli_gathered_clear(cli_gathered *gathered)
 
 cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
 {
+    const char *unstepped = cli_looked_why_not(gathered, "step");
+
     if (gathered->processes == 0 && getenv("BG_ATTACH_TOOLS") != NULL)
         return cli_say(CLI_NOT_LINKED,
                        "'%s' initialised no CUDA driver through the preloaded library: try --attach=audit, or name the "
@@ -199,8 +201,10 @@ cli_status cli_gathered_judge(const cli_gathered *gathered, const char *program)
     if (gathered->graphs == 0 && cJSON_GetArraySize(gathered->captured) == 0)
         return cli_say(CLI_NO_CAPTURE, "'%s' captures no graph in this run; give it arguments with which it does",
                        program);
+    if (gathered->replays == 0 && unstepped != NULL)
+        return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: %s", program, unstepped);
     if (gathered->replays == 0)
-        return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: there is nothing to compare", program);
+        return cli_say(CLI_NO_REPLAY, "'%s' captures, but no replay succeeds: there is nothing to look at", program);
     return CLI_OK;
 }
 

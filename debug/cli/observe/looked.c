@@ -207,15 +207,15 @@ static void print_not_looked(const cJSON *rows, FILE *out)
     }
 }
 
-static bool is_in_rows(const cJSON *rows, const char *check)
+const char *cli_looked_why_not(const cli_gathered *gathered, const char *check)
 {
     const cJSON *row;
-    cJSON_ArrayForEach(row, rows)
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(gathered->looked, not_key))
     {
         if (strcmp(cli_text(row, "check"), check) == 0)
-            return true;
+            return cli_text(row, "why");
     }
-    return false;
+    return NULL;
 }
 
 void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, int count, bool attached, FILE *out)
@@ -231,7 +231,7 @@ void cli_looked_print(const cli_gathered *gathered, const char *const *kinds, in
     print_not_looked(rows, out);
     for (int i = 0; i < count; i++) {
         bool replay = strcmp(kinds[i], "replay") == 0, step = strcmp(kinds[i], "step") == 0;
-        if (find_check(gathered, kinds[i]) != NULL || is_in_rows(rows, kinds[i]))
+        if (find_check(gathered, kinds[i]) != NULL || cli_looked_why_not(gathered, kinds[i]) != NULL)
             continue;
         if (replay && gathered->unended > 0) /* replays are counted at the end */
             fputs("not known: how many replays were compared: the program did not end by exit\n", out);
