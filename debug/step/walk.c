@@ -132,6 +132,8 @@ static bg_status walk_step(bg__walking *w, int number)
         BG__TRY(bg__walk_begin_around(w, eager));
     if (eager != NULL)
         BG__TRY(bg__walk_begin_call(w, eager, step.args, &inputs));
+    if (eager != NULL) /* it may print */
+        bg__progress_clear(&w->progress);
     failed = replay_step(w, number);
     w->end->looked.nodes += step.kind != BG__LAUNCH;
     w->end->looked.whole += step.kind == BG__LAUNCH;

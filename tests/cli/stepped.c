@@ -4,8 +4,8 @@
  * SIGNAL (a number) in a replay: to the program, or to its process group. STEPPED_HANDLER=print: the program has a
  * handler for it, which prints "handled"; ignore: it ignores the signal. STEPPED_TIMES=N: it is sent N times.
  * STEPPED_NUMBERS=N: tensors have the first N of a row's. STEPPED_REPLAYS=N: there are so many, and it is sent in the
- * last. STEPPED_NAME: the graph's. STEPPED_PATIENT: a replay that fails does not end the program. Prints "row right"
- * where the last row is what it must be. */
+ * last. STEPPED_NAME: the graph's. STEPPED_PRINT: eager calls print in a replay. STEPPED_PATIENT: a replay that fails
+ * does not end the program. Prints "row right" where the last row is what it must be. */
 #include <breakgraph/breakgraph.h>
 #include <signal.h>
 #include <stdio.h>
@@ -33,6 +33,8 @@ BG_OP(copy, BG_IN(x), BG_OUT(y))
 
 BG_EAGER_OP(send, BG_IN(x), BG_OUT(y), BG_VALUE(int, number))
 {
+    if (plan.last && getenv("STEPPED_PRINT") != NULL)
+        puts("sent");
     for (int i = 0; plan.last && args->number == plan.at && i < plan.times; i++)
         (void)kill(plan.group ? 0 : getpid(), plan.signal);
     return checked(cudaMemcpyAsync(args->y.data, args->x.data, BYTES, cudaMemcpyDeviceToDevice, stream));

@@ -107,11 +107,12 @@ said signal-group-looked '^looked at: 1 replay, 10 nodes stepped'
 if command -v script >/dev/null; then
     expect terminal-line 0 'step \[ {24}\] 0 of 20, copy#0, 0 s, 0 s left '$'\e''\[K.*'$'\r\e''\[Krow right' \
         env SHELL=/bin/sh script -qec "timeout --foreground 60 $command step -- $program 20 5" /dev/null
+    expect terminal-print 0 $'\r\e''\[Ksent' env SHELL=/bin/sh STEPPED_PRINT=1 script -qec "timeout --foreground 60 $command step -- $program 20 5" /dev/null
     expect terminal-dump 0 'step \[#{9} {15}\] 8 of 20, ' env SHELL=/bin/sh script -qec \
         "timeout --foreground 60 $command step --stop=7 --dump=$work/terminal -- $program 20 5 >/dev/null 2>&1; $command step --dump=$work/terminal -- $program 20 5" /dev/null
     expect terminal-interrupt 0 'stopped after index 9' env SHELL=/bin/sh script -qec "setsid -w $command step -- $program 20 5 9 2 group; [ \$? = 130 ]" /dev/null
 else
-    for name in terminal-line terminal-dump terminal-interrupt; do skip $name "script (util-linux) is not installed"; done
+    for name in terminal-line terminal-print terminal-dump terminal-interrupt; do skip $name "script (util-linux) is not installed"; done
 fi
 
 exit $bad
