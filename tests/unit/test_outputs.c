@@ -157,6 +157,22 @@ static void test_plain_write_back(void **state)
     assert_int_equal(a.y.dim[0], N);
 }
 
+BG_OP(forgetful, BG_IN(x), BG_OUT(y), BG_VALUE(char, flag), BG_VALUE(double, factor))
+{
+    args->x.data = NULL;
+    args->factor = 0;
+    return from_cuda(cudaMemsetAsync(args->y.data, 0, N * sizeof(float), stream));
+}
+
+static void test_arguments_are_the_callers(void **state)
+{
+    const fixture *f = *state;
+    forgetful_args a = {.x = f->x, .y = f->y, .factor = 4};
+    EXPECT_OK(BG_CALL_ARGS(forgetful, f->stream, &a));
+    assert_ptr_equal(a.x.data, f->x.data);
+    assert_true(a.factor == 4);
+}
+
 static bg_status plain_call(fixture *f, float factor, bg_tensor *y)
 {
     produce_args a = {.x = f->x, .factor = factor};
@@ -531,6 +547,7 @@ int main(void)
         TEST(test_refused_at_capture),
         TEST(test_refused_at_replay),
         TEST(test_plain_write_back),
+        TEST(test_arguments_are_the_callers),
         TEST(test_plain_bridge),
         TEST(test_bridges),
         TEST(test_bridge_by_shape_function),
