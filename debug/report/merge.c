@@ -2,8 +2,11 @@
 #include "report_data.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "json.h"
 
 /* The names of the graphs of one report, and those in the report that it goes into. */
 typedef struct renamed {
@@ -53,21 +56,6 @@ static const char *new_name(const names *n, const char *from)
 
 /* ---- outlines ---- */
 
-/* The report's outline of the graph of that name; NULL: it has none. */
-static const cJSON *find_outline(const bg_report *report, const char *graph)
-{
-    const cJSON *outline;
-    if (strcmp(graph, report->graph) == 0)
-        return cJSON_GetObjectItemCaseSensitive(report->parts, "outline");
-    cJSON_ArrayForEach(outline, cJSON_GetObjectItemCaseSensitive(report->parts, "outlines"))
-    {
-        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(outline, "name"));
-        if (name != NULL && strcmp(name, graph) == 0)
-            return outline;
-    }
-    return NULL;
-}
-
 /* Whether they are of the same pass: the times of its capture may differ. */
 static bool outlines_agree(const cJSON *one, const cJSON *other)
 {
@@ -101,21 +89,72 @@ static bg_status add_outline(bg_report *report, cJSON *outline, const char *name
     return merge_out_of_memory();
 }
 
+/* The length of a graph's name without the number that a merge gave it; *number: that number, 1: none. */
+static size_t base_length(const char *name, int *number)
+{
+    const char *open = strrchr(name, '(');
+    int end = 0;
+
+    *number = 1;
+    if (open == NULL || open - name < 1 || open[-1] != ' ' || open[1] < '1' || open[1] > '9')
+        return strlen(name);
+    if (sscanf(open, "(%6d)%n", number, &end) != 1 || end == 0 || open[end] != '\0') {
+        *number = 1;
+        return strlen(name);
+    }
+    return (size_t)(open - 1 - name);
+}
+
+/* What the report has of the graphs of one name, numbered or not. */
+typedef struct namesakes {
+    const char *agreeing; /* the name of one with the same outline, the same name before others */
+    bool taken;           /* the name itself is another graph's */
+    int largest;          /* number */
+} namesakes;
+
+static void look_at_outline(namesakes *same, const char *name, const cJSON *own, const char *graph,
+                            const cJSON *outline)
+{
+    int number, of_graph;
+    size_t length = base_length(name, &number);
+    bool equal = strcmp(name, graph) == 0;
+
+    if (own == NULL || length != base_length(graph, &of_graph) || strncmp(name, graph, length) != 0)
+        return;
+    if (number > same->largest)
+        same->largest = number;
+    same->taken = same->taken || equal;
+    if ((same->agreeing == NULL || equal) && outlines_agree(own, outline))
+        same->agreeing = name;
+}
+
+/* The name that the graph gets in the report; NULL: out of host memory. The caller frees it. */
+static char *choose_name(const bg_report *report, const char *graph, const cJSON *outline, bool *is_new)
+{
+    const cJSON *other;
+    namesakes same = {.largest = 1};
+    char *name = NULL;
+    int number;
+
+    look_at_outline(&same, report->graph, cJSON_GetObjectItemCaseSensitive(report->parts, "outline"), graph, outline);
+    cJSON_ArrayForEach(other, cJSON_GetObjectItemCaseSensitive(report->parts, "outlines"))
+    {
+        look_at_outline(&same, bg__json_string(other, "name"), other, graph, outline);
+    }
+    *is_new = same.agreeing == NULL;
+    if (same.agreeing != NULL || !same.taken)
+        return strdup(same.agreeing != NULL ? same.agreeing : graph);
+    return asprintf(&name, "%.*s (%d)", (int)base_length(graph, &number), graph, same.largest + 1) < 0 ? NULL : name;
+}
+
 /* Takes ownership of outline, that of graph, and notes the name that the graph gets. */
 static bg_status merge_outline(bg_report *report, cJSON *outline, const char *graph, names *n)
 {
-    const cJSON *own = find_outline(report, graph);
-    char *name = strdup(graph);
-    bg_status status = BG_OK;
+    bool is_new;
+    char *name = choose_name(report, graph, outline, &is_new);
+    bg_status status = name != NULL ? add_name(n, graph, name) : merge_out_of_memory();
 
-    for (int i = 2; name != NULL && own != NULL && !outlines_agree(own, outline); i++) {
-        free(name);
-        if (asprintf(&name, "%s (%d)", graph, i) < 0)
-            name = NULL;
-        own = name != NULL ? find_outline(report, name) : NULL;
-    }
-    status = name != NULL ? add_name(n, graph, name) : merge_out_of_memory();
-    if (status != BG_OK || own != NULL)
+    if (status != BG_OK || !is_new)
         cJSON_Delete(outline);
     else
         status = add_outline(report, outline, name);

@@ -111,6 +111,19 @@ static void test_same_name(void **state)
     bg_report_destroy(report);
 }
 
+/* A graph that an earlier merge has numbered is one that the report has without a number. */
+static void test_numbered(void **state)
+{
+    bg_report *report = make("graph", 2), *merged = make("graph", 1);
+    (void)state;
+    merge(merged, make("graph", 2));
+    merge(merged, make("graph", 3));
+    merge(report, merged);
+    expect_graphs(report, "outlines", "name", "graph (2), graph (3)");
+    expect_graphs(report, "comparisons", "graph", "own, graph (2), own, graph (3)");
+    bg_report_destroy(report);
+}
+
 static void test_no_graph(void **state)
 {
     bg_report *report = make("decode 1", 1), *broken;
@@ -157,8 +170,8 @@ static void test_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_apart),    cmocka_unit_test(test_back),  cmocka_unit_test(test_same_name),
-        cmocka_unit_test(test_no_graph), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_apart),    cmocka_unit_test(test_back),     cmocka_unit_test(test_same_name),
+        cmocka_unit_test(test_numbered), cmocka_unit_test(test_no_graph), cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
