@@ -88,6 +88,17 @@ static bool is_chain(const bg__layout *l)
     return true;
 }
 
+/* Captures make only edges from earlier to later nodes. Where the program has added others, it is not certain which
+ * call made a node (src/capture/marks.c), and a race could be put down to an innocent one. */
+static bool is_in_order(const bg__layout *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        for (size_t e = l->first_edge[i]; e < l->first_edge[i + 1]; e++)
+            if (l->edge_to[e] <= i)
+                return false;
+    return true;
+}
+
 static bool touches_memory(enum cudaGraphNodeType type)
 {
     switch (type) {
@@ -108,7 +119,7 @@ static bg_status read_segment(search *s, int segment, bool *forks)
     bg_status status;
 
     BG__TRY(bg__layout_read(l, bg__graph_segment(s->graph, segment)->graph));
-    *forks = !is_chain(l);
+    *forks = !is_chain(l) && is_in_order(l);
     if (!*forks)
         goto done;
     BG__TRY(BG__ALLOCATE(s->works, l->count, "nodes"));

@@ -41,30 +41,6 @@ BG_OP(rest, BG_INOUT(y))
     return status != BG_OK ? status : from_cuda(cudaFreeAsync(scratch, stream));
 }
 
-/* Its second node comes before its first, and the third after the first. */
-BG_OP(turned, BG_OUT(y))
-{
-    const struct cudaMemsetParams zeros = {.dst = args->y.data, .elementSize = 1, .width = 4, .height = 1};
-    enum cudaStreamCaptureStatus capture;
-    const cudaGraphNode_t *before;
-    cudaGraphNode_t first, second, third;
-    cudaGraph_t graph;
-    size_t count;
-    cudaError_t error = cudaStreamGetCaptureInfo(stream, &capture, NULL, &graph, &before, NULL, &count);
-
-    if (error == cudaSuccess)
-        error = cudaGraphAddMemsetNode(&first, graph, NULL, 0, &zeros);
-    if (error == cudaSuccess)
-        error = cudaGraphAddMemsetNode(&second, graph, before, count, &zeros);
-    if (error == cudaSuccess)
-        error = cudaGraphAddDependencies(graph, &second, &first, NULL, 1);
-    if (error == cudaSuccess)
-        error = cudaGraphAddMemsetNode(&third, graph, &first, 1, &zeros);
-    if (error == cudaSuccess)
-        error = cudaStreamUpdateCaptureDependencies(stream, &third, NULL, 1, cudaStreamSetCaptureDependencies);
-    return from_cuda(error);
-}
-
 static cudaGraphNode_t overtaken; /* the node of the last call of `slow` */
 
 BG_OP(slow, BG_OUT(y))
@@ -94,7 +70,7 @@ BG_OP(fast, BG_OUT(y), BG_VALUE(int, ahead))
     return from_cuda(error);
 }
 
-enum { READ, WRITE, BOTH_WRITE, EVENT, READERS, BREAK, NESTED, REST, TURNED, OVERTAKEN };
+enum { READ, WRITE, BOTH_WRITE, EVENT, READERS, BREAK, NESTED, REST, OVERTAKEN };
 
 typedef struct model {
     fixture *f;
@@ -148,10 +124,6 @@ static bg_status forward(void *user, cudaStream_t stream)
     case REST: /* has no place in the order; what comes after it is compared with what came before */
         TRY(BG_CALL(scale, m->side, .x = f->x, .y = f->y, .factor = 2));
         TRY(BG_CALL(rest, stream, .y = f->y));
-        break;
-    case TURNED:
-        TRY(BG_CALL(turned, m->side, .y = f->y));
-        TRY(BG_CALL(turned, m->side, .y = f->y));
         break;
     case OVERTAKEN:
         TRY(BG_CALL(slow, m->side, .y = f->y));
@@ -272,11 +244,6 @@ static void test_rest(void **state)
     with_twin(*state, REST, "sum#0", "y of sum#0 and y of scale#0 at ");
 }
 
-static void test_turned(void **state)
-{
-    with_twin(*state, TURNED, "sum#0", "y of sum#0 and y of turned#1 at ");
-}
-
 static void test_overtaken(void **state)
 {
     with_twin(*state, OVERTAKEN, "fast#0", "y of fast#0 and y of slow#0 at ");
@@ -316,9 +283,9 @@ static void test_seeds(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_read),   TEST(test_write),       TEST(test_both_write),
-                                       TEST(test_event),  TEST(test_early_event), TEST(test_readers),
-                                       TEST(test_break),  TEST(test_nested),      TEST(test_rest),
-                                       TEST(test_turned), TEST(test_overtaken),   TEST(test_seeds)};
+    const struct CMUnitTest tests[] = {TEST(test_read),      TEST(test_write),       TEST(test_both_write),
+                                       TEST(test_event),     TEST(test_early_event), TEST(test_readers),
+                                       TEST(test_break),     TEST(test_nested),      TEST(test_rest),
+                                       TEST(test_overtaken), TEST(test_seeds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
