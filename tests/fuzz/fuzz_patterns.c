@@ -27,7 +27,7 @@ static bool is_name(const char *text)
 }
 
 /* false: line is no call's name. */
-static bool make_path(path *p, const char *line)
+static bool make_path(path *p, char *line)
 {
     char *rest = p->text = strdup(line), *part;
     int depth = 0;
@@ -46,6 +46,7 @@ static bool make_path(path *p, const char *line)
             (index[0] == '0' && index[1] != '\0'))
             return false;
     }
+    p->calls[depth].name = line;
     p->last = &p->calls[depth];
     return true;
 }
