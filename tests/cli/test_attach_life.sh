@@ -16,7 +16,8 @@ attached() { timeout 60 "$OUT/breakgraph" "$1" --attach -- "$work/life" "$2"; }
 
 # A step waits for what the program's other threads do.
 says attach-life-waits attached step waits <<<"waited
-step: 0 findings"
+step: 0 findings
+looked at: 1 replay, 2 nodes stepped"
 expect attach-life-kept 0 '^check replay: 0 findings$' attached check kept
 expect attach-life-edited 0 '^note \[not-stepped\]: graph#0 is neither checked nor stepped' attached check edited
 expect attach-life-cloned 1 '\[dangling\] memcpy#0 at build_copy' attached check cloned
@@ -36,6 +37,7 @@ else
     expect attach-life-late-check 0 '^check replay: 0 findings$' late check
     says attach-life-late-step late step <<<"captured
 captured
-step: 0 findings"
+step: 0 findings
+looked at: 2 replays, 2 nodes stepped"
 fi
 exit $bad

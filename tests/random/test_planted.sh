@@ -78,7 +78,7 @@ plant wrong-stream $capture/replay.c \
 plant last-step-dropped $capture/replay.c \
     's/end = step \+ graph->step_count;/end = step + graph->step_count - (graph->step_count > 1);/'
 plant override-ignored $op/override.c \
-    's/eager = !override->patterns\[i\].negate/eager = fallback/'
+    's/return !override->patterns\[last\]\.negate/return fallback/'
 plant capture-copy-dropped $capture/writeback.c \
     '/^static bg_status add_copy_step/,/^}/s/BG__TRY\(bg__move_run.*//'
 plant tail-kept $op/outputs.c \
