@@ -39,12 +39,20 @@ void cli_print(FILE *out, const char *format, ...)
 
 cli_status cli_say(cli_status status, const char *format, ...)
 {
+    char *line = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&line, &bytes);
     va_list arguments;
-    fprintf(stderr, "breakgraph%s%s: ", speaker[0] != '\0' ? " " : "", speaker);
+
+    fprintf(out != NULL ? out : stderr, "breakgraph%s%s: ", speaker[0] != '\0' ? " " : "", speaker);
     va_start(arguments, format);
-    print(stderr, format, arguments);
+    print(out != NULL ? out : stderr, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    fputc('\n', out != NULL ? out : stderr);
+    /* In one write: standard output, and other processes, may go to the same place. */
+    if (out != NULL && fclose(out) == 0)
+        (void)fwrite(line, 1, bytes, stderr);
+    free(line);
     return status;
 }
 
