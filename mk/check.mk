@@ -71,7 +71,7 @@ soak: tests soaks all zoos $(if $(PLANTED),planted)
 model:
 	@tools/fetch-model $(MODEL_FILE)
 
-# What the conformance cases are held to: a GPU's answers, and the page that shows them.
+# What the conformance cases are held to: a GPU's answers, and the pages that show them.
 record: $(RECORDER)
 	$(if $(RECORDER),@$(RECORDER),@echo "make record needs a GPU: DEVICE=$(DEVICE) has no recorder" >&2; exit 1)
 # Pages that hold the table of variables.
@@ -79,7 +79,7 @@ VARIABLE_PAGES := docs/environment.md packaging/breakgraph.1 $(wildcard packagin
 docs: $(OUT)/tests/conformance/document $(OUT)/tools/variables
 	@for page in $(VARIABLE_PAGES); do $(OUT)/tools/variables <$$page >$$page.new && mv $$page.new $$page || exit 1; done
 	@mkdir -p docs/records
-	@$< >docs/records/capture-rules.md.new && mv docs/records/capture-rules.md.new docs/records/capture-rules.md
+	@$<
 
 gpu-check:
 	@MAKE='$(AGAIN)' CC='$(CC)' BUILD='$(BUILD)' tools/gpu-record check $(PART)

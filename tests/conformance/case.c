@@ -9,16 +9,25 @@
 
 /* ---- the transcript -------------------------------------------------------------------------------------------- */
 
-/* Calls are shown as a program would write them: without what holds the variables here. */
+/* Calls are shown as a program would write them: without what holds the variables here, and the driver's without casts.
+ */
+static size_t hidden_at(const char *call)
+{
+    static const char *const hidden[] = {"s->", "at.", "(CUdeviceptr)", "(CUstream)", "(CUevent)"};
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+        if (strncmp(call, hidden[i], strlen(hidden[i])) == 0)
+            return strlen(hidden[i]);
+    return 0;
+}
+
 static void copy_call(char *to, size_t room, const char *prefix, const char *call)
 {
     size_t length = (size_t)snprintf(to, room, "%s", prefix);
-    for (; *call && length + 1 < room; call++) {
-        if (strncmp(call, "s->", 3) == 0 || strncmp(call, "at.", 3) == 0) {
-            call += 2;
-            continue;
-        }
-        to[length++] = *call;
+    while (*call && length + 1 < room) {
+        size_t hidden = hidden_at(call);
+        if (!hidden)
+            to[length++] = *call++;
+        call += hidden;
     }
     to[length < room ? length : room - 1] = 0;
 }
@@ -59,6 +68,28 @@ bool case_ask(struct scene *s, const char *call, cudaError_t error)
 bool case_step(struct scene *s, const char *call, cudaError_t error)
 {
     return step(s, "", call, error);
+}
+
+bool case_driver(struct scene *s, const char *name, unsigned version, void *function)
+{
+    void *address = NULL;
+    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
+    scene_must(s, name, cudaGetDriverEntryPointByVersion(name, &address, version, cudaEnableDefault, &status));
+    if (!s->wrong[0] && !address)
+        snprintf(s->wrong, sizeof s->wrong, "the driver has no %s of CUDA %u", name, version);
+    memcpy(function, &address, sizeof address);
+    return !s->wrong[0];
+}
+
+bool case_ask_cu(struct scene *s, const char *call, CUresult result)
+{
+    const char *name = "an error without a name";
+    PFN_cuGetErrorName_v6000 get_name = NULL;
+    if (!case_driver(s, "cuGetErrorName", 6000, &get_name))
+        return false;
+    get_name(result, &name);
+    case_note(s, call, "%s", name);
+    return !s->wrong[0];
 }
 
 void case_note(struct scene *s, const char *what, const char *format, ...)

@@ -2,6 +2,7 @@
 #ifndef CONFORMANCE_CASE_H
 #define CONFORMANCE_CASE_H
 
+#include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,6 +85,17 @@ void case_run(const struct case_body *body, struct scene *s);
     } while (0)
 bool case_ask(struct scene *s, const char *call, cudaError_t error);
 bool case_step(struct scene *s, const char *call, cudaError_t error);
+/* A call of the driver under test: its name, the version of its type (PFN_cuMemsetD8_v3020: 3020), its arguments. */
+#define ASK_CU(name, version, ...)                                                                                     \
+    do {                                                                                                               \
+        PFN_##name##_v##version name##_##version = NULL;                                                               \
+        if (s->wrong[0] || !case_driver(s, #name, version, &name##_##version) ||                                       \
+            !case_ask_cu(s, #name "(" #__VA_ARGS__ ")", name##_##version(__VA_ARGS__)))                                \
+            return;                                                                                                    \
+    } while (0)
+bool case_ask_cu(struct scene *s, const char *call, CUresult result);
+/* Finds the driver's function of this name and version. function: a pointer to a pointer to it. */
+bool case_driver(struct scene *s, const char *name, unsigned version, void *function);
 /* An observation that is no error code. */
 void case_note(struct scene *s, const char *what, const char *format, ...) __attribute__((format(printf, 3, 4)));
 #define VALUE(what, value)  case_note(s, what, "%d", (int)(value))

@@ -1,4 +1,4 @@
-/* All topics of the conformance table, in the order of docs/records/capture-rules.md. */
+/* All topics of the conformance table, in the order of their pages in docs/records. */
 #ifndef CONFORMANCE_CASES_H
 #define CONFORMANCE_CASES_H
 
@@ -8,7 +8,19 @@ extern const struct case_topic topic_begin, topic_fork, topic_event, topic_exter
     topic_thread, topic_share, topic_legacy, topic_per_thread, topic_question, topic_content, topic_memory,
     topic_update, topic_into_graph, topic_failure, topic_invalid, topic_nested, topic_argument;
 
-extern const struct case_topic *const case_topics[];
-extern const size_t case_topic_count;
+/* A page of topics. */
+struct case_page {
+    const char *file; /* from the repository's root */
+    const char *title;
+    const char *introduction;
+    const struct case_topic *const *topics;
+    size_t count;
+};
+
+extern const struct case_page case_pages[];
+extern const size_t case_page_count;
+
+/* The rule of this number, over all pages; NULL behind the last one. */
+const struct case_rule *case_rule_at(size_t index);
 
 #endif

@@ -1,7 +1,5 @@
 #include "guide.h"
 
-#include "cases.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +21,11 @@ static void write_anchor(FILE *file, const char *title)
     }
 }
 
+static bool begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
 /* ---- one rule -------------------------------------------------------------------------------------------------- */
 
 enum { COMMENT_COLUMN = 68, FINAL_LINES = 3 };
@@ -30,11 +33,14 @@ enum { COMMENT_COLUMN = 68, FINAL_LINES = 3 };
 /* Success needs no mention where the call is a plain step, and few words elsewhere. */
 static void write_answer(FILE *file, int column, const char *answer)
 {
+    static const char *const successes[] = {"cudaSuccess", "CUDA_SUCCESS"};
     const char *shown = answer;
     fprintf(file, "%*s  // ", column < COMMENT_COLUMN ? COMMENT_COLUMN - column : 0, "");
-    if (strncmp(answer, "cudaSuccess", 11) == 0) {
+    for (size_t i = 0; i < sizeof successes / sizeof successes[0]; i++) {
+        if (!begins_with(answer, successes[i]))
+            continue;
         fputs("success", file);
-        shown += 11;
+        shown += strlen(successes[i]);
     }
     fprintf(file, "%s\n", shown);
 }
@@ -117,11 +123,6 @@ static bool write_rule(FILE *file, const struct expected *expected, const struct
 
 enum { MODES = 3 }; /* each has two rows: what the call gave, and the capture's end */
 
-static bool begins_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
 static void write_mode(FILE *file, const struct expected_row *call, const struct expected_row *end)
 {
     if (strcmp(call->answer, "cudaSuccess") == 0 && begins_with(end->answer, "cudaSuccess,"))
@@ -159,7 +160,8 @@ static bool write_by_mode(FILE *file, const struct expected *expected, const str
  * half of the cases have. */
 static const char *error_of(const struct expected_row *row, char *name, size_t room)
 {
-    if (!begins_with(row->answer, "cudaError") || begins_with(row->call, "afterwards"))
+    if (!(begins_with(row->answer, "cudaError") || begins_with(row->answer, "CUDA_ERROR")) ||
+        begins_with(row->call, "afterwards"))
         return NULL;
     snprintf(name, room, "%.*s", (int)strcspn(row->answer, ","), row->answer);
     bool usual = strcmp(name, "cudaErrorStreamCaptureInvalidated") == 0 &&
@@ -207,37 +209,36 @@ static void write_cases_of(FILE *file, const struct expected *expected, const st
         fprintf(file, "%s\n", topic->by_mode ? ": what is refused there" : "");
 }
 
-static bool seen_before(const struct expected *expected, size_t row, const char *error)
+/* Do the page's cases give the error of this row, and is it the first row of them that has it? */
+static bool is_first(const struct expected *expected, const struct case_page *page, size_t row, const char *error)
 {
     char name[CASE_ANSWER_MAX];
     for (size_t i = 0; i < row; i++)
         if (error_of(&expected->rows[i], name, sizeof name) && strcmp(name, error) == 0)
-            return true;
+            return false;
+    for (size_t t = 0; t < page->count; t++)
+        for (size_t i = 0; i < page->topics[t]->count; i++)
+            if (case_gives(expected, page->topics[t]->rules[i].body->name, error))
+                return true;
     return false;
 }
 
-static void write_errors(FILE *file, const struct expected *expected)
+static void write_errors(FILE *file, const struct expected *expected, const struct case_page *page)
 {
     char name[CASE_ANSWER_MAX];
     fputs("## Which error did you get?\n\nThe cases that give each error. The end of an invalidated capture always "
           "gives `cudaErrorStreamCaptureInvalidated`; such ends are left out here.\n\n",
           file);
     for (size_t i = 0; i < expected->count; i++) {
-        if (!error_of(&expected->rows[i], name, sizeof name) || seen_before(expected, i, name))
+        if (!error_of(&expected->rows[i], name, sizeof name) || !is_first(expected, page, i, name))
             continue;
         fprintf(file, "- `%s`\n", name);
-        for (size_t t = 0; t < case_topic_count; t++)
-            write_cases_of(file, expected, case_topics[t], name);
+        for (size_t t = 0; t < page->count; t++)
+            write_cases_of(file, expected, page->topics[t], name);
     }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
-
-static const char introduction[] =
-    "# What CUDA answers during stream capture\n\n"
-    "Which calls may a program make while a stream captures? Which error does it get otherwise, and what is left of "
-    "the\n"
-    "capture? Every rule below is a program that ran on a GPU; what stands behind `//` is what CUDA answered.\n\n";
 
 static const char conventions[] =
     "How to read the programs:\n\n"
@@ -255,12 +256,12 @@ static const char conventions[] =
     "error.\n\n"
     "This page is generated from [tests/conformance](../../tests/conformance): `make docs` writes it.\n\n";
 
-static void write_contents(FILE *file)
+static void write_contents(FILE *file, const struct case_page *page)
 {
     fputs("## Contents\n\n", file);
-    for (size_t t = 0; t < case_topic_count; t++) {
-        fprintf(file, "- [%s](#", case_topics[t]->title);
-        write_anchor(file, case_topics[t]->title);
+    for (size_t t = 0; t < page->count; t++) {
+        fprintf(file, "- [%s](#", page->topics[t]->title);
+        write_anchor(file, page->topics[t]->title);
         fputs(")\n", file);
     }
     fputs("- [Which error did you get?](#which-error-did-you-get)\n\n", file); /* as write_errors titles it */
@@ -277,17 +278,20 @@ static bool write_topic(FILE *file, const struct expected *expected, const struc
     return true;
 }
 
-bool guide_write(const struct expected *expected, FILE *file, char *problem)
+bool guide_write(const struct expected *expected, const struct case_page *page, FILE *file, char *problem)
 {
-    fputs(introduction, file);
+    fprintf(file,
+            "# %s\n\n%s Every rule below is a program that ran on a GPU; what stands behind `//` is what CUDA "
+            "answered.\n\n",
+            page->title, page->introduction);
     fprintf(file, "GPU: %s. Driver: %s.\n\n", expected->gpu, expected->driver);
     fputs(conventions, file);
-    write_contents(file);
-    for (size_t t = 0; t < case_topic_count; t++)
-        if (!write_topic(file, expected, case_topics[t], problem))
+    write_contents(file, page);
+    for (size_t t = 0; t < page->count; t++)
+        if (!write_topic(file, expected, page->topics[t], problem))
             return false;
-    write_errors(file, expected);
-    return ferror(file) ? fail(problem, "the guide cannot be written", "") : true;
+    write_errors(file, expected, page);
+    return ferror(file) ? fail(problem, "the page cannot be written: ", page->file) : true;
 }
 
 static bool same_text(const char *path, const char *text)
@@ -302,18 +306,18 @@ static bool same_text(const char *path, const char *text)
     return same;
 }
 
-bool guide_check(const struct expected *expected, const char *path, char *problem)
+bool guide_check(const struct expected *expected, const struct case_page *page, char *problem)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *memory = open_memstream(&text, &length);
     if (!memory)
-        return fail(problem, "no memory for ", path);
-    bool written = guide_write(expected, memory, problem);
+        return fail(problem, "no memory for ", page->file);
+    bool written = guide_write(expected, page, memory, problem);
     if (fclose(memory) != 0 && written)
-        written = fail(problem, "no memory for ", path);
-    if (written && !same_text(path, text))
-        written = fail(problem, path, " is not what the table and its answers give: 'make docs' writes it");
+        written = fail(problem, "no memory for ", page->file);
+    if (written && !same_text(page->file, text))
+        written = fail(problem, page->file, " is not what the table and its answers give: 'make docs' writes it");
     free(text);
     return written;
 }

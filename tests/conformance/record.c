@@ -45,23 +45,16 @@ static bool describe_machine(char *gpu, char *driver)
 
 /* ---- the cases, in processes of their own ----------------------------------------------------------------------- */
 
-static const struct case_body *body_at(size_t index)
-{
-    for (size_t t = 0; t < case_topic_count; index -= case_topics[t++]->count)
-        if (index < case_topics[t]->count)
-            return case_topics[t]->rules[index].body;
-    return NULL;
-}
-
 /* The child: appends the rows of every case from the given one on, and says after each that it is done. It ends early,
  * with success, when a case has left the GPU unusable for this process. */
 static int record_from(size_t first, const char *path)
 {
     static struct scene scene;
-    const struct case_body *body;
+    const struct case_rule *rule;
     FILE *file = fopen(path, "a");
     bool good = file != NULL;
-    for (size_t i = first; good && (body = body_at(i)); i++) {
+    for (size_t i = first; good && (rule = case_rule_at(i)); i++) {
+        const struct case_body *body = rule->body;
         alarm(CASE_SECONDS_MAX);
         case_run(body, &scene);
         if (scene.wrong[0])
@@ -123,7 +116,7 @@ static bool record(const char *path)
 {
     size_t next = 0;
     int broken = 0;
-    while (body_at(next)) {
+    while (case_rule_at(next)) {
         int status = 0;
         long done = run_child(next, path, &status, &broken);
         if (done < 0) {
@@ -131,9 +124,9 @@ static bool record(const char *path)
             return false;
         }
         next += (size_t)done;
-        if (!body_at(next) || (done > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0))
+        if (!case_rule_at(next) || (done > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0))
             continue;
-        fprintf(stderr, "record: %s ended its process, status %#x\n", body_at(next)->name, (unsigned)status);
+        fprintf(stderr, "record: %s ended its process, status %#x\n", case_rule_at(next)->body->name, (unsigned)status);
         broken++;
         next++;
     }

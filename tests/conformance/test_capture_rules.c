@@ -14,19 +14,11 @@
 
 static struct expected expected;
 
-static const struct case_rule *rule_at(size_t index)
-{
-    for (size_t t = 0; t < case_topic_count; index -= case_topics[t++]->count)
-        if (index < case_topics[t]->count)
-            return &case_topics[t]->rules[index];
-    return NULL;
-}
-
 static size_t rule_count(void)
 {
     size_t count = 0;
-    for (size_t t = 0; t < case_topic_count; t++)
-        count += case_topics[t]->count;
+    while (case_rule_at(count))
+        count++;
     return count;
 }
 
@@ -43,7 +35,7 @@ static void test_case(void **state)
 static bool is_case(const char *name)
 {
     const struct case_rule *rule;
-    for (size_t i = 0; (rule = rule_at(i)); i++)
+    for (size_t i = 0; (rule = case_rule_at(i)); i++)
         if (strcmp(rule->body->name, name) == 0)
             return true;
     return false;
@@ -62,17 +54,18 @@ static void test_names_differ(void **state)
 {
     const struct case_rule *rule;
     (void)state;
-    for (size_t i = 0; (rule = rule_at(i)); i++)
+    for (size_t i = 0; (rule = case_rule_at(i)); i++)
         for (size_t k = 0; k < i; k++)
-            assert_string_not_equal(rule->body->name, rule_at(k)->body->name);
+            assert_string_not_equal(rule->body->name, case_rule_at(k)->body->name);
 }
 
-static void test_guide_is_current(void **state)
+static void test_pages_are_current(void **state)
 {
     char problem[EXPECTED_PROBLEM_MAX];
     (void)state;
-    if (!guide_check(&expected, GUIDE_FILE, problem))
-        fail_msg("%s", problem);
+    for (size_t p = 0; p < case_page_count; p++)
+        if (!guide_check(&expected, &case_pages[p], problem))
+            fail_msg("%s", problem);
 }
 
 static int read_expected(void **state)
@@ -97,14 +90,14 @@ int main(void)
     const struct CMUnitTest others[] = {
         cmocka_unit_test(test_no_row_without_a_case),
         cmocka_unit_test(test_names_differ),
-        cmocka_unit_test(test_guide_is_current),
+        cmocka_unit_test(test_pages_are_current),
     };
     const size_t cases = rule_count(), more = sizeof others / sizeof others[0];
     struct CMUnitTest *tests = calloc(cases + more, sizeof *tests);
     if (!tests)
         return 1;
     for (size_t i = 0; i < cases; i++) {
-        const struct case_rule *rule = rule_at(i);
+        const struct case_rule *rule = case_rule_at(i);
         tests[i] = (struct CMUnitTest){rule->body->name, test_case, NULL, NULL, (void *)(uintptr_t)rule};
     }
     memcpy(tests + cases, others, sizeof others);
