@@ -15,4 +15,21 @@ void expect_in(const char *text, const char *part);
 void read_memory(const fixture *f, float host[3 * N]);
 void write_memory(const fixture *f, const float host[3 * N]);
 
+/* Everything that the last step told, for the test to look at. */
+extern struct step_seen {
+    int count, last_index, total, kernels;
+    char nodes[40][200], calls[40][80];
+    uint64_t nan[40], inf[40];
+    int stop_after; /* -1: never */
+} step_seen;
+bool note_step(void *user, const bg_step_info *info);
+
+/* Forgets what was seen, and steps through the graph with note_step. */
+bg_report *step_noting(fixture *f, bg_graph *graph);
+bg_graph *capture_pass(fixture *f, bg_forward pass);
+/* Other values in each element, the same at each call. */
+void start_memory(const fixture *f);
+/* Stepping leaves in memory what a replay leaves, bit for bit, from each index on. */
+void expect_as_replay(fixture *f, bg_graph *graph);
+
 #endif
