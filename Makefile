@@ -119,7 +119,7 @@ FAULTY_OBJ := $(patsubst %.c,$(OUT)/faults/%.o,$(FAULTY_SOURCES)) $(call objects
 CONFORMANCE_MAINS := tests/conformance/record.c tests/conformance/document.c
 TEST_SUPPORT_OBJ := $(call objects,$(filter-out $(CONFORMANCE_MAINS) tests/conformance/test_%,$(call find,tests/support tests/conformance,c)))
 RANDOM_OBJ := $(call objects,$(filter-out tests/random/test_%,$(call find,tests/random,c)))
-TEST_KERNEL_OBJ := $(call objects,$(filter-out tests/zoo/%,$(call find,tests,cu)))
+TEST_KERNEL_OBJ := $(call objects,$(filter-out tests/zoo/% tests/programs/%,$(call find,tests,cu)))
 EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*.c examples/graphs/*.c)) $(patsubst %/main.c,$(OUT)/%/llama,$(wildcard examples/llama/main.c)) $(OUT)/examples/hostcuda/missing_join
 UNIT := $(patsubst %.c,$(OUT)/%,$(call find,tests/unit,c))
 CONFORMANCE := $(patsubst %.c,$(OUT)/%,$(filter tests/conformance/test_%,$(call find,tests/conformance,c)))
@@ -135,6 +135,8 @@ SOAK := $(patsubst %.c,$(OUT)/%,$(filter tests/soak/soak_%,$(call find,tests/soa
 ZOO_OPS := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/ops,c))
 ZOO_PLAIN := $(patsubst %.c,$(OUT)/%,$(call find,tests/zoo/plain $(if $(filter cuda,$(DEVICE)),$(wildcard tests/zoo/gpu)),c))
 ZOO := $(ZOO_OPS) $(ZOO_PLAIN) $(OUT)/tests/zoo/findings
+# Programs of plain CUDA, one a file, for both devices.
+PROGRAMS := $(patsubst %.cu,$(OUT)/%,$(call find,tests/programs,cu))
 ZOO_TESTS := $(if $(filter host,$(DEVICE)),$(call find,tests/zoo,sh))
 CLI_TESTS := $(filter tests/cli/test_%,$(call find,tests/cli,sh))
 RANDOM_PLANTED := $(filter tests/random/test_%,$(call find,tests/random,sh))
@@ -159,7 +161,7 @@ READY := $(OUT)/found.device $(if $(strip $(PACKAGES)),$(OUT)/found.$(subst $() 
 
 .PHONY: all tests benches soaks zoos FORCE
 all: $(LIBRARIES) $(COMMAND) $(EXAMPLES)
-tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(RECORDER) $(CLI_PROGRAMS) $(OUT)/tools/variables
+tests: $(UNIT) $(CONFORMANCE) $(RANDOM) $(FUZZ) $(RECORDER) $(CLI_PROGRAMS) $(PROGRAMS) $(OUT)/tools/variables
 benches: $(BENCH) $(RANKS_BENCH)
 soaks: $(SOAK)
 zoos: $(ZOO)
@@ -284,11 +286,14 @@ $(OUT)/tools/variables: $(OUT)/tools/variables.o $(OUT)/src/base/variables.o $(O
 	$(link)
 # Each function keeps its frame, so that a stack says where in the source a launch is.
 $(addsuffix .o,$(ZOO_OPS) $(ZOO_PLAIN)): private ALL_CFLAGS += -O0
+LINK_DEVICE := $(if $(DEVICE_SO),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)$(abspath $(OUT)))
 ZOO_OBJ := $(OUT)/tests/zoo/zoo.o $(OUT)/tests/zoo/zoo_kernels.cu.o
 $(ZOO_OPS): %: %.o $(ZOO_OBJ) $(EXAMPLE_LIBS) $(OUT)/flags.link
 	$(link)
 $(ZOO_PLAIN): %: %.o $(ZOO_OBJ) $(DEVICE_SO) $(OUT)/flags.link
-	$(link) $(if $(DEVICE_SO),-L$(OUT) -lhostcuda -Wl$(comma)-rpath$(comma)$(abspath $(OUT)))
+	$(link) $(LINK_DEVICE)
+$(PROGRAMS): %: %.cu.o $(DEVICE_SO) $(OUT)/flags.link
+	$(link) $(LINK_DEVICE)
 $(OUT)/tests/zoo/findings: %: %.o $(OUT)/flags.link
 	$(link)
 $(OUT)/tests/%: $(OUT)/tests/%.o $(TEST_LIBS) $(OUT)/flags.link
