@@ -125,6 +125,10 @@ compare peers 'cuCtxEnablePeerAccess cuMemcpyPeerAsync' "$shared/tests/unit/test
 compare reset 'cuDevicePrimaryCtxReset_v2' "$shared/tests/unit/test_device_reset"
 compare quickstart 'cuMemAlloc_v2 cuGraphInstantiateWithFlags cuGraphLaunch cuLaunchKernelEx' "$shared/examples/quickstart"
 compare missing-join 'cuMemAlloc_v2 cuLaunchKernelEx' "$shared/examples/hostcuda/missing_join"
+for source in tests/programs/*.cu; do
+    program=$(basename "$source" .cu)
+    compare "program-$program" '' "$OUT/tests/programs/$program"
+done
 
 # ---- libraries that are none of this host device -----------------------------------------------------------------------
 
