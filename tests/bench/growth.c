@@ -414,20 +414,34 @@ static bg_status report_trials(bench *b, const pass *p)
     return report_add(&b->report, &row);
 }
 
+/* The measured run, some times; a run that takes seconds needs neither a first one to warm up nor many. */
+static bg_status take_samples(bench *b, const struct measured *m, pass *p, int most, spread *samples)
+{
+    const double enough = 4000, began = now(b->report.on_gpu); /* milliseconds */
+    double us[SAMPLES_MAX];
+    int count = 0;
+    bg_status status;
+
+    BG__TRY(take_sample(b, m, p, &us[0]));
+    if (now(b->report.on_gpu) - began > enough)
+        count = 1;
+    for (; count < most && (count == 0 || now(b->report.on_gpu) - began < enough); count++)
+        BG__TRY(take_sample(b, m, p, &us[count]));
+    *samples = bench_spread(us, count);
+done:
+    return status;
+}
+
 /* One measured run at one size; *smallest is that of the smallest pass. */
 static bg_status report_size(bench *b, const struct measured *m, int size, spread *smallest)
 {
     row row = {.section = "growth", .unit = MICROSECONDS, .measure = "a call", .everywhere = true};
     int samples = size == 0 ? SAMPLES_MAX : b->report.captures < 3 ? 1 : 3;
-    double us[SAMPLES_MAX];
     pass p = {.calls = 0};
     bg_status status;
 
     BG__TRY(pass_open(&p, sizes[size], m->breaks, b->stream));
-    BG__TRY(take_sample(b, m, &p, &us[0])); /* to warm up */
-    for (int i = 0; i < samples; i++)
-        BG__TRY(take_sample(b, m, &p, &us[i]));
-    row.ours = bench_spread(us, samples);
+    BG__TRY(take_samples(b, m, &p, samples, &row.ours));
     if (size == 0)
         *smallest = row.ours;
     row.hand = *smallest;
